@@ -42,6 +42,8 @@ impl BlockingPool {
     ) -> T {
         // Never closed.
         let turn = Arc::clone(&self.0).acquire_owned().await;
+        // Boxed, so that the code of a task is compiled for each result and not for each caller.
+        let work: Box<dyn FnOnce() -> T + Send> = Box::new(work);
         // The permit goes with the work: the caller may be gone before it is done.
         let done = spawn_blocking(move || {
             let done = work();

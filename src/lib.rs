@@ -1,13 +1,13 @@
 //! Chatkeep: backs up chat groups, makes them searchable, and replies by rules.
 //!
-//! The binary's modules: [`app`] assembles a process. `services` are the use cases without a surface;
-//! the edges on them are [`api`], the REST surface, `mcp`, the surface for models, and [`cli`], the
-//! command line. [`ingress`] receives webhooks, `login` is sign-in with a browser, `oauth` the
+//! The binary's modules: [`app`] assembles a process and mounts its surfaces. `services` are the use
+//! cases without a surface; the edges on them are [`api`], the REST surface, `mcp`, the surface for
+//! models, and [`cli`], the command line. `http` has what all HTTP surfaces share. [`ingress`] receives webhooks, `login` is sign-in with a browser, `oauth` the
 //! authorization server for MCP clients, [`rate_limit`] rate limits, [`server`] HTTP connections and
 //! their bounds, [`ops`] health and metrics. [`search`] finds an index wherever there is one,
 //! [`doctor`] checks and repairs, `transfer` exports and imports, `maintenance`, `orphan_sweep`,
 //! `retention` and `removals` delete, `event_renderer` renders outbox events, `view` has the DTOs
-//! shared by all surfaces. `decode` reads requests, `when` times in them, [`random`] makes secrets and
+//! shared by all surfaces. `decode` reads requests, `when` times in them, `sanitize` cleans texts of people, [`random`] makes secrets and
 //! ids, `heavy` runs CPU-bound work apart from the runtime, `out` is the output of commands, `private`
 //! protects files from other users of the machine, [`demo`] is the demonstration.
 
@@ -22,6 +22,8 @@ pub mod demo;
 pub mod doctor;
 mod event_renderer;
 mod heavy;
+mod html;
+mod http;
 pub mod ingress;
 mod login;
 mod maintenance;
@@ -35,6 +37,7 @@ pub mod random;
 pub mod rate_limit;
 mod removals;
 mod retention;
+mod sanitize;
 pub mod search;
 pub mod server;
 mod services;

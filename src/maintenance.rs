@@ -8,6 +8,8 @@ use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use crate::services::sessions::SessionService;
+
 /// Interval between purges of old rows.
 const PURGE: Duration = Duration::from_mins(10);
 /// Interval between sweeps of replies that a dead process left behind, and between checkpoints.
@@ -173,4 +175,20 @@ impl PeriodicJob for WalCheckpoint {
 
 fn earlier(now: Timestamp, age: Duration) -> Timestamp {
     Timestamp::from_millis(now.millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Purges old sessions, logins and consents.
+#[derive(Debug)]
+pub(crate) struct SessionPurge(pub(crate) SessionService);
+
+impl PeriodicJob for SessionPurge {
+    const NAME: &'static str = "session_purge";
+    const PERIOD: Duration = Duration::from_mins(10);
+    const FAILURE: &'static str = "cannot remove old sessions";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        while !stop.is_cancelled() && self.0.purge_batch().await? {}
+        Ok(())
+    }
 }

@@ -17,7 +17,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::{Map, json};
 use tokio::net::TcpListener;
 
-use crate::api::ApiError;
+use crate::http::HttpError;
 use crate::server::Server;
 
 /// Timeout of a readiness check.
@@ -52,7 +52,11 @@ async fn readiness(State(ready): State<Ready>) -> Response {
     parts.insert("bus".to_owned(), state(bus).into());
     parts.insert("store".to_owned(), state(store).into());
     parts.insert("problems".to_owned(), json!(ready.health.problems()));
-    if bus && store { axum::Json(parts).into_response() } else { ApiError::Unavailable.with(parts) }
+    if bus && store {
+        axum::Json(parts).into_response()
+    } else {
+        HttpError::Unavailable.with(parts)
+    }
 }
 
 /// Starts collecting metrics in this process.

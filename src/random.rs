@@ -38,6 +38,14 @@ pub(crate) fn is_api_key(text: &str) -> bool {
     text.strip_prefix("ck_").is_some_and(|rest| rest.len() <= 40 && rest.bytes().all(letter))
 }
 
+/// Prefix of an access token, which distinguishes it from an API key.
+pub(crate) const ACCESS_TOKEN: &str = "cka_";
+
+/// Returns true when a text may be an access token; others are not looked up.
+pub(crate) fn is_access_token(text: &str) -> bool {
+    text.starts_with(ACCESS_TOKEN)
+}
+
 /// Generates a webhook's ID.
 pub(crate) fn webhook_id() -> WebhookId {
     WebhookId::new(format!("wh_{}", text(16)))

@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
+use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tracing::error;
@@ -98,7 +99,7 @@ pub fn spawn<T: Send + 'static>(
     part: &'static str,
     work: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<Result<T, Panicked>> {
-    tokio::spawn(catch(part, work))
+    tokio::spawn(catch(part, boxed(work)))
 }
 
 /// Does the same on `runtime`, for a destructor.
@@ -108,7 +109,13 @@ pub fn spawn_on<T: Send + 'static>(
     part: &'static str,
     work: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<Result<T, Panicked>> {
-    runtime.spawn(catch(part, work))
+    runtime.spawn(catch(part, boxed(work)))
+}
+
+/// Boxes work that gets a task of its own. The code of a task is compiled for each type of future,
+/// and takes longer to compile than most work.
+fn boxed<'a, T>(work: impl Future<Output = T> + Send + 'a) -> BoxFuture<'a, T> {
+    Box::pin(work)
 }
 
 fn report(part: &str, payload: &(dyn Any + Send)) -> Panicked {

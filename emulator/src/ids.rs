@@ -104,8 +104,9 @@ impl Ids {
             .chain_update([0])
             .chain_update(name)
             .finalize();
-        let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        digits.take(length).filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+        let mut digits = hex::encode(digest);
+        digits.truncate(length);
+        digits
     }
 }
 

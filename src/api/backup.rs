@@ -4,16 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ChannelJob, Coverage, JobKind};
+use chatkeep_store::{ChannelJob, Coverage};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Api;
-use super::auth::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
-use super::error::ApiError;
-use super::extract::Query;
 use super::jobs::Removal;
-use crate::services::FieldPath;
+use crate::http::{HttpError, PublicUrl, Query};
+use crate::services::Services;
+use crate::services::access::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
 use crate::view::GapView;
 use crate::when::When;
 
@@ -75,30 +73,27 @@ struct MissingMedia {
 }
 
 pub(super) async fn delete(
-    State(api): State<Api>,
+    State(services): State<Services>,
+    State(url): State<PublicUrl>,
     access: ChannelAccess<Owner, WriteBackup>,
     Query(query): Query<DeleteQuery>,
-) -> Result<Removal<DeletedView>, ApiError> {
-    let before = query.before.within(api.services.messages.zone(Some(&access.channel)).await?);
-    let before = before.ok_or_else(|| {
-        ApiError::invalid_value(FieldPath::parameter("before"), "is out of range")
-    })?;
+) -> Result<Removal<DeletedView>, HttpError> {
     if query.dry_run {
-        let (deleted_count, freed_bytes) =
-            api.store.messages().count_before(&access.channel, before).await?;
+        let estimate = services.deletion.estimate(&access, query.before).await?;
+        let (deleted_count, freed_bytes) = (estimate.messages, estimate.bytes);
         return Ok(Removal::Done(DeletedView { deleted_count, freed_bytes }));
     }
-    let what = (JobKind::Deletion, before);
+    let job = services.deletion.delete(&access, query.before).await?;
     let done =
         |job: &ChannelJob| DeletedView { deleted_count: job.done, freed_bytes: job.freed_bytes };
-    api.remove(&access.channel, access.user(), what, done).await
+    Ok(Removal::of(job, &url, done))
 }
 
 pub(super) async fn coverage(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Member, ReadMessages>,
-) -> Result<Json<CoverageView>, ApiError> {
-    let coverage = api.store.messages().coverage(&access.channel, access.not_before()).await?;
+) -> Result<Json<CoverageView>, HttpError> {
+    let coverage = services.channels.coverage(&access).await?;
     Ok(Json(CoverageView::new(access.channel, coverage)))
 }
 

@@ -5,22 +5,19 @@ use axum::extract::State;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
-use chatkeep_core::time::{Timestamp, zone_hint};
+use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Channel, ChannelStatus};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use super::Api;
 use super::assistant::config::AssistantView;
-use super::auth::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup};
 use super::cursor::Page;
-use super::editable::{Editable, Nullable, Shown};
-use super::error::ApiError;
-use super::extract::{Body, Query, WholePaging};
-use crate::services::FieldPath;
-
-/// A hundred years.
-const MOST_DAYS: u32 = 36_500;
+use super::editable::{Editable, Shown};
+use super::extract::WholePaging;
+use crate::http::{Body, HttpError, Query};
+use crate::services::access::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup};
+use crate::services::channels::{BackupChange, ChannelSettings};
+use crate::services::{Nullable, Services};
 
 /// `GET /api/channels`.
 #[derive(Serialize, ToSchema)]
@@ -141,79 +138,57 @@ fn days<'de, D: Deserializer<'de>>(value: D) -> Result<Nullable<u32>, D::Error> 
 }
 
 pub(super) async fn list(
-    State(api): State<Api>,
+    State(services): State<Services>,
     caller: Caller,
     Query(paging): Query<WholePaging>,
-) -> Result<Page<Channels>, ApiError> {
+) -> Result<Page<Channels>, HttpError> {
     let cursor = paging.cursor.as_deref();
-    let (channels, next) = api.services.channels.page(&caller, paging.limit.0, cursor).await?;
+    let (channels, next) = services.channels.page(&caller, paging.limit.0, cursor).await?;
     let channels = channels.into_iter().map(ChannelItem::from).collect();
     Ok(Page { body: Channels { channels, next_cursor: next.clone() }, next })
 }
 
 pub(super) async fn detail(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Member, ReadMembers>,
-) -> Result<Json<ChannelDetail>, ApiError> {
-    Ok(Json(detail_of(&api, &access.channel, access.role).await?))
+) -> Result<Json<ChannelDetail>, HttpError> {
+    let settings = services.channels.settings(&access).await?;
+    Ok(Json(ChannelDetail::new(settings, access.role)))
 }
 
 pub(super) async fn set_backup(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Admin, WriteBackup>,
     Body(Editable(body)): Body<Editable<BackupBody>>,
-) -> Result<Json<ChannelDetail>, ApiError> {
-    if let Nullable::To(Some(zone)) = &body.time_zone
-        && zone.parse::<chrono_tz::Tz>().is_err()
-    {
-        let hint = zone_hint(zone);
-        let why = format_args!("must be an IANA time zone, such as Asia/Taipei{hint}");
-        return Err(ApiError::invalid_value(FieldPath::body("/timeZone"), why));
-    }
-    if let Nullable::To(days) = body.retention_days {
-        if days.is_some_and(|days| !(1..=MOST_DAYS).contains(&days)) {
-            let why = format_args!("must be null or a whole number from 1 to {MOST_DAYS}");
-            return Err(ApiError::invalid_value(FieldPath::body("/retentionDays"), why));
-        }
-        let (present, _) = api.store.channels().retention(&access.channel).await?;
-        if days.map(i64::from) != present {
-            // It deletes, and that is the owner's.
-            if access.role != Role::Owner {
-                return Err(ApiError::PermissionDenied);
-            }
-            api.store.channels().set_retention(&access.channel, days).await?;
-        }
-    }
-    if let Nullable::To(zone) = &body.time_zone {
-        api.store.channels().set_time_zone(&access.channel, zone.as_deref()).await?;
-    }
-    Ok(Json(detail_of(&api, &access.channel, access.role).await?))
+) -> Result<Json<ChannelDetail>, HttpError> {
+    let BackupBody { time_zone, retention_days } = body;
+    let change = BackupChange { time_zone, retention_days };
+    let settings = services.channels.change_backup(&access, change).await?;
+    Ok(Json(ChannelDetail::new(settings, access.role)))
 }
 
-async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<ChannelDetail, ApiError> {
-    let channel = api.store.channels().channel(id).await?.ok_or(ApiError::PermissionDenied)?;
-    let plan = api.store.members().owner_plan(id).await?;
-    let assistant = AssistantView::new(api.store.assistant().assistant_config(id).await?, plan);
-    let (enabled, paused) = api.store.accounts().backup_state(id).await?;
-    let effective_time_zone = channel.zone(api.time_zone).name().to_owned();
-    let meta = Meta {
-        channel_id: channel.id,
-        kind: channel.kind,
-        bot: Some(channel.bot).filter(|bot| !bot.is_empty()),
-        name: channel.name,
-        picture: channel.picture_url,
-        created_at: channel.created_at,
-        created_by: channel.created_by,
-        member_count: channel.member_count,
-    };
-    let backup = Backup {
-        enabled,
-        paused,
-        time_zone: channel.time_zone,
-        effective_time_zone,
-        retention_days: channel.retention_days,
-    };
-    Ok(ChannelDetail { meta, config: Config { assistant, backup }, role })
+impl ChannelDetail {
+    fn new(settings: ChannelSettings, role: Role) -> Self {
+        let ChannelSettings { channel, assistant, is_backed_up, is_paused, zone } = settings;
+        let meta = Meta {
+            channel_id: channel.id,
+            kind: channel.kind,
+            bot: Some(channel.bot).filter(|bot| !bot.is_empty()),
+            name: channel.name,
+            picture: channel.picture_url,
+            created_at: channel.created_at,
+            created_by: channel.created_by,
+            member_count: channel.member_count,
+        };
+        let backup = Backup {
+            enabled: is_backed_up,
+            paused: is_paused,
+            time_zone: channel.time_zone,
+            effective_time_zone: zone.name().to_owned(),
+            retention_days: channel.retention_days,
+        };
+        Self { meta, config: Config { assistant: assistant.into(), backup }, role }
+    }
 }
 
 impl From<Channel> for ChannelItem {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::route::{Describe, Output};
+use crate::http::NextPage;
 
 /// A page; the response has a `Link` header to the next one.
 pub(super) struct Page<T> {
@@ -13,15 +14,11 @@ pub(super) struct Page<T> {
     pub(super) next: Option<String>,
 }
 
-/// Cursor that [`super::respond::finish`] turns into the `Link` header.
-#[derive(Clone, Debug)]
-pub(super) struct Next(pub(super) String);
-
 impl<T: Serialize> IntoResponse for Page<T> {
     fn into_response(self) -> Response {
         let mut response = Json(self.body).into_response();
         if let Some(cursor) = self.next {
-            response.extensions_mut().insert(Next(cursor));
+            response.extensions_mut().insert(NextPage(cursor));
         }
         response
     }

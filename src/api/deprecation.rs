@@ -1,7 +1,12 @@
 //! Registry of deprecated routes and fields: responses that use one carry `X-Deprecated`, whose
 //! text states the removal date, at least six months ahead.
 
-use axum::http::Method;
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::Response;
+
+const DEPRECATED: &str = "x-deprecated";
 
 /// Something that will be removed.
 struct Deprecation {
@@ -15,8 +20,21 @@ struct Deprecation {
 /// Everything that is deprecated now.
 const DEPRECATIONS: &[Deprecation] = &[];
 
+/// Adds the header of deprecated routes; runs after routing.
+pub(super) async fn layer(request: Request, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let method = request.method().clone();
+    let mut response = next.run(request).await;
+    if let Some(text) = path.and_then(|path| of(&method, &path))
+        && let Ok(text) = HeaderValue::from_str(text)
+    {
+        response.headers_mut().insert(DEPRECATED, text);
+    }
+    response
+}
+
 /// Returns the deprecation text of a route.
-pub(super) fn of(method: &Method, matched: &str) -> Option<&'static str> {
+fn of(method: &Method, matched: &str) -> Option<&'static str> {
     find(DEPRECATIONS, method, matched)
 }
 

@@ -12,7 +12,7 @@ use tracing::error;
 use utoipa::openapi::OpenApi;
 use utoipa_swagger_ui::Config;
 
-use super::error::ApiError;
+use crate::http::HttpError;
 
 /// The page's own scripts and styles, nothing from elsewhere.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
@@ -69,10 +69,10 @@ fn file(path: &str, config: Arc<Config<'static>>) -> Response {
     }
     match utoipa_swagger_ui::serve(path, config) {
         Ok(Some(file)) => content(&file.content_type, file.bytes.into_owned()),
-        Ok(None) => ApiError::NotFound.into_response(),
+        Ok(None) => HttpError::NotFound.into_response(),
         Err(cause) => {
             error!(cause, "rendering the API documentation failed");
-            ApiError::Internal.into_response()
+            HttpError::Internal.into_response()
         }
     }
 }

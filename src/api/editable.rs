@@ -13,6 +13,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::decode::nullable;
+use crate::services::Nullable;
 
 /// A form that is part of what an answer shows.
 pub(super) trait Shown {
@@ -23,14 +24,6 @@ pub(super) trait Shown {
 /// A `T`, whose read-only fields are passed over.
 #[derive(Debug)]
 pub(super) struct Editable<T>(pub(super) T);
-
-/// A field of a change that may be absent (unchanged), `null` (none) or given.
-#[derive(Debug, Default)]
-pub(super) enum Nullable<T> {
-    #[default]
-    Unchanged,
-    To(Option<T>),
-}
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nullable<T> {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {

@@ -1,21 +1,16 @@
 //! Pull feed of events, in order.
 
 use axum::extract::State;
-use chatkeep_store::{FeedReader, OutboxPosition};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Api;
-use super::auth::{ReadMessages, Scoped};
 use super::cursor::Page;
-use super::error::ApiError;
-use super::extract::{Limit, Query};
-use crate::services::{decode_cursor, encode_cursor};
+use super::extract::Limit;
+use crate::http::{HttpError, Query};
+use crate::services::Services;
+use crate::services::access::{ReadMessages, Scoped};
+use crate::services::events::EventPage;
 use crate::view::EventView;
-
-/// Channels of one caller that are read at once.
-const CHANNELS: u32 = 10_000;
-const LIST: &str = "events";
 
 /// `GET /api/events`.
 #[derive(Serialize, ToSchema)]
@@ -42,21 +37,13 @@ pub(super) struct EventQuery {
 }
 
 pub(super) async fn list(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ReadMessages>,
     Query(query): Query<EventQuery>,
-) -> Result<Page<EventList>, ApiError> {
-    let caller = access.caller;
-    let after = query.cursor.as_deref().map(|text| decode_cursor(LIST, text)).transpose()?;
-    let channels =
-        api.store.channels().channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
-    let channels: Vec<_> = channels.into_iter().map(|channel| channel.id).collect();
-    let reader =
-        FeedReader { user: &caller.user, channels: &channels, not_before: caller.not_before() };
-    let after: OutboxPosition = after.unwrap_or_default();
-    let feed = api.store.outbox().outbox_events(reader, after, query.limit.0).await?;
-    let events = api.event_renderer().events(feed.outbox_events, &caller.bounds).await?;
-    let next_cursor = encode_cursor(LIST, &feed.next).ok_or(ApiError::Internal)?;
-    let next = feed.more.then(|| next_cursor.clone());
-    Ok(Page { body: EventList { events, next_cursor, has_more: feed.more }, next })
+) -> Result<Page<EventList>, HttpError> {
+    let cursor = query.cursor.as_deref();
+    let EventPage { events, next: next_cursor, has_more } =
+        services.events.page(&access, query.limit.0, cursor).await?;
+    let next = has_more.then(|| next_cursor.clone());
+    Ok(Page { body: EventList { events, next_cursor, has_more }, next })
 }

@@ -10,14 +10,12 @@ use serde::Deserialize;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Api;
-use super::auth::{ChannelAccess, Member, ReadMessages};
-use super::error::ApiError;
-use super::extract::Query;
 use super::route::{Answer, Describe, Output};
-use crate::services::FieldPath;
-use crate::services::messages::point_in_time;
-use crate::transfer::{Export, Format, MediaLinks, export};
+use crate::http::{HttpError, Query};
+use crate::services::Services;
+use crate::services::access::{ChannelAccess, Member, ReadMessages};
+use crate::services::exports::ExportRequest;
+use crate::transfer::Format;
 use crate::when::When;
 
 /// The page is read from a disk later on, too; here it gets what it says itself.
@@ -52,23 +50,14 @@ pub(super) struct ExportQuery {
 pub(super) struct Document(Response);
 
 pub(super) async fn messages(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<ExportQuery>,
-) -> Result<Document, ApiError> {
-    let channel =
-        api.store.channels().channel(&access.channel).await?.ok_or(ApiError::PermissionDenied)?;
-    let (format, zone) = (Format::from(query.format), channel.zone(api.time_zone));
-    let wanted = Export {
-        format,
-        from: point_in_time(FieldPath::FROM, query.from, zone)?.max(access.not_before()),
-        to: point_in_time(FieldPath::TO, query.to, zone)?,
-        not_before: access.not_before(),
-        zone,
-        media: MediaLinks::None,
-    };
+) -> Result<Document, HttpError> {
+    let format = Format::from(query.format);
+    let request = ExportRequest { format, from: query.from, to: query.to };
     // The status is out already: all that is left is to break the connection off and to say so.
-    let stream = export(api.store, access.channel, wanted).inspect_err(|cause| {
+    let stream = services.exports.document(&access, request).await?.inspect_err(|cause| {
         log_failure!(error, cause, "an export was interrupted");
     });
     let name = format!("attachment; filename=\"messages.{}\"", format.extension());

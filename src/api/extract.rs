@@ -1,54 +1,18 @@
-//! Extractors that reject bad input with a clear 400: JSON bodies, query strings, paths. A route
+//! Input of routes and its documentation: bodies, query strings, paths and pages of lists. A route
 //! whose handler has no body or query extractor accepts none: see [`super::route`].
 
 use std::borrow::Cow;
 
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
-use serde::de::DeserializeOwned;
+use axum::http::StatusCode;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::error::ApiError;
 use super::route::{Describe, Input};
-use crate::decode;
-use crate::heavy::{CALLERS, LIGHT};
-use crate::services::{FieldPath, LIMIT};
-
-/// JSON body of exactly the form `T`.
-pub(super) struct Body<T>(pub(super) T);
-
-impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Body<T> {
-    type Rejection = ApiError;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let kind = request.headers().get(header::CONTENT_TYPE);
-        let kind = kind.and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim();
-        if !kind.eq_ignore_ascii_case("application/json") {
-            return Err(ApiError::UnsupportedMediaType);
-        }
-        let bytes = axum::body::Bytes::from_request(request, state)
-            .await
-            .map_err(|rejection| unread(&rejection))?;
-        if bytes.len() <= LIGHT {
-            return Ok(Self(decode::body(&bytes)?));
-        }
-        Ok(Self(CALLERS.run(move || decode::body(&bytes)).await?))
-    }
-}
-
-fn unread(rejection: &BytesRejection) -> ApiError {
-    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        return ApiError::TooLarge;
-    }
-    ApiError::invalid_value(FieldPath::BODY, "could not be read")
-}
+use crate::http::{Body, Path, Query};
+use crate::services::LIMIT;
 
 impl<T: ToSchema> Input for Body<T> {
     fn describe(route: &mut Describe) {
@@ -58,17 +22,6 @@ impl<T: ToSchema> Input for Body<T> {
             StatusCode::PAYLOAD_TOO_LARGE,
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
         ]);
-    }
-}
-
-/// Query string of exactly the form `T`.
-pub(crate) struct Query<T>(pub(crate) T);
-
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        Ok(Self(decode::query(parts.uri.query().unwrap_or_default())?))
     }
 }
 
@@ -119,23 +72,6 @@ fn filled(mut parameter: Parameter) -> Parameter {
         object.min_length = object.min_length.or(Some(1));
     }
     parameter
-}
-
-/// Path parameters of the form `T`; a path that does not match is unknown (404).
-pub(super) struct Path<T>(pub(super) T);
-
-impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        if parts.uri.path().contains("%00") {
-            return Err(ApiError::NotFound);
-        }
-        match axum::extract::Path::<T>::from_request_parts(parts, state).await {
-            Ok(axum::extract::Path(path)) => Ok(Self(path)),
-            Err(_) => Err(ApiError::NotFound),
-        }
-    }
 }
 
 impl<T: IntoParams> Input for Path<T> {

@@ -8,11 +8,8 @@
 //! A request that changed something is never run again: the store marks its claim in the
 //! transaction that changes it.
 
-use std::convert::Infallible;
-
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{FromRequestParts, Request, State};
-use axum::http::request::Parts;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, response};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -20,18 +17,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
-use chatkeep_store::{IdempotencyClaim, IdempotencyKey, IdempotencyState, StoreError};
-use chatkeep_workers::log_failure;
+use chatkeep_store::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::auth::{Caller, Credential, bearer};
-use super::error::ApiError;
-use super::etag;
-use super::route::Input;
-use super::{Api, MAX_BODY};
+use super::MAX_BODY;
+use super::replay::ReplayNote;
+use crate::http::{BrowserSessions, HttpError, bearer, tagged};
 use crate::random;
-use crate::services::FieldPath;
+use crate::services::idempotency::IdempotencyService;
+use crate::services::{Caller, Credential, FieldPath};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -43,24 +38,6 @@ const MAX_KEPT: usize = 64 * 1024;
 /// Headers that are stored with a response.
 const HEADERS: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
 
-/// Data from which a handler rebuilds a large response. A handler that returns one finds it in the
-/// repeated request, and must then change nothing.
-#[derive(Clone, Debug)]
-pub(super) struct ReplayNote(pub(super) String);
-
-/// The note of the first request with the same key, if this one repeats it.
-pub(super) struct Replayed(pub(super) Option<ReplayNote>);
-
-impl<S: Send + Sync> FromRequestParts<S> for Replayed {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self(parts.extensions.get().cloned()))
-    }
-}
-
-impl Input for Replayed {}
-
 /// Stored response.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredResponse {
@@ -70,8 +47,19 @@ struct StoredResponse {
     note: Option<String>,
 }
 
+/// State of the layer. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Idempotency {
+    pub(crate) keys: IdempotencyService,
+    pub(crate) sessions: BrowserSessions,
+}
+
 /// Replays responses to repeated POSTs.
-pub(super) async fn layer(State(api): State<Api>, request: Request, next: Next) -> Response {
+pub(super) async fn layer(
+    State(idempotency): State<Idempotency>,
+    request: Request,
+    next: Next,
+) -> Response {
     if request.method() != Method::POST || !request.headers().contains_key(&KEY) {
         return next.run(request).await;
     }
@@ -80,11 +68,11 @@ pub(super) async fn layer(State(api): State<Api>, request: Request, next: Next) 
     match (key, caller) {
         (None, _) => {
             let why = "must be 1 to 255 printable ASCII characters";
-            ApiError::invalid_value(FieldPath::header("Idempotency-Key"), why).into_response()
+            HttpError::invalid_value(FieldPath::header("Idempotency-Key"), why).into_response()
         }
         // Unauthenticated callers are rejected anyway.
         (Some(_), None) => next.run(request).await,
-        (Some(key), Some(caller)) => match api.once(&key, &caller, request, next).await {
+        (Some(key), Some(caller)) => match idempotency.once(&key, &caller, request, next).await {
             Ok(response) => response,
             Err(error) => error.into_response(),
         },
@@ -97,16 +85,16 @@ fn valid(value: &HeaderValue) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-impl Api {
+impl Idempotency {
     async fn once(
         &self,
         key: &str,
         caller: &Caller,
         request: Request,
         next: Next,
-    ) -> Result<Response, ApiError> {
+    ) -> Result<Response, HttpError> {
         let (mut parts, body) = request.into_parts();
-        let body = to_bytes(body, MAX_BODY).await.map_err(|_| ApiError::TooLarge)?;
+        let body = to_bytes(body, MAX_BODY).await.map_err(|_| HttpError::TooLarge)?;
         // The two names of a route are one.
         let route = parts.uri.path().replacen("/api/v1/", "/api/", 1);
         let seal = Seal::new(self.secret_of(&parts.headers), key);
@@ -116,10 +104,9 @@ impl Api {
             request: digest(&[route.as_bytes(), &body]),
             route,
         };
-        let claim = match self.store.idempotency().claim_idempotency(&key, self.clock.now()).await?
-        {
+        let claim = match self.keys.claim(&key).await? {
             IdempotencyState::First(claim) => claim,
-            IdempotencyState::Running => return Err(ApiError::RUNNING),
+            IdempotencyState::Running => return Err(HttpError::RUNNING),
             IdempotencyState::Interrupted => return Err(INTERRUPTED),
             IdempotencyState::Other => return Err(OTHER),
             IdempotencyState::Answered { status, answer } => {
@@ -143,38 +130,30 @@ impl Api {
         claim: &IdempotencyClaim,
         seal: &Seal,
         answer: Response,
-    ) -> Result<Response, ApiError> {
+    ) -> Result<Response, HttpError> {
         if answer.status().is_server_error() {
-            if let Err(error) = self.store.idempotency().abandon_idempotency(claim).await {
-                not_kept(&error);
-            }
+            self.keys.abandon_after_failure(claim).await;
             return Ok(answer);
         }
         if !answer.status().is_success() {
-            self.store.idempotency().release_idempotency(claim).await?;
+            self.keys.release(claim).await?;
             return Ok(answer);
         }
-        let (parts, body) = etag::tagged(answer, false).await.into_parts();
-        let body = to_bytes(body, usize::MAX).await.map_err(|_| ApiError::Internal)?;
+        let (parts, body) = tagged(answer, false).await.into_parts();
+        let body = to_bytes(body, usize::MAX).await.map_err(|_| HttpError::Internal)?;
         let kept = StoredResponse::of(&parts, &body);
         // A request that changed nothing is simply run again.
-        let free = kept.is_empty() && self.store.idempotency().abandon_idempotency(claim).await?;
+        let free = kept.is_empty() && self.keys.abandon(claim).await?;
         if !free {
             let (status, sealed) = (parts.status.as_u16(), seal.close(&kept)?);
-            if let Err(error) =
-                self.store.idempotency().finish_idempotency(claim, status, &sealed).await
-            {
-                // The request is completed and never run again; only its response cannot be
-                // replayed.
-                not_kept(&error);
-            }
+            self.keys.finish(claim, status, &sealed).await;
         }
         Ok(Response::from_parts(parts, Body::from(body)))
     }
 
     /// Returns the caller's secret: the key, or the session's cookie.
     fn secret_of<'h>(&self, headers: &'h HeaderMap) -> &'h str {
-        let session = || self.login.session_cookie(headers);
+        let session = || self.sessions.cookie(headers);
         bearer(headers).or_else(session).unwrap_or_default()
     }
 }
@@ -187,29 +166,25 @@ fn owner(caller: &Caller) -> String {
     }
 }
 
-fn not_kept(error: &StoreError) {
-    log_failure!(warn, error, "cannot store the response for its Idempotency-Key");
-}
-
 fn replayed(mut response: Response) -> Response {
     response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     response
 }
 
-const OTHER: ApiError = ApiError::Refused {
+const OTHER: HttpError = HttpError::Refused {
     status: StatusCode::UNPROCESSABLE_ENTITY,
     code: "idempotency_key_reused",
     error: "The Idempotency-Key was used for another request",
 };
 
-const INTERRUPTED: ApiError = ApiError::Refused {
+const INTERRUPTED: HttpError = HttpError::Refused {
     status: StatusCode::CONFLICT,
     code: "request_interrupted",
     error: "The request with this Idempotency-Key was interrupted after it changed something: \
             look at what is there before you send it with another key",
 };
 
-const NOT_KEPT: ApiError = ApiError::Refused {
+const NOT_KEPT: HttpError = HttpError::Refused {
     status: StatusCode::CONFLICT,
     code: "answer_not_kept",
     error: "The request with this Idempotency-Key was completed; its response cannot be replayed",
@@ -238,11 +213,11 @@ impl Seal {
         Self(ChaCha20Poly1305::new(&hash))
     }
 
-    fn close(&self, kept: &StoredResponse) -> Result<String, ApiError> {
+    fn close(&self, kept: &StoredResponse) -> Result<String, HttpError> {
         let nonce: [u8; NONCE] = random::bytes();
-        let plain = serde_json::to_vec(kept).map_err(|_| ApiError::Internal)?;
+        let plain = serde_json::to_vec(kept).map_err(|_| HttpError::Internal)?;
         let sealed = self.0.encrypt(&Nonce::from(nonce), &plain[..]);
-        let sealed = sealed.map_err(|_| ApiError::Internal)?;
+        let sealed = sealed.map_err(|_| HttpError::Internal)?;
         Ok(STANDARD_NO_PAD.encode([&nonce[..], &sealed].concat()))
     }
 
@@ -274,9 +249,9 @@ impl StoredResponse {
         self.body.is_none() && self.note.is_none()
     }
 
-    fn replay(self, status: u16) -> Result<Response, ApiError> {
+    fn replay(self, status: u16) -> Result<Response, HttpError> {
         let body = self.body.ok_or(NOT_KEPT)?;
-        let status = StatusCode::from_u16(status).map_err(|_| ApiError::Internal)?;
+        let status = StatusCode::from_u16(status).map_err(|_| HttpError::Internal)?;
         let mut response = (status, Bytes::from(body)).into_response();
         for (name, value) in self.headers {
             if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {

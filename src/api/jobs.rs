@@ -4,19 +4,16 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::role::Role;
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ChannelJob, JobKind, JobStatus, NewChannelJob};
+use chatkeep_store::{ChannelJob, JobKind, JobStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Api;
-use super::auth::{Reaches, WriteBackup};
-use super::error::ApiError;
-use super::extract::Path;
 use super::route::{Describe, Output};
-use crate::random;
+use crate::http::{HttpError, Path, PublicUrl};
+use crate::services::Services;
+use crate::services::access::{Reaches, WriteBackup};
 
 /// Background deletion of many messages.
 #[derive(Debug, Serialize, ToSchema)]
@@ -79,48 +76,33 @@ pub(super) struct JobPath {
     job: String,
 }
 
-/// Allowed for the owner, and for the person whose messages are erased.
 pub(super) async fn read(
-    State(api): State<Api>,
+    State(services): State<Services>,
+    State(url): State<PublicUrl>,
     access: Reaches<WriteBackup>,
     Path(path): Path<JobPath>,
-) -> Result<Json<JobView>, ApiError> {
-    let job = api.store.jobs().channel_job(&access.channel, &path.job).await?;
-    let owner = access.role == Some(Role::Owner);
-    let own = |job: &ChannelJob| job.kind == JobKind::Erasure(access.caller.user.clone());
-    match job {
-        Some(job) if owner || own(&job) => Ok(Json(api.job_view(job))),
-        None if owner => Err(ApiError::NotFound),
-        _ => Err(ApiError::PermissionDenied),
+) -> Result<Json<JobView>, HttpError> {
+    Ok(Json(JobView::new(services.deletion.job(&access, &path.job).await?, &url)))
+}
+
+impl<T> Removal<T> {
+    /// Returns the response to a request that began this job.
+    pub(super) fn of(
+        job: ChannelJob,
+        url: &PublicUrl,
+        done: impl FnOnce(&ChannelJob) -> T,
+    ) -> Self {
+        if job.status == JobStatus::Done {
+            return Self::Done(done(&job));
+        }
+        Self::Begun(Box::new(JobView::new(job, url)))
     }
 }
 
-impl Api {
-    /// Begins to remove what was sent before that time; a few messages are removed at once.
-    pub(super) async fn remove<T>(
-        &self,
-        channel: &ChannelId,
-        by: &UserId,
-        (kind, sent_before): (JobKind, Timestamp),
-        done: impl FnOnce(&ChannelJob) -> T,
-    ) -> Result<Removal<T>, ApiError> {
-        let id = format!("job_{}", random::text(16));
-        let (kind, worker) = (&kind, self.removals.worker());
-        let new = NewChannelJob { id: &id, channel, kind, sent_before, by, worker };
-        let (mut job, claimed) = self.store.jobs().begin_job(&new, self.clock.now()).await?;
-        if claimed {
-            job = self.removals.finish(job).await?;
-        }
-        if job.status == JobStatus::Done {
-            return Ok(Removal::Done(done(&job)));
-        }
-        Ok(Removal::Begun(Box::new(self.job_view(job))))
-    }
-
-    fn job_view(&self, job: ChannelJob) -> JobView {
-        let base = self.login.base_url();
-        JobView {
-            url: format!("{base}/api/channels/{}/jobs/{}", job.channel, job.id),
+impl JobView {
+    fn new(job: ChannelJob, url: &PublicUrl) -> Self {
+        Self {
+            url: format!("{url}/api/channels/{}/jobs/{}", job.channel, job.id),
             id: job.id,
             channel_id: job.channel,
             kind: match job.kind {

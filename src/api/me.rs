@@ -5,17 +5,16 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::plan::{Plan, Usage, UsageStatus};
+use chatkeep_core::plan::{Plan, UsageStatus};
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::User;
+use chatkeep_store::{ChannelUsage, User};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Api;
-use super::auth::{Caller, Scoped, WriteBackup};
-use super::error::ApiError;
-use super::etag::Timed;
-use super::extract::Body;
+use crate::http::{Body, HttpError, Timed};
+use crate::services::Services;
+use crate::services::access::{Caller, Scoped, WriteBackup};
+use crate::services::account::AccountUsage;
 
 /// `GET /api/me`.
 #[derive(Serialize, ToSchema)]
@@ -70,49 +69,22 @@ pub(super) struct ChannelUsageView {
     message_count: i64,
 }
 
-pub(super) async fn me(State(api): State<Api>, caller: Caller) -> Result<Json<Me>, ApiError> {
-    let user = user(&api, &caller).await?;
-    Ok(Json(Me {
-        display_name: user.display_name,
-        user_id: user.id,
-        picture_url: user.picture_url,
-        plan: user.plan,
-        quota: user.plan.quota(),
-        created_at: user.created_at,
-    }))
+pub(super) async fn me(
+    State(services): State<Services>,
+    caller: Caller,
+) -> Result<Json<Me>, HttpError> {
+    Ok(Json(services.account.user(&caller).await?.into()))
 }
 
 /// Part of [`UsageView`] without the time: quota and usage of each channel.
 type UsageContent = (i64, i64, BTreeMap<ChannelId, ChannelUsageView>);
 
 pub(super) async fn usage(
-    State(api): State<Api>,
+    State(services): State<Services>,
     caller: Caller,
-) -> Result<Timed<UsageView, UsageContent>, ApiError> {
-    let user = user(&api, &caller).await?;
-    let mut usage = api.store.accounts().usage(&user.id).await?;
-    usage.channels.retain(|channel| caller.bounds.sees(&channel.channel));
-    let total = Usage::new(usage.total(), user.plan);
-    let channels = usage.channels.into_iter().map(|channel| {
-        let view = ChannelUsageView {
-            bytes: channel.bytes,
-            bytes_at_subscribe: channel.bytes_at_subscribe,
-            message_count: channel.message_count,
-        };
-        (channel.channel, view)
-    });
-    let channels: BTreeMap<_, _> = channels.collect();
-    let content = (total.used, total.quota, channels.clone());
-    let body = UsageView {
-        total_bytes: total.used,
-        quota: total.quota,
-        remaining: total.remaining(),
-        percentage: total.percentage(),
-        status: total.status(),
-        channels,
-        // The counters change with what they count, so they are true whenever they are read.
-        synced_at: api.clock.now(),
-    };
+) -> Result<Timed<UsageView, UsageContent>, HttpError> {
+    let body = UsageView::from(services.account.usage(&caller).await?);
+    let content = (body.total_bytes, body.quota, body.channels.clone());
     Ok(Timed { body, content })
 }
 
@@ -125,25 +97,56 @@ pub(super) struct NoticesView {
 }
 
 pub(super) async fn notices(
-    State(api): State<Api>,
+    State(services): State<Services>,
     caller: Caller,
-) -> Result<Json<NoticesView>, ApiError> {
-    let usage = api.store.accounts().wants_notices(&caller.user).await?;
-    Ok(Json(NoticesView { usage: usage.ok_or(ApiError::InvalidKey)? }))
+) -> Result<Json<NoticesView>, HttpError> {
+    Ok(Json(NoticesView { usage: services.account.wants_notices(&caller).await? }))
 }
 
 pub(super) async fn set_notices(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<WriteBackup>,
     Body(notices): Body<NoticesView>,
-) -> Result<Json<NoticesView>, ApiError> {
-    if !api.store.accounts().set_notices_enabled(&access.caller.user, notices.usage).await? {
-        return Err(ApiError::InvalidKey);
-    }
+) -> Result<Json<NoticesView>, HttpError> {
+    services.account.set_notices(&access, notices.usage).await?;
     Ok(Json(notices))
 }
 
-/// Returns the key's user; a key without one is treated as deleted.
-async fn user(api: &Api, caller: &Caller) -> Result<User, ApiError> {
-    api.store.accounts().user(&caller.user).await?.ok_or(ApiError::InvalidKey)
+impl From<User> for Me {
+    fn from(user: User) -> Self {
+        Self {
+            display_name: user.display_name,
+            user_id: user.id,
+            picture_url: user.picture_url,
+            plan: user.plan,
+            quota: user.plan.quota(),
+            created_at: user.created_at,
+        }
+    }
+}
+
+impl From<AccountUsage> for UsageView {
+    fn from(usage: AccountUsage) -> Self {
+        let AccountUsage { total, channels, at } = usage;
+        let channel = |one: ChannelUsage| (one.channel.clone(), ChannelUsageView::from(one));
+        Self {
+            total_bytes: total.used,
+            quota: total.quota,
+            remaining: total.remaining(),
+            percentage: total.percentage(),
+            status: total.status(),
+            channels: channels.into_iter().map(channel).collect(),
+            synced_at: at,
+        }
+    }
+}
+
+impl From<ChannelUsage> for ChannelUsageView {
+    fn from(usage: ChannelUsage) -> Self {
+        Self {
+            bytes: usage.bytes,
+            bytes_at_subscribe: usage.bytes_at_subscribe,
+            message_count: usage.message_count,
+        }
+    }
 }

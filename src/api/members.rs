@@ -4,17 +4,19 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::UserId;
 use chatkeep_core::role::Role;
-use chatkeep_store::{ChannelJob, JobKind, MemberStatus, RoleSet};
+use chatkeep_store::{ChannelJob, MemberStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Api;
-use super::auth::{Admin, ChannelAccess, Member, Reaches, ReadMembers, WriteBackup, WriteMembers};
 use super::cursor::Page;
-use super::error::ApiError;
-use super::extract::{Body, Path, Query, WholeLimit};
+use super::extract::WholeLimit;
 use super::jobs::Removal;
 use super::subscriptions::Success;
+use crate::http::{Body, HttpError, Path, PublicUrl, Query};
+use crate::services::Services;
+use crate::services::access::{
+    Admin, ChannelAccess, Member, Reaches, ReadMembers, WriteBackup, WriteMembers,
+};
 use crate::services::members::MemberQuery;
 use crate::view::MemberView;
 
@@ -83,47 +85,37 @@ pub(super) struct ErasedView {
 }
 
 pub(super) async fn list(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Member, ReadMembers>,
     Query(query): Query<MemberListQuery>,
-) -> Result<Page<Members>, ApiError> {
+) -> Result<Page<Members>, HttpError> {
     let MemberListQuery { role, status, limit, cursor } = query;
     let query = MemberQuery { role, status, limit: limit.0, cursor };
-    let (members, next) = api.services.members.page(&access, &query).await?;
+    let (members, next) = services.members.page(&access, &query).await?;
     let members = members.into_iter().map(MemberView::from).collect();
     Ok(Page { body: Members { members, next_cursor: next.clone() }, next })
 }
 
 pub(super) async fn set_role(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Admin, WriteMembers>,
     Path(path): Path<UserPath>,
     Body(body): Body<RoleBody>,
-) -> Result<Json<Success>, ApiError> {
-    let (channel, now) = (&access.channel, api.clock.now());
-    let role = body.role.into();
-    match api.store.members().set_role(channel, access.user(), &path.user, role, now).await? {
-        RoleSet::Done => Ok(Success::answer()),
-        RoleSet::Denied => Err(ApiError::PermissionDenied),
-        RoleSet::NoMember => Err(ApiError::NotFound),
-    }
+) -> Result<Json<Success>, HttpError> {
+    services.members.set_role(&access, &path.user, body.role.into()).await?;
+    Ok(Success::answer())
 }
 
-/// Open to the owner, and to the person themself, also after they left.
 pub(super) async fn erase(
-    State(api): State<Api>,
+    State(services): State<Services>,
+    State(url): State<PublicUrl>,
     access: Reaches<WriteBackup>,
     Path(path): Path<UserPath>,
-) -> Result<Removal<ErasedView>, ApiError> {
-    let own = access.caller.user == path.user
-        && api.store.members().member(&access.channel, &path.user).await?.is_some();
-    if access.role != Some(Role::Owner) && !own {
-        return Err(ApiError::PermissionDenied);
-    }
-    let what = (JobKind::Erasure(path.user), api.clock.now());
+) -> Result<Removal<ErasedView>, HttpError> {
+    let job = services.deletion.erase(&access, path.user).await?;
     let done =
         |job: &ChannelJob| ErasedView { erased_count: job.done, freed_bytes: job.freed_bytes };
-    api.remove(&access.channel, &access.caller.user, what, done).await
+    Ok(Removal::of(job, &url, done))
 }
 
 impl From<SettableRole> for Role {

@@ -12,12 +12,12 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Api;
-use super::auth::{ChannelAccess, Member, ReadMessages};
 use super::cursor::Page;
-use super::error::ApiError;
-use super::extract::{Limit, Path, Query};
+use super::extract::Limit;
 use super::route::{Describe, Output};
+use crate::http::{HttpError, Path, Query};
+use crate::services::Services;
+use crate::services::access::{ChannelAccess, Member, ReadMessages};
 use crate::services::messages::{MessagePage, MessageQuery};
 use crate::view::{GapView, MessageView};
 use crate::when::When;
@@ -92,11 +92,11 @@ pub(super) struct MessagePath {
 pub(super) struct MessagePageResponse(Page<MessageList>);
 
 pub(super) async fn list(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<ListQuery>,
-) -> Result<MessagePageResponse, ApiError> {
-    let page = api.services.messages.page(&access, &query.into()).await?;
+) -> Result<MessagePageResponse, HttpError> {
+    let page = services.messages.page(&access, &query.into()).await?;
     let MessagePage { messages, gaps, next } = page;
     let body = MessageList {
         messages: messages.into_iter().map(MessageView::from).collect(),
@@ -107,11 +107,11 @@ pub(super) async fn list(
 }
 
 pub(super) async fn one(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Member, ReadMessages>,
     Path(path): Path<MessagePath>,
-) -> Result<Json<MessageView>, ApiError> {
-    Ok(Json(api.services.messages.one(&access, &path.message).await?.into()))
+) -> Result<Json<MessageView>, HttpError> {
+    Ok(Json(services.messages.one(&access, &path.message).await?.into()))
 }
 
 impl IntoResponse for MessagePageResponse {

@@ -1,144 +1,88 @@
 //! The REST API, version 1.
 //!
-//! Handlers are short: an extractor authenticates and authorizes the caller (`auth`), the store
-//! does the work, a view struct is the response. Every route is in one table; its documentation is
-//! derived from the handler's signature. Every error is an `ApiError`, serialized in one place.
+//! Handlers are short: an extractor authenticates and authorizes the caller (`auth`), a service does
+//! the work, a view struct is the response. Every route is in one table; its documentation is
+//! derived from the handler's signature.
 
 mod assistant;
-pub(crate) mod auth;
+mod auth;
 mod backup;
 mod channels;
-mod complete;
 mod cursor;
 mod deprecation;
 mod docs;
 mod editable;
-mod error;
 mod etag;
 mod events;
 mod export;
-pub(crate) mod extract;
+mod extract;
 mod idempotency;
 mod input;
 mod jobs;
 mod keys;
-mod large;
 mod me;
-mod measure;
 mod media;
 mod members;
 mod messages;
-mod respond;
+mod negotiation;
+mod replay;
 mod route;
 mod search;
 mod subscriptions;
 mod table;
 mod webhooks;
 
-use std::sync::Arc;
-
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
-use chatkeep_blobs::Blobs;
-use chatkeep_bus::Bus;
-use chatkeep_core::time::SharedClock;
-use chatkeep_platform::Bots;
-use chatkeep_store::Store;
-use chatkeep_workers::assistant::Assistants;
-use tokio::sync::Semaphore;
-use tokio_util::task::TaskTracker;
-use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
-use tower_http::cors::{AllowOrigin, CorsLayer};
 
-pub(crate) use error::ApiError;
-pub(crate) use large::LargeResponses;
-pub(crate) use respond::{RequestId, takes_json, whole};
+pub(crate) use idempotency::Idempotency;
 pub use route::{Need, RouteInfo, Tag};
 
-use crate::event_renderer::EventRenderer;
-use crate::login::{self, Login};
-use crate::mcp;
-use crate::oauth::{self, OAuth};
-use crate::rate_limit::RateLimitGate;
-use crate::removals::RemovalWorker;
+use crate::http::{HttpError, LargeResponses, PublicUrl};
 use crate::services::Services;
 
 /// Maximum size of request bodies in bytes.
 const MAX_BODY: usize = 1024 * 1024;
-/// Minimum bytes of a response that is compressed.
-const WORTH_COMPRESSING: u64 = 860;
 
-/// Shared state of the API. Cheap to clone.
+/// State of the handlers; each takes the part that it needs. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Api {
-    pub store: Store,
-    pub bus: Bus,
-    pub blobs: Blobs,
-    pub clock: SharedClock,
-    /// Clients of the platform, for membership queries; empty in a process without access tokens.
-    pub bots: Bots,
-    /// Use cases that other surfaces share.
+pub(crate) struct Api {
     pub(crate) services: Services,
-    /// Compiled assistants, the same ones as the stage's in this process.
-    pub assistants: Assistants,
-    /// Permit for scanning a history, which takes long.
-    pub(crate) backtest_permit: Arc<Semaphore>,
-    /// Rate limits of callers.
-    pub gate: RateLimitGate,
-    /// The zone in which the days of channels begin that have set none.
-    pub time_zone: chrono_tz::Tz,
-    /// Proxies in front, for telling a caller's address.
-    pub proxies: usize,
-    /// True when webhooks may be sent to private addresses.
-    pub(crate) webhooks_private: bool,
-    /// Sessions of signed-in people.
-    pub(crate) login: Login,
-    /// OAuth authorization of programs on behalf of people.
-    pub(crate) oauth: OAuth,
     /// Builds and sends large responses in turn.
     pub(crate) large: LargeResponses,
-    /// Removes messages.
-    pub(crate) removals: RemovalWorker,
-    /// Tasks that the process awaits at shutdown.
-    pub(crate) tasks: TaskTracker,
+    /// Address of this service, for links in responses.
+    pub(crate) url: PublicUrl,
 }
 
-impl Api {
-    /// Returns the renderer of events.
-    fn event_renderer(&self) -> EventRenderer {
-        EventRenderer { store: self.store.clone(), clock: Arc::clone(&self.clock) }
+impl FromRef<Api> for Services {
+    fn from_ref(api: &Api) -> Self {
+        api.services.clone()
     }
 }
 
-/// Returns the API's routes, under both `/api` and `/api/v1`, with their documentation. Pages of
-/// `origins` may call it from a browser.
-pub(crate) fn router(api: Api, origins: &[String]) -> Router {
-    let routes = table::routes();
-    let docs = docs::router(&route::document(&routes));
-    let large = api.large.clone();
-    let v1 = routes.router().layer(from_fn(respond::deprecate)).with_state(api.clone());
-    let api_routes = Router::new()
+impl FromRef<Api> for PublicUrl {
+    fn from_ref(api: &Api) -> Self {
+        api.url.clone()
+    }
+}
+
+/// Returns the API's routes, under both `/api` and `/api/v1`. The caller of a request is known when
+/// it comes here: see [`crate::http::identify`].
+pub(crate) fn router(api: Api, idempotency: Idempotency) -> Router {
+    let v1 = table::routes().router().layer(from_fn(deprecation::layer)).with_state(api);
+    Router::new()
         .nest("/api/v1", v1.clone().fallback(not_found))
         .nest("/api", v1.fallback(unknown))
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(from_fn_with_state(api.clone(), idempotency::layer))
-        .layer(from_fn(respond::negotiate))
-        .merge(login::router(api.login.clone()))
-        .merge(mcp::router(&api, origins))
-        .merge(oauth::router(api.oauth.clone()))
-        .layer(from_fn_with_state(api.clone(), auth::identify))
-        .layer(from_fn_with_state(api.tasks, complete::layer));
-    let whole = api_routes
-        .merge(docs)
-        .layer(from_fn(etag::layer))
-        .layer(from_fn_with_state(large, large::layer))
-        .layer(compression());
-    match cors(origins) {
-        Some(cors) => whole.layer(cors),
-        None => whole,
-    }
+        .layer(from_fn_with_state(idempotency, idempotency::layer))
+        .layer(from_fn(negotiation::layer))
+}
+
+/// Returns the routes of the documentation, for everybody.
+pub(crate) fn docs() -> Router {
+    docs::router(&openapi())
 }
 
 /// Returns every route, for documentation and tests.
@@ -151,66 +95,16 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     route::document(&table::routes())
 }
 
-fn compression() -> CompressionLayer<impl tower_http::compression::Predicate> {
-    let worth = SizeAbove::new(WORTH_COMPRESSING)
-        .and(NotForContentType::IMAGES)
-        .and(NotForContentType::const_new("video/"))
-        .and(NotForContentType::const_new("audio/"))
-        .and(NotForContentType::const_new("application/octet-stream"))
-        .and(NotForContentType::const_new("application/zip"));
-    CompressionLayer::new().compress_when(worth)
-}
-
-fn cors(origins: &[String]) -> Option<CorsLayer> {
-    use axum::http::{HeaderName, Method, header};
-
-    let allowed: Vec<_> = origins.iter().filter_map(|origin| origin.parse().ok()).collect();
-    if allowed.is_empty() {
-        return None;
-    }
-    let named = HeaderName::from_static;
-    let layer = CorsLayer::new()
-        .allow_origin(AllowOrigin::list(allowed))
-        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
-        .allow_headers([
-            header::AUTHORIZATION,
-            header::CONTENT_TYPE,
-            header::IF_MATCH,
-            header::IF_NONE_MATCH,
-            header::RANGE,
-            named("idempotency-key"),
-            named("x-request-id"),
-            named("mcp-protocol-version"),
-            named("mcp-method"),
-            named("mcp-name"),
-        ])
-        .expose_headers([
-            header::ETAG,
-            header::WWW_AUTHENTICATE,
-            header::LINK,
-            header::RETRY_AFTER,
-            header::CONTENT_RANGE,
-            header::CONTENT_DISPOSITION,
-            named("x-api-version"),
-            named("x-request-id"),
-            named("x-deprecated"),
-            named("x-ratelimit-limit"),
-            named("x-ratelimit-remaining"),
-            named("x-ratelimit-reset"),
-        ]);
-    Some(layer)
-}
-
-async fn not_found() -> ApiError {
-    ApiError::NotFound
+async fn not_found() -> HttpError {
+    HttpError::NotFound
 }
 
 /// Returns the error for an unknown route or an unknown version of the API.
-async fn unknown(uri: axum::http::Uri) -> ApiError {
+async fn unknown(uri: Uri) -> HttpError {
     let first = uri.path().trim_start_matches('/').split('/').next().unwrap_or_default();
     let version = first != "v1"
         && first.strip_prefix('v').is_some_and(|number| {
             !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
         });
-    if version { ApiError::UnknownVersion } else { ApiError::NotFound }
+    if version { HttpError::UnknownVersion } else { HttpError::NotFound }
 }

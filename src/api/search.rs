@@ -6,12 +6,12 @@ use chatkeep_core::message::MessageType;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Api;
-use super::auth::{ChannelAccess, Member, ReadMessages, Scoped};
 use super::cursor::Page;
-use super::error::ApiError;
-use super::extract::{Limit, Query};
+use super::extract::Limit;
+use crate::http::{HttpError, Query};
 use crate::search::{Highlight, SearchResult, Sort};
+use crate::services::Services;
+use crate::services::access::{ChannelAccess, Member, ReadMessages, Scoped};
 use crate::services::search::{SearchPage, SearchQuery};
 use crate::view::MessageView;
 use crate::when::When;
@@ -146,20 +146,20 @@ pub(crate) struct EverywhereQuery {
 }
 
 pub(super) async fn in_channel(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<ChannelSearchQuery>,
-) -> Result<Page<SearchResultsView>, ApiError> {
-    Ok(api.services.search.in_channel(&access, &query.into()).await?.into())
+) -> Result<Page<SearchResultsView>, HttpError> {
+    Ok(services.search.in_channel(&access, &query.into()).await?.into())
 }
 
 pub(super) async fn everywhere(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ReadMessages>,
     Query(query): Query<EverywhereQuery>,
-) -> Result<Page<SearchResultsView>, ApiError> {
+) -> Result<Page<SearchResultsView>, HttpError> {
     let (only, query) = query.split();
-    Ok(api.services.search.everywhere(&access, only.as_ref(), &query.into()).await?.into())
+    Ok(services.search.everywhere(&access, only.as_ref(), &query.into()).await?.into())
 }
 
 impl EverywhereQuery {

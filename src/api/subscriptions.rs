@@ -6,17 +6,16 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Subscribed, Subscription};
+use chatkeep_store::Subscription;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Api;
-use super::auth::{Caller, ChannelAccess, Member, Reaches, WriteBackup};
 use super::cursor::Page;
-use super::error::ApiError;
-use super::extract::{Paging, Query};
+use super::extract::Paging;
 use super::route::{Describe, Output};
-use crate::services::Window;
+use crate::http::{HttpError, Query};
+use crate::services::Services;
+use crate::services::access::{Caller, ChannelAccess, Member, Reaches, WriteBackup};
 
 /// `{success: true}`.
 #[derive(Serialize, ToSchema)]
@@ -62,41 +61,27 @@ struct SubscriptionView {
 }
 
 pub(super) async fn subscribe(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Member, WriteBackup>,
-) -> Result<MaybeNew, ApiError> {
-    let now = api.clock.now();
-    match api.store.accounts().subscribe(&access.channel, access.user(), now).await? {
-        Subscribed::New => Ok(MaybeNew(true)),
-        Subscribed::Already => Ok(MaybeNew(false)),
-        Subscribed::NoChannel => Err(ApiError::PermissionDenied),
-    }
+) -> Result<MaybeNew, HttpError> {
+    Ok(MaybeNew(services.subscriptions.subscribe(&access).await?))
 }
 
-/// Also allowed after leaving the channel, as it still counts against the quota.
 pub(super) async fn unsubscribe(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Reaches<WriteBackup>,
-) -> Result<Json<Success>, ApiError> {
-    let user = &access.caller.user;
-    let ended = api.store.accounts().unsubscribe(&access.channel, user, api.clock.now()).await?;
-    if ended || access.role.is_some() {
-        Ok(Success::answer())
-    } else {
-        Err(ApiError::PermissionDenied)
-    }
+) -> Result<Json<Success>, HttpError> {
+    services.subscriptions.unsubscribe(&access).await?;
+    Ok(Success::answer())
 }
 
 pub(super) async fn list(
-    State(api): State<Api>,
+    State(services): State<Services>,
     caller: Caller,
     Query(paging): Query<Paging>,
-) -> Result<Page<Subscriptions>, ApiError> {
-    let window = Window::open("subscriptions", paging.limit, paging.cursor.as_deref())?;
-    let (after, wanted) = (window.after.as_ref(), window.wanted());
-    let mut rows =
-        api.store.accounts().subscriptions(&caller.user, caller.channels(), after, wanted).await?;
-    let next = window.cut(&mut rows, |row| row.channel.clone());
+) -> Result<Page<Subscriptions>, HttpError> {
+    let cursor = paging.cursor.as_deref();
+    let (rows, next) = services.subscriptions.page(&caller, paging.limit.0, cursor).await?;
     let subscriptions = rows.into_iter().map(SubscriptionView::from).collect();
     Ok(Page { body: Subscriptions { subscriptions, next_cursor: next.clone() }, next })
 }

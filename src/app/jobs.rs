@@ -9,10 +9,9 @@ use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::supervisor::Supervisor;
 
 use super::{App, Role};
-use crate::login::{Login, LoginPurge};
 use crate::maintenance::{
     ExpiredWebhooks, IdempotencyPurge, IngressPresence, InterruptedReplies, Maintenance,
-    OutboxPurge, RowPurge, UseRecords, WalCheckpoint,
+    OutboxPurge, RowPurge, SessionPurge, UseRecords, WalCheckpoint,
 };
 use crate::orphan_sweep::{OrphanSweeper, UploadSweeper};
 use crate::removals::JobPurge;
@@ -26,17 +25,17 @@ impl App {
     }
 
     /// Starts the periodic jobs of this process' roles.
-    pub(super) fn start_jobs(&self, jobs: &PeriodicJobs, login: Option<Login>) {
+    pub(super) fn start_jobs(&self, jobs: &PeriodicJobs) {
         let roles = &self.process_roles.roles;
         let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
         let maintenance = Maintenance { store, clock };
         if roles.contains(&Role::Ingress) {
             jobs.add(IngressPresence(maintenance.clone()));
         }
-        if let Some(login) = login {
+        if roles.contains(&Role::Api) {
             jobs.add(IdempotencyPurge(maintenance.clone()));
             jobs.add(UseRecords(maintenance.clone()));
-            jobs.add(LoginPurge(login));
+            jobs.add(SessionPurge(self.services.sessions.clone()));
         }
         if roles.contains(&Role::Worker) {
             self.start_worker_jobs(jobs, &maintenance);

@@ -9,6 +9,7 @@ mod process_roles;
 mod registry;
 mod replica;
 mod stages;
+mod surfaces;
 mod tokens;
 
 use std::fmt;
@@ -19,12 +20,10 @@ use anyhow::Context as _;
 use axum::Router;
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
-use chatkeep_core::config::{Config, LineConfig, RateLimitConfig};
+use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
-use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
-use chatkeep_platform::line::SignatureKey;
 use chatkeep_store::Store;
 use chatkeep_workers::assistant::Assistants;
 use chatkeep_workers::periodic::PeriodicJobs;
@@ -33,7 +32,6 @@ use chatkeep_workers::supervisor::Supervisor;
 use chatkeep_workers::tap::Tap;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -51,16 +49,13 @@ pub(crate) use registry::{media_store_of, running};
 use stages::Starter;
 use tokens::TokenCheck;
 
-use crate::ingress::{IngressBot, IngressBots};
-use crate::login::Login;
-use crate::oauth::OAuth;
+use crate::http::with_common_layers;
+use crate::ops;
 use crate::private::make_data_folder;
-use crate::rate_limit::{Limiter, RateLimitGate};
 use crate::removals::RemovalWorker;
 use crate::search::SearchService;
 use crate::server::{Server, room_for};
-use crate::services::Services;
-use crate::{api, ingress, ops};
+use crate::services::{ServiceParts, Services};
 
 /// Maximum share of the shutdown time for closing bus and store.
 const CLOSING: Duration = Duration::from_secs(3);
@@ -83,6 +78,7 @@ pub struct App {
     /// Search replica of this process.
     replica: Option<Replica>,
     search: SearchService,
+    services: Services,
     registration: Registration,
 }
 
@@ -126,6 +122,19 @@ impl App {
             }
             None => None,
         };
+        let services = Services::new(ServiceParts {
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            bus: bus.clone(),
+            blobs: blobs.clone(),
+            bots: bots.clone(),
+            assistants: assistants.clone(),
+            search: search.clone(),
+            removals: RemovalWorker::new(store.clone(), Arc::clone(&clock)),
+            time_zone: config.time_zone,
+            allow_private_webhooks: config.webhooks.allow_private,
+            session_idle: config.login.idle,
+        });
         Ok(Self {
             config,
             process_roles,
@@ -140,6 +149,7 @@ impl App {
             metrics,
             replica,
             search,
+            services,
             registration,
         })
     }
@@ -148,12 +158,8 @@ impl App {
         &self.store
     }
 
-    pub fn bus(&self) -> &Bus {
-        &self.bus
-    }
-
-    pub fn assistants(&self) -> &Assistants {
-        &self.assistants
+    pub(crate) fn services(&self) -> &Services {
+        &self.services
     }
 
     pub fn tap(&self) -> &Tap {
@@ -178,9 +184,8 @@ impl App {
         self.start_search(&supervisor, &jobs).await?;
         self.check_tokens(&supervisor);
         self.follow_assistants(&supervisor).await?;
-        let login = self.login()?;
-        let router = api::whole(finish(self.router(&supervisor, login.as_ref())?));
-        self.start_jobs(&jobs, login);
+        let router = with_common_layers(finish(self.surfaces(&supervisor)?));
+        self.start_jobs(&jobs);
         let outages = Arc::new(self.outages());
         supervisor.run("outages", move |stop| Arc::clone(&outages).run(stop));
         let address = listener.local_addr()?;
@@ -195,7 +200,7 @@ impl App {
         if let Some((listener, handle)) = metrics {
             let lease = config.workers.lease;
             let router = ops::metrics_router(handle, bus.clone(), lease, replica.clone());
-            let server = Server::new(api::whole(router), http, true);
+            let server = Server::new(with_common_layers(router), http, true);
             ops::serve_metrics(&supervisor, server, listener, drain).await?;
         }
         let server = Server::new(router, http, config.api.proxies > 0);
@@ -237,87 +242,9 @@ impl App {
         Ok(supervisor.run_prepared("assistant_changes", listen).await?)
     }
 
-    /// Creates the login service, if this process serves the API.
-    fn login(&self) -> anyhow::Result<Option<Login>> {
-        if !self.process_roles.roles.contains(&Role::Api) {
-            return Ok(None);
-        }
-        Login::new(&self.config, self.store.clone(), Arc::clone(&self.clock)).map(Some)
-    }
-
-    fn router(&self, supervisor: &Supervisor, login: Option<&Login>) -> anyhow::Result<Router> {
-        let health = self.health.clone();
-        let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone(), health };
-        let mut router = ops::router(ready);
-        if self.process_roles.roles.contains(&Role::Ingress) {
-            let bots: Option<Vec<_>> =
-                self.config.line.iter().map(|bot| self.ingress_bot(bot)).collect();
-            let ingress = ingress::Ingress {
-                bus: self.bus.clone(),
-                bots: IngressBots::new(bots.context("no channel secret")?),
-                clock: Arc::clone(&self.clock),
-                tap: self.tap.clone(),
-                rejected: self.rejected(),
-                proxies: self.config.api.proxies,
-            };
-            let max_body = self.config.ingress.max_body_bytes;
-            router = router.merge(ingress::router(ingress, max_body));
-        }
-        if let Some(login) = login.cloned() {
-            let http = GuardedClient::new(self.config.login.allow_private_clients)?;
-            let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
-            let oauth = OAuth::new(login.clone(), store, clock, http);
-            let api = api::Api {
-                store: self.store.clone(),
-                bus: self.bus.clone(),
-                blobs: self.blobs.clone(),
-                clock: Arc::clone(&self.clock),
-                bots: self.bots.clone(),
-                services: Services::new(
-                    &self.store,
-                    &self.clock,
-                    self.bots.clone(),
-                    self.search.clone(),
-                    self.config.time_zone,
-                ),
-                assistants: self.assistants.clone(),
-                backtest_permit: Arc::new(Semaphore::new(1)),
-                gate: RateLimitGate::new(
-                    self.config.rate_limit,
-                    &self.bus,
-                    &self.clock,
-                    supervisor,
-                ),
-                time_zone: self.config.time_zone,
-                proxies: self.config.api.proxies,
-                webhooks_private: self.config.webhooks.allow_private,
-                login,
-                oauth,
-                large: api::LargeResponses::default(),
-                removals: self.removals(),
-                tasks: supervisor.tasks().clone(),
-            };
-            router = router.merge(api::router(api, &self.config.api.cors_origins));
-        }
-        Ok(router)
-    }
-
-    fn ingress_bot(&self, bot: &LineConfig) -> Option<IngressBot> {
-        let key = SignatureKey::new(bot.channel_secret.as_ref()?)?;
-        Some(IngressBot::new(&bot.name, key, self.bots.get(&bot.name).ok().cloned()))
-    }
-
     /// Creates a worker that removes messages.
     fn removals(&self) -> RemovalWorker {
         RemovalWorker::new(self.store.clone(), Arc::clone(&self.clock))
-    }
-
-    /// Creates the rate limit of rejected webhooks by address. Each process has its own: a wrong
-    /// signature costs only the process that checks it.
-    fn rejected(&self) -> Limiter {
-        let per_minute = self.config.ingress.rejected_per_minute;
-        let config = RateLimitConfig { per_minute, burst: per_minute };
-        Limiter::alone(config, Arc::clone(&self.clock))
     }
 
     /// Starts this process' stages.

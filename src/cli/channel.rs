@@ -7,6 +7,7 @@ use chatkeep_store::{Channel, ChannelStatus};
 use super::{Context, table};
 use crate::app::PreflightError;
 use crate::out::note;
+use crate::services::channels::ChannelService;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ChannelCommand {
@@ -57,10 +58,11 @@ pub(super) async fn run(context: &Context, command: ChannelCommand) -> anyhow::R
 
 async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
     let store = context.store().await?;
+    let channels = ChannelService::new(store.clone(), context.config.time_zone);
     let mut rows = Vec::new();
     let mut after = None;
     loop {
-        let page = store.channels().list(after.as_ref(), PAGE).await?;
+        let page = channels.page_of_all(after.as_ref(), PAGE).await?;
         for (channel, subscribers) in &page {
             if json {
                 table::json(&serde_json::json!({

@@ -1,19 +1,19 @@
 //! `chatkeep key …`.
 
-use anyhow::bail;
+use std::sync::Arc;
+
+use anyhow::{anyhow, bail};
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{KEYS_OF_USER, Key, NewKey};
+use chatkeep_store::KEYS_OF_USER;
 use chrono_tz::Tz;
 
 use super::{Context, table};
 use crate::app::PreflightError;
 use crate::out::{note, say};
+use crate::services::keys::{IssueKeyError, KeyService, OperatorKey};
 use crate::when::When;
-
-/// Page size when reading keys.
-const PAGE: u32 = 500;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum KeyCommand {
@@ -85,60 +85,48 @@ fn time(flag: &str, given: Option<&str>) -> Result<Option<Timestamp>, PreflightE
 
 async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()> {
     let scopes = scopes_of(&wanted.scopes)?;
-    let expires_at = time("--expires", wanted.expires.as_deref())?;
-    if expires_at.is_some_and(|at| at <= context.clock.now()) {
-        bail!(PreflightError("--expires must be in the future".to_owned()));
-    }
-    let not_before = time("--not-before", wanted.not_before.as_deref())?;
     let channels: Vec<ChannelId> =
         wanted.channels.iter().map(|id| ChannelId::from(id.as_str())).collect();
-    let user = &UserId::from(wanted.user.as_str());
-    let store = context.store().await?;
-    if store.accounts().user(user).await?.is_none() {
-        store.close().await;
-        bail!("unknown user {user}; `chatkeep user add {user}` creates it");
-    }
-    for channel in &channels {
-        if store.channels().channel(channel).await?.is_none() {
-            store.close().await;
-            bail!(PreflightError(format!("--channel: unknown channel {channel}")));
-        }
-    }
-    let (id, secret) = (KeyId::new(crate::random::key_id()), crate::random::api_key());
-    let key = NewKey {
-        id: &id,
-        secret: &secret,
-        user,
-        name: &wanted.name,
-        scopes: &scopes,
-        channels: (!channels.is_empty()).then_some(&channels),
-        not_before,
-        expires_at,
+    let key = OperatorKey {
+        user: UserId::from(wanted.user.as_str()),
+        name: wanted.name.clone(),
+        scopes,
+        channels: Some(channels).filter(|channels| !channels.is_empty()),
+        not_before: time("--not-before", wanted.not_before.as_deref())?,
+        expires_at: time("--expires", wanted.expires.as_deref())?,
     };
-    let made = store.keys().add_key(&key, context.clock.now()).await?;
+    let store = context.store().await?;
+    let issued = KeyService::new(store.clone(), Arc::clone(&context.clock)).issue(key).await;
     store.close().await;
-    if !made {
-        bail!(
-            "{user} has {KEYS_OF_USER} active keys, the maximum; `chatkeep key revoke` deletes one"
-        );
-    }
+    let issued = issued.map_err(|error| refusal(error, &wanted.user))?;
+    let (id, secret) = (issued.key.id, issued.secret);
     note!("{id}: store the key safely, it is not shown again");
     say!("{secret}")?;
     Ok(())
 }
 
+/// Returns the error of a key that cannot be created, in terms of the command.
+fn refusal(error: IssueKeyError, user: &str) -> anyhow::Error {
+    match error {
+        IssueKeyError::Expired => {
+            PreflightError("--expires must be in the future".to_owned()).into()
+        }
+        IssueKeyError::UnknownUser(user) => {
+            anyhow!("unknown user {user}; `chatkeep user add {user}` creates it")
+        }
+        IssueKeyError::UnknownChannel(channel) => {
+            PreflightError(format!("--channel: unknown channel {channel}")).into()
+        }
+        IssueKeyError::TooMany => anyhow!(
+            "{user} has {KEYS_OF_USER} active keys, the maximum; `chatkeep key revoke` deletes one"
+        ),
+        IssueKeyError::Store(error) => error.into(),
+    }
+}
+
 async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let mut keys = Vec::new();
-    loop {
-        let after = keys.last().map(|key: &Key| (key.created_at, key.id.clone()));
-        let page = store.keys().list(user, after.as_ref(), PAGE).await?;
-        let last = page.len() < PAGE as usize;
-        keys.extend(page);
-        if last {
-            break;
-        }
-    }
+    let keys = KeyService::new(store.clone(), Arc::clone(&context.clock)).all_of(user).await?;
     store.close().await;
     let mut rows = Vec::new();
     for key in keys {
@@ -172,7 +160,7 @@ async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()
 
 async fn revoke(context: &Context, id: &KeyId) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let known = store.keys().drop_key(id, context.clock.now()).await?;
+    let known = KeyService::new(store.clone(), Arc::clone(&context.clock)).revoke(id).await?;
     store.close().await;
     if !known {
         bail!("unknown key {id}");

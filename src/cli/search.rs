@@ -4,15 +4,13 @@ use anyhow::bail;
 use chatkeep_bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_platform::Bots;
 use chatkeep_store::{Channel, Store};
 
 use super::{Context, table};
 use crate::app::{self, PreflightError};
 use crate::out::note;
 use crate::search::{SearchError, SearchFallback, SearchResult, SearchService, Sort};
-use crate::services::Services;
-use crate::services::search::{SearchFailure, SearchQuery};
+use crate::services::search::{MessageSearch, SearchFailure, SearchQuery};
 use crate::view::MessageView;
 
 /// Maximum length of a shown snippet in characters.
@@ -68,7 +66,7 @@ async fn find(
         }
         None => store.channels().channel_ids().await?,
     };
-    let services = Services::new(store, &context.clock, Bots::new([]), index, zone);
+    let search = MessageSearch::for_operator(store, &context.clock, index, zone);
     let query = SearchQuery {
         text: args.query.clone(),
         from: None,
@@ -80,7 +78,7 @@ async fn find(
         cursor: None,
         snippet: SNIPPET,
     };
-    let found = services.search.unrestricted(channels, zone, &query).await;
+    let found = search.unrestricted(channels, zone, &query).await;
     let page = found.map_err(|failure| match failure {
         SearchFailure::Search(SearchError::Query(why)) => anyhow::Error::from(PreflightError(why)),
         other => other.into(),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::people::PeopleError;
 use super::sample::Sample;
-use crate::api::ApiError;
+use crate::http::HttpError;
 use chatkeep_emulator::{ActError, Post, Text, Told};
 
 /// An action of the page.
@@ -55,7 +55,7 @@ impl From<ActError> for Failure {
     }
 }
 
-impl From<Failure> for ApiError {
+impl From<Failure> for HttpError {
     fn from(failure: Failure) -> Self {
         let (status, code) = match &failure {
             Failure::Impossible(_) => (StatusCode::CONFLICT, "conflict"),

@@ -13,15 +13,15 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 
-use crate::api::ApiError;
+use crate::http::HttpError;
 
-const ELSEWHERE: ApiError = ApiError::Refused {
+const ELSEWHERE: HttpError = HttpError::Refused {
     status: StatusCode::MISDIRECTED_REQUEST,
     code: "host_not_allowed",
     error: "The demo answers to localhost only",
 };
 
-const FOREIGN: ApiError = ApiError::Refused {
+const FOREIGN: HttpError = HttpError::Refused {
     status: StatusCode::FORBIDDEN,
     code: "origin_not_allowed",
     error: "The demo answers to its own page only",

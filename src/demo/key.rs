@@ -8,17 +8,16 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Context as _;
-use chatkeep_core::id::{KeyId, UserId};
+use chatkeep_core::id::UserId;
 use chatkeep_core::role::Scope;
-use chatkeep_core::time::Timestamp;
-use chatkeep_store::{NewKey, Store};
+
+use crate::services::keys::OperatorKey;
+use crate::services::{ServiceError, Services};
 
 /// The key's file in the demo's folder.
 const FILE: &str = "api-key";
 /// The name of the demo's key, so that another one replaces it.
 const NAME: &str = "demo";
-/// More keys than a user can have.
-const MANY: u32 = 1_000;
 
 /// Returns the key of the previous start if it is still valid; otherwise a new one of `owner`,
 /// which replaces it.
@@ -26,35 +25,30 @@ const MANY: u32 = 1_000;
 /// # Errors
 /// Returns an error when the store fails or the file cannot be read or written.
 pub(super) async fn lasting(
-    store: &Store,
+    services: &Services,
     owner: &UserId,
     folder: &Path,
-    now: Timestamp,
 ) -> anyhow::Result<String> {
     let file = folder.join(FILE);
     let known = read(&file).with_context(|| format!("cannot read {}", file.display()))?;
     if let Some(known) = known
-        && works(store, owner, &known, now).await?
+        && works(services, owner, &known).await?
     {
         return Ok(known);
     }
-    for old in store.keys().list(owner, None, MANY).await?.iter().filter(|key| key.name == NAME) {
-        store.keys().drop_key(&old.id, now).await?;
+    for old in services.keys.all_of(owner).await?.iter().filter(|key| key.name == NAME) {
+        services.keys.revoke(&old.id).await?;
     }
-    let secret = crate::random::api_key();
-    let new = NewKey {
-        id: &KeyId::new(crate::random::key_id()),
-        secret: &secret,
-        user: owner,
-        name: NAME,
-        scopes: &Scope::ALL,
+    let key = OperatorKey {
+        user: owner.clone(),
+        name: NAME.to_owned(),
+        scopes: Scope::ALL.to_vec(),
         channels: None,
         not_before: None,
         expires_at: None,
     };
-    if !store.keys().add_key(&new, now).await? {
-        anyhow::bail!("the demo's person has as many keys as there can be; delete one of them");
-    }
+    let issued = services.keys.issue(key).await;
+    let secret = issued.context("cannot create the API key of the demo's person")?.secret;
     // Written after the store has the key: an existing file always names a created key.
     fs::write(&file, &secret).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(secret)
@@ -68,17 +62,13 @@ fn read(file: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Returns true for a key of `owner` with all permissions and no expiry.
-async fn works(
-    store: &Store,
-    owner: &UserId,
-    secret: &str,
-    now: Timestamp,
-) -> anyhow::Result<bool> {
-    let key = store.keys().key(secret).await?;
-    Ok(key.is_some_and(|key| {
-        key.user == *owner
-            && key.expires_at.is_none_or(|end| end > now)
-            && Scope::ALL.iter().all(|scope| key.scopes.contains(scope))
-    }))
+/// Returns true for a valid key of `owner` with all permissions.
+async fn works(services: &Services, owner: &UserId, secret: &str) -> anyhow::Result<bool> {
+    let caller = match services.credentials.caller(secret).await {
+        Ok(caller) => caller,
+        Err(ServiceError::InvalidKey) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    let all = Scope::ALL.iter().all(|scope| caller.bounds.has(*scope));
+    Ok(caller.user == *owner && all)
 }

@@ -18,7 +18,7 @@ use tokio_stream::wrappers::BroadcastStream;
 
 use super::act::{Act, Outcome};
 use super::sample::Sample;
-use crate::api::ApiError;
+use crate::http::HttpError;
 use chatkeep_emulator::{Change, Entry, User};
 
 /// Content security policy: only own resources, and photos that the script fetched.
@@ -125,7 +125,7 @@ fn notes(lines: Vec<Entry>) -> Vec<Note> {
     moves.map(|l| Note { at: l.at, kind: l.kind, names: l.text.unwrap_or_default() }).collect()
 }
 
-async fn act(State(page): State<Page>, Json(act): Json<Act>) -> Result<Json<Outcome>, ApiError> {
+async fn act(State(page): State<Page>, Json(act): Json<Act>) -> Result<Json<Outcome>, HttpError> {
     Ok(Json(act.perform(&page.sample).await?))
 }
 

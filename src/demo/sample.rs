@@ -5,17 +5,17 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use chatkeep_bus::Bus;
 use chatkeep_core::message::Content;
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_emulator::{Emulator, Media, RestoredMessage};
 use chatkeep_store::{MemberStatus, MessageFilter, Store, StoredMessage};
-use chatkeep_workers::assistant::Assistants;
 
 use super::people::People;
 use super::{key, pictures};
 use crate::app::App;
+use crate::services::access::{AtLeast, ChannelAccess, HasScope, Member, WriteBackup};
+use crate::services::{ServiceError, Services};
 
 /// Messages of earlier runs that can still be quoted and unsent.
 const RESTORED: u32 = 1_000;
@@ -27,9 +27,7 @@ const FIRST_PHOTO: usize = 2;
 pub(super) struct Sample {
     line: Emulator,
     store: Store,
-    /// Notified of changed settings.
-    assistants: Assistants,
-    bus: Bus,
+    services: Services,
     clock: SharedClock,
     people: People,
     key: String,
@@ -48,25 +46,24 @@ impl Sample {
         clock: SharedClock,
         folder: &Path,
     ) -> anyhow::Result<Self> {
-        let (store, bus) = (app.store().clone(), app.bus().clone());
-        let assistants = app.assistants().clone();
+        let (store, services) = (app.store().clone(), app.services().clone());
         let people = People::new(line.clone(), &store).await?;
         let (owner, name) = (people.owner_id(), people.owner().display_name.as_str());
         store.accounts().add_user(&owner, Some(name), clock.now()).await?;
-        let key = key::lasting(&store, &owner, folder, clock.now()).await?;
+        let key = key::lasting(&services, &owner, folder).await?;
         let filter = MessageFilter { limit: RESTORED, ..MessageFilter::default() };
         let earlier = store.messages().list(people.group(), &filter).await?.messages;
         line.restore(earlier.into_iter().rev().filter_map(restored));
         let photos = AtomicUsize::new(FIRST_PHOTO);
-        Ok(Self { line, store, assistants, bus, clock, people, key, photos })
+        Ok(Self { line, store, services, clock, people, key, photos })
     }
 
     pub(super) const fn line(&self) -> &Emulator {
         &self.line
     }
 
-    pub(super) const fn store(&self) -> &Store {
-        &self.store
+    pub(super) const fn services(&self) -> &Services {
+        &self.services
     }
 
     pub(super) const fn people(&self) -> &People {
@@ -95,13 +92,19 @@ impl Sample {
     /// Returns an error when the store fails.
     pub(super) async fn set_plan(&self, plan: Plan) -> anyhow::Result<()> {
         self.store.accounts().set_plan(&self.people.owner_id(), plan, self.now()).await?;
-        self.assistant_changed().await;
+        self.services.assistant.reload(self.people.group()).await;
         Ok(())
     }
 
-    /// Makes the assistant use its current settings from the next message on.
-    pub(super) async fn assistant_changed(&self) {
-        self.assistants.changed(self.people.group(), &self.bus).await;
+    /// Returns the owner's access to the group.
+    ///
+    /// # Errors
+    /// Returns an error when the owner has not that role, or the store fails.
+    pub(super) async fn access<R: AtLeast, S: HasScope>(
+        &self,
+    ) -> Result<ChannelAccess<R, S>, ServiceError> {
+        let owner = self.services.credentials.caller(&self.key).await?;
+        self.services.access.channel(owner, self.people.group().clone()).await
     }
 
     /// Returns true when an earlier run set up the group: it has messages or rules.
@@ -121,10 +124,8 @@ impl Sample {
 
     /// Creates the owner's backup subscription.
     pub(super) async fn subscribe(&self) -> anyhow::Result<()> {
-        self.store
-            .accounts()
-            .subscribe(self.people.group(), &self.people.owner_id(), self.now())
-            .await?;
+        let access = self.access::<Member, WriteBackup>().await?;
+        self.services.subscriptions.subscribe(&access).await?;
         Ok(())
     }
 

@@ -1,15 +1,16 @@
 //! Initial state of the sample group: its assistant's settings and some history.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, RuleDraft};
+use chatkeep_core::assistant::{KeywordMatch, RuleDraft};
 use chatkeep_emulator::Told;
-use chatkeep_store::RuleChange;
 
 use super::pictures;
 use super::sample::Sample;
+use crate::services::FieldPath;
+use crate::services::access::{Admin, WriteAssistant};
+use crate::services::assistant::{AssistantChange, GroupRulesChange, QaChange, WelcomeChange};
 
 /// Initial history: index of a person and a text.
 const HISTORY: [(usize, &str); 8] = [
@@ -83,31 +84,19 @@ impl Sample {
     }
 
     async fn set_up_assistant(&self) -> anyhow::Result<()> {
-        let (store, group, owner) = (self.store(), self.people().group(), self.people().owner_id());
-        let now = self.now();
-        let change = |mut config: AssistantConfig, _| -> Result<_, Infallible> {
-            config.qa.keyword_match = KeywordMatch::Contains;
-            config.welcome.enabled = true;
-            WELCOME.clone_into(&mut config.welcome.message);
-            config.rules.enabled = true;
-            config.rules.trigger_keywords = vec!["rules".to_owned(), "版規".to_owned()];
-            Ok(config)
-        };
-        store.assistant().change_assistant_config(group, &owner, now, change).await??;
-        store.assistant().set_group_rules(group, GROUP_RULES, None, &owner, now).await?;
-        for (number, (keywords, question, answer)) in RULES.iter().enumerate() {
-            let id = format!("qa_{}_demo{number}", now.millis()).into();
+        let access = self.access::<Admin, WriteAssistant>().await?;
+        let assistant = &self.services().assistant;
+        assistant.change_settings(&access, settings(), None).await?;
+        let group_rules = (FieldPath::BODY, GROUP_RULES.to_owned());
+        assistant.set_group_rules(&access, group_rules, None).await?;
+        for (keywords, question, answer) in RULES {
             let draft = RuleDraft {
                 keywords: keywords.iter().map(ToString::to_string).collect(),
-                question: (*question).to_owned(),
-                answer: (*answer).to_owned(),
+                question: question.to_owned(),
+                answer: answer.to_owned(),
             };
-            store
-                .assistant()
-                .change_rule(group, RuleChange::Add(&id, &draft), None, &owner, now)
-                .await?;
+            assistant.add_rule(&access, draft, None).await?;
         }
-        self.assistant_changed().await;
         Ok(())
     }
 
@@ -125,6 +114,19 @@ impl Sample {
         accepted(&self.line().send_images(group, &sender.user_id, photos).await?)?;
         let told = i64::try_from(HISTORY.len() + PHOTOS.len())?;
         until("the history is kept", async || Ok(self.stored_messages().await? >= told)).await
+    }
+}
+
+/// Returns the settings of the sample assistant.
+fn settings() -> AssistantChange {
+    let qa = QaChange { keyword_match: Some(KeywordMatch::Contains), ..QaChange::default() };
+    let welcome = WelcomeChange { enabled: Some(true), message: Some(WELCOME.to_owned()) };
+    let trigger_keywords = Some(vec!["rules".to_owned(), "版規".to_owned()]);
+    AssistantChange {
+        enabled: None,
+        qa: Some(qa),
+        welcome: Some(welcome),
+        rules: Some(GroupRulesChange { enabled: Some(true), trigger_keywords }),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Check of media records against their files, and of files against their references.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use chatkeep_blobs::BlobError;
 use chatkeep_core::blob::BlobId;
@@ -124,12 +123,7 @@ impl Doctor<'_> {
         while let Some(piece) = stream.try_next().await? {
             hash.update(&piece);
         }
-        let hex = hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
-        Ok(hex == blob.as_str())
+        Ok(hex::encode(hash.finalize()) == blob.as_str())
     }
 
     /// Reports unreferenced files that the orphan sweep does not know of.

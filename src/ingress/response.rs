@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::api::ApiError;
+use crate::http::HttpError;
 
 /// Response to a webhook.
 #[derive(Clone, Debug)]
@@ -43,15 +43,15 @@ impl IntoResponse for WebhookResponse {
         let (status, code, error) = match self {
             Self::Accepted => return Json(json!({})).into_response(),
             Self::Limited(seconds) => {
-                return ApiError::RateLimited { retry_after: seconds.into() }.into_response();
+                return HttpError::RateLimited { retry_after: seconds.into() }.into_response();
             }
-            Self::TooLarge => return ApiError::TooLarge.into_response(),
-            Self::Unavailable => return ApiError::Unavailable.into_response(),
-            Self::NotFound => return ApiError::NotFound.into_response(),
+            Self::TooLarge => return HttpError::TooLarge.into_response(),
+            Self::Unavailable => return HttpError::Unavailable.into_response(),
+            Self::NotFound => return HttpError::NotFound.into_response(),
             Self::Several(paths) => {
                 let error = format!("Several bots are configured, each with its path: {paths}");
                 let (status, code) = (StatusCode::NOT_FOUND, "not_found");
-                return ApiError::Explained { status, code, error }.into_response();
+                return HttpError::Explained { status, code, error }.into_response();
             }
             Self::BadSignature => {
                 (StatusCode::UNAUTHORIZED, "invalid_signature", "Invalid signature")
@@ -60,6 +60,6 @@ impl IntoResponse for WebhookResponse {
                 (StatusCode::BAD_REQUEST, "invalid_body", "The body is not a webhook of LINE")
             }
         };
-        ApiError::Refused { status, code, error }.into_response()
+        HttpError::Refused { status, code, error }.into_response()
     }
 }

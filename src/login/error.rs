@@ -2,14 +2,13 @@
 //! secret and no input of the caller is repeated.
 
 use axum::http::StatusCode;
-use chatkeep_store::StoreError;
 
-use crate::api::ApiError;
-use crate::services::FieldPath;
+use crate::http::HttpError;
+use crate::services::{FieldPath, ServiceError};
 
 /// Reason for refusing a login.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LoginError {
+pub(super) enum LoginError {
     /// No identity provider is configured.
     #[error("login is not configured")]
     NotConfigured,
@@ -37,17 +36,18 @@ pub(crate) enum LoginError {
     /// The request may come from a page of another origin (CSRF).
     #[error("no CSRF token")]
     Forged,
-    /// The store failed.
-    #[error("the store failed")]
-    Store(#[from] StoreError),
+    /// A session or a login could not be stored or read.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
 }
 
-impl From<LoginError> for ApiError {
+impl From<LoginError> for HttpError {
     fn from(error: LoginError) -> Self {
         let (status, code, error) = match error {
             LoginError::NotConfigured => return Self::NotFound,
             LoginError::Unavailable => return Self::Unavailable,
-            LoginError::Store(error) => return error.into(),
+            LoginError::Service(error) => return error.into(),
+            LoginError::Forged => return Self::FORGED,
             LoginError::BadReturn => {
                 let why = "must be a path of this service that begins with /";
                 return Self::invalid_value(FieldPath::parameter("returnTo"), why);
@@ -71,11 +71,6 @@ impl From<LoginError> for ApiError {
             LoginError::SignedOut => {
                 (StatusCode::UNAUTHORIZED, "not_signed_in", "Nobody is signed in")
             }
-            LoginError::Forged => (
-                StatusCode::FORBIDDEN,
-                "invalid_csrf_token",
-                "The X-CSRF-Token header is missing or wrong",
-            ),
         };
         Self::Refused { status, code, error }
     }

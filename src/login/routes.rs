@@ -7,30 +7,27 @@ use axum::middleware::map_response;
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use chatkeep_core::id::{SessionId, UserId};
+use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{NewLogin, NewSession, PendingLogin, SignedIn};
+use chatkeep_store::{NewLogin, PendingLogin, SignedIn};
 use serde::{Deserialize, Serialize};
 use tracing::info;
 
-use super::address::is_local;
 use super::error::LoginError;
 use super::provider::Provider;
-use super::{Inner, Login, csrf_allows};
-use crate::api::ApiError;
-use crate::api::extract::Query as Strict;
+use super::return_path::is_local;
+use super::{CALLBACK, Inner, Login};
+use crate::http::{HttpError, Query as Strict};
 use crate::random;
 
 /// Length of a secret in characters.
 const SECRET: usize = 40;
-/// Length of a session's public id in characters.
-const ID: usize = 16;
 
 /// Returns the routes, under `/auth`.
 pub(crate) fn router(login: Login) -> Router {
     Router::new()
         .route("/auth/login", get(start))
-        .route("/auth/callback", get(finish))
+        .route(CALLBACK, get(finish))
         .route("/auth/session", get(show))
         .route("/auth/logout", post(leave))
         .layer(map_response(uncached))
@@ -74,8 +71,8 @@ struct SessionView {
 async fn start(
     State(login): State<Login>,
     headers: HeaderMap,
-    query: Result<Strict<StartQuery>, ApiError>,
-) -> Result<Response, ApiError> {
+    query: Result<Strict<StartQuery>, HttpError>,
+) -> Result<Response, HttpError> {
     let login = &*login.0;
     let provider = login.provider()?;
     let Strict(query) = query?;
@@ -84,7 +81,8 @@ async fn start(
         return Err(LoginError::BadReturn.into());
     }
     // Pending logins in other tabs of the same browser stay valid.
-    let known = login.cookies.login(&headers).filter(|known| known.len() == SECRET);
+    let cookies = login.sessions.cookies();
+    let known = cookies.login(&headers).filter(|known| known.len() == SECRET);
     let browser = known.map_or_else(secret, str::to_owned);
     let state = secret();
     let set_out = provider.begin(&state).await?;
@@ -94,8 +92,8 @@ async fn start(
         verifier: set_out.verifier.secret(),
         return_to: &return_to,
     };
-    login.store.sessions().add_login(&pending, login.clock.now()).await?;
-    let cookie = [set_cookie(login.cookies.set_login(&browser))];
+    login.sessions.service().add_login(&pending).await?;
+    let cookie = [set_cookie(cookies.set_login(&browser))];
     Ok((AppendHeaders(cookie), Redirect::to(&set_out.url)).into_response())
 }
 
@@ -103,33 +101,36 @@ async fn finish(
     State(login): State<Login>,
     headers: HeaderMap,
     query: Result<Query<CallbackQuery>, QueryRejection>,
-) -> Result<Response, ApiError> {
-    login.0.provider()?;
-    let Query(query) = query.map_err(|_| LoginError::Malformed)?;
-    let previous = login.session(&headers).await?;
+) -> Result<Response, HttpError> {
     let login = &*login.0;
+    login.provider()?;
+    let Query(query) = query.map_err(|_| LoginError::Malformed)?;
+    let previous = login.sessions.of_request(&headers).await?;
     let (user, secret, return_to) = login.finish(&headers, query).await?;
     if let Some(previous) = previous {
-        login.store.sessions().end_session(&previous.user, &previous.id).await?;
+        login.sessions.service().end(&previous).await?;
     }
     info!(%user, "user signed in");
-    let cookie = [set_cookie(login.cookies.set_session(&secret))];
+    let cookie = [set_cookie(login.sessions.cookies().set_session(&secret))];
     Ok((AppendHeaders(cookie), Redirect::to(&return_to)).into_response())
 }
 
 async fn show(
     State(login): State<Login>,
     headers: HeaderMap,
-) -> Result<Json<SessionView>, ApiError> {
-    login.0.provider()?;
-    let session = login.session(&headers).await?.ok_or(LoginError::SignedOut)?;
-    let user = login.0.store.accounts().user(&session.user).await?.ok_or(LoginError::SignedOut)?;
+) -> Result<Json<SessionView>, HttpError> {
+    let login = &*login.0;
+    login.provider()?;
+    let session = login.sessions.of_request(&headers).await?.ok_or(LoginError::SignedOut)?;
+    let sessions = login.sessions.service();
+    let user = sessions.user(&session).await?.ok_or(LoginError::SignedOut)?;
+    let expires_at = sessions.expires_at(&session);
     Ok(Json(SessionView {
         user_id: user.id,
         display_name: user.display_name,
         picture_url: user.picture_url,
         csrf_token: session.csrf,
-        expires_at: session.seen_at.plus(login.0.idle),
+        expires_at,
     }))
 }
 
@@ -137,14 +138,16 @@ async fn leave(
     State(login): State<Login>,
     method: Method,
     headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    login.0.provider()?;
-    let session = login.session(&headers).await?.ok_or(LoginError::SignedOut)?;
-    if !csrf_allows(&method, &headers, &session, login.origin()) {
+) -> Result<Response, HttpError> {
+    let login = &*login.0;
+    login.provider()?;
+    let sessions = &login.sessions;
+    let session = sessions.of_request(&headers).await?.ok_or(LoginError::SignedOut)?;
+    if !sessions.allows(&method, &headers, &session) {
         return Err(LoginError::Forged.into());
     }
-    login.0.store.sessions().end_session(&session.user, &session.id).await?;
-    let cookie = [set_cookie(login.0.cookies.clear_session())];
+    sessions.service().end(&session).await?;
+    let cookie = [set_cookie(sessions.cookies().clear_session())];
     Ok((AppendHeaders(cookie), Json(serde_json::json!({"success": true}))).into_response())
 }
 
@@ -171,22 +174,20 @@ impl Inner {
         let code = query.code.ok_or(LoginError::Malformed)?;
         let person = provider.person(code, pending.verifier, pending.nonce).await?;
         let user = UserId::new(format!("{}{}", self.user_prefix, person.sub));
-        let (id, secret, csrf) = (SessionId::new(random::text(ID)), secret(), secret());
-        let session = NewSession { id: &id, secret: &secret, csrf: &csrf };
         let person = SignedIn {
             user: &user,
             display_name: person.name.as_deref(),
             picture_url: person.picture.as_deref(),
         };
-        self.store.sessions().sign_in(&person, &session, self.clock.now()).await?;
+        let secret = self.sessions.service().begin(&person).await?;
         Ok((user, secret, pending.return_to))
     }
 
     /// Returns the pending login that this browser started with that state.
     async fn pending(&self, headers: &HeaderMap, state: &str) -> Result<PendingLogin, LoginError> {
-        let browser = self.cookies.login(headers).ok_or(LoginError::NotPending)?;
+        let browser = self.sessions.cookies().login(headers).ok_or(LoginError::NotPending)?;
         let state = bound(state, browser);
-        let pending = self.store.sessions().take_login(&state, self.clock.now()).await?;
+        let pending = self.sessions.service().take_login(&state).await?;
         pending.ok_or(LoginError::NotPending)
     }
 }

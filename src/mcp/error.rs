@@ -3,7 +3,7 @@
 use chatkeep_core::role::Scope;
 use serde_json::Value;
 
-use super::clean;
+use crate::sanitize;
 use crate::services::{FieldPath, ServiceError};
 
 /// Maximum length of an id in an error, in characters.
@@ -43,7 +43,7 @@ impl ToolError {
 
 fn unknown_channel(arguments: &Value) -> String {
     let id = arguments.get("channelId").and_then(Value::as_str).unwrap_or_default();
-    let id = clean::quoted(&clean::cut(id, ECHO).0);
+    let id = sanitize::quoted(&sanitize::cut(id, ECHO).0);
     format!("No channel {id} that this key may read: call list_channels for the ids.")
 }
 

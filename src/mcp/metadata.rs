@@ -11,7 +11,8 @@ use chatkeep_core::role::Scope;
 use serde::Serialize;
 
 use super::PATH;
-use crate::oauth::SCOPES;
+use crate::http::PublicUrl;
+use crate::services::grants::GRANTABLE_SCOPES;
 
 /// Path of the metadata; the path of the resource may follow.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -25,20 +26,20 @@ pub(super) struct Resource {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     authorization_servers: Vec<String>,
     bearer_methods_supported: [&'static str; 1],
-    scopes_supported: [&'static str; SCOPES.len()],
+    scopes_supported: [&'static str; GRANTABLE_SCOPES.len()],
     #[serde(skip)]
     description: String,
 }
 
 impl Resource {
-    pub(super) fn new(base_url: &str, issuer: Option<&str>) -> Self {
+    pub(super) fn new(url: &PublicUrl, issuer: Option<&str>) -> Self {
         Self {
-            resource: format!("{base_url}{PATH}"),
+            resource: super::resource(url),
             resource_name: "chatkeep",
             authorization_servers: issuer.map(str::to_owned).into_iter().collect(),
             bearer_methods_supported: ["header"],
-            scopes_supported: SCOPES.map(Scope::name),
-            description: format!("{base_url}{WELL_KNOWN}{PATH}"),
+            scopes_supported: GRANTABLE_SCOPES.map(Scope::name),
+            description: format!("{url}{WELL_KNOWN}{PATH}"),
         }
     }
 

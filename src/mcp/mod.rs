@@ -9,7 +9,6 @@
 mod answer;
 mod budget;
 mod call;
-mod clean;
 mod error;
 mod input;
 mod lists;
@@ -33,14 +32,14 @@ use axum::response::{IntoResponse, Response};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use crate::api::{Api, ApiError};
+use crate::http::{HttpError, PublicUrl, caller};
 use crate::services::{Caller, Credential, Services};
 use metadata::Resource;
 use origin_guard::OriginGuard;
 use server::McpServer;
 
 /// Path of the endpoint.
-pub(crate) const PATH: &str = "/mcp";
+const PATH: &str = "/mcp";
 
 /// Maximum size of a request in bytes: a call is a few arguments.
 const MAX_BODY: usize = 256 * 1024;
@@ -49,12 +48,23 @@ const MAX_BODY: usize = 256 * 1024;
 #[derive(Clone, Debug)]
 struct Admitted(Caller);
 
+/// Returns the identifier of the resource: its address.
+pub(crate) fn resource(url: &PublicUrl) -> String {
+    format!("{url}{PATH}")
+}
+
 /// Returns `/mcp` and its resource metadata. Pages of `origins` may call it from a browser.
-pub(crate) fn router(api: &Api, origins: &[String]) -> Router {
-    let resource = Arc::new(Resource::new(api.login.base_url(), api.oauth.issuer()));
-    let origin_guard = Arc::new(OriginGuard::new(api.login.base_url(), origins));
+pub(crate) fn router(
+    services: Services,
+    url: &PublicUrl,
+    has_authorization_server: bool,
+    origins: &[String],
+) -> Router {
+    let issuer = has_authorization_server.then_some(url.as_str());
+    let resource = Arc::new(Resource::new(url, issuer));
+    let origin_guard = Arc::new(OriginGuard::new(url.as_str(), origins));
     Router::new()
-        .route_service(PATH, service(api.services.clone()))
+        .route_service(PATH, service(services))
         .layer(from_fn(wire::layer))
         .layer(from_fn_with_state(Arc::clone(&resource), admit))
         .merge(metadata::router(resource))
@@ -86,24 +96,19 @@ fn is_let_in(resource: &Resource, caller: &Caller) -> bool {
 /// itself, and a model's client has none.
 async fn admit(State(resource): State<Arc<Resource>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
-    match Caller::of_any_kind(&parts) {
+    match caller(&parts) {
         Ok(caller) if is_let_in(&resource, &caller) => {
             parts.extensions.insert(Admitted(caller));
             next.run(Request::from_parts(parts, body)).await
         }
-        Ok(_) | Err(ApiError::InvalidKey) => refuse(&resource, &parts.headers),
+        Ok(_) | Err(HttpError::InvalidKey) => refuse(&resource, &parts.headers),
         Err(error) => error.into_response(),
     }
 }
 
-/// Returns a self-declared name on one line of at most `max` characters.
-pub(crate) fn one_line(text: &str, max: usize) -> String {
-    clean::cut(&text.replace('\n', " "), max).0
-}
-
 /// Returns 401 with the address of the resource metadata (RFC 9728).
 fn refuse(resource: &Resource, headers: &HeaderMap) -> Response {
-    let mut response = ApiError::InvalidKey.into_response();
+    let mut response = HttpError::InvalidKey.into_response();
     let challenge = resource.challenge(headers.contains_key(header::AUTHORIZATION));
     if let Ok(challenge) = HeaderValue::from_str(&challenge) {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);

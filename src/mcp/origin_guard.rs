@@ -10,15 +10,15 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use url::{Host, Url};
 
-use crate::api::ApiError;
+use crate::http::HttpError;
 
-const FOREIGN_HOST: ApiError = ApiError::Refused {
+const FOREIGN_HOST: HttpError = HttpError::Refused {
     status: StatusCode::FORBIDDEN,
     code: "host_not_allowed",
     error: "Host not allowed: api.base_url sets the public name of chatkeep",
 };
 
-const FOREIGN_ORIGIN: ApiError = ApiError::Refused {
+const FOREIGN_ORIGIN: HttpError = HttpError::Refused {
     status: StatusCode::FORBIDDEN,
     code: "origin_not_allowed",
     error: "Origin not allowed: api.cors_origins lists the allowed origins",
@@ -59,7 +59,7 @@ impl OriginGuard {
         own || self.origins.contains(&url.origin().ascii_serialization())
     }
 
-    fn check(&self, request: &Request) -> Result<(), ApiError> {
+    fn check(&self, request: &Request) -> Result<(), HttpError> {
         let given = match request.headers().get(header::HOST) {
             Some(host) => host.to_str().ok().and_then(|host| host.parse::<Authority>().ok()),
             None => request.uri().authority().cloned(),

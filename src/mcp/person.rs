@@ -3,8 +3,8 @@
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_index::fold;
 
-use super::clean;
 use crate::heavy::CALLERS;
+use crate::sanitize;
 use crate::services::{FieldPath, ServiceError, Services};
 
 /// Maximum number of people listed in an error.
@@ -64,7 +64,7 @@ fn known(given: String, people: People) -> Result<UserId, String> {
         }
     }
     candidates.sort();
-    let quoted = |name: &str| clean::quoted(&clean::cut(name, NAME).0);
+    let quoted = |name: &str| sanitize::quoted(&sanitize::cut(name, NAME).0);
     if candidates.is_empty() {
         let given = quoted(&given);
         return Err(format!(

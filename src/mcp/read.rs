@@ -4,11 +4,11 @@ use chatkeep_store::{Gap, Order};
 
 use super::answer::{HitsOutput, MessagesOutput, NOTE};
 use super::call::ToolResult;
-use super::clean::quoted;
 use super::input::{self, GetMessages, SearchMessages};
 use super::person;
 use super::result_builder::{self, ResultBuilder, RowText};
 use super::text_row;
+use crate::sanitize::quoted;
 use crate::search::Sort;
 use crate::services::access::{Member, ReadMessages};
 use crate::services::messages::{MessagePage, MessageQuery};

@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use super::answer::{self, Cut, MessageRow, MissingTime, PersonRow};
 use super::budget::TokenBudget;
-use super::{clean, text_row};
+use super::text_row;
+use crate::sanitize;
 
 /// Maximum length of a text among others, in characters.
 const TEXT: usize = 400;
@@ -108,11 +109,11 @@ impl ResultBuilder {
         };
         let (text, left) = match said.snippet {
             Some(part) => {
-                let (text, more) = clean::cut(part, usize::MAX);
+                let (text, more) = sanitize::cut(part, usize::MAX);
                 let left = if part == whole { 0 } else { missing(&whole, part) };
                 (text, left + more)
             }
-            None => clean::cut(&whole, self.max),
+            None => sanitize::cut(&whole, self.max),
         };
         MessageRow { text: Some(text), cut: (left > 0).then(|| rest(message, left)), ..row }
     }

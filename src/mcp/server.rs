@@ -18,8 +18,8 @@ use serde_json::Value;
 
 use super::Admitted;
 use super::call::{Name, ToolResult};
-use super::clean;
 use super::tools::{INSTRUCTIONS, TOOLS};
+use crate::sanitize;
 use crate::services::{Caller, Services};
 
 /// Supported protocol revisions.
@@ -82,7 +82,7 @@ impl ServerHandler for McpServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(name) = Name::parse(&request.name) else {
             count("unknown", "unknown");
-            let (name, _) = clean::cut(&request.name, 80);
+            let (name, _) = sanitize::cut(&request.name, 80);
             return Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None));
         };
         let caller = caller(&context)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::answer::{MemberRow, MessageRow, MissingTime, NOTE, PersonRow};
-use super::clean::quoted;
+use crate::sanitize::quoted;
 
 /// Formats a message as one line; `dated` where a line above has its day.
 pub(super) fn message(row: &MessageRow, dated: bool) -> String {

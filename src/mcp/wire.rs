@@ -15,8 +15,9 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::{MAX_BODY, clean};
-use crate::api::{RequestId, takes_json};
+use super::MAX_BODY;
+use crate::http::{RequestId, takes_json};
+use crate::sanitize;
 
 /// `Accept` that the library requires.
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -171,7 +172,7 @@ async fn plain_refusal(response: Response) -> Result<Response, RpcRefusal> {
     }
     let text = to_bytes(response.into_body(), MAX_REFUSAL).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let why = clean::cut(text.trim_start_matches("Bad Request: "), MAX_WHY).0;
+    let why = sanitize::cut(text.trim_start_matches("Bad Request: "), MAX_WHY).0;
     Err(RpcRefusal::of_request(status, why))
 }
 

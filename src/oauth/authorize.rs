@@ -6,24 +6,19 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
-use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Scope;
-use chatkeep_store::{NewGrant, OAuthClient, Session};
+use chatkeep_store::{OAuthClient, Session};
 use serde::{Deserialize, Serialize};
-use tracing::info;
 use url::form_urlencoded;
 
 use super::error::OAuthError;
 use super::reach::ChannelGrant;
-use super::{CODE_TIME, Inner, OAuth, SCOPES, consent, redirect, secret};
-use crate::api::ApiError;
-use crate::login::form_allows;
-use crate::random;
+use super::{Inner, OAuth, consent, redirect, secret};
+use crate::http::HttpError;
+use crate::services::grants::{GRANTABLE_SCOPES, GrantRequest};
 
 /// Maximum length of a client's state in bytes.
 const MAX_STATE: usize = 1000;
-/// Length of a consent's public id in characters.
-const ID: usize = 16;
 
 /// Authorization request; further parameters are ignored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -71,13 +66,13 @@ pub(super) async fn ask(
     uri: Uri,
     headers: HeaderMap,
     query: Result<Query<AuthorizeRequest>, QueryRejection>,
-) -> Result<Response, ApiError> {
+) -> Result<Response, HttpError> {
     let asked = query.map_err(|_| malformed())?.0;
     let question = match oauth.question(&asked).await {
         Ok(question) => question,
         Err(refusal) => return Ok(oauth.refuse(refusal)),
     };
-    let Some(session) = oauth.login.session(&headers).await? else {
+    let Some(session) = oauth.sessions.of_request(&headers).await? else {
         return Ok(sign_in(&uri));
     };
     oauth.page(&question, &asked, &session, None).await
@@ -88,7 +83,7 @@ pub(super) async fn decide(
     State(OAuth(oauth)): State<OAuth>,
     headers: HeaderMap,
     form: Bytes,
-) -> Result<Response, ApiError> {
+) -> Result<Response, HttpError> {
     let decision = serde_urlencoded::from_bytes(&form);
     let Decision { asked, csrf, said } = decision.map_err(|_| malformed())?;
     let session = oauth.session_of_form(&headers, &csrf).await?;
@@ -102,12 +97,21 @@ pub(super) async fn decide(
         return Ok(oauth.refuse(Refusal::Program { to, state, error }));
     }
     let reach = ChannelGrant::of_form(&form).ok_or_else(malformed)?;
-    let channels = oauth.reached(&session.user, reach).await?;
+    let channels = oauth.grants.grantable(&session.user, reach.chosen()).await?;
     if channels.as_ref().is_some_and(Vec::is_empty) {
         let hint = Some("Choose at least one channel, or all channels.");
         return oauth.page(&question, &asked, &session, hint).await;
     }
-    let code = oauth.consent(&question, &session, channels.as_deref()).await?;
+    let code = secret("ckc_");
+    let grant = GrantRequest {
+        client: &question.client,
+        scopes: &question.scopes,
+        channels: channels.as_deref(),
+        resource: &oauth.resource,
+        redirect_uri: &question.redirect_uri,
+        challenge: &question.challenge,
+    };
+    oauth.grants.add(&session.user, &grant, &code).await?;
     let sent = [("code", code.as_str())];
     Ok(oauth.send(&question.redirect_uri, question.state.as_deref(), &sent))
 }
@@ -124,11 +128,11 @@ pub(super) async fn list(
     State(OAuth(oauth)): State<OAuth>,
     uri: Uri,
     headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let Some(session) = oauth.login.session(&headers).await? else {
+) -> Result<Response, HttpError> {
+    let Some(session) = oauth.sessions.of_request(&headers).await? else {
         return Ok(sign_in(&uri));
     };
-    let consents = oauth.store.oauth().consents(&session.user).await?;
+    let consents = oauth.grants.consents(&session.user).await?;
     Ok(consent::list(&consents, &session.csrf, &oauth.name(&session).await?))
 }
 
@@ -137,13 +141,11 @@ pub(super) async fn withdraw(
     State(OAuth(oauth)): State<OAuth>,
     headers: HeaderMap,
     form: Bytes,
-) -> Result<Response, ApiError> {
+) -> Result<Response, HttpError> {
     let form: Result<Withdrawal, _> = serde_urlencoded::from_bytes(&form);
     let form = form.map_err(|_| malformed())?;
     let session = oauth.session_of_form(&headers, &form.csrf).await?;
-    if oauth.store.oauth().revoke_consent(&session.user, &form.id).await? {
-        info!(user = %session.user, grant = form.id, "consent withdrawn");
-    }
+    oauth.grants.withdraw(&session.user, &form.id).await?;
     Ok(Redirect::to("/oauth/consents").into_response())
 }
 
@@ -154,16 +156,16 @@ fn sign_in(here: &Uri) -> Response {
     Redirect::to(&format!("/auth/login?returnTo={here}")).into_response()
 }
 
-const FORGED: ApiError = ApiError::Refused {
+const FORGED: HttpError = HttpError::Refused {
     status: StatusCode::FORBIDDEN,
     code: "forged",
     error: "This form does not belong to your session: go back and reload the page",
 };
 
-fn malformed() -> ApiError {
+fn malformed() -> HttpError {
     let why = "client_id and redirect_uri, or the fields of the form, are required exactly once"
         .to_owned();
-    ApiError::Invalid { field: None, why }
+    HttpError::Invalid { field: None, why }
 }
 
 impl AuthorizeRequest {
@@ -188,7 +190,7 @@ impl AuthorizeRequest {
         let words = self.scope.as_deref().unwrap_or_default().split_ascii_whitespace();
         let known: Vec<_> = words.filter_map(Scope::parse).collect();
         let wanted = |scope: &Scope| self.scope.is_none() || known.contains(scope);
-        SCOPES.into_iter().filter(wanted).collect()
+        GRANTABLE_SCOPES.into_iter().filter(wanted).collect()
     }
 
     /// Returns the PKCE challenge.
@@ -209,9 +211,9 @@ impl AuthorizeRequest {
 
 impl Inner {
     /// Returns the session of a form that is ours.
-    async fn session_of_form(&self, headers: &HeaderMap, csrf: &str) -> Result<Session, ApiError> {
-        let session = self.login.session(headers).await?;
-        let own = session.filter(|one| form_allows(headers, one, csrf, self.login.origin()));
+    async fn session_of_form(&self, headers: &HeaderMap, csrf: &str) -> Result<Session, HttpError> {
+        let session = self.sessions.of_request(headers).await?;
+        let own = session.filter(|one| self.sessions.allows_form(headers, one, csrf));
         own.ok_or(FORGED)
     }
 
@@ -222,21 +224,21 @@ impl Inner {
         asked: &AuthorizeRequest,
         session: &Session,
         hint: Option<&str>,
-    ) -> Result<Response, ApiError> {
-        let page = consent::ConsentPage {
+    ) -> Result<Response, HttpError> {
+        let form = consent::ConsentForm {
             question,
             fields: &asked.fields(),
             csrf: &session.csrf,
             person: &self.name(session).await?,
-            channels: &self.offered(&session.user).await?,
+            channels: &self.grants.offered(&session.user).await?,
             hint,
         };
-        Ok(page.response())
+        Ok(form.response())
     }
 
     /// Returns the person's name.
-    async fn name(&self, session: &Session) -> Result<String, ApiError> {
-        let user = self.store.accounts().user(&session.user).await?;
+    async fn name(&self, session: &Session) -> Result<String, HttpError> {
+        let user = self.sessions.service().user(session).await?;
         let name = user.and_then(|user| user.display_name);
         Ok(name.unwrap_or_else(|| session.user.to_string()))
     }
@@ -259,7 +261,7 @@ impl Inner {
             error,
         };
         let challenge = asked.challenge().map_err(refuse)?.to_owned();
-        if asked.resource.as_ref().is_some_and(|resource| *resource != self.resource()) {
+        if asked.resource.as_ref().is_some_and(|resource| *resource != self.resource) {
             let error = OAuthError::new(
                 "invalid_target",
                 "This service issues no tokens for that resource",
@@ -275,32 +277,6 @@ impl Inner {
         Ok(ConsentQuestion { client, redirect_uri, scopes, challenge, state })
     }
 
-    /// Stores the consent and returns its code.
-    async fn consent(
-        &self,
-        question: &ConsentQuestion,
-        session: &Session,
-        channels: Option<&[ChannelId]>,
-    ) -> Result<String, ApiError> {
-        let (id, code, now) = (random::text(ID), secret("ckc_"), self.clock.now());
-        let grant = NewGrant {
-            id: &id,
-            user: &session.user,
-            client_id: &question.client.id,
-            client_name: &question.client.name,
-            scopes: &question.scopes,
-            channels,
-            resource: &self.resource(),
-            code: &code,
-            code_until: now.plus(CODE_TIME),
-            redirect_uri: &question.redirect_uri,
-            challenge: &question.challenge,
-        };
-        self.store.oauth().add_grant(&grant, now).await?;
-        info!(user = %session.user, grant = id, "consent granted");
-        Ok(code)
-    }
-
     fn refuse(&self, refusal: Refusal) -> Response {
         match refusal {
             Refusal::Page(error) => error.into_response(),
@@ -314,7 +290,7 @@ impl Inner {
     /// Redirects back to the client, with the issuer (RFC 9207).
     fn send(&self, to: &str, state: Option<&str>, said: &[(&str, &str)]) -> Response {
         let mut said = said.to_vec();
-        said.push(("iss", self.login.base_url()));
+        said.push(("iss", self.issuer()));
         said.extend(state.map(|state| ("state", state)));
         match redirect::with(to, &said) {
             Some(to) => Redirect::to(&to).into_response(),

@@ -14,6 +14,7 @@ use url::Url;
 use super::Inner;
 use super::error::OAuthError;
 use super::redirect::acceptable;
+use crate::sanitize::one_line;
 
 /// Maximum size of a client's document in bytes.
 const MAX_DOCUMENT: usize = 16 * 1024;
@@ -41,7 +42,7 @@ impl Inner {
     /// Returns the client of that id.
     pub(super) async fn client(&self, id: &str) -> Result<OAuthClient, OAuthError> {
         if !id.contains("://") {
-            return self.store.oauth().oauth_client(id).await?.ok_or(UNKNOWN);
+            return self.grants.client(id).await?.ok_or(UNKNOWN);
         }
         match tokio::time::timeout(TIMEOUT, describe(&self.http, id)).await {
             Ok(client) => client,
@@ -90,7 +91,7 @@ fn unreadable(error: &(dyn std::error::Error + 'static)) -> OAuthError {
 
 /// Returns a client's name: the declared one, cut, or its address.
 pub(super) fn name(given: Option<&str>, id: &str) -> String {
-    let given = crate::mcp::one_line(given.unwrap_or_default(), MAX_NAME);
+    let given = one_line(given.unwrap_or_default(), MAX_NAME);
     if !given.trim().is_empty() {
         return given;
     }

@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use chatkeep_store::{DatabaseFault, StoreError};
-use chatkeep_workers::log_failure;
 use serde_json::json;
+
+use crate::services::ServiceError;
 
 /// Error response for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +35,9 @@ impl OAuthError {
     }
 }
 
-impl From<StoreError> for OAuthError {
-    fn from(cause: StoreError) -> Self {
-        let refused = cause.fault() == DatabaseFault::Refused;
-        log_failure!(error, &cause, "store failed");
-        if refused {
+impl From<ServiceError> for OAuthError {
+    fn from(error: ServiceError) -> Self {
+        if matches!(error, ServiceError::Invalid { .. }) {
             return Self::request("A value of the request cannot be stored");
         }
         Self::new("temporarily_unavailable", "Try again in a few seconds")

@@ -4,12 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 
-use super::{OAuth, SCOPES};
+use super::OAuth;
+use crate::services::grants::GRANTABLE_SCOPES;
 
 pub(super) const PATH: &str = "/.well-known/oauth-authorization-server";
 
 pub(super) async fn describe(State(oauth): State<OAuth>) -> Json<Value> {
-    let base = oauth.0.login.base_url();
+    let base = oauth.0.issuer();
     Json(json!({
         "issuer": base,
         "authorization_endpoint": format!("{base}/oauth/authorize"),
@@ -22,7 +23,7 @@ pub(super) async fn describe(State(oauth): State<OAuth>) -> Json<Value> {
         "token_endpoint_auth_methods_supported": ["none"],
         "revocation_endpoint_auth_methods_supported": ["none"],
         "code_challenge_methods_supported": ["S256"],
-        "scopes_supported": SCOPES.map(chatkeep_core::role::Scope::name),
+        "scopes_supported": GRANTABLE_SCOPES.map(chatkeep_core::role::Scope::name),
         "client_id_metadata_document_supported": true,
         "authorization_response_iss_parameter_supported": true,
     }))

@@ -24,23 +24,15 @@ use axum::middleware::map_response;
 use axum::response::Response;
 use axum::routing::{get, post};
 use chatkeep_core::http::guard::GuardedClient;
-use chatkeep_core::role::Scope;
 use chatkeep_core::time::SharedClock;
-use chatkeep_store::Store;
 
-use crate::login::Login;
+use crate::http::BrowserSessions;
 use crate::random;
+use crate::services::grants::GrantService;
 
-/// Scopes that clients may request.
-pub(crate) const SCOPES: [Scope; 2] = [Scope::ReadMessages, Scope::ReadMembers];
-
-/// Prefix of an access token, which distinguishes it from an API key.
-const ACCESS: &str = "cka_";
 /// Prefix of a refresh token.
 const REFRESH: &str = "ckr_";
 
-/// Lifetime of a code, which a client exchanges at once.
-const CODE_TIME: Duration = Duration::from_mins(2);
 /// Lifetime of an access token.
 const ACCESS_TIME: Duration = Duration::from_hours(1);
 /// Idle lifetime of a refresh token; after it, a client asks the person again.
@@ -52,34 +44,33 @@ pub(crate) struct OAuth(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    login: Login,
-    store: Store,
+    sessions: BrowserSessions,
+    grants: GrantService,
     clock: SharedClock,
+    /// Resource that tokens are valid for.
+    resource: String,
     /// HTTP client for fetching the documents of clients.
     http: GuardedClient,
 }
 
 impl OAuth {
-    pub(crate) fn new(login: Login, store: Store, clock: SharedClock, http: GuardedClient) -> Self {
-        Self(Arc::new(Inner { login, store, clock, http }))
-    }
-
-    /// Returns the issuer identifier of the service; `None` when there is no login.
-    pub(crate) fn issuer(&self) -> Option<&str> {
-        self.0.login.is_set_up().then(|| self.0.login.base_url())
+    /// Creates a server whose tokens are valid for `resource` alone.
+    pub(crate) fn new(
+        sessions: BrowserSessions,
+        grants: GrantService,
+        clock: SharedClock,
+        resource: String,
+        http: GuardedClient,
+    ) -> Self {
+        Self(Arc::new(Inner { sessions, grants, clock, resource, http }))
     }
 }
 
 impl Inner {
-    /// Returns the resource that tokens are valid for.
-    fn resource(&self) -> String {
-        format!("{}{}", self.login.base_url(), crate::mcp::PATH)
+    /// Returns the issuer identifier of the service.
+    fn issuer(&self) -> &str {
+        self.sessions.url().as_str()
     }
-}
-
-/// Returns true if a bearer token is an access token.
-pub(crate) fn is_access_token(secret: &str) -> bool {
-    secret.starts_with(ACCESS)
 }
 
 /// Generates a secret of that kind.
@@ -87,11 +78,8 @@ fn secret(kind: &str) -> String {
     format!("{kind}{}", random::text(40))
 }
 
-/// Returns the routes; none when there is no login.
+/// Returns the routes, for a service with a login: without one there is nobody to ask.
 pub(crate) fn router(oauth: OAuth) -> Router {
-    if oauth.issuer().is_none() {
-        return Router::new();
-    }
     Router::new()
         .route("/oauth/authorize", get(authorize::ask).post(authorize::decide))
         .route("/oauth/consents", get(authorize::list).post(authorize::withdraw))

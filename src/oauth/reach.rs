@@ -1,14 +1,7 @@
 //! Channels granted to a client: all of the person's, or chosen ones.
 
-use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_store::Channel;
+use chatkeep_core::id::ChannelId;
 use url::form_urlencoded;
-
-use super::Inner;
-use crate::api::ApiError;
-
-/// Maximum number of channels offered on the page.
-const OFFERED: u32 = 200;
 
 /// Choice in the form: `reach` is `all` or `chosen`, with a `channel` for each chosen one.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,6 +11,14 @@ pub(super) enum ChannelGrant {
 }
 
 impl ChannelGrant {
+    /// Returns the chosen channels; `None` for all.
+    pub(super) fn chosen(self) -> Option<Vec<ChannelId>> {
+        match self {
+            Self::All => None,
+            Self::Chosen(channels) => Some(channels),
+        }
+    }
+
     /// Parses the form; `None` without a choice.
     pub(super) fn of_form(form: &[u8]) -> Option<Self> {
         let mut reach = None;
@@ -34,26 +35,6 @@ impl ChannelGrant {
             "chosen" => Some(Self::Chosen(chosen)),
             _ => None,
         }
-    }
-}
-
-impl Inner {
-    /// Returns the channels that a person may grant.
-    pub(super) async fn offered(&self, user: &UserId) -> Result<Vec<Channel>, ApiError> {
-        Ok(self.store.channels().channels_of(user, None, None, OFFERED).await?)
-    }
-
-    /// Returns the chosen channels that the person may grant; `None` for all.
-    pub(super) async fn reached(
-        &self,
-        user: &UserId,
-        reach: ChannelGrant,
-    ) -> Result<Option<Vec<ChannelId>>, ApiError> {
-        let ChannelGrant::Chosen(chosen) = reach else {
-            return Ok(None);
-        };
-        let own = self.store.channels().channels_of(user, Some(&chosen), None, OFFERED).await?;
-        Ok(Some(own.into_iter().map(|channel| channel.id).collect()))
     }
 }
 

@@ -20,8 +20,8 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::error::OAuthError;
-use super::{ACCESS, ACCESS_TIME, Inner, OAuth, REFRESH, REFRESH_TIME, secret};
-use crate::random;
+use super::{ACCESS_TIME, Inner, OAuth, REFRESH, REFRESH_TIME, secret};
+use crate::random::{self, ACCESS_TOKEN};
 
 /// Length of a seed in characters.
 const SEED: usize = 40;
@@ -69,7 +69,7 @@ pub(super) async fn revoke(
 ) -> Result<StatusCode, OAuthError> {
     let asked: Result<Revocation, _> = serde_urlencoded::from_bytes(&form);
     let asked = asked.map_err(|_| OAuthError::request("The body must be a form with token"))?;
-    oauth.store.oauth().end_grant(&asked.token).await?;
+    oauth.grants.end(&asked.token).await?;
     Ok(StatusCode::OK)
 }
 
@@ -103,11 +103,10 @@ impl Inner {
         let (Some(code), Some(verifier)) = (&asked.code, &asked.code_verifier) else {
             return Err(OAuthError::request("code and code_verifier are required"));
         };
-        let now = self.clock.now();
-        let tokens = timed(secret(ACCESS), secret(REFRESH), now);
+        let tokens = timed(secret(ACCESS_TOKEN), secret(REFRESH), self.clock.now());
         let mut refusal = OAuthError::grant();
         let admit = |grant: &Grant| noted(&mut refusal, asked.proves(grant, verifier));
-        let grant = self.store.oauth().exchange_code(code, admit, &tokens, now).await?;
+        let grant = self.grants.exchange_code(code, admit, &tokens).await?;
         grant.map(|grant| (grant, tokens)).ok_or(refusal)
     }
 
@@ -119,10 +118,9 @@ impl Inner {
         let admit = |grant: &Grant| noted(&mut refusal, asked.fits(grant));
         let seed = random::text(SEED);
         let make = |seed: &str, at| {
-            timed(successor(ACCESS, seed, token), successor(REFRESH, seed, token), at)
+            timed(successor(ACCESS_TOKEN, seed, token), successor(REFRESH, seed, token), at)
         };
-        let now = self.clock.now();
-        let next = self.store.oauth().refresh_grant(token, admit, (&seed, make), now).await?;
+        let next = self.grants.refresh(token, admit, (&seed, make)).await?;
         next.ok_or(refusal)
     }
 }

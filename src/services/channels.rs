@@ -1,19 +1,68 @@
-//! Channels of callers.
+//! Channels of callers: the list, a channel's settings, and the coverage of its backup.
 
-use chatkeep_store::{Channel, Store};
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::role::Role;
+use chatkeep_core::time::zone_hint;
+use chatkeep_store::{Channel, Coverage, Store, StoreError};
+use chrono_tz::Tz;
 
-use super::access::Caller;
-use super::{ServiceError, Window};
+use super::access::{Admin, Caller, ChannelAccess, Member, ReadMembers, ReadMessages, WriteBackup};
+use super::assistant::AssistantSettings;
+use super::{FieldPath, Nullable, ServiceError, Window};
+
+/// A hundred years.
+const MAX_DAYS: u32 = 36_500;
+
+/// A channel with its settings.
+#[derive(Clone, Debug)]
+pub(crate) struct ChannelSettings {
+    /// The channel.
+    pub(crate) channel: Channel,
+    /// The settings of its assistant.
+    pub(crate) assistant: AssistantSettings,
+    /// True while the channel has a backup subscription.
+    pub(crate) is_backed_up: bool,
+    /// True while every subscriber's quota is exceeded: new messages are not stored.
+    pub(crate) is_paused: bool,
+    /// Zone in which the channel's days begin: its own, otherwise the service's.
+    pub(crate) zone: Tz,
+}
+
+/// Change of the backup settings of a channel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BackupChange {
+    /// IANA name of the zone in which the channel's days begin; none for the service's.
+    pub(crate) time_zone: Nullable<String>,
+    /// Days after which messages and their files are deleted; none keeps them. Only the owner may
+    /// change it.
+    pub(crate) retention_days: Nullable<u32>,
+}
 
 /// Channels. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct ChannelService {
     store: Store,
+    /// Zone of channels without one of their own.
+    time_zone: Tz,
 }
 
 impl ChannelService {
-    pub(super) const fn new(store: Store) -> Self {
-        Self { store }
+    /// Creates the service; commands have it without the others.
+    pub(crate) const fn new(store: Store, time_zone: Tz) -> Self {
+        Self { store, time_zone }
+    }
+
+    /// Returns at most `limit` channels for an operator from after that one, each with its number of
+    /// subscribers.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn page_of_all(
+        &self,
+        after: Option<&ChannelId>,
+        limit: u32,
+    ) -> Result<Vec<(Channel, i64)>, StoreError> {
+        self.store.channels().list(after, limit).await
     }
 
     /// Returns at most `limit` channels that the caller may see, and the cursor of the next page.
@@ -35,5 +84,86 @@ impl ChannelService {
             .await?;
         let next = window.cut(&mut channels, |channel| channel.id.clone());
         Ok((channels, next))
+    }
+
+    /// Returns a channel with its settings.
+    ///
+    /// # Errors
+    /// [`ServiceError::PermissionDenied`] when the channel is gone.
+    pub(crate) async fn settings(
+        &self,
+        access: &ChannelAccess<Member, ReadMembers>,
+    ) -> Result<ChannelSettings, ServiceError> {
+        self.settings_of(&access.channel).await
+    }
+
+    /// Changes the backup settings of a channel.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for an unknown zone or a bad number of days,
+    /// [`ServiceError::PermissionDenied`] when somebody else than the owner changes the retention.
+    pub(crate) async fn change_backup(
+        &self,
+        access: &ChannelAccess<Admin, WriteBackup>,
+        change: BackupChange,
+    ) -> Result<ChannelSettings, ServiceError> {
+        change.check()?;
+        let channel = &access.channel;
+        if let Nullable::To(days) = change.retention_days {
+            let (present, _) = self.store.channels().retention(channel).await?;
+            if days.map(i64::from) != present {
+                // It deletes, and that is the owner's.
+                if access.role != Role::Owner {
+                    return Err(ServiceError::PermissionDenied);
+                }
+                self.store.channels().set_retention(channel, days).await?;
+            }
+        }
+        if let Nullable::To(zone) = &change.time_zone {
+            self.store.channels().set_time_zone(channel, zone.as_deref()).await?;
+        }
+        self.settings_of(channel).await
+    }
+
+    /// Returns the coverage of a channel's backup within the caller's bounds: since when it is
+    /// backed up, and what is missing.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn coverage(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+    ) -> Result<Coverage, ServiceError> {
+        Ok(self.store.messages().coverage(&access.channel, access.not_before()).await?)
+    }
+
+    async fn settings_of(&self, id: &ChannelId) -> Result<ChannelSettings, ServiceError> {
+        let channel =
+            self.store.channels().channel(id).await?.ok_or(ServiceError::PermissionDenied)?;
+        let plan = self.store.members().owner_plan(id).await?;
+        let assistant =
+            AssistantSettings::new(self.store.assistant().assistant_setting(id).await?, plan);
+        let (is_backed_up, is_paused) = self.store.accounts().backup_state(id).await?;
+        let zone = channel.zone(self.time_zone);
+        Ok(ChannelSettings { channel, assistant, is_backed_up, is_paused, zone })
+    }
+}
+
+impl BackupChange {
+    fn check(&self) -> Result<(), ServiceError> {
+        if let Nullable::To(Some(zone)) = &self.time_zone
+            && zone.parse::<Tz>().is_err()
+        {
+            let hint = zone_hint(zone);
+            let why = format_args!("must be an IANA time zone, such as Asia/Taipei{hint}");
+            return Err(ServiceError::invalid_value(FieldPath::body("/timeZone"), why));
+        }
+        if let Nullable::To(Some(days)) = self.retention_days
+            && !(1..=MAX_DAYS).contains(&days)
+        {
+            let why = format_args!("must be null or a whole number from 1 to {MAX_DAYS}");
+            return Err(ServiceError::invalid_value(FieldPath::body("/retentionDays"), why));
+        }
+        Ok(())
     }
 }

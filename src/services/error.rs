@@ -1,10 +1,15 @@
 //! Errors of services: one enum, which every surface renders in its own way.
 
 use std::fmt::Display;
+use std::sync::Arc;
 
+use chatkeep_blobs::BlobError;
+use chatkeep_core::assistant::limits;
 use chatkeep_core::bounds::BoundExceeded;
-use chatkeep_store::{DatabaseFault, StoreError};
+use chatkeep_store::{DatabaseFault, KEYS_OF_USER, StoreError};
+use chatkeep_workers::assistant::CompileError;
 use chatkeep_workers::log_failure;
+use tracing::error;
 
 use super::FieldPath;
 
@@ -21,6 +26,9 @@ pub(crate) enum ServiceError {
     /// The scopes of the credential do not cover the operation.
     #[error("insufficient permissions")]
     InsufficientPermissions,
+    /// A value of that field is beyond the permissions of the credential.
+    #[error("insufficient permissions for {field}")]
+    InsufficientFor { field: FieldPath },
     /// The caller is not a member, their role is too low, or there is no such channel; callers are
     /// not told which.
     #[error("permission denied")]
@@ -28,6 +36,24 @@ pub(crate) enum ServiceError {
     /// Named object that does not exist within what the caller may see.
     #[error("not found")]
     NotFound,
+    /// The object has changed since the version that the caller expects.
+    #[error("the object has another version")]
+    Stale,
+    /// The present state does not allow it; a sentence says why.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// The user has as many keys as a user can have.
+    #[error("a user can have at most {KEYS_OF_USER} active keys")]
+    TooManyKeys,
+    /// The plan of the channel's owner does not include semantic mode.
+    #[error("semantic mode requires the pro plan")]
+    PlanRequired,
+    /// The rules of the channel would have that many bytes.
+    #[error("the rules would have {bytes} bytes; at most {} are allowed", limits::RULE_BYTES)]
+    RulesTooLarge { bytes: i64 },
+    /// The first request with the same idempotency key is still running.
+    #[error("a request with the same idempotency key is running")]
+    RequestRunning,
     /// Something broke inside of the service.
     #[error("internal error")]
     Internal,
@@ -59,6 +85,9 @@ impl From<BoundExceeded> for ServiceError {
 /// repeated.
 impl From<&StoreError> for ServiceError {
     fn from(cause: &StoreError) -> Self {
+        if matches!(cause, StoreError::ClaimLost) {
+            return Self::RequestRunning;
+        }
         let error = match cause.fault() {
             DatabaseFault::Unavailable => Self::Unavailable,
             DatabaseFault::Refused => {
@@ -75,6 +104,35 @@ impl From<&StoreError> for ServiceError {
 impl From<StoreError> for ServiceError {
     fn from(cause: StoreError) -> Self {
         (&cause).into()
+    }
+}
+
+impl From<Arc<CompileError>> for ServiceError {
+    fn from(cause: Arc<CompileError>) -> Self {
+        if let CompileError::Store(cause) = &*cause {
+            return cause.into();
+        }
+        let cause: &dyn std::error::Error = &*cause;
+        error!(error = cause, "the assistant cannot be compiled");
+        Self::Internal
+    }
+}
+
+impl From<CompileError> for ServiceError {
+    fn from(cause: CompileError) -> Self {
+        Arc::new(cause).into()
+    }
+}
+
+/// A file that is gone was unsent in the meantime.
+impl From<BlobError> for ServiceError {
+    fn from(cause: BlobError) -> Self {
+        if matches!(cause, BlobError::NotFound(_)) {
+            return Self::NotFound;
+        }
+        let is_transient = cause.is_transient();
+        log_failure!(error, &cause, "media store failed");
+        if is_transient { Self::Unavailable } else { Self::Internal }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
-use chatkeep_store::{Member as StoredMember, MemberStatus, Store};
+use chatkeep_core::time::SharedClock;
+use chatkeep_store::{Member as StoredMember, MemberStatus, RoleSet, Store};
 
-use super::access::{ChannelAccess, Member, ReadMembers};
+use super::access::{Admin, ChannelAccess, Member, ReadMembers, WriteMembers};
 use super::{ServiceError, Window};
 
 /// Request for a page of members.
@@ -24,11 +25,12 @@ pub(crate) struct MemberQuery {
 #[derive(Clone, Debug)]
 pub(crate) struct MemberService {
     store: Store,
+    clock: SharedClock,
 }
 
 impl MemberService {
-    pub(super) const fn new(store: Store) -> Self {
-        Self { store }
+    pub(super) const fn new(store: Store, clock: SharedClock) -> Self {
+        Self { store, clock }
     }
 
     /// Returns the people in a channel, and the cursor of the next page.
@@ -48,6 +50,26 @@ impl MemberService {
             self.store.members().list(&access.channel, role, status, after, wanted).await?;
         let next = window.cut(&mut members, |member| member.user.clone());
         Ok((members, next))
+    }
+
+    /// Sets the role of a person. An owner sets any role for anyone except an owner; an admin may
+    /// only promote a guest to member.
+    ///
+    /// # Errors
+    /// [`ServiceError::PermissionDenied`] for a role that the caller may not set,
+    /// [`ServiceError::NotFound`] for somebody who is not in the channel.
+    pub(crate) async fn set_role(
+        &self,
+        access: &ChannelAccess<Admin, WriteMembers>,
+        user: &UserId,
+        role: Role,
+    ) -> Result<(), ServiceError> {
+        let (channel, now) = (&access.channel, self.clock.now());
+        match self.store.members().set_role(channel, access.user(), user, role, now).await? {
+            RoleSet::Done => Ok(()),
+            RoleSet::Denied => Err(ServiceError::PermissionDenied),
+            RoleSet::NoMember => Err(ServiceError::NotFound),
+        }
     }
 
     /// Returns the ids and names of the people in these channels, and of those whose messages were

@@ -1,81 +1,170 @@
 //! Use cases of chatkeep without any surface: no HTTP, no tools, no command line.
 //!
-//! REST, MCP, and the command line are edges: they parse a request, call a service, and render its
+//! REST, MCP, sign-in, the command line and the demo are edges: they parse a request, call a service, and render its
 //! result or its [`ServiceError`]. Permission is a type ([`access`]): there is no way to a channel's
 //! data without a [`access::ChannelAccess`] or a [`access::Scoped`] caller.
 
 pub(crate) mod access;
+pub(crate) mod account;
+pub(crate) mod assistant;
 pub(crate) mod channels;
+pub(crate) mod credentials;
 mod cursor;
+pub(crate) mod deletion;
 mod error;
+pub(crate) mod events;
+pub(crate) mod exports;
 mod field_path;
+pub(crate) mod grants;
+pub(crate) mod idempotency;
+mod input;
+pub(crate) mod keys;
+pub(crate) mod media;
 pub(crate) mod members;
 mod membership;
 pub(crate) mod messages;
+mod nullable;
 pub(crate) mod search;
+pub(crate) mod sessions;
+pub(crate) mod subscriptions;
+#[cfg(test)]
+mod tests;
+pub(crate) mod webhooks;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use chatkeep_blobs::Blobs;
+use chatkeep_bus::Bus;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
 use chatkeep_store::Store;
+use chatkeep_workers::assistant::Assistants;
 use chrono_tz::Tz;
 
 pub(crate) use access::{Caller, Credential};
 pub(crate) use cursor::{Window, decode as decode_cursor, encode as encode_cursor};
 pub(crate) use error::ServiceError;
 pub(crate) use field_path::FieldPath;
+pub(crate) use nullable::Nullable;
 
 use access::AccessService;
+use account::AccountService;
+use assistant::AssistantService;
 use channels::ChannelService;
+use credentials::CredentialService;
+use deletion::DeletionService;
+use events::EventService;
+use exports::ExportService;
+use grants::GrantService;
+use idempotency::IdempotencyService;
+use keys::KeyService;
+use media::MediaService;
 use members::MemberService;
 use messages::MessageService;
 use search::MessageSearch;
+use sessions::SessionService;
+use subscriptions::SubscriptionService;
+use webhooks::WebhookService;
 
+use crate::event_renderer::EventRenderer;
+use crate::removals::RemovalWorker;
 use crate::search::SearchService;
 
 /// Usual and largest number of rows of a page.
 pub(crate) const LIMIT: (u32, u32) = (50, 100);
+
+/// Parts of a process that services work with.
+pub(crate) struct ServiceParts {
+    pub(crate) store: Store,
+    pub(crate) clock: SharedClock,
+    pub(crate) bus: Bus,
+    pub(crate) blobs: Blobs,
+    /// Bots that can be asked about people; none in a process without access tokens.
+    pub(crate) bots: Bots,
+    pub(crate) assistants: Assistants,
+    pub(crate) search: SearchService,
+    pub(crate) removals: RemovalWorker,
+    /// Zone in which the days of channels begin that have none of their own.
+    pub(crate) time_zone: Tz,
+    /// True when webhooks may be sent to private addresses.
+    pub(crate) allow_private_webhooks: bool,
+    /// Time after its last use at which a session ends.
+    pub(crate) session_idle: Duration,
+}
 
 /// Services of one process. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Services {
     /// Permissions of callers.
     pub(crate) access: AccessService,
+    /// Accounts of callers.
+    pub(crate) account: AccountService,
+    /// Assistants of channels.
+    pub(crate) assistant: AssistantService,
     /// Channels of callers.
     pub(crate) channels: ChannelService,
+    /// Credentials of callers.
+    pub(crate) credentials: CredentialService,
+    /// Deletion of messages.
+    pub(crate) deletion: DeletionService,
+    /// Feed of events.
+    pub(crate) events: EventService,
+    /// Exports of channels.
+    pub(crate) exports: ExportService,
+    /// Consents of people to programs.
+    pub(crate) grants: GrantService,
+    /// Claims of idempotency keys.
+    pub(crate) idempotency: IdempotencyService,
+    /// API keys.
+    pub(crate) keys: KeyService,
+    /// Media files of channels.
+    pub(crate) media: MediaService,
     /// Members of channels.
     pub(crate) members: MemberService,
     /// Messages of channels.
     pub(crate) messages: MessageService,
     /// Message search.
     pub(crate) search: MessageSearch,
+    /// Sessions of browsers.
+    pub(crate) sessions: SessionService,
+    /// Backup subscriptions.
+    pub(crate) subscriptions: SubscriptionService,
+    /// Outgoing webhooks.
+    pub(crate) webhooks: WebhookService,
 }
 
 impl Services {
-    /// Creates the services. Days begin in `time_zone` in channels without a zone of their own.
-    pub(crate) fn new(
-        store: &Store,
-        clock: &SharedClock,
-        bots: Bots,
-        index: SearchService,
-        time_zone: Tz,
-    ) -> Self {
-        let access = AccessService::new(store.clone(), Arc::clone(clock), bots);
-        let messages = MessageService::new(store.clone(), time_zone);
-        let search = MessageSearch::new(
-            store.clone(),
-            Arc::clone(clock),
-            index,
-            access.clone(),
-            messages.clone(),
-        );
+    /// Creates the services.
+    pub(crate) fn new(parts: ServiceParts) -> Self {
+        let ServiceParts { store, clock, bus, blobs, bots, assistants, search, .. } = parts;
+        let zone = parts.time_zone;
+        let (store, clock) = (|| store.clone(), || Arc::clone(&clock));
+        let renderer = EventRenderer { store: store(), clock: clock() };
+        let access = AccessService::new(store(), clock(), bots);
+        let messages = MessageService::new(store(), zone);
+        let search = MessageSearch::new(store(), clock(), search, access.clone(), messages.clone());
+        let deletion = DeletionService::new(store(), clock(), messages.clone(), parts.removals);
+        let private = parts.allow_private_webhooks;
         Self {
             access,
-            channels: ChannelService::new(store.clone()),
-            members: MemberService::new(store.clone()),
+            account: AccountService::new(store(), clock()),
+            assistant: AssistantService::new(store(), clock(), bus, assistants),
+            channels: ChannelService::new(store(), zone),
+            credentials: CredentialService::new(store(), clock()),
+            deletion,
+            events: EventService::new(store(), renderer.clone()),
+            exports: ExportService::new(store(), zone),
+            grants: GrantService::new(store(), clock()),
+            idempotency: IdempotencyService::new(store(), clock()),
+            keys: KeyService::new(store(), clock()),
+            media: MediaService::new(store(), blobs),
+            members: MemberService::new(store(), clock()),
             messages,
             search,
+            sessions: SessionService::new(store(), clock(), parts.session_idle),
+            subscriptions: SubscriptionService::new(store(), clock()),
+            webhooks: WebhookService::new(store(), clock(), renderer, private),
         }
     }
 }

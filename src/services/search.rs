@@ -1,8 +1,11 @@
 //! Message search: one request, one parse of the query, one page of results, for every surface.
 
+use std::sync::Arc;
+
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_platform::Bots;
 use chatkeep_store::{Store, StoreError};
 use chrono_tz::Tz;
 use tracing::debug;
@@ -117,6 +120,18 @@ impl MessageSearch {
         messages: MessageService,
     ) -> Self {
         Self { store, clock, index, access, messages }
+    }
+
+    /// Creates a search for an operator's command, which has no other services.
+    pub(crate) fn for_operator(
+        store: &Store,
+        clock: &SharedClock,
+        index: SearchService,
+        time_zone: Tz,
+    ) -> Self {
+        let access = AccessService::new(store.clone(), Arc::clone(clock), Bots::new([]));
+        let messages = MessageService::new(store.clone(), time_zone);
+        Self::new(store.clone(), Arc::clone(clock), index, access, messages)
     }
 
     /// Searches a channel.

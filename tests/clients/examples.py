@@ -29,6 +29,13 @@ def check(kind: str, place: str, holder: dict[str, object]) -> None:
     fitting[kind] += 1
 
 
+def resolved(response: dict) -> dict:
+    """A response of the document's components, where one is referenced."""
+    if "$ref" not in response:
+        return response
+    return document["components"]["responses"][response["$ref"].rsplit("/", 1)[1]]
+
+
 def operation(place: str, operation: dict) -> None:
     for parameter in operation.get("parameters", []):
         if parameter.get("in") == "path" or "example" in parameter:
@@ -39,7 +46,7 @@ def operation(place: str, operation: dict) -> None:
     for kind, content in operation.get("requestBody", {}).get("content", {}).items():
         check("requests", f"{place} {kind}", content)
     for status, answer in operation["responses"].items():
-        for kind, content in answer.get("content", {}).items():
+        for kind, content in resolved(answer).get("content", {}).items():
             if kind not in FILES:
                 group = "refusals" if status >= "400" else "answers"
                 check(group, f"{place} {status} {kind}", content)

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use self::rules::{CRATES, EXCEPTIONS, LAYERS, LIBRARIES, Layer};
+use self::rules::{CRATES, EXCEPTIONS, HANDLE_USERS, HANDLES, LAYERS, LIBRARIES, Layer};
 use self::source::{Name, ROOT, Source, files};
 
 /// Part of the output of `cargo metadata`.
@@ -138,6 +138,38 @@ fn modules_use_only_those_below_them() {
                 "tests/it/layering/rules.rs: {} does not use {} any more: remove the exception ({})",
                 exception.module, exception.path, exception.why,
             ));
+        }
+    }
+    assert_none(&faults);
+}
+
+/// Returns true for a path of a handle in a crate of the workspace: `chatkeep_store::Store`.
+fn is_handle(Name { segments, .. }: &Name) -> bool {
+    segments[0].starts_with("chatkeep_")
+        && HANDLES.iter().any(|handle| segments.ends_with(&[(*handle).to_owned()]))
+}
+
+#[test]
+fn surfaces_reach_data_through_services() {
+    let above = |module: &str| {
+        let name = layer(module).map(|layer| layer.name);
+        matches!(name, Some("http" | "edges" | "assembly" | "commands"))
+    };
+    let (mut used, mut faults) = (BTreeSet::new(), Vec::new());
+    for source in program() {
+        let Some(module) = source.module.first().filter(|module| above(module)) else { continue };
+        for name in source.paths().into_iter().filter(is_handle) {
+            if HANDLE_USERS.iter().any(|(user, _)| user == module) {
+                used.insert(module.clone());
+                continue;
+            }
+            let path = name.segments.join("::");
+            faults.push(format!("{}:{}: `{path}`: call a service", source.file, name.line));
+        }
+    }
+    for (user, why) in HANDLE_USERS {
+        if !used.contains(*user) {
+            faults.push(format!("{user} names no handle any more: remove it ({why})"));
         }
     }
     assert_none(&faults);

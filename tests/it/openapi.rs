@@ -33,6 +33,27 @@ fn every_route_is_documented_and_named_once() {
 }
 
 #[test]
+fn each_error_response_is_described_once() {
+    const PREFIX: &str = "#/components/responses/";
+    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let described: BTreeSet<&str> = {
+        let responses = document["components"]["responses"].as_object().unwrap();
+        responses.keys().map(String::as_str).collect()
+    };
+    let mut referenced = BTreeSet::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for operation in operations.as_object().unwrap().values() {
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let name = response["$ref"].as_str().and_then(|name| name.strip_prefix(PREFIX));
+                assert_eq!(name.is_some(), status.as_str() >= "304", "{path} {status}");
+                referenced.extend(name);
+            }
+        }
+    }
+    assert_eq!(referenced, described);
+}
+
+#[test]
 fn texts_are_for_readers_of_the_api_alone() {
     const INTERNAL: [&str; 10] = [
         "docs/architecture",

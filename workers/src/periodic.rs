@@ -19,6 +19,7 @@ use chatkeep_core::{log_reason, metric};
 use chatkeep_store::Store;
 
 use crate::log_failure;
+use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
@@ -100,6 +101,28 @@ pub trait PeriodicJob: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), JobFailure>> + Send + 'a;
 }
 
+/// A job without its type, so that the frame is compiled once and not once a job.
+#[derive(Clone)]
+struct Job {
+    name: &'static str,
+    period: Duration,
+    failure: &'static str,
+    scope: Scope,
+    last_run: bool,
+    work: Arc<dyn Work>,
+}
+
+/// Work of a [`Job`].
+trait Work: Send + Sync {
+    fn run<'a>(&'a self, stop: &'a CancellationToken) -> BoxFuture<'a, Result<(), JobFailure>>;
+}
+
+impl<J: PeriodicJob> Work for J {
+    fn run<'a>(&'a self, stop: &'a CancellationToken) -> BoxFuture<'a, Result<(), JobFailure>> {
+        Box::pin(PeriodicJob::run(self, stop))
+    }
+}
+
 /// Periodic jobs of one process. Clones share them.
 #[derive(Clone, Debug)]
 pub struct PeriodicJobs {
@@ -124,24 +147,36 @@ impl PeriodicJobs {
 
     /// Adds a job, and starts it.
     pub fn add<J: PeriodicJob>(&self, job: J) {
+        let job = Job {
+            name: J::NAME,
+            period: J::PERIOD,
+            failure: J::FAILURE,
+            scope: J::SCOPE,
+            last_run: J::LAST_RUN,
+            work: Arc::new(job),
+        };
+        self.start(job, J::FIRST_RUN);
+    }
+
+    fn start(&self, job: Job, first_run: FirstRun) {
         // So that the first run, and the first failure, show as a rise.
-        metric::JOB_RUNS.add([J::NAME.into()], 0);
-        metric::JOB_FAILURES.add([J::NAME.into()], 0);
-        let (job, jobs) = (Arc::new(job), self.clone());
-        let mut delay = Some(first_delay::<J>());
-        self.supervisor.run(format!("job:{}", J::NAME), move |stop| {
-            let (job, jobs) = (Arc::clone(&job), jobs.clone());
+        metric::JOB_RUNS.add([job.name.into()], 0);
+        metric::JOB_FAILURES.add([job.name.into()], 0);
+        let jobs = self.clone();
+        let mut delay = Some(first_delay(first_run, job.period));
+        self.supervisor.run(format!("job:{}", job.name), move |stop| {
+            let (job, jobs) = (job.clone(), jobs.clone());
             let delay = delay.take().unwrap_or_default();
-            async move { jobs.repeat(&*job, delay, &stop).await }
+            async move { jobs.repeat(&job, delay, &stop).await }
         });
     }
 
-    async fn repeat<J: PeriodicJob>(&self, job: &J, delay: Duration, stop: &CancellationToken) {
+    async fn repeat(&self, job: &Job, delay: Duration, stop: &CancellationToken) {
         let mut next = Instant::now() + delay;
         loop {
             let goes_on = stop.run_until_cancelled(sleep_until(next)).await.is_some();
-            next = Instant::now() + jittered(J::PERIOD, random());
-            if goes_on || J::LAST_RUN {
+            next = Instant::now() + jittered(job.period, random());
+            if goes_on || job.last_run {
                 self.run_leased(job, stop).await;
             }
             if !goes_on {
@@ -151,26 +186,26 @@ impl PeriodicJobs {
     }
 
     /// Runs a job, unless another process does right now.
-    async fn run_leased<J: PeriodicJob>(&self, job: &J, stop: &CancellationToken) {
+    async fn run_leased(&self, job: &Job, stop: &CancellationToken) {
         // An embedded database has no other process.
-        if J::SCOPE == Scope::Process || self.store.webhooks().is_embedded() {
+        if job.scope == Scope::Process || self.store.webhooks().is_embedded() {
             return self.measured(job, stop).await;
         }
-        match self.store.jobs().claim_job_lease(J::NAME, &self.process, LEASE).await {
+        match self.store.jobs().claim_job_lease(job.name, &self.process, LEASE).await {
             Ok(true) => {}
-            Ok(false) => return debug!(job = J::NAME, "another process runs the job"),
+            Ok(false) => return debug!(job = job.name, "another process runs the job"),
             Err(error) => {
-                metric::JOB_FAILURES.add([J::NAME.into()], 1);
-                return log_failure!(warn, &error, job = J::NAME, "{}", J::FAILURE);
+                metric::JOB_FAILURES.add([job.name.into()], 1);
+                return log_failure!(warn, &error, job = job.name, "{}", job.failure);
             }
         }
         let stop = stop.child_token();
         tokio::select! {
             () = self.measured(job, &stop) => {}
-            never = self.extend(J::NAME, &stop) => match never {},
+            never = self.extend(job.name, &stop) => match never {},
         }
-        if let Err(error) = self.store.jobs().release_job_lease(J::NAME, &self.process).await {
-            debug!(%error, job = J::NAME, "the lease of a job ends later");
+        if let Err(error) = self.store.jobs().release_job_lease(job.name, &self.process).await {
+            debug!(%error, job = job.name, "the lease of a job ends later");
         }
     }
 
@@ -190,17 +225,17 @@ impl PeriodicJobs {
         }
     }
 
-    async fn measured<J: PeriodicJob>(&self, job: &J, stop: &CancellationToken) {
-        let mut run = Run { job: J::NAME, started: Instant::now(), has_succeeded: false };
-        match job.run(stop).await {
+    async fn measured(&self, job: &Job, stop: &CancellationToken) {
+        let mut run = Run { job: job.name, started: Instant::now(), has_succeeded: false };
+        match job.work.run(stop).await {
             Ok(()) => {
                 run.has_succeeded = true;
                 #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
                 let seconds = self.clock.now().millis() as f64 / 1_000.0;
-                metric::JOB_LAST_SUCCESS.set([J::NAME.into()], seconds);
+                metric::JOB_LAST_SUCCESS.set([job.name.into()], seconds);
             }
             Err(JobFailure(failure)) => {
-                log_reason!(warn, failure, job = J::NAME, "{}", J::FAILURE);
+                log_reason!(warn, failure, job = job.name, "{}", job.failure);
             }
         }
     }
@@ -223,11 +258,12 @@ impl Drop for Run {
     }
 }
 
-fn first_delay<J: PeriodicJob>() -> Duration {
-    match J::FIRST_RUN {
+/// Returns the time until the first run of a job with a period.
+fn first_delay(first_run: FirstRun, period: Duration) -> Duration {
+    match first_run {
         FirstRun::Now => Duration::ZERO,
-        FirstRun::Soon => FIRST.min(J::PERIOD / JITTER).mul_f64(random()),
-        FirstRun::Later => jittered(J::PERIOD, random()),
+        FirstRun::Soon => FIRST.min(period / JITTER).mul_f64(random()),
+        FirstRun::Later => jittered(period, random()),
     }
 }
 

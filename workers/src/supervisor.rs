@@ -6,12 +6,12 @@
 //! [`track`] or [`panics::spawn`].
 
 use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
 use chatkeep_core::health::Health;
 use chatkeep_core::outage::Failure;
 use chatkeep_core::panics::{self, Panicked};
+use futures_util::future::BoxFuture;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +25,7 @@ const GOOD: Duration = Duration::from_mins(1);
 /// Number of failures, without such a time between them, that are a problem of the process.
 const FAILURES: u32 = 3;
 
-type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Work = BoxFuture<'static, ()>;
 
 /// Starts the long-lived parts of a process, and restarts them. Clones share its tasks.
 #[derive(Clone, Debug)]
@@ -130,6 +130,8 @@ pub fn track<T: Send + 'static>(
     part: &'static str,
     work: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<Result<T, Panicked>> {
+    // Boxed, so that the code of a task is compiled for each output and not for each future.
+    let work: BoxFuture<'static, T> = Box::pin(work);
     spawn_on(tasks, panics::catch(part, work))
 }
 

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use super::ConfigError;
-use super::reader::Reader;
+use serde::Deserialize;
+
+use super::deserialize::{number, seconds};
 use crate::http::minimum_rate::MinimumRate;
 
 /// Limits of client connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "HttpSection")]
 pub struct HttpConfig {
     /// Maximum number of concurrent connections.
     pub max_connections: usize,
@@ -23,17 +25,37 @@ pub struct HttpConfig {
     pub answer: MinimumRate,
 }
 
-impl HttpConfig {
-    pub(super) fn read(read: &Reader<'_>) -> Result<Self, ConfigError> {
-        let bytes_per_second = read.number("http.min_bytes_per_second", 1, 1_000_000)?;
+/// The section as it is written: one speed for both directions.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HttpSection {
+    #[serde(deserialize_with = "number::<16, 1_000_000, _, _>")]
+    max_connections: usize,
+    #[serde(deserialize_with = "number::<1, 1_000_000, _, _>")]
+    max_per_address: usize,
+    #[serde(deserialize_with = "seconds::<1, 300, _>")]
+    header_seconds: Duration,
+    #[serde(deserialize_with = "seconds::<1, 3_600, _>")]
+    idle_seconds: Duration,
+    #[serde(deserialize_with = "number::<1, 1_000_000, _, _>")]
+    min_bytes_per_second: u64,
+    #[serde(deserialize_with = "seconds::<1, 300, _>")]
+    body_seconds: Duration,
+    #[serde(deserialize_with = "seconds::<1, 3_600, _>")]
+    answer_seconds: Duration,
+}
+
+impl From<HttpSection> for HttpConfig {
+    fn from(section: HttpSection) -> Self {
+        let bytes_per_second = section.min_bytes_per_second;
         let speed = |window| MinimumRate { window, bytes_per_second };
-        Ok(Self {
-            max_connections: read.number("http.max_connections", 16, 1_000_000)?,
-            max_per_address: read.number("http.max_per_address", 1, 1_000_000)?,
-            header: read.seconds("http.header_seconds", 1, 300)?,
-            idle: read.seconds("http.idle_seconds", 1, 3_600)?,
-            body: speed(read.seconds("http.body_seconds", 1, 300)?),
-            answer: speed(read.seconds("http.answer_seconds", 1, 3_600)?),
-        })
+        Self {
+            max_connections: section.max_connections,
+            max_per_address: section.max_per_address,
+            header: section.header_seconds,
+            idle: section.idle_seconds,
+            body: speed(section.body_seconds),
+            answer: speed(section.answer_seconds),
+        }
     }
 }

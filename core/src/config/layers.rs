@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use toml::Value;
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
 
 use super::file::{Entry, entries};
 use super::redact::{is_secret, redacted};
@@ -40,12 +41,57 @@ impl Layers {
         Ok(layers)
     }
 
-    /// Returns a setting and its origin. The defaults hold every setting that is read.
-    pub(super) fn get(&self, key: &str) -> Result<(&Value, &str), ConfigError> {
-        match self.values.get(key) {
-            Some((value, origin)) => Ok((value, origin)),
-            None => Err(self.unknown(key, "the program")),
+    /// Deserializes all settings except for those of one section.
+    pub(super) fn all_but<T: DeserializeOwned>(&self, section: &str) -> Result<T, ConfigError> {
+        let inside = format!("{section}.");
+        self.deserialize("", |key| (!key.starts_with(&inside)).then_some(key))
+    }
+
+    /// Deserializes the settings of a section.
+    pub(super) fn section<T: DeserializeOwned>(&self, section: &str) -> Result<T, ConfigError> {
+        let inside = format!("{section}.");
+        self.deserialize(&inside, |key| key.strip_prefix(&inside))
+    }
+
+    /// Deserializes the settings that `path` maps to their paths below `prefix`.
+    fn deserialize<T: DeserializeOwned>(
+        &self,
+        prefix: &str,
+        path: impl Fn(&str) -> Option<&str>,
+    ) -> Result<T, ConfigError> {
+        let mut tree = Table::new();
+        for (key, (value, _)) in &self.values {
+            let Some(path) = path(key) else { continue };
+            let (section, name) = path.split_once('.').unwrap_or(("", path));
+            let entry = tree.entry(section).or_insert_with(|| Table::new().into());
+            if let Value::Table(section) = entry {
+                section.insert(name.to_owned(), value.clone());
+            }
         }
+        if let Some(Value::Table(top)) = tree.remove("") {
+            tree.extend(top);
+        }
+        serde_path_to_error::deserialize(Value::Table(tree)).map_err(|error| {
+            self.invalid(&format!("{prefix}{}", error.path()), error.inner().message())
+        })
+    }
+
+    /// Returns the error about a setting that has none of the allowed values.
+    pub(super) fn invalid(&self, key: &str, allowed: &str) -> ConfigError {
+        let (value, origin) = match self.values.get(key) {
+            Some((value, origin)) => (Some(value), origin.as_str()),
+            None => (None, "the program"),
+        };
+        let found = match value {
+            Some(Value::String(text)) if text.trim().is_empty() && !is_secret(key) => {
+                "empty".to_owned()
+            }
+            Some(Value::String(text)) => redacted(key, text),
+            Some(value) => value.to_string(),
+            None => "not a setting".to_owned(),
+        };
+        let (origin, key, allowed) = (origin.to_owned(), key.to_owned(), allowed.to_owned());
+        ConfigError::Invalid { origin, key, found, allowed }
     }
 
     /// Returns every setting's path and value.

@@ -4,61 +4,65 @@
 //! the environment `CHATKEEP_LINE_SHOP_ACCESS_TOKEN`.
 
 use secrecy::SecretString;
+use serde::Deserialize;
 use toml::Value;
 
 use super::ConfigError;
+use super::deserialize::{secret, web_address};
 use super::file::Entry;
 use super::layers::{Layers, variable};
-use super::reader::Reader;
-use super::values::web_address;
 
 /// Name of the section, and of the list of sections.
 pub(super) const SECTION: &str = "line";
 
 /// Settings of one LINE bot.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LineConfig {
     /// Name of the bot, stored with its events and channels.
+    #[serde(skip)]
     pub name: String,
     /// Secret that signs the webhooks.
+    #[serde(deserialize_with = "secret")]
     pub channel_secret: Option<SecretString>,
     /// Token that authorises API calls.
+    #[serde(deserialize_with = "secret")]
     pub access_token: Option<SecretString>,
     /// Base address of the Messaging API.
+    #[serde(deserialize_with = "web_address")]
     pub api_base: String,
     /// Base address of the Messaging API's content.
+    #[serde(deserialize_with = "web_address")]
     pub data_api_base: String,
     /// Environment variable of the channel secret, for messages that say it is missing.
+    #[serde(skip)]
     pub channel_secret_variable: String,
     /// Environment variable of the access token.
+    #[serde(skip)]
     pub access_token_variable: String,
 }
 
-const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
 const NAME: &str = "1 to 32 of a-z, 0-9 and -, not ending in \"data\"";
 
 impl LineConfig {
     /// Name of the bot that `[line]` configures.
     pub const MAIN: &str = "main";
 
-    /// Reads the settings of the bots named `bots`, or of the one of `[line]` if there are none.
-    pub(super) fn read_all(read: &Reader<'_>, bots: &[String]) -> Result<Vec<Self>, ConfigError> {
-        if bots.is_empty() {
-            return Ok(vec![Self::read(read, Self::MAIN, SECTION)?]);
+    /// Reads the settings of the bots of `[[line]]`, or of the one of `[line]` if there are none.
+    pub(super) fn read_all(layers: &Layers) -> Result<Vec<Self>, ConfigError> {
+        if layers.bots.is_empty() {
+            return Ok(vec![Self::read(layers, Self::MAIN, SECTION)?]);
         }
-        bots.iter().map(|name| Self::read(read, name, &section(name))).collect()
+        layers.bots.iter().map(|name| Self::read(layers, name, &section(name))).collect()
     }
 
-    fn read(read: &Reader<'_>, name: &str, section: &str) -> Result<Self, ConfigError> {
-        let key = |setting: &str| format!("{section}.{setting}");
+    fn read(layers: &Layers, name: &str, section: &str) -> Result<Self, ConfigError> {
+        let variable = |setting: &str| variable(&format!("{section}.{setting}"));
         Ok(Self {
             name: name.to_owned(),
-            channel_secret: read.secret(&key("channel_secret"))?,
-            access_token: read.secret(&key("access_token"))?,
-            api_base: read.parsed(&key("api_base"), WEB_ADDRESS, web_address)?,
-            data_api_base: read.parsed(&key("data_api_base"), WEB_ADDRESS, web_address)?,
-            channel_secret_variable: variable(&key("channel_secret")),
-            access_token_variable: variable(&key("access_token")),
+            channel_secret_variable: variable("channel_secret"),
+            access_token_variable: variable("access_token"),
+            ..layers.section(section)?
         })
     }
 }

@@ -5,13 +5,13 @@
 //! types and their environment names come from it; nothing else in the workspace reads the
 //! environment.
 
+mod deserialize;
 mod error;
 mod file;
 mod http;
 mod layers;
 mod line;
 mod media;
-mod reader;
 mod redact;
 mod retention;
 mod s3;

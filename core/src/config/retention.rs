@@ -2,24 +2,18 @@
 
 use std::time::Duration;
 
-use super::ConfigError;
-use super::reader::Reader;
+use serde::Deserialize;
+
+use super::deserialize::days_if_any;
 
 /// Default retention times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RetentionConfig {
     /// Retention after the last subscription to a channel ended; `None` for ever.
+    #[serde(rename = "unsubscribed_days", deserialize_with = "days_if_any::<36_500, _>")]
     pub unsubscribed: Option<Duration>,
     /// Retention of events of unknown type; `None` for ever.
+    #[serde(rename = "other_events_days", deserialize_with = "days_if_any::<36_500, _>")]
     pub other_events: Option<Duration>,
-}
-
-impl RetentionConfig {
-    pub(super) fn read(read: &Reader<'_>) -> Result<Self, ConfigError> {
-        let days = |key| read.days(key, 0, 36_500).map(|time| Some(time).filter(|t| !t.is_zero()));
-        Ok(Self {
-            unsubscribed: days("retention.unsubscribed_days")?,
-            other_events: days("retention.other_events_days")?,
-        })
-    }
 }

@@ -5,27 +5,33 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono_tz::Tz;
+use serde::Deserialize;
 
+use super::deserialize::{
+    address, days_if_any, folder, log_filter, number, optional_address, replicas, seconds, zone,
+};
 use super::http::HttpConfig;
 use super::layers::Layers;
-use super::line::LineConfig;
+use super::line::{self, LineConfig};
 use super::media::MediaConfig;
-use super::reader::Reader;
 use super::retention::RetentionConfig;
 use super::s3::S3Config;
 use super::web::{ApiConfig, LoginConfig, RateLimitConfig};
 use super::webhooks::WebhooksConfig;
 use super::{BlobsKind, BusKind, ConfigError, Database, Sources};
-use crate::telemetry;
 
 /// All settings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
     /// Path of the settings file that was read, as it was given.
+    #[serde(skip)]
     pub file: Option<String>,
     /// Listen address of webhooks and the API.
+    #[serde(deserialize_with = "address")]
     pub listen: SocketAddr,
     /// Data folder.
+    #[serde(deserialize_with = "folder")]
     pub data: PathBuf,
     /// The database.
     pub database: Database,
@@ -34,10 +40,12 @@ pub struct Config {
     /// Location of media files.
     pub blobs: BlobsKind,
     /// Default time zone in which the days of channels begin.
+    #[serde(deserialize_with = "zone")]
     pub time_zone: Tz,
     /// The object store for media files.
     pub s3: S3Config,
     /// The LINE bots; at least one.
+    #[serde(skip)]
     pub line: Vec<LineConfig>,
     /// Client connections.
     pub http: HttpConfig,
@@ -72,76 +80,98 @@ pub struct Config {
     /// Shutdown.
     pub shutdown: ShutdownConfig,
     /// Likely mistakes that are not certainly errors, to be logged.
+    #[serde(skip)]
     pub warnings: Vec<String>,
 }
 
 /// Settings of the ingress.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct IngressConfig {
     /// Maximum size of a webhook body, in bytes.
+    #[serde(deserialize_with = "number::<1_024, 16_777_216, _, _>")]
     pub max_body_bytes: usize,
     /// Maximum number of webhooks with a wrong signature per address and minute.
+    #[serde(deserialize_with = "number::<1, 1_000_000, _, _>")]
     pub rejected_per_minute: u32,
 }
 
 /// Limits of the bus.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BusLimitsConfig {
     /// Maximum number of pending messages.
+    #[serde(deserialize_with = "number::<1_000, 1_000_000_000, _, _>")]
     pub max_backlog: u64,
     /// Window in which a repeated event is recognised.
+    #[serde(rename = "dedupe_window_seconds", deserialize_with = "seconds::<10, 86_400, _>")]
     pub dedupe_window: Duration,
     /// Replicas of each JetStream stream: 1, 3 or 5.
+    #[serde(deserialize_with = "replicas")]
     pub replicas: usize,
     /// Idle time after which a consumer of no known stage is removed; `None` for never.
+    #[serde(rename = "remove_consumers_days", deserialize_with = "days_if_any::<3_650, _>")]
     pub remove_consumers: Option<Duration>,
 }
 
 /// Settings of the worker stages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WorkersConfig {
     /// Maximum number of messages in one transaction.
+    #[serde(deserialize_with = "number::<1, 5_000, _, _>")]
     pub batch: usize,
     /// Concurrency of the assistant, in events.
+    #[serde(deserialize_with = "number::<1, 1_024, _, _>")]
     pub concurrency: usize,
     /// Duration of a message's lease.
+    #[serde(rename = "lease_seconds", deserialize_with = "seconds::<5, 3_600, _>")]
     pub lease: Duration,
     /// Maximum number of deliveries before a message becomes a dead letter.
+    #[serde(deserialize_with = "number::<1, 100, _, _>")]
     pub max_attempts: u32,
 }
 
 /// Settings of replies.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ReplyConfig {
     /// `true` if a push may stand in for an expired reply token.
     pub push_fallback: bool,
     /// Maximum time from an event to its reply.
+    #[serde(rename = "deadline_seconds", deserialize_with = "seconds::<1, 60, _>")]
     pub deadline: Duration,
 }
 
 /// Settings of quota usage.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct UsageConfig {
     /// `true` if users are notified when their usage crosses a threshold.
     pub tell_users: bool,
 }
 
 /// Settings of the database pool.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PoolConfig {
     /// Maximum number of connections.
+    #[serde(deserialize_with = "number::<1, 200, _, _>")]
     pub max_connections: u32,
 }
 
 /// Settings of metrics.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MetricsConfig {
     /// Listen address of `/metrics`; `None` to disable it.
+    #[serde(deserialize_with = "optional_address")]
     pub listen: Option<SocketAddr>,
 }
 
 /// Format of logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum LogFormat {
     /// Text, with colours on a terminal.
     Auto,
@@ -152,18 +182,22 @@ pub enum LogFormat {
 }
 
 /// Settings of logs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LogConfig {
     /// Format.
     pub format: LogFormat,
     /// Filter, as tracing directives.
+    #[serde(deserialize_with = "log_filter")]
     pub filter: String,
 }
 
 /// Settings of the shutdown.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ShutdownConfig {
     /// Time for finishing the work under way.
+    #[serde(rename = "drain_seconds", deserialize_with = "seconds::<1, 600, _>")]
     pub drain: Duration,
 }
 
@@ -175,77 +209,27 @@ impl Config {
     pub fn load(sources: Sources) -> Result<Self, ConfigError> {
         let file = sources.file.as_ref().map(|(path, _)| path.clone());
         let layers = Layers::merge(sources)?;
-        let read = Reader(&layers);
-        let data = PathBuf::from(read.filled("data")?);
+        let config: Self = layers.all_but(line::SECTION)?;
+        config.login.validate().map_err(|(key, allowed)| layers.invalid(key, allowed))?;
         Ok(Self {
             file,
-            listen: read.parsed("listen", ADDRESS, Reader::address)?,
-            database: read.parsed("database", Database::ALLOWED, Database::parse)?,
-            bus: read.parsed("bus", BusKind::ALLOWED, BusKind::parse)?,
-            blobs: read.parsed("blobs", BlobsKind::ALLOWED, |t| BlobsKind::parse(t, &data))?,
-            data,
-            time_zone: read.zone("time_zone")?,
-            s3: S3Config::read(&read)?,
-            line: LineConfig::read_all(&read, &layers.bots)?,
-            http: HttpConfig::read(&read)?,
-            ingress: IngressConfig {
-                max_body_bytes: read.number("ingress.max_body_bytes", 1_024, 16_777_216)?,
-                rejected_per_minute: read.number("ingress.rejected_per_minute", 1, 1_000_000)?,
-            },
-            api: ApiConfig::read(&read)?,
-            rate_limit: RateLimitConfig::read(&read)?,
-            login: LoginConfig::read(&read)?,
-            bus_limits: BusLimitsConfig {
-                max_backlog: read.number("bus_limits.max_backlog", 1_000, 1_000_000_000)?,
-                dedupe_window: read.seconds("bus_limits.dedupe_window_seconds", 10, 86_400)?,
-                replicas: read
-                    .checked("bus_limits.replicas", "1, 3 or 5", |n| matches!(n, 1 | 3 | 5))?,
-                remove_consumers: Some(read.days("bus_limits.remove_consumers_days", 0, 3_650)?)
-                    .filter(|time| !time.is_zero()),
-            },
-            workers: WorkersConfig {
-                batch: read.number("workers.batch", 1, 5_000)?,
-                concurrency: read.number("workers.concurrency", 1, 1_024)?,
-                lease: read.seconds("workers.lease_seconds", 5, 3_600)?,
-                max_attempts: read.number("workers.max_attempts", 1, 100)?,
-            },
-            media: MediaConfig::read(&read)?,
-            webhooks: WebhooksConfig::read(&read)?,
-            retention: RetentionConfig::read(&read)?,
-            reply: ReplyConfig {
-                push_fallback: read.switch("reply.push_fallback")?,
-                deadline: read.seconds("reply.deadline_seconds", 1, 60)?,
-            },
-            usage: UsageConfig { tell_users: read.switch("usage.tell_users")? },
-            database_pool: PoolConfig {
-                max_connections: read.number("database_pool.max_connections", 1, 200)?,
-            },
-            metrics: MetricsConfig {
-                listen: read.optional("metrics.listen", ADDRESS, Reader::address)?,
-            },
-            log: LogConfig {
-                format: read.parsed("log.format", "\"auto\", \"text\" or \"json\"", log_format)?,
-                filter: read.parsed("log.filter", FILTER, log_filter)?,
-            },
-            shutdown: ShutdownConfig { drain: read.seconds("shutdown.drain_seconds", 1, 600)? },
-            warnings: layers.warnings.clone(),
+            line: LineConfig::read_all(&layers)?,
+            blobs: config.blobs.in_folder(&config.data),
+            warnings: layers.warnings,
+            ..config
         })
     }
 }
 
-const ADDRESS: &str = "an address and port, such as \"127.0.0.1:8080\"";
-const FILTER: &str = "a level (off, error, warn, info, debug, trace) or tracing directives such as \
-                      \"info,chatkeep_workers=debug\"";
+impl TryFrom<String> for LogFormat {
+    type Error = &'static str;
 
-fn log_format(name: &str) -> Option<LogFormat> {
-    match name {
-        "auto" => Some(LogFormat::Auto),
-        "text" => Some(LogFormat::Text),
-        "json" => Some(LogFormat::Json),
-        _ => None,
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        match &*name {
+            "auto" => Ok(Self::Auto),
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err("\"auto\", \"text\" or \"json\""),
+        }
     }
-}
-
-fn log_filter(text: &str) -> Option<String> {
-    telemetry::filter(text).is_ok().then(|| text.to_owned())
 }

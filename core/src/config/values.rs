@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
 
 use super::redact::public;
 
 /// The database.
-#[derive(Clone)]
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Database {
     /// One file in the data folder.
     Sqlite,
@@ -18,7 +20,8 @@ pub enum Database {
 }
 
 /// The bus.
-#[derive(Clone)]
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "String")]
 pub enum BusKind {
     /// One file in the data folder, one process.
     Embedded,
@@ -27,7 +30,8 @@ pub enum BusKind {
 }
 
 /// Location of media files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum BlobsKind {
     /// A folder.
     Folder(PathBuf),
@@ -42,9 +46,9 @@ pub enum BlobsKind {
 
 impl Database {
     /// Accepted values.
-    pub(super) const ALLOWED: &str = "\"sqlite\" or \"postgres://user:password@host/name\"";
+    const ALLOWED: &str = "\"sqlite\" or \"postgres://user:password@host/name\"";
 
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         if text == "sqlite" {
             return Some(Self::Sqlite);
         }
@@ -59,10 +63,10 @@ impl Database {
 
 impl BusKind {
     /// Accepted values.
-    pub(super) const ALLOWED: &str =
+    const ALLOWED: &str =
         "\"embedded\", or \"nats://host[,host…]\" (with TLS: \"tls://host[,host…]\")";
 
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         if text == "embedded" {
             return Some(Self::Embedded);
         }
@@ -81,11 +85,11 @@ impl BusKind {
 
 impl BlobsKind {
     /// Accepted values.
-    pub(super) const ALLOWED: &str = "\"\", a folder, or \"s3://bucket/prefix\"";
+    const ALLOWED: &str = "\"\", a folder, or \"s3://bucket/prefix\"";
 
-    pub(super) fn parse(text: &str, data: &Path) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         if text.is_empty() {
-            return Some(Self::Folder(data.join("blobs")));
+            return Some(Self::Folder(PathBuf::new()));
         }
         if let Some(rest) = text.strip_prefix("s3://") {
             let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -95,7 +99,29 @@ impl BlobsKind {
         let fits = !text.contains("://") && !text.trim().is_empty();
         fits.then(|| Self::Folder(PathBuf::from(text)))
     }
+
+    /// Replaces an empty path by the default folder in the data folder.
+    pub(super) fn in_folder(self, data: &Path) -> Self {
+        match self {
+            Self::Folder(path) if path.as_os_str().is_empty() => Self::Folder(data.join("blobs")),
+            other => other,
+        }
+    }
 }
+
+/// Parses a text with the type's `parse`, with the accepted values as error.
+macro_rules! try_from_text {
+    ($($kind:ident),*) => {
+        $(impl TryFrom<String> for $kind {
+            type Error = &'static str;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::parse(&text).ok_or(Self::ALLOWED)
+            }
+        })*
+    };
+}
+try_from_text!(Database, BusKind, BlobsKind);
 
 /// Checks S3's rule for bucket names; it also keeps credentials from passing for one.
 fn is_bucket(name: &str) -> bool {

@@ -3,94 +3,79 @@
 use std::time::Duration;
 
 use secrecy::SecretString;
+use serde::Deserialize;
 
-use super::ConfigError;
-use super::reader::Reader;
-use super::values::{origins, web_address};
+use super::deserialize::{
+    FILLED, days, number, optional_web_address, origins, secret, trimmed, words,
+};
 
 /// Settings of the API and the console.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ApiConfig {
     /// Public base address of chatkeep, without a trailing slash; `None` for the address it listens
     /// on.
+    #[serde(deserialize_with = "optional_web_address")]
     pub base_url: Option<String>,
     /// Number of proxies in front that each add a caller's address to `X-Forwarded-For`.
+    #[serde(deserialize_with = "number::<0, 10, _, _>")]
     pub proxies: usize,
     /// Origins whose pages may call the API from a browser.
+    #[serde(deserialize_with = "origins")]
     pub cors_origins: Vec<String>,
     /// Retention of the events of `GET /api/events`.
+    #[serde(rename = "keep_events_days", deserialize_with = "days::<1, 365, _>")]
     pub keep_events: Duration,
 }
 
 /// Rate limit of one key, session or address.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RateLimitConfig {
     /// Requests per minute; 0 for no limit.
+    #[serde(deserialize_with = "number::<0, 1_000_000, _, _>")]
     pub per_minute: u32,
     /// Burst size, in requests.
+    #[serde(deserialize_with = "number::<1, 1_000_000, _, _>")]
     pub burst: u32,
 }
 
 /// Settings of the identity provider.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LoginConfig {
     /// Issuer, discovered by its `/.well-known/openid-configuration`; `None`: no login.
+    #[serde(deserialize_with = "optional_web_address")]
     pub issuer: Option<String>,
     /// Client id at the identity provider.
+    #[serde(deserialize_with = "trimmed")]
     pub client_id: String,
     /// Client secret at the identity provider.
+    #[serde(deserialize_with = "secret")]
     pub client_secret: Option<SecretString>,
     /// Requested scopes beside `openid`.
+    #[serde(deserialize_with = "words")]
     pub scopes: Vec<String>,
     /// Prefix of the provider's `sub` in a user id.
+    #[serde(deserialize_with = "trimmed")]
     pub user_prefix: String,
     /// Idle timeout of a session.
+    #[serde(rename = "session_days", deserialize_with = "days::<1, 365, _>")]
     pub idle: Duration,
     /// `true` if client metadata of programs that ask for consent may be at private addresses and
     /// over plain HTTP.
     pub allow_private_clients: bool,
 }
 
-const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
-const ORIGINS: &str = "origins such as \"https://a.example.org,https://b.example.org\", or \"\"";
-
-impl ApiConfig {
-    pub(super) fn read(read: &Reader<'_>) -> Result<Self, ConfigError> {
-        Ok(Self {
-            base_url: read.optional("api.base_url", WEB_ADDRESS, web_address)?,
-            proxies: read.number("api.proxies", 0, 10)?,
-            cors_origins: read.parsed("api.cors_origins", ORIGINS, origins)?,
-            keep_events: read.days("api.keep_events_days", 1, 365)?,
-        })
-    }
-}
-
-impl RateLimitConfig {
-    pub(super) fn read(read: &Reader<'_>) -> Result<Self, ConfigError> {
-        Ok(Self {
-            per_minute: read.number("rate_limit.per_minute", 0, 1_000_000)?,
-            burst: read.number("rate_limit.burst", 1, 1_000_000)?,
-        })
-    }
-}
-
 impl LoginConfig {
-    pub(super) fn read(read: &Reader<'_>) -> Result<Self, ConfigError> {
-        let issuer = read.optional("login.issuer", WEB_ADDRESS, web_address)?;
-        let text = |text: &str| Some(text.trim().to_owned());
-        let words = |text: &str| Some(text.split_whitespace().map(str::to_owned).collect());
-        let client_id = match issuer {
-            Some(_) => read.filled("login.client_id")?.trim().to_owned(),
-            None => read.parsed("login.client_id", "a text", text)?,
-        };
-        Ok(Self {
-            issuer,
-            client_id,
-            client_secret: read.secret("login.client_secret")?,
-            scopes: read.parsed("login.scopes", "names with spaces between", words)?,
-            user_prefix: read.parsed("login.user_prefix", "a text", text)?,
-            idle: read.days("login.session_days", 1, 365)?,
-            allow_private_clients: read.switch("login.allow_private_clients")?,
-        })
+    /// Checks settings that depend on each other.
+    ///
+    /// # Errors
+    /// Returns the key of an invalid setting and a description of the accepted values.
+    pub(super) fn validate(&self) -> Result<(), (&'static str, &'static str)> {
+        if self.issuer.is_some() && self.client_id.is_empty() {
+            return Err(("login.client_id", FILLED));
+        }
+        Ok(())
     }
 }

@@ -126,7 +126,7 @@ const NEW_EPOCH: Sql = Sql {
                RETURNING log_epoch",
 };
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct Row {
     tx: i64,
     seq: i64,

@@ -57,7 +57,7 @@ pub struct Channel {
     pub retention_days: Option<i64>,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct ChannelRow {
     channel_id: String,
     r#type: String,

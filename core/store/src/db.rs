@@ -295,8 +295,8 @@ impl Db {
     /// Migrates the schema to the latest version. Many processes may do so at once.
     pub(super) async fn migrate(&self) -> Result<(), StoreError> {
         let migrator = match &self.pools {
-            Pools::Sqlite { .. } => sqlx::migrate!("../../migrations/sqlite"),
-            Pools::Postgres(_) => sqlx::migrate!("../../migrations/postgres"),
+            Pools::Sqlite { .. } => sqlx_macros::migrate!("../../migrations/sqlite"),
+            Pools::Postgres(_) => sqlx_macros::migrate!("../../migrations/postgres"),
         };
         let done = match &self.pools {
             Pools::Sqlite { write, .. } => migrator.run(write).await,

@@ -65,7 +65,7 @@ pub enum IdempotencyState {
     },
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct KnownRow {
     request: String,
     status: Option<i64>,

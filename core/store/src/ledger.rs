@@ -33,7 +33,7 @@ pub(super) struct UserAccount {
 }
 
 /// Row of `subscriptions` with its user's plan and usage.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 pub(super) struct SubscriberRow {
     pub(super) channel_id: String,
     pub(super) user_id: String,

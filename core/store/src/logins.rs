@@ -34,7 +34,7 @@ pub struct PendingLogin {
     pub return_to: String,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct LoginRow {
     nonce: String,
     verifier: String,

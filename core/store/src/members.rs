@@ -56,7 +56,7 @@ pub struct Member {
     pub updated_at: Timestamp,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct MemberRow {
     user_id: String,
     display_name: Option<String>,

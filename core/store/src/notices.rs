@@ -32,7 +32,7 @@ pub struct UsageNotice {
     pub chat: Option<(String, ChannelRef)>,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct NoticeRow {
     notice_id: i64,
     user_id: String,

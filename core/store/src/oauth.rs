@@ -81,7 +81,7 @@ enum SingleUse {
     Refresh,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct GrantRow {
     grant_id: String,
     user_id: String,

@@ -184,7 +184,7 @@ const ADOPT_READER: &str = "
 const FOREIGN_PURGE: &str = "
     SELECT purged_tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint FROM deployment";
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct Row {
     tx: i64,
     seq: i64,

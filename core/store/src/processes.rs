@@ -97,7 +97,7 @@ const CHECKS: &str = "
     SELECT process_id, result FROM replica_checks WHERE check_id = $1 ORDER BY process_id";
 const FORGET_CHECKS: Sql = at_now!("DELETE FROM replica_checks WHERE ended_at < ", " - $1");
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct Row(String, String, i64, String, String, String, String, Option<String>, i64, i64);
 
 impl ProcessStore<'_> {

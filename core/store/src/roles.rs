@@ -34,7 +34,7 @@ const CLAIM: &str = "
     WHERE membership_checks.checked_at < $4";
 const RELEASE: &str = "DELETE FROM membership_checks WHERE channel_id = $1 AND user_id = $2";
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct Row {
     user_id: String,
     role: String,

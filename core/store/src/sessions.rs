@@ -48,7 +48,7 @@ pub struct Session {
     pub seen_at: Timestamp,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct SessionRow {
     session_id: String,
     user_id: String,

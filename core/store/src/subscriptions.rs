@@ -62,7 +62,7 @@ impl UserUsage {
     }
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct LockedSubscription {
     cancelled_at: i64,
     bytes_at_subscribe: i64,

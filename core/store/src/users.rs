@@ -27,7 +27,7 @@ pub struct User {
     pub created_at: Timestamp,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct UserRow {
     user_id: String,
     display_name: Option<String>,

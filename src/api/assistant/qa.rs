@@ -1,32 +1,25 @@
 //! `…/assistant/qa`: the question-and-answer rules.
 
-use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
 use axum::Json;
 use axum::extract::State;
-use chatkeep_core::assistant::{Rule, RuleDraft, RuleList, limits};
-use chatkeep_core::id::{ChannelId, RuleId};
-use chatkeep_index::{duplicates, fold_phrase};
-use chatkeep_store::{RuleChange, RuleChanged, Setting};
+use chatkeep_core::assistant::{Rule, RuleDraft};
+use chatkeep_core::id::RuleId;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{RevisionView, Settings};
+use super::RevisionView;
 use crate::api::Api;
 use crate::api::editable::{Editable, Shown};
-use crate::api::error::ApiError;
-use crate::api::etag::{Digest, IfMatch, Prepared};
-use crate::api::extract::{Body, Path};
-use crate::api::idempotency::{ReplayNote, Replayed};
-use crate::api::input::{Keyword, keywords, text};
-use crate::api::large::{self, LARGE, Turn};
+use crate::api::input::Keyword;
+use crate::api::replay::{ReplayNote, Replayable, Replayed};
 use crate::api::subscriptions::Success;
-use crate::random;
-use crate::services::FieldPath;
-
-/// Approximate bytes of a rule's JSON beside its texts: names, IDs, times.
-const AROUND: i64 = 200;
+use crate::http::{Body, Digest, HttpError, IfMatch, LARGE, Path, Prepared, Turn, apart};
+use crate::services::Services;
+use crate::services::assistant::{
+    KeywordWarning, KeywordWarningKind, RuleBook, SavedRules, SettingsAccess,
+};
 
 /// List of rules.
 #[derive(Serialize, ToSchema)]
@@ -103,106 +96,77 @@ pub(in crate::api) struct RulePath {
 
 pub(in crate::api) async fn list(
     State(api): State<Api>,
-    access: Settings,
-) -> Result<Prepared<RuleListView>, ApiError> {
-    let (turn, version, list) = full_list(&api, &access.channel).await?;
-    prepared(turn, move || (version, Digest::of(&list), serde_json::to_vec(&list))).await
+    access: SettingsAccess,
+) -> Result<Prepared<RuleListView>, HttpError> {
+    let turn = turn(&api, &access).await?;
+    let book = api.services.assistant.rules(&access).await?;
+    let work = move || {
+        let (version, list) = (book.version, RuleListView::from(book));
+        (version, Digest::of(&list), serde_json::to_vec(&list))
+    };
+    prepared(turn, work).await
 }
 
 pub(in crate::api) async fn add(
     State(api): State<Api>,
-    access: Settings,
-    IfMatch(if_match): IfMatch,
+    access: SettingsAccess,
+    IfMatch(versions): IfMatch,
     Replayed(note): Replayed,
     Body(Editable(body)): Body<Editable<RuleBody>>,
-) -> Result<Prepared<SavedView>, ApiError> {
-    if let Some(ReplayNote(rule)) = note {
-        return saved(&api, &access.channel, rule.into()).await;
-    }
-    let draft = body.checked()?;
-    let id = RuleId::new(format!("qa_{}_{}", api.clock.now().millis(), random::text(6)));
-    change(&api, &access, RuleChange::Add(&id, &draft), if_match).await?;
-    saved(&api, &access.channel, id).await
+) -> Result<Replayable<Prepared<SavedView>>, HttpError> {
+    let assistant = &api.services.assistant;
+    let rule = match note {
+        Some(ReplayNote(rule)) => rule.into(),
+        None => assistant.add_rule(&access, body.into(), versions.as_deref()).await?,
+    };
+    saved(&api, &access, rule).await
 }
 
 pub(in crate::api) async fn replace(
     State(api): State<Api>,
-    access: Settings,
-    IfMatch(if_match): IfMatch,
+    access: SettingsAccess,
+    IfMatch(versions): IfMatch,
     Path(path): Path<RulePath>,
     Body(Editable(body)): Body<Editable<RuleBody>>,
-) -> Result<Prepared<SavedView>, ApiError> {
-    let draft = body.checked()?;
-    change(&api, &access, RuleChange::Replace(&path.rule, &draft), if_match).await?;
-    saved(&api, &access.channel, path.rule).await
+) -> Result<Replayable<Prepared<SavedView>>, HttpError> {
+    let (assistant, rule) = (&api.services.assistant, path.rule);
+    assistant.replace_rule(&access, &rule, body.into(), versions.as_deref()).await?;
+    saved(&api, &access, rule).await
 }
 
 pub(in crate::api) async fn remove(
-    State(api): State<Api>,
-    access: Settings,
-    IfMatch(if_match): IfMatch,
+    State(services): State<Services>,
+    access: SettingsAccess,
+    IfMatch(versions): IfMatch,
     Path(path): Path<RulePath>,
-) -> Result<Json<Success>, ApiError> {
-    change(&api, &access, RuleChange::Remove(&path.rule), if_match).await?;
+) -> Result<Json<Success>, HttpError> {
+    services.assistant.remove_rule(&access, &path.rule, versions.as_deref()).await?;
     Ok(Success::answer())
 }
 
-async fn change(
-    api: &Api,
-    access: &Settings,
-    change: RuleChange<'_>,
-    if_match: Option<Vec<i64>>,
-) -> Result<(), ApiError> {
-    let (now, if_match) = (api.clock.now(), if_match.as_deref());
-    match api
-        .store
-        .assistant()
-        .change_rule(&access.channel, change, if_match, access.user(), now)
-        .await?
-    {
-        RuleChanged::Done => {
-            api.assistant_changed(&access.channel).await;
-            Ok(())
-        }
-        RuleChanged::Unchanged => Ok(()),
-        RuleChanged::Stale => Err(ApiError::Stale),
-        RuleChanged::NoRule => Err(ApiError::NotFound),
-        RuleChanged::TooLarge(bytes) => Err(ApiError::RulesTooLarge { bytes }),
-        RuleChanged::TooMany => {
-            Err(ApiError::Conflict("The channel has the maximum number of rules"))
-        }
-    }
-}
-
-/// Returns the rules with their version, and a turn when the response may be large.
-async fn full_list(
-    api: &Api,
-    channel: &ChannelId,
-) -> Result<(Option<Turn>, i64, RuleListView), ApiError> {
-    let (count, bytes) = api.store.assistant().rule_sizes(channel).await?;
-    let json = usize::try_from(bytes + count * AROUND).unwrap_or(usize::MAX);
-    let turn = if json < LARGE { None } else { Some(api.large.turn().await?) };
-    let Setting { version, value: RuleList { revision, items } } =
-        api.store.assistant().rules(channel).await?;
-    let revision = api.revision(channel, revision).await?;
-    Ok((turn, version, RuleListView { revision, items }))
+/// Waits for a turn when the list may be large.
+async fn turn(api: &Api, access: &SettingsAccess) -> Result<Option<Turn>, HttpError> {
+    let is_large = api.services.assistant.rules_size(access).await? >= LARGE;
+    if is_large { Ok(Some(api.large.turn().await?)) } else { Ok(None) }
 }
 
 /// Returns the list after `rule` was saved, with warnings for its editor.
 async fn saved(
     api: &Api,
-    channel: &ChannelId,
+    access: &SettingsAccess,
     rule: RuleId,
-) -> Result<Prepared<SavedView>, ApiError> {
-    let (turn, version, list) = full_list(api, channel).await?;
-    let triggers = api.store.assistant().assistant_config(channel).await?.rules.trigger_keywords;
+) -> Result<Replayable<Prepared<SavedView>>, HttpError> {
+    let turn = turn(api, access).await?;
     let note = ReplayNote(rule.to_string());
+    let SavedRules { book, warnings } = api.services.assistant.saved_rules(access, rule).await?;
     let work = move || {
+        let (version, list) = (book.version, RuleListView::from(book));
+        // The warnings are for the editor, and no part of the object.
         let digest = Digest::of(&list);
-        let warnings = warnings(&list.items, &triggers, &rule);
+        let warnings = warnings.into_iter().map(RuleWarning::from).collect();
         (version, digest, serde_json::to_vec(&SavedView { list, warnings }))
     };
-    Ok(Prepared { note: Some(note), ..prepared(turn, work).await? })
+    Ok(Replayable { response: prepared(turn, work).await?, note })
 }
 
 /// Builds the response that `work` writes: version, digest and JSON. A large one (with a turn) is
@@ -210,44 +174,32 @@ async fn saved(
 async fn prepared<T>(
     turn: Option<Turn>,
     work: impl FnOnce() -> (i64, Digest, serde_json::Result<Vec<u8>>) + Send + 'static,
-) -> Result<Prepared<T>, ApiError> {
+) -> Result<Prepared<T>, HttpError> {
     let size = if turn.is_some() { LARGE } else { 0 };
-    let (version, digest, json) = large::apart(size, work).await?;
-    let json = json.map_err(|_| ApiError::Internal)?;
-    Ok(Prepared { version, digest, json, turn, note: None, form: PhantomData })
+    let (version, digest, json) = apart(size, work).await?;
+    let json = json.map_err(|_| HttpError::Internal)?;
+    Ok(Prepared { version, digest, json, turn, form: PhantomData })
 }
 
-/// Keywords of `rule` that will not do what its editor thinks.
-fn warnings(rules: &[Rule], triggers: &[String], rule: &RuleId) -> Vec<RuleWarning> {
-    let words = rules.iter().zip(0_u32..).flat_map(|(rule, ordinal)| {
-        rule.keywords.iter().map(move |keyword| (ordinal, keyword.as_str()))
-    });
-    let id = |ordinal: u32| rules.get(ordinal as usize).map(|rule| rule.id.clone());
-    let shared = duplicates(words).into_iter().filter_map(|shared| {
-        let rule_ids: Vec<_> = shared.rules.into_iter().filter_map(id).collect();
-        rule_ids.contains(rule).then_some(RuleWarning {
-            code: WarningCode::KeywordShared,
-            keyword: shared.keyword,
-            rule_ids,
-        })
-    });
-    let triggers: BTreeSet<_> = triggers.iter().map(|trigger| fold_phrase(trigger)).collect();
-    let own = rules.iter().filter(|saved| saved.id == *rule).flat_map(|rule| &rule.keywords);
-    let shadowed = own.map(|keyword| fold_phrase(keyword)).filter(|word| triggers.contains(word));
-    let shadowed = shadowed.map(|keyword| RuleWarning {
-        code: WarningCode::KeywordIsTrigger,
-        keyword,
-        rule_ids: vec![rule.clone()],
-    });
-    shared.chain(shadowed).collect()
+impl From<RuleBook> for RuleListView {
+    fn from(book: RuleBook) -> Self {
+        Self { revision: book.revision.into(), items: book.rules }
+    }
 }
 
-impl RuleBody {
-    fn checked(self) -> Result<RuleDraft, ApiError> {
-        Ok(RuleDraft {
-            keywords: keywords(FieldPath::body("/keywords"), self.keywords, 1, limits::KEYWORDS)?,
-            question: text(FieldPath::body("/question"), self.question, 0, limits::QUESTION)?,
-            answer: text(FieldPath::body("/answer"), self.answer, 1, limits::ANSWER)?,
-        })
+impl From<KeywordWarning> for RuleWarning {
+    fn from(warning: KeywordWarning) -> Self {
+        let KeywordWarning { kind, keyword, rule_ids } = warning;
+        let code = match kind {
+            KeywordWarningKind::Shared => WarningCode::KeywordShared,
+            KeywordWarningKind::IsTrigger => WarningCode::KeywordIsTrigger,
+        };
+        Self { code, keyword, rule_ids }
+    }
+}
+
+impl From<RuleBody> for RuleDraft {
+    fn from(body: RuleBody) -> Self {
+        Self { keywords: body.keywords, question: body.question, answer: body.answer }
     }
 }

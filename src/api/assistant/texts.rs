@@ -1,20 +1,14 @@
 //! `…/assistant/welcome` and `…/assistant/rules`.
 
 use axum::extract::State;
-use chatkeep_core::assistant::{AssistantConfig, SettingText, limits};
-use chatkeep_core::id::ChannelId;
-use chatkeep_store::{Setting, SettingVersions};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{REVISION, RevisionView, Settings};
-use crate::api::Api;
+use super::{REVISION, RevisionView};
 use crate::api::editable::{Editable, Shown};
-use crate::api::error::ApiError;
-use crate::api::etag::{IfMatch, Versioned};
-use crate::api::extract::Body;
-use crate::api::input::text;
-use crate::services::FieldPath;
+use crate::http::{Body, HttpError, IfMatch, Versioned};
+use crate::services::assistant::{SettingsAccess, VersionedText};
+use crate::services::{FieldPath, Services};
 
 /// The welcome message.
 #[derive(Serialize, ToSchema)]
@@ -72,22 +66,22 @@ impl Shown for WelcomeBody {
 }
 
 impl WelcomeBody {
-    fn text(self) -> Result<String, ApiError> {
-        let (field, given) = match (self.message, self.messages) {
-            (Some(message), _) => (FieldPath::body("/message"), message),
+    /// Returns the text with its place in the body.
+    fn text(self) -> Result<(FieldPath, String), HttpError> {
+        match (self.message, self.messages) {
+            (Some(message), _) => Ok((FieldPath::body("/message"), message)),
             (None, Some(mut messages)) => {
                 if messages.len() > 1 {
                     let field = FieldPath::body("/messages");
-                    return Err(ApiError::invalid_value(field, "must contain at most one text"));
+                    return Err(HttpError::invalid_value(field, "must contain at most one text"));
                 }
                 let content = messages.pop().map(|one| one.content).unwrap_or_default();
-                (FieldPath::body("/messages/0/content"), content)
+                Ok((FieldPath::body("/messages/0/content"), content))
             }
             (None, None) => {
-                return Err(ApiError::invalid_value(FieldPath::body("/message"), "is missing"));
+                Err(HttpError::invalid_value(FieldPath::body("/message"), "is missing"))
             }
-        };
-        text(field, given, 0, limits::TEXT)
+        }
     }
 }
 
@@ -105,88 +99,51 @@ impl Shown for RulesBody {
 }
 
 pub(in crate::api) async fn welcome(
-    State(api): State<Api>,
-    access: Settings,
-) -> Result<Versioned<WelcomeView>, ApiError> {
-    api.setting_text(&access.channel, api.store.assistant().welcome(&access.channel).await?).await
+    State(services): State<Services>,
+    access: SettingsAccess,
+) -> Result<Versioned<WelcomeView>, HttpError> {
+    Ok(services.assistant.welcome(&access).await?.into())
 }
 
 pub(in crate::api) async fn set_welcome(
-    State(api): State<Api>,
-    access: Settings,
-    IfMatch(if_match): IfMatch,
+    State(services): State<Services>,
+    access: SettingsAccess,
+    IfMatch(versions): IfMatch,
     Body(Editable(body)): Body<Editable<WelcomeBody>>,
-) -> Result<Versioned<WelcomeView>, ApiError> {
-    let message = body.text()?;
-    let change = |mut config: AssistantConfig, versions: SettingVersions| {
-        if if_match.is_some_and(|wanted| !wanted.contains(&versions.welcome)) {
-            return Err(ApiError::Stale);
-        }
-        config.welcome.message = message;
-        Ok(config)
-    };
-    let now = api.clock.now();
-    api.store
-        .assistant()
-        .change_assistant_config(&access.channel, access.user(), now, change)
-        .await??;
-    api.assistant_changed(&access.channel).await;
-    api.setting_text(&access.channel, api.store.assistant().welcome(&access.channel).await?).await
+) -> Result<Versioned<WelcomeView>, HttpError> {
+    let text = body.text()?;
+    Ok(services.assistant.set_welcome(&access, text, versions.as_deref()).await?.into())
 }
 
 pub(in crate::api) async fn rules(
-    State(api): State<Api>,
-    access: Settings,
-) -> Result<Versioned<RulesView>, ApiError> {
-    api.setting_text(&access.channel, api.store.assistant().group_rules(&access.channel).await?)
-        .await
+    State(services): State<Services>,
+    access: SettingsAccess,
+) -> Result<Versioned<RulesView>, HttpError> {
+    Ok(services.assistant.group_rules(&access).await?.into())
 }
 
 pub(in crate::api) async fn set_rules(
-    State(api): State<Api>,
-    access: Settings,
-    IfMatch(if_match): IfMatch,
+    State(services): State<Services>,
+    access: SettingsAccess,
+    IfMatch(versions): IfMatch,
     Body(Editable(body)): Body<Editable<RulesBody>>,
-) -> Result<Versioned<RulesView>, ApiError> {
-    let content = text(FieldPath::body("/content"), body.content, 0, limits::TEXT)?;
-    let now = api.clock.now();
-    let (channel, if_match) = (&access.channel, if_match.as_deref());
-    if !api
-        .store
-        .assistant()
-        .set_group_rules(channel, &content, if_match, access.user(), now)
-        .await?
-    {
-        return Err(ApiError::Stale);
-    }
-    api.assistant_changed(&access.channel).await;
-    api.setting_text(&access.channel, api.store.assistant().group_rules(&access.channel).await?)
-        .await
+) -> Result<Versioned<RulesView>, HttpError> {
+    let text = (FieldPath::body("/content"), body.content);
+    Ok(services.assistant.set_group_rules(&access, text, versions.as_deref()).await?.into())
 }
 
-impl Api {
-    /// Returns a text with its version, the response of GET and PUT.
-    async fn setting_text<T: From<(RevisionView, String)>>(
-        &self,
-        channel: &ChannelId,
-        setting: Setting<SettingText>,
-    ) -> Result<Versioned<T>, ApiError> {
-        let SettingText { revision, text } = setting.value;
-        let revision = self.revision(channel, revision).await?;
-        Ok(Versioned { version: setting.version, body: (revision, text).into() })
-    }
-}
-
-impl From<(RevisionView, String)> for WelcomeView {
-    fn from((revision, content): (RevisionView, String)) -> Self {
+impl From<VersionedText> for Versioned<WelcomeView> {
+    fn from(setting: VersionedText) -> Self {
+        let VersionedText { version, revision, text: content } = setting;
         let one = WelcomeText { kind: WelcomeKind::Text, content };
         let messages = if one.content.is_empty() { Vec::new() } else { vec![one] };
-        Self { revision, messages }
+        Self { version, body: WelcomeView { revision: revision.into(), messages } }
     }
 }
 
-impl From<(RevisionView, String)> for RulesView {
-    fn from((revision, content): (RevisionView, String)) -> Self {
-        Self { revision, content }
+impl From<VersionedText> for Versioned<RulesView> {
+    fn from(setting: VersionedText) -> Self {
+        let VersionedText { version, revision, text: content } = setting;
+        Self { version, body: RulesView { revision: revision.into(), content } }
     }
 }

@@ -3,23 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use chatkeep_core::assistant::QaMode;
-use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::RuleId;
-use chatkeep_index::answer;
-use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply};
+use chatkeep_store::ReplySource;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Settings;
-use crate::api::Api;
-use crate::api::error::ApiError;
-use crate::api::extract::Body;
-use crate::api::input::text;
-use crate::heavy::CALLERS;
-use crate::services::FieldPath;
-
-/// Maximum characters of a text, LINE's limit.
-const MAX_TEXT: usize = 5_000;
+use crate::http::{Body, HttpError};
+use crate::services::Services;
+use crate::services::assistant::{ScoredRule, SettingsAccess, Trial};
 
 /// Message to simulate.
 #[derive(Deserialize, ToSchema)]
@@ -77,60 +68,39 @@ pub(super) struct CandidateView {
 }
 
 pub(in crate::api) async fn attempt(
-    State(api): State<Api>,
-    access: Settings,
+    State(services): State<Services>,
+    access: SettingsAccess,
     Body(body): Body<TryBody>,
-) -> Result<Json<TrialView>, ApiError> {
-    let text = text(FieldPath::body("/text"), body.text, 1, MAX_TEXT)?;
-    let compiled = api.assistant(&access.channel).await?;
-    let channel = api.store.channels().channel(&access.channel).await?;
-    let alone = channel.is_some_and(|channel| channel.kind == ChannelKind::User);
-    let view = CALLERS.run(move || {
-        let considered = compiled.consider(&text);
-        TrialView::new(&compiled, considered, alone)
-    });
-    Ok(Json(view.await))
+) -> Result<Json<TrialView>, HttpError> {
+    Ok(Json(services.assistant.simulate(&access, body.text).await?.into()))
 }
 
-impl TrialView {
-    /// `alone`: in a chat with the bot alone, where everything is meant for it.
-    fn new(compiled: &Compiled, considered: DecisionTrace, alone: bool) -> Self {
-        let best = considered.rating.candidates.first();
-        let (score, mode) = (best.map_or(0.0, |best| best.score), compiled.mode());
-        let candidates = candidates(compiled, &considered.rating.candidates);
-        let (source, rule_id, reply) = match considered.decision {
-            Decision::Answer(Reply { source, rule, text }) => {
-                (SourceView::of(source), rule, Some(text))
-            }
-            Decision::NoMatch if alone || compiled.answers_everything() => {
-                let reply = compiled.no_match();
-                let source = reply.as_ref().map_or(SourceView::None, |_| SourceView::NoMatch);
-                (source, None, reply)
-            }
-            Decision::NoMatch | Decision::Silent => (SourceView::None, None, None),
-        };
-        // A trigger is always hit as a whole.
-        let score = if source == SourceView::Rules { 1.0 } else { score };
-        Self { reply, source, rule_id, mode, score, candidates }
+impl From<Trial> for TrialView {
+    fn from(trial: Trial) -> Self {
+        Self {
+            reply: trial.reply,
+            source: trial.source.into(),
+            rule_id: trial.rule,
+            mode: trial.mode,
+            score: trial.score,
+            candidates: trial.candidates.into_iter().map(CandidateView::from).collect(),
+        }
     }
 }
 
-fn candidates(compiled: &Compiled, candidates: &[answer::Candidate]) -> Vec<CandidateView> {
-    let named = candidates.iter().filter_map(|candidate| {
-        let rule_id = compiled.rule(candidate.rule)?.id.clone();
-        Some(CandidateView { rule_id, score: candidate.score })
-    });
-    named.collect()
+impl From<ScoredRule> for CandidateView {
+    fn from(candidate: ScoredRule) -> Self {
+        Self { rule_id: candidate.rule, score: candidate.score }
+    }
 }
 
-impl SourceView {
-    pub(super) const fn of(source: chatkeep_store::ReplySource) -> Self {
-        use chatkeep_store::ReplySource;
+impl From<Option<ReplySource>> for SourceView {
+    fn from(source: Option<ReplySource>) -> Self {
         match source {
-            ReplySource::Rules => Self::Rules,
-            ReplySource::Qa => Self::Qa,
-            ReplySource::NoMatch => Self::NoMatch,
-            ReplySource::Welcome => Self::None,
+            Some(ReplySource::Rules) => Self::Rules,
+            Some(ReplySource::Qa) => Self::Qa,
+            Some(ReplySource::NoMatch) => Self::NoMatch,
+            Some(ReplySource::Welcome) | None => Self::None,
         }
     }
 }

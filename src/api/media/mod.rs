@@ -12,26 +12,24 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::MessageId;
-use chatkeep_core::message::{Content, MediaInfo, MessageType};
+use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{MediaFilter, MediaItem, MediaRecord, MediaStatus, StoredMessage};
+use chatkeep_store::{MediaItem, MediaRecord};
 use chatkeep_workers::log_failure;
 use futures_util::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
-use tracing::{debug, warn};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Api;
-use super::auth::{ChannelAccess, Member, ReadMedia};
 use super::cursor::Page;
-use super::error::ApiError;
-use super::extract::{Limit, Path, Query};
+use super::extract::Limit;
 use super::messages::MessagePath;
 use super::route::{Answer, Describe, Output};
-use crate::services::{decode_cursor, encode_cursor};
+use crate::http::{HttpError, Path, Query};
+use crate::services::Services;
+use crate::services::access::{ChannelAccess, Member, ReadMedia};
+use crate::services::media::{MediaFile, MediaListQuery, MediaService};
 use range::RequestedRange;
 use refused::Refused;
 
@@ -111,63 +109,45 @@ pub(super) struct FileQuery {
 /// A file, or why there is none.
 pub(super) struct FileResponse(Response);
 
-/// A blob to send, and what it is.
-struct File {
-    blob: BlobId,
-    content_type: String,
-    name: String,
-}
-
 pub(super) async fn list(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Member, ReadMedia>,
     Query(query): Query<MediaQuery>,
-) -> Result<Page<MediaList>, ApiError> {
-    let binding = format!("media:{}:{:?}", access.channel, query.kind);
-    let after: Option<(i64, MessageId)> =
-        query.cursor.as_deref().map(|text| decode_cursor(&binding, text)).transpose()?;
-    let filter = MediaFilter {
-        from: access.not_before(),
-        kind: query.kind.map(MessageType::from),
-        after: after.map(|(at, id)| (Timestamp::from_millis(at), id)),
-        limit: query.limit.0,
-    };
-    let page = api.store.media().media_page(&access.channel, &filter).await?;
-    let next = page.next.and_then(|(at, id)| encode_cursor(&binding, &(at.millis(), id)));
-    let media = page.media.into_iter().map(MediaView::from).collect();
+) -> Result<Page<MediaList>, HttpError> {
+    let MediaQuery { limit, cursor, kind } = query;
+    let query = MediaListQuery { kind: kind.map(MessageType::from), limit: limit.0, cursor };
+    let (media, next) = services.media.page(&access, &query).await?;
+    let media = media.into_iter().map(MediaView::from).collect();
     Ok(Page { body: MediaList { media, next_cursor: next.clone() }, next })
 }
 
 pub(super) async fn file(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: ChannelAccess<Member, ReadMedia>,
     Path(path): Path<MessagePath>,
     Query(query): Query<FileQuery>,
     asked: HeaderMap,
-) -> Result<FileResponse, ApiError> {
-    let sent = send(&api, &access, &path.message, query.preview, &asked).await;
+) -> Result<FileResponse, HttpError> {
+    let sent = match services.media.file(&access, &path.message, query.preview).await {
+        Ok(file) => send(&services.media, &file, &asked).await,
+        Err(error) => Err(error.into()),
+    };
     Ok(FileResponse(sent.unwrap_or_else(Refused::into_response)))
 }
 
 async fn send(
-    api: &Api,
-    access: &ChannelAccess<Member, ReadMedia>,
-    id: &MessageId,
-    preview: bool,
+    media: &MediaService,
+    file: &MediaFile,
     asked: &HeaderMap,
 ) -> Result<Response, Refused> {
-    let message = api.store.messages().message(&access.channel, id).await?;
-    let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
-    let message = message.filter(readable).ok_or(ApiError::NotFound)?;
-    let file = File::of(message, preview)?;
-    let size = api.blobs.size(&file.blob).await?.ok_or_else(|| missing(api, &file.blob))?;
-    let (wanted, etag) = (range::wanted(asked, file.blob.as_str(), size), file.etag()?);
+    let size = file.size;
+    let (wanted, etag) = (range::wanted(asked, file.blob.as_str(), size), etag(file)?);
     let mut response = match &wanted {
         RequestedRange::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
         RequestedRange::Unsatisfiable => return Err(Refused::Unsatisfiable(size)),
-        RequestedRange::Whole => Response::new(body(api, &file, None).await?),
+        RequestedRange::Whole => Response::new(body(media, file, None).await?),
         RequestedRange::Part(part) => {
-            let body = body(api, &file, Some(part.clone())).await?;
+            let body = body(media, file, Some(part.clone())).await?;
             (StatusCode::PARTIAL_CONTENT, body).into_response()
         }
     };
@@ -179,12 +159,16 @@ async fn send(
         RequestedRange::Part(part) => headers::part(headers, &part, size),
         RequestedRange::Unchanged | RequestedRange::Unsatisfiable => return Ok(response),
     }
-    headers::content(headers, &file.content_type, &file.name);
+    headers::content(headers, &file.content_type, &name(file));
     Ok(response)
 }
 
-async fn body(api: &Api, file: &File, part: Option<std::ops::Range<u64>>) -> Result<Body, Refused> {
-    let read = api.blobs.get(&file.blob, part).await?;
+async fn body(
+    media: &MediaService,
+    file: &MediaFile,
+    part: Option<std::ops::Range<u64>>,
+) -> Result<Body, HttpError> {
+    let read = media.read(file, part).await?;
     // The status is out already: all that is left is to break the connection off and to say so.
     let stream = read.stream.inspect_err(|cause| {
         log_failure!(error, cause, "sending a media file was interrupted");
@@ -192,58 +176,17 @@ async fn body(api: &Api, file: &File, part: Option<std::ops::Range<u64>>) -> Res
     Ok(Body::from_stream(stream))
 }
 
-fn missing(api: &Api, blob: &BlobId) -> Refused {
-    if api.blobs.availability().is_away() {
-        debug!(%blob, "the file of a message is missing from the media store");
-    } else {
-        warn!(%blob, "the file of a message is missing from the media store");
+/// Returns the name under which a browser saves the file.
+fn name(file: &MediaFile) -> String {
+    let id = file.message.as_str();
+    if file.is_preview {
+        return headers::file_name(None, &format!("{id}-preview"), &file.content_type);
     }
-    Refused::Absent("media_missing")
+    headers::file_name(file.name.as_deref(), id, &file.content_type)
 }
 
-impl File {
-    /// Returns a message's file, or its preview.
-    fn of(message: StoredMessage, preview: bool) -> Result<Self, Refused> {
-        let record = message.media.ok_or(ApiError::NotFound)?;
-        let code = match record.status {
-            MediaStatus::Stored => None,
-            MediaStatus::Pending => Some("media_pending"),
-            MediaStatus::Skipped => Some("media_skipped"),
-            MediaStatus::Failed => Some("media_failed"),
-            MediaStatus::Expired => Some("media_expired"),
-            MediaStatus::Erased => Some("media_erased"),
-        };
-        if let Some(code) = code {
-            return Err(Refused::Absent(code));
-        }
-        let id = message.id.as_str();
-        if preview {
-            let preview = record.preview.ok_or(Refused::Absent("no_preview"))?;
-            let (blob, content_type) = (preview.blob, preview.content_type);
-            let name = headers::file_name(None, &format!("{id}-preview"), &content_type);
-            return Ok(Self { blob, content_type, name });
-        }
-        let blob = record.blob.ok_or(Refused::Absent("media_missing"))?;
-        let content_type = record.content_type.unwrap_or_default();
-        let info = message.content.and_then(info);
-        let given = info.as_ref().and_then(|info| info.file_name.as_deref());
-        let name = headers::file_name(given, id, &content_type);
-        Ok(Self { blob, content_type, name })
-    }
-
-    fn etag(&self) -> Result<HeaderValue, ApiError> {
-        HeaderValue::try_from(format!("\"{}\"", self.blob)).map_err(|_| ApiError::Internal)
-    }
-}
-
-fn info(content: Content) -> Option<MediaInfo> {
-    match content {
-        Content::Image(info)
-        | Content::Video(info)
-        | Content::Audio(info)
-        | Content::File(info) => Some(info),
-        _ => None,
-    }
+fn etag(file: &MediaFile) -> Result<HeaderValue, HttpError> {
+    HeaderValue::try_from(format!("\"{}\"", file.blob)).map_err(|_| HttpError::Internal)
 }
 
 impl IntoResponse for FileResponse {

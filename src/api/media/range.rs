@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use axum::http::{HeaderMap, HeaderName, header};
+use http_range_header::parse_range_header;
 
 /// Result: the part to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,28 +45,16 @@ fn matches_any(tags: &str, name: &str) -> bool {
 
 /// Parses a range. Malformed headers and multiple ranges are ignored.
 fn part(range: &str, size: u64) -> RequestedRange {
-    let Some((unit, range)) = range.split_once('=') else {
+    let Ok(ranges) = parse_range_header(range) else {
         return RequestedRange::Whole;
     };
-    let Some((first, last)) = range.trim().split_once('-') else {
-        return RequestedRange::Whole;
-    };
-    if !unit.trim().eq_ignore_ascii_case("bytes") {
+    if ranges.len() != 1 {
         return RequestedRange::Whole;
     }
-    let part = match (number(first), number(last)) {
-        (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(size),
-        (Some(first), None) if last.is_empty() => first..size,
-        (None, Some(count)) if first.is_empty() => size.saturating_sub(count)..size,
-        _ => return RequestedRange::Whole,
-    };
-    if part.is_empty() { RequestedRange::Unsatisfiable } else { RequestedRange::Part(part) }
-}
-
-/// Digits; what is beyond every file is beyond this one.
-fn number(text: &str) -> Option<u64> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().unwrap_or(u64::MAX))
+    match ranges.validate(size).as_deref() {
+        Ok([part]) => RequestedRange::Part(*part.start()..part.end() + 1),
+        _ => RequestedRange::Unsatisfiable,
+    }
 }
 
 #[cfg(test)]

@@ -2,39 +2,48 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chatkeep_blobs::BlobError;
-use chatkeep_workers::log_failure;
 
-use crate::api::error::ApiError;
+use crate::http::HttpError;
+use crate::services::media::{AbsentMedia, MediaError};
 
 /// Retry-after of a file that is being downloaded, in seconds.
 const SOON: HeaderValue = HeaderValue::from_static("5");
 
 /// Reason for not sending a file.
 pub(in crate::api) enum Refused {
-    /// Any other error of the API.
-    Error(ApiError),
+    /// Any other error.
+    Error(HttpError),
     /// 404 with the reason.
-    Absent(&'static str),
+    Absent(AbsentMedia),
     /// 416: the range is behind the end of a file of that size.
     Unsatisfiable(u64),
 }
 
-impl<E: Into<ApiError>> From<E> for Refused {
-    fn from(error: E) -> Self {
-        Self::Error(error.into())
+impl From<HttpError> for Refused {
+    fn from(error: HttpError) -> Self {
+        Self::Error(error)
     }
 }
 
-impl From<BlobError> for ApiError {
-    fn from(cause: BlobError) -> Self {
-        if matches!(cause, BlobError::NotFound(_)) {
-            // Unsent in the meantime.
-            return Self::NotFound;
+impl From<MediaError> for Refused {
+    fn from(error: MediaError) -> Self {
+        match error {
+            MediaError::Absent(why) => Self::Absent(why),
+            MediaError::Service(error) => Self::Error(error.into()),
         }
-        let transient = cause.is_transient();
-        log_failure!(error, &cause, "media store failed");
-        if transient { Self::Unavailable } else { Self::Internal }
+    }
+}
+
+/// Returns the stable code of a reason.
+const fn code(why: AbsentMedia) -> &'static str {
+    match why {
+        AbsentMedia::Pending => "media_pending",
+        AbsentMedia::Skipped => "media_skipped",
+        AbsentMedia::Failed => "media_failed",
+        AbsentMedia::Expired => "media_expired",
+        AbsentMedia::Erased => "media_erased",
+        AbsentMedia::Missing => "media_missing",
+        AbsentMedia::NoPreview => "no_preview",
     }
 }
 
@@ -42,11 +51,10 @@ impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let (status, error, code, header) = match self {
             Self::Error(error) => return error.into_response(),
-            Self::Absent("media_pending") => {
-                let again = Some((header::RETRY_AFTER, SOON));
-                (StatusCode::NOT_FOUND, "Not found", "media_pending", again)
+            Self::Absent(why) => {
+                let again = (why == AbsentMedia::Pending).then_some((header::RETRY_AFTER, SOON));
+                (StatusCode::NOT_FOUND, "Not found", code(why), again)
             }
-            Self::Absent(code) => (StatusCode::NOT_FOUND, "Not found", code, None),
             Self::Unsatisfiable(size) => {
                 let range = HeaderValue::try_from(format!("bytes */{size}")).ok();
                 let range = range.map(|range| (header::CONTENT_RANGE, range));
@@ -54,7 +62,7 @@ impl IntoResponse for Refused {
                 (StatusCode::RANGE_NOT_SATISFIABLE, error, "range_not_satisfiable", range)
             }
         };
-        let mut response = ApiError::Refused { status, code, error }.into_response();
+        let mut response = HttpError::Refused { status, code, error }.into_response();
         response.headers_mut().extend(header);
         response
     }

@@ -16,7 +16,7 @@ use utoipa::openapi::path::Parameter;
 use utoipa::openapi::{Ref, RefOr, Schema};
 
 use crate::api::Api;
-use crate::api::error::ApiError;
+use crate::http::HttpError;
 
 /// Permission that a caller needs for a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(in crate::api) trait Input {
     fn describe(_route: &mut Describe) {}
 
     /// Rejects a caller without permission, for inputs that check it.
-    fn admit(_parts: &mut Parts, _api: &Api) -> impl Future<Output = Result<(), ApiError>> + Send {
+    fn admit(_parts: &mut Parts, _api: &Api) -> impl Future<Output = Result<(), HttpError>> + Send {
         std::future::ready(Ok(()))
     }
 }
@@ -81,7 +81,7 @@ pub(in crate::api) trait Endpoint<T>: Handler<T, Api> {
     fn describe(route: &mut Describe);
 
     /// Rejects a caller without permission for the route.
-    fn admit(parts: &mut Parts, api: &Api) -> impl Future<Output = Result<(), ApiError>> + Send;
+    fn admit(parts: &mut Parts, api: &Api) -> impl Future<Output = Result<(), HttpError>> + Send;
 }
 
 macro_rules! endpoints {
@@ -89,7 +89,7 @@ macro_rules! endpoints {
         impl<F, Fut, Out, Kind, $($input,)*> Endpoint<(Kind, $($input,)*)> for F
         where
             F: Fn($($input,)*) -> Fut + Handler<(Kind, $($input,)*), Api>,
-            Fut: Future<Output = Result<Out, ApiError>>,
+            Fut: Future<Output = Result<Out, HttpError>>,
             Out: Output,
             $($input: Input,)*
         {
@@ -98,7 +98,7 @@ macro_rules! endpoints {
                 Out::describe(route);
             }
 
-            async fn admit(parts: &mut Parts, api: &Api) -> Result<(), ApiError> {
+            async fn admit(parts: &mut Parts, api: &Api) -> Result<(), HttpError> {
                 $(<$input as Input>::admit(parts, api).await?;)*
                 Ok(())
             }

@@ -1,14 +1,10 @@
 //! Examples in the document: derived from the schemas, with values by field name from one table, so
 //! that a new field or route has its example automatically.
 
-use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
-use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::path::{Parameter, ParameterBuilder};
 use utoipa::openapi::schema::Components;
 use utoipa::openapi::{RefOr, Required, Schema};
-
-use super::Route;
-use crate::api::error::sentence;
 
 /// Values by `field`, by `Form.field` where the name alone is ambiguous, by `Form`, and by media
 /// type.
@@ -65,62 +61,9 @@ impl Examples {
         ParameterBuilder::from(parameter).example(Some(example)).build()
     }
 
-    /// Returns an example of an error with that status.
-    pub(super) fn refusal(&self, route: &Route, status: StatusCode) -> Value {
-        let (code, error, field) = match status.as_u16() {
-            400 => return self.invalid(route),
-            401 => ("invalid_api_key", "Invalid or missing API key", None),
-            403 => ("permission_denied", "Permission denied", None),
-            404 => ("not_found", "Not found", None),
-            406 => ("not_acceptable", "Responses are application/json", None),
-            409 => ("conflict", "A request with this Idempotency-Key is running", None),
-            412 => {
-                ("precondition_failed", "If-Match names another version than the current one", None)
-            }
-            413 => ("body_too_large", "The request body is too large", None),
-            415 => ("unsupported_media_type", "The request body must be application/json", None),
-            416 => ("range_not_satisfiable", "The range is outside the file", None),
-            422 => ("idempotency_key_reused", sentence(status), None),
-            429 => ("rate_limited", "Rate limit exceeded", Some(("retryAfter", json!(12)))),
-            503 => ("unavailable", "Service unavailable", None),
-            _ => ("internal", sentence(status), None),
-        };
-        let mut example = json!({
-            "error": error, "code": code, "requestId": self.values.get("requestId"),
-        });
-        if let Some((name, value)) = field {
-            example[name] = value;
-        }
-        example
-    }
-
-    /// Returns an example of an error about a value of one of the route's fields.
-    fn invalid(&self, route: &Route) -> Value {
-        let named = |parameter: &&Parameter| parameter.name == "limit";
-        let body = route.describe.body.as_ref().and_then(|body| self.first_field(body));
-        let parameters = &route.describe.parameters;
-        let (field, error) = if let Some(field) = body {
-            (field.clone(), format!("{field} must not be null"))
-        } else if parameters.iter().any(|parameter| named(&parameter)) {
-            ("limit".to_owned(), "limit must be a whole number from 1 to 100".to_owned())
-        } else {
-            let given = parameters.iter().find(|p| !matches!(p.parameter_in, ParameterIn::Path));
-            let field = given.map_or("Idempotency-Key", |p| p.name.as_str()).to_owned();
-            (field.clone(), format!("{field} is not valid"))
-        };
-        json!({
-            "error": error, "code": "invalid_request", "field": field,
-            "requestId": self.values.get("requestId"),
-        })
-    }
-
-    fn first_field(&self, body: &RefOr<Schema>) -> Option<String> {
-        let schema = serde_json::to_value(body).ok()?;
-        let name = schema["$ref"].as_str()?.rsplit('/').next()?;
-        let form = self.schemas.get(name)?;
-        let required = form["required"].as_array().and_then(|names| names.first()?.as_str());
-        let first = form["properties"].as_object().and_then(|fields| fields.keys().next());
-        required.map(str::to_owned).or_else(|| first.cloned())
+    /// Returns the request ID of examples.
+    pub(super) fn request_id(&self) -> &Value {
+        self.values.get("requestId").unwrap_or(&Value::Null)
     }
 
     /// Returns an example of the field `name` of the schema `owner`.

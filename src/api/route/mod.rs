@@ -6,6 +6,7 @@
 mod complete;
 mod describe;
 mod descriptions;
+mod errors;
 mod examples;
 mod headers;
 mod openapi;
@@ -30,7 +31,7 @@ use strict::Takes;
 pub(super) use strict::admitted;
 
 use super::Api;
-use super::error::ApiError;
+use crate::http::HttpError;
 
 /// Documentation of a route.
 #[derive(Clone, Copy, Debug)]
@@ -243,7 +244,7 @@ fn allowed(methods: &str) -> Response {
 }
 
 fn wrong_method(methods: &str) -> Response {
-    with_allow(ApiError::MethodNotAllowed.into_response(), methods)
+    with_allow(HttpError::MethodNotAllowed.into_response(), methods)
 }
 
 fn with_allow(mut response: Response, methods: &str) -> Response {

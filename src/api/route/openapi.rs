@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::http::{Method, StatusCode};
+use axum::http::Method;
 use chatkeep_core::role::{Role, Scope};
 use utoipa::openapi::link::LinkBuilder;
 use utoipa::openapi::path::{
@@ -16,15 +16,15 @@ use utoipa::openapi::security::{
 };
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{
-    ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder,
+    ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, RefOr, Required, ResponseBuilder,
     ResponsesBuilder, Schema, ServerBuilder,
 };
 use utoipa::{PartialSchema as _, ToSchema};
 
 use super::examples::Examples;
-use super::{Answer, Describe, Need, Route, Routes, Tag, complete, descriptions, headers};
-use crate::api::error::{ErrorView, sentence};
+use super::{Answer, Need, Route, Routes, Tag, complete, descriptions, errors, headers};
 use crate::api::webhooks;
+use crate::http::ErrorView;
 
 const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
     `/api/v1/…` is the same as `/api/…`. Every response has `X-API-Version`, `X-Request-Id` and \
@@ -38,6 +38,7 @@ const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the a
 pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
     let mut components = components(routes);
     let examples = Examples::new(&components);
+    errors::described(&mut components, routes, examples.request_id());
     let mut paths = PathsBuilder::new();
     for route in routes.all() {
         let item = PathItem::new(http_method(&route.method), operation(route, &examples));
@@ -201,22 +202,8 @@ fn responses(route: &Route, examples: &Examples) -> ResponsesBuilder {
     for answer in &route.describe.answers {
         responses = responses.response(answer.status.as_str(), success(route, answer, examples));
     }
-    if route.method == Method::GET {
-        let unchanged =
-            ResponseBuilder::new().description("Not modified: the caller's copy is current");
-        let unchanged = headers::with(unchanged, &["ETag"]).build();
-        responses = responses.response(StatusCode::NOT_MODIFIED.as_str(), unchanged);
-    }
-    for status in errors(route) {
-        let content = ContentBuilder::new()
-            .schema(Some(Ref::from_schema_name(ErrorView::name())))
-            .example(Some(examples.refusal(route, status)))
-            .build();
-        let response = ResponseBuilder::new()
-            .description(sentence(status))
-            .content("application/json", content);
-        responses =
-            responses.response(status.as_str(), headers::of_refusal(response, status).build());
+    for (status, reference) in errors::references(route) {
+        responses = responses.response(status.as_str(), reference);
     }
     responses
 }
@@ -235,19 +222,4 @@ fn success(route: &Route, answer: &Answer, examples: &Examples) -> utoipa::opena
         response = response.link(*operation, link.build());
     }
     headers::of_answer(response, route, answer).build()
-}
-
-/// Returns the error statuses of a route: its own, and those of every route of its kind.
-fn errors(route: &Route) -> Vec<StatusCode> {
-    let describe: &Describe = &route.describe;
-    let mut errors = describe.errors.clone();
-    // Any route may be called with something that it does not take.
-    errors.extend([400, 406, 429, 500, 503]);
-    if describe.need != Need::Nothing {
-        errors.extend([401, 403]);
-    }
-    if route.method == Method::POST {
-        errors.extend([409, 422]);
-    }
-    errors.into_iter().filter_map(|status| StatusCode::from_u16(status).ok()).collect()
 }

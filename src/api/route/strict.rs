@@ -11,9 +11,9 @@ use axum::response::{IntoResponse, Response};
 use url::form_urlencoded;
 
 use super::{Describe, Endpoint};
-use crate::api::error::ApiError;
 use crate::api::{Api, MAX_BODY};
 use crate::decode::{self, Json};
+use crate::http::HttpError;
 use crate::services::FieldPath;
 
 /// Maximum bytes read of an unexpected body.
@@ -48,22 +48,22 @@ impl Takes {
         }
     }
 
-    async fn check(self, parts: &Parts, body: &mut Body) -> Result<(), ApiError> {
+    async fn check(self, parts: &Parts, body: &mut Body) -> Result<(), HttpError> {
         let query = parts.uri.query().unwrap_or_default();
         if !self.query
             && let Some((name, _)) = form_urlencoded::parse(query.as_bytes()).next()
         {
             let why = "is unknown: the route has no parameters";
-            return Err(ApiError::invalid_value(FieldPath::named(&name), why));
+            return Err(HttpError::invalid_value(FieldPath::named(&name), why));
         }
         if self.body { Ok(()) } else { no_body(std::mem::take(body)).await }
     }
 }
 
 /// Rejects a body with content.
-async fn no_body(body: Body) -> Result<(), ApiError> {
+async fn no_body(body: Body) -> Result<(), HttpError> {
     let refusal =
-        || ApiError::invalid_value(FieldPath::BODY, "must be empty: the route has no body");
+        || HttpError::invalid_value(FieldPath::BODY, "must be empty: the route has no body");
     // A body that is left unread breaks the connection, and the caller may never read why.
     let bytes = to_bytes(body, MAX_BODY).await.map_err(|_| refusal())?;
     if bytes.len() > MAX_BODY_PEEK {
@@ -77,7 +77,7 @@ async fn no_body(body: Body) -> Result<(), ApiError> {
             None => Ok(()),
             Some((name, _)) => {
                 let why = "is unknown: the route has no body";
-                Err(ApiError::invalid_value(FieldPath::BODY.member(name), why))
+                Err(HttpError::invalid_value(FieldPath::BODY.member(name), why))
             }
         },
         _ => Err(refusal()),
@@ -85,9 +85,9 @@ async fn no_body(body: Body) -> Result<(), ApiError> {
 }
 
 /// Runs an extractor that decides who may call a route.
-pub(in crate::api) async fn admitted<E>(parts: &mut Parts, api: &Api) -> Result<(), ApiError>
+pub(in crate::api) async fn admitted<E>(parts: &mut Parts, api: &Api) -> Result<(), HttpError>
 where
-    E: FromRequestParts<Api, Rejection = ApiError>,
+    E: FromRequestParts<Api, Rejection = HttpError>,
 {
     E::from_request_parts(parts, api).await.map(drop)
 }

@@ -1,29 +1,14 @@
-//! Bodies of webhook requests and their validation.
+//! Bodies of webhook requests.
 
-use chatkeep_core::http::guard::{self, Forbidden};
-use chatkeep_core::id::ChannelId;
-use chatkeep_store::{OutboxEventKind, Webhook, WebhookChange};
+use chatkeep_store::OutboxEventKind;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::api::auth::Caller;
-use crate::api::editable::{Nullable, Shown};
-use crate::api::error::ApiError;
+use crate::api::editable::Shown;
 use crate::api::input;
 use crate::decode::nullable;
-use crate::services::FieldPath;
-
-/// Maximum characters of an address and of a description; maximum number of channels.
-const URL: usize = 2_048;
-const DESCRIPTION: usize = 500;
-const CHANNELS: usize = 1_000;
-
-/// Locations in the body.
-const EVENTS: FieldPath = FieldPath::body("/events");
-const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
-
-/// 403: events beyond the permissions of the caller, or of the webhook's creator.
-pub(super) const BEYOND: ApiError = ApiError::InsufficientFor { field: EVENTS };
+use crate::services::Nullable;
+use crate::services::webhooks::{WebhookDraft, WebhookUpdate};
 
 /// Webhook endpoint to create.
 #[derive(Deserialize, ToSchema)]
@@ -86,101 +71,26 @@ impl Shown for WebhookPatch {
     ];
 }
 
-impl WebhookPatch {
-    /// Returns the webhook with these changes.
-    pub(super) fn over(self, known: &Webhook) -> WebhookBody {
-        let channel_ids = match self.channel_ids {
-            Nullable::To(ids) => ids,
-            Nullable::Unchanged => {
-                let ids = known.channels.as_ref();
-                ids.map(|ids| ids.iter().map(ToString::to_string).collect())
-            }
-        };
-        WebhookBody {
-            url: self.url.unwrap_or_else(|| known.url.clone()),
-            events: self.events.unwrap_or_else(|| known.events.clone()),
-            channel_ids,
-            enabled: Some(self.enabled.unwrap_or(known.enabled)),
-            description: self.description.unwrap_or_else(|| known.description.clone()),
+impl From<WebhookBody> for WebhookDraft {
+    fn from(body: WebhookBody) -> Self {
+        Self {
+            url: body.url,
+            events: body.events,
+            channels: body.channel_ids,
+            enabled: body.enabled.unwrap_or(true),
+            description: body.description,
         }
     }
 }
 
-/// A checked [`WebhookBody`].
-pub(super) struct CheckedWebhook {
-    url: String,
-    events: Vec<OutboxEventKind>,
-    channels: Option<Vec<ChannelId>>,
-    enabled: bool,
-    description: String,
-}
-
-impl WebhookBody {
-    /// Validates the body: a webhook never exceeds the permissions of its creator.
-    pub(super) fn checked(
-        self,
-        caller: &Caller,
-        allow_private: bool,
-    ) -> Result<CheckedWebhook, ApiError> {
-        let url = input::text(FieldPath::body("/url"), self.url, 1, URL)?;
-        let url = guard::check(url.trim(), allow_private).map_err(refused)?.to_string();
-        let mut events = Vec::new();
-        for kind in self.events {
-            if !events.contains(&kind) {
-                events.push(kind);
-            }
-        }
-        if events.is_empty() {
-            return Err(ApiError::invalid_value(EVENTS, "must contain at least one event"));
-        }
-        let covered = |kind: &OutboxEventKind| {
-            let account = !kind.is_about_account() || caller.channels().is_none();
-            account && kind.scope().is_none_or(|scope| caller.bounds.has(scope))
-        };
-        if !events.iter().all(covered) {
-            return Err(BEYOND);
-        }
-        let ids = self.channel_ids;
-        let channels =
-            ids.map(|ids| input::channel_ids(&CHANNEL_IDS, ids, CHANNELS)).transpose()?;
-        let channels = match (channels, caller.channels()) {
-            (None, own) => own.map(<[_]>::to_vec),
-            (Some(asked), _) if caller.sees_all(&asked) => Some(asked),
-            (Some(_), _) => return Err(ApiError::InsufficientFor { field: CHANNEL_IDS }),
-        };
-        let description =
-            input::text(FieldPath::body("/description"), self.description, 0, DESCRIPTION)?;
-        Ok(CheckedWebhook {
-            url,
-            events,
-            channels,
-            enabled: self.enabled.unwrap_or(true),
-            description,
-        })
-    }
-}
-
-impl CheckedWebhook {
-    /// Returns true when the change equals the current webhook.
-    pub(super) fn is(&self, known: &Webhook) -> bool {
-        self.url == known.url
-            && self.events == known.events
-            && self.channels == known.channels
-            && self.enabled == known.enabled
-            && self.description == known.description
-    }
-
-    pub(super) fn change(&self) -> WebhookChange<'_> {
-        WebhookChange {
-            url: &self.url,
-            description: &self.description,
-            events: &self.events,
-            channels: self.channels.as_deref(),
-            enabled: self.enabled,
+impl From<WebhookPatch> for WebhookUpdate {
+    fn from(patch: WebhookPatch) -> Self {
+        Self {
+            url: patch.url,
+            events: patch.events,
+            channels: patch.channel_ids,
+            enabled: patch.enabled,
+            description: patch.description,
         }
     }
-}
-
-fn refused(why: Forbidden) -> ApiError {
-    ApiError::invalid_value(FieldPath::body("/url"), format_args!("cannot be used: {why}"))
 }

@@ -4,26 +4,20 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{
-    DeliveryFilter, DeliveryStatus, OutboxEventKind, TEST_EVENT, Webhook, WebhookDelivery,
-};
+use chatkeep_store::{DeliveryStatus, OutboxEventKind, TEST_EVENT, WebhookDelivery};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::WebhookPath;
-use crate::api::Api;
-use crate::api::auth::{Caller, ManageWebhooks, Scoped};
 use crate::api::cursor::Page;
-use crate::api::error::ApiError;
-use crate::api::extract::{Body, Limit, Path, Query};
+use crate::api::extract::Limit;
 use crate::api::route::{Describe, Output};
-use crate::random;
-use crate::services::Window;
-
-const DISABLED: ApiError = ApiError::Conflict("The webhook is disabled");
+use crate::http::{Body, HttpError, Path, Query};
+use crate::services::Services;
+use crate::services::access::{ManageWebhooks, Scoped};
+use crate::services::webhooks::{DeliveryListQuery, DeliveryWithBody, delivery_id};
 
 /// `GET /api/webhooks/:webhookId/deliveries`.
 #[derive(Serialize, ToSchema)]
@@ -132,132 +126,60 @@ pub(in crate::api) struct Redelivered {
 pub(in crate::api) struct Accepted<T>(T);
 
 pub(in crate::api) async fn list(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
     Query(query): Query<DeliveryQuery>,
-) -> Result<Page<Deliveries>, ApiError> {
-    let webhook = api.webhook_of(&access.caller, &path.webhook).await?;
-    let status = query.status.map(DeliveryStatus::name).unwrap_or_default();
-    let binding = format!("deliveries:{}:{status}", webhook.id);
-    let window = Window::<i64>::open(binding, query.limit, query.cursor.as_deref())?;
-    let bounds = access.caller.common(&webhook);
-    let filter = DeliveryFilter { bounds: &bounds, status: query.status, before: window.after };
-    let mut deliveries =
-        api.store.webhooks().webhook_deliveries(&webhook.id, filter, window.wanted()).await?;
-    let next = window.cut(&mut deliveries, |delivery| delivery.number);
+) -> Result<Page<Deliveries>, HttpError> {
+    let DeliveryQuery { limit, cursor, status } = query;
+    let query = DeliveryListQuery { status, limit: limit.0, cursor };
+    let (deliveries, next) = services.webhooks.deliveries(&access, &path.webhook, &query).await?;
     let deliveries = deliveries.into_iter().map(DeliveryView::from).collect();
     Ok(Page { body: Deliveries { deliveries, next_cursor: next.clone() }, next })
 }
 
 pub(in crate::api) async fn one(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<DeliveryPath>,
-) -> Result<Json<DeliveryDetail>, ApiError> {
-    let caller = &access.caller;
-    let webhook = api.webhook_of(caller, &path.webhook).await?;
-    let delivery = api.delivery(caller, &webhook, &path.delivery).await?;
-    let request = api.request_of(caller, &webhook, &delivery).await?;
+) -> Result<Json<DeliveryDetail>, HttpError> {
+    let found = services.webhooks.delivery(&access, &path.webhook, &path.delivery).await?;
+    let DeliveryWithBody { delivery, body } = found;
+    let request = body.map(serde_json::to_value).transpose().map_err(|_| HttpError::Internal)?;
     Ok(Json(DeliveryDetail { delivery: delivery.into(), request }))
 }
 
 pub(in crate::api) async fn test(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
-) -> Result<Accepted<DeliveryView>, ApiError> {
-    let webhook = api.enabled_webhook(&access.caller, &path.webhook).await?;
-    let event = format!("evt_test_{}", random::text(16));
-    let number = api.store.webhooks().test_webhook(&webhook.id, &event, api.clock.now()).await?;
-    let number = number.ok_or(ApiError::NotFound)?;
-    let bounds = access.caller.common(&webhook);
-    let delivery = api.store.webhooks().webhook_delivery(&webhook.id, number, &bounds).await?;
-    Ok(Accepted(delivery.ok_or(ApiError::NotFound)?.into()))
+) -> Result<Accepted<DeliveryView>, HttpError> {
+    Ok(Accepted(services.webhooks.test(&access, &path.webhook).await?.into()))
 }
 
 pub(in crate::api) async fn redeliver(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<DeliveryPath>,
-) -> Result<Accepted<DeliveryView>, ApiError> {
-    let caller = &access.caller;
-    let webhook = api.enabled_webhook(caller, &path.webhook).await?;
-    let delivery = api.delivery(caller, &webhook, &path.delivery).await?;
-    api.store.webhooks().redeliver(&webhook.id, delivery.number, api.clock.now()).await?;
-    Ok(Accepted(api.delivery(caller, &webhook, &path.delivery).await?.into()))
+) -> Result<Accepted<DeliveryView>, HttpError> {
+    let delivery = services.webhooks.redeliver(&access, &path.webhook, &path.delivery).await?;
+    Ok(Accepted(delivery.into()))
 }
 
 pub(in crate::api) async fn redeliver_since(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
     Body(body): Body<RedeliverBody>,
-) -> Result<Accepted<Redelivered>, ApiError> {
-    let webhook = api.enabled_webhook(&access.caller, &path.webhook).await?;
-    let (bounds, now) = (access.caller.common(&webhook), api.clock.now());
-    let count = api.store.webhooks().redeliver_since(&webhook.id, &bounds, body.since, now).await?;
+) -> Result<Accepted<Redelivered>, HttpError> {
+    let count = services.webhooks.redeliver_since(&access, &path.webhook, body.since).await?;
     Ok(Accepted(Redelivered { count }))
-}
-
-impl Caller {
-    /// Returns the intersection of the caller's and the webhook's bounds.
-    fn common(&self, webhook: &Webhook) -> Bounds {
-        self.bounds.narrowed(&webhook.bounds)
-    }
-}
-
-impl Api {
-    async fn enabled_webhook(&self, caller: &Caller, id: &WebhookId) -> Result<Webhook, ApiError> {
-        let webhook = self.webhook_of(caller, id).await?;
-        if webhook.enabled { Ok(webhook) } else { Err(DISABLED) }
-    }
-
-    /// Returns a delivery within the bounds of caller and webhook.
-    async fn delivery(
-        &self,
-        caller: &Caller,
-        webhook: &Webhook,
-        id: &str,
-    ) -> Result<WebhookDelivery, ApiError> {
-        let number = id.strip_prefix("dlv_").and_then(|number| number.parse().ok());
-        let number = number.ok_or(ApiError::NotFound)?;
-        let bounds = caller.common(webhook);
-        let delivery = self.store.webhooks().webhook_delivery(&webhook.id, number, &bounds).await?;
-        // One delivery has one name.
-        delivery.filter(|found| name(found) == id).ok_or(ApiError::NotFound)
-    }
-
-    /// Returns the body that would be sent now, if the caller may read it.
-    async fn request_of(
-        &self,
-        caller: &Caller,
-        webhook: &Webhook,
-        delivery: &WebhookDelivery,
-    ) -> Result<Option<serde_json::Value>, ApiError> {
-        if let Some(channel) = &delivery.event.channel {
-            let only = std::slice::from_ref(channel);
-            let wanted = webhook.channels.as_ref().is_none_or(|only| only.contains(channel));
-            let readable =
-                self.store.channels().channels_of(&caller.user, Some(only), None, 1).await?;
-            if !wanted || readable.is_empty() {
-                return Ok(None);
-            }
-        }
-        let bounds = caller.common(webhook);
-        let body = self.event_renderer().webhook_body(&delivery.event, &bounds).await?;
-        body.map(|body| serde_json::to_value(body).map_err(|_| ApiError::Internal)).transpose()
-    }
-}
-
-fn name(delivery: &WebhookDelivery) -> String {
-    format!("dlv_{}", delivery.number)
 }
 
 impl From<WebhookDelivery> for DeliveryView {
     fn from(delivery: WebhookDelivery) -> Self {
         Self {
-            delivery_id: name(&delivery),
+            delivery_id: delivery_id(&delivery),
             event_id: delivery.event.id,
             kind: delivery.event.kind.map_or(TEST_EVENT, OutboxEventKind::name),
             timestamp: delivery.event.at,

@@ -13,9 +13,9 @@ use utoipa::openapi::schema::{ObjectBuilder, RefBuilder, Type};
 use utoipa::openapi::{ContentBuilder, RefOr, Required, ResponseBuilder, ResponsesBuilder, Schema};
 use utoipa::{PartialSchema as _, ToSchema};
 
-use crate::api::auth::{ManageWebhooks, Scoped};
-use crate::api::error::ApiError;
 use crate::api::route::{Examples, complete, lift};
+use crate::http::HttpError;
+use crate::services::access::{ManageWebhooks, Scoped};
 use crate::view::EventData;
 
 /// `GET /api/webhooks/events`.
@@ -40,7 +40,7 @@ struct EventType {
 
 pub(in crate::api) async fn list(
     _access: Scoped<ManageWebhooks>,
-) -> Result<Json<EventTypes>, ApiError> {
+) -> Result<Json<EventTypes>, HttpError> {
     let definitions = definitions();
     let events = OutboxEventKind::ALL.into_iter().map(|kind| EventType {
         kind,

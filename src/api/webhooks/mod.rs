@@ -5,41 +5,28 @@ mod deliveries;
 pub(super) mod events;
 mod table;
 
-use std::time::Duration;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, WebhookId};
-use chatkeep_core::signing;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{
-    DisabledReason, NewWebhook, OutboxEventKind, Webhook, WebhookChanged, WebhookMade, WebhookMaker,
-};
-use secrecy::{ExposeSecret as _, SecretString};
+use chatkeep_store::{DisabledReason, OutboxEventKind, Webhook};
+use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use self::body::{BEYOND, WebhookBody, WebhookPatch};
+use self::body::{WebhookBody, WebhookPatch};
 pub(super) use self::table::routes;
-use super::Api;
-use super::auth::{Caller, ManageWebhooks, Scoped};
 use super::cursor::Page;
 use super::editable::Editable;
-use super::error::ApiError;
-use super::extract::{Body, Paging, Path, Query};
+use super::extract::Paging;
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
-use crate::random;
-use crate::services::{FieldPath, Window};
-
-/// Default overlap after rotating a secret.
-const OVERLAP: Duration = Duration::from_hours(24);
-/// Maximum overlap in seconds: 30 days.
-const MAX_OVERLAP: u64 = 2_592_000;
-
-const TOO_MANY: ApiError = ApiError::Conflict("A user can have at most 20 webhooks");
+use crate::http::{Body, HttpError, Path, Query};
+use crate::services::Services;
+use crate::services::access::{ManageWebhooks, Scoped};
+use crate::services::webhooks::WebhookWithSecret;
 
 /// `GET /api/webhooks`.
 #[derive(Serialize, ToSchema)]
@@ -117,129 +104,58 @@ pub(super) struct WebhookPath {
 pub(super) struct CreatedWebhook(MadeWebhook);
 
 pub(super) async fn list(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Query(paging): Query<Paging>,
-) -> Result<Page<Webhooks>, ApiError> {
-    let window = Window::open("webhooks", paging.limit, paging.cursor.as_deref())?;
-    let caller = &access.caller;
-    let after: Option<(Timestamp, WebhookId)> = window.after.clone();
-    let mut webhooks = api.store.webhooks().list(&caller.user).await?;
-    webhooks.retain(|webhook| caller.reaches(webhook));
-    webhooks.retain(|w| after.as_ref().is_none_or(|key| (w.created_at, &w.id) > (key.0, &key.1)));
-    let next = window.cut(&mut webhooks, |webhook| (webhook.created_at, webhook.id.clone()));
+) -> Result<Page<Webhooks>, HttpError> {
+    let cursor = paging.cursor.as_deref();
+    let (webhooks, next) = services.webhooks.page(&access, paging.limit.0, cursor).await?;
     let webhooks = webhooks.into_iter().map(WebhookView::from).collect();
     Ok(Page { body: Webhooks { webhooks, next_cursor: next.clone() }, next })
 }
 
 pub(super) async fn make(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Body(body): Body<WebhookBody>,
-) -> Result<CreatedWebhook, ApiError> {
-    let caller = &access.caller;
-    let wanted = body.checked(caller, api.webhooks_private)?;
-    let (id, secret) = (random::webhook_id(), signing::secret(random::bytes()));
-    let new = NewWebhook {
-        id: &id,
-        user: &caller.user,
-        secret: &secret,
-        change: wanted.change(),
-        maker: caller.maker(),
-    };
-    match api.store.webhooks().add_webhook(&new, api.clock.now()).await? {
-        WebhookMade::Done => {}
-        WebhookMade::TooMany => return Err(TOO_MANY),
-        WebhookMade::KeyEnded => return Err(ApiError::InvalidKey),
-    }
-    Ok(CreatedWebhook::new(api.webhook_of(caller, &id).await?, &secret))
+) -> Result<CreatedWebhook, HttpError> {
+    Ok(services.webhooks.create(&access, body.into()).await?.into())
 }
 
 pub(super) async fn one(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
-) -> Result<Json<WebhookView>, ApiError> {
-    Ok(Json(api.webhook_of(&access.caller, &path.webhook).await?.into()))
+) -> Result<Json<WebhookView>, HttpError> {
+    Ok(Json(services.webhooks.one(&access, &path.webhook).await?.into()))
 }
 
 pub(super) async fn replace(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
     Body(Editable(change)): Body<Editable<WebhookPatch>>,
-) -> Result<Json<WebhookView>, ApiError> {
-    let caller = &access.caller;
-    let known = api.webhook_of(caller, &path.webhook).await?;
-    let wanted = change.over(&known).checked(caller, api.webhooks_private)?;
-    let now = api.clock.now();
-    let own = caller.key().is_none_or(|key| known.key.as_ref() == Some(key));
-    if own && wanted.is(&known) {
-        return Ok(Json(known.into()));
-    }
-    let (change, maker) = (wanted.change(), caller.maker());
-    match api.store.webhooks().change_webhook(&caller.user, &known.id, change, maker, now).await? {
-        WebhookChanged::Done => {}
-        WebhookChanged::NoWebhook => return Err(ApiError::NotFound),
-        WebhookChanged::Beyond => return Err(BEYOND),
-        WebhookChanged::KeyEnded => return Err(ApiError::InvalidKey),
-    }
-    Ok(Json(api.webhook_of(caller, &path.webhook).await?.into()))
+) -> Result<Json<WebhookView>, HttpError> {
+    Ok(Json(services.webhooks.change(&access, &path.webhook, change.into()).await?.into()))
 }
 
 pub(super) async fn remove(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
-) -> Result<Json<Success>, ApiError> {
-    let known = api.webhook_of(&access.caller, &path.webhook).await?;
-    if !api.store.webhooks().drop_webhook(&access.caller.user, &known.id).await? {
-        return Err(ApiError::NotFound);
-    }
+) -> Result<Json<Success>, HttpError> {
+    services.webhooks.remove(&access, &path.webhook).await?;
     Ok(Success::answer())
 }
 
 pub(super) async fn rotate(
-    State(api): State<Api>,
+    State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
     Body(body): Body<RotateSecretBody>,
-) -> Result<CreatedWebhook, ApiError> {
-    let seconds = body.overlap_seconds.map_or(OVERLAP.as_secs(), u64::from);
-    if seconds > MAX_OVERLAP {
-        let why = format_args!("must be at most {MAX_OVERLAP}");
-        return Err(ApiError::invalid_value(FieldPath::body("/overlapSeconds"), why));
-    }
-    let (caller, now) = (&access.caller, api.clock.now());
-    let known = api.webhook_of(caller, &path.webhook).await?;
-    let (secret, until) =
-        (signing::secret(random::bytes()), now.plus(Duration::from_secs(seconds)));
-    api.store
-        .webhooks()
-        .rotate_webhook_secret(&caller.user, &known.id, &secret, until, now)
-        .await?;
-    Ok(CreatedWebhook::new(api.webhook_of(caller, &path.webhook).await?, &secret))
-}
-
-impl Api {
-    /// Returns a webhook that the caller may manage.
-    async fn webhook_of(&self, caller: &Caller, id: &WebhookId) -> Result<Webhook, ApiError> {
-        let webhook = self.store.webhooks().webhook(&caller.user, id).await?;
-        webhook.filter(|webhook| caller.reaches(webhook)).ok_or(ApiError::NotFound)
-    }
-}
-
-impl Caller {
-    /// Returns true when the webhook's bounds are within the caller's key; other webhooks are
-    /// hidden from it.
-    fn reaches(&self, webhook: &Webhook) -> bool {
-        webhook.reach().within(&self.bounds)
-    }
-
-    /// Returns the caller as the creator of a webhook or its change.
-    fn maker(&self) -> WebhookMaker<'_> {
-        WebhookMaker { key: self.key(), bounds: &self.bounds }
-    }
+) -> Result<CreatedWebhook, HttpError> {
+    let overlap = body.overlap_seconds;
+    Ok(services.webhooks.rotate_secret(&access, &path.webhook, overlap).await?.into())
 }
 
 impl From<Webhook> for WebhookView {
@@ -263,10 +179,10 @@ impl From<Webhook> for WebhookView {
     }
 }
 
-impl CreatedWebhook {
-    fn new(webhook: Webhook, secret: &SecretString) -> Self {
-        let secret = secret.expose_secret().to_owned();
-        Self(MadeWebhook { secret, webhook: webhook.into() })
+impl From<WebhookWithSecret> for CreatedWebhook {
+    fn from(made: WebhookWithSecret) -> Self {
+        let secret = made.secret.expose_secret().to_owned();
+        Self(MadeWebhook { secret, webhook: made.webhook.into() })
     }
 }
 

@@ -1,28 +1,25 @@
 //! Exports for reading: one page that needs nothing but a browser. It runs no script and fetches
 //! nothing from elsewhere; media files are beside it, or left out.
 
-mod escape;
+mod links;
+mod parts;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
-use std::fmt::Write as _;
 
-use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Gap, StoredMessage};
 use chrono::{DateTime, NaiveDate, Utc};
 use chrono_tz::Tz;
 
-use self::escape::{anchor, push, push_linked};
+use self::links::anchor;
+use self::parts::{
+    FootPart, GapRow, HeadPart, MessageBody, MessagePart, QuoteLink, SenderLabel, append,
+};
 use super::MediaLinks;
 use super::format::Head;
-
-const STYLE: &str = include_str!("style.css");
-
-/// Content security policy: only the page and the files beside it; from a file, `'self'` alone has
-/// no effect.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file:; \
-                      media-src 'self' file:; base-uri 'none'; form-action 'none'";
 
 /// Number of messages whose beginning is retained for quotes.
 const REMEMBERED: usize = 5_000;
@@ -67,68 +64,51 @@ impl HtmlPage {
 
     /// Returns the part up to the first message.
     pub(in crate::transfer) fn head(&self) -> String {
-        let mut out = String::with_capacity(STYLE.len() + 1_024);
-        // The languages of a chat are not known, so none is declared.
-        let _ = write!(
-            out,
-            "<!DOCTYPE html>\n<html lang=\"und\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"referrer\" content=\"no-referrer\">\n<title>"
-        );
-        push(&mut out, &self.title);
-        let _ = write!(out, "</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>");
-        push(&mut out, &self.title);
-        out.push_str("</h1>\n<p>");
-        push(&mut out, &self.id);
-        let _ = writeln!(out, " · times in {}</p>", self.zone.name());
-        if matches!(self.media, MediaLinks::None) {
-            let hint = "Without pictures, videos and files: an export into a folder or a .zip has \
-                        them.";
-            let _ = writeln!(out, "<p>{hint}</p>");
-        }
-        out.push_str("</header>\n<main>\n");
+        let head = HeadPart {
+            title: &self.title,
+            id: &self.id,
+            zone: self.zone.name(),
+            without_files: matches!(self.media, MediaLinks::None),
+        };
+        let mut out = String::new();
+        append(&head, &mut out);
         out
     }
 
     /// Returns the part after the last message.
     pub(in crate::transfer) fn foot(&mut self) -> String {
         let mut out = String::new();
-        self.gaps_until(None, &mut out);
-        let _ =
-            write!(out, "</main>\n<footer>{} messages</footer>\n</body>\n</html>\n", self.count);
+        append(&FootPart { gaps: self.gaps_until(None), count: self.count }, &mut out);
         out
     }
 
     /// Appends one message with the day and the gaps before it.
     pub(in crate::transfer) fn message(&mut self, message: &StoredMessage, out: &mut String) {
-        self.gaps_until(Some(message.sent_at), out);
+        let gaps = self.gaps_until(Some(message.sent_at));
         let time = self.local(message.sent_at);
-        if self.day != Some(time.date_naive()) {
-            self.day = Some(time.date_naive());
+        let day = time.date_naive();
+        let is_new_day = self.day.replace(day) != Some(day);
+        if is_new_day {
             self.last = None;
-            let _ = writeln!(out, "<h2>{}</h2>", time.format("%Y-%m-%d"));
         }
         let nobody = if message.is_bot { "Bot" } else { "" };
         let who = message.sender.as_ref().map_or(nobody, |sender| sender.id.as_str());
         let follows = self.last.as_ref().is_some_and(|(last, at)| {
             last == who && message.sent_at.millis() - at.millis() < TOGETHER
         });
-        let _ = write!(
-            out,
-            "<article id=\"{}\" class=\"{}{}\">",
-            anchor(message.id.as_str()),
-            if follows { "more" } else { "first" },
-            if message.is_bot { " bot" } else { "" }
-        );
-        if !follows {
-            sender(message, who, out);
-        }
-        out.push_str("<div class=\"says\">");
-        self.quote(message, out);
-        self.body(message, out);
-        self.meta(message, out);
-        out.push_str("</div></article>\n");
+        let part = MessagePart {
+            gaps,
+            day: is_new_day.then(|| day.format("%Y-%m-%d").to_string()),
+            anchor: anchor(message.id.as_str()),
+            sender: (!follows).then(|| SenderLabel::of(message, who)),
+            quote: self.quote(message),
+            body: self.body(message),
+            sent_at: message.sent_at,
+            time: time.format("%H:%M").to_string(),
+            is_edited: message.edited_at.is_some(),
+            is_bot: message.is_bot,
+        };
+        append(&part, out);
         self.last = Some((who.to_owned(), message.sent_at));
         self.remember(message);
         self.count += 1;
@@ -140,108 +120,74 @@ impl HtmlPage {
             .with_timezone(&self.zone)
     }
 
-    /// Appends the gaps that began before a time, or all remaining ones.
-    fn gaps_until(&mut self, before: Option<Timestamp>, out: &mut String) {
+    /// Removes and returns the gaps that began before a time, or all remaining ones.
+    fn gaps_until(&mut self, before: Option<Timestamp>) -> Vec<GapRow> {
+        let mut rows = Vec::new();
         let due = |gap: &mut Gap| before.is_none_or(|before| gap.from <= before);
         while let Some(gap) = self.gaps.pop_front_if(due) {
             let shown = |at: Timestamp| self.local(at).format("%Y-%m-%d %H:%M").to_string();
-            let until = gap.to.map_or_else(|| "…".to_owned(), shown);
-            let _ = write!(out, "<p class=\"gap\">Not kept: {} – {until} (", shown(gap.from));
-            push(out, &gap.reason);
-            if let Some(skipped) = gap.skipped.filter(|skipped| *skipped > 0) {
-                let _ = write!(out, ", {skipped} messages");
-            }
-            out.push_str(")</p>\n");
+            rows.push(GapRow {
+                from: shown(gap.from),
+                until: gap.to.map_or_else(|| "…".to_owned(), shown),
+                skipped: gap.skipped.filter(|skipped| *skipped > 0),
+                reason: gap.reason,
+            });
             self.last = None;
         }
+        rows
     }
 
-    fn quote(&self, message: &StoredMessage, out: &mut String) {
-        let Some(quoted) = &message.quoted else { return };
-        let _ = write!(out, "<a class=\"quote\" href=\"#{}\">", anchor(quoted.as_str()));
-        match self.recent.get(quoted.as_str()) {
-            Some(words) => push(out, words),
-            None => out.push_str("↩ an earlier message"),
-        }
-        out.push_str("</a>");
+    fn quote(&self, message: &StoredMessage) -> Option<QuoteLink<'_>> {
+        let quoted = message.quoted.as_ref()?;
+        let words = self.recent.get(quoted.as_str()).map(String::as_str);
+        Some(QuoteLink {
+            anchor: anchor(quoted.as_str()),
+            words: words.unwrap_or("↩ an earlier message"),
+        })
     }
 
-    fn body(&self, message: &StoredMessage, out: &mut String) {
+    fn body<'a>(&self, message: &'a StoredMessage) -> MessageBody<'a> {
         let Some(content) = &message.content else {
-            out.push_str("<p class=\"gone\">Message unsent</p>");
-            return;
+            return MessageBody::Unsent;
         };
         match content {
-            Content::Text { text, .. } => text_of(text, out),
+            Content::Text { text, .. } => MessageBody::Text(text.into()),
             Content::Image(info)
             | Content::Video(info)
             | Content::Audio(info)
-            | Content::File(info) => self.file(message, info, out),
+            | Content::File(info) => self.file(message, info),
             Content::Location { title, address, latitude, longitude } => {
                 let place: Vec<_> =
                     [title, address].into_iter().flatten().map(String::as_str).collect();
-                text_of(&format!("📍 {}\n{latitude}, {longitude}", place.join(" · ")), out);
+                let place = place.join(" · ");
+                MessageBody::Text(format!("📍 {place}\n{latitude}, {longitude}").into())
             }
             Content::Sticker(sticker) => match &sticker.text {
-                Some(text) => text_of(text, out),
-                None => kind_of("Sticker", out),
+                Some(text) => MessageBody::Text(text.into()),
+                None => MessageBody::Kind("Sticker".to_owned()),
             },
-            Content::Other { .. } => kind_of("A message of another kind", out),
+            Content::Other { .. } => MessageBody::Kind("A message of another kind".to_owned()),
         }
     }
 
-    fn file(&self, message: &StoredMessage, info: &MediaInfo, out: &mut String) {
+    fn file<'a>(&self, message: &StoredMessage, info: &'a MediaInfo) -> MessageBody<'a> {
         let name = info.file_name.as_deref();
         let Some(path) = self.media.path(message) else {
             let kind = media_name(message.kind);
             let status = message.media_status().unwrap_or_default();
-            kind_of(
-                &[Some(kind), name, Some(status)]
-                    .into_iter()
-                    .flatten()
-                    .filter(|part| !part.is_empty())
-                    .collect::<Vec<_>>()
-                    .join(" · "),
-                out,
-            );
-            return;
+            let parts = [Some(kind), name, Some(status)].into_iter().flatten();
+            let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+            return MessageBody::Kind(parts.join(" · "));
         };
-        let mut link = String::new();
-        push(&mut link, &path);
-        let _ = match message.kind {
-            MessageType::Image => {
-                write!(out, "<a href=\"{link}\"><img loading=\"lazy\" alt=\"\" src=\"{link}\"></a>")
-            }
-            MessageType::Video => {
-                write!(out, "<video controls preload=\"none\" src=\"{link}\"></video>")
-            }
-            MessageType::Audio => {
-                write!(out, "<audio controls preload=\"none\" src=\"{link}\"></audio>")
-            }
+        match message.kind {
+            MessageType::Image => MessageBody::Image(path),
+            MessageType::Video => MessageBody::Video(path),
+            MessageType::Audio => MessageBody::Audio(path),
             _ => {
-                let _ = write!(out, "<a download href=\"{link}\">📎 ");
-                push(out, name.unwrap_or(&path));
-                write!(out, "</a>")
+                let name = name.map_or_else(|| path.clone().into(), Cow::Borrowed);
+                MessageBody::File(path, name)
             }
-        };
-    }
-
-    fn meta(&self, message: &StoredMessage, out: &mut String) {
-        let time = self.local(message.sent_at);
-        let _ = write!(
-            out,
-            "<span class=\"meta\"><a href=\"#{}\"><time datetime=\"{}\">{}</time></a>",
-            anchor(message.id.as_str()),
-            message.sent_at,
-            time.format("%H:%M")
-        );
-        if message.edited_at.is_some() {
-            out.push_str(" · edited");
         }
-        if message.is_bot {
-            out.push_str(" · bot");
-        }
-        out.push_str("</span>");
     }
 
     /// Stores the beginning of a message for those that quote it.
@@ -262,31 +208,6 @@ impl HtmlPage {
             self.recent.remove(oldest.as_str());
         }
     }
-}
-
-fn sender(message: &StoredMessage, who: &str, out: &mut String) {
-    let name = message.sender.as_ref().and_then(|sender| sender.display_name.as_deref());
-    let name = name.unwrap_or(who);
-    let initial: String = name.chars().take(1).collect();
-    // Any number that is the same each time.
-    let hue = ChannelId::from(who).shard() * 37 % 360;
-    let _ = write!(out, "<div class=\"who\" style=\"--hue:{hue}\" aria-hidden=\"true\">");
-    push(out, if initial.is_empty() { "?" } else { &initial });
-    out.push_str("</div><div><p class=\"name\">");
-    push(out, if name.is_empty() { "Unknown" } else { name });
-    out.push_str("</p></div>");
-}
-
-fn text_of(text: &str, out: &mut String) {
-    out.push_str("<p class=\"text\" dir=\"auto\">");
-    push_linked(out, text);
-    out.push_str("</p>");
-}
-
-fn kind_of(kind: &str, out: &mut String) {
-    out.push_str("<p class=\"kind\">");
-    push(out, kind);
-    out.push_str("</p>");
 }
 
 const fn media_name(kind: MessageType) -> &'static str {

@@ -2,7 +2,6 @@
 //! else a person known by the name only.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::role::Role;
@@ -114,10 +113,7 @@ fn hash(parts: &[&str]) -> String {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().take(ID).fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex::encode(&hash.finalize()[..ID])
 }
 
 #[cfg(test)]

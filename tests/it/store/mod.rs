@@ -15,6 +15,7 @@ mod log_bound;
 mod media;
 mod members;
 mod messages;
+mod migrations;
 mod notices;
 mod oauth;
 mod outbox_events;

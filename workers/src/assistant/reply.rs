@@ -10,6 +10,7 @@ use chatkeep_platform::{Directory, PlatformError};
 use chatkeep_store::{ChannelChange, Claim, Exchange, IngestOutcome, ReplyIntent, ReplySource};
 
 use crate::log_failure;
+use backon::{ExponentialBuilder, Retryable as _};
 use tracing::info;
 use uuid::Uuid;
 
@@ -20,6 +21,11 @@ use crate::outcome::Outcome;
 
 /// First pause before a call that did not reach the platform is repeated.
 const AGAIN: Duration = Duration::from_millis(250);
+/// Longest pause before the outcome is recorded again.
+const LONGEST: Duration = Duration::from_secs(5);
+/// Back-off without an end: each pause is twice the one before.
+const BACKOFF: ExponentialBuilder =
+    ExponentialBuilder::new().with_min_delay(AGAIN).without_max_delay().without_max_times();
 
 /// Returns the message that a reply to this event answers.
 fn answered(event: &Event) -> Option<&MessageId> {
@@ -70,17 +76,15 @@ impl Assistant {
         texts: &[String],
         given: Result<Vec<MessageId>, &'static str>,
     ) -> Result<(), Outcome> {
-        let mut pause = AGAIN;
-        loop {
-            match self.record(event, channel, texts, &given).await {
-                Err(Outcome::Unavailable(failure)) => {
+        (|| self.record(event, channel, texts, &given))
+            .retry(BACKOFF.with_max_delay(LONGEST))
+            .when(|outcome| matches!(outcome, Outcome::Unavailable(_)))
+            .notify(|outcome, _| {
+                if let Outcome::Unavailable(failure) = outcome {
                     log_reason!(warn, failure, "cannot record a reply yet");
                 }
-                done => return done,
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(AGAIN * 20);
-        }
+            })
+            .await
     }
 
     /// Calls the platform: by reply token while it is fresh, else by push if that is enabled.
@@ -114,22 +118,16 @@ impl Assistant {
         token: &ReplyToken,
         texts: &[String],
     ) -> Result<Vec<MessageId>, PlatformError> {
-        let mut pause = AGAIN;
-        loop {
-            let error = match directory.platform().reply(token, texts).await {
-                Ok(ids) => return Ok(ids),
-                Err(error) => error,
-            };
-            let Some(retry_after) = error.not_now() else {
-                return Err(error);
-            };
-            let wait = retry_after.map_or(pause, |retry_after| retry_after.max(AGAIN));
-            if self.clock.now().plus(wait).since(event.at) >= self.policy.deadline {
-                return Err(error);
-            }
-            tokio::time::sleep(wait).await;
-            pause *= 2;
-        }
+        (|| directory.platform().reply(token, texts))
+            .retry(BACKOFF)
+            .when(|error| error.not_now().is_some())
+            .adjust(|error, pause| {
+                let retry_after = error.not_now().flatten().map(|time| time.max(AGAIN));
+                let wait = retry_after.or(pause)?;
+                let due = self.clock.now().plus(wait);
+                (due.since(event.at) < self.policy.deadline).then_some(wait)
+            })
+            .await
     }
 
     fn late(&self, event: &Event) -> bool {

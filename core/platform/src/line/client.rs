@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backon::{ExponentialBuilder, Retryable as _};
 use chatkeep_core::event::{ChannelKind, ChannelRef, ReplyToken};
 use chatkeep_core::id::{MessageId, UserId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
@@ -22,8 +23,8 @@ use super::wire::{
 };
 use crate::{BotInfo, BoxFuture, Download, MediaPart, Platform, PlatformError, Preparation};
 
-/// Maximum number of attempts of a push.
-const TRIES: u32 = 4;
+/// Maximum number of attempts of a push after the first.
+const RETRIES: usize = 3;
 /// First pause between two attempts; each is twice the one before.
 const RETRY_BACKOFF: Duration = Duration::from_millis(250);
 /// Maximum pause before the next attempt of a push.
@@ -101,26 +102,19 @@ impl LineClient {
         body: &PushRequest<'_>,
         retry_key: &str,
     ) -> Result<Vec<MessageId>, PlatformError> {
-        let mut pause = RETRY_BACKOFF;
-        let mut tries = 1;
-        loop {
-            let error = match self.send(Endpoint::Push, body, Some(retry_key)).await {
-                Ok(ids) => return Ok(ids),
-                Err(error) => error,
-            };
-            let retry_after = match (&error, error.not_now()) {
-                (PlatformError::Unknown(_), _) => None,
-                (_, Some(retry_after)) => retry_after,
-                (_, None) => return Err(error),
-            };
-            let wait = retry_after.unwrap_or(pause).max(pause);
-            if tries == TRIES || wait > MAX_BACKOFF {
-                return Err(error);
-            }
-            debug!(bot = self.0.api.bot, code = error.code(), tries, "retrying a push");
-            tokio::time::sleep(wait).await;
-            (tries, pause) = (tries + 1, pause * 2);
-        }
+        let backoff =
+            ExponentialBuilder::new().with_min_delay(RETRY_BACKOFF).with_max_times(RETRIES);
+        (|| self.send(Endpoint::Push, body, Some(retry_key)))
+            .retry(backoff)
+            .when(|error| matches!(error, PlatformError::Unknown(_)) || error.not_now().is_some())
+            .adjust(|error, pause| {
+                let wait = pause?.max(error.not_now().flatten().unwrap_or_default());
+                (wait <= MAX_BACKOFF).then_some(wait)
+            })
+            .notify(|error, wait| {
+                debug!(bot = self.0.api.bot, code = error.code(), ?wait, "retrying a push");
+            })
+            .await
     }
 
     async fn member_count(&self, kind: &str, id: &str) -> Result<i64, PlatformError> {

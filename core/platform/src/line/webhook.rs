@@ -124,12 +124,7 @@ fn event_id(own: Option<UntrustedId>, raw: &RawValue) -> EventId {
 
 fn digest(raw: &RawValue) -> String {
     let hash = Sha256::digest(raw.get().as_bytes());
-    hash[..16].iter().fold(String::with_capacity(32), |mut hex, byte| {
-        use std::fmt::Write as _;
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex::encode(&hash[..16])
 }
 
 #[cfg(test)]

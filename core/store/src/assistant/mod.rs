@@ -14,7 +14,7 @@ pub use rules::{RuleChange, RuleChanged};
 use super::db::{Sql, Tx, exec, locking, read, run};
 use super::{AssistantStore, StoreError, parsed};
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct AssistantRow {
     config: String,
     welcome_at: Option<i64>,

@@ -12,7 +12,7 @@ use super::{IfMatch, Setting, fits, locked, revision};
 use crate::db::{Tx, exec, read, run};
 use crate::{AssistantStore, StoreError, parsed};
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct RuleRow {
     rule_id: String,
     keywords: String,

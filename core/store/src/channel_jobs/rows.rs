@@ -6,7 +6,7 @@ use super::super::db::Sql;
 use super::super::{StoreError, parsed};
 use super::{ChannelJob, JobKind, JobStatus};
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 pub(super) struct JobRow {
     id: String,
     channel_id: String,

@@ -36,7 +36,7 @@ pub(super) struct ActiveSubscription {
 }
 
 /// Row that counts for something.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct Row {
     message_id: String,
     stored_at: Option<i64>,

@@ -64,7 +64,7 @@ pub enum MediaRepair {
     DropPreview,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct AuditRow {
     message_id: String,
     status: String,
@@ -78,7 +78,7 @@ struct AuditRow {
 }
 
 /// Media record with its row locked.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct LockedRow {
     status: String,
     bytes: i64,

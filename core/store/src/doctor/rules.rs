@@ -28,7 +28,7 @@ const SET: &str = "
     UPDATE qa_rules SET hit_count = $3, suppressed_count = $4
     WHERE channel_id = $1 AND rule_id = $2";
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct HitRow {
     rule_id: String,
     hit_count: i64,

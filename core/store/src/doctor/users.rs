@@ -23,7 +23,7 @@ pub struct UserAudit {
     pub differences: Vec<Difference>,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct UserRow {
     user_id: String,
     plan: String,

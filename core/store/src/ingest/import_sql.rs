@@ -34,7 +34,7 @@ pub(super) struct FirstStored<'a> {
 }
 
 /// Media message whose file is removed again.
-#[derive(Serialize, sqlx::FromRow)]
+#[derive(Serialize, sqlx_macros::FromRow)]
 pub(super) struct LostFile {
     #[sqlx(rename = "message_id")]
     pub(super) m: String,

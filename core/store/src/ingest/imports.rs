@@ -64,7 +64,7 @@ pub struct ImportRecord {
     pub undone_at: Option<Timestamp>,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct ImportRow {
     import_id: i64,
     channel_id: String,

@@ -75,7 +75,7 @@ pub struct NewKey<'a> {
     pub expires_at: Option<Timestamp>,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct KeyRow {
     key_id: String,
     mask: String,
@@ -231,13 +231,7 @@ async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), Sto
 /// Hashes keys and other random secrets. They have 206 bits of randomness, so a plain hash is
 /// enough.
 pub(crate) fn hash(secret: &str) -> String {
-    use std::fmt::Write as _;
-    let digest = Sha256::digest(secret.as_bytes());
-    digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex::encode(Sha256::digest(secret.as_bytes()))
 }
 
 fn mask(secret: &str) -> String {

@@ -158,7 +158,7 @@ macro_rules! media_columns {
 pub(super) use media_columns;
 
 /// Media record beside a message; all NULL where there is none.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 pub(super) struct MediaRow {
     media_status: Option<String>,
     media_bytes: Option<i64>,
@@ -170,7 +170,7 @@ pub(super) struct MediaRow {
     media_reason: Option<String>,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct ItemRow {
     channel_id: String,
     message_id: String,

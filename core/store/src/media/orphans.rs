@@ -55,7 +55,7 @@ const ERASE: &str = "
     WHERE (channel_id, message_id) IN (SELECT value ->> 'c', value ->> 'm' FROM json_each($1))
     RETURNING channel_id, bytes, stored_at, sha256, preview_sha256";
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct ErasedRow {
     channel_id: String,
     bytes: i64,

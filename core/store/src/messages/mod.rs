@@ -14,7 +14,7 @@ use super::{MessageState, MessageStore, StoreError, parsed};
 use sql::{ALL, CHOSEN, OF_SENDER, OF_TYPE, ONE};
 
 /// Row of `messages`.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 pub(super) struct MessageRow {
     pub(super) channel_id: String,
     pub(super) message_id: String,
@@ -31,7 +31,7 @@ pub(super) struct MessageRow {
 }
 
 /// Row of `messages` with its sender and media record.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct FullRow {
     #[sqlx(flatten)]
     message: MessageRow,

@@ -65,7 +65,7 @@ pub struct ReplyIntent<'a> {
     pub at: Timestamp,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct ReplyRow {
     event_id: String,
     channel_id: String,

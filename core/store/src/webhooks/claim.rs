@@ -142,7 +142,7 @@ pub(super) struct Number {
     pub(super) n: i64,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct DueRow {
     webhook_id: String,
     failing: i64,
@@ -150,7 +150,7 @@ struct DueRow {
     busy: i64,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct TakenRow {
     delivery_no: i64,
     claims: i64,

@@ -60,7 +60,7 @@ pub struct WebhookDelivery {
     pub request_bytes: Option<i64>,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct DeliveryRow {
     delivery_no: i64,
     event_id: String,

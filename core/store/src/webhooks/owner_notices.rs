@@ -26,7 +26,7 @@ pub struct PendingNotice {
     pub chat: Option<(String, ChannelRef)>,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct PendingNoticeRow {
     webhook_id: String,
     user_id: String,

@@ -102,7 +102,7 @@ impl EventRef {
     }
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 pub(super) struct WebhookRow {
     webhook_id: String,
     user_id: String,

@@ -1,36 +1,23 @@
 //! `POST …/assistant/backtest`: tests draft rules or another mode against past messages.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
-use chatkeep_core::assistant::{QaMode, Rule, limits};
-use chatkeep_core::id::{RuleId, UserId};
+use chatkeep_core::assistant::QaMode;
+use chatkeep_core::id::RuleId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ReplyRecord, ReplyStatus};
-use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{DAYS, History, Look, Said, since};
-use crate::api::Api;
 use crate::api::assistant::trial::SourceView;
 use crate::api::editable::{Editable, Shown};
-use crate::api::error::ApiError;
-use crate::api::extract::Body;
-use crate::api::input::{Keyword, keywords, text};
+use crate::api::input::Keyword;
 use crate::decode::whole;
-use crate::heavy::CALLERS;
-use crate::services::FieldPath;
+use crate::http::{Body, HttpError};
+use crate::services::Services;
+use crate::services::assistant::{
+    BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, GivenReply, HistoryAccess,
+};
 use crate::view::MessageView;
-
-/// Maximum length of a draft's ID in characters.
-const MAX_ID: usize = 100;
-/// Location of the drafts in the body.
-const RULES: FieldPath = FieldPath::body("/rules");
-/// Maximum number of changes listed.
-const CHANGES: usize = 100;
 
 /// Draft to test against past messages: other rules, another mode, or both.
 #[derive(Deserialize, ToSchema)]
@@ -119,7 +106,7 @@ struct ChangeView {
 }
 
 /// Reply, or the absence of one.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = BacktestReply)]
 #[serde(rename_all = "camelCase")]
 struct ReplyView {
@@ -130,121 +117,51 @@ struct ReplyView {
 }
 
 pub(in crate::api) async fn backtest(
-    State(api): State<Api>,
-    access: History,
+    State(services): State<Services>,
+    access: HistoryAccess,
     Body(body): Body<BacktestBody>,
-) -> Result<Json<BacktestView>, ApiError> {
-    let from = since(&api, &access, (FieldPath::body("/days"), body.days.unwrap_or(DAYS)))?;
-    let mut source = api.assistants.source(&access.channel).await?;
-    let other = body.mode.filter(|mode| *mode != source.config.qa.mode);
-    if other.is_some_and(|mode| mode.under(source.plan) != mode) {
-        return Err(ApiError::SEMANTIC_NEEDS_PRO);
-    }
-    source.config.enabled = true;
-    source.config.qa.enabled = true;
-    source.config.qa.mode = body.mode.unwrap_or(source.config.qa.mode);
-    if let Some(rules) = body.rules {
-        let (now, user) = (api.clock.now(), access.user().clone());
-        source.rules = CALLERS.run(move || drafts(rules, now, &user)).await?;
-    }
-    let before = api.assistant(&access.channel).await?;
-    let compiled = api.assistants.compile_source(source, Some(before)).await?;
-    let mut view = BacktestView::new(from, compiled.mode());
-    let mut look = Look::back(&api, &access.channel, from);
-    while let Some(said) = look.next().await? {
-        let ids: Vec<_> = said.iter().map(|(message, _)| &message.id).collect();
-        let replies = api.store.assistant().replies_to(&access.channel, &ids).await?;
-        let compiled = Arc::clone(&compiled);
-        view = api
-            .thinking(move || {
-                view.compare(&compiled, said, &replies);
-                view
-            })
-            .await?;
-    }
-    (view.scanned, view.complete) = (look.scanned, look.complete);
-    Ok(Json(view))
+) -> Result<Json<BacktestView>, HttpError> {
+    Ok(Json(services.assistant.backtest(&access, body.into()).await?.into()))
 }
 
-impl BacktestView {
-    fn new(from: Timestamp, mode: QaMode) -> Self {
+impl From<BacktestBody> for BacktestRequest {
+    fn from(body: BacktestBody) -> Self {
+        let drafts = |rules: Vec<DraftItem>| rules.into_iter().map(BacktestDraft::from).collect();
+        Self { rules: body.rules.map(drafts), mode: body.mode, days: body.days }
+    }
+}
+
+impl From<DraftItem> for BacktestDraft {
+    fn from(Editable(draft): DraftItem) -> Self {
+        let DraftRule { id, keywords, question, answer } = draft;
+        Self { id, keywords, question, answer }
+    }
+}
+
+impl From<BacktestResult> for BacktestView {
+    fn from(result: BacktestResult) -> Self {
         Self {
-            scanned: 0,
-            complete: false,
-            from,
-            mode,
-            answered: 0,
-            was_answered: 0,
-            changed: 0,
-            changes: Vec::new(),
-        }
-    }
-
-    /// Adds a page of messages: compares the draft's replies with those given at the time.
-    fn compare(&mut self, compiled: &Compiled, said: Vec<Said>, replies: &[ReplyRecord]) {
-        let given: HashMap<_, _> = replies
-            .iter()
-            .filter(|reply| reply.status != ReplyStatus::Failed)
-            .filter_map(|reply| Some((reply.message.as_ref()?, reply)))
-            .collect();
-        for (message, text) in said {
-            let draft = ReplyView::of(compiled.consider(&text));
-            let was = given.get(&message.id).map_or(ReplyView::NOTHING, |reply| ReplyView {
-                source: SourceView::of(reply.source),
-                rule_id: reply.rule.clone(),
-            });
-            self.answered += usize::from(draft.source == SourceView::Qa);
-            self.was_answered += usize::from(was.source == SourceView::Qa);
-            if draft == was.without_no_match() {
-                continue;
-            }
-            self.changed += 1;
-            if self.changes.len() < CHANGES {
-                self.changes.push(ChangeView { message: message.into(), draft, was });
-            }
+            scanned: result.scanned,
+            complete: result.complete,
+            from: result.from,
+            mode: result.mode,
+            answered: result.answered,
+            was_answered: result.was_answered,
+            changed: result.changed,
+            changes: result.changes.into_iter().map(ChangeView::from).collect(),
         }
     }
 }
 
-impl ReplyView {
-    const NOTHING: Self = Self { source: SourceView::None, rule_id: None };
-
-    fn of(considered: DecisionTrace) -> Self {
-        match considered.decision {
-            Decision::Answer(Reply { source, rule, .. }) => {
-                Self { source: SourceView::of(source), rule_id: rule }
-            }
-            Decision::NoMatch | Decision::Silent => Self::NOTHING,
-        }
-    }
-
-    /// Returns the draft without the reply to unmatched messages, which a draft does not change.
-    fn without_no_match(&self) -> Self {
-        match self.source {
-            SourceView::NoMatch => Self::NOTHING,
-            _ => self.clone(),
-        }
+impl From<BacktestChange> for ChangeView {
+    fn from(change: BacktestChange) -> Self {
+        let BacktestChange { message, draft, was } = change;
+        Self { message: message.into(), draft: draft.into(), was: was.into() }
     }
 }
 
-fn drafts(rules: Vec<DraftItem>, now: Timestamp, by: &UserId) -> Result<Vec<Rule>, ApiError> {
-    if rules.len() > limits::RULES {
-        let why = format_args!("contains more than {} rules", limits::RULES);
-        return Err(ApiError::invalid_value(RULES, why));
+impl From<GivenReply> for ReplyView {
+    fn from(reply: GivenReply) -> Self {
+        Self { source: reply.source.into(), rule_id: reply.rule }
     }
-    let rule = |(Editable(draft), number): (DraftItem, usize)| {
-        let at = |name| RULES.item(number - 1).member(name);
-        let id = draft.id.map(|id| text(at("id"), id, 1, MAX_ID)).transpose()?;
-        Ok(Rule {
-            id: RuleId::new(id.unwrap_or_else(|| format!("draft_{number}"))),
-            keywords: keywords(at("keywords"), draft.keywords, 1, limits::KEYWORDS)?,
-            question: text(at("question"), draft.question, 0, limits::QUESTION)?,
-            answer: text(at("answer"), draft.answer, 1, limits::ANSWER)?,
-            created_at: now,
-            created_by: by.clone(),
-            hit_count: 0,
-            suppressed_count: 0,
-        })
-    };
-    rules.into_iter().zip(1..).map(rule).collect()
 }

@@ -1,4 +1,5 @@
-//! Extractors of scopes, and of roles in the channel of the path.
+//! Extractors of callers and of their permissions: a handler asks for a [`ChannelAccess`] and runs
+//! only with one (see `docs/architecture.md#rule-9`).
 
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
@@ -9,11 +10,12 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::ParameterIn;
 
-use super::{AtLeast, Caller, ChannelAccess, HasScope, Reaches, Scoped};
-use crate::api::Api;
-use crate::api::error::ApiError;
-use crate::api::extract::Path;
-use crate::api::route::{Describe, Input, Need, admitted};
+use super::Api;
+use super::route::{Describe, Input, Need, admitted};
+use crate::http::{self, HttpError, Path};
+use crate::services::access::{
+    AtLeast, Caller, ChannelAccess, Credential, HasScope, Reaches, Scoped,
+};
 
 /// The channel that a path names; only that, and nothing about who may see it.
 #[derive(Deserialize, IntoParams)]
@@ -24,17 +26,43 @@ struct ChannelPath {
     channel: ChannelId,
 }
 
-impl<S: HasScope> FromRequestParts<Api> for Scoped<S> {
-    type Rejection = ApiError;
+impl FromRequestParts<Api> for Caller {
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, ApiError> {
+    /// Access tokens are for other surfaces than the API.
+    async fn from_request_parts(parts: &mut Parts, _: &Api) -> Result<Self, HttpError> {
+        let caller = http::caller(parts)?;
+        if matches!(caller.credential, Credential::Token { .. }) {
+            return Err(HttpError::InvalidKey);
+        }
+        Ok(caller)
+    }
+}
+
+impl Input for Caller {
+    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), HttpError> {
+        admitted::<Self>(parts, api).await
+    }
+
+    fn describe(route: &mut Describe) {
+        if route.need == Need::Nothing {
+            route.need = Need::Key;
+        }
+        route.refuses(&[StatusCode::UNAUTHORIZED]);
+    }
+}
+
+impl<S: HasScope> FromRequestParts<Api> for Scoped<S> {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, HttpError> {
         let caller = Caller::from_request_parts(parts, api).await?;
         Ok(api.services.access.scoped(caller)?)
     }
 }
 
 impl<S: HasScope> Input for Scoped<S> {
-    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), ApiError> {
+    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), HttpError> {
         admitted::<Self>(parts, api).await
     }
 
@@ -44,9 +72,9 @@ impl<S: HasScope> Input for Scoped<S> {
 }
 
 impl<R: AtLeast, S: HasScope> FromRequestParts<Api> for ChannelAccess<R, S> {
-    type Rejection = ApiError;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, HttpError> {
         let Scoped { caller, .. } = Scoped::<S>::from_request_parts(parts, api).await?;
         let channel = channel_of(parts, api).await?;
         Ok(api.services.access.channel(caller, channel).await?)
@@ -54,7 +82,7 @@ impl<R: AtLeast, S: HasScope> FromRequestParts<Api> for ChannelAccess<R, S> {
 }
 
 impl<R: AtLeast, S: HasScope> Input for ChannelAccess<R, S> {
-    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), ApiError> {
+    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), HttpError> {
         admitted::<Self>(parts, api).await
     }
 
@@ -66,9 +94,9 @@ impl<R: AtLeast, S: HasScope> Input for ChannelAccess<R, S> {
 }
 
 impl<S: HasScope> FromRequestParts<Api> for Reaches<S> {
-    type Rejection = ApiError;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, HttpError> {
         let Scoped { caller, .. } = Scoped::<S>::from_request_parts(parts, api).await?;
         let channel = channel_of(parts, api).await?;
         Ok(api.services.access.reaches(caller, channel).await?)
@@ -76,7 +104,7 @@ impl<S: HasScope> FromRequestParts<Api> for Reaches<S> {
 }
 
 impl<S: HasScope> Input for Reaches<S> {
-    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), ApiError> {
+    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), HttpError> {
         admitted::<Self>(parts, api).await
     }
 
@@ -88,7 +116,7 @@ impl<S: HasScope> Input for Reaches<S> {
 }
 
 /// The channel of the path. A name that cannot be one is as unknown as any other.
-async fn channel_of(parts: &mut Parts, api: &Api) -> Result<ChannelId, ApiError> {
+async fn channel_of(parts: &mut Parts, api: &Api) -> Result<ChannelId, HttpError> {
     let path = Path::<ChannelPath>::from_request_parts(parts, api).await;
-    path.map(|Path(path)| path.channel).map_err(|_| ApiError::PermissionDenied)
+    path.map(|Path(path)| path.channel).map_err(|_| HttpError::PermissionDenied)
 }

@@ -2,7 +2,7 @@
 //! errors.
 
 use axum::Router;
-use axum::extract::{MatchedPath, Request};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
@@ -12,15 +12,12 @@ use serde_json::{Map, Value};
 use tracing::{Instrument as _, info_span};
 use url::form_urlencoded;
 
-use super::cursor;
-use super::deprecation;
-use super::error::{ApiError, ErrorBody, ErrorView};
+use super::error::{ErrorBody, ErrorView, HttpError};
 use super::measure::Measurement;
 use crate::random;
 
 const REQUEST_ID: &str = "x-request-id";
 const VERSION: &str = "x-api-version";
-const DEPRECATED: &str = "x-deprecated";
 /// A caller's request id is echoed up to this length.
 const MAX_ID: usize = 128;
 
@@ -46,10 +43,14 @@ struct WholeError<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId(pub(crate) String);
 
+/// Cursor of the next page of a list, which becomes the `Link` header of the response.
+#[derive(Clone, Debug)]
+pub(crate) struct NextPage(pub(crate) String);
+
 /// Adds the common headers to every response of `router` and gives every error the same form: of
 /// routes, unknown paths, wrong methods and layers beneath them. It wraps everything that a
 /// listener serves, so that no surface lacks it.
-pub(crate) fn whole(router: Router) -> Router {
+pub(crate) fn with_common_layers(router: Router) -> Router {
     router.layer(from_fn(catch_panics)).layer(from_fn(finish))
 }
 
@@ -71,7 +72,7 @@ async fn finish(mut request: Request, next: Next) -> Response {
     if let Some(body) = body.or_else(|| bare_error(&response)) {
         response = error_response(&response, &body, &id);
     }
-    if let Some(cursor::Next(cursor)) = response.extensions_mut().remove::<cursor::Next>() {
+    if let Some(NextPage(cursor)) = response.extensions_mut().remove::<NextPage>() {
         link_next(response.headers_mut(), &uri, &cursor);
     }
     let headers = response.headers_mut();
@@ -85,33 +86,6 @@ async fn finish(mut request: Request, next: Next) -> Response {
     weaken_compressed_tag(headers);
     measurement.end(response.status());
     response
-}
-
-/// Adds the header of deprecated routes; runs after routing.
-pub(super) async fn deprecate(request: Request, next: Next) -> Response {
-    let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    let method = request.method().clone();
-    let mut response = next.run(request).await;
-    if let Some(text) = path.and_then(|path| deprecation::of(&method, &path))
-        && let Ok(text) = HeaderValue::from_str(text)
-    {
-        response.headers_mut().insert(DEPRECATED, text);
-    }
-    response
-}
-
-/// 406 for callers who take nothing that the API has. Routes that stream files decide themselves.
-pub(super) async fn negotiate(request: Request, next: Next) -> Response {
-    let streams = ["/export", "/media/"].iter().any(|part| request.uri().path().contains(part));
-    if streams || takes_json(request.headers()) {
-        return next.run(request).await;
-    }
-    ApiError::Refused {
-        status: StatusCode::NOT_ACCEPTABLE,
-        code: "not_acceptable",
-        error: "Responses are application/json",
-    }
-    .into_response()
 }
 
 /// Returns true when a caller accepts JSON, explicitly or by naming nothing. A weight of 0 excludes
@@ -136,7 +110,7 @@ pub(crate) fn takes_json(headers: &HeaderMap) -> bool {
 pub(super) async fn catch_panics(request: Request, next: Next) -> Response {
     match panics::catch("request", next.run(request)).await {
         Ok(response) => response,
-        Err(_panicked) => ApiError::Internal.into_response(),
+        Err(_panicked) => HttpError::Internal.into_response(),
     }
 }
 
@@ -157,7 +131,7 @@ fn bare_error(response: &Response) -> Option<ErrorBody> {
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let has_form = ["application/json", "text/html"].iter().any(|form| kind.starts_with(form));
     let is_error = status.is_client_error() || status.is_server_error();
-    (is_error && !has_form).then(|| ApiError::of_status(status).into_body().1)
+    (is_error && !has_form).then(|| HttpError::of_status(status).into_body().1)
 }
 
 fn error_response(bare: &Response, body: &ErrorBody, request_id: &str) -> Response {

@@ -22,10 +22,10 @@ use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tracing::error;
 
-use super::error::ApiError;
+use super::error::HttpError;
 
 /// Minimum size of a large response in bytes.
-pub(super) const LARGE: usize = 256 * 1024;
+pub(crate) const LARGE: usize = 256 * 1024;
 /// Maximum number of large responses built at once.
 const TURNS: usize = 2;
 /// Budget of all unsent large responses together, in KiB.
@@ -46,7 +46,7 @@ pub(crate) struct LargeResponses {
 
 /// Permit to build a large response; held until the response is compressed.
 #[derive(Clone, Debug)]
-pub(super) struct Turn(#[expect(dead_code, reason = "held")] Arc<OwnedSemaphorePermit>);
+pub(crate) struct Turn(#[expect(dead_code, reason = "held")] Arc<OwnedSemaphorePermit>);
 
 impl Default for LargeResponses {
     fn default() -> Self {
@@ -59,20 +59,20 @@ impl LargeResponses {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// [`ApiError::Unavailable`] when there is none for long.
-    pub(super) async fn turn(&self) -> Result<Turn, ApiError> {
+    /// [`HttpError::Unavailable`] when there is none for long.
+    pub(crate) async fn turn(&self) -> Result<Turn, HttpError> {
         let turn = timeout(WAIT, Arc::clone(&self.turns).acquire_owned()).await;
-        let turn = turn.map_err(|_| ApiError::Unavailable)?;
-        turn.map(|permit| Turn(Arc::new(permit))).map_err(|_| ApiError::Unavailable)
+        let turn = turn.map_err(|_| HttpError::Unavailable)?;
+        turn.map(|permit| Turn(Arc::new(permit))).map_err(|_| HttpError::Unavailable)
     }
 
-    async fn send(&self, answer: Response, gzip: bool) -> Result<Response, ApiError> {
+    async fn send(&self, answer: Response, gzip: bool) -> Result<Response, HttpError> {
         let (mut parts, body) = answer.into_parts();
         let turn = match parts.extensions.remove::<Turn>() {
             Some(turn) => turn,
             None => self.turn().await?,
         };
-        let mut bytes = to_bytes(body, usize::MAX).await.map_err(|_| ApiError::Internal)?;
+        let mut bytes = to_bytes(body, usize::MAX).await.map_err(|_| HttpError::Internal)?;
         if gzip {
             bytes = compress(bytes).await?;
             let encoding = HeaderValue::from_static("gzip");
@@ -82,7 +82,7 @@ impl LargeResponses {
         parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes.len()));
         let size = u32::try_from(bytes.len().div_ceil(1024)).unwrap_or(ROOM).min(ROOM);
         let room = timeout(WAIT, Arc::clone(&self.room).acquire_many_owned(size)).await;
-        let room = room.ok().and_then(Result::ok).ok_or(ApiError::Unavailable)?;
+        let room = room.ok().and_then(Result::ok).ok_or(HttpError::Unavailable)?;
         drop(turn);
         Ok(Response::from_parts(parts, sent_within(SENDING, bytes, room)))
     }
@@ -107,17 +107,17 @@ pub(super) async fn layer(
 /// Runs work of that many bytes on a blocking thread when it takes long.
 ///
 /// # Errors
-/// [`ApiError::Internal`] when the work panics.
-pub(super) async fn apart<T: Send + 'static>(
+/// [`HttpError::Internal`] when the work panics.
+pub(crate) async fn apart<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ApiError> {
+) -> Result<T, HttpError> {
     if bytes < LARGE {
         return Ok(work());
     }
     tokio::task::spawn_blocking(work).await.map_err(|cause| {
         error!(%cause, "a task for a large response failed");
-        ApiError::Internal
+        HttpError::Internal
     })
 }
 
@@ -137,7 +137,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-async fn compress(bytes: Bytes) -> Result<Bytes, ApiError> {
+async fn compress(bytes: Bytes) -> Result<Bytes, HttpError> {
     let work = move || {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(&bytes)?;
@@ -148,7 +148,7 @@ async fn compress(bytes: Bytes) -> Result<Bytes, ApiError> {
             bytes.shrink_to_fit();
             Ok(bytes.into())
         }
-        _ => Err(ApiError::Internal),
+        _ => Err(HttpError::Internal),
     }
 }
 

@@ -11,11 +11,11 @@ use chatkeep_workers::supervisor::track;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument as _, error};
 
-use super::error::ApiError;
+use super::error::HttpError;
 use super::respond;
 
 /// Runs requests that may change something in a task of `tasks`.
-pub(super) async fn layer(
+pub(crate) async fn layer(
     State(tasks): State<TaskTracker>,
     request: Request,
     next: Next,
@@ -27,10 +27,10 @@ pub(super) async fn layer(
     let work = respond::catch_panics(request, next).in_current_span();
     match track(&tasks, "request", work).await {
         Ok(Ok(response)) => response,
-        Ok(Err(_panicked)) => ApiError::Internal.into_response(),
+        Ok(Err(_panicked)) => HttpError::Internal.into_response(),
         Err(error) => {
             error!(%error, "a request was not completed");
-            ApiError::Unavailable.into_response()
+            HttpError::Unavailable.into_response()
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Cookies of a browser, and CSRF protection of its requests.
+//! Cookies of browsers, and CSRF protection of their requests.
 
 use axum::http::{HeaderMap, Method, header};
 use chatkeep_store::Session;
@@ -17,8 +17,8 @@ const MAX_VALUE: usize = 200;
 /// Cookies of one deployment. Where they travel over TLS only, their names have the prefix with
 /// which a browser accepts them from this very host alone: no neighbouring host can plant one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cookies {
-    pub(super) secure: bool,
+pub(crate) struct Cookies {
+    pub(crate) secure: bool,
 }
 
 impl Cookies {
@@ -31,27 +31,27 @@ impl Cookies {
     }
 
     /// Returns the value of the session cookie.
-    pub(super) fn session(self, headers: &HeaderMap) -> Option<&str> {
+    pub(crate) fn session(self, headers: &HeaderMap) -> Option<&str> {
         find(headers, self.session_name())
     }
 
     /// Returns the value of the cookie that binds logins to the browser that starts them.
-    pub(super) fn login(self, headers: &HeaderMap) -> Option<&str> {
+    pub(crate) fn login(self, headers: &HeaderMap) -> Option<&str> {
         find(headers, self.login_name())
     }
 
     /// Returns the header that sets the session cookie.
-    pub(super) fn set_session(self, value: &str) -> String {
+    pub(crate) fn set_session(self, value: &str) -> String {
         self.set(self.session_name(), value, SESSION_AGE)
     }
 
     /// Returns the header that deletes the session cookie.
-    pub(super) fn clear_session(self) -> String {
+    pub(crate) fn clear_session(self) -> String {
         self.set(self.session_name(), "", Duration::ZERO)
     }
 
     /// Returns the header that sets the cookie that binds logins to the browser.
-    pub(super) fn set_login(self, value: &str) -> String {
+    pub(crate) fn set_login(self, value: &str) -> String {
         self.set(self.login_name(), value, LOGIN_AGE)
     }
 
@@ -76,7 +76,7 @@ fn find<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 
 /// Returns true if a request with a session cookie may change anything: it has the session's CSRF
 /// token, or the browser declares a page of `origin`, which is ours. Safe methods always may.
-pub(crate) fn csrf_allows(
+pub(super) fn csrf_allows(
     method: &Method,
     headers: &HeaderMap,
     session: &Session,
@@ -93,7 +93,7 @@ pub(crate) fn csrf_allows(
 }
 
 /// Returns true if a form is ours: it has the session's CSRF token, and comes from no other page.
-pub(crate) fn form_allows(
+pub(super) fn form_allows(
     headers: &HeaderMap,
     session: &Session,
     token: &str,

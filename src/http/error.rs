@@ -1,28 +1,23 @@
-//! Errors of the API: one enum, one table of status, code and public text.
+//! Errors of all HTTP surfaces: one enum, one table of status, code and public text.
 //!
-//! Policy: internal errors are logged with their causes where they become an [`ApiError`]; the
+//! Policy: internal errors are logged with their causes where they become an [`HttpError`]; the
 //! caller gets a fixed sentence. No error contains SQL, a path, a secret or a stack trace.
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::sync::Arc;
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
-use chatkeep_core::bounds::BoundExceeded;
-use chatkeep_store::StoreError;
-use chatkeep_workers::assistant::CompileError;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tracing::error;
 use utoipa::ToSchema;
 
 use crate::services::{FieldPath, ServiceError};
 
 /// Error of a request, as the caller sees it.
 #[derive(Clone, Debug)]
-pub(crate) enum ApiError {
+pub(crate) enum HttpError {
     /// 400: location of a value and a sentence about it. Without a location only when the value is
     /// unknown.
     Invalid { field: Option<FieldPath>, why: String },
@@ -77,7 +72,7 @@ pub(super) struct ErrorBody {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Error)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ErrorView<'a> {
+pub(crate) struct ErrorView<'a> {
     /// Human-readable message.
     pub(super) error: &'a str,
     /// Stable machine-readable error code.
@@ -97,7 +92,7 @@ pub(super) struct ErrorView<'a> {
 }
 
 /// Returns the description of a status in the documentation.
-pub(super) fn sentence(status: StatusCode) -> &'static str {
+pub(crate) fn sentence(status: StatusCode) -> &'static str {
     match status.as_u16() {
         400 => "Invalid value: `field` names it, `error` gives the reason",
         401 => "Invalid or missing API key",
@@ -116,7 +111,7 @@ pub(super) fn sentence(status: StatusCode) -> &'static str {
     }
 }
 
-impl ApiError {
+impl HttpError {
     /// Creates an error about an invalid value, with a whole sentence.
     pub(crate) fn invalid(field: FieldPath, why: impl Into<String>) -> Self {
         Self::Invalid { field: Some(field), why: why.into() }
@@ -129,14 +124,28 @@ impl ApiError {
     }
 
     /// The first request with this key is still running.
-    pub(super) const RUNNING: Self =
+    pub(crate) const RUNNING: Self =
         Self::Conflict("A request with this Idempotency-Key is running");
 
     /// The mode needs the plan.
-    pub(super) const SEMANTIC_NEEDS_PRO: Self = Self::Refused {
+    const SEMANTIC_NEEDS_PRO: Self = Self::Refused {
         status: StatusCode::FORBIDDEN,
         code: "plan_required",
         error: "Semantic mode requires the pro plan",
+    };
+
+    /// The request may come from a page of another origin (CSRF).
+    pub(crate) const FORGED: Self = Self::Refused {
+        status: StatusCode::FORBIDDEN,
+        code: "invalid_csrf_token",
+        error: "The X-CSRF-Token header is missing or wrong",
+    };
+
+    /// The user has as many keys as a user may have.
+    const TOO_MANY_KEYS: Self = Self::Refused {
+        status: StatusCode::CONFLICT,
+        code: "too_many_keys",
+        error: "A user can have at most 50 active keys: delete one first",
     };
 
     /// Status, stable code and public sentence.
@@ -207,7 +216,7 @@ impl ApiError {
     }
 }
 
-impl ApiError {
+impl HttpError {
     /// Returns the status and the body.
     pub(super) fn into_body(self) -> (StatusCode, ErrorBody) {
         let (status, code, error) = self.parts();
@@ -250,60 +259,29 @@ impl ApiError {
     }
 }
 
-impl IntoResponse for ApiError {
+impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         self.with(Map::new())
     }
 }
 
-impl From<Arc<CompileError>> for ApiError {
-    fn from(cause: Arc<CompileError>) -> Self {
-        if let CompileError::Store(cause) = &*cause {
-            return cause.into();
-        }
-        let cause: &dyn std::error::Error = &*cause;
-        error!(error = cause, "the assistant cannot be compiled");
-        Self::Internal
-    }
-}
-
-impl From<CompileError> for ApiError {
-    fn from(cause: CompileError) -> Self {
-        Arc::new(cause).into()
-    }
-}
-
-impl From<ServiceError> for ApiError {
+impl From<ServiceError> for HttpError {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::Invalid { field, why } => Self::Invalid { field, why },
             ServiceError::InvalidKey => Self::InvalidKey,
             ServiceError::InsufficientPermissions => Self::InsufficientPermissions,
+            ServiceError::InsufficientFor { field } => Self::InsufficientFor { field },
             ServiceError::PermissionDenied => Self::PermissionDenied,
             ServiceError::NotFound => Self::NotFound,
+            ServiceError::Stale => Self::Stale,
+            ServiceError::Conflict(why) => Self::Conflict(why),
+            ServiceError::TooManyKeys => Self::TOO_MANY_KEYS,
+            ServiceError::PlanRequired => Self::SEMANTIC_NEEDS_PRO,
+            ServiceError::RulesTooLarge { bytes } => Self::RulesTooLarge { bytes },
+            ServiceError::RequestRunning => Self::RUNNING,
             ServiceError::Internal => Self::Internal,
             ServiceError::Unavailable => Self::Unavailable,
         }
-    }
-}
-
-impl From<BoundExceeded> for ApiError {
-    fn from(exceeded: BoundExceeded) -> Self {
-        ServiceError::from(exceeded).into()
-    }
-}
-
-impl From<StoreError> for ApiError {
-    fn from(cause: StoreError) -> Self {
-        if matches!(cause, StoreError::ClaimLost) {
-            return Self::RUNNING;
-        }
-        (&cause).into()
-    }
-}
-
-impl From<&StoreError> for ApiError {
-    fn from(cause: &StoreError) -> Self {
-        ServiceError::from(cause).into()
     }
 }

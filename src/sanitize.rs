@@ -1,8 +1,8 @@
-//! Sanitised texts of people for a model: without invisible characters, cut to a length, and quoted
-//! so that no text can pass for anything else.
+//! Sanitised texts of people, for models and pages: without invisible characters, cut to a length,
+//! and quoted so that no text can pass for anything else.
 
 /// Cuts a text to `max` characters; returns it with the number of omitted ones.
-pub(super) fn cut(text: &str, max: usize) -> (String, usize) {
+pub(crate) fn cut(text: &str, max: usize) -> (String, usize) {
     let clean = clean(text);
     match clean.char_indices().nth(max) {
         None => (clean, 0),
@@ -16,9 +16,14 @@ pub(super) fn cut(text: &str, max: usize) -> (String, usize) {
 /// Removes invisible characters: control characters, marks that reverse the direction of writing,
 /// and the tags and selectors in which whole sentences can be hidden. Line breaks stay, and so do
 /// joiners, which many scripts and emoji need.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let lines = text.replace("\r\n", "\n");
     lines.chars().filter_map(visible).collect()
+}
+
+/// Returns a name on one line of at most `max` characters.
+pub(crate) fn one_line(text: &str, max: usize) -> String {
+    cut(&text.replace('\n', " "), max).0
 }
 
 fn visible(character: char) -> Option<char> {
@@ -47,7 +52,7 @@ const fn is_hidden(character: char) -> bool {
 }
 
 /// Quotes a text on one line, so that nothing in it can end the quotation.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 

@@ -1,0 +1,148 @@
+//! Deserializers of settings, for `#[serde(deserialize_with = …)]`. The message of their errors is
+//! a description of the accepted values; origin, key and value are added by
+//! [`Layers`](super::layers::Layers).
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono_tz::Tz;
+use secrecy::SecretString;
+use serde::de::{Deserialize, Deserializer, Error};
+
+use super::values;
+use crate::telemetry;
+use crate::time::zone_hint;
+
+/// Description of a text that is not empty.
+pub(super) const FILLED: &str = "a text that is not empty";
+const ADDRESS: &str = "an address and port, such as \"127.0.0.1:8080\"";
+const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
+const ORIGINS: &str = "origins such as \"https://a.example.org,https://b.example.org\", or \"\"";
+const FILTER: &str = "a level (off, error, warn, info, debug, trace) or tracing directives such as \
+                      \"info,chatkeep_workers=debug\"";
+
+/// Deserializes a text that `parse` accepts.
+pub(super) fn parsed<'de, T, D: Deserializer<'de>>(
+    from: D,
+    allowed: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, D::Error> {
+    let text = String::deserialize(from)?;
+    parse(&text).ok_or_else(|| D::Error::custom(allowed))
+}
+
+/// Does the same as [`parsed`], with `None` for an empty text.
+fn optional<'de, T, D: Deserializer<'de>>(
+    from: D,
+    allowed: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<Option<T>, D::Error> {
+    let parse = |text: &str| if text.is_empty() { Some(None) } else { parse(text).map(Some) };
+    parsed(from, &format!("{allowed}, or \"\" for none"), parse)
+}
+
+/// Deserializes a whole number from `MIN` to `MAX`.
+pub(super) fn number<'de, const MIN: i64, const MAX: i64, T, D>(from: D) -> Result<T, D::Error>
+where
+    T: TryFrom<i64>,
+    D: Deserializer<'de>,
+{
+    let number = i64::deserialize(from)?;
+    let taken = (MIN..=MAX).contains(&number).then(|| T::try_from(number).ok()).flatten();
+    taken.ok_or_else(|| D::Error::custom(format!("a whole number from {MIN} to {MAX}")))
+}
+
+/// Deserializes a duration of `MIN` to `MAX` whole seconds.
+pub(super) fn seconds<'de, const MIN: i64, const MAX: i64, D>(from: D) -> Result<Duration, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    number::<MIN, MAX, _, _>(from).map(Duration::from_secs)
+}
+
+/// Deserializes a duration of `MIN` to `MAX` whole days.
+pub(super) fn days<'de, const MIN: i64, const MAX: i64, D>(from: D) -> Result<Duration, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    number::<MIN, MAX, u64, _>(from).map(|days| Duration::from_hours(24 * days))
+}
+
+/// Deserializes a duration of up to `MAX` whole days, with `None` for 0.
+pub(super) fn days_if_any<'de, const MAX: i64, D>(from: D) -> Result<Option<Duration>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    days::<0, MAX, _>(from).map(|days| Some(days).filter(|days| !days.is_zero()))
+}
+
+/// Deserializes the number of replicas of a stream.
+pub(super) fn replicas<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
+    let number = usize::deserialize(from).ok().filter(|number| matches!(number, 1 | 3 | 5));
+    number.ok_or_else(|| D::Error::custom("1, 3 or 5"))
+}
+
+/// Deserializes a text without the spaces around it.
+pub(super) fn trimmed<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    String::deserialize(from).map(|text| text.trim().to_owned())
+}
+
+/// Deserializes words with spaces between them.
+pub(super) fn words<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    String::deserialize(from).map(|text| text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Deserializes a secret; `None` if it is empty.
+pub(super) fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SecretString>, D::Error> {
+    trimmed(from).map(|text| Some(text).filter(|text| !text.is_empty()).map(Into::into))
+}
+
+/// Deserializes the path of a folder.
+pub(super) fn folder<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+    parsed(from, FILLED, |text| (!text.trim().is_empty()).then(|| text.into()))
+}
+
+/// Deserializes an address to listen on.
+pub(super) fn address<'de, D: Deserializer<'de>>(from: D) -> Result<SocketAddr, D::Error> {
+    parsed(from, ADDRESS, |text| text.parse().ok())
+}
+
+/// Deserializes an address to listen on, if any.
+pub(super) fn optional_address<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<SocketAddr>, D::Error> {
+    optional(from, ADDRESS, |text| text.parse().ok())
+}
+
+/// Deserializes a web address to join paths to.
+pub(super) fn web_address<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    parsed(from, WEB_ADDRESS, values::web_address)
+}
+
+/// Deserializes a web address to join paths to, if any.
+pub(super) fn optional_web_address<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<String>, D::Error> {
+    optional(from, WEB_ADDRESS, values::web_address)
+}
+
+/// Deserializes a comma-separated list of origins.
+pub(super) fn origins<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    parsed(from, ORIGINS, values::origins)
+}
+
+/// Deserializes a time zone by its name; the error suggests a similar one.
+pub(super) fn zone<'de, D: Deserializer<'de>>(from: D) -> Result<Tz, D::Error> {
+    let name = String::deserialize(from)?;
+    name.parse().map_err(|_| {
+        let hint = zone_hint(&name);
+        let allowed = "the IANA name of a time zone, such as \"Asia/Taipei\"";
+        D::Error::custom(format!("{allowed}{hint}"))
+    })
+}
+
+/// Deserializes tracing directives.
+pub(super) fn log_filter<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    parsed(from, FILTER, |text| telemetry::filter(text).is_ok().then(|| text.to_owned()))
+}

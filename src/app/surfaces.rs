@@ -1,0 +1,109 @@
+//! Surfaces of a process: every route that it serves, and the layers around each.
+//!
+//! The order of the layers matters. The caller of a request is found out before anything of the API,
+//! the MCP server, sign-in or authorization runs. Health, webhooks of the platform and the
+//! documentation are for everybody.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use chatkeep_core::config::{LineConfig, RateLimitConfig};
+use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_platform::line::SignatureKey;
+use chatkeep_workers::supervisor::Supervisor;
+
+use super::{App, Role};
+use crate::api::{self, Api, Idempotency};
+use crate::http::{
+    BrowserSessions, Identification, LargeResponses, PublicUrl, identify, run_to_completion, served,
+};
+use crate::ingress::{Ingress, IngressBot, IngressBots};
+use crate::login::Login;
+use crate::oauth::OAuth;
+use crate::rate_limit::{Limiter, RateLimitGate};
+use crate::{ingress, login, mcp, oauth, ops};
+
+impl App {
+    /// Returns the routes of this process' roles.
+    pub(super) fn surfaces(&self, supervisor: &Supervisor) -> anyhow::Result<Router> {
+        let health = self.health.clone();
+        let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone(), health };
+        let mut router = ops::router(ready);
+        let roles = &self.process_roles.roles;
+        if roles.contains(&Role::Ingress) {
+            router = router.merge(self.ingress()?);
+        }
+        if roles.contains(&Role::Api) {
+            router = router.merge(self.callers(supervisor)?);
+        }
+        Ok(router)
+    }
+
+    /// Returns the surfaces for people, programs and models.
+    fn callers(&self, supervisor: &Supervisor) -> anyhow::Result<Router> {
+        let (config, services) = (&self.config, &self.services);
+        let origins = &config.api.cors_origins;
+        let url = PublicUrl::new(config.api.base_url.as_deref(), config.listen)?;
+        let sessions = BrowserSessions::new(services.sessions.clone(), url.clone());
+        let login = Login::new(&config.login, sessions.clone(), Arc::clone(&self.clock))?;
+        let has_login = login.is_set_up();
+        let large = LargeResponses::default();
+        let keys = services.idempotency.clone();
+        let idempotency = Idempotency { keys, sessions: sessions.clone() };
+        let state = Api { services: services.clone(), large: large.clone(), url: url.clone() };
+        let mut router = api::router(state, idempotency)
+            .merge(login::router(login))
+            .merge(mcp::router(services.clone(), &url, has_login, origins));
+        if has_login {
+            router = router.merge(oauth::router(self.oauth(&sessions)?));
+        }
+        let identification = self.identification(sessions, supervisor);
+        let known = router
+            .layer(from_fn_with_state(identification, identify))
+            .layer(from_fn_with_state(supervisor.tasks().clone(), run_to_completion));
+        Ok(served(known.merge(api::docs()), large, origins))
+    }
+
+    fn identification(&self, sessions: BrowserSessions, supervisor: &Supervisor) -> Identification {
+        let (config, credentials) = (&self.config, self.services.credentials.clone());
+        let gate = RateLimitGate::new(config.rate_limit, &self.bus, &self.clock, supervisor);
+        Identification { credentials, sessions, gate, proxies: config.api.proxies }
+    }
+
+    fn oauth(&self, sessions: &BrowserSessions) -> anyhow::Result<OAuth> {
+        let http = GuardedClient::new(self.config.login.allow_private_clients)?;
+        let (grants, clock) = (self.services.grants.clone(), Arc::clone(&self.clock));
+        let resource = mcp::resource(sessions.url());
+        Ok(OAuth::new(sessions.clone(), grants, clock, resource, http))
+    }
+
+    /// Returns the surface for the platform's webhooks.
+    fn ingress(&self) -> anyhow::Result<Router> {
+        let bots: Option<Vec<_>> =
+            self.config.line.iter().map(|bot| self.ingress_bot(bot)).collect();
+        let ingress = Ingress {
+            bus: self.bus.clone(),
+            bots: IngressBots::new(bots.context("no channel secret")?),
+            clock: Arc::clone(&self.clock),
+            tap: self.tap.clone(),
+            rejected: self.rejected(),
+            proxies: self.config.api.proxies,
+        };
+        Ok(ingress::router(ingress, self.config.ingress.max_body_bytes))
+    }
+
+    fn ingress_bot(&self, bot: &LineConfig) -> Option<IngressBot> {
+        let key = SignatureKey::new(bot.channel_secret.as_ref()?)?;
+        Some(IngressBot::new(&bot.name, key, self.bots.get(&bot.name).ok().cloned()))
+    }
+
+    /// Creates the rate limit of rejected webhooks by address. Each process has its own: a wrong
+    /// signature costs only the process that checks it.
+    fn rejected(&self) -> Limiter {
+        let per_minute = self.config.ingress.rejected_per_minute;
+        let config = RateLimitConfig { per_minute, burst: per_minute };
+        Limiter::alone(config, Arc::clone(&self.clock))
+    }
+}

@@ -1,0 +1,70 @@
+//! Sessions of browsers: their cookies, and protection of what they send against CSRF.
+
+use axum::http::{HeaderMap, Method};
+use chatkeep_store::Session;
+
+use super::cookies::{Cookies, csrf_allows, form_allows};
+use super::public_url::PublicUrl;
+use crate::services::ServiceError;
+use crate::services::sessions::SessionService;
+
+/// Sessions of browsers at this deployment. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct BrowserSessions {
+    sessions: SessionService,
+    url: PublicUrl,
+    cookies: Cookies,
+}
+
+impl BrowserSessions {
+    /// Creates them for a service at that address.
+    pub(crate) fn new(sessions: SessionService, url: PublicUrl) -> Self {
+        let cookies = Cookies { secure: url.is_secure() };
+        Self { sessions, url, cookies }
+    }
+
+    /// Returns the use cases of sessions.
+    pub(crate) const fn service(&self) -> &SessionService {
+        &self.sessions
+    }
+
+    /// Returns the public address of this service.
+    pub(crate) const fn url(&self) -> &PublicUrl {
+        &self.url
+    }
+
+    /// Returns the cookies of this deployment.
+    pub(crate) const fn cookies(&self) -> Cookies {
+        self.cookies
+    }
+
+    /// Returns the value of the session cookie in a request.
+    pub(crate) fn cookie<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        self.cookies.session(headers)
+    }
+
+    /// Returns the session of a request, which counts as used with this; `None` when there is none.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn of_request(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<Option<Session>, ServiceError> {
+        match self.cookie(headers) {
+            Some(secret) => self.sessions.of_secret(secret).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Returns true if a request with this session may change anything: it has the session's CSRF
+    /// token, or comes from a page of this service. Safe methods always may.
+    pub(crate) fn allows(&self, method: &Method, headers: &HeaderMap, session: &Session) -> bool {
+        csrf_allows(method, headers, session, self.url.origin())
+    }
+
+    /// Returns true if a form with that token is ours and belongs to this session.
+    pub(crate) fn allows_form(&self, headers: &HeaderMap, session: &Session, token: &str) -> bool {
+        form_allows(headers, session, token, self.url.origin())
+    }
+}

@@ -1,0 +1,70 @@
+//! Extractors that reject bad input with a clear 400: JSON bodies, query strings, paths.
+
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use serde::de::DeserializeOwned;
+
+use super::error::HttpError;
+use crate::decode;
+use crate::heavy::{CALLERS, LIGHT};
+use crate::services::FieldPath;
+
+/// JSON body of exactly the form `T`.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Body<T> {
+    type Rejection = HttpError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, HttpError> {
+        let kind = request.headers().get(header::CONTENT_TYPE);
+        let kind = kind.and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        if !kind.eq_ignore_ascii_case("application/json") {
+            return Err(HttpError::UnsupportedMediaType);
+        }
+        let bytes = axum::body::Bytes::from_request(request, state)
+            .await
+            .map_err(|rejection| unread(&rejection))?;
+        if bytes.len() <= LIGHT {
+            return Ok(Self(decode::body(&bytes)?));
+        }
+        Ok(Self(CALLERS.run(move || decode::body(&bytes)).await?))
+    }
+}
+
+fn unread(rejection: &BytesRejection) -> HttpError {
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        return HttpError::TooLarge;
+    }
+    HttpError::invalid_value(FieldPath::BODY, "could not be read")
+}
+
+/// Query string of exactly the form `T`.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
+        Ok(Self(decode::query(parts.uri.query().unwrap_or_default())?))
+    }
+}
+
+/// Path parameters of the form `T`; a path that does not match is unknown (404).
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
+        if parts.uri.path().contains("%00") {
+            return Err(HttpError::NotFound);
+        }
+        match axum::extract::Path::<T>::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(path)) => Ok(Self(path)),
+            Err(_) => Err(HttpError::NotFound),
+        }
+    }
+}

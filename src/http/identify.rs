@@ -1,0 +1,137 @@
+//! Identity of the caller: a key, a session, or unknown. It is looked up once a request, first of
+//! all, because the rate limit depends on it.
+
+use axum::extract::{Request, State};
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::browser::BrowserSessions;
+use super::error::HttpError;
+use crate::random::{is_access_token, is_api_key};
+use crate::rate_limit::{Address, Lookup, RateDecision, RateLimitGate};
+use crate::services::credentials::CredentialService;
+use crate::services::{Caller, Credential};
+
+/// Parts that tell who calls. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Identification {
+    /// API keys and access tokens.
+    pub(crate) credentials: CredentialService,
+    /// Sessions of browsers.
+    pub(crate) sessions: BrowserSessions,
+    /// Rate limits of callers.
+    pub(crate) gate: RateLimitGate,
+    /// Number of proxies in front, for telling a caller's address.
+    pub(crate) proxies: usize,
+}
+
+/// Whose request it is; a forged one came from somebody else's page.
+struct Known {
+    caller: Caller,
+    forged: bool,
+}
+
+/// Result of [`identify`], for the extractors.
+#[derive(Clone, Debug)]
+struct Identity(Result<Caller, HttpError>);
+
+/// Returns the caller of a request, whatever they showed.
+///
+/// # Errors
+/// [`HttpError::InvalidKey`] for a caller without a valid credential.
+pub(crate) fn caller(parts: &Parts) -> Result<Caller, HttpError> {
+    match parts.extensions.get::<Identity>() {
+        Some(Identity(caller)) => caller.clone(),
+        // No layer ran: nobody is known then.
+        None => Err(HttpError::InvalidKey),
+    }
+}
+
+/// Finds out who calls, counts the request, and leaves the caller to the extractors.
+pub(crate) async fn identify(
+    State(parts): State<Identification>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let address = Address::of(request.extensions(), request.headers(), parts.proxies);
+    let entry = parts.gate.enter(parts.secret(request.headers()), address).await;
+    if !entry.verdict.allowed {
+        return refused(entry.verdict);
+    }
+    let identity = parts.known(request.method(), request.headers()).await;
+    let lookup = match &identity {
+        Ok(known) => Lookup::Of(&known.caller.user),
+        Err(HttpError::InvalidKey) => Lookup::Nobody,
+        Err(_) => Lookup::Failed,
+    };
+    let verdict = parts.gate.looked_up(&entry, lookup).await;
+    if !verdict.allowed {
+        return refused(verdict);
+    }
+    let identity = match identity {
+        Ok(Known { forged: true, .. }) => Err(HttpError::FORGED),
+        Ok(Known { caller, .. }) => Ok(caller),
+        Err(error) => Err(error),
+    };
+    if let Ok(caller) = &identity
+        && !matches!(caller.credential, Credential::Token { .. })
+    {
+        request.extensions_mut().insert(caller.clone());
+    }
+    request.extensions_mut().insert(Identity(identity));
+    limited(next.run(request).await, verdict)
+}
+
+fn refused(verdict: RateDecision) -> Response {
+    let retry_after = verdict.retry_after.into();
+    limited(HttpError::RateLimited { retry_after }.into_response(), verdict)
+}
+
+/// Tells how much is left of the limit.
+fn limited(mut response: Response, verdict: RateDecision) -> Response {
+    if verdict.limit > 0 {
+        let headers = response.headers_mut();
+        headers.insert("x-ratelimit-limit", verdict.limit.into());
+        headers.insert("x-ratelimit-remaining", verdict.remaining.into());
+        headers.insert("x-ratelimit-reset", verdict.reset.into());
+    }
+    response
+}
+
+impl Identification {
+    /// Returns the secret that [`Self::known`] looks up; `None` without one, or for one that has
+    /// no valid form.
+    fn secret<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        if headers.contains_key(AUTHORIZATION) {
+            return bearer(headers).filter(|secret| is_access_token(secret) || is_api_key(secret));
+        }
+        self.sessions.cookie(headers)
+    }
+
+    /// Returns the caller: of a key, where one is given; else of a session.
+    async fn known(&self, method: &Method, headers: &HeaderMap) -> Result<Known, HttpError> {
+        if !headers.contains_key(AUTHORIZATION)
+            && let Some(session) = self.sessions.of_request(headers).await?
+        {
+            let forged = !self.sessions.allows(method, headers, &session);
+            return Ok(Known { caller: session.into(), forged });
+        }
+        let secret = bearer(headers).ok_or(HttpError::InvalidKey)?;
+        let caller = self.credentials.caller(secret).await?;
+        Ok(Known { caller, forged: false })
+    }
+}
+
+/// The key of `Authorization: Bearer <key>`.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (value, None) = (values.next()?, values.next()) else {
+        return None;
+    };
+    let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
+    let key = key.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !key.is_empty()).then_some(key)
+}

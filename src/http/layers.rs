@@ -1,0 +1,76 @@
+//! Layers around the responses of the surfaces: entity tags, turns of large responses, compression,
+//! and access from pages of other origins.
+
+use axum::Router;
+use axum::http::{HeaderName, Method, header};
+use axum::middleware::{from_fn, from_fn_with_state};
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use super::large::LargeResponses;
+use super::{etag, large};
+
+/// Minimum bytes of a response that is compressed.
+const WORTH_COMPRESSING: u64 = 860;
+
+/// Adds entity tags, turns of large responses and compression to the responses of `router`. Pages
+/// of `origins` may call it from a browser.
+pub(crate) fn served(router: Router, large: LargeResponses, origins: &[String]) -> Router {
+    let router = router
+        .layer(from_fn(etag::layer))
+        .layer(from_fn_with_state(large, large::layer))
+        .layer(compression());
+    match cors(origins) {
+        Some(cors) => router.layer(cors),
+        None => router,
+    }
+}
+
+fn compression() -> CompressionLayer<impl Predicate> {
+    let worth = SizeAbove::new(WORTH_COMPRESSING)
+        .and(NotForContentType::IMAGES)
+        .and(NotForContentType::const_new("video/"))
+        .and(NotForContentType::const_new("audio/"))
+        .and(NotForContentType::const_new("application/octet-stream"))
+        .and(NotForContentType::const_new("application/zip"));
+    CompressionLayer::new().compress_when(worth)
+}
+
+fn cors(origins: &[String]) -> Option<CorsLayer> {
+    let allowed: Vec<_> = origins.iter().filter_map(|origin| origin.parse().ok()).collect();
+    if allowed.is_empty() {
+        return None;
+    }
+    let named = HeaderName::from_static;
+    let layer = CorsLayer::new()
+        .allow_origin(AllowOrigin::list(allowed))
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            header::IF_MATCH,
+            header::IF_NONE_MATCH,
+            header::RANGE,
+            named("idempotency-key"),
+            named("x-request-id"),
+            named("mcp-protocol-version"),
+            named("mcp-method"),
+            named("mcp-name"),
+        ])
+        .expose_headers([
+            header::ETAG,
+            header::WWW_AUTHENTICATE,
+            header::LINK,
+            header::RETRY_AFTER,
+            header::CONTENT_RANGE,
+            header::CONTENT_DISPOSITION,
+            named("x-api-version"),
+            named("x-request-id"),
+            named("x-deprecated"),
+            named("x-ratelimit-limit"),
+            named("x-ratelimit-remaining"),
+            named("x-ratelimit-reset"),
+        ]);
+    Some(layer)
+}

@@ -1,0 +1,26 @@
+//! Parts that all HTTP surfaces share: one form of errors, the identity of the caller, sessions of
+//! browsers, and the layers around every response.
+
+mod browser;
+mod complete;
+mod cookies;
+mod error;
+mod etag;
+mod extract;
+mod identify;
+mod large;
+mod layers;
+mod measure;
+mod public_url;
+mod respond;
+
+pub(crate) use browser::BrowserSessions;
+pub(crate) use complete::layer as run_to_completion;
+pub(crate) use error::{ErrorView, HttpError, sentence};
+pub(crate) use etag::{Digest, IfMatch, Prepared, Timed, Versioned, tagged};
+pub(crate) use extract::{Body, Path, Query};
+pub(crate) use identify::{Identification, bearer, caller, identify};
+pub(crate) use large::{LARGE, LargeResponses, Turn, apart};
+pub(crate) use layers::served;
+pub(crate) use public_url::PublicUrl;
+pub(crate) use respond::{NextPage, RequestId, takes_json, with_common_layers};

@@ -1,0 +1,197 @@
+//! Settings of the assistant and their changes.
+
+use chatkeep_core::assistant::{
+    AssistantConfig, KeywordMatch, NoMatchScope, QaMode, RulesConfig, WelcomeConfig, limits,
+};
+use chatkeep_core::plan::Plan;
+use chatkeep_store::{Setting, SettingVersions};
+
+use super::super::input::{keywords, text};
+use super::super::{FieldPath, Nullable, ServiceError};
+use super::{AssistantService, SettingsAccess};
+
+/// A day: a longer cooldown would be a switched-off rule.
+const MAX_COOLDOWN: u32 = 86_400;
+
+/// Settings of the assistant.
+#[derive(Clone, Debug)]
+pub(crate) struct AssistantSettings {
+    /// Version of the settings, which changes may name.
+    pub(crate) version: i64,
+    /// The settings.
+    pub(crate) config: AssistantConfig,
+    /// Mode in effect under the plan of the channel's owner.
+    pub(crate) effective_mode: QaMode,
+}
+
+/// Change of the settings; absent values are unchanged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AssistantChange {
+    /// Master switch: while false, the bot never replies.
+    pub(crate) enabled: Option<bool>,
+    /// Questions and answers.
+    pub(crate) qa: Option<QaChange>,
+    /// The welcome of new members.
+    pub(crate) welcome: Option<WelcomeChange>,
+    /// The group rules.
+    pub(crate) rules: Option<GroupRulesChange>,
+}
+
+/// Change of the question-and-answer settings; absent values are unchanged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct QaChange {
+    /// Enables questions and answers.
+    pub(crate) enabled: Option<bool>,
+    /// Matching mode; `semantic` requires the plan `pro`.
+    pub(crate) mode: Option<QaMode>,
+    /// Reply when no rule matches.
+    pub(crate) no_match_reply: Nullable<String>,
+    /// Messages that get the reply of no match.
+    pub(crate) no_match_scope: Option<NoMatchScope>,
+    /// Method of matching keywords.
+    pub(crate) keyword_match: Option<KeywordMatch>,
+    /// Cooldown of a rule in seconds, at most a day.
+    pub(crate) cooldown_seconds: Option<u32>,
+}
+
+/// Change of the welcome settings; absent values are unchanged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WelcomeChange {
+    /// Enables the welcome.
+    pub(crate) enabled: Option<bool>,
+    /// Welcome text.
+    pub(crate) message: Option<String>,
+}
+
+/// Change of the settings of the group rules; absent values are unchanged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GroupRulesChange {
+    /// Enables the group rules.
+    pub(crate) enabled: Option<bool>,
+    /// Words that make the bot reply with the group rules.
+    pub(crate) trigger_keywords: Option<Vec<String>>,
+}
+
+impl AssistantService {
+    /// Returns the settings.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn settings(
+        &self,
+        access: &SettingsAccess,
+    ) -> Result<AssistantSettings, ServiceError> {
+        let plan = self.store.members().owner_plan(&access.channel).await?;
+        let setting = self.store.assistant().assistant_setting(&access.channel).await?;
+        Ok(AssistantSettings::new(setting, plan))
+    }
+
+    /// Changes the settings if they have one of the `expected` versions; any version without.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::PlanRequired`] for a new mode that
+    /// the owner's plan does not include, [`ServiceError::Stale`] for another version.
+    pub(crate) async fn change_settings(
+        &self,
+        access: &SettingsAccess,
+        change: AssistantChange,
+        expected: Option<&[i64]>,
+    ) -> Result<AssistantSettings, ServiceError> {
+        let plan = self.store.members().owner_plan(&access.channel).await?;
+        let change = |config: AssistantConfig, versions: SettingVersions| {
+            let mode = config.qa.mode;
+            // Errors that apply to every version are reported first.
+            let changed = change.applied_to(config)?;
+            // A mode from before a downgrade may stay: it runs as another one.
+            if changed.qa.mode != mode && changed.qa.mode.under(plan) != changed.qa.mode {
+                return Err(ServiceError::PlanRequired);
+            }
+            if expected.is_some_and(|expected| !expected.contains(&versions.config)) {
+                return Err(ServiceError::Stale);
+            }
+            Ok(changed)
+        };
+        let (channel, now) = (&access.channel, self.clock.now());
+        let changed = self
+            .store
+            .assistant()
+            .change_assistant_config(channel, access.user(), now, change)
+            .await?;
+        self.reload(channel).await;
+        Ok(AssistantSettings::new(changed?, plan))
+    }
+}
+
+impl AssistantSettings {
+    /// Returns the settings under the plan of the channel's owner.
+    pub(in crate::services) fn new(setting: Setting<AssistantConfig>, plan: Option<Plan>) -> Self {
+        let effective_mode = setting.value.qa.mode.under(plan);
+        Self { version: setting.version, config: setting.value, effective_mode }
+    }
+}
+
+impl AssistantChange {
+    fn applied_to(self, mut config: AssistantConfig) -> Result<AssistantConfig, ServiceError> {
+        set(&mut config.enabled, self.enabled);
+        if let Some(qa) = self.qa {
+            qa.apply(&mut config)?;
+        }
+        if let Some(welcome) = self.welcome {
+            welcome.apply(&mut config.welcome)?;
+        }
+        if let Some(rules) = self.rules {
+            rules.apply(&mut config.rules)?;
+        }
+        Ok(config)
+    }
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+impl QaChange {
+    fn apply(self, config: &mut AssistantConfig) -> Result<(), ServiceError> {
+        let qa = &mut config.qa;
+        if self.cooldown_seconds.is_some_and(|seconds| seconds > MAX_COOLDOWN) {
+            let field = FieldPath::body("/assistant/qa/cooldownSeconds");
+            let why = format_args!("must be at most {MAX_COOLDOWN}");
+            return Err(ServiceError::invalid_value(field, why));
+        }
+        if let Nullable::To(reply) = self.no_match_reply {
+            let field = FieldPath::body("/assistant/qa/noMatchReply");
+            let checked = reply.map(|reply| text(field, reply, 0, limits::ANSWER));
+            qa.no_match_reply = checked.transpose()?;
+        }
+        set(&mut qa.enabled, self.enabled);
+        set(&mut qa.mode, self.mode);
+        set(&mut qa.no_match_scope, self.no_match_scope);
+        set(&mut qa.keyword_match, self.keyword_match);
+        set(&mut qa.cooldown_seconds, self.cooldown_seconds);
+        Ok(())
+    }
+}
+
+impl WelcomeChange {
+    fn apply(self, welcome: &mut WelcomeConfig) -> Result<(), ServiceError> {
+        set(&mut welcome.enabled, self.enabled);
+        if let Some(message) = self.message {
+            let field = FieldPath::body("/assistant/welcome/message");
+            welcome.message = text(field, message, 0, limits::TEXT)?;
+        }
+        Ok(())
+    }
+}
+
+impl GroupRulesChange {
+    fn apply(self, rules: &mut RulesConfig) -> Result<(), ServiceError> {
+        set(&mut rules.enabled, self.enabled);
+        if let Some(words) = self.trigger_keywords {
+            let field = FieldPath::body("/assistant/rules/triggerKeywords");
+            rules.trigger_keywords = keywords(field, words, 0, limits::TRIGGERS)?;
+        }
+        Ok(())
+    }
+}

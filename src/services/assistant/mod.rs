@@ -1,0 +1,113 @@
+//! The assistant of a channel: settings, rules and texts, simulated replies, and tests of rules
+//! against past messages.
+//!
+//! Settings have versions: a change that names the versions it may replace is refused as
+//! [`ServiceError::Stale`] when the present one is another.
+
+mod config;
+mod history;
+mod rules;
+mod texts;
+mod trial;
+
+use std::sync::Arc;
+
+use chatkeep_bus::Bus;
+use chatkeep_core::assistant::Revision;
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::Store;
+use chatkeep_workers::assistant::{Assistants, Compiled};
+use tokio::sync::Semaphore;
+use tracing::error;
+
+pub(crate) use config::{
+    AssistantChange, AssistantSettings, GroupRulesChange, QaChange, WelcomeChange,
+};
+pub(crate) use history::{
+    BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, DAYS, GivenReply,
+    HistoryAccess, MAX_DAYS, UnansweredQuestion, UnansweredQuestions,
+};
+pub(crate) use rules::{KeywordWarning, KeywordWarningKind, RuleBook, SavedRules};
+pub(crate) use texts::VersionedText;
+pub(crate) use trial::{ScoredRule, Trial};
+
+use super::ServiceError;
+use super::access::{Admin, ChannelAccess, WriteAssistant};
+
+/// Editor of a settings object before its first change.
+const SYSTEM: &str = "system";
+
+/// Access to the assistant's settings: for admins and owners, reading included.
+pub(crate) type SettingsAccess = ChannelAccess<Admin, WriteAssistant>;
+
+/// Last change of a settings object.
+#[derive(Clone, Debug)]
+pub(crate) struct SettingRevision {
+    /// Time of the last change; before the first one, the time at which the channel was first seen.
+    pub(crate) updated_at: Timestamp,
+    /// User who made the last change; `system` before the first.
+    pub(crate) updated_by: UserId,
+}
+
+/// Assistants of channels. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct AssistantService {
+    store: Store,
+    clock: SharedClock,
+    /// Announces changes to the other processes.
+    bus: Bus,
+    /// Compiled assistants, the same ones as the stage's in this process.
+    assistants: Assistants,
+    /// Permit for scanning a history, which takes long: one at a time.
+    scan_permit: Arc<Semaphore>,
+}
+
+impl AssistantService {
+    pub(super) fn new(store: Store, clock: SharedClock, bus: Bus, assistants: Assistants) -> Self {
+        Self { store, clock, bus, assistants, scan_permit: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// Makes every process use the present settings of a channel from its next message on.
+    pub(crate) async fn reload(&self, channel: &ChannelId) {
+        self.assistants.changed(channel, &self.bus).await;
+    }
+
+    /// Returns the channel's assistant, with defaults for what was never set.
+    async fn compiled(&self, channel: &ChannelId) -> Result<Arc<Compiled>, ServiceError> {
+        if let Some(compiled) = self.assistants.of(channel).await? {
+            return Ok(compiled);
+        }
+        let source = self.assistants.source(channel).await?;
+        Ok(self.assistants.compile_source(source, None).await?)
+    }
+
+    /// Returns the last change of a settings object of the channel.
+    async fn revision(
+        &self,
+        channel: &ChannelId,
+        known: Revision,
+    ) -> Result<SettingRevision, ServiceError> {
+        let updated_at = match known.updated_at {
+            Some(at) => at,
+            None => {
+                let channel = self.store.channels().channel(channel).await?;
+                channel.ok_or(ServiceError::PermissionDenied)?.created_at
+            }
+        };
+        let updated_by = known.updated_by.unwrap_or_else(|| SYSTEM.into());
+        Ok(SettingRevision { updated_at, updated_by })
+    }
+
+    /// Runs CPU-bound scoring of many messages on a blocking thread, one at a time.
+    async fn score<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ServiceError> {
+        let _permit = self.scan_permit.acquire().await.map_err(|_| ServiceError::Unavailable)?;
+        tokio::task::spawn_blocking(work).await.map_err(|error| {
+            error!(%error, "scoring messages failed");
+            ServiceError::Internal
+        })
+    }
+}

@@ -1,0 +1,202 @@
+//! Question-and-answer rules of a channel.
+
+use std::collections::BTreeSet;
+
+use chatkeep_core::assistant::{Rule, RuleDraft, RuleList, limits};
+use chatkeep_core::id::RuleId;
+use chatkeep_index::{duplicates, fold_phrase};
+use chatkeep_store::{RuleChange, RuleChanged, Setting};
+
+use super::super::input::{keywords, text};
+use super::super::{FieldPath, ServiceError};
+use super::{AssistantService, SettingRevision, SettingsAccess};
+use crate::heavy::CALLERS;
+use crate::random;
+
+/// Approximate bytes of a rule's JSON beside its texts: names, IDs, times.
+const AROUND: i64 = 200;
+
+/// Rules of a channel.
+#[derive(Clone, Debug)]
+pub(crate) struct RuleBook {
+    /// Version of the list, which changes may name.
+    pub(crate) version: i64,
+    /// Last change of the list.
+    pub(crate) revision: SettingRevision,
+    /// Rules with their hit counts, oldest first.
+    pub(crate) rules: Vec<Rule>,
+}
+
+/// Rules of a channel after one of them was saved.
+#[derive(Clone, Debug)]
+pub(crate) struct SavedRules {
+    /// The rules.
+    pub(crate) book: RuleBook,
+    /// Keywords of the saved rule that will not do what its editor thinks.
+    pub(crate) warnings: Vec<KeywordWarning>,
+}
+
+/// Warning about a keyword with an unexpected effect.
+#[derive(Clone, Debug)]
+pub(crate) struct KeywordWarning {
+    /// Kind of warning.
+    pub(crate) kind: KeywordWarningKind,
+    /// Keyword in the normalized form used for matching.
+    pub(crate) keyword: String,
+    /// Rules with this keyword; the first one answers.
+    pub(crate) rule_ids: Vec<RuleId>,
+}
+
+/// Kind of warning about a keyword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeywordWarningKind {
+    /// Another rule has the same keyword; the oldest answers.
+    Shared,
+    /// The keyword is a trigger of the group rules, which take precedence.
+    IsTrigger,
+}
+
+impl AssistantService {
+    /// Returns the approximate size of the rules in bytes, as JSON.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn rules_size(&self, access: &SettingsAccess) -> Result<usize, ServiceError> {
+        let (count, bytes) = self.store.assistant().rule_sizes(&access.channel).await?;
+        Ok(usize::try_from(bytes + count * AROUND).unwrap_or(usize::MAX))
+    }
+
+    /// Returns the rules.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn rules(&self, access: &SettingsAccess) -> Result<RuleBook, ServiceError> {
+        let Setting { version, value: RuleList { revision, items } } =
+            self.store.assistant().rules(&access.channel).await?;
+        let revision = self.revision(&access.channel, revision).await?;
+        Ok(RuleBook { version, revision, rules: items })
+    }
+
+    /// Adds a rule if the list has one of the `expected` versions; returns its id.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad draft, [`ServiceError::Stale`] for another version,
+    /// [`ServiceError::RulesTooLarge`] and [`ServiceError::Conflict`] when the channel has as many
+    /// rules as it can have.
+    pub(crate) async fn add_rule(
+        &self,
+        access: &SettingsAccess,
+        draft: RuleDraft,
+        expected: Option<&[i64]>,
+    ) -> Result<RuleId, ServiceError> {
+        let draft = checked(draft)?;
+        let id = RuleId::new(format!("qa_{}_{}", self.clock.now().millis(), random::text(6)));
+        self.change_rule(access, RuleChange::Add(&id, &draft), expected).await?;
+        Ok(id)
+    }
+
+    /// Replaces a rule if the list has one of the `expected` versions.
+    ///
+    /// # Errors
+    /// As of [`Self::add_rule`]; [`ServiceError::NotFound`] for an unknown rule.
+    pub(crate) async fn replace_rule(
+        &self,
+        access: &SettingsAccess,
+        rule: &RuleId,
+        draft: RuleDraft,
+        expected: Option<&[i64]>,
+    ) -> Result<(), ServiceError> {
+        let draft = checked(draft)?;
+        self.change_rule(access, RuleChange::Replace(rule, &draft), expected).await
+    }
+
+    /// Removes a rule if the list has one of the `expected` versions.
+    ///
+    /// # Errors
+    /// [`ServiceError::Stale`] for another version, [`ServiceError::NotFound`] for an unknown rule.
+    pub(crate) async fn remove_rule(
+        &self,
+        access: &SettingsAccess,
+        rule: &RuleId,
+        expected: Option<&[i64]>,
+    ) -> Result<(), ServiceError> {
+        self.change_rule(access, RuleChange::Remove(rule), expected).await
+    }
+
+    /// Returns the rules after `rule` was saved, with warnings for its editor.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn saved_rules(
+        &self,
+        access: &SettingsAccess,
+        rule: RuleId,
+    ) -> Result<SavedRules, ServiceError> {
+        let book = self.rules(access).await?;
+        let config = self.store.assistant().assistant_config(&access.channel).await?;
+        let triggers = config.rules.trigger_keywords;
+        let work = move || {
+            let warnings = warnings(&book.rules, &triggers, &rule);
+            SavedRules { book, warnings }
+        };
+        Ok(CALLERS.run(work).await)
+    }
+
+    async fn change_rule(
+        &self,
+        access: &SettingsAccess,
+        change: RuleChange<'_>,
+        expected: Option<&[i64]>,
+    ) -> Result<(), ServiceError> {
+        let (channel, now) = (&access.channel, self.clock.now());
+        match self
+            .store
+            .assistant()
+            .change_rule(channel, change, expected, access.user(), now)
+            .await?
+        {
+            RuleChanged::Done => {
+                self.reload(channel).await;
+                Ok(())
+            }
+            RuleChanged::Unchanged => Ok(()),
+            RuleChanged::Stale => Err(ServiceError::Stale),
+            RuleChanged::NoRule => Err(ServiceError::NotFound),
+            RuleChanged::TooLarge(bytes) => Err(ServiceError::RulesTooLarge { bytes }),
+            RuleChanged::TooMany => {
+                Err(ServiceError::Conflict("The channel has the maximum number of rules"))
+            }
+        }
+    }
+}
+
+/// Checks the texts of a rule; duplicate keywords collapse.
+fn checked(draft: RuleDraft) -> Result<RuleDraft, ServiceError> {
+    Ok(RuleDraft {
+        keywords: keywords(FieldPath::body("/keywords"), draft.keywords, 1, limits::KEYWORDS)?,
+        question: text(FieldPath::body("/question"), draft.question, 0, limits::QUESTION)?,
+        answer: text(FieldPath::body("/answer"), draft.answer, 1, limits::ANSWER)?,
+    })
+}
+
+/// Returns the keywords of `rule` that will not do what its editor thinks.
+fn warnings(rules: &[Rule], triggers: &[String], rule: &RuleId) -> Vec<KeywordWarning> {
+    let words = rules.iter().zip(0_u32..).flat_map(|(rule, ordinal)| {
+        rule.keywords.iter().map(move |keyword| (ordinal, keyword.as_str()))
+    });
+    let id = |ordinal: u32| rules.get(ordinal as usize).map(|rule| rule.id.clone());
+    let shared = duplicates(words).into_iter().filter_map(|shared| {
+        let rule_ids: Vec<_> = shared.rules.into_iter().filter_map(id).collect();
+        let (kind, keyword) = (KeywordWarningKind::Shared, shared.keyword);
+        rule_ids.contains(rule).then_some(KeywordWarning { kind, keyword, rule_ids })
+    });
+    let triggers: BTreeSet<_> = triggers.iter().map(|trigger| fold_phrase(trigger)).collect();
+    let own = rules.iter().filter(|saved| saved.id == *rule).flat_map(|rule| &rule.keywords);
+    let shadowed = own.map(|keyword| fold_phrase(keyword)).filter(|word| triggers.contains(word));
+    let shadowed = shadowed.map(|keyword| KeywordWarning {
+        kind: KeywordWarningKind::IsTrigger,
+        keyword,
+        rule_ids: vec![rule.clone()],
+    });
+    shared.chain(shadowed).collect()
+}

@@ -1,0 +1,131 @@
+//! Deletion of messages and erasure of people's messages. Many messages are removed by a job, which
+//! continues without the request that started it.
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::role::Role;
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::{ChannelJob, JobKind, NewChannelJob, Store};
+
+use super::access::{ChannelAccess, Owner, Reaches, WriteBackup};
+use super::messages::MessageService;
+use super::{FieldPath, ServiceError};
+use crate::random;
+use crate::removals::RemovalWorker;
+use crate::when::When;
+
+/// Messages that a deletion would remove.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeletionEstimate {
+    /// Number of messages.
+    pub(crate) messages: i64,
+    /// Bytes that would be freed, media included.
+    pub(crate) bytes: i64,
+}
+
+/// Deletion of messages. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct DeletionService {
+    store: Store,
+    clock: SharedClock,
+    messages: MessageService,
+    worker: RemovalWorker,
+}
+
+impl DeletionService {
+    pub(super) const fn new(
+        store: Store,
+        clock: SharedClock,
+        messages: MessageService,
+        worker: RemovalWorker,
+    ) -> Self {
+        Self { store, clock, messages, worker }
+    }
+
+    /// Counts the messages sent before a time.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a time beyond the range of a calendar.
+    pub(crate) async fn estimate(
+        &self,
+        access: &ChannelAccess<Owner, WriteBackup>,
+        before: When,
+    ) -> Result<DeletionEstimate, ServiceError> {
+        let before = self.moment(&access.channel, before).await?;
+        let (messages, bytes) = self.store.messages().count_before(&access.channel, before).await?;
+        Ok(DeletionEstimate { messages, bytes })
+    }
+
+    /// Deletes the messages sent before a time. The job is done already when they were few.
+    ///
+    /// # Errors
+    /// As of [`Self::estimate`].
+    pub(crate) async fn delete(
+        &self,
+        access: &ChannelAccess<Owner, WriteBackup>,
+        before: When,
+    ) -> Result<ChannelJob, ServiceError> {
+        let before = self.moment(&access.channel, before).await?;
+        self.remove(&access.channel, access.user(), &JobKind::Deletion, before).await
+    }
+
+    /// Erases a person's messages in a channel; open to the owner, and to the person themself, also
+    /// after they left. The job is done already when they were few.
+    ///
+    /// # Errors
+    /// [`ServiceError::PermissionDenied`] for others.
+    pub(crate) async fn erase(
+        &self,
+        access: &Reaches<WriteBackup>,
+        user: UserId,
+    ) -> Result<ChannelJob, ServiceError> {
+        let own = access.caller.user == user
+            && self.store.members().member(&access.channel, &user).await?.is_some();
+        if access.role != Some(Role::Owner) && !own {
+            return Err(ServiceError::PermissionDenied);
+        }
+        let (kind, now) = (JobKind::Erasure(user), self.clock.now());
+        self.remove(&access.channel, &access.caller.user, &kind, now).await
+    }
+
+    /// Returns a job; open to the owner, and to the person whose messages are erased.
+    ///
+    /// # Errors
+    /// [`ServiceError::PermissionDenied`] for others, [`ServiceError::NotFound`] when the owner asks
+    /// for an unknown one.
+    pub(crate) async fn job(
+        &self,
+        access: &Reaches<WriteBackup>,
+        id: &str,
+    ) -> Result<ChannelJob, ServiceError> {
+        let job = self.store.jobs().channel_job(&access.channel, id).await?;
+        let owner = access.role == Some(Role::Owner);
+        let own = |job: &ChannelJob| job.kind == JobKind::Erasure(access.caller.user.clone());
+        match job {
+            Some(job) if owner || own(&job) => Ok(job),
+            None if owner => Err(ServiceError::NotFound),
+            _ => Err(ServiceError::PermissionDenied),
+        }
+    }
+
+    /// Returns the time before which messages are deleted.
+    async fn moment(&self, channel: &ChannelId, before: When) -> Result<Timestamp, ServiceError> {
+        let zone = self.messages.zone(Some(channel)).await?;
+        let field = FieldPath::parameter("before");
+        before.within(zone).ok_or_else(|| ServiceError::invalid_value(field, "is out of range"))
+    }
+
+    /// Begins to remove what was sent before that time; a few messages are removed at once.
+    async fn remove(
+        &self,
+        channel: &ChannelId,
+        by: &UserId,
+        kind: &JobKind,
+        sent_before: Timestamp,
+    ) -> Result<ChannelJob, ServiceError> {
+        let id = format!("job_{}", random::text(16));
+        let worker = self.worker.worker();
+        let new = NewChannelJob { id: &id, channel, kind, sent_before, by, worker };
+        let (job, claimed) = self.store.jobs().begin_job(&new, self.clock.now()).await?;
+        if claimed { Ok(self.worker.finish(job).await?) } else { Ok(job) }
+    }
+}

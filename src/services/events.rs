@@ -1,0 +1,63 @@
+//! Pull feed of events, in order.
+
+use chatkeep_store::{FeedReader, OutboxPosition, Store};
+
+use super::access::{ReadMessages, Scoped};
+use super::{ServiceError, decode_cursor, encode_cursor};
+use crate::event_renderer::EventRenderer;
+use crate::view::EventView;
+
+/// Channels of one caller that are read at once.
+const CHANNELS: u32 = 10_000;
+const LIST: &str = "events";
+
+/// Page of the feed.
+pub(crate) struct EventPage {
+    /// Events within the caller's permissions, in order.
+    pub(crate) events: Vec<EventView>,
+    /// Cursor at which the feed continues, also when there are no more events now.
+    pub(crate) next: String,
+    /// True when more events are available now.
+    pub(crate) has_more: bool,
+}
+
+/// Feed of events. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct EventService {
+    store: Store,
+    renderer: EventRenderer,
+}
+
+impl EventService {
+    pub(super) const fn new(store: Store, renderer: EventRenderer) -> Self {
+        Self { store, renderer }
+    }
+
+    /// Returns at most `limit` events from after the cursor; without one, from the oldest retained
+    /// event.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad cursor.
+    pub(crate) async fn page(
+        &self,
+        access: &Scoped<ReadMessages>,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<EventPage, ServiceError> {
+        let caller = &access.caller;
+        let after = cursor.map(|text| decode_cursor(LIST, text)).transpose()?;
+        let after: OutboxPosition = after.unwrap_or_default();
+        let channels = self
+            .store
+            .channels()
+            .channels_of(&caller.user, caller.channels(), None, CHANNELS)
+            .await?;
+        let channels: Vec<_> = channels.into_iter().map(|channel| channel.id).collect();
+        let reader =
+            FeedReader { user: &caller.user, channels: &channels, not_before: caller.not_before() };
+        let feed = self.store.outbox().outbox_events(reader, after, limit).await?;
+        let events = self.renderer.events(feed.outbox_events, &caller.bounds).await?;
+        let next = encode_cursor(LIST, &feed.next).ok_or(ServiceError::Internal)?;
+        Ok(EventPage { events, next, has_more: feed.more })
+    }
+}

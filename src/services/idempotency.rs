@@ -1,0 +1,68 @@
+//! Claims of idempotency keys: a request with a key is run once.
+
+use chatkeep_core::time::SharedClock;
+use chatkeep_store::{IdempotencyClaim, IdempotencyKey, IdempotencyState, Store, StoreError};
+use chatkeep_workers::log_failure;
+
+use super::ServiceError;
+
+/// Claims of idempotency keys. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct IdempotencyService {
+    store: Store,
+    clock: SharedClock,
+}
+
+impl IdempotencyService {
+    pub(super) const fn new(store: Store, clock: SharedClock) -> Self {
+        Self { store, clock }
+    }
+
+    /// Claims a key for a request, or returns what became of the first request with it.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn claim(
+        &self,
+        key: &IdempotencyKey,
+    ) -> Result<IdempotencyState, ServiceError> {
+        Ok(self.store.idempotency().claim_idempotency(key, self.clock.now()).await?)
+    }
+
+    /// Frees a key after its request was refused.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn release(&self, claim: &IdempotencyClaim) -> Result<(), ServiceError> {
+        self.store.idempotency().release_idempotency(claim).await?;
+        Ok(())
+    }
+
+    /// Frees a key if its request changed nothing; returns true if it did not.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn abandon(&self, claim: &IdempotencyClaim) -> Result<bool, ServiceError> {
+        Ok(self.store.idempotency().abandon_idempotency(claim).await?)
+    }
+
+    /// Frees a key after its request failed, if it changed nothing. Errors are logged.
+    pub(crate) async fn abandon_after_failure(&self, claim: &IdempotencyClaim) {
+        if let Err(error) = self.store.idempotency().abandon_idempotency(claim).await {
+            not_kept(&error);
+        }
+    }
+
+    /// Stores the sealed response of a completed request. Errors are logged: the request is never
+    /// run again, only its response cannot be replayed.
+    pub(crate) async fn finish(&self, claim: &IdempotencyClaim, status: u16, sealed: &str) {
+        if let Err(error) = self.store.idempotency().finish_idempotency(claim, status, sealed).await
+        {
+            not_kept(&error);
+        }
+    }
+}
+
+fn not_kept(error: &StoreError) {
+    log_failure!(warn, error, "cannot store the response for its Idempotency-Key");
+}

@@ -1,0 +1,161 @@
+//! Checks of what callers write: the limits of texts, keywords and ids.
+
+use std::collections::HashSet;
+
+use chatkeep_core::assistant::limits;
+use chatkeep_core::id::{ChannelId, UntrustedId};
+use icu_normalizer::ComposingNormalizerBorrowed;
+
+use super::{FieldPath, ServiceError};
+
+/// Maximum characters of a channel ID from a caller.
+const CHANNEL: usize = 100;
+
+/// Bytes that may become one character in NFC: of four characters before, with four bytes each.
+const MOST_BYTES: usize = 16;
+
+/// Checks a text's length in characters (Unicode scalar values after NFC), after removing U+0000,
+/// which no database stores.
+pub(super) fn text(
+    field: FieldPath,
+    given: String,
+    min: usize,
+    max: usize,
+) -> Result<String, ServiceError> {
+    let given = if given.contains('\0') { given.replace('\0', "") } else { given };
+    let too_long =
+        |field| ServiceError::invalid_value(field, format_args!("is longer than {max} characters"));
+    // Far too much is not normalized first.
+    if given.len() > max.saturating_mul(MOST_BYTES) {
+        return Err(too_long(field));
+    }
+    let length = ComposingNormalizerBorrowed::new_nfc().normalize(&given).chars().count();
+    if length > max {
+        return Err(too_long(field));
+    }
+    if length < min || (min > 0 && given.trim().is_empty()) {
+        return Err(ServiceError::invalid_value(field, "must not be empty"));
+    }
+    Ok(given)
+}
+
+/// Checks channel IDs from a caller: at most `max`, each of at most 100 characters and valid for
+/// some platform.
+pub(super) fn channel_ids(
+    field: &FieldPath,
+    given: Vec<String>,
+    max: usize,
+) -> Result<Vec<ChannelId>, ServiceError> {
+    if given.len() > max {
+        let why = format_args!("contains more than {max} channels");
+        return Err(ServiceError::invalid_value(field.clone(), why));
+    }
+    let each = given.into_iter().enumerate();
+    each.map(|(index, id)| channel_id(field.clone().item(index), id)).collect()
+}
+
+fn channel_id(field: FieldPath, given: String) -> Result<ChannelId, ServiceError> {
+    if given.chars().count() > CHANNEL {
+        let why = format_args!("is longer than {CHANNEL} characters");
+        return Err(ServiceError::invalid_value(field, why));
+    }
+    if given.chars().any(char::is_whitespace) {
+        return Err(ServiceError::invalid_value(
+            field,
+            "contains white space, which is not allowed in an ID",
+        ));
+    }
+    let id: Result<ChannelId, _> = UntrustedId::new(given).checked();
+    let id = id.map_err(|why| {
+        ServiceError::invalid_value(field.clone(), format_args!("is not a valid ID: {why}"))
+    })?;
+    if !id.is_possible() {
+        let why =
+            "is not a channel ID: it must begin with C, R or U, or with a platform's name and `:`";
+        return Err(ServiceError::invalid_value(field, why));
+    }
+    Ok(id)
+}
+
+/// Checks keywords: how many, how long, none empty; duplicates collapse. However many are given, no
+/// more work is done than for as many as may be.
+pub(super) fn keywords(
+    field: FieldPath,
+    given: Vec<String>,
+    min: usize,
+    max: usize,
+) -> Result<Vec<String>, ServiceError> {
+    if given.len() > max {
+        return Err(ServiceError::invalid_value(
+            field,
+            format_args!("contains more than {max} keywords"),
+        ));
+    }
+    let mut seen = HashSet::with_capacity(given.len());
+    let mut kept: Vec<String> = Vec::with_capacity(given.len());
+    for (index, keyword) in given.into_iter().enumerate() {
+        let keyword = text(field.clone().item(index), keyword, 1, limits::KEYWORD)?;
+        let keyword = keyword.trim();
+        if seen.insert(keyword.to_owned()) {
+            kept.push(keyword.to_owned());
+        }
+    }
+    if kept.len() < min {
+        return Err(ServiceError::invalid_value(
+            field,
+            format_args!("must contain at least {min} keyword"),
+        ));
+    }
+    Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYWORDS: FieldPath = FieldPath::body("/keywords");
+    const TEXT: FieldPath = FieldPath::body("/text");
+
+    fn many(count: usize) -> Vec<String> {
+        (0..count).map(|n| format!("word {n}")).collect()
+    }
+
+    #[test]
+    fn duplicates_collapse_and_limits_hold() {
+        let given = ["a", "b ", "a", " b"].map(str::to_owned).to_vec();
+        assert_eq!(keywords(KEYWORDS, given, 1, 50).unwrap(), ["a", "b"]);
+        assert_eq!(keywords(KEYWORDS, many(50), 1, 50).unwrap().len(), 50);
+        assert!(keywords(KEYWORDS, many(51), 1, 50).is_err());
+        assert!(keywords(KEYWORDS, Vec::new(), 1, 50).is_err());
+        let given = ["a", " "].map(str::to_owned).to_vec();
+        let ServiceError::Invalid { field, why } = keywords(KEYWORDS, given, 1, 50).unwrap_err()
+        else {
+            panic!("refused otherwise");
+        };
+        assert_eq!(field, Some(KEYWORDS.item(1)));
+        assert_eq!(why, "keywords[1] must not be empty");
+    }
+
+    #[test]
+    fn too_many_keywords_are_refused_before_any_is_looked_at() {
+        // The first one alone would be refused, too, and for another reason.
+        let mut given = many(100_000);
+        given[0] = "x".repeat(101);
+        let ServiceError::Invalid { why, .. } = keywords(KEYWORDS, given, 1, 50).unwrap_err()
+        else {
+            panic!("refused otherwise");
+        };
+        assert_eq!(why, "keywords contains more than 50 keywords");
+    }
+
+    #[test]
+    fn characters_count_as_they_are_composed() {
+        // Four characters become one.
+        let composed = "\u{3b1}\u{313}\u{300}\u{345}";
+        assert!(text(TEXT, composed.repeat(10), 1, 10).is_ok());
+        assert!(text(TEXT, composed.repeat(11), 1, 10).is_err());
+        assert!(text(TEXT, "\u{1f600}".repeat(10), 1, 10).is_ok());
+        assert!(text(TEXT, "x".repeat(1_000_000), 1, 10).is_err());
+        assert_eq!(text(TEXT, "\0".repeat(1_000) + "x", 1, 1).unwrap(), "x");
+    }
+}

@@ -1,0 +1,93 @@
+//! API keys as callers and operators want them, and their validation.
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::role::Scope;
+use chatkeep_core::time::Timestamp;
+
+use super::super::access::Caller;
+use super::super::input::{channel_ids, text};
+use super::super::{FieldPath, ServiceError};
+
+/// Maximum characters of a key's name.
+const NAME: usize = 100;
+/// Maximum number of channels that a key is restricted to.
+const CHANNELS: usize = 1_000;
+/// Location in the request.
+const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
+
+/// API key that a caller wants.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyDraft {
+    /// Name for people.
+    pub(crate) name: String,
+    /// Scopes: at least one, and only scopes that the caller has.
+    pub(crate) scopes: Vec<Scope>,
+    /// Channels that the key is restricted to; the caller's when absent.
+    pub(crate) channels: Option<Vec<String>>,
+    /// The key cannot read messages sent before this time.
+    pub(crate) not_before: Option<Timestamp>,
+    /// Time of expiry, in the future.
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+/// API key that an operator creates for a user.
+#[derive(Clone, Debug)]
+pub(crate) struct OperatorKey {
+    /// User who owns the key.
+    pub(crate) user: UserId,
+    /// Name for people.
+    pub(crate) name: String,
+    /// Scopes.
+    pub(crate) scopes: Vec<Scope>,
+    /// Channels that the key is restricted to; all when absent.
+    pub(crate) channels: Option<Vec<ChannelId>>,
+    /// The key cannot read messages sent before this time.
+    pub(crate) not_before: Option<Timestamp>,
+    /// Time of expiry, in the future.
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+impl KeyDraft {
+    /// Checks the draft: a key never exceeds the permissions of its creator.
+    pub(super) fn checked(
+        self,
+        caller: &Caller,
+        now: Timestamp,
+    ) -> Result<OperatorKey, ServiceError> {
+        let name = text(FieldPath::body("/name"), self.name, 1, NAME)?;
+        if !(1..=Scope::ALL.len()).contains(&self.scopes.len()) {
+            let why = "must contain at least one scope and no duplicates";
+            return Err(ServiceError::invalid_value(FieldPath::body("/scopes"), why));
+        }
+        let mut scopes = Vec::new();
+        for scope in self.scopes {
+            if !scopes.contains(&scope) {
+                scopes.push(scope);
+            }
+        }
+        if !scopes.iter().all(|scope| caller.bounds.has(*scope)) {
+            return Err(ServiceError::InsufficientPermissions);
+        }
+        let channels = self.channels;
+        let channels = channels.map(|ids| channel_ids(&CHANNEL_IDS, ids, CHANNELS)).transpose()?;
+        let channels = match (channels, caller.channels()) {
+            (None, own) => own.map(<[_]>::to_vec),
+            (Some(asked), _) if caller.sees_all(&asked) => Some(asked),
+            (Some(_), _) => return Err(ServiceError::InsufficientPermissions),
+        };
+        if self.expires_at.is_some_and(|at| at <= now) {
+            let field = FieldPath::body("/expiresAt");
+            return Err(ServiceError::invalid_value(field, "must be in the future"));
+        }
+        let not_before = self.not_before.max(caller.not_before());
+        let expires_at = self.expires_at.into_iter().chain(caller.bounds.expires_at).min();
+        Ok(OperatorKey {
+            user: caller.user.clone(),
+            name,
+            scopes,
+            channels,
+            not_before,
+            expires_at,
+        })
+    }
+}

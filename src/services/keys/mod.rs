@@ -1,0 +1,254 @@
+//! API keys: those of callers, who never give away more than they may do themselves, and those that
+//! an operator creates for a user.
+
+mod draft;
+
+use std::time::Duration;
+
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::{ChannelId, KeyId, UserId};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::{Key, NewKey, Rotated, Store, StoreError};
+
+pub(crate) use draft::{KeyDraft, OperatorKey};
+
+use super::access::{Caller, ManageKeys, Scoped};
+use super::{FieldPath, ServiceError, Window};
+use crate::random;
+
+/// Keys read at a time.
+const PAGE: u32 = 500;
+/// A rotated key works this long unless the caller says otherwise.
+const OVERLAP: Duration = Duration::from_hours(24);
+/// Maximum overlap in seconds: 30 days.
+const MAX_OVERLAP: u32 = 2_592_000;
+
+/// New key with its secret, which is not shown again. No `Debug`: it holds the secret.
+pub(crate) struct IssuedKey {
+    /// The key.
+    pub(crate) key: Key,
+    /// Its secret.
+    pub(crate) secret: String,
+    /// Time until which the previous key stays valid after a rotation.
+    pub(crate) previous_until: Option<Timestamp>,
+}
+
+/// Reason for which an operator's key cannot be created.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IssueKeyError {
+    /// The time of expiry is past.
+    #[error("the time of expiry must be in the future")]
+    Expired,
+    /// There is no such user.
+    #[error("unknown user {0}")]
+    UnknownUser(UserId),
+    /// There is no such channel.
+    #[error("unknown channel {0}")]
+    UnknownChannel(ChannelId),
+    /// The user has as many keys as a user can have.
+    #[error("the user has the maximum number of active keys")]
+    TooMany,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// API keys. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyService {
+    store: Store,
+    clock: SharedClock,
+}
+
+impl KeyService {
+    /// Creates the service; commands have it without the others.
+    pub(crate) const fn new(store: Store, clock: SharedClock) -> Self {
+        Self { store, clock }
+    }
+
+    /// Returns at most `limit` keys of the caller within the caller's permissions, and the cursor
+    /// of the next page.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad cursor.
+    pub(crate) async fn page(
+        &self,
+        access: &Scoped<ManageKeys>,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<(Vec<Key>, Option<String>), ServiceError> {
+        let window = Window::open("keys", limit, cursor)?;
+        let (after, wanted) = (window.after.clone(), window.wanted());
+        let mut keys = self.within(&access.caller, after, wanted).await?;
+        let next = window.cut(&mut keys, |key| (key.created_at, key.id.clone()));
+        Ok((keys, next))
+    }
+
+    /// Creates a key.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::InsufficientPermissions`] for more
+    /// than the caller may do, [`ServiceError::TooManyKeys`].
+    pub(crate) async fn create(
+        &self,
+        access: &Scoped<ManageKeys>,
+        draft: KeyDraft,
+    ) -> Result<IssuedKey, ServiceError> {
+        let wanted = draft.checked(&access.caller, self.clock.now())?;
+        self.add(wanted).await?.ok_or(ServiceError::TooManyKeys)
+    }
+
+    /// Replaces a key by a new one with the same permissions; the old one stays valid for `overlap`
+    /// seconds, a day when absent.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] for an unknown key, [`ServiceError::InsufficientPermissions`] for
+    /// one beyond the caller's permissions, [`ServiceError::Invalid`] for too long an overlap,
+    /// [`ServiceError::TooManyKeys`].
+    pub(crate) async fn rotate(
+        &self,
+        access: &Scoped<ManageKeys>,
+        key: &KeyId,
+        overlap: Option<u32>,
+    ) -> Result<IssuedKey, ServiceError> {
+        let overlap = checked_overlap(overlap)?;
+        let caller = &access.caller;
+        let known = self.of(caller, key).await?;
+        // A bounded caller does not learn which keys there are beyond its bounds.
+        if known.is_none() && !Bounds::full().within(&caller.bounds) {
+            return Err(ServiceError::InsufficientPermissions);
+        }
+        let now = self.clock.now();
+        let until = now.plus(overlap);
+        let (id, secret) = (KeyId::new(random::key_id()), random::api_key());
+        let rotated =
+            self.store.keys().rotate_key(&caller.user, key, (&id, &secret), until, now).await?;
+        let key = match rotated {
+            Rotated::Done(key) => key,
+            Rotated::NoKey => return Err(ServiceError::NotFound),
+            Rotated::TooMany => return Err(ServiceError::TooManyKeys),
+        };
+        let until = key.expires_at.map_or(until, |end| end.min(until));
+        Ok(IssuedKey { key, secret, previous_until: Some(until) })
+    }
+
+    /// Deletes a key.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] for a key that is unknown or beyond the caller's permissions.
+    pub(crate) async fn remove(
+        &self,
+        access: &Scoped<ManageKeys>,
+        key: &KeyId,
+    ) -> Result<(), ServiceError> {
+        let known = self.of(&access.caller, key).await?.ok_or(ServiceError::NotFound)?;
+        let user = &access.caller.user;
+        let dropped = self.store.keys().drop_key_of(user, &known.id, self.clock.now()).await?;
+        if dropped { Ok(()) } else { Err(ServiceError::NotFound) }
+    }
+
+    /// Creates a key for an operator, who may give any permission.
+    ///
+    /// # Errors
+    /// Returns an error when a value is bad, the user has too many keys, or the store fails.
+    pub(crate) async fn issue(&self, wanted: OperatorKey) -> Result<IssuedKey, IssueKeyError> {
+        if wanted.expires_at.is_some_and(|at| at <= self.clock.now()) {
+            return Err(IssueKeyError::Expired);
+        }
+        if self.store.accounts().user(&wanted.user).await?.is_none() {
+            return Err(IssueKeyError::UnknownUser(wanted.user));
+        }
+        for channel in wanted.channels.iter().flatten() {
+            if self.store.channels().channel(channel).await?.is_none() {
+                return Err(IssueKeyError::UnknownChannel(channel.clone()));
+            }
+        }
+        self.add(wanted).await?.ok_or(IssueKeyError::TooMany)
+    }
+
+    /// Returns all keys of a user for an operator, oldest first.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn all_of(&self, user: &UserId) -> Result<Vec<Key>, StoreError> {
+        let mut keys: Vec<Key> = Vec::new();
+        loop {
+            let after = keys.last().map(|key| (key.created_at, key.id.clone()));
+            let page = self.store.keys().list(user, after.as_ref(), PAGE).await?;
+            let is_last = page.len() < PAGE as usize;
+            keys.extend(page);
+            if is_last {
+                return Ok(keys);
+            }
+        }
+    }
+
+    /// Deletes any key for an operator; returns false for an unknown one.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn revoke(&self, key: &KeyId) -> Result<bool, StoreError> {
+        self.store.keys().drop_key(key, self.clock.now()).await
+    }
+
+    /// Stores a new key; `None` when the user has as many as a user can have.
+    async fn add(&self, wanted: OperatorKey) -> Result<Option<IssuedKey>, StoreError> {
+        let (id, secret) = (KeyId::new(random::key_id()), random::api_key());
+        let new = NewKey {
+            id: &id,
+            secret: &secret,
+            user: &wanted.user,
+            name: &wanted.name,
+            scopes: &wanted.scopes,
+            channels: wanted.channels.as_deref(),
+            not_before: wanted.not_before,
+            expires_at: wanted.expires_at,
+        };
+        if !self.store.keys().add_key(&new, self.clock.now()).await? {
+            return Ok(None);
+        }
+        let key = self.store.keys().key(&secret).await?;
+        Ok(key.map(|key| IssuedKey { key, secret, previous_until: None }))
+    }
+
+    /// Returns the caller's key of that ID, if it is within the caller's permissions; otherwise it
+    /// is as unknown as another person's.
+    async fn of(&self, caller: &Caller, id: &KeyId) -> Result<Option<Key>, ServiceError> {
+        let key = self.store.keys().key_of(&caller.user, id).await?;
+        Ok(key.filter(|key| key.bounds().within(&caller.bounds)))
+    }
+
+    /// Returns the caller's keys within the caller's permissions, from after `after`, at most
+    /// `wanted`.
+    async fn within(
+        &self,
+        caller: &Caller,
+        mut after: Option<(Timestamp, KeyId)>,
+        wanted: u32,
+    ) -> Result<Vec<Key>, ServiceError> {
+        let mut found = Vec::new();
+        while found.len() < wanted as usize {
+            let page = self.store.keys().list(&caller.user, after.as_ref(), PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = Some((last.created_at, last.id.clone()));
+            found.extend(page.into_iter().filter(|key| key.bounds().within(&caller.bounds)));
+        }
+        found.truncate(wanted as usize);
+        Ok(found)
+    }
+}
+
+/// Returns the time for which a rotated secret stays valid.
+///
+/// # Errors
+/// [`ServiceError::Invalid`] when it is too long.
+pub(super) fn checked_overlap(seconds: Option<u32>) -> Result<Duration, ServiceError> {
+    match seconds {
+        None => Ok(OVERLAP),
+        Some(seconds) if seconds <= MAX_OVERLAP => Ok(Duration::from_secs(seconds.into())),
+        Some(_) => {
+            let why = format_args!("must be at most {MAX_OVERLAP}");
+            Err(ServiceError::invalid_value(FieldPath::body("/overlapSeconds"), why))
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Media files of channels: the list, and each file with its bytes.
+
+use std::ops::Range;
+
+use chatkeep_blobs::{BlobRead, Blobs};
+use chatkeep_core::blob::BlobId;
+use chatkeep_core::id::MessageId;
+use chatkeep_core::message::{Content, MediaInfo, MessageType};
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{MediaFilter, MediaItem, MediaStatus, Store, StoredMessage};
+use tracing::{debug, warn};
+
+use super::access::{ChannelAccess, Member, ReadMedia};
+use super::{ServiceError, decode_cursor, encode_cursor};
+
+/// Request for a page of media files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MediaListQuery {
+    /// Only files of messages of this type.
+    pub(crate) kind: Option<MessageType>,
+    /// Maximum number of files.
+    pub(crate) limit: u32,
+    /// Cursor of the page; the first page without it.
+    pub(crate) cursor: Option<String>,
+}
+
+/// Stored file of a message, or its preview.
+#[derive(Clone, Debug)]
+pub(crate) struct MediaFile {
+    /// The message.
+    pub(crate) message: MessageId,
+    /// The bytes in the media store.
+    pub(crate) blob: BlobId,
+    /// Number of bytes.
+    pub(crate) size: u64,
+    /// Media type; empty when it is not known.
+    pub(crate) content_type: String,
+    /// Name that the sender gave it. It may contain anything.
+    pub(crate) name: Option<String>,
+    /// True for the preview of the file.
+    pub(crate) is_preview: bool,
+}
+
+/// Reason for which a message's file cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AbsentMedia {
+    /// It has not been downloaded yet.
+    Pending,
+    /// It is not stored by choice, such as a file that is too large.
+    Skipped,
+    /// It could not be downloaded.
+    Failed,
+    /// The platform does not have it any more.
+    Expired,
+    /// It was erased with its message.
+    Erased,
+    /// The record knows of a file that is gone from the media store.
+    Missing,
+    /// There is a file, and no preview of it.
+    NoPreview,
+}
+
+/// Reason for which a file cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MediaError {
+    /// There is no file.
+    #[error("the file is not available: {0:?}")]
+    Absent(AbsentMedia),
+    /// The request is refused or cannot be fulfilled.
+    #[error(transparent)]
+    Service(ServiceError),
+}
+
+impl<E: Into<ServiceError>> From<E> for MediaError {
+    fn from(error: E) -> Self {
+        Self::Service(error.into())
+    }
+}
+
+/// Media files. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct MediaService {
+    store: Store,
+    blobs: Blobs,
+}
+
+impl MediaService {
+    pub(super) const fn new(store: Store, blobs: Blobs) -> Self {
+        Self { store, blobs }
+    }
+
+    /// Returns the media files of a channel, newest first, and the cursor of the next page.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad cursor.
+    pub(crate) async fn page(
+        &self,
+        access: &ChannelAccess<Member, ReadMedia>,
+        query: &MediaListQuery,
+    ) -> Result<(Vec<MediaItem>, Option<String>), ServiceError> {
+        let binding = format!("media:{}:{:?}", access.channel, query.kind);
+        let after: Option<(i64, MessageId)> =
+            query.cursor.as_deref().map(|text| decode_cursor(&binding, text)).transpose()?;
+        let filter = MediaFilter {
+            from: access.not_before(),
+            kind: query.kind,
+            after: after.map(|(at, id)| (Timestamp::from_millis(at), id)),
+            limit: query.limit,
+        };
+        let page = self.store.media().media_page(&access.channel, &filter).await?;
+        let next = page.next.and_then(|(at, id)| encode_cursor(&binding, &(at.millis(), id)));
+        Ok((page.media, next))
+    }
+
+    /// Returns the file of a message, or its preview.
+    ///
+    /// # Errors
+    /// [`MediaError::Absent`] when there is none, [`ServiceError::NotFound`] when the channel has no
+    /// such message that the caller may read, or one without a file.
+    pub(crate) async fn file(
+        &self,
+        access: &ChannelAccess<Member, ReadMedia>,
+        message: &MessageId,
+        preview: bool,
+    ) -> Result<MediaFile, MediaError> {
+        let message = self.store.messages().message(&access.channel, message).await?;
+        let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
+        let message = message.filter(readable).ok_or(ServiceError::NotFound)?;
+        let file = MediaFile::of(message, preview)?;
+        let size = self.blobs.size(&file.blob).await?;
+        let size = size.ok_or_else(|| self.missing(&file.blob))?;
+        Ok(MediaFile { size, ..file })
+    }
+
+    /// Opens a file, or a part of it.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] when it was unsent in the meantime.
+    pub(crate) async fn read(
+        &self,
+        file: &MediaFile,
+        part: Option<Range<u64>>,
+    ) -> Result<BlobRead, ServiceError> {
+        Ok(self.blobs.get(&file.blob, part).await?)
+    }
+
+    fn missing(&self, blob: &BlobId) -> MediaError {
+        if self.blobs.availability().is_away() {
+            debug!(%blob, "the file of a message is missing from the media store");
+        } else {
+            warn!(%blob, "the file of a message is missing from the media store");
+        }
+        MediaError::Absent(AbsentMedia::Missing)
+    }
+}
+
+impl MediaFile {
+    /// Returns a message's file, or its preview, whose size is not known yet.
+    fn of(message: StoredMessage, is_preview: bool) -> Result<Self, MediaError> {
+        let record = message.media.ok_or(ServiceError::NotFound)?;
+        if let Some(absent) = AbsentMedia::of(record.status) {
+            return Err(MediaError::Absent(absent));
+        }
+        let (name, size) = (message.content.and_then(info).and_then(|info| info.file_name), 0);
+        let message = message.id;
+        if is_preview {
+            let preview = record.preview.ok_or(MediaError::Absent(AbsentMedia::NoPreview))?;
+            let (blob, content_type) = (preview.blob, preview.content_type);
+            return Ok(Self { message, blob, size, content_type, name: None, is_preview });
+        }
+        let blob = record.blob.ok_or(MediaError::Absent(AbsentMedia::Missing))?;
+        let content_type = record.content_type.unwrap_or_default();
+        Ok(Self { message, blob, size, content_type, name, is_preview })
+    }
+}
+
+impl AbsentMedia {
+    const fn of(status: MediaStatus) -> Option<Self> {
+        match status {
+            MediaStatus::Stored => None,
+            MediaStatus::Pending => Some(Self::Pending),
+            MediaStatus::Skipped => Some(Self::Skipped),
+            MediaStatus::Failed => Some(Self::Failed),
+            MediaStatus::Expired => Some(Self::Expired),
+            MediaStatus::Erased => Some(Self::Erased),
+        }
+    }
+}
+
+fn info(content: Content) -> Option<MediaInfo> {
+    match content {
+        Content::Image(info)
+        | Content::Video(info)
+        | Content::Audio(info)
+        | Content::File(info) => Some(info),
+        _ => None,
+    }
+}

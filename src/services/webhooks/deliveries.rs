@@ -1,0 +1,178 @@
+//! The log of a webhook's deliveries, and repeating them.
+
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::WebhookId;
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{DeliveryFilter, DeliveryStatus, Webhook, WebhookDelivery};
+
+use super::super::access::{Caller, ManageWebhooks, Scoped};
+use super::super::{ServiceError, Window};
+use super::WebhookService;
+use crate::random;
+use crate::view::WebhookPayload;
+
+const DISABLED: ServiceError = ServiceError::Conflict("The webhook is disabled");
+
+/// Request for a page of deliveries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeliveryListQuery {
+    /// Only deliveries with this status.
+    pub(crate) status: Option<DeliveryStatus>,
+    /// Maximum number of deliveries.
+    pub(crate) limit: u32,
+    /// Cursor of the page; the first page without it.
+    pub(crate) cursor: Option<String>,
+}
+
+/// A delivery with the body that a redelivery would send now.
+pub(crate) struct DeliveryWithBody {
+    /// The delivery.
+    pub(crate) delivery: WebhookDelivery,
+    /// The body; `None` when its object is gone or the caller may not read it.
+    pub(crate) body: Option<WebhookPayload>,
+}
+
+/// Returns the public id of a delivery.
+pub(crate) fn delivery_id(delivery: &WebhookDelivery) -> String {
+    format!("dlv_{}", delivery.number)
+}
+
+impl WebhookService {
+    /// Returns the deliveries of a webhook, newest first, and the cursor of the next page.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad cursor; as of [`Self::one`].
+    pub(crate) async fn deliveries(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        webhook: &WebhookId,
+        query: &DeliveryListQuery,
+    ) -> Result<(Vec<WebhookDelivery>, Option<String>), ServiceError> {
+        let webhook = self.one(access, webhook).await?;
+        let status = query.status.map(DeliveryStatus::name).unwrap_or_default();
+        let binding = format!("deliveries:{}:{status}", webhook.id);
+        let window = Window::<i64>::open(binding, query.limit, query.cursor.as_deref())?;
+        let bounds = common(&access.caller, &webhook);
+        let filter = DeliveryFilter { bounds: &bounds, status: query.status, before: window.after };
+        let mut deliveries =
+            self.store.webhooks().webhook_deliveries(&webhook.id, filter, window.wanted()).await?;
+        let next = window.cut(&mut deliveries, |delivery| delivery.number);
+        Ok((deliveries, next))
+    }
+
+    /// Returns a delivery with the body that a redelivery would send now.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] for an unknown delivery; as of [`Self::one`].
+    pub(crate) async fn delivery(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        webhook: &WebhookId,
+        delivery: &str,
+    ) -> Result<DeliveryWithBody, ServiceError> {
+        let webhook = self.one(access, webhook).await?;
+        let delivery = self.delivery_of(&access.caller, &webhook, delivery).await?;
+        let body = self.body_of(&access.caller, &webhook, &delivery).await?;
+        Ok(DeliveryWithBody { delivery, body })
+    }
+
+    /// Sends a test event; returns its delivery.
+    ///
+    /// # Errors
+    /// [`ServiceError::Conflict`] for a disabled webhook; as of [`Self::one`].
+    pub(crate) async fn test(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        webhook: &WebhookId,
+    ) -> Result<WebhookDelivery, ServiceError> {
+        let webhook = self.enabled(access, webhook).await?;
+        let event = format!("evt_test_{}", random::text(16));
+        let number =
+            self.store.webhooks().test_webhook(&webhook.id, &event, self.clock.now()).await?;
+        let number = number.ok_or(ServiceError::NotFound)?;
+        let bounds = common(&access.caller, &webhook);
+        let delivery = self.store.webhooks().webhook_delivery(&webhook.id, number, &bounds).await?;
+        delivery.ok_or(ServiceError::NotFound)
+    }
+
+    /// Repeats a delivery; returns it.
+    ///
+    /// # Errors
+    /// [`ServiceError::Conflict`] for a disabled webhook, [`ServiceError::NotFound`] for an unknown
+    /// delivery; as of [`Self::one`].
+    pub(crate) async fn redeliver(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        webhook: &WebhookId,
+        delivery: &str,
+    ) -> Result<WebhookDelivery, ServiceError> {
+        let webhook = self.enabled(access, webhook).await?;
+        let number = self.delivery_of(&access.caller, &webhook, delivery).await?.number;
+        self.store.webhooks().redeliver(&webhook.id, number, self.clock.now()).await?;
+        self.delivery_of(&access.caller, &webhook, delivery).await
+    }
+
+    /// Repeats all failed deliveries created at or after `since`; returns their number.
+    ///
+    /// # Errors
+    /// [`ServiceError::Conflict`] for a disabled webhook; as of [`Self::one`].
+    pub(crate) async fn redeliver_since(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        webhook: &WebhookId,
+        since: Timestamp,
+    ) -> Result<u64, ServiceError> {
+        let webhook = self.enabled(access, webhook).await?;
+        let (bounds, now) = (common(&access.caller, &webhook), self.clock.now());
+        Ok(self.store.webhooks().redeliver_since(&webhook.id, &bounds, since, now).await?)
+    }
+
+    async fn enabled(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        id: &WebhookId,
+    ) -> Result<Webhook, ServiceError> {
+        let webhook = self.one(access, id).await?;
+        if webhook.enabled { Ok(webhook) } else { Err(DISABLED) }
+    }
+
+    /// Returns a delivery within the bounds of caller and webhook.
+    async fn delivery_of(
+        &self,
+        caller: &Caller,
+        webhook: &Webhook,
+        id: &str,
+    ) -> Result<WebhookDelivery, ServiceError> {
+        let number = id.strip_prefix("dlv_").and_then(|number| number.parse().ok());
+        let number = number.ok_or(ServiceError::NotFound)?;
+        let bounds = common(caller, webhook);
+        let delivery = self.store.webhooks().webhook_delivery(&webhook.id, number, &bounds).await?;
+        // One delivery has one name.
+        delivery.filter(|found| delivery_id(found) == id).ok_or(ServiceError::NotFound)
+    }
+
+    /// Returns the body that would be sent now, if the caller may read it.
+    async fn body_of(
+        &self,
+        caller: &Caller,
+        webhook: &Webhook,
+        delivery: &WebhookDelivery,
+    ) -> Result<Option<WebhookPayload>, ServiceError> {
+        if let Some(channel) = &delivery.event.channel {
+            let only = std::slice::from_ref(channel);
+            let wanted = webhook.channels.as_ref().is_none_or(|only| only.contains(channel));
+            let readable =
+                self.store.channels().channels_of(&caller.user, Some(only), None, 1).await?;
+            if !wanted || readable.is_empty() {
+                return Ok(None);
+            }
+        }
+        let bounds = common(caller, webhook);
+        Ok(self.renderer.webhook_body(&delivery.event, &bounds).await?)
+    }
+}
+
+/// Returns the intersection of the caller's and the webhook's bounds.
+fn common(caller: &Caller, webhook: &Webhook) -> Bounds {
+    caller.bounds.narrowed(&webhook.bounds)
+}

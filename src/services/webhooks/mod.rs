@@ -1,0 +1,192 @@
+//! Outgoing webhooks of callers.
+
+mod deliveries;
+mod draft;
+
+use chatkeep_core::id::WebhookId;
+use chatkeep_core::signing;
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::{NewWebhook, Store, Webhook, WebhookChanged, WebhookMade, WebhookMaker};
+use secrecy::SecretString;
+
+pub(crate) use deliveries::{DeliveryListQuery, DeliveryWithBody, delivery_id};
+pub(crate) use draft::{WebhookDraft, WebhookUpdate};
+
+use super::access::{Caller, ManageWebhooks, Scoped};
+use super::keys::checked_overlap;
+use super::{ServiceError, Window};
+use crate::event_renderer::EventRenderer;
+use crate::random;
+
+const TOO_MANY: ServiceError = ServiceError::Conflict("A user can have at most 20 webhooks");
+
+/// Webhook with its new secret, which is not shown again.
+#[derive(Debug)]
+pub(crate) struct WebhookWithSecret {
+    /// The webhook.
+    pub(crate) webhook: Webhook,
+    /// Secret that deliveries are signed with.
+    pub(crate) secret: SecretString,
+}
+
+/// Outgoing webhooks. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct WebhookService {
+    store: Store,
+    clock: SharedClock,
+    renderer: EventRenderer,
+    /// True when webhooks may be sent to private addresses.
+    allow_private: bool,
+}
+
+impl WebhookService {
+    pub(super) const fn new(
+        store: Store,
+        clock: SharedClock,
+        renderer: EventRenderer,
+        allow_private: bool,
+    ) -> Self {
+        Self { store, clock, renderer, allow_private }
+    }
+
+    /// Returns at most `limit` webhooks that the caller may manage, and the cursor of the next page.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad cursor.
+    pub(crate) async fn page(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<(Vec<Webhook>, Option<String>), ServiceError> {
+        let window = Window::open("webhooks", limit, cursor)?;
+        let after: Option<(Timestamp, WebhookId)> = window.after.clone();
+        let is_after = |webhook: &Webhook| {
+            after.as_ref().is_none_or(|key| (webhook.created_at, &webhook.id) > (key.0, &key.1))
+        };
+        let mut webhooks = self.store.webhooks().list(&access.caller.user).await?;
+        webhooks.retain(|webhook| manages(&access.caller, webhook) && is_after(webhook));
+        let next = window.cut(&mut webhooks, |webhook| (webhook.created_at, webhook.id.clone()));
+        Ok((webhooks, next))
+    }
+
+    /// Returns a webhook.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] for a webhook that is unknown or beyond the caller's permissions.
+    pub(crate) async fn one(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        id: &WebhookId,
+    ) -> Result<Webhook, ServiceError> {
+        let webhook = self.store.webhooks().webhook(&access.caller.user, id).await?;
+        webhook.filter(|webhook| manages(&access.caller, webhook)).ok_or(ServiceError::NotFound)
+    }
+
+    /// Creates a webhook, which never gets more than its creator may read.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::InsufficientFor`] for more than the
+    /// caller may read, [`ServiceError::Conflict`] when the user has as many as a user can have.
+    pub(crate) async fn create(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        draft: WebhookDraft,
+    ) -> Result<WebhookWithSecret, ServiceError> {
+        let caller = &access.caller;
+        let wanted = draft.checked(caller, self.allow_private)?;
+        let (id, secret) = (random::webhook_id(), signing::secret(random::bytes()));
+        let new = NewWebhook {
+            id: &id,
+            user: &caller.user,
+            secret: &secret,
+            change: wanted.change(),
+            maker: maker(caller),
+        };
+        match self.store.webhooks().add_webhook(&new, self.clock.now()).await? {
+            WebhookMade::Done => {}
+            WebhookMade::TooMany => return Err(TOO_MANY),
+            WebhookMade::KeyEnded => return Err(ServiceError::InvalidKey),
+        }
+        Ok(WebhookWithSecret { webhook: self.one(access, &id).await?, secret })
+    }
+
+    /// Changes a webhook. It keeps the restrictions of its creator's key, and adds those of the
+    /// caller's.
+    ///
+    /// # Errors
+    /// As of [`Self::create`]; [`ServiceError::NotFound`] as of [`Self::one`].
+    pub(crate) async fn change(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        id: &WebhookId,
+        update: WebhookUpdate,
+    ) -> Result<Webhook, ServiceError> {
+        let caller = &access.caller;
+        let known = self.one(access, id).await?;
+        let wanted = update.over(&known).checked(caller, self.allow_private)?;
+        let own = caller.key().is_none_or(|key| known.key.as_ref() == Some(key));
+        if own && wanted.is(&known) {
+            return Ok(known);
+        }
+        let (change, maker, now) = (wanted.change(), maker(caller), self.clock.now());
+        match self
+            .store
+            .webhooks()
+            .change_webhook(&caller.user, &known.id, change, maker, now)
+            .await?
+        {
+            WebhookChanged::Done => {}
+            WebhookChanged::NoWebhook => return Err(ServiceError::NotFound),
+            WebhookChanged::Beyond => {
+                return Err(ServiceError::InsufficientFor { field: draft::EVENTS });
+            }
+            WebhookChanged::KeyEnded => return Err(ServiceError::InvalidKey),
+        }
+        self.one(access, id).await
+    }
+
+    /// Deletes a webhook and its deliveries.
+    ///
+    /// # Errors
+    /// As of [`Self::one`].
+    pub(crate) async fn remove(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        id: &WebhookId,
+    ) -> Result<(), ServiceError> {
+        let known = self.one(access, id).await?;
+        let dropped = self.store.webhooks().drop_webhook(&access.caller.user, &known.id).await?;
+        if dropped { Ok(()) } else { Err(ServiceError::NotFound) }
+    }
+
+    /// Replaces the secret of a webhook; the old one also signs for `overlap` seconds, a day when
+    /// absent.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for too long an overlap; as of [`Self::one`].
+    pub(crate) async fn rotate_secret(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        id: &WebhookId,
+        overlap: Option<u32>,
+    ) -> Result<WebhookWithSecret, ServiceError> {
+        let overlap = checked_overlap(overlap)?;
+        let (user, now) = (&access.caller.user, self.clock.now());
+        let known = self.one(access, id).await?;
+        let (secret, until) = (signing::secret(random::bytes()), now.plus(overlap));
+        self.store.webhooks().rotate_webhook_secret(user, &known.id, &secret, until, now).await?;
+        Ok(WebhookWithSecret { webhook: self.one(access, id).await?, secret })
+    }
+}
+
+/// Returns true when the webhook's bounds are within the caller's credential; other webhooks are
+/// hidden from it.
+fn manages(caller: &Caller, webhook: &Webhook) -> bool {
+    webhook.reach().within(&caller.bounds)
+}
+
+/// Returns the caller as the creator of a webhook or its change.
+fn maker(caller: &Caller) -> WebhookMaker<'_> {
+    WebhookMaker { key: caller.key(), bounds: &caller.bounds }
+}
