@@ -113,14 +113,14 @@ async fn subscribe(store: &Store) -> Result<()> {
             at: now,
             kind: PresenceEvidenceKind::Present("U1".into()),
         };
-        store.record_presence(&[item], now).await?;
-        store.subscribe(&id.as_str().into(), &"U1".into(), now).await?;
+        store.members().record_presence(&[item], now).await?;
+        store.accounts().subscribe(&id.as_str().into(), &"U1".into(), now).await?;
     }
     Ok(())
 }
 
 async fn stored(store: &Store) -> Result<usize> {
-    let usage = store.usage(&"U1".into()).await?;
+    let usage = store.accounts().usage(&"U1".into()).await?;
     let messages: i64 = usage.channels.iter().map(|channel| channel.message_count).sum();
     Ok(usize::try_from(messages)?)
 }

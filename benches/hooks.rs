@@ -143,8 +143,8 @@ async fn prepare(store: &Store, address: SocketAddr) -> Result<()> {
         kind,
     };
     let seen = [PresenceEvidenceKind::BotJoined, PresenceEvidenceKind::Present("U1".into())];
-    store.record_presence(&seen.map(item), now).await?;
-    store.subscribe(&channel, &user, now).await?;
+    store.members().record_presence(&seen.map(item), now).await?;
+    store.accounts().subscribe(&channel, &user, now).await?;
     let url = format!("http://{address}/");
     for n in 0..WEBHOOKS {
         let (id, secret) = (WebhookId::from(format!("wh_{n}")), signing::secret([1; 32]));
@@ -157,7 +157,7 @@ async fn prepare(store: &Store, address: SocketAddr) -> Result<()> {
         };
         let maker = WebhookMaker { key: None, bounds: &Bounds::full() };
         let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
-        store.add_webhook(&new, now).await?;
+        store.webhooks().add_webhook(&new, now).await?;
     }
     let messages = (0..MESSAGES).map(|n| ChannelChange {
         channel: channel.clone(),
@@ -171,7 +171,7 @@ async fn prepare(store: &Store, address: SocketAddr) -> Result<()> {
             is_bot: false,
         }),
     });
-    store.ingest(&messages.collect::<Vec<_>>(), now).await?;
-    while store.fan_out_webhooks(now).await?.is_some() {}
+    store.messages().ingest(&messages.collect::<Vec<_>>(), now).await?;
+    while store.webhooks().fan_out_webhooks(now).await?.is_some() {}
     Ok(())
 }

@@ -60,13 +60,14 @@ async fn fill(store: &Store) -> Result<()> {
     let kind = PresenceEvidenceKind::Present("U1".into());
     let (platform, bot) = (PlatformKind::Line, "main".to_owned());
     store
+        .members()
         .record_presence(&[PresenceEvidence { channel, platform, bot, at: now, kind }], now)
         .await?;
-    store.subscribe(&"C1".into(), &user, now).await?;
+    store.accounts().subscribe(&"C1".into(), &user, now).await?;
     add_key(store, &user, now).await?;
     for first in (0..MESSAGES).step_by(1_000) {
         let batch: Result<Vec<_>> = (first..first + 1_000).map(message).collect();
-        store.ingest(&batch?, now).await?;
+        store.messages().ingest(&batch?, now).await?;
     }
     store.close().await;
     Ok(())

@@ -78,16 +78,16 @@ async fn fill(store: &Store) -> Result<()> {
                 kind: PresenceEvidenceKind::Present(format!("U{person}").into()),
             })
             .collect();
-        store.record_presence(&evidence, now).await?;
+        store.members().record_presence(&evidence, now).await?;
         // Channels belong to whoever subscribed them.
         let subscriber = if number < OWN { "U0" } else { "U1" };
-        store.subscribe(&channel(number).into(), &subscriber.into(), now).await?;
+        store.accounts().subscribe(&channel(number).into(), &subscriber.into(), now).await?;
     }
     add_key(store, &"U0".into(), now).await?;
     let (languages, mut numbers) = (Language::all(), Numbers(1));
     for first in (0..MESSAGES).step_by(1_000) {
         let batch = (first..first + 1_000).map(|n| message(n, &languages, &mut numbers));
-        store.ingest(&batch.collect::<Result<Vec<_>>>()?, now).await?;
+        store.messages().ingest(&batch.collect::<Result<Vec<_>>>()?, now).await?;
     }
     store.close().await;
     Ok(())

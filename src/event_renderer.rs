@@ -62,7 +62,7 @@ impl EventRenderer {
         if keys.is_empty() {
             return Ok(Messages::new());
         }
-        let messages = self.store.chosen_messages(&keys).await?;
+        let messages = self.store.messages().chosen_messages(&keys).await?;
         let keyed = messages.into_iter().map(|message| {
             ((message.channel.clone(), message.id.clone()), MessageView::from(message))
         });
@@ -102,7 +102,7 @@ impl EventRenderer {
                 ..EventData::default()
             }));
         }
-        let member = self.store.member(channel, &UserId::from(subject.as_str())).await?;
+        let member = self.store.members().member(channel, &UserId::from(subject.as_str())).await?;
         let member = member.map(MemberView::from);
         Ok(Some(EventData { channel_id, member, ..EventData::default() }))
     }
@@ -125,12 +125,12 @@ impl EventRenderer {
             author: unstored.sender.clone(),
             at: told.at,
         };
-        if !self.store.taken_back(&[&trace], self.clock.now()).await?.is_empty() {
+        if !self.store.messages().taken_back(&[&trace], self.clock.now()).await?.is_empty() {
             return Ok(None);
         }
         let sender = match &unstored.sender {
             Some(user) => {
-                let known = self.store.user(user).await?;
+                let known = self.store.accounts().user(user).await?;
                 let (display_name, picture_url) =
                     known.map(|user| (user.display_name, user.picture_url)).unwrap_or_default();
                 Some(SenderView { user_id: user.clone(), display_name, picture_url })
@@ -154,7 +154,7 @@ impl EventRenderer {
             let user_id = Some(user.clone());
             return Ok(Some(EventData { user_id, webhook_id, ..EventData::default() }));
         }
-        let user = self.store.user(user).await?;
+        let user = self.store.accounts().user(user).await?;
         Ok(user.map(|user| EventData {
             percentage: Some(Usage::new(user.used, user.plan).percentage()),
             user_id: Some(user.id),

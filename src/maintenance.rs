@@ -63,7 +63,7 @@ impl PeriodicJob for IngressPresence {
     const FIRST_RUN: FirstRun = FirstRun::Now;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
-        Ok(self.0.store.record_alive(self.0.clock.now()).await?)
+        Ok(self.0.store.messages().record_alive(self.0.clock.now()).await?)
     }
 }
 
@@ -75,7 +75,8 @@ impl PeriodicJob for IdempotencyPurge {
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let now = self.0.clock.now();
-        while !stop.is_cancelled() && self.0.store.purge_idempotency(now).await? > 0 {}
+        while !stop.is_cancelled() && self.0.store.idempotency().purge_idempotency(now).await? > 0 {
+        }
         Ok(())
     }
 }
@@ -87,7 +88,7 @@ impl PeriodicJob for UseRecords {
     const LAST_RUN: bool = true;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
-        self.0.store.write_uses().await?;
+        self.0.store.keys().write_uses().await?;
         Ok(())
     }
 }
@@ -100,7 +101,8 @@ impl PeriodicJob for OutboxPurge {
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let before = earlier(self.0.clock.now(), self.1);
-        while !stop.is_cancelled() && self.0.store.purge_outbox_events(before).await? > 0 {}
+        while !stop.is_cancelled() && self.0.store.outbox().purge_outbox_events(before).await? > 0 {
+        }
         Ok(())
     }
 }
@@ -113,7 +115,7 @@ impl PeriodicJob for ExpiredWebhooks {
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         while !stop.is_cancelled() {
-            let ended = self.0.store.end_webhooks(self.0.clock.now()).await?;
+            let ended = self.0.store.webhooks().end_webhooks(self.0.clock.now()).await?;
             if ended.is_empty() {
                 break;
             }
@@ -132,10 +134,12 @@ impl PeriodicJob for RowPurge {
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let (store, now) = (&self.0.store, self.0.clock.now());
         let goes_on = || !stop.is_cancelled();
-        while goes_on() && store.purge_keys(KEYS, now).await? > 0 {}
-        while goes_on() && store.purge_replies(earlier(now, REPLIES)).await? > 0 {}
-        while goes_on() && store.purge_notices(earlier(now, NOTICES)).await? > 0 {}
-        while goes_on() && store.purge_membership_checks(earlier(now, CHECKS)).await? > 0 {}
+        while goes_on() && store.keys().purge_keys(KEYS, now).await? > 0 {}
+        while goes_on() && store.assistant().purge_replies(earlier(now, REPLIES)).await? > 0 {}
+        while goes_on() && store.accounts().purge_notices(earlier(now, NOTICES)).await? > 0 {}
+        while goes_on() && store.members().purge_membership_checks(earlier(now, CHECKS)).await? > 0
+        {
+        }
         Ok(())
     }
 }
@@ -148,7 +152,8 @@ impl PeriodicJob for InterruptedReplies {
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         let now = self.0.clock.now();
-        let replies = self.0.store.interrupt_replies(earlier(now, ABANDONED), now).await?;
+        let replies =
+            self.0.store.assistant().interrupt_replies(earlier(now, ABANDONED), now).await?;
         if replies > 0 {
             info!(replies, "marked replies that a crash had interrupted");
         }

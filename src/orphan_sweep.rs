@@ -82,7 +82,7 @@ impl OrphanSweeper {
 
     /// Deletes a batch of orphans; `None` when nothing is left that can be deleted now.
     async fn sweep_batch(&self) -> Result<Option<usize>, StoreError> {
-        let sweep = self.store.begin_orphan_sweep(self.ago(CLAIM), BATCH).await?;
+        let sweep = self.store.media().begin_orphan_sweep(self.ago(CLAIM), BATCH).await?;
         if sweep.seen() == 0 {
             return Ok(None);
         }

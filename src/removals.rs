@@ -83,14 +83,14 @@ impl RemovalWorker {
             }
         }
         if !job.status.is_over() {
-            self.store.release_job(&job, &self.worker, self.clock.now()).await?;
+            self.store.jobs().release_job(&job, &self.worker, self.clock.now()).await?;
         }
         Ok(job)
     }
 
     /// Works on one job for a time slice. Returns true if there was one.
     async fn turn(&self, stop: &CancellationToken) -> bool {
-        let job = match self.store.claim_job(&self.worker, self.clock.now()).await {
+        let job = match self.store.jobs().claim_job(&self.worker, self.clock.now()).await {
             Ok(Some(job)) => job,
             Ok(None) => return false,
             Err(error) => {
@@ -113,7 +113,9 @@ impl RemovalWorker {
             }
             stop.run_until_cancelled(tokio::time::sleep(begun.elapsed().min(PAUSE))).await;
         }
-        if let Err(error) = self.store.release_job(&present, &self.worker, self.clock.now()).await {
+        if let Err(error) =
+            self.store.jobs().release_job(&present, &self.worker, self.clock.now()).await
+        {
             failed(&error, "cannot release a job");
         }
         true
@@ -121,7 +123,8 @@ impl RemovalWorker {
 
     /// Removes a batch; `None` when another worker has claimed the job by now.
     async fn batch(&self, job: &ChannelJob, limit: u32) -> Result<Option<ChannelJob>, StoreError> {
-        let done = self.store.work_on_job(job, &self.worker, limit, self.clock.now()).await?;
+        let done =
+            self.store.jobs().work_on_job(job, &self.worker, limit, self.clock.now()).await?;
         let Some(done) = done else {
             return Ok(None);
         };
@@ -141,9 +144,9 @@ impl RemovalWorker {
         let now = self.clock.now();
         let next = later(now, RETRY_DELAY);
         let put = if cause.is_transient() {
-            self.store.release_job(job, &self.worker, next).await
+            self.store.jobs().release_job(job, &self.worker, next).await
         } else {
-            self.store.fail_job(job, &self.worker, FAILED, (now, next)).await
+            self.store.jobs().fail_job(job, &self.worker, FAILED, (now, next)).await
         };
         if let Err(error) = put {
             failed(&error, "cannot release a job");
@@ -164,7 +167,7 @@ impl PeriodicJob for JobPurge {
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let Self(RemovalWorker { store, clock, .. }) = self;
         let before = earlier(clock.now(), KEPT);
-        while !stop.is_cancelled() && store.purge_jobs(before).await? > 0 {}
+        while !stop.is_cancelled() && store.jobs().purge_jobs(before).await? > 0 {}
         Ok(())
     }
 }

@@ -54,12 +54,12 @@ impl PeriodicJob for Retention {
 impl Retention {
     /// Runs one round; returns early once `stop` is cancelled.
     async fn round(&self, stop: &CancellationToken) -> Result<(), StoreError> {
-        for channel in self.store.outdated_channels(self.clock.now()).await? {
+        for channel in self.store.channels().outdated_channels(self.clock.now()).await? {
             self.channel(&channel, RetentionReason::Age, stop).await?;
         }
         if let Some(time) = self.config.unsubscribed {
             let before = self.ago(time);
-            for channel in self.store.abandoned_channels(before).await? {
+            for channel in self.store.channels().abandoned_channels(before).await? {
                 self.channel(&channel, RetentionReason::Unsubscribed(before), stop).await?;
             }
         }
@@ -67,7 +67,7 @@ impl Retention {
             self.other_events(self.ago(time), stop).await?;
         }
         let stray = self.ago(ORPHAN_EDIT_AGE);
-        while !stop.is_cancelled() && self.store.purge_stray_edits(stray).await? > 0 {
+        while !stop.is_cancelled() && self.store.messages().purge_stray_edits(stray).await? > 0 {
             pause(PAUSE, stop).await;
         }
         Ok(())
@@ -109,9 +109,11 @@ impl Retention {
     ) -> Result<Removed, StoreError> {
         let now = self.clock.now();
         match why {
-            RetentionReason::Age => self.store.delete_outdated(channel, BATCH, now).await,
+            RetentionReason::Age => {
+                self.store.channels().delete_outdated(channel, BATCH, now).await
+            }
             RetentionReason::Unsubscribed(before) => {
-                self.store.delete_abandoned(channel, before, BATCH, now).await
+                self.store.channels().delete_abandoned(channel, before, BATCH, now).await
             }
         }
     }
@@ -123,7 +125,7 @@ impl Retention {
     ) -> Result<(), StoreError> {
         let mut events = 0;
         while !stop.is_cancelled() {
-            let gone = self.store.purge_other_events(before).await?;
+            let gone = self.store.messages().purge_other_events(before).await?;
             if gone == 0 {
                 break;
             }

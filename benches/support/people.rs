@@ -23,7 +23,7 @@ pub(crate) async fn add_key(store: &Store, user: &UserId, now: Timestamp) -> Res
         not_before: None,
         expires_at: None,
     };
-    store.add_key(&key, now).await?;
+    store.keys().add_key(&key, now).await?;
     Ok(())
 }
 

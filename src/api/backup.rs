@@ -84,7 +84,8 @@ pub(super) async fn delete(
         ApiError::invalid_value(FieldPath::parameter("before"), "is out of range")
     })?;
     if query.dry_run {
-        let (deleted_count, freed_bytes) = api.store.count_before(&access.channel, before).await?;
+        let (deleted_count, freed_bytes) =
+            api.store.messages().count_before(&access.channel, before).await?;
         return Ok(Removal::Done(DeletedView { deleted_count, freed_bytes }));
     }
     let what = (JobKind::Deletion, before);
@@ -97,7 +98,7 @@ pub(super) async fn coverage(
     State(api): State<Api>,
     access: ChannelAccess<Member, ReadMessages>,
 ) -> Result<Json<CoverageView>, ApiError> {
-    let coverage = api.store.coverage(&access.channel, access.not_before()).await?;
+    let coverage = api.store.messages().coverage(&access.channel, access.not_before()).await?;
     Ok(Json(CoverageView::new(access.channel, coverage)))
 }
 

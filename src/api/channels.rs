@@ -175,26 +175,26 @@ pub(super) async fn set_backup(
             let why = format_args!("must be null or a whole number from 1 to {MOST_DAYS}");
             return Err(ApiError::invalid_value(FieldPath::body("/retentionDays"), why));
         }
-        let (present, _) = api.store.retention(&access.channel).await?;
+        let (present, _) = api.store.channels().retention(&access.channel).await?;
         if days.map(i64::from) != present {
             // It deletes, and that is the owner's.
             if access.role != Role::Owner {
                 return Err(ApiError::PermissionDenied);
             }
-            api.store.set_retention(&access.channel, days).await?;
+            api.store.channels().set_retention(&access.channel, days).await?;
         }
     }
     if let Nullable::To(zone) = &body.time_zone {
-        api.store.set_time_zone(&access.channel, zone.as_deref()).await?;
+        api.store.channels().set_time_zone(&access.channel, zone.as_deref()).await?;
     }
     Ok(Json(detail_of(&api, &access.channel, access.role).await?))
 }
 
 async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<ChannelDetail, ApiError> {
-    let channel = api.store.channel(id).await?.ok_or(ApiError::PermissionDenied)?;
-    let plan = api.store.owner_plan(id).await?;
-    let assistant = AssistantView::new(api.store.assistant_config(id).await?, plan);
-    let (enabled, paused) = api.store.backup_state(id).await?;
+    let channel = api.store.channels().channel(id).await?.ok_or(ApiError::PermissionDenied)?;
+    let plan = api.store.members().owner_plan(id).await?;
+    let assistant = AssistantView::new(api.store.assistant().assistant_config(id).await?, plan);
+    let (enabled, paused) = api.store.accounts().backup_state(id).await?;
     let effective_time_zone = channel.zone(api.time_zone).name().to_owned();
     let meta = Meta {
         channel_id: channel.id,

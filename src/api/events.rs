@@ -48,12 +48,13 @@ pub(super) async fn list(
 ) -> Result<Page<EventList>, ApiError> {
     let caller = access.caller;
     let after = query.cursor.as_deref().map(|text| decode_cursor(LIST, text)).transpose()?;
-    let channels = api.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
+    let channels =
+        api.store.channels().channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
     let channels: Vec<_> = channels.into_iter().map(|channel| channel.id).collect();
     let reader =
         FeedReader { user: &caller.user, channels: &channels, not_before: caller.not_before() };
     let after: OutboxPosition = after.unwrap_or_default();
-    let feed = api.store.outbox_events(reader, after, query.limit.0).await?;
+    let feed = api.store.outbox().outbox_events(reader, after, query.limit.0).await?;
     let events = api.event_renderer().events(feed.outbox_events, &caller.bounds).await?;
     let next_cursor = encode_cursor(LIST, &feed.next).ok_or(ApiError::Internal)?;
     let next = feed.more.then(|| next_cursor.clone());

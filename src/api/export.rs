@@ -56,7 +56,8 @@ pub(super) async fn messages(
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<ExportQuery>,
 ) -> Result<Document, ApiError> {
-    let channel = api.store.channel(&access.channel).await?.ok_or(ApiError::PermissionDenied)?;
+    let channel =
+        api.store.channels().channel(&access.channel).await?.ok_or(ApiError::PermissionDenied)?;
     let (format, zone) = (Format::from(query.format), channel.zone(api.time_zone));
     let wanted = Export {
         format,

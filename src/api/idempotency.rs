@@ -116,7 +116,8 @@ impl Api {
             request: digest(&[route.as_bytes(), &body]),
             route,
         };
-        let claim = match self.store.claim_idempotency(&key, self.clock.now()).await? {
+        let claim = match self.store.idempotency().claim_idempotency(&key, self.clock.now()).await?
+        {
             IdempotencyState::First(claim) => claim,
             IdempotencyState::Running => return Err(ApiError::RUNNING),
             IdempotencyState::Interrupted => return Err(INTERRUPTED),
@@ -144,23 +145,25 @@ impl Api {
         answer: Response,
     ) -> Result<Response, ApiError> {
         if answer.status().is_server_error() {
-            if let Err(error) = self.store.abandon_idempotency(claim).await {
+            if let Err(error) = self.store.idempotency().abandon_idempotency(claim).await {
                 not_kept(&error);
             }
             return Ok(answer);
         }
         if !answer.status().is_success() {
-            self.store.release_idempotency(claim).await?;
+            self.store.idempotency().release_idempotency(claim).await?;
             return Ok(answer);
         }
         let (parts, body) = etag::tagged(answer, false).await.into_parts();
         let body = to_bytes(body, usize::MAX).await.map_err(|_| ApiError::Internal)?;
         let kept = StoredResponse::of(&parts, &body);
         // A request that changed nothing is simply run again.
-        let free = kept.is_empty() && self.store.abandon_idempotency(claim).await?;
+        let free = kept.is_empty() && self.store.idempotency().abandon_idempotency(claim).await?;
         if !free {
             let (status, sealed) = (parts.status.as_u16(), seal.close(&kept)?);
-            if let Err(error) = self.store.finish_idempotency(claim, status, &sealed).await {
+            if let Err(error) =
+                self.store.idempotency().finish_idempotency(claim, status, &sealed).await
+            {
                 // The request is completed and never run again; only its response cannot be
                 // replayed.
                 not_kept(&error);

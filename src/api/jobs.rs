@@ -85,7 +85,7 @@ pub(super) async fn read(
     access: Reaches<WriteBackup>,
     Path(path): Path<JobPath>,
 ) -> Result<Json<JobView>, ApiError> {
-    let job = api.store.channel_job(&access.channel, &path.job).await?;
+    let job = api.store.jobs().channel_job(&access.channel, &path.job).await?;
     let owner = access.role == Some(Role::Owner);
     let own = |job: &ChannelJob| job.kind == JobKind::Erasure(access.caller.user.clone());
     match job {
@@ -107,7 +107,7 @@ impl Api {
         let id = format!("job_{}", random::text(16));
         let (kind, worker) = (&kind, self.removals.worker());
         let new = NewChannelJob { id: &id, channel, kind, sent_before, by, worker };
-        let (mut job, claimed) = self.store.begin_job(&new, self.clock.now()).await?;
+        let (mut job, claimed) = self.store.jobs().begin_job(&new, self.clock.now()).await?;
         if claimed {
             job = self.removals.finish(job).await?;
         }

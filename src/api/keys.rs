@@ -180,10 +180,10 @@ pub(super) async fn make(
         not_before: wanted.not_before,
         expires_at: wanted.expires_at,
     };
-    if !api.store.add_key(&key, now).await? {
+    if !api.store.keys().add_key(&key, now).await? {
         return Err(TOO_MANY);
     }
-    let stored = api.store.key(&secret).await?.ok_or(ApiError::Internal)?;
+    let stored = api.store.keys().key(&secret).await?.ok_or(ApiError::Internal)?;
     Ok(CreatedKey(MadeKey::new(stored, secret, None)))
 }
 
@@ -207,7 +207,7 @@ pub(super) async fn rotate(
     let until = now.plus(Duration::from_secs(seconds));
     let (id, secret) = (KeyId::new(random::key_id()), random::api_key());
     let user = &access.caller.user;
-    let rotated = api.store.rotate_key(user, &path.key, (&id, &secret), until, now).await?;
+    let rotated = api.store.keys().rotate_key(user, &path.key, (&id, &secret), until, now).await?;
     let key = match rotated {
         Rotated::Done(key) => key,
         Rotated::NoKey => return Err(ApiError::NotFound),
@@ -223,7 +223,7 @@ pub(super) async fn remove(
     Path(path): Path<KeyPath>,
 ) -> Result<Json<Success>, ApiError> {
     let known = api.key_of(&access.caller, &path.key).await?.ok_or(ApiError::NotFound)?;
-    if api.store.drop_key_of(&access.caller.user, &known.id, api.clock.now()).await? {
+    if api.store.keys().drop_key_of(&access.caller.user, &known.id, api.clock.now()).await? {
         Ok(Success::answer())
     } else {
         Err(ApiError::NotFound)
@@ -234,7 +234,7 @@ impl Api {
     /// Returns the caller's key of that ID, if it is within the caller's permissions; otherwise it
     /// is as unknown as another person's.
     async fn key_of(&self, caller: &Caller, id: &KeyId) -> Result<Option<Key>, ApiError> {
-        let key = self.store.key_of(&caller.user, id).await?;
+        let key = self.store.keys().key_of(&caller.user, id).await?;
         Ok(key.filter(|key| key.bounds().within(&caller.bounds)))
     }
 
@@ -248,7 +248,7 @@ impl Api {
     ) -> Result<Vec<Key>, ApiError> {
         let (mut found, mut after) = (Vec::new(), after.cloned());
         while found.len() < wanted as usize {
-            let page = self.store.keys(&caller.user, after.as_ref(), PAGE).await?;
+            let page = self.store.keys().list(&caller.user, after.as_ref(), PAGE).await?;
             let Some(last) = page.last() else { break };
             after = Some((last.created_at, last.id.clone()));
             found.extend(page.into_iter().filter(|key| key.bounds().within(&caller.bounds)));

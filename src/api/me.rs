@@ -90,7 +90,7 @@ pub(super) async fn usage(
     caller: Caller,
 ) -> Result<Timed<UsageView, UsageContent>, ApiError> {
     let user = user(&api, &caller).await?;
-    let mut usage = api.store.usage(&user.id).await?;
+    let mut usage = api.store.accounts().usage(&user.id).await?;
     usage.channels.retain(|channel| caller.bounds.sees(&channel.channel));
     let total = Usage::new(usage.total(), user.plan);
     let channels = usage.channels.into_iter().map(|channel| {
@@ -128,7 +128,7 @@ pub(super) async fn notices(
     State(api): State<Api>,
     caller: Caller,
 ) -> Result<Json<NoticesView>, ApiError> {
-    let usage = api.store.wants_notices(&caller.user).await?;
+    let usage = api.store.accounts().wants_notices(&caller.user).await?;
     Ok(Json(NoticesView { usage: usage.ok_or(ApiError::InvalidKey)? }))
 }
 
@@ -137,7 +137,7 @@ pub(super) async fn set_notices(
     access: Scoped<WriteBackup>,
     Body(notices): Body<NoticesView>,
 ) -> Result<Json<NoticesView>, ApiError> {
-    if !api.store.set_notices_enabled(&access.caller.user, notices.usage).await? {
+    if !api.store.accounts().set_notices_enabled(&access.caller.user, notices.usage).await? {
         return Err(ApiError::InvalidKey);
     }
     Ok(Json(notices))
@@ -145,5 +145,5 @@ pub(super) async fn set_notices(
 
 /// Returns the key's user; a key without one is treated as deleted.
 async fn user(api: &Api, caller: &Caller) -> Result<User, ApiError> {
-    api.store.user(&caller.user).await?.ok_or(ApiError::InvalidKey)
+    api.store.accounts().user(&caller.user).await?.ok_or(ApiError::InvalidKey)
 }

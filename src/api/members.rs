@@ -102,7 +102,7 @@ pub(super) async fn set_role(
 ) -> Result<Json<Success>, ApiError> {
     let (channel, now) = (&access.channel, api.clock.now());
     let role = body.role.into();
-    match api.store.set_role(channel, access.user(), &path.user, role, now).await? {
+    match api.store.members().set_role(channel, access.user(), &path.user, role, now).await? {
         RoleSet::Done => Ok(Success::answer()),
         RoleSet::Denied => Err(ApiError::PermissionDenied),
         RoleSet::NoMember => Err(ApiError::NotFound),
@@ -116,7 +116,7 @@ pub(super) async fn erase(
     Path(path): Path<UserPath>,
 ) -> Result<Removal<ErasedView>, ApiError> {
     let own = access.caller.user == path.user
-        && api.store.member(&access.channel, &path.user).await?.is_some();
+        && api.store.members().member(&access.channel, &path.user).await?.is_some();
     if access.role != Some(Role::Owner) && !own {
         return Err(ApiError::PermissionDenied);
     }

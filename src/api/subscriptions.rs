@@ -66,7 +66,7 @@ pub(super) async fn subscribe(
     access: ChannelAccess<Member, WriteBackup>,
 ) -> Result<MaybeNew, ApiError> {
     let now = api.clock.now();
-    match api.store.subscribe(&access.channel, access.user(), now).await? {
+    match api.store.accounts().subscribe(&access.channel, access.user(), now).await? {
         Subscribed::New => Ok(MaybeNew(true)),
         Subscribed::Already => Ok(MaybeNew(false)),
         Subscribed::NoChannel => Err(ApiError::PermissionDenied),
@@ -79,7 +79,7 @@ pub(super) async fn unsubscribe(
     access: Reaches<WriteBackup>,
 ) -> Result<Json<Success>, ApiError> {
     let user = &access.caller.user;
-    let ended = api.store.unsubscribe(&access.channel, user, api.clock.now()).await?;
+    let ended = api.store.accounts().unsubscribe(&access.channel, user, api.clock.now()).await?;
     if ended || access.role.is_some() {
         Ok(Success::answer())
     } else {
@@ -94,7 +94,8 @@ pub(super) async fn list(
 ) -> Result<Page<Subscriptions>, ApiError> {
     let window = Window::open("subscriptions", paging.limit, paging.cursor.as_deref())?;
     let (after, wanted) = (window.after.as_ref(), window.wanted());
-    let mut rows = api.store.subscriptions(&caller.user, caller.channels(), after, wanted).await?;
+    let mut rows =
+        api.store.accounts().subscriptions(&caller.user, caller.channels(), after, wanted).await?;
     let next = window.cut(&mut rows, |row| row.channel.clone());
     let subscriptions = rows.into_iter().map(SubscriptionView::from).collect();
     Ok(Page { body: Subscriptions { subscriptions, next_cursor: next.clone() }, next })

@@ -79,13 +79,13 @@ impl Registration {
         let until = Instant::now() + LIVE;
         let mut told = false;
         loop {
-            let differing = self.store.register_process(&self.process, LIVE).await?;
+            let differing = self.store.processes().register_process(&self.process, LIVE).await?;
             let Some(other) = differing.iter().find(|other| !has_died(other)) else {
                 if differing.is_empty() {
                     return Ok(());
                 }
                 for dead in &differing {
-                    self.store.unregister_process(&dead.process.id).await?;
+                    self.store.processes().unregister_process(&dead.process.id).await?;
                 }
                 continue;
             };
@@ -126,7 +126,7 @@ impl Registration {
             let working = state.as_ref().is_some_and(|state| state.work.is_some());
             // Numbers and names: always valid JSON.
             let search = state.and_then(|state| serde_json::to_string(&state).ok());
-            let beat = self.store.heartbeat(&self.process, search.as_deref());
+            let beat = self.store.processes().heartbeat(&self.process, search.as_deref());
             if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, beat).await {
                 failed(&error);
             }
@@ -152,7 +152,7 @@ impl Registration {
             };
             stop.run_until_cancelled(wait).await;
         }
-        let ended = self.store.unregister_process(&self.process.id);
+        let ended = self.store.processes().unregister_process(&self.process.id);
         if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, ended).await {
             failed(&error);
         }
@@ -160,7 +160,7 @@ impl Registration {
 
     /// Compares the settings that were not known when the process started.
     async fn compare_late(&self) {
-        match self.store.register_process(&self.process, LIVE).await {
+        match self.store.processes().register_process(&self.process, LIVE).await {
             Ok(differing) => {
                 if let Some(other) = differing.first() {
                     self.health.raise(PART, difference(&self.process, &other.process));
@@ -231,7 +231,7 @@ fn namespace() -> String {
 /// # Errors
 /// Returns an error if the store fails.
 pub(crate) async fn running(store: &Store) -> Result<Vec<ProcessRecord>, StoreError> {
-    let mut running = store.processes(LIVE).await?;
+    let mut running = store.processes().list(LIVE).await?;
     running.retain(|record| !has_died(record));
     Ok(running)
 }

@@ -60,7 +60,7 @@ async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     let mut after = None;
     loop {
-        let page = store.channels(after.as_ref(), PAGE).await?;
+        let page = store.channels().list(after.as_ref(), PAGE).await?;
         for (channel, subscribers) in &page {
             if json {
                 table::json(&serde_json::json!({
@@ -123,7 +123,7 @@ fn check(context: &Context, bot: &str) -> Result<(), PreflightError> {
 
 async fn bots(context: &Context, json: bool) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let known = store.bots_of_channels().await?;
+    let known = store.channels().bots_of_channels().await?;
     store.close().await;
     let configured = |bot: &str| context.config.line.iter().any(|line| line.name == bot);
     if json {
@@ -146,7 +146,7 @@ async fn bots(context: &Context, json: bool) -> anyhow::Result<()> {
 
 async fn assign(context: &Context, channel: &ChannelId, bot: &str) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let known = store.assign_channel(channel, bot, context.clock.now()).await?;
+    let known = store.channels().assign_channel(channel, bot, context.clock.now()).await?;
     store.close().await;
     if !known {
         bail!("unknown channel {channel}");
@@ -160,7 +160,7 @@ async fn rename(context: &Context, from: &str, bot: &str) -> anyhow::Result<()> 
         bail!(PreflightError(format!("--from and --bot are both {bot:?}")));
     }
     let store = context.store().await?;
-    let given = store.rename_bot(from, bot, context.clock.now()).await?;
+    let given = store.channels().rename_bot(from, bot, context.clock.now()).await?;
     store.close().await;
     note!("{given} channels belong to the bot {bot}");
     Ok(())

@@ -160,7 +160,7 @@ async fn channels(store: &Store, args: &DoctorArgs) -> anyhow::Result<Option<Vec
     channels.sort();
     channels.dedup();
     for channel in &channels {
-        if store.channel(channel).await?.is_none() {
+        if store.channels().channel(channel).await?.is_none() {
             return Err(PreflightError(format!("unknown channel {channel}")).into());
         }
     }
@@ -199,7 +199,7 @@ async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<Lo
 /// Waits until indexes that a process updates have read the log up to its present end, or make no
 /// progress any more.
 async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> {
-    let end = store.log_state().await?.end;
+    let end = store.outbox().log_state().await?.end;
     for local in indexes.iter().filter(|local| local.running) {
         let (mut last, mut since) = (None, Instant::now());
         loop {

@@ -73,7 +73,7 @@ async fn write(
     media: Option<Arc<dyn MediaSource>>,
     target: &ExportTarget,
 ) -> anyhow::Result<Done> {
-    let Some(known) = store.channel(channel).await? else {
+    let Some(known) = store.channels().channel(channel).await? else {
         bail!("unknown channel {channel}");
     };
     let zone = known.zone(wanted.service);

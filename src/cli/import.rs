@@ -129,7 +129,7 @@ async fn import(
 ) -> anyhow::Result<Summary> {
     let Wanted { file, channel, form, zone, date_order, encoding } = wanted;
     let context = &creator.0;
-    let known = store.channel(&channel).await?;
+    let known = store.channels().channel(&channel).await?;
     let own = || known.and_then(|channel| Zone::parse(&channel.time_zone?));
     let blobs = creator.blobs()?;
     let import = Import {
@@ -201,17 +201,17 @@ async fn open_channel(
             bail!(PreflightError("--user: the user id must not be empty".to_owned()));
         }
         let user = UserId::from(user);
-        let known = store.channel(channel).await?.map(|channel| channel.kind);
+        let known = store.channels().channel(channel).await?.map(|channel| channel.kind);
         let kind = known.or_else(|| kind_of(channel)).ok_or_else(|| {
             PreflightError(format!("--channel: {channel} is not a LINE ID (C…, R… or U…)"))
         })?;
-        if store.user(&user).await?.is_none() {
-            store.add_user(&user, None, context.clock.now()).await?;
+        if store.accounts().user(&user).await?.is_none() {
+            store.accounts().add_user(&user, None, context.clock.now()).await?;
             note!("chatkeep: added user {user} on plan free");
         }
-        store.open_for_import(channel, kind, &user, context.clock.now()).await?;
+        store.imports().open_for_import(channel, kind, &user, context.clock.now()).await?;
     }
-    let (subscribed, _) = store.backup_state(channel).await?;
+    let (subscribed, _) = store.accounts().backup_state(channel).await?;
     if !subscribed {
         bail!(
             "the channel {channel} has no backup subscription, so its messages are not stored; \
@@ -229,11 +229,11 @@ async fn give_bot(
     channel: &ChannelId,
     bot: Option<&str>,
 ) -> anyhow::Result<()> {
-    if store.channel(channel).await?.is_none_or(|channel| !channel.bot.is_empty()) {
+    if store.channels().channel(channel).await?.is_none_or(|channel| !channel.bot.is_empty()) {
         return Ok(());
     }
     if let Some(bot) = bot {
-        store.assign_channel(channel, bot, context.clock.now()).await?;
+        store.channels().assign_channel(channel, bot, context.clock.now()).await?;
     } else {
         note!(
             "chatkeep: {channel} belongs to no bot, so that events about it are ignored; \

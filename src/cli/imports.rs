@@ -43,7 +43,7 @@ struct Undone {
 pub(super) async fn list(context: &Context, args: &ListArgs) -> anyhow::Result<()> {
     let store = context.store().await?;
     let channel = args.channel.as_deref().map(ChannelId::from);
-    let imports = store.imports(channel.as_ref()).await;
+    let imports = store.imports().list(channel.as_ref()).await;
     store.close().await;
     let imports = imports?;
     if args.json {
@@ -97,7 +97,7 @@ async fn remove(
     store: &Store,
     id: ImportId,
 ) -> anyhow::Result<(ImportRecord, Undone)> {
-    let Some(import) = store.import_record(id).await? else {
+    let Some(import) = store.imports().import_record(id).await? else {
         bail!("unknown import {id}; `chatkeep import list` shows all");
     };
     let mut undone = Undone::default();
@@ -106,7 +106,7 @@ async fn remove(
     let stop = on_signal()?;
     let removing = async {
         loop {
-            let removed = store.undo_import(&import, BATCH, context.clock.now()).await?;
+            let removed = store.imports().undo_import(&import, BATCH, context.clock.now()).await?;
             undone.messages += removed.messages.len() as u64;
             undone.freed_bytes += removed.bytes;
             bar.at(undone.messages, || format!("{} messages removed", undone.messages));

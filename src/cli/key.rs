@@ -94,12 +94,12 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
         wanted.channels.iter().map(|id| ChannelId::from(id.as_str())).collect();
     let user = &UserId::from(wanted.user.as_str());
     let store = context.store().await?;
-    if store.user(user).await?.is_none() {
+    if store.accounts().user(user).await?.is_none() {
         store.close().await;
         bail!("unknown user {user}; `chatkeep user add {user}` creates it");
     }
     for channel in &channels {
-        if store.channel(channel).await?.is_none() {
+        if store.channels().channel(channel).await?.is_none() {
             store.close().await;
             bail!(PreflightError(format!("--channel: unknown channel {channel}")));
         }
@@ -115,7 +115,7 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
         not_before,
         expires_at,
     };
-    let made = store.add_key(&key, context.clock.now()).await?;
+    let made = store.keys().add_key(&key, context.clock.now()).await?;
     store.close().await;
     if !made {
         bail!(
@@ -132,7 +132,7 @@ async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()
     let mut keys = Vec::new();
     loop {
         let after = keys.last().map(|key: &Key| (key.created_at, key.id.clone()));
-        let page = store.keys(user, after.as_ref(), PAGE).await?;
+        let page = store.keys().list(user, after.as_ref(), PAGE).await?;
         let last = page.len() < PAGE as usize;
         keys.extend(page);
         if last {
@@ -172,7 +172,7 @@ async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()
 
 async fn revoke(context: &Context, id: &KeyId) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let known = store.drop_key(id, context.clock.now()).await?;
+    let known = store.keys().drop_key(id, context.clock.now()).await?;
     store.close().await;
     if !known {
         bail!("unknown key {id}");

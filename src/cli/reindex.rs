@@ -40,7 +40,7 @@ pub(super) async fn run(context: &Context, args: &ReindexArgs) -> anyhow::Result
 async fn reindex(context: &Context, args: &ReindexArgs, store: &Store) -> anyhow::Result<()> {
     let channel = args.channel.as_deref().map(ChannelId::from);
     if let Some(channel) = &channel
-        && store.channel(channel).await?.is_none()
+        && store.channels().channel(channel).await?.is_none()
     {
         bail!("unknown channel {channel}");
     }
@@ -53,7 +53,7 @@ async fn reindex(context: &Context, args: &ReindexArgs, store: &Store) -> anyhow
     }
     let whole = channel.is_none();
     let request = channel.as_ref().map_or(IndexRequest::Rebuild, IndexRequest::Channel);
-    let asked = store.request_indexing(request, context.clock.now()).await?;
+    let asked = store.outbox().request_indexing(request, context.clock.now()).await?;
     let what = channel.map_or("rebuilding the search index".to_owned(), |channel| {
         format!("reindexing channel {channel}")
     });
@@ -90,7 +90,7 @@ async fn searching(store: &Store) -> anyhow::Result<Vec<(ProcessRecord, ReplicaS
 /// Shows the replicas' progress until all running ones have completed the request at that position
 /// of the log. Returns the number of replicas, and of messages in one of them.
 async fn watch(store: &Store, asked: OutboxPosition, whole: bool) -> anyhow::Result<(usize, u64)> {
-    let total = u64::try_from(store.count_messages().await?).unwrap_or_default();
+    let total = u64::try_from(store.messages().count_messages().await?).unwrap_or_default();
     let mut progress = ProgressReporter::new(Some(total), BAR);
     let (mut waiting, mut told) = (0, usize::MAX);
     loop {
@@ -133,7 +133,7 @@ async fn watch(store: &Store, asked: OutboxPosition, whole: bool) -> anyhow::Res
 async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()> {
     let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
     let replica = Replica::open(store.clone(), folder, clock).await?;
-    let total = u64::try_from(store.count_messages().await?).unwrap_or_default();
+    let total = u64::try_from(store.messages().count_messages().await?).unwrap_or_default();
     let mut progress = ProgressReporter::new(Some(total), BAR);
     let mut states = replica.watch();
     let stop = on_signal()?;

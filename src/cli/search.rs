@@ -66,7 +66,7 @@ async fn find(
             zone = channel.zone(zone);
             vec![channel.id]
         }
-        None => store.channel_ids().await?,
+        None => store.channels().channel_ids().await?,
     };
     let services = Services::new(store, &context.clock, Bots::new([]), index, zone);
     let query = SearchQuery {
@@ -94,7 +94,7 @@ async fn find(
 }
 
 async fn known(store: &Store, id: ChannelId) -> anyhow::Result<Channel> {
-    let Some(channel) = store.channel(&id).await? else {
+    let Some(channel) = store.channels().channel(&id).await? else {
         bail!("unknown channel {id}");
     };
     Ok(channel)

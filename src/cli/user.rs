@@ -66,9 +66,9 @@ async fn add(
         bail!(PreflightError("the user id must not be empty".to_owned()));
     }
     let (store, clock) = (creator.store().await?, &creator.0.clock);
-    store.add_user(id, name, clock.now()).await?;
+    store.accounts().add_user(id, name, clock.now()).await?;
     if let Some(plan) = plan {
-        store.set_plan(id, plan, clock.now()).await?;
+        store.accounts().set_plan(id, plan, clock.now()).await?;
     }
     note!("user {id} is registered");
     store.close().await;
@@ -80,7 +80,7 @@ async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     let mut after = None;
     loop {
-        let page = store.users(after.as_ref(), PAGE).await?;
+        let page = store.accounts().users(after.as_ref(), PAGE).await?;
         for user in &page {
             let name = user.display_name.clone().unwrap_or_default();
             if json {
@@ -108,7 +108,7 @@ async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
 async fn set_plan(context: &Context, id: &UserId, plan: &str) -> anyhow::Result<()> {
     let plan = plan_of(plan)?;
     let store = context.store().await?;
-    let known = store.set_plan(id, plan, context.clock.now()).await?;
+    let known = store.accounts().set_plan(id, plan, context.clock.now()).await?;
     store.close().await;
     if !known {
         bail!("unknown user {id}; `chatkeep user add {id}` creates it");

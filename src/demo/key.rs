@@ -38,8 +38,8 @@ pub(super) async fn lasting(
     {
         return Ok(known);
     }
-    for old in store.keys(owner, None, MANY).await?.iter().filter(|key| key.name == NAME) {
-        store.drop_key(&old.id, now).await?;
+    for old in store.keys().list(owner, None, MANY).await?.iter().filter(|key| key.name == NAME) {
+        store.keys().drop_key(&old.id, now).await?;
     }
     let secret = crate::random::api_key();
     let new = NewKey {
@@ -52,7 +52,7 @@ pub(super) async fn lasting(
         not_before: None,
         expires_at: None,
     };
-    if !store.add_key(&new, now).await? {
+    if !store.keys().add_key(&new, now).await? {
         anyhow::bail!("the demo's person has as many keys as there can be; delete one of them");
     }
     // Written after the store has the key: an existing file always names a created key.
@@ -75,7 +75,7 @@ async fn works(
     secret: &str,
     now: Timestamp,
 ) -> anyhow::Result<bool> {
-    let key = store.key(secret).await?;
+    let key = store.keys().key(secret).await?;
     Ok(key.is_some_and(|key| {
         key.user == *owner
             && key.expires_at.is_none_or(|end| end > now)

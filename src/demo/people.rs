@@ -49,7 +49,7 @@ impl People {
         let newcomers = NEWCOMERS.iter().map(|name| line.add_user(name, None));
         let all: Vec<User> = newcomers.chain(founders.iter().cloned()).collect();
         let group: ChannelId = line.add_group(GROUP_NAME, None, &[]).chat_id.into();
-        let known = store.members(&group, None, None, None, MANY).await?;
+        let known = store.members().list(&group, None, None, None, MANY).await?;
         let status =
             |user: &User| known.iter().find(|m| m.user.as_str() == user.user_id).map(|m| m.status);
         let founder = |user: &User| founders.iter().any(|f| f.user_id == user.user_id);

@@ -52,10 +52,10 @@ impl Sample {
         let assistants = app.assistants().clone();
         let people = People::new(line.clone(), &store).await?;
         let (owner, name) = (people.owner_id(), people.owner().display_name.as_str());
-        store.add_user(&owner, Some(name), clock.now()).await?;
+        store.accounts().add_user(&owner, Some(name), clock.now()).await?;
         let key = key::lasting(&store, &owner, folder, clock.now()).await?;
         let filter = MessageFilter { limit: RESTORED, ..MessageFilter::default() };
-        let earlier = store.messages(people.group(), &filter).await?.messages;
+        let earlier = store.messages().list(people.group(), &filter).await?.messages;
         line.restore(earlier.into_iter().rev().filter_map(restored));
         let photos = AtomicUsize::new(FIRST_PHOTO);
         Ok(Self { line, store, assistants, bus, clock, people, key, photos })
@@ -94,7 +94,7 @@ impl Sample {
     /// # Errors
     /// Returns an error when the store fails.
     pub(super) async fn set_plan(&self, plan: Plan) -> anyhow::Result<()> {
-        self.store.set_plan(&self.people.owner_id(), plan, self.now()).await?;
+        self.store.accounts().set_plan(&self.people.owner_id(), plan, self.now()).await?;
         self.assistant_changed().await;
         Ok(())
     }
@@ -108,25 +108,29 @@ impl Sample {
     pub(super) async fn is_set_up(&self) -> anyhow::Result<bool> {
         let group = self.people.group();
         let filter = MessageFilter { limit: 1, ..MessageFilter::default() };
-        Ok(!self.store.messages(group, &filter).await?.messages.is_empty()
-            || !self.store.rules(group).await?.value.items.is_empty())
+        Ok(!self.store.messages().list(group, &filter).await?.messages.is_empty()
+            || !self.store.assistant().rules(group).await?.value.items.is_empty())
     }
 
     /// Returns true when the store knows the owner as a member.
     pub(super) async fn knows_owner(&self) -> anyhow::Result<bool> {
-        let member = self.store.member(self.people.group(), &self.people.owner_id()).await?;
+        let member =
+            self.store.members().member(self.people.group(), &self.people.owner_id()).await?;
         Ok(member.is_some_and(|member| member.status == MemberStatus::Active))
     }
 
     /// Creates the owner's backup subscription.
     pub(super) async fn subscribe(&self) -> anyhow::Result<()> {
-        self.store.subscribe(self.people.group(), &self.people.owner_id(), self.now()).await?;
+        self.store
+            .accounts()
+            .subscribe(self.people.group(), &self.people.owner_id(), self.now())
+            .await?;
         Ok(())
     }
 
     /// Returns the number of the owner's stored messages.
     pub(super) async fn stored_messages(&self) -> anyhow::Result<i64> {
-        let usage = self.store.usage(&self.people.owner_id()).await?;
+        let usage = self.store.accounts().usage(&self.people.owner_id()).await?;
         Ok(usage.channels.iter().map(|channel| channel.message_count).sum())
     }
 

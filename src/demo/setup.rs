@@ -93,8 +93,8 @@ impl Sample {
             config.rules.trigger_keywords = vec!["rules".to_owned(), "版規".to_owned()];
             Ok(config)
         };
-        store.change_assistant_config(group, &owner, now, change).await??;
-        store.set_group_rules(group, GROUP_RULES, None, &owner, now).await?;
+        store.assistant().change_assistant_config(group, &owner, now, change).await??;
+        store.assistant().set_group_rules(group, GROUP_RULES, None, &owner, now).await?;
         for (number, (keywords, question, answer)) in RULES.iter().enumerate() {
             let id = format!("qa_{}_demo{number}", now.millis()).into();
             let draft = RuleDraft {
@@ -102,7 +102,10 @@ impl Sample {
                 question: (*question).to_owned(),
                 answer: (*answer).to_owned(),
             };
-            store.change_rule(group, RuleChange::Add(&id, &draft), None, &owner, now).await?;
+            store
+                .assistant()
+                .change_rule(group, RuleChange::Add(&id, &draft), None, &owner, now)
+                .await?;
         }
         self.assistant_changed().await;
         Ok(())

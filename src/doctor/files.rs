@@ -32,7 +32,7 @@ impl Doctor<'_> {
     ) -> Result<(), DoctorError> {
         let mut after: Option<MessageId> = None;
         loop {
-            let page = self.store.audit_media(channel, after.as_ref(), PAGE).await?;
+            let page = self.store.audits().audit_media(channel, after.as_ref(), PAGE).await?;
             let Some(last) = page.last() else {
                 return Ok(());
             };
@@ -44,7 +44,9 @@ impl Doctor<'_> {
             while let Some((found, wrong)) = looks.try_next().await? {
                 if let Some((difference, mend)) = wrong {
                     let mended = match self.repairing() {
-                        Some(now) => self.store.mend_media(channel, &found, &mend, now).await?,
+                        Some(now) => {
+                            self.store.audits().mend_media(channel, &found, &mend, now).await?
+                        }
                         None => false,
                     };
                     report.add(one(difference), mended);
@@ -85,7 +87,7 @@ impl Doctor<'_> {
     /// Returns true if a record is unchanged since the check: else its file went with its message
     /// meanwhile.
     async fn still(&self, channel: &ChannelId, found: &MediaAudit) -> Result<bool, DoctorError> {
-        Ok(self.store.audit_medium(channel, &found.message).await?.as_ref() == Some(found))
+        Ok(self.store.audits().audit_medium(channel, &found.message).await?.as_ref() == Some(found))
     }
 
     /// Returns the actual state of a file that a record describes with that many bytes, where it
@@ -135,14 +137,15 @@ impl Doctor<'_> {
         let mut names = self.blobs.list().try_chunks(NAMES);
         while let Some(chunk) = names.try_next().await.map_err(|error| error.1)? {
             report.looked.files += i64::try_from(chunk.len()).unwrap_or(i64::MAX);
-            let unheld = self.store.unreferenced_blobs(&chunk.into_iter().collect()).await?;
+            let unheld =
+                self.store.audits().unreferenced_blobs(&chunk.into_iter().collect()).await?;
             let unheld = self.still_there(unheld).await?;
             if unheld.is_empty() {
                 continue;
             }
             let mended = self.repairing().is_some();
             if mended {
-                self.store.mark_blobs(&unheld).await?;
+                self.store.audits().mark_blobs(&unheld).await?;
             }
             let difference = |blob: &BlobId| {
                 Difference::new(Check::File, blob.as_str(), "held by nothing", "it may go")
@@ -160,6 +163,10 @@ impl Doctor<'_> {
                 there.insert(blob);
             }
         }
-        Ok(if there.is_empty() { there } else { self.store.unreferenced_blobs(&there).await? })
+        Ok(if there.is_empty() {
+            there
+        } else {
+            self.store.audits().unreferenced_blobs(&there).await?
+        })
     }
 }

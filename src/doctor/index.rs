@@ -52,7 +52,7 @@ impl LocalIndex {
         if self.running {
             return Ok(Some(BTreeSet::new()));
         }
-        let log = store.log_state().await?;
+        let log = store.outbox().log_state().await?;
         let Some(position) = self.position().filter(|position| position.broken(&log).is_none())
         else {
             return Ok(None);
@@ -60,7 +60,7 @@ impl LocalIndex {
         let (mut at, mut behind) = (position.at, BTreeSet::new());
         loop {
             let LoggedChanges { messages, next, more, channels, .. } =
-                store.logged_changes(at, ROWS).await?;
+                store.outbox().logged_changes(at, ROWS).await?;
             behind.extend(messages);
             at = next;
             if !channels.is_empty() || behind.len() > BEHIND {
@@ -131,7 +131,7 @@ impl Doctor<'_> {
             return Ok(None);
         };
         let request = IndexRequest::Messages(&messages);
-        Ok(Some(self.store.request_indexing(request, repair.clock.now()).await?))
+        Ok(Some(self.store.outbox().request_indexing(request, repair.clock.now()).await?))
     }
 }
 

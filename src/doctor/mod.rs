@@ -121,7 +121,7 @@ impl Doctor<'_> {
     async fn channels(&self) -> Result<Vec<ChannelId>, StoreError> {
         match &self.options.channels {
             Some(channels) => Ok(channels.clone()),
-            None => self.store.channel_ids().await,
+            None => self.store.channels().channel_ids().await,
         }
     }
 
@@ -136,7 +136,7 @@ impl Doctor<'_> {
         parts: &mut BTreeMap<UserId, i64>,
         report: &mut report::ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
-        let Some(audit) = self.store.audit_channel(channel).await? else {
+        let Some(audit) = self.store.audits().audit_channel(channel).await? else {
             return Ok(());
         };
         let ChannelAudit { differences, parts: off, messages } = audit;
@@ -144,7 +144,7 @@ impl Doctor<'_> {
         report.looked.messages += messages;
         let mended = match self.repairing() {
             Some(now) if !differences.is_empty() => {
-                self.store.repair_channel(channel, now).await?;
+                self.store.audits().repair_channel(channel, now).await?;
                 true
             }
             _ => false,
@@ -166,7 +166,7 @@ impl Doctor<'_> {
         let only = self.options.channels.as_deref();
         let mut after = None;
         loop {
-            let page = self.store.audit_users(after.as_ref(), only, parts, USERS).await?;
+            let page = self.store.audits().audit_users(after.as_ref(), only, parts, USERS).await?;
             let Some(last) = page.last() else {
                 return Ok(());
             };
@@ -175,7 +175,7 @@ impl Doctor<'_> {
                 report.looked.users += 1;
                 let mended = match self.repairing() {
                     Some(now) if !audit.differences.is_empty() => {
-                        self.store.repair_user(&audit.user, now).await?;
+                        self.store.audits().repair_user(&audit.user, now).await?;
                         true
                     }
                     _ => false,
@@ -186,10 +186,10 @@ impl Doctor<'_> {
     }
 
     async fn loose_rows(&self, report: &mut report::ReportWriter<'_>) -> Result<(), DoctorError> {
-        let (spare, precious) = self.store.orphaned_rows().await?;
+        let (spare, precious) = self.store.audits().orphaned_rows().await?;
         let mended = self.repairing().is_some() && !spare.is_empty();
         if mended {
-            self.store.delete_orphaned_rows().await?;
+            self.store.audits().delete_orphaned_rows().await?;
         }
         report.add(spare, mended);
         report.add(precious, false);

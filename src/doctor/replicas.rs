@@ -82,7 +82,7 @@ impl Doctor<'_> {
                 replicas.bus.broadcast(TOPIC, text.clone()).await?;
             }
             for ReplicaCheck { process_id, result } in
-                self.store.replica_checks(&question.id).await?
+                self.store.processes().replica_checks(&question.id).await?
             {
                 if let Some(name) = open.remove(&process_id) {
                     again.extend(take(&name, serde_json::from_str(&result)?, report));
@@ -186,7 +186,7 @@ pub(crate) async fn answer_checks(
             answered.clone_from(&question.id);
             // Numbers and names: always valid JSON.
             let findings = serde_json::to_string(&findings).unwrap_or_default();
-            let told = store.add_replica_check(&question.id, &process, &findings).await;
+            let told = store.processes().add_replica_check(&question.id, &process, &findings).await;
             if let Err(error) = told {
                 let error: &dyn std::error::Error = &error;
                 error!(error, "cannot store the result of a check");

@@ -98,9 +98,9 @@ impl Login {
             return Ok(None);
         };
         let (store, now) = (&self.0.store, self.0.clock.now());
-        let mut session = store.session(secret, self.0.idle, now).await?;
+        let mut session = store.sessions().session(secret, self.0.idle, now).await?;
         if let Some(session) = &mut session {
-            store.note_session_use(session, now);
+            store.keys().note_session_use(session, now);
         }
         Ok(session)
     }
@@ -123,9 +123,9 @@ impl Login {
     /// Purges one batch; returns true if there may be more.
     async fn purge_batch(&self) -> Result<bool, StoreError> {
         let Inner { store, clock, idle, .. } = &*self.0;
-        let sessions = store.purge_sessions(*idle, BATCH, clock.now()).await?;
-        let logins = store.purge_logins(BATCH, clock.now()).await?;
-        let grants = store.purge_grants(BATCH, clock.now()).await?;
+        let sessions = store.sessions().purge_sessions(*idle, BATCH, clock.now()).await?;
+        let logins = store.sessions().purge_logins(BATCH, clock.now()).await?;
+        let grants = store.oauth().purge_grants(BATCH, clock.now()).await?;
         Ok(sessions || logins || grants)
     }
 }

@@ -94,7 +94,7 @@ async fn start(
         verifier: set_out.verifier.secret(),
         return_to: &return_to,
     };
-    login.store.add_login(&pending, login.clock.now()).await?;
+    login.store.sessions().add_login(&pending, login.clock.now()).await?;
     let cookie = [set_cookie(login.cookies.set_login(&browser))];
     Ok((AppendHeaders(cookie), Redirect::to(&set_out.url)).into_response())
 }
@@ -110,7 +110,7 @@ async fn finish(
     let login = &*login.0;
     let (user, secret, return_to) = login.finish(&headers, query).await?;
     if let Some(previous) = previous {
-        login.store.end_session(&previous.user, &previous.id).await?;
+        login.store.sessions().end_session(&previous.user, &previous.id).await?;
     }
     info!(%user, "user signed in");
     let cookie = [set_cookie(login.cookies.set_session(&secret))];
@@ -123,7 +123,7 @@ async fn show(
 ) -> Result<Json<SessionView>, ApiError> {
     login.0.provider()?;
     let session = login.session(&headers).await?.ok_or(LoginError::SignedOut)?;
-    let user = login.0.store.user(&session.user).await?.ok_or(LoginError::SignedOut)?;
+    let user = login.0.store.accounts().user(&session.user).await?.ok_or(LoginError::SignedOut)?;
     Ok(Json(SessionView {
         user_id: user.id,
         display_name: user.display_name,
@@ -143,7 +143,7 @@ async fn leave(
     if !csrf_allows(&method, &headers, &session, login.origin()) {
         return Err(LoginError::Forged.into());
     }
-    login.0.store.end_session(&session.user, &session.id).await?;
+    login.0.store.sessions().end_session(&session.user, &session.id).await?;
     let cookie = [set_cookie(login.0.cookies.clear_session())];
     Ok((AppendHeaders(cookie), Json(serde_json::json!({"success": true}))).into_response())
 }
@@ -178,7 +178,7 @@ impl Inner {
             display_name: person.name.as_deref(),
             picture_url: person.picture.as_deref(),
         };
-        self.store.sign_in(&person, &session, self.clock.now()).await?;
+        self.store.sessions().sign_in(&person, &session, self.clock.now()).await?;
         Ok((user, secret, pending.return_to))
     }
 
@@ -186,7 +186,7 @@ impl Inner {
     async fn pending(&self, headers: &HeaderMap, state: &str) -> Result<PendingLogin, LoginError> {
         let browser = self.cookies.login(headers).ok_or(LoginError::NotPending)?;
         let state = bound(state, browser);
-        let pending = self.store.take_login(&state, self.clock.now()).await?;
+        let pending = self.store.sessions().take_login(&state, self.clock.now()).await?;
         pending.ok_or(LoginError::NotPending)
     }
 }

@@ -128,7 +128,7 @@ pub(super) async fn list(
     let Some(session) = oauth.login.session(&headers).await? else {
         return Ok(sign_in(&uri));
     };
-    let consents = oauth.store.consents(&session.user).await?;
+    let consents = oauth.store.oauth().consents(&session.user).await?;
     Ok(consent::list(&consents, &session.csrf, &oauth.name(&session).await?))
 }
 
@@ -141,7 +141,7 @@ pub(super) async fn withdraw(
     let form: Result<Withdrawal, _> = serde_urlencoded::from_bytes(&form);
     let form = form.map_err(|_| malformed())?;
     let session = oauth.session_of_form(&headers, &form.csrf).await?;
-    if oauth.store.revoke_consent(&session.user, &form.id).await? {
+    if oauth.store.oauth().revoke_consent(&session.user, &form.id).await? {
         info!(user = %session.user, grant = form.id, "consent withdrawn");
     }
     Ok(Redirect::to("/oauth/consents").into_response())
@@ -236,7 +236,7 @@ impl Inner {
 
     /// Returns the person's name.
     async fn name(&self, session: &Session) -> Result<String, ApiError> {
-        let user = self.store.user(&session.user).await?;
+        let user = self.store.accounts().user(&session.user).await?;
         let name = user.and_then(|user| user.display_name);
         Ok(name.unwrap_or_else(|| session.user.to_string()))
     }
@@ -296,7 +296,7 @@ impl Inner {
             redirect_uri: &question.redirect_uri,
             challenge: &question.challenge,
         };
-        self.store.add_grant(&grant, now).await?;
+        self.store.oauth().add_grant(&grant, now).await?;
         info!(user = %session.user, grant = id, "consent granted");
         Ok(code)
     }

@@ -41,7 +41,7 @@ impl Inner {
     /// Returns the client of that id.
     pub(super) async fn client(&self, id: &str) -> Result<OAuthClient, OAuthError> {
         if !id.contains("://") {
-            return self.store.oauth_client(id).await?.ok_or(UNKNOWN);
+            return self.store.oauth().oauth_client(id).await?.ok_or(UNKNOWN);
         }
         match tokio::time::timeout(TIMEOUT, describe(&self.http, id)).await {
             Ok(client) => client,

@@ -40,7 +40,7 @@ impl ChannelGrant {
 impl Inner {
     /// Returns the channels that a person may grant.
     pub(super) async fn offered(&self, user: &UserId) -> Result<Vec<Channel>, ApiError> {
-        Ok(self.store.channels_of(user, None, None, OFFERED).await?)
+        Ok(self.store.channels().channels_of(user, None, None, OFFERED).await?)
     }
 
     /// Returns the chosen channels that the person may grant; `None` for all.
@@ -52,7 +52,7 @@ impl Inner {
         let ChannelGrant::Chosen(chosen) = reach else {
             return Ok(None);
         };
-        let own = self.store.channels_of(user, Some(&chosen), None, OFFERED).await?;
+        let own = self.store.channels().channels_of(user, Some(&chosen), None, OFFERED).await?;
         Ok(Some(own.into_iter().map(|channel| channel.id).collect()))
     }
 }

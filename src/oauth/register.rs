@@ -41,7 +41,7 @@ pub(super) async fn register(
     let client =
         OAuthClient { name: name(said.client_name.as_deref(), &id), id, redirect_uris: addresses };
     let now = oauth.clock.now();
-    oauth.store.add_oauth_client(&client, now).await?;
+    oauth.store.oauth().add_oauth_client(&client, now).await?;
     let answer = json!({
         "client_id": client.id,
         "client_id_issued_at": now.millis() / 1000,

@@ -69,7 +69,7 @@ pub(super) async fn revoke(
 ) -> Result<StatusCode, OAuthError> {
     let asked: Result<Revocation, _> = serde_urlencoded::from_bytes(&form);
     let asked = asked.map_err(|_| OAuthError::request("The body must be a form with token"))?;
-    oauth.store.end_grant(&asked.token).await?;
+    oauth.store.oauth().end_grant(&asked.token).await?;
     Ok(StatusCode::OK)
 }
 
@@ -107,7 +107,7 @@ impl Inner {
         let tokens = timed(secret(ACCESS), secret(REFRESH), now);
         let mut refusal = OAuthError::grant();
         let admit = |grant: &Grant| noted(&mut refusal, asked.proves(grant, verifier));
-        let grant = self.store.exchange_code(code, admit, &tokens, now).await?;
+        let grant = self.store.oauth().exchange_code(code, admit, &tokens, now).await?;
         grant.map(|grant| (grant, tokens)).ok_or(refusal)
     }
 
@@ -122,7 +122,7 @@ impl Inner {
             timed(successor(ACCESS, seed, token), successor(REFRESH, seed, token), at)
         };
         let now = self.clock.now();
-        let next = self.store.refresh_grant(token, admit, (&seed, make), now).await?;
+        let next = self.store.oauth().refresh_grant(token, admit, (&seed, make), now).await?;
         next.ok_or(refusal)
     }
 }

@@ -44,7 +44,7 @@ impl ParsedQuery {
         if names.is_empty() {
             return Ok(QueryPeople::default());
         }
-        let known = store.names_in(channels).await?;
+        let known = store.members().names_in(channels).await?;
         let names: Vec<_> = names.into_iter().map(|name| (name.to_owned(), fold(name))).collect();
         // As many names as there are people are folded, once each.
         Ok(CALLERS.run(move || resolved(names, known)).await)
@@ -63,7 +63,7 @@ impl ParsedQuery {
     ) -> Result<Vec<SearchResult>, StoreError> {
         let keys: Vec<_> =
             hits.iter().map(|hit| (hit.channel.clone(), hit.message.clone())).collect();
-        let messages = store.chosen_messages(&keys).await?;
+        let messages = store.messages().chosen_messages(&keys).await?;
         let mut messages: HashMap<(ChannelId, MessageId), StoredMessage> = messages
             .into_iter()
             .map(|message| ((message.channel.clone(), message.id.clone()), message))

@@ -272,7 +272,7 @@ impl AccessService {
         channel: &ChannelId,
     ) -> Result<Role, ServiceError> {
         caller.admit(&Subject::of_channel(channel, None), self.clock.now())?;
-        let member = match self.store.member(channel, &caller.user).await? {
+        let member = match self.store.members().member(channel, &caller.user).await? {
             Some(member) => Some(member),
             None => self.ask_platform(channel, &caller.user).await?,
         };

@@ -28,8 +28,11 @@ impl ChannelService {
     ) -> Result<(Vec<Channel>, Option<String>), ServiceError> {
         let window = Window::open("channels", limit, cursor)?;
         let (after, wanted) = (window.after.as_ref(), window.wanted());
-        let mut channels =
-            self.store.channels_of(&caller.user, caller.channels(), after, wanted).await?;
+        let mut channels = self
+            .store
+            .channels()
+            .channels_of(&caller.user, caller.channels(), after, wanted)
+            .await?;
         let next = window.cut(&mut channels, |channel| channel.id.clone());
         Ok((channels, next))
     }

@@ -44,7 +44,8 @@ impl MemberService {
         let binding = format!("members:{}:{role:?}:{status:?}", access.channel);
         let window = Window::open(binding, query.limit, query.cursor.as_deref())?;
         let (after, wanted) = (window.after.as_ref(), window.wanted());
-        let mut members = self.store.members(&access.channel, role, status, after, wanted).await?;
+        let mut members =
+            self.store.members().list(&access.channel, role, status, after, wanted).await?;
         let next = window.cut(&mut members, |member| member.user.clone());
         Ok((members, next))
     }
@@ -58,6 +59,6 @@ impl MemberService {
         &self,
         channels: &[ChannelId],
     ) -> Result<Vec<(UserId, Option<String>)>, ServiceError> {
-        Ok(self.store.names_in(channels).await?)
+        Ok(self.store.members().names_in(channels).await?)
     }
 }

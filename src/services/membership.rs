@@ -23,7 +23,7 @@ impl AccessService {
         channel: &ChannelId,
         user: &UserId,
     ) -> Result<Option<Member>, ServiceError> {
-        let Some(known) = self.store.channel(channel).await? else {
+        let Some(known) = self.store.channels().channel(channel).await? else {
             return Ok(None);
         };
         let Ok(directory) = self.bots.of_channel(&known.bot) else {
@@ -31,7 +31,9 @@ impl AccessService {
         };
         let foreign = known.kind == ChannelKind::User && channel.on_platform() != user.as_str();
         let now = self.clock.now();
-        if foreign || !self.store.claim_membership_check(channel, user, now, ASK_AGAIN).await? {
+        if foreign
+            || !self.store.members().claim_membership_check(channel, user, now, ASK_AGAIN).await?
+        {
             return Ok(None);
         }
         let channel = ChannelRef { id: channel.clone(), kind: known.kind };
@@ -44,9 +46,9 @@ impl AccessService {
                     at: now,
                     kind: PresenceEvidenceKind::Present(user.clone()),
                 };
-                self.store.record_presence(&[item], now).await?;
+                self.store.members().record_presence(&[item], now).await?;
                 let profiles = BTreeMap::from([(user.clone(), Some(profile))]);
-                self.store.save_profiles(&profiles, now).await?;
+                self.store.members().save_profiles(&profiles, now).await?;
             }
             Err(PlatformError::NotFound) => return Ok(None),
             Err(error) => {
@@ -56,10 +58,10 @@ impl AccessService {
                     code = error.code(),
                     "the platform cannot say who is in a channel"
                 );
-                self.store.release_membership_check(&channel.id, user).await?;
+                self.store.members().release_membership_check(&channel.id, user).await?;
                 return Ok(None);
             }
         }
-        Ok(self.store.member(&channel.id, user).await?)
+        Ok(self.store.members().member(&channel.id, user).await?)
     }
 }

@@ -118,7 +118,7 @@ impl MessageService {
                 self.around(channel, &filter, around).await?
             }
             _ => {
-                let page = self.store.messages(channel, &filter).await?;
+                let page = self.store.messages().list(channel, &filter).await?;
                 (page.messages, page.next)
             }
         };
@@ -136,7 +136,7 @@ impl MessageService {
         access: &ChannelAccess<Member, ReadMessages>,
         message: &MessageId,
     ) -> Result<StoredMessage, ServiceError> {
-        let message = self.store.message(&access.channel, message).await?;
+        let message = self.store.messages().message(&access.channel, message).await?;
         let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
         message.filter(readable).ok_or(ServiceError::NotFound)
     }
@@ -153,7 +153,7 @@ impl MessageService {
         to: Option<Timestamp>,
     ) -> Result<Vec<Gap>, ServiceError> {
         let from = from.max(bounds.not_before);
-        let gaps = self.store.gaps(channel, from, to).await?;
+        let gaps = self.store.messages().gaps(channel, from, to).await?;
         Ok(gaps.into_iter().filter_map(|gap| gap.since(bounds.not_before)).collect())
     }
 
@@ -164,7 +164,8 @@ impl MessageService {
     /// [`ServiceError::PermissionDenied`] for an unknown channel.
     pub(crate) async fn zone(&self, channel: Option<&ChannelId>) -> Result<Tz, ServiceError> {
         let Some(channel) = channel else { return Ok(self.time_zone) };
-        let channel = self.store.channel(channel).await?.ok_or(ServiceError::PermissionDenied)?;
+        let channel =
+            self.store.channels().channel(channel).await?.ok_or(ServiceError::PermissionDenied)?;
         Ok(channel.zone(self.time_zone))
     }
 
@@ -210,7 +211,7 @@ impl MessageService {
         if let Some(time) = self.moment(Some(channel), field, When::parse(around)).await? {
             return Ok((time, MessageId::new("")));
         }
-        let message = self.store.message(channel, &MessageId::from(around)).await?;
+        let message = self.store.messages().message(channel, &MessageId::from(around)).await?;
         let readable = message.filter(|m| bounds.reads(m.sent_at));
         readable.map(|message| (message.sent_at, message.id)).ok_or(ServiceError::NotFound)
     }
@@ -230,10 +231,10 @@ impl MessageService {
         // The message itself belongs to the older side.
         let mut older = side(Order::Descending, filter.limit - half);
         older.after = Some((around.0, MessageId::new(format!("{}\u{1}", around.1))));
-        let older = self.store.messages(channel, &older).await?;
+        let older = self.store.messages().list(channel, &older).await?;
         let newer = match half {
             0 => None,
-            half => Some(self.store.messages(channel, &side(Order::Ascending, half)).await?),
+            half => Some(self.store.messages().list(channel, &side(Order::Ascending, half)).await?),
         };
         let (newer, newest) = newer.map_or((Vec::new(), None), |page| (page.messages, page.next));
         Ok(match filter.order {

@@ -180,8 +180,11 @@ impl MessageSearch {
             self.access.role(caller, channel).await?;
             return Ok(vec![channel.clone()]);
         }
-        let channels =
-            self.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
+        let channels = self
+            .store
+            .channels()
+            .channels_of(&caller.user, caller.channels(), None, CHANNELS)
+            .await?;
         Ok(channels.into_iter().map(|channel| channel.id).collect())
     }
 

@@ -91,7 +91,7 @@ impl Work {
             let bytes = self.begin().await?;
             return Ok((Chunk { bytes, messages: 0 }, true));
         };
-        let page = self.store.messages(&self.channel, &self.filter).await?;
+        let page = self.store.messages().list(&self.channel, &self.filter).await?;
         let messages = page.messages.len();
         let more = page.next.is_some();
         self.filter.after = page.next;
@@ -111,9 +111,9 @@ impl Work {
 
     async fn begin(&mut self) -> Result<Bytes, TransferError> {
         let Export { format, from, to, not_before, zone, .. } = self.export;
-        let gaps = self.store.gaps(&self.channel, from, to).await?;
+        let gaps = self.store.messages().gaps(&self.channel, from, to).await?;
         let head = Head {
-            channel: self.store.channel(&self.channel).await?,
+            channel: self.store.channels().channel(&self.channel).await?,
             id: self.channel.as_str().to_owned(),
             gaps: gaps.into_iter().filter_map(|gap| gap.since(not_before)).collect(),
             zone,
@@ -138,7 +138,7 @@ async fn verbatim(
         .collect();
     let mut stored = HashMap::new();
     if !wanted.is_empty() {
-        for (_, id, state) in store.message_states(&wanted).await? {
+        for (_, id, state) in store.messages().message_states(&wanted).await? {
             stored.insert(id, state.content);
         }
     }

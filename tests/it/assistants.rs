@@ -40,7 +40,12 @@ async fn add_rule(fixture: &Fixture, keyword: &str) {
     };
     let id = RuleId::new(format!("qa_1_{keyword}"));
     let add = RuleChange::Add(&id, &draft);
-    fixture.store.change_rule(&channel(), add, None, &"U1".into(), at(6)).await.unwrap();
+    fixture
+        .store
+        .assistant()
+        .change_rule(&channel(), add, None, &"U1".into(), at(6))
+        .await
+        .unwrap();
 }
 
 fn channel() -> ChannelId {

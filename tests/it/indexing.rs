@@ -105,7 +105,7 @@ async fn a_replica_that_missed_something_fills_itself_anew(fixture: Fixture) {
 
     // Behind the retention of the log.
     ground.keep("C1", 10, 20).await;
-    ground.fixture.store.purge_outbox_events(at(100)).await.unwrap();
+    ground.fixture.store.outbox().purge_outbox_events(at(100)).await.unwrap();
     ground.catch_up(&replica).await;
     assert_eq!(found(&replica), only(20));
     assert!(replica.state().filled > filled);
@@ -121,7 +121,7 @@ async fn a_replica_that_missed_something_fills_itself_anew(fixture: Fixture) {
         ground.fixture.run("UPDATE deployment SET log_epoch = 'other'").await;
     }
     ground.catch_up(&replica).await;
-    let kept = ground.fixture.store.all_messages(None, 100).await.unwrap().len();
+    let kept = ground.fixture.store.messages().all_messages(None, 100).await.unwrap().len();
     assert_eq!(found(&replica), only(kept));
     // No needless rebuild: without a reason it only follows.
     let filled = replica.state().filled;
@@ -144,7 +144,7 @@ async fn half_of_a_channel_is_never_committed(fixture: Fixture) {
     ground.fixture.run(&set(broken)).await;
     let channel = "C1".into();
     let request = IndexRequest::Channel(&channel);
-    ground.fixture.store.request_indexing(request, at(9)).await.unwrap();
+    ground.fixture.store.outbox().request_indexing(request, at(9)).await.unwrap();
     ground.fixture.log_settled().await;
     assert!(replica.catch_up().await.is_err());
     assert_eq!(found(&replica)["C1"], MANY, "as it was");
@@ -172,7 +172,8 @@ async fn a_rebuild_loses_nothing_that_happens_meanwhile(fixture: Fixture) {
     let health = Health::new(Arc::new(SystemClock));
     let running = tokio::spawn(replica.clone().run(health, stop.clone()));
     until("it is ready", DEADLINE, async || replica.is_ready()).await;
-    let asked = ground.fixture.store.request_indexing(IndexRequest::Rebuild, at(9)).await.unwrap();
+    let asked =
+        ground.fixture.store.outbox().request_indexing(IndexRequest::Rebuild, at(9)).await.unwrap();
     let mut kept = MANY;
     until("it is rebuilt", DEADLINE, async || {
         assert!(replica.is_ready(), "the old one is asked meanwhile");

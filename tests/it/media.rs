@@ -69,7 +69,7 @@ impl Scene {
         let id = told.message_id().unwrap().to_owned();
         until("the file's message is kept", DEADLINE, async || {
             let (channel, id) = self.ids(&id);
-            self.store.media(&channel, &id).await.unwrap().is_some()
+            self.store.media().get(&channel, &id).await.unwrap().is_some()
         })
         .await;
         id
@@ -81,8 +81,9 @@ impl Scene {
 
     async fn put(&self, content: &[u8]) -> (i64, BlobClaim) {
         let stream = stream::iter([Ok::<_, Infallible>(Bytes::copy_from_slice(content))]);
-        let claim =
-            async |blob| self.store.claim_blob(blob, SystemClock.now()).await.map_err(Into::into);
+        let claim = async |blob| {
+            self.store.media().claim_blob(blob, SystemClock.now()).await.map_err(Into::into)
+        };
         let put: Result<_, BlobError> = self.blobs.put(stream, 1 << 20, claim).await;
         let (stored, claim) = put.unwrap();
         (i64::try_from(stored.bytes).unwrap(), claim)
@@ -94,7 +95,8 @@ impl Scene {
         let preview = Some((self.put(b"small").await.1, "image/jpeg".to_owned()));
         let media = NewMedia { claim, bytes, content_type: content_type.to_owned(), preview };
         let (channel, id) = self.ids(message);
-        let kept = self.store.store_media(&channel, &id, &media, SystemClock.now()).await.unwrap();
+        let kept =
+            self.store.media().store_media(&channel, &id, &media, SystemClock.now()).await.unwrap();
         assert_eq!(kept, MediaOutcome::Stored);
     }
 
@@ -223,17 +225,27 @@ async fn a_file_that_is_not_there_says_why() {
     let [waits, fails, expires, goes, lost, bare] = &sent[..] else { unreachable!() };
     let (channel, id) = scene.ids(fails);
     assert!(
-        scene.store.fail_media(&channel, &id, "http 500", Timestamp::from_millis(9)).await.unwrap()
+        scene
+            .store
+            .media()
+            .fail_media(&channel, &id, "http 500", Timestamp::from_millis(9))
+            .await
+            .unwrap()
     );
     let (_, id) = scene.ids(expires);
     assert!(
-        scene.store.expire_media(&channel, &id, "gone", Timestamp::from_millis(9)).await.unwrap()
+        scene
+            .store
+            .media()
+            .expire_media(&channel, &id, "gone", Timestamp::from_millis(9))
+            .await
+            .unwrap()
     );
     scene.stored(goes, "image/png", b"regretted").await;
-    let regretted = scene.store.media(&channel, &scene.ids(goes).1).await.unwrap().unwrap();
+    let regretted = scene.store.media().get(&channel, &scene.ids(goes).1).await.unwrap().unwrap();
     scene.stack.line.unsend(goes).await.unwrap();
     until("it is taken back", DEADLINE, async || {
-        scene.store.media(&channel, &scene.ids(goes).1).await.unwrap().is_none()
+        scene.store.media().get(&channel, &scene.ids(goes).1).await.unwrap().is_none()
     })
     .await;
     let (bytes, claim) = scene.put(b"lost").await;
@@ -241,7 +253,12 @@ async fn a_file_that_is_not_there_says_why() {
     for (message, claim) in [(lost, claim), (bare, scene.put(b"bare").await.1)] {
         let media = NewMedia { claim, bytes, content_type: String::new(), preview: None };
         let now = SystemClock.now();
-        scene.store.store_media(&channel, &scene.ids(message).1, &media, now).await.unwrap();
+        scene
+            .store
+            .media()
+            .store_media(&channel, &scene.ids(message).1, &media, now)
+            .await
+            .unwrap();
     }
     let no_preview = format!("{bare}?preview=true");
     for (path, code) in [

@@ -214,22 +214,23 @@ impl PermissionFixture {
         }
         evidence.push(item(CHANNEL, 1, PresenceEvidenceKind::Joined("Uleft".into())));
         evidence.push(item(CHANNEL, 3, PresenceEvidenceKind::Left("Uleft".into())));
-        self.store.record_presence(&evidence, at(3)).await.unwrap();
+        self.store.members().record_presence(&evidence, at(3)).await.unwrap();
         let (channel, owner) = (ChannelId::from(CHANNEL), UserId::from("Uowner"));
         for user in ["Uowner", "Uleft"] {
-            self.store.subscribe(&channel, &user.into(), at(4)).await.unwrap();
+            self.store.accounts().subscribe(&channel, &user.into(), at(4)).await.unwrap();
         }
         for (user, role) in [("Uadmin", Role::Admin), ("Uguest", Role::Guest)] {
-            let set = self.store.set_role(&channel, &owner, &user.into(), role, at(4)).await;
+            let set =
+                self.store.members().set_role(&channel, &owner, &user.into(), role, at(4)).await;
             set.unwrap();
         }
-        self.store.ingest(&[said(CHANNEL, "m1", 10, "kept")], at(11)).await.unwrap();
+        self.store.messages().ingest(&[said(CHANNEL, "m1", 10, "kept")], at(11)).await.unwrap();
         self.rule("qa_kept", true).await;
         let kind = JobKind::Erasure(TARGET.into());
         let (kind, sent_before) = (&kind, at(5));
         let (id, channel, by, worker) = ("job_kept", &channel, &owner, "test");
         let job = NewChannelJob { id, channel, kind, sent_before, by, worker };
-        self.store.begin_job(&job, at(12)).await.unwrap();
+        self.store.jobs().begin_job(&job, at(12)).await.unwrap();
     }
 
     async fn rule(&self, id: &str, there: bool) {
@@ -241,7 +242,11 @@ impl PermissionFixture {
         let id = RuleId::from(id);
         let change = if there { RuleChange::Add(&id, &draft) } else { RuleChange::Remove(&id) };
         let by = "Uowner".into();
-        self.store.change_rule(&CHANNEL.into(), change, None, &by, now()).await.unwrap();
+        self.store
+            .assistant()
+            .change_rule(&CHANNEL.into(), change, None, &by, now())
+            .await
+            .unwrap();
     }
 
     /// Adds a caller with a key of that user.
@@ -249,7 +254,7 @@ impl PermissionFixture {
         let secret = format!("ck_{}", name.replace('-', "_"));
         let id = KeyId::from(format!("key_{name}"));
         let user = UserId::from(user);
-        self.store.add_user(&user, None, at(1)).await.unwrap();
+        self.store.accounts().add_user(&user, None, at(1)).await.unwrap();
         let key = NewKey {
             id: &id,
             secret: &secret,
@@ -267,8 +272,8 @@ impl PermissionFixture {
             expires_at: shape.expires_at,
         };
         let sees = shape.channels.as_ref().is_none_or(|only| only.contains(&CHANNEL.into()));
-        self.store.add_key(&key, at(1)).await.unwrap();
-        let known = self.store.member(&CHANNEL.into(), &user).await.unwrap().is_some();
+        self.store.keys().add_key(&key, at(1)).await.unwrap();
+        let known = self.store.members().member(&CHANNEL.into(), &user).await.unwrap().is_some();
         self.callers.push(Caller {
             name: name.to_owned(),
             header: Some(format!("Bearer {secret}")),
@@ -329,7 +334,7 @@ impl PermissionFixture {
         self.last().valid = false;
         self.add("deleted", "Uowner", Role::Owner, Shape::default()).await;
         self.last().valid = false;
-        assert!(self.store.drop_key(&"key_deleted".into(), now()).await.unwrap());
+        assert!(self.store.keys().drop_key(&"key_deleted".into(), now()).await.unwrap());
         for (name, header) in [
             ("no-key", None),
             ("basic", Some("Basic Y2tfb3duZXI6")),
@@ -349,17 +354,17 @@ impl PermissionFixture {
         match route.id {
             "set_member_role" => {
                 let (user, role) = (TARGET.into(), Role::Guest);
-                self.store.set_role(&channel, &owner, &user, role, now()).await.unwrap();
+                self.store.members().set_role(&channel, &owner, &user, role, now()).await.unwrap();
             }
             "remove_rule" => {
                 self.rule("qa_gone", false).await;
                 self.rule("qa_gone", true).await;
             }
             "unsubscribe" if caller.subscribed => {
-                self.store.subscribe(&channel, &caller.user, now()).await.unwrap();
+                self.store.accounts().subscribe(&channel, &caller.user, now()).await.unwrap();
             }
             "unsubscribe" => {
-                self.store.unsubscribe(&channel, &caller.user, now()).await.unwrap();
+                self.store.accounts().unsubscribe(&channel, &caller.user, now()).await.unwrap();
             }
             "delete_key" => {
                 self.made += 1;
@@ -376,7 +381,7 @@ impl PermissionFixture {
                     // Before the overlap of a caller's key that was rotated.
                     expires_at: Some(at(now().millis() + 3_600_000)),
                 };
-                assert!(self.store.add_key(&key, now()).await.unwrap());
+                assert!(self.store.keys().add_key(&key, now()).await.unwrap());
                 return id;
             }
             _ => {}
@@ -387,8 +392,8 @@ impl PermissionFixture {
     /// Creates a webhook of the caller within their key's bounds, the only one of its user; returns
     /// the id of a delivery to it.
     async fn webhook(&self, caller: &Caller) -> String {
-        for webhook in self.store.webhooks(&caller.user).await.unwrap() {
-            assert!(self.store.drop_webhook(&caller.user, &webhook.id).await.unwrap());
+        for webhook in self.store.webhooks().list(&caller.user).await.unwrap() {
+            assert!(self.store.webhooks().drop_webhook(&caller.user, &webhook.id).await.unwrap());
         }
         let id = WebhookId::from(format!("wh_{}", caller.name));
         let channels = [CHANNEL.into()];
@@ -404,9 +409,12 @@ impl PermissionFixture {
         let secret = signing::secret([1; 32]);
         let maker = WebhookMaker { key: None, bounds: &caller.bounds };
         let new = NewWebhook { id: &id, user: &caller.user, secret: &secret, change, maker };
-        assert_eq!(self.store.add_webhook(&new, now()).await.unwrap(), WebhookMade::Done);
+        assert_eq!(
+            self.store.webhooks().add_webhook(&new, now()).await.unwrap(),
+            WebhookMade::Done
+        );
         let event = format!("evt_test_{id}");
-        let number = self.store.test_webhook(&id, &event, now()).await.unwrap();
+        let number = self.store.webhooks().test_webhook(&id, &event, now()).await.unwrap();
         format!("dlv_{}", number.unwrap())
     }
 

@@ -246,7 +246,7 @@ async fn ask_late(line: &Emulator, chat: &str, user: &str, text: &str) {
 async fn replied(store: &Store, chat: &str, count: usize) -> ReplyRecord {
     let mut latest = None;
     until("the reply has an end", DEADLINE, async || {
-        let replies = store.replies(&chat.into(), 50).await.unwrap();
+        let replies = store.assistant().replies(&chat.into(), 50).await.unwrap();
         let done = replies.len() == count && replies[0].status.name() != "sending";
         latest = replies.into_iter().next().filter(|_| done);
         latest.is_some()

@@ -178,12 +178,12 @@ async fn an_index_is_filled_while_the_rest_goes_on() {
     let store = Store::open(&Database::Sqlite, ground.folder.path(), 2).await.unwrap();
     let there = [PresenceEvidenceKind::BotJoined, PresenceEvidenceKind::Present("U1".into())]
         .map(|k| item("C1", 1, k));
-    store.record_presence(&there, at(1)).await.unwrap();
-    store.subscribe(&"C1".into(), &"U1".into(), at(1)).await.unwrap();
+    store.members().record_presence(&there, at(1)).await.unwrap();
+    store.accounts().subscribe(&"C1".into(), &"U1".into(), at(1)).await.unwrap();
     let messages: Vec<_> =
         (0..MESSAGES).map(|n| said("C1", &format!("m{n}"), 2, "hello")).collect();
     for batch in messages.chunks(1_000) {
-        store.ingest(batch, at(2)).await.unwrap();
+        store.messages().ingest(batch, at(2)).await.unwrap();
     }
     let key = NewKey {
         id: &"key_1".into(),
@@ -195,7 +195,7 @@ async fn an_index_is_filled_while_the_rest_goes_on() {
         not_before: None,
         expires_at: None,
     };
-    store.add_key(&key, at(2)).await.unwrap();
+    store.keys().add_key(&key, at(2)).await.unwrap();
     let mut stack = Stack::on(ground, emulator().await).await;
     stack.use_key("ck_1");
     until("everything can be found", DEADLINE, async || {

@@ -75,8 +75,8 @@ impl Backup {
         let (sources, changes): (Vec<_>, Vec<_>) =
             events.iter().filter_map(|event| Some((event, change_of(event)?))).unzip();
         let others: Vec<_> = events.iter().filter_map(other_of).collect();
-        self.store.store_unknown(&others).await?;
-        let kept = self.store.ingest(&changes, self.clock.now()).await?;
+        self.store.messages().store_unknown(&others).await?;
+        let kept = self.store.messages().ingest(&changes, self.clock.now()).await?;
         count(&kept);
         // Known messages are published again: the process may have died right after storing them.
         let stored = sources.iter().zip(&changes).zip(&kept).filter(|(_, kept)| told(**kept));

@@ -76,13 +76,13 @@ impl DeadLetterCare {
     pub async fn clear(&mut self) -> Result<usize, Outcome> {
         let now = self.clock.now();
         if self.notes.is_empty() {
-            self.notes = self.store.retractions(CHANNELS).await?;
+            self.notes = self.store.messages().retractions(CHANNELS).await?;
             self.begin(now);
         }
         let (mut dropped, complete) = self.read_new(now).await?;
         dropped += self.check_known(now).await?;
         if complete {
-            self.store.settle_retractions(&self.notes).await?;
+            self.store.messages().settle_retractions(&self.notes).await?;
             self.notes.clear();
         }
         Ok(dropped)
@@ -163,7 +163,8 @@ impl DeadLetterCare {
         traces: &mut BTreeMap<String, EventOrigin>,
         now: Timestamp,
     ) -> Result<usize, Outcome> {
-        let gone = self.store.taken_back(&traces.values().collect::<Vec<_>>(), now).await?;
+        let gone =
+            self.store.messages().taken_back(&traces.values().collect::<Vec<_>>(), now).await?;
         let gone: BTreeSet<_> = gone.into_iter().collect();
         let ids = traces.keys().enumerate().filter(|(nth, _)| gone.contains(nth));
         let ids: Vec<_> = ids.map(|(_, id)| id.clone()).collect();

@@ -91,7 +91,8 @@ impl Gate {
             return Ok(None);
         }
         let all: Vec<_> = events.iter().collect();
-        let standings = self.store.admit(&all, self.bots.len() == 1, self.clock.now()).await?;
+        let standings =
+            self.store.channels().admit(&all, self.bots.len() == 1, self.clock.now()).await?;
         if standings.iter().all(|standing| *standing == Standing::Own) {
             for event in events {
                 self.remember(event);

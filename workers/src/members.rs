@@ -55,7 +55,7 @@ impl Members {
         let people = people_of(events);
         let users: Vec<_> = people.keys().cloned().collect();
         if !users.is_empty() {
-            let unknown = self.store.without_profile(&users, self.stale()).await?;
+            let unknown = self.store.members().without_profile(&users, self.stale()).await?;
             let mut asked = Vec::with_capacity(unknown.len());
             for user in unknown {
                 if let Some((bot, channel)) = people.get(&user) {
@@ -65,7 +65,7 @@ impl Members {
             let answers: Vec<_> =
                 futures_util::stream::iter(asked).buffer_unordered(CALLS).collect().await;
             let profiles: BTreeMap<_, _> = answers.into_iter().flatten().collect();
-            self.store.save_profiles(&profiles, self.clock.now()).await?;
+            self.store.members().save_profiles(&profiles, self.clock.now()).await?;
         }
         for (bot, channel, changed) in channels_of(events) {
             self.summary(bot, channel, changed).await?;
@@ -112,13 +112,13 @@ impl Members {
         };
         if changed {
             directory.forget_summary(&channel.id).await;
-        } else if !self.store.lacks_summary(&channel.id, self.stale()).await? {
+        } else if !self.store.channels().lacks_summary(&channel.id, self.stale()).await? {
             return Ok(());
         }
         match directory.summary(channel).await {
             Ok(summary) => {
                 let summary = summary.unwrap_or_default();
-                self.store.save_summary(&channel.id, &summary, self.clock.now()).await?;
+                self.store.channels().save_summary(&channel.id, &summary, self.clock.now()).await?;
             }
             Err(error) => self.gave_up(bot, channel.id.as_str(), &error).await,
         }
@@ -152,7 +152,7 @@ impl Stage for Members {
 
     async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
         let evidence: Vec<_> = events.iter().flat_map(evidence_of).collect();
-        let stored = self.store.record_presence(&evidence, self.clock.now()).await;
+        let stored = self.store.members().record_presence(&evidence, self.clock.now()).await;
         let learnt = match stored {
             Ok(()) => self.refresh_names(events).await,
             Err(error) => Err(error),

@@ -153,10 +153,10 @@ impl PeriodicJobs {
     /// Runs a job, unless another process does right now.
     async fn run_leased<J: PeriodicJob>(&self, job: &J, stop: &CancellationToken) {
         // An embedded database has no other process.
-        if J::SCOPE == Scope::Process || self.store.is_embedded() {
+        if J::SCOPE == Scope::Process || self.store.webhooks().is_embedded() {
             return self.measured(job, stop).await;
         }
-        match self.store.claim_job_lease(J::NAME, &self.process, LEASE).await {
+        match self.store.jobs().claim_job_lease(J::NAME, &self.process, LEASE).await {
             Ok(true) => {}
             Ok(false) => return debug!(job = J::NAME, "another process runs the job"),
             Err(error) => {
@@ -169,7 +169,7 @@ impl PeriodicJobs {
             () = self.measured(job, &stop) => {}
             never = self.extend(J::NAME, &stop) => match never {},
         }
-        if let Err(error) = self.store.release_job_lease(J::NAME, &self.process).await {
+        if let Err(error) = self.store.jobs().release_job_lease(J::NAME, &self.process).await {
             debug!(%error, job = J::NAME, "the lease of a job ends later");
         }
     }
@@ -178,7 +178,7 @@ impl PeriodicJobs {
     async fn extend(&self, job: &str, stop: &CancellationToken) -> Infallible {
         loop {
             sleep(LEASE / 3).await;
-            match self.store.claim_job_lease(job, &self.process, LEASE).await {
+            match self.store.jobs().claim_job_lease(job, &self.process, LEASE).await {
                 Ok(true) => {}
                 Ok(false) => {
                     debug!(job, "another process has taken over the job");

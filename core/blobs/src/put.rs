@@ -42,7 +42,7 @@ pub struct Stored {
 impl Blobs {
     /// Stores the content of `stream`, at most `max_bytes`, with bounded memory. As soon as its
     /// name is known, and before it is visible under it, `claim` is called with it: it has to
-    /// register the claim in the store (`Store::claim_blob`), so that nobody
+    /// register the claim in the store (`MediaStore::claim_blob`), so that nobody
     /// deletes the blob before a message refers to it; its result is returned as well. When this
     /// returns, the blob survives a power cut.
     ///

@@ -8,11 +8,10 @@ use chatkeep_core::profile::ChannelSummary;
 use chatkeep_core::time::Timestamp;
 use chrono_tz::Tz;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::db::{exec, read};
 use super::ingest::BulkKey;
-use super::{Store, StoreError, parsed};
+use super::{ChannelStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Presence of the bot in a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -126,14 +125,14 @@ const SAVE_SUMMARY: &str = "
 
 const IDS: &str = "SELECT channel_id FROM channels ORDER BY channel_id";
 
-impl Store {
+impl ChannelStore<'_> {
     /// Returns one channel.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn channel(&self, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
+    pub async fn channel(self, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
         let row: Option<ChannelRow> =
-            read!(self, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(ONE).bind(id.as_str())).await?;
         row.map(Channel::try_from).transpose()
     }
 
@@ -141,8 +140,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn channel_ids(&self) -> Result<Vec<ChannelId>, StoreError> {
-        let rows: Vec<(String,)> = read!(self, c => query_as(IDS).fetch_all(c))?;
+    pub async fn channel_ids(self) -> Result<Vec<ChannelId>, StoreError> {
+        let rows: Vec<(String,)> = self.store.db.fetch_all(query_as(IDS)).await?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
@@ -151,19 +150,19 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn channels(
-        &self,
+    pub async fn list(
+        self,
         after: Option<&ChannelId>,
         limit: u32,
     ) -> Result<Vec<(Channel, i64)>, StoreError> {
         let after = after.map_or("", ChannelId::as_str);
         let rows: Vec<ChannelRow> =
-            read!(self, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(PAGE).bind(after).bind(i64::from(limit))).await?;
         let channels: Vec<_> = rows.into_iter().map(Channel::try_from).collect::<Result<_, _>>()?;
         let keys = channels.iter().map(|channel| BulkKey { c: channel.id.as_str(), m: None });
         let keys = serde_json::to_string(&keys.collect::<Vec<_>>())?;
         let counts: Vec<(String, i64)> =
-            read!(self, c => query_as(SUBSCRIBERS).bind(&keys).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(SUBSCRIBERS).bind(&keys)).await?;
         let counts: HashMap<_, _> = counts.into_iter().collect();
         let with_count = |channel: Channel| {
             let count = counts.get(channel.id.as_str()).copied().unwrap_or_default();
@@ -178,7 +177,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn channels_of(
-        &self,
+        self,
         user: &UserId,
         only: Option<&[ChannelId]>,
         after: Option<&ChannelId>,
@@ -186,8 +185,17 @@ impl Store {
     ) -> Result<Vec<Channel>, StoreError> {
         let after = after.map_or("", ChannelId::as_str);
         let only = only.map(channel_keys).transpose()?;
-        let rows: Vec<ChannelRow> = read!(self, c => query_as(OF_USER)
-            .bind(user.as_str()).bind(after).bind(i64::from(limit)).bind(&only).fetch_all(c))?;
+        let rows: Vec<ChannelRow> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(OF_USER)
+                    .bind(user.as_str())
+                    .bind(after)
+                    .bind(i64::from(limit))
+                    .bind(&only),
+            )
+            .await?;
         rows.into_iter().map(Channel::try_from).collect()
     }
 
@@ -196,12 +204,15 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn lacks_summary(
-        &self,
+        self,
         channel: &ChannelId,
         than: Timestamp,
     ) -> Result<bool, StoreError> {
-        let row: Option<(i32,)> = read!(self, c => query_as(WITHOUT_SUMMARY)
-            .bind(channel.as_str()).bind(than.millis()).fetch_optional(c))?;
+        let row: Option<(i32,)> = self
+            .store
+            .db
+            .fetch_optional(query_as(WITHOUT_SUMMARY).bind(channel.as_str()).bind(than.millis()))
+            .await?;
         Ok(row.is_some())
     }
 
@@ -210,13 +221,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn set_time_zone(
-        &self,
+        self,
         channel: &ChannelId,
         zone: Option<&str>,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(SET_TIME_ZONE).bind(channel.as_str()).bind(zone))?;
+        tx_ref.execute(query(SET_TIME_ZONE).bind(channel.as_str()).bind(zone)).await?;
         tx.commit().await
     }
 
@@ -225,22 +236,23 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn save_summary(
-        &self,
+        self,
         channel: &ChannelId,
         summary: &ChannelSummary,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(SAVE_SUMMARY)
-                .bind(channel.as_str())
-                .bind(summary.name.as_deref())
-                .bind(summary.picture_url.as_deref())
-                .bind(summary.member_count)
-                .bind(now.millis())
-        )?;
+        tx_ref
+            .execute(
+                query(SAVE_SUMMARY)
+                    .bind(channel.as_str())
+                    .bind(summary.name.as_deref())
+                    .bind(summary.picture_url.as_deref())
+                    .bind(summary.member_count)
+                    .bind(now.millis()),
+            )
+            .await?;
         tx.commit().await
     }
 }

@@ -4,11 +4,10 @@
 
 use std::time::Duration;
 
-use sqlx::query;
-
-use super::db::{Sql, exec};
+use super::db::Sql;
 use super::processes::at_now;
-use super::{Store, StoreError};
+use super::{JobStore, StoreError};
+use crate::query::query;
 
 const CLAIM: Sql = at_now!(
     "INSERT INTO job_leases (name, process_id, until)
@@ -20,23 +19,23 @@ const CLAIM: Sql = at_now!(
 );
 const RELEASE: &str = "DELETE FROM job_leases WHERE name = $1 AND process_id = $2";
 
-impl Store {
+impl JobStore<'_> {
     /// Claims the lease of a job for a process, or extends it, by `time` from now. Returns `false`
     /// while another process holds it.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn claim_job_lease(
-        &self,
+        self,
         name: &str,
         process: &str,
         time: Duration,
     ) -> Result<bool, StoreError> {
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let claim = self.pick(CLAIM);
-        let claimed = exec!(tx_ref, query(claim).bind(name).bind(process).bind(time))?;
+        let claim = CLAIM;
+        let claimed = tx_ref.execute(query(claim).bind(name).bind(process).bind(time)).await?;
         tx.commit().await?;
         Ok(claimed > 0)
     }
@@ -45,10 +44,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn release_job_lease(&self, name: &str, process: &str) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn release_job_lease(self, name: &str, process: &str) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(RELEASE).bind(name).bind(process))?;
+        tx_ref.execute(query(RELEASE).bind(name).bind(process)).await?;
         tx.commit().await
     }
 }

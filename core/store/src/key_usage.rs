@@ -8,12 +8,12 @@ use std::time::Duration;
 use chatkeep_core::id::{KeyId, SessionId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, Tx, exec, locking, run};
+use super::db::{Sql, Tx, locking};
 use super::keys::Key;
 use super::sessions::Session;
-use super::{Store, StoreError};
+use super::{KeyStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Precision of a key's last use.
 const KEY_PRECISION: Duration = Duration::from_mins(1);
@@ -83,18 +83,18 @@ fn note<K: Clone + Ord>(uses: &mut BTreeMap<K, Timestamp>, id: &K, at: Timestamp
     }
 }
 
-impl Store {
-    /// Records a use of a key, to the minute. [`Store::write_uses`] writes it.
-    pub fn note_key_use(&self, key: &Key, now: Timestamp) {
+impl KeyStore<'_> {
+    /// Records a use of a key, to the minute. [`KeyStore::write_uses`](crate::KeyStore::write_uses) writes it.
+    pub fn note_key_use(self, key: &Key, now: Timestamp) {
         if key.last_used_at.is_none_or(|at| now.since(at) > KEY_PRECISION) {
-            note(&mut self.uses.noted().keys, &key.id, now);
+            note(&mut self.store.uses.noted().keys, &key.id, now);
         }
     }
 
-    /// Records a use of a session, to the hour. [`Store::write_uses`] writes it.
-    pub fn note_session_use(&self, session: &mut Session, now: Timestamp) {
+    /// Records a use of a session, to the hour. [`KeyStore::write_uses`](crate::KeyStore::write_uses) writes it.
+    pub fn note_session_use(self, session: &mut Session, now: Timestamp) {
         if now.since(session.seen_at) >= SESSION_PRECISION {
-            note(&mut self.uses.noted().sessions, &session.id, now);
+            note(&mut self.store.uses.noted().sessions, &session.id, now);
             session.seen_at = now;
         }
     }
@@ -103,17 +103,17 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails; the uses are written with the next call then.
-    pub async fn write_uses(&self) -> Result<(), StoreError> {
-        let noted = self.uses.noted().clone();
+    pub async fn write_uses(self) -> Result<(), StoreError> {
+        let noted = self.store.uses.noted().clone();
         if noted.keys.is_empty() && noted.sessions.is_empty() {
             return Ok(());
         }
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         write(&mut tx, (LOCK_KEYS, KEYS_USED), &rows(&noted.keys, KeyId::as_str)?).await?;
         let sessions = rows(&noted.sessions, SessionId::as_str)?;
         write(&mut tx, (LOCK_SESSIONS, SESSIONS_USED), &sessions).await?;
         tx.commit().await?;
-        let mut left = self.uses.noted();
+        let mut left = self.store.uses.noted();
         left.keys.retain(|id, at| noted.keys.get(id) != Some(at));
         left.sessions.retain(|id, at| noted.sessions.get(id) != Some(at));
         Ok(())
@@ -130,7 +130,7 @@ async fn write(
     (lock, update): (Sql, &'static str),
     rows: &str,
 ) -> Result<(), StoreError> {
-    let _: Vec<(String,)> = run!(tx, lock, |sql, c| query_as(sql).bind(rows).fetch_all(c))?;
-    exec!(tx, query(update).bind(rows))?;
+    let _: Vec<(String,)> = tx.fetch_all(query_as(lock).bind(rows)).await?;
+    tx.execute(query(update).bind(rows)).await?;
     Ok(())
 }

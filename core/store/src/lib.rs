@@ -16,6 +16,7 @@ mod coverage;
 mod db;
 mod doctor;
 mod fault;
+mod groups;
 mod idempotency;
 mod ingest;
 mod job_leases;
@@ -36,6 +37,7 @@ mod presence;
 mod presence_evidence;
 mod processes;
 mod purge;
+mod query;
 mod replies;
 mod retractions;
 mod roles;
@@ -53,8 +55,9 @@ use std::sync::Arc;
 use chatkeep_core::config::Database;
 use chatkeep_core::message::MessageState;
 use chatkeep_core::outage::Availability;
-use db::{Db, MAPPED, Pools, Sql, UNMAPPED, read};
+use db::{Db, MAPPED, UNMAPPED};
 use key_usage::KeyUsage;
+use query::query_as;
 use tokio::sync::watch;
 
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
@@ -65,6 +68,11 @@ pub use coverage::{Coverage, MissingMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaRepair, UserAudit};
 pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
+pub use groups::{
+    AccountStore, AssistantStore, AuditStore, ChannelStore, IdempotencyStore, ImportStore,
+    JobStore, KeyStore, MediaStore, MemberStore, MessageStore, OAuthStore, OutboxStore,
+    ProcessStore, SessionStore, WebhookStore,
+};
 pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 pub use ingest::{
     ChannelChange, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
@@ -244,7 +252,7 @@ impl Store {
     async fn ready_to_use(db: Db) -> Result<Self, StoreError> {
         db.migrate().await?;
         let store = Self { db, uses: Arc::default() };
-        store.adopt_outbox_events().await?;
+        store.outbox().adopt_outbox_events().await?;
         Ok(store)
     }
 
@@ -253,7 +261,7 @@ impl Store {
     /// # Errors
     /// Returns the reason for which it does not.
     pub async fn ready(&self) -> Result<(), StoreError> {
-        let _: (i64,) = read!(self, c => sqlx::query_as("SELECT CAST(1 AS BIGINT)").fetch_one(c))?;
+        let _: (i64,) = self.db.fetch_one(query_as("SELECT CAST(1 AS BIGINT)")).await?;
         Ok(())
     }
 
@@ -266,14 +274,6 @@ impl Store {
     /// of it.
     pub fn watch_log(&self) -> watch::Receiver<u64> {
         self.db.logged.subscribe()
-    }
-
-    /// Selects the wording of a statement for this database.
-    const fn pick(&self, sql: Sql) -> &'static str {
-        match self.db.pools {
-            Pools::Sqlite { .. } => sql.sqlite,
-            Pools::Postgres(_) => sql.postgres,
-        }
     }
 
     /// Removes retracted content from parts of the database files that no query shows. Cheap; to be

@@ -8,11 +8,10 @@ use chatkeep_core::profile::Profile;
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use sqlx::{query, query_as};
 
 use super::channels::channel_keys;
-use super::db::{exec, read};
-use super::{Store, StoreError, parsed};
+use super::{MemberStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Presence of a person in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -121,20 +120,23 @@ pub(super) struct UserKey<'a> {
     pub(super) u: &'a str,
 }
 
-impl Store {
+impl MemberStore<'_> {
     /// Returns those of `users` whose profile is older than `than` or was never fetched.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn without_profile(
-        &self,
+        self,
         users: &[UserId],
         than: Timestamp,
     ) -> Result<Vec<UserId>, StoreError> {
         let keys: Vec<_> = users.iter().map(|id| UserKey { u: id.as_str() }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let rows: Vec<(String,)> = read!(self, c => query_as(UNKNOWN_PEOPLE)
-            .bind(&keys).bind(than.millis()).fetch_all(c))?;
+        let rows: Vec<(String,)> = self
+            .store
+            .db
+            .fetch_all(query_as(UNKNOWN_PEOPLE).bind(&keys).bind(than.millis()))
+            .await?;
         Ok(rows.into_iter().map(|(id,)| UserId::new(id)).collect())
     }
 
@@ -143,22 +145,27 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn save_profiles(
-        &self,
+        self,
         profiles: &BTreeMap<UserId, Option<Profile>>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         if profiles.is_empty() {
             return Ok(());
         }
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         for (user, profile) in profiles {
             let name = profile.as_ref().map(|p| p.display_name.as_str());
             let picture = profile.as_ref().and_then(|p| p.picture_url.as_deref());
-            exec!(
-                tx_ref,
-                query(SAVE_PROFILE).bind(user.as_str()).bind(name).bind(picture).bind(now.millis())
-            )?;
+            tx_ref
+                .execute(
+                    query(SAVE_PROFILE)
+                        .bind(user.as_str())
+                        .bind(name)
+                        .bind(picture)
+                        .bind(now.millis()),
+                )
+                .await?;
         }
         tx.commit().await
     }
@@ -167,9 +174,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn owner_plan(&self, channel: &ChannelId) -> Result<Option<Plan>, StoreError> {
+    pub async fn owner_plan(self, channel: &ChannelId) -> Result<Option<Plan>, StoreError> {
         let row: Option<(String,)> =
-            read!(self, c => query_as(OWNER_PLAN).bind(channel.as_str()).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(OWNER_PLAN).bind(channel.as_str())).await?;
         row.map(|(plan,)| parsed(Plan::parse(&plan), "users", "plan", channel.as_str())).transpose()
     }
 
@@ -179,12 +186,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn names_in(
-        &self,
+        self,
         channels: &[ChannelId],
     ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
         let channels = channel_keys(channels)?;
         let rows: Vec<(String, Option<String>)> =
-            read!(self, c => query_as(NAMES).bind(&channels).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(NAMES).bind(&channels)).await?;
         Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
     }
 
@@ -193,12 +200,15 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn member(
-        &self,
+        self,
         channel: &ChannelId,
         user: &UserId,
     ) -> Result<Option<Member>, StoreError> {
-        let row: Option<MemberRow> = read!(self, c => query_as(ONE_MEMBER)
-            .bind(channel.as_str()).bind(user.as_str()).fetch_optional(c))?;
+        let row: Option<MemberRow> = self
+            .store
+            .db
+            .fetch_optional(query_as(ONE_MEMBER).bind(channel.as_str()).bind(user.as_str()))
+            .await?;
         row.map(Member::try_from).transpose()
     }
 
@@ -207,8 +217,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn members(
-        &self,
+    pub async fn list(
+        self,
         channel: &ChannelId,
         role: Option<Role>,
         status: Option<MemberStatus>,
@@ -216,10 +226,18 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<Member>, StoreError> {
         let after = after.map_or("", UserId::as_str);
-        let rows: Vec<MemberRow> = read!(self, c => query_as(ALL_MEMBERS)
-            .bind(channel.as_str()).bind(role.map(Role::name)).bind(after)
-            .bind(i64::from(limit)).bind(status.map(|s| i64::from(s == MemberStatus::Left)))
-            .fetch_all(c))?;
+        let rows: Vec<MemberRow> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(ALL_MEMBERS)
+                    .bind(channel.as_str())
+                    .bind(role.map(Role::name))
+                    .bind(after)
+                    .bind(i64::from(limit))
+                    .bind(status.map(|s| i64::from(s == MemberStatus::Left))),
+            )
+            .await?;
         rows.into_iter().map(Member::try_from).collect()
     }
 }

@@ -6,10 +6,9 @@ use chatkeep_core::event::{ChannelKind, ChannelRef};
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::{Plan, Usage, UsageStatus};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{exec, read};
-use super::{Store, StoreError, parsed};
+use super::{AccountStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Threshold crossing without a notification yet.
 #[derive(Clone, Debug)]
@@ -74,14 +73,14 @@ const SETTLE: &str = "
 const WANT: &str = "UPDATE users SET notify_usage = $2 WHERE user_id = $1";
 const WANTS: &str = "SELECT notify_usage FROM users WHERE user_id = $1";
 
-impl Store {
+impl AccountStore<'_> {
     /// Returns the latest unnotified crossing of each user, oldest first, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn pending_usage_notices(&self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
+    pub async fn pending_usage_notices(self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
         let rows: Vec<NoticeRow> =
-            read!(self, c => query_as(PENDING).bind(i64::from(limit)).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(PENDING).bind(i64::from(limit))).await?;
         rows.into_iter().map(UsageNotice::try_from).collect()
     }
 
@@ -91,21 +90,22 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn settle_notice(
-        &self,
+        self,
         notice: &UsageNotice,
         outcome: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let settled = exec!(
-            tx_ref,
-            query(SETTLE)
-                .bind(notice.user.as_str())
-                .bind(notice.id)
-                .bind(now.millis())
-                .bind(outcome)
-        )?;
+        let settled = tx_ref
+            .execute(
+                query(SETTLE)
+                    .bind(notice.user.as_str())
+                    .bind(notice.id)
+                    .bind(now.millis())
+                    .bind(outcome),
+            )
+            .await?;
         tx.commit().await?;
         Ok(settled > 0)
     }
@@ -114,9 +114,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn wants_notices(&self, user: &UserId) -> Result<Option<bool>, StoreError> {
+    pub async fn wants_notices(self, user: &UserId) -> Result<Option<bool>, StoreError> {
         let row: Option<(i64,)> =
-            read!(self, c => query_as(WANTS).bind(user.as_str()).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(WANTS).bind(user.as_str())).await?;
         Ok(row.map(|(wants,)| wants != 0))
     }
 
@@ -124,14 +124,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn set_notices_enabled(
-        &self,
-        user: &UserId,
-        wants: bool,
-    ) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn set_notices_enabled(self, user: &UserId, wants: bool) -> Result<bool, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let found = exec!(tx_ref, query(WANT).bind(user.as_str()).bind(i64::from(wants)))?;
+        let found = tx_ref.execute(query(WANT).bind(user.as_str()).bind(i64::from(wants))).await?;
         tx.commit().await?;
         Ok(found > 0)
     }

@@ -2,10 +2,9 @@
 //! waits for long.
 
 use chatkeep_core::time::Timestamp;
-use sqlx::query;
 
-use super::db::exec;
-use super::{Store, StoreError};
+use super::{AccountStore, AssistantStore, MemberStore, Store, StoreError};
+use crate::query::query;
 
 /// Batch size of a deletion.
 const SWEEP: i64 = 1_000;
@@ -32,37 +31,47 @@ const MEMBERSHIP_CHECKS: &str = "
         SELECT channel_id, user_id FROM membership_checks WHERE checked_at < $1
         ORDER BY checked_at LIMIT $2)";
 
-impl Store {
+impl AssistantStore<'_> {
     /// Deletes a batch of reply records from before `before`. Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_replies(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.sweep(REPLIES, before).await
+    pub async fn purge_replies(self, before: Timestamp) -> Result<u64, StoreError> {
+        self.store.sweep(REPLIES, before).await
     }
+}
 
+impl AccountStore<'_> {
     /// Deletes a batch of settled and overtaken usage notices from before `before`. Returns their
     /// number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_notices(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.sweep(NOTICES, before).await
+    pub async fn purge_notices(self, before: Timestamp) -> Result<u64, StoreError> {
+        self.store.sweep(NOTICES, before).await
     }
+}
 
+impl MemberStore<'_> {
     /// Deletes a batch of records of membership checks on the platform from before `before`.
     /// Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_membership_checks(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.sweep(MEMBERSHIP_CHECKS, before).await
+    pub async fn purge_membership_checks(self, before: Timestamp) -> Result<u64, StoreError> {
+        self.store.sweep(MEMBERSHIP_CHECKS, before).await
     }
+}
 
-    async fn sweep(&self, sql: &'static str, before: Timestamp) -> Result<u64, StoreError> {
+impl Store {
+    pub(crate) async fn sweep(
+        &self,
+        sql: &'static str,
+        before: Timestamp,
+    ) -> Result<u64, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(sql).bind(before.millis()).bind(SWEEP))?;
+        let gone = tx_ref.execute(query(sql).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, exec, locking, run};
-use super::{Store, StoreError, parsed};
+use super::db::{Sql, locking};
+use super::{MemberStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Result of setting a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ struct Row {
     last_seen_at: i64,
 }
 
-impl Store {
+impl MemberStore<'_> {
     /// Sets a person's role on behalf of `by`, whose own role is read in the same transaction: an
     /// owner sets `admin`, `member` and `guest` for anyone but an owner; an admin only raises a
     /// `guest` to `member`.
@@ -51,20 +51,18 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn set_role(
-        &self,
+        self,
         channel: &ChannelId,
         by: &UserId,
         user: &UserId,
         role: Role,
         now: Timestamp,
     ) -> Result<RoleSet, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let rows: Vec<Row> = run!(tx_ref, LOCK, |sql, c| query_as(sql)
-            .bind(channel.as_str())
-            .bind(by.as_str())
-            .bind(user.as_str())
-            .fetch_all(c))?;
+        let rows: Vec<Row> = tx_ref
+            .fetch_all(query_as(LOCK).bind(channel.as_str()).bind(by.as_str()).bind(user.as_str()))
+            .await?;
         let find = |id: &UserId| rows.iter().find(|row| row.user_id == id.as_str());
         let role_of = |row: &Row| parsed(Role::parse(&row.role), "members", "role", &row.user_id);
         let caller = find(by).filter(|row| row.is_active()).map(role_of).transpose()?;
@@ -77,7 +75,7 @@ impl Store {
         }
         if before != role {
             let (c, u) = (channel.as_str(), user.as_str());
-            exec!(tx_ref, query(SET).bind(c).bind(u).bind(role.name()).bind(now.millis()))?;
+            tx_ref.execute(query(SET).bind(c).bind(u).bind(role.name()).bind(now.millis())).await?;
         }
         tx.commit().await?;
         Ok(RoleSet::Done)
@@ -89,7 +87,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn claim_membership_check(
-        &self,
+        self,
         channel: &ChannelId,
         user: &UserId,
         now: Timestamp,
@@ -97,9 +95,10 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let before = now.millis() - i64::try_from(again.as_millis()).unwrap_or(i64::MAX);
         let (c, u) = (channel.as_str(), user.as_str());
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let claimed = exec!(tx_ref, query(CLAIM).bind(c).bind(u).bind(now.millis()).bind(before))?;
+        let claimed =
+            tx_ref.execute(query(CLAIM).bind(c).bind(u).bind(now.millis()).bind(before)).await?;
         tx.commit().await?;
         Ok(claimed > 0)
     }
@@ -109,13 +108,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn release_membership_check(
-        &self,
+        self,
         channel: &ChannelId,
         user: &UserId,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(RELEASE).bind(channel.as_str()).bind(user.as_str()))?;
+        tx_ref.execute(query(RELEASE).bind(channel.as_str()).bind(user.as_str())).await?;
         tx.commit().await
     }
 }

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use chatkeep_core::id::{SessionId, UserId};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{exec, read};
 use super::keys::hash;
-use super::{Store, StoreError};
+use super::{SessionStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Person as described by the identity provider.
 #[derive(Clone, Copy, Debug)]
@@ -79,36 +78,38 @@ const PURGE: &str = "
     DELETE FROM sessions WHERE seen_at <= $1 AND hash IN
         (SELECT hash FROM sessions WHERE seen_at <= $1 ORDER BY seen_at LIMIT $2)";
 
-impl Store {
+impl SessionStore<'_> {
     /// Creates the user, or updates their profile, and creates a session for them.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn sign_in(
-        &self,
+        self,
         person: &SignedIn<'_>,
         session: &NewSession<'_>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(SIGN_IN)
-                .bind(person.user.as_str())
-                .bind(person.display_name)
-                .bind(person.picture_url)
-                .bind(now.millis())
-        )?;
-        exec!(
-            tx_ref,
-            query(ADD)
-                .bind(hash(session.secret))
-                .bind(session.id.as_str())
-                .bind(person.user.as_str())
-                .bind(session.csrf)
-                .bind(now.millis())
-        )?;
+        tx_ref
+            .execute(
+                query(SIGN_IN)
+                    .bind(person.user.as_str())
+                    .bind(person.display_name)
+                    .bind(person.picture_url)
+                    .bind(now.millis()),
+            )
+            .await?;
+        tx_ref
+            .execute(
+                query(ADD)
+                    .bind(hash(session.secret))
+                    .bind(session.id.as_str())
+                    .bind(person.user.as_str())
+                    .bind(session.csrf)
+                    .bind(now.millis()),
+            )
+            .await?;
         tx.commit().await
     }
 
@@ -118,13 +119,16 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn session(
-        &self,
+        self,
         secret: &str,
         idle: Duration,
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
-        let row: Option<SessionRow> = read!(self, c => query_as(ONE)
-            .bind(hash(secret)).bind(before(now, idle)).fetch_optional(c))?;
+        let row: Option<SessionRow> = self
+            .store
+            .db
+            .fetch_optional(query_as(ONE).bind(hash(secret)).bind(before(now, idle)))
+            .await?;
         Ok(row.map(|row| self.session_of(row)))
     }
 
@@ -132,21 +136,24 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn sessions(
-        &self,
+    pub async fn list(
+        self,
         user: &UserId,
         idle: Duration,
         now: Timestamp,
     ) -> Result<Vec<Session>, StoreError> {
-        let rows: Vec<SessionRow> = read!(self, c => query_as(OF_USER)
-            .bind(user.as_str()).bind(before(now, idle)).fetch_all(c))?;
+        let rows: Vec<SessionRow> = self
+            .store
+            .db
+            .fetch_all(query_as(OF_USER).bind(user.as_str()).bind(before(now, idle)))
+            .await?;
         Ok(rows.into_iter().map(|row| self.session_of(row)).collect())
     }
 
     /// Converts a row, with a use of the session that is not written yet.
-    fn session_of(&self, row: SessionRow) -> Session {
+    fn session_of(self, row: SessionRow) -> Session {
         let mut session = Session::from(row);
-        session.seen_at = self.uses.session(&session.id).unwrap_or(session.seen_at);
+        session.seen_at = self.store.uses.session(&session.id).unwrap_or(session.seen_at);
         session
     }
 
@@ -154,10 +161,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_session(&self, user: &UserId, id: &SessionId) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn end_session(self, user: &UserId, id: &SessionId) -> Result<bool, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let ended = exec!(tx_ref, query(END).bind(user.as_str()).bind(id.as_str()))?;
+        let ended = tx_ref.execute(query(END).bind(user.as_str()).bind(id.as_str())).await?;
         tx.commit().await?;
         Ok(ended > 0)
     }
@@ -166,10 +173,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_sessions(&self, user: &UserId) -> Result<u64, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn end_sessions(self, user: &UserId) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let ended = exec!(tx_ref, query(END_ALL).bind(user.as_str()))?;
+        let ended = tx_ref.execute(query(END_ALL).bind(user.as_str())).await?;
         tx.commit().await?;
         Ok(ended)
     }
@@ -180,14 +187,15 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn purge_sessions(
-        &self,
+        self,
         idle: Duration,
         limit: u32,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(PURGE).bind(before(now, idle)).bind(i64::from(limit)))?;
+        let gone =
+            tx_ref.execute(query(PURGE).bind(before(now, idle)).bind(i64::from(limit))).await?;
         tx.commit().await?;
         Ok(gone >= u64::from(limit))
     }

@@ -3,10 +3,9 @@
 use chatkeep_core::event::Event;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::db::{exec, run};
-use super::{Store, StoreError};
+use super::{MessageStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Maximum number of events deleted in one transaction.
 const BATCH: i64 = 1_000;
@@ -34,17 +33,17 @@ const PURGE: &str = "
         (SELECT event_id FROM other_events WHERE at < $1 ORDER BY at, event_id LIMIT $2)
     RETURNING event_id";
 
-impl Store {
+impl MessageStore<'_> {
     /// Deletes a batch of events of unknown type that happened before that time, and returns their
     /// number; 0 at the end.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.
-    pub async fn purge_other_events(&self, before: Timestamp) -> Result<usize, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn purge_other_events(self, before: Timestamp) -> Result<usize, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let gone: Vec<(String,)> =
-            run!(tx_ref, c => query_as(PURGE).bind(before.millis()).bind(BATCH).fetch_all(c))?;
+            tx_ref.fetch_all(query_as(PURGE).bind(before.millis()).bind(BATCH)).await?;
         tx.commit().await?;
         Ok(gone.len())
     }
@@ -53,7 +52,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn store_unknown(&self, events: &[(&Event, &str)]) -> Result<(), StoreError> {
+    pub async fn store_unknown(self, events: &[(&Event, &str)]) -> Result<(), StoreError> {
         if events.is_empty() {
             return Ok(());
         }
@@ -71,9 +70,9 @@ impl Store {
             .collect();
         rows.sort_by_key(|row| row.id);
         let rows = serde_json::to_string(&rows)?;
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(SAVE).bind(&rows))?;
+        tx_ref.execute(query(SAVE).bind(&rows)).await?;
         tx.commit().await
     }
 }

@@ -3,12 +3,12 @@
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::{Plan, Usage};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, exec, locking, read, run};
+use super::db::{Sql, locking};
 use super::ingest::{add_notice, lock_ledger};
 use super::subscriptions::resume;
-use super::{Store, StoreError, parsed};
+use super::{AccountStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// User.
 #[derive(Clone, Debug)]
@@ -57,20 +57,20 @@ const ADD: &str = "
 
 const SET_PLAN: &str = "UPDATE users SET plan = $2 WHERE user_id = $1";
 
-impl Store {
+impl AccountStore<'_> {
     /// Creates a user; an existing one is unchanged but for the name, if one is given.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn add_user(
-        &self,
+        self,
         id: &UserId,
         display_name: Option<&str>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(ADD).bind(id.as_str()).bind(display_name).bind(now.millis()))?;
+        tx_ref.execute(query(ADD).bind(id.as_str()).bind(display_name).bind(now.millis())).await?;
         tx.commit().await
     }
 
@@ -78,9 +78,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn user(&self, id: &UserId) -> Result<Option<User>, StoreError> {
+    pub async fn user(self, id: &UserId) -> Result<Option<User>, StoreError> {
         let row: Option<UserRow> =
-            read!(self, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(ONE).bind(id.as_str())).await?;
         row.map(User::try_from).transpose()
     }
 
@@ -88,10 +88,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, StoreError> {
+    pub async fn users(self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, StoreError> {
         let after = after.map_or("", UserId::as_str);
         let rows: Vec<UserRow> =
-            read!(self, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(PAGE).bind(after).bind(i64::from(limit))).await?;
         rows.into_iter().map(User::try_from).collect()
     }
 
@@ -101,23 +101,23 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn set_plan(
-        &self,
+        self,
         id: &UserId,
         plan: Plan,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let subscribed = self.subscribed_channels(id).await?;
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         // Channels first: the lock order of every transaction.
         lock_ledger(tx_ref, &subscribed.iter().collect()).await?;
         let before: Option<(String, i64)> =
-            run!(tx_ref, LOCK, |sql, c| query_as(sql).bind(id.as_str()).fetch_optional(c))?;
+            tx_ref.fetch_optional(query_as(LOCK).bind(id.as_str())).await?;
         let Some((old, used)) = before else {
             return Ok(false);
         };
         let old = parsed(Plan::parse(&old), "users", "plan", id.as_str())?;
-        exec!(tx_ref, query(SET_PLAN).bind(id.as_str()).bind(plan.name()))?;
+        tx_ref.execute(query(SET_PLAN).bind(id.as_str()).bind(plan.name())).await?;
         let (was, is) = (Usage::new(used, old).status(), Usage::new(used, plan).status());
         if was != is {
             add_notice(tx_ref, id, is, now).await?;

@@ -154,8 +154,8 @@ pub(in crate::api) async fn read(
     State(api): State<Api>,
     access: Settings,
 ) -> Result<Versioned<ConfigView>, ApiError> {
-    let plan = api.store.owner_plan(&access.channel).await?;
-    Ok(versioned(api.store.assistant_setting(&access.channel).await?, plan))
+    let plan = api.store.members().owner_plan(&access.channel).await?;
+    Ok(versioned(api.store.assistant().assistant_setting(&access.channel).await?, plan))
 }
 
 pub(in crate::api) async fn change(
@@ -165,7 +165,7 @@ pub(in crate::api) async fn change(
     Body(patch): Body<ConfigPatch>,
 ) -> Result<Versioned<ConfigView>, ApiError> {
     let patch = patch.assistant;
-    let plan = api.store.owner_plan(&access.channel).await?;
+    let plan = api.store.members().owner_plan(&access.channel).await?;
     let now = api.clock.now();
     let change = |config: AssistantConfig, versions: SettingVersions| {
         let mode = config.qa.mode;
@@ -180,8 +180,11 @@ pub(in crate::api) async fn change(
         }
         Ok(changed)
     };
-    let changed =
-        api.store.change_assistant_config(&access.channel, access.user(), now, change).await?;
+    let changed = api
+        .store
+        .assistant()
+        .change_assistant_config(&access.channel, access.user(), now, change)
+        .await?;
     api.assistant_changed(&access.channel).await;
     Ok(versioned(changed?, plan))
 }

@@ -60,7 +60,12 @@ impl Api {
         let updated_at = match known.updated_at {
             Some(at) => at,
             None => {
-                self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?.created_at
+                self.store
+                    .channels()
+                    .channel(channel)
+                    .await?
+                    .ok_or(ApiError::PermissionDenied)?
+                    .created_at
             }
         };
         let updated_by = known.updated_by.unwrap_or_else(|| SYSTEM.into());

@@ -154,7 +154,12 @@ async fn change(
     if_match: Option<Vec<i64>>,
 ) -> Result<(), ApiError> {
     let (now, if_match) = (api.clock.now(), if_match.as_deref());
-    match api.store.change_rule(&access.channel, change, if_match, access.user(), now).await? {
+    match api
+        .store
+        .assistant()
+        .change_rule(&access.channel, change, if_match, access.user(), now)
+        .await?
+    {
         RuleChanged::Done => {
             api.assistant_changed(&access.channel).await;
             Ok(())
@@ -174,10 +179,11 @@ async fn full_list(
     api: &Api,
     channel: &ChannelId,
 ) -> Result<(Option<Turn>, i64, RuleListView), ApiError> {
-    let (count, bytes) = api.store.rule_sizes(channel).await?;
+    let (count, bytes) = api.store.assistant().rule_sizes(channel).await?;
     let json = usize::try_from(bytes + count * AROUND).unwrap_or(usize::MAX);
     let turn = if json < LARGE { None } else { Some(api.large.turn().await?) };
-    let Setting { version, value: RuleList { revision, items } } = api.store.rules(channel).await?;
+    let Setting { version, value: RuleList { revision, items } } =
+        api.store.assistant().rules(channel).await?;
     let revision = api.revision(channel, revision).await?;
     Ok((turn, version, RuleListView { revision, items }))
 }
@@ -189,7 +195,7 @@ async fn saved(
     rule: RuleId,
 ) -> Result<Prepared<SavedView>, ApiError> {
     let (turn, version, list) = full_list(api, channel).await?;
-    let triggers = api.store.assistant_config(channel).await?.rules.trigger_keywords;
+    let triggers = api.store.assistant().assistant_config(channel).await?.rules.trigger_keywords;
     let note = ReplayNote(rule.to_string());
     let work = move || {
         let digest = Digest::of(&list);

@@ -108,7 +108,7 @@ pub(in crate::api) async fn welcome(
     State(api): State<Api>,
     access: Settings,
 ) -> Result<Versioned<WelcomeView>, ApiError> {
-    api.setting_text(&access.channel, api.store.welcome(&access.channel).await?).await
+    api.setting_text(&access.channel, api.store.assistant().welcome(&access.channel).await?).await
 }
 
 pub(in crate::api) async fn set_welcome(
@@ -126,16 +126,20 @@ pub(in crate::api) async fn set_welcome(
         Ok(config)
     };
     let now = api.clock.now();
-    api.store.change_assistant_config(&access.channel, access.user(), now, change).await??;
+    api.store
+        .assistant()
+        .change_assistant_config(&access.channel, access.user(), now, change)
+        .await??;
     api.assistant_changed(&access.channel).await;
-    api.setting_text(&access.channel, api.store.welcome(&access.channel).await?).await
+    api.setting_text(&access.channel, api.store.assistant().welcome(&access.channel).await?).await
 }
 
 pub(in crate::api) async fn rules(
     State(api): State<Api>,
     access: Settings,
 ) -> Result<Versioned<RulesView>, ApiError> {
-    api.setting_text(&access.channel, api.store.group_rules(&access.channel).await?).await
+    api.setting_text(&access.channel, api.store.assistant().group_rules(&access.channel).await?)
+        .await
 }
 
 pub(in crate::api) async fn set_rules(
@@ -147,11 +151,17 @@ pub(in crate::api) async fn set_rules(
     let content = text(FieldPath::body("/content"), body.content, 0, limits::TEXT)?;
     let now = api.clock.now();
     let (channel, if_match) = (&access.channel, if_match.as_deref());
-    if !api.store.set_group_rules(channel, &content, if_match, access.user(), now).await? {
+    if !api
+        .store
+        .assistant()
+        .set_group_rules(channel, &content, if_match, access.user(), now)
+        .await?
+    {
         return Err(ApiError::Stale);
     }
     api.assistant_changed(&access.channel).await;
-    api.setting_text(&access.channel, api.store.group_rules(&access.channel).await?).await
+    api.setting_text(&access.channel, api.store.assistant().group_rules(&access.channel).await?)
+        .await
 }
 
 impl Api {

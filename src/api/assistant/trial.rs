@@ -83,7 +83,7 @@ pub(in crate::api) async fn attempt(
 ) -> Result<Json<TrialView>, ApiError> {
     let text = text(FieldPath::body("/text"), body.text, 1, MAX_TEXT)?;
     let compiled = api.assistant(&access.channel).await?;
-    let channel = api.store.channel(&access.channel).await?;
+    let channel = api.store.channels().channel(&access.channel).await?;
     let alone = channel.is_some_and(|channel| channel.kind == ChannelKind::User);
     let view = CALLERS.run(move || {
         let considered = compiled.consider(&text);

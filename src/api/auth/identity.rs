@@ -105,19 +105,19 @@ impl Api {
         }
         let secret = bearer(headers).ok_or(ApiError::InvalidKey)?;
         if is_access_token(secret) {
-            let grant = self.store.access_token(secret, self.clock.now()).await?;
+            let grant = self.store.oauth().access_token(secret, self.clock.now()).await?;
             let caller = grant.map(Caller::from).ok_or(ApiError::InvalidKey)?;
             return Ok(Known { caller, forged: false });
         }
         if !is_api_key(secret) {
             return Err(ApiError::InvalidKey);
         }
-        let key = self.store.key(secret).await?.ok_or(ApiError::InvalidKey)?;
+        let key = self.store.keys().key(secret).await?.ok_or(ApiError::InvalidKey)?;
         let now = self.clock.now();
         if key.expires_at.is_some_and(|at| at <= now) {
             return Err(ApiError::InvalidKey);
         }
-        self.store.note_key_use(&key, now);
+        self.store.keys().note_key_use(&key, now);
         Ok(Known { caller: key.into(), forged: false })
     }
 }

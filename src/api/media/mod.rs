@@ -132,7 +132,7 @@ pub(super) async fn list(
         after: after.map(|(at, id)| (Timestamp::from_millis(at), id)),
         limit: query.limit.0,
     };
-    let page = api.store.media_page(&access.channel, &filter).await?;
+    let page = api.store.media().media_page(&access.channel, &filter).await?;
     let next = page.next.and_then(|(at, id)| encode_cursor(&binding, &(at.millis(), id)));
     let media = page.media.into_iter().map(MediaView::from).collect();
     Ok(Page { body: MediaList { media, next_cursor: next.clone() }, next })
@@ -156,7 +156,7 @@ async fn send(
     preview: bool,
     asked: &HeaderMap,
 ) -> Result<Response, Refused> {
-    let message = api.store.message(&access.channel, id).await?;
+    let message = api.store.messages().message(&access.channel, id).await?;
     let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
     let message = message.filter(readable).ok_or(ApiError::NotFound)?;
     let file = File::of(message, preview)?;

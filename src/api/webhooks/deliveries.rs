@@ -143,7 +143,8 @@ pub(in crate::api) async fn list(
     let window = Window::<i64>::open(binding, query.limit, query.cursor.as_deref())?;
     let bounds = access.caller.common(&webhook);
     let filter = DeliveryFilter { bounds: &bounds, status: query.status, before: window.after };
-    let mut deliveries = api.store.webhook_deliveries(&webhook.id, filter, window.wanted()).await?;
+    let mut deliveries =
+        api.store.webhooks().webhook_deliveries(&webhook.id, filter, window.wanted()).await?;
     let next = window.cut(&mut deliveries, |delivery| delivery.number);
     let deliveries = deliveries.into_iter().map(DeliveryView::from).collect();
     Ok(Page { body: Deliveries { deliveries, next_cursor: next.clone() }, next })
@@ -168,10 +169,10 @@ pub(in crate::api) async fn test(
 ) -> Result<Accepted<DeliveryView>, ApiError> {
     let webhook = api.enabled_webhook(&access.caller, &path.webhook).await?;
     let event = format!("evt_test_{}", random::text(16));
-    let number = api.store.test_webhook(&webhook.id, &event, api.clock.now()).await?;
+    let number = api.store.webhooks().test_webhook(&webhook.id, &event, api.clock.now()).await?;
     let number = number.ok_or(ApiError::NotFound)?;
     let bounds = access.caller.common(&webhook);
-    let delivery = api.store.webhook_delivery(&webhook.id, number, &bounds).await?;
+    let delivery = api.store.webhooks().webhook_delivery(&webhook.id, number, &bounds).await?;
     Ok(Accepted(delivery.ok_or(ApiError::NotFound)?.into()))
 }
 
@@ -183,7 +184,7 @@ pub(in crate::api) async fn redeliver(
     let caller = &access.caller;
     let webhook = api.enabled_webhook(caller, &path.webhook).await?;
     let delivery = api.delivery(caller, &webhook, &path.delivery).await?;
-    api.store.redeliver(&webhook.id, delivery.number, api.clock.now()).await?;
+    api.store.webhooks().redeliver(&webhook.id, delivery.number, api.clock.now()).await?;
     Ok(Accepted(api.delivery(caller, &webhook, &path.delivery).await?.into()))
 }
 
@@ -195,7 +196,7 @@ pub(in crate::api) async fn redeliver_since(
 ) -> Result<Accepted<Redelivered>, ApiError> {
     let webhook = api.enabled_webhook(&access.caller, &path.webhook).await?;
     let (bounds, now) = (access.caller.common(&webhook), api.clock.now());
-    let count = api.store.redeliver_since(&webhook.id, &bounds, body.since, now).await?;
+    let count = api.store.webhooks().redeliver_since(&webhook.id, &bounds, body.since, now).await?;
     Ok(Accepted(Redelivered { count }))
 }
 
@@ -222,7 +223,7 @@ impl Api {
         let number = id.strip_prefix("dlv_").and_then(|number| number.parse().ok());
         let number = number.ok_or(ApiError::NotFound)?;
         let bounds = caller.common(webhook);
-        let delivery = self.store.webhook_delivery(&webhook.id, number, &bounds).await?;
+        let delivery = self.store.webhooks().webhook_delivery(&webhook.id, number, &bounds).await?;
         // One delivery has one name.
         delivery.filter(|found| name(found) == id).ok_or(ApiError::NotFound)
     }
@@ -237,7 +238,8 @@ impl Api {
         if let Some(channel) = &delivery.event.channel {
             let only = std::slice::from_ref(channel);
             let wanted = webhook.channels.as_ref().is_none_or(|only| only.contains(channel));
-            let readable = self.store.channels_of(&caller.user, Some(only), None, 1).await?;
+            let readable =
+                self.store.channels().channels_of(&caller.user, Some(only), None, 1).await?;
             if !wanted || readable.is_empty() {
                 return Ok(None);
             }

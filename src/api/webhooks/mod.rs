@@ -124,7 +124,7 @@ pub(super) async fn list(
     let window = Window::open("webhooks", paging.limit, paging.cursor.as_deref())?;
     let caller = &access.caller;
     let after: Option<(Timestamp, WebhookId)> = window.after.clone();
-    let mut webhooks = api.store.webhooks(&caller.user).await?;
+    let mut webhooks = api.store.webhooks().list(&caller.user).await?;
     webhooks.retain(|webhook| caller.reaches(webhook));
     webhooks.retain(|w| after.as_ref().is_none_or(|key| (w.created_at, &w.id) > (key.0, &key.1)));
     let next = window.cut(&mut webhooks, |webhook| (webhook.created_at, webhook.id.clone()));
@@ -147,7 +147,7 @@ pub(super) async fn make(
         change: wanted.change(),
         maker: caller.maker(),
     };
-    match api.store.add_webhook(&new, api.clock.now()).await? {
+    match api.store.webhooks().add_webhook(&new, api.clock.now()).await? {
         WebhookMade::Done => {}
         WebhookMade::TooMany => return Err(TOO_MANY),
         WebhookMade::KeyEnded => return Err(ApiError::InvalidKey),
@@ -178,7 +178,7 @@ pub(super) async fn replace(
         return Ok(Json(known.into()));
     }
     let (change, maker) = (wanted.change(), caller.maker());
-    match api.store.change_webhook(&caller.user, &known.id, change, maker, now).await? {
+    match api.store.webhooks().change_webhook(&caller.user, &known.id, change, maker, now).await? {
         WebhookChanged::Done => {}
         WebhookChanged::NoWebhook => return Err(ApiError::NotFound),
         WebhookChanged::Beyond => return Err(BEYOND),
@@ -193,7 +193,7 @@ pub(super) async fn remove(
     Path(path): Path<WebhookPath>,
 ) -> Result<Json<Success>, ApiError> {
     let known = api.webhook_of(&access.caller, &path.webhook).await?;
-    if !api.store.drop_webhook(&access.caller.user, &known.id).await? {
+    if !api.store.webhooks().drop_webhook(&access.caller.user, &known.id).await? {
         return Err(ApiError::NotFound);
     }
     Ok(Success::answer())
@@ -214,14 +214,17 @@ pub(super) async fn rotate(
     let known = api.webhook_of(caller, &path.webhook).await?;
     let (secret, until) =
         (signing::secret(random::bytes()), now.plus(Duration::from_secs(seconds)));
-    api.store.rotate_webhook_secret(&caller.user, &known.id, &secret, until, now).await?;
+    api.store
+        .webhooks()
+        .rotate_webhook_secret(&caller.user, &known.id, &secret, until, now)
+        .await?;
     Ok(CreatedWebhook::new(api.webhook_of(caller, &path.webhook).await?, &secret))
 }
 
 impl Api {
     /// Returns a webhook that the caller may manage.
     async fn webhook_of(&self, caller: &Caller, id: &WebhookId) -> Result<Webhook, ApiError> {
-        let webhook = self.store.webhook(&caller.user, id).await?;
+        let webhook = self.store.webhooks().webhook(&caller.user, id).await?;
         webhook.filter(|webhook| caller.reaches(webhook)).ok_or(ApiError::NotFound)
     }
 }

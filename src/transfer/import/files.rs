@@ -87,12 +87,12 @@ impl Files<'_> {
         summary: &mut Summary,
     ) -> Result<(), TransferError> {
         for one in brought {
-            let known = self.store.media(self.channel, &one.message).await?;
+            let known = self.store.media().get(self.channel, &one.message).await?;
             let wanted = |status| !matches!(status, MediaStatus::Stored | MediaStatus::Erased);
             if !known.is_some_and(|item| wanted(item.record.status)) {
                 continue;
             }
-            if self.store.backup_state(self.channel).await?.1 {
+            if self.store.accounts().backup_state(self.channel).await?.1 {
                 summary.full = true;
                 return Ok(());
             }
@@ -114,8 +114,9 @@ impl Files<'_> {
         brought: &MediaEntry,
         file: Box<dyn Read + Send + '_>,
     ) -> Result<Option<MediaOutcome>, TransferError> {
-        let claim =
-            async |blob| self.store.claim_blob(blob, self.clock.now()).await.map_err(Into::into);
+        let claim = async |blob| {
+            self.store.media().claim_blob(blob, self.clock.now()).await.map_err(Into::into)
+        };
         let put = self.blobs.put(stream::iter(Chunks(file)), self.max_file, claim).await;
         let (stored, claim) = match put {
             Ok(stored) => stored,
@@ -132,7 +133,7 @@ impl Files<'_> {
         };
         let now = self.clock.now();
         let message = (self.channel, &brought.message);
-        Ok(Some(self.store.store_imported_media(self.import, message, &media, now).await?))
+        Ok(Some(self.store.media().store_imported_media(self.import, message, &media, now).await?))
     }
 }
 

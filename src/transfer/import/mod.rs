@@ -107,7 +107,7 @@ impl Import<'_> {
         };
         // Also where it failed half-way: messages added by then stay.
         let added = match import {
-            Some(import) => self.store.end_import(import, self.clock.now()).await?,
+            Some(import) => self.store.imports().end_import(import, self.clock.now()).await?,
             None => false,
         };
         let mut summary = done?;
@@ -127,7 +127,7 @@ impl Import<'_> {
             file_name: &name,
             time_zone: zone.as_deref(),
         };
-        Ok(Some(self.store.begin_import(&new, self.clock.now()).await?))
+        Ok(Some(self.store.imports().begin_import(&new, self.clock.now()).await?))
     }
 
     async fn file(

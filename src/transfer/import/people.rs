@@ -27,7 +27,7 @@ impl NameDirectory {
         for role in [None, Some(Role::Guest)] {
             let mut after = None;
             loop {
-                let page = store.members(channel, role, None, after.as_ref(), PAGE).await?;
+                let page = store.members().list(channel, role, None, after.as_ref(), PAGE).await?;
                 let Some(last) = page.last() else { break };
                 after = Some(last.user.clone());
                 for member in page {

@@ -164,7 +164,7 @@ impl Import<'_> {
         zone: Zone,
     ) -> Result<BTreeMap<String, (Zone, ImportId)>, TransferError> {
         let mut zones = BTreeMap::new();
-        for import in self.store.imports(Some(self.channel)).await? {
+        for import in self.store.imports().list(Some(self.channel)).await? {
             let other = import.time_zone.as_deref().and_then(Zone::parse);
             let other = other.filter(|other| *other != zone && import.undone_at.is_none());
             if let Some(other) = other {
@@ -210,7 +210,7 @@ impl Import<'_> {
             for place in &mut places {
                 if place.batch.len() >= BATCH || ended {
                     let batch = std::mem::take(&mut place.batch);
-                    place.known += self.store.count_known(self.channel, &batch).await?;
+                    place.known += self.store.imports().count_known(self.channel, &batch).await?;
                 }
             }
             if ended {

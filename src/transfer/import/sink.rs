@@ -78,7 +78,7 @@ impl<'a> Sink<'a> {
             return Ok(());
         }
         let imported = match self.import {
-            None => self.store.try_import(self.channel, &self.batch).await?,
+            None => self.store.imports().try_import(self.channel, &self.batch).await?,
             Some(import) => self.store_batch(import).await?,
         };
         summary.stored += imported.stored as u64;
@@ -94,10 +94,10 @@ impl<'a> Sink<'a> {
     async fn store_batch(&mut self, import: ImportId) -> Result<Imported, TransferError> {
         let now = self.clock.now();
         if !self.strangers.is_empty() {
-            self.store.add_people(self.channel, &self.strangers, now).await?;
+            self.store.imports().add_people(self.channel, &self.strangers, now).await?;
             self.strangers.clear();
         }
-        match self.store.import(import, self.channel, &self.batch, now).await? {
+        match self.store.imports().import(import, self.channel, &self.batch, now).await? {
             ImportOutcome::Done(imported) => Ok(imported),
             ImportOutcome::NotSubscribed => Err(TransferError::NotSubscribed),
             ImportOutcome::Undone => Err(TransferError::Undone(import)),

@@ -137,7 +137,7 @@ async fn files(
         let (order, limit) = (Order::Ascending, PAGE);
         let mut filter = MessageFilter { kind: Some(kind), order, limit, ..filter.clone() };
         loop {
-            let page = store.messages(channel, &filter).await?;
+            let page = store.messages().list(channel, &filter).await?;
             for message in &page.messages {
                 let Some(name) = media.name(message) else { continue };
                 out.start(&format!("{FOLDER}/{name}"), true).await?;

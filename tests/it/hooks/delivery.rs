@@ -58,7 +58,7 @@ async fn it_is_tried_as_planned_under_one_id_and_given_up(fixture: Fixture) {
     // Repeated on request: the same id.
     bench.sink.status("/down", 204);
     let now = bench.clock.now();
-    bench.fixture.store.redeliver(&hook, delivery.number, now).await.unwrap();
+    bench.fixture.store.webhooks().redeliver(&hook, delivery.number, now).await.unwrap();
     let delivery = bench.tried(&hook, 1).await;
     assert_eq!((delivery.status, delivery.error), (DeliveryStatus::Delivered, None));
     assert_eq!(bench.sink.at("/down")[4].id(), delivery.event.id);
@@ -118,7 +118,7 @@ async fn answers_mean_what_they_say(fixture: Fixture) {
     }
     assert!(bench.sink.at("/target").is_empty(), "no redirect is followed");
     let (user, gone) = ("U1".into(), &hooks[6]);
-    let webhook = bench.fixture.store.webhook(&user, gone).await.unwrap().unwrap();
+    let webhook = bench.fixture.store.webhooks().webhook(&user, gone).await.unwrap().unwrap();
     assert_eq!(webhook.disabled.unwrap().0, DisabledReason::Gone);
     assert!(!webhook.enabled);
     bench.end().await;
@@ -133,12 +133,12 @@ async fn who_fails_for_five_days_is_disabled(fixture: Fixture) {
         let before = bench.sink.at("/down").len();
         bench.say(1).await;
         until("it failed", DEADLINE, async || bench.sink.at("/down").len() > before).await;
-        let webhook = bench.fixture.store.webhook(&user, &hook).await.unwrap().unwrap();
+        let webhook = bench.fixture.store.webhooks().webhook(&user, &hook).await.unwrap().unwrap();
         assert!(webhook.enabled);
         bench.clock.advance(Duration::from_hours(24));
     }
     until("it is disabled", DEADLINE, async || {
-        let webhook = bench.fixture.store.webhook(&user, &hook).await.unwrap().unwrap();
+        let webhook = bench.fixture.store.webhooks().webhook(&user, &hook).await.unwrap().unwrap();
         webhook.disabled.is_some_and(|(reason, _)| reason == DisabledReason::Failing)
     })
     .await;
@@ -187,7 +187,7 @@ async fn who_left_is_told_nothing_more(fixture: Fixture) {
     bench.start(settings(), true);
     let first = bench.tried(&hook, 1).await;
     let left = item("C1", bench.clock.now().millis(), PresenceEvidenceKind::Left("U1".into()));
-    bench.fixture.store.record_presence(&[left], bench.clock.now()).await.unwrap();
+    bench.fixture.store.members().record_presence(&[left], bench.clock.now()).await.unwrap();
     bench.clock.advance(first.due_at.unwrap().since(bench.clock.now()));
     until("it is dropped", DEADLINE, async || {
         let delivery = bench.log(&hook).await.pop().unwrap();

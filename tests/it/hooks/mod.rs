@@ -102,7 +102,7 @@ impl Bench {
         let (user, secret) = (user.into(), signing::secret([1; 32]));
         let maker = WebhookMaker { key: None, bounds: &Bounds::full() };
         let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
-        let made = self.fixture.store.add_webhook(&new, self.clock.now()).await.unwrap();
+        let made = self.fixture.store.webhooks().add_webhook(&new, self.clock.now()).await.unwrap();
         assert_eq!(made, WebhookMade::Done);
         id
     }
@@ -114,12 +114,12 @@ impl Bench {
         self.said += count;
         let all: Vec<_> =
             (first..self.said).map(|n| said("C1", &format!("m{n}"), now.millis(), "x")).collect();
-        self.fixture.store.ingest(&all, now).await.unwrap();
+        self.fixture.store.messages().ingest(&all, now).await.unwrap();
     }
 
     async fn log(&self, hook: &WebhookId) -> Vec<WebhookDelivery> {
         let all = DeliveryFilter { bounds: &Bounds::full(), status: None, before: None };
-        self.fixture.store.webhook_deliveries(hook, all, 1_000).await.unwrap()
+        self.fixture.store.webhooks().webhook_deliveries(hook, all, 1_000).await.unwrap()
     }
 
     /// Waits until the only delivery of a webhook has that many attempts.

@@ -107,8 +107,8 @@ impl Models {
         for person in people {
             evidence.push(item(channel, 1, PresenceEvidenceKind::Present((*person).into())));
         }
-        self.store.record_presence(&evidence, at(1)).await.unwrap();
-        self.store.subscribe(&channel.into(), &people[0].into(), at(2)).await.unwrap();
+        self.store.members().record_presence(&evidence, at(1)).await.unwrap();
+        self.store.accounts().subscribe(&channel.into(), &people[0].into(), at(2)).await.unwrap();
     }
 
     /// Creates a key of that person, with all scopes unless `shape` changes it.
@@ -129,7 +129,7 @@ impl Models {
         shape: impl FnOnce(&mut NewKey<'_>),
     ) {
         let (id, user) = (KeyId::from(secret.replace("ck_", "key_of_")), UserId::from(user));
-        self.store.add_user(&user, None, at(1)).await.unwrap();
+        self.store.accounts().add_user(&user, None, at(1)).await.unwrap();
         let mut key = NewKey {
             id: &id,
             secret,
@@ -141,11 +141,11 @@ impl Models {
             expires_at: None,
         };
         shape(&mut key);
-        self.store.add_key(&key, at(1)).await.unwrap();
+        self.store.keys().add_key(&key, at(1)).await.unwrap();
     }
 
     async fn keep(&self, changes: &[ChannelChange]) {
-        self.store.ingest(changes, now()).await.unwrap();
+        self.store.messages().ingest(changes, now()).await.unwrap();
     }
 
     fn url(&self) -> String {

@@ -29,15 +29,15 @@ async fn cast() -> Models {
     let models = Models::start(&[]).await;
     let people = ["Uadmin", "Uguest"]
         .map(|user| item(CHANNEL, 1, PresenceEvidenceKind::Present(user.into())));
-    models.store.record_presence(&people, at(1)).await.unwrap();
+    models.store.members().record_presence(&people, at(1)).await.unwrap();
     let left = [
         item(CHANNEL, 1, PresenceEvidenceKind::Joined("Uleft".into())),
         item(CHANNEL, 3, PresenceEvidenceKind::Left("Uleft".into())),
     ];
-    models.store.record_presence(&left, at(3)).await.unwrap();
+    models.store.members().record_presence(&left, at(3)).await.unwrap();
     let (channel, owner) = (ChannelId::from(CHANNEL), UserId::from(ANN));
     for (user, role) in [("Uadmin", Role::Admin), ("Uguest", Role::Guest)] {
-        models.store.set_role(&channel, &owner, &user.into(), role, at(4)).await.unwrap();
+        models.store.members().set_role(&channel, &owner, &user.into(), role, at(4)).await.unwrap();
     }
     for name in ["admin", "guest", "left", "stranger"] {
         models.key(&format!("ck_{name}"), &format!("U{name}"), |_| {}).await;

@@ -77,7 +77,7 @@ async fn what_was_not_kept_is_told() {
         item(CHANNEL, left, PresenceEvidenceKind::BotLeft),
         item(CHANNEL, back, PresenceEvidenceKind::BotJoined),
     ];
-    models.store.record_presence(&evidence, at(back)).await.unwrap();
+    models.store.members().record_presence(&evidence, at(back)).await.unwrap();
     for (tool, more) in [("get_messages", json!({})), ("search_messages", json!({"query": "x"}))] {
         let ask = async |from: &str| {
             let mut arguments = more.clone();

@@ -67,7 +67,7 @@ async fn a_text_is_tried_without_a_trace() {
     let listed = send(rest.get(&under("/assistant/qa"))).await.ok();
     assert_eq!(listed["items"][0]["hitCount"], 0);
     assert!(listed.get("warnings").is_none());
-    assert!(rest.store.replies(&CHANNEL.into(), 10).await.unwrap().is_empty());
+    assert!(rest.store.assistant().replies(&CHANNEL.into(), 10).await.unwrap().is_empty());
     for bad in [json!({"text": " "}), json!({"text": "x".repeat(5_001)}), json!({})] {
         send(rest.post(&under("/assistant/try"), &bad)).await.refused(400, "invalid_request");
     }
@@ -137,7 +137,7 @@ async fn a_draft_is_tried_on_what_was_said() {
         cooldown_ms: 0,
         at: now(),
     };
-    rest.store.claim_reply(&given, now()).await.unwrap();
+    rest.store.assistant().claim_reply(&given, now()).await.unwrap();
 
     let same = rest.backtest(&json!({})).await;
     assert_eq!((&same["scanned"], &same["answered"]), (&json!(3), &json!(1)));
@@ -158,7 +158,7 @@ async fn a_draft_is_tried_on_what_was_said() {
     let semantic = json!({"mode": "semantic"});
     let path = under("/assistant/backtest");
     send(rest.post(&path, &semantic)).await.refused(403, "plan_required");
-    rest.store.set_plan(&super::OWNER.into(), Plan::Pro, now()).await.unwrap();
+    rest.store.accounts().set_plan(&super::OWNER.into(), Plan::Pro, now()).await.unwrap();
     assert_eq!(rest.backtest(&semantic).await["mode"], "semantic");
     for bad in [
         json!({"days": 0}),

@@ -91,8 +91,8 @@ impl BoundsFixture {
         let away = Timestamp::parse("2019-01-10T00:00:00Z").unwrap();
         let back = Timestamp::parse("2019-01-12T00:00:00Z").unwrap();
         let (channel, owner) = (channel_id(CHANNEL), OWNER.into());
-        rest.store.unsubscribe(&channel, &owner, away).await.unwrap();
-        rest.store.subscribe(&channel, &owner, back).await.unwrap();
+        rest.store.accounts().unsubscribe(&channel, &owner, away).await.unwrap();
+        rest.store.accounts().subscribe(&channel, &owner, back).await.unwrap();
         let keys = keys();
         for (name, bounds) in &keys {
             let (id, user) = (KeyId::from(format!("key_of_{name}")), OWNER.into());
@@ -106,7 +106,7 @@ impl BoundsFixture {
                 not_before: bounds.not_before,
                 expires_at: bounds.expires_at,
             };
-            assert!(rest.store.add_key(&key, at(1)).await.unwrap());
+            assert!(rest.store.keys().add_key(&key, at(1)).await.unwrap());
         }
         Self { rest, sink: Sink::start().await, keys }
     }
@@ -165,7 +165,7 @@ impl BoundsFixture {
         let time = now().millis();
         for (channel, user) in [(CHANNEL, MEMBER), (ELSEWHERE, STRANGER)] {
             let left = item(channel, time, PresenceEvidenceKind::Left(user.into()));
-            rest.store.record_presence(&[left], at(time)).await.unwrap();
+            rest.store.members().record_presence(&[left], at(time)).await.unwrap();
         }
     }
 

@@ -63,7 +63,7 @@ async fn the_store_tells_what_it_never_takes() {
     let folder = tempfile::tempdir().unwrap();
     let url = Database::Postgres(database.url().into());
     let store = Store::open(&url, folder.path(), 2).await.unwrap();
-    let refused = store.oauth_client("a\0b").await.unwrap_err();
+    let refused = store.oauth().oauth_client("a\0b").await.unwrap_err();
     assert_eq!(refused.fault(), DatabaseFault::Refused, "{refused:?}");
     assert!(!refused.refusal().contains("a\0b"));
     store.close().await;

@@ -134,7 +134,7 @@ async fn a_key_never_reaches_further_than_its_maker() {
             assert_eq!(refused["error"], "Insufficient permissions");
         }
     }
-    let id = rest.store.key("ck_owner").await.unwrap().unwrap().id;
+    let id = rest.store.keys().key("ck_owner").await.unwrap().unwrap().id;
     // It could take over a key with more permissions.
     let rotate = rest.by(Method::POST, "ck_narrow", &format!("/keys/{id}/rotate"));
     send(rotate.json(&json!({}))).await.refused(403, "insufficient_permissions");
@@ -152,7 +152,7 @@ async fn a_key_never_reaches_further_than_its_maker() {
         not_before: Some(start),
         expires_at: None,
     };
-    rest.store.add_key(&bound, super::at(1)).await.unwrap();
+    rest.store.keys().add_key(&bound, super::at(1)).await.unwrap();
     let made = create("ck_bound", json!({"name": "n", "scopes": ["read:messages"]})).await.ok();
     assert_eq!(made["channelIds"], json!([CHANNEL]), "bound like its maker");
     assert_eq!(made["notBefore"], start.to_string());

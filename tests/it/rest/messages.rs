@@ -192,7 +192,7 @@ async fn coverage_and_gaps_are_told() {
     // Nobody ever subscribes to this one.
     let lonely = "C00000000000000000000000000000077";
     let seen = item(lonely, 1, PresenceEvidenceKind::Present(OWNER.into()));
-    rest.store.record_presence(&[seen], at(1)).await.unwrap();
+    rest.store.members().record_presence(&[seen], at(1)).await.unwrap();
     let list = send(rest.get(&format!("/channels/{lonely}/backup/messages"))).await.ok();
     let never = json!([{"from": "1970-01-01T00:00:00.001Z", "to": null,
                         "reason": "unsubscribed", "skipped": null}]);

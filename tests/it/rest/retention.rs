@@ -15,7 +15,11 @@ fn config(days: &Value) -> Value {
 async fn the_owner_says_how_long() {
     let mut rest = Rest::start(&[]).await;
     let (channel, owner) = (CHANNEL.into(), OWNER.into());
-    rest.store.set_role(&channel, &owner, &MEMBER.into(), Role::Admin, at(4)).await.unwrap();
+    rest.store
+        .members()
+        .set_role(&channel, &owner, &MEMBER.into(), Role::Admin, at(4))
+        .await
+        .unwrap();
     let path = under("/backup/config");
     let shown =
         async |rest: &Rest| send(rest.get(&under(""))).await.ok()["config"]["backup"].clone();

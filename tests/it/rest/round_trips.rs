@@ -114,7 +114,11 @@ async fn items_of_lists_can_be_sent_back() {
     // Backup settings are part of a channel's details; the owner's part may stay as it is.
     send(rest.put(&under("/backup/config"), &json!({"retentionDays": 90}))).await.ok();
     let (channel, owner) = (CHANNEL.into(), OWNER.into());
-    rest.store.set_role(&channel, &owner, &MEMBER.into(), Role::Admin, at(4)).await.unwrap();
+    rest.store
+        .members()
+        .set_role(&channel, &owner, &MEMBER.into(), Role::Admin, at(4))
+        .await
+        .unwrap();
     rest.stack.use_key("ck_member");
     let detail = send(rest.get(&under(""))).await.ok();
     let put = send(rest.put(&under("/backup/config"), &detail["config"]["backup"])).await.ok();
@@ -152,7 +156,8 @@ async fn settings_from_before_a_downgrade_can_be_saved() {
     let rest = Rest::start(&[]).await;
     let path = under("/assistant/config");
     let mode = |mode: &str| json!({"assistant": {"qa": {"mode": mode}}});
-    let plan = async |plan| rest.store.set_plan(&OWNER.into(), plan, at(5)).await.unwrap();
+    let plan =
+        async |plan| rest.store.accounts().set_plan(&OWNER.into(), plan, at(5)).await.unwrap();
     send(rest.put(&path, &mode("semantic"))).await.refused(403, "plan_required");
     plan(Plan::Pro).await;
     let config = send(rest.put(&path, &mode("semantic"))).await.ok();

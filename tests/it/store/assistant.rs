@@ -25,13 +25,21 @@ fn draft(keyword: &str) -> RuleDraft {
 async fn defaults_until_something_is_set(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     let store = &fixture.store;
-    assert_eq!(store.assistant_config(&"C1".into()).await.unwrap(), AssistantConfig::default());
     assert_eq!(
-        store.assistant_state(&"C1".into()).await.unwrap().map_or(0, |state| state.version),
+        store.assistant().assistant_config(&"C1".into()).await.unwrap(),
+        AssistantConfig::default()
+    );
+    assert_eq!(
+        store
+            .assistant()
+            .assistant_state(&"C1".into())
+            .await
+            .unwrap()
+            .map_or(0, |state| state.version),
         0
     );
-    assert!(store.rules(&"C1".into()).await.unwrap().value.items.is_empty());
-    assert_eq!(store.group_rules(&"C1".into()).await.unwrap().value.text, "");
+    assert!(store.assistant().rules(&"C1".into()).await.unwrap().value.items.is_empty());
+    assert_eq!(store.assistant().group_rules(&"C1".into()).await.unwrap().value.text, "");
 }
 
 async fn welcome_is_one_value_in_two_places(fixture: Fixture) {
@@ -41,24 +49,34 @@ async fn welcome_is_one_value_in_two_places(fixture: Fixture) {
         "歡迎 {displayName}".clone_into(&mut config.welcome.message);
         Ok(config)
     };
-    let changed = store.change_assistant_config(&"C1".into(), &"U1".into(), at(9), change).await;
+    let changed =
+        store.assistant().change_assistant_config(&"C1".into(), &"U1".into(), at(9), change).await;
     assert_eq!(changed.unwrap().unwrap().value.welcome.message, "歡迎 {displayName}");
-    let welcome = store.welcome(&"C1".into()).await.unwrap().value;
+    let welcome = store.assistant().welcome(&"C1".into()).await.unwrap().value;
     assert_eq!(welcome.text, "歡迎 {displayName}");
     assert_eq!(welcome.revision.updated_at, Some(at(9)));
-    let again = store.change_assistant_config(&"C1".into(), &"U2".into(), at(10), change).await;
+    let again =
+        store.assistant().change_assistant_config(&"C1".into(), &"U2".into(), at(10), change).await;
     assert_eq!(again.unwrap().unwrap().version, 1);
-    let welcome = store.welcome(&"C1".into()).await.unwrap().value;
+    let welcome = store.assistant().welcome(&"C1".into()).await.unwrap().value;
     assert_eq!(welcome.revision.updated_at, Some(at(9)), "the same text is no edit");
     for time in [10, 11] {
         let (text, user) = ("be kind\n別吵", "U1".into());
-        store.set_group_rules(&"C1".into(), text, None, &user, at(time)).await.unwrap();
+        store.assistant().set_group_rules(&"C1".into(), text, None, &user, at(time)).await.unwrap();
     }
-    let rules = store.group_rules(&"C1".into()).await.unwrap().value;
+    let rules = store.assistant().group_rules(&"C1".into()).await.unwrap().value;
     assert_eq!(rules.revision.updated_at, Some(at(10)));
-    assert_eq!(store.group_rules(&"C1".into()).await.unwrap().value.text, "be kind\n別吵");
     assert_eq!(
-        store.assistant_state(&"C1".into()).await.unwrap().map_or(0, |state| state.version),
+        store.assistant().group_rules(&"C1".into()).await.unwrap().value.text,
+        "be kind\n別吵"
+    );
+    assert_eq!(
+        store
+            .assistant()
+            .assistant_state(&"C1".into())
+            .await
+            .unwrap()
+            .map_or(0, |state| state.version),
         2
     );
 }
@@ -67,7 +85,7 @@ async fn rules_are_added_replaced_and_removed(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     let (store, channel, user) = (&fixture.store, "C1".into(), "U1".into());
     let apply = async |change: RuleChange<'_>, time| {
-        store.change_rule(&channel, change, None, &user, at(time)).await.unwrap()
+        store.assistant().change_rule(&channel, change, None, &user, at(time)).await.unwrap()
     };
     let (a, b, gone) = ("qa_1_a".into(), "qa_2_b".into(), "qa_9_x".into());
     assert_eq!(apply(RuleChange::Add(&a, &draft("one")), 10).await, RuleChanged::Done);
@@ -76,7 +94,7 @@ async fn rules_are_added_replaced_and_removed(fixture: Fixture) {
     assert_eq!(apply(RuleChange::Replace(&b, &draft("zwei")), 13).await, RuleChanged::Unchanged);
     assert_eq!(apply(RuleChange::Replace(&gone, &draft("no")), 13).await, RuleChanged::NoRule);
     assert_eq!(apply(RuleChange::Remove(&gone), 13).await, RuleChanged::NoRule);
-    let list = store.rules(&channel).await.unwrap().value;
+    let list = store.assistant().rules(&channel).await.unwrap().value;
     let keywords: Vec<_> = list.items.iter().map(|rule| rule.keywords[0].as_str()).collect();
     assert_eq!(keywords, ["one", "zwei"]);
     assert_eq!(
@@ -85,8 +103,11 @@ async fn rules_are_added_replaced_and_removed(fixture: Fixture) {
         "neither what is refused nor what is so already counts"
     );
     assert_eq!(apply(RuleChange::Remove(&a), 14).await, RuleChanged::Done);
-    assert_eq!(store.rules(&channel).await.unwrap().value.items.len(), 1);
-    assert_eq!(store.assistant_state(&channel).await.unwrap().map_or(0, |state| state.version), 4);
+    assert_eq!(store.assistant().rules(&channel).await.unwrap().value.items.len(), 1);
+    assert_eq!(
+        store.assistant().assistant_state(&channel).await.unwrap().map_or(0, |state| state.version),
+        4
+    );
 }
 
 async fn a_refused_change_changes_nothing(fixture: Fixture) {
@@ -95,11 +116,20 @@ async fn a_refused_change_changes_nothing(fixture: Fixture) {
         config.qa.mode = QaMode::Semantic;
         Err("no")
     };
-    let refused =
-        fixture.store.change_assistant_config(&"C1".into(), &"U1".into(), at(9), change).await;
+    let refused = fixture
+        .store
+        .assistant()
+        .change_assistant_config(&"C1".into(), &"U1".into(), at(9), change)
+        .await;
     assert_eq!(refused.unwrap().unwrap_err(), "no");
     assert_eq!(
-        fixture.store.assistant_state(&"C1".into()).await.unwrap().map_or(0, |state| state.version),
+        fixture
+            .store
+            .assistant()
+            .assistant_state(&"C1".into())
+            .await
+            .unwrap()
+            .map_or(0, |state| state.version),
         0
     );
 }
@@ -109,7 +139,7 @@ async fn all_rules_together_are_bounded(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     let (store, channel, user) = (&fixture.store, "C1".into(), "U1".into());
     let apply = async |change: RuleChange<'_>| {
-        store.change_rule(&channel, change, None, &user, at(10)).await.unwrap()
+        store.assistant().change_rule(&channel, change, None, &user, at(10)).await.unwrap()
     };
     // `["k"]` and `q` are 6 bytes.
     let sized = |bytes: usize| RuleDraft { answer: "x".repeat(bytes - 6), ..draft("k") };
@@ -118,17 +148,17 @@ async fn all_rules_together_are_bounded(fixture: Fixture) {
         assert_eq!(apply(RuleChange::Add(id, &sized(MIB))).await, RuleChanged::Done);
     }
     let full = i64::try_from(8 * MIB).unwrap();
-    assert_eq!(store.rule_sizes(&channel).await.unwrap(), (8, full));
+    assert_eq!(store.assistant().rule_sizes(&channel).await.unwrap(), (8, full));
     let one_more = RuleChanged::TooLarge(full + 7);
     assert_eq!(apply(RuleChange::Add(&ids[8], &sized(7))).await, one_more);
     let grown = RuleChanged::TooLarge(full + 1);
     assert_eq!(apply(RuleChange::Replace(&ids[0], &sized(MIB + 1))).await, grown);
-    assert_eq!(store.rule_sizes(&channel).await.unwrap(), (8, full), "nothing changed");
+    assert_eq!(store.assistant().rule_sizes(&channel).await.unwrap(), (8, full), "nothing changed");
     assert_eq!(apply(RuleChange::Replace(&ids[0], &sized(MIB - 7))).await, RuleChanged::Done);
     assert_eq!(apply(RuleChange::Add(&ids[8], &sized(7))).await, RuleChanged::Done);
     // A list from before there was a bound: it can be read, and shrink in steps.
     fixture.run("UPDATE qa_rules SET answer = answer || answer").await;
-    assert_eq!(store.rules(&channel).await.unwrap().value.items.len(), 9);
+    assert_eq!(store.assistant().rules(&channel).await.unwrap().value.items.len(), 9);
     assert_eq!(apply(RuleChange::Replace(&ids[1], &sized(MIB))).await, RuleChanged::Done);
     assert_eq!(apply(RuleChange::Replace(&ids[1], &draft("k"))).await, RuleChanged::Done);
     let still = apply(RuleChange::Add(&"qa_new".into(), &draft("k"))).await;

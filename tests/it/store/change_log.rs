@@ -30,7 +30,7 @@ async fn logged(fixture: &Fixture, at: OutboxPosition) -> (BTreeSet<Key>, Outbox
     fixture.log_settled().await;
     loop {
         // Small parts, so that their borders are tested.
-        let part = fixture.store.logged_changes(next, 2).await.unwrap();
+        let part = fixture.store.outbox().logged_changes(next, 2).await.unwrap();
         found.extend(part.messages);
         next = part.next;
         if !part.more {
@@ -43,7 +43,7 @@ async fn prepared(fixture: &Fixture) -> OutboxPosition {
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 2).await;
     fixture.log_settled().await;
-    fixture.store.log_state().await.unwrap().end
+    fixture.store.outbox().log_state().await.unwrap().end
 }
 
 fn imported(id: &str) -> ImportedMessage {
@@ -82,7 +82,11 @@ async fn every_change_of_a_message_is_logged(fixture: Fixture) {
     // Before its message: no event, and the replicas read it all the same.
     fixture.keep(&[change("C1", "3", MessageChange::Unsent { at: at(9) })], 9).await;
     expect("unsent before it came", &["3"]).await;
-    store.import(IMPORT, &"C1".into(), &[imported("i1"), imported("i2")], at(10)).await.unwrap();
+    store
+        .imports()
+        .import(IMPORT, &"C1".into(), &[imported("i1"), imported("i2")], at(10))
+        .await
+        .unwrap();
     expect("imported", &["i1", "i2"]).await;
     let erased = erase_person(store, &"C1".into(), &"U2".into(), at(11), at(11)).await;
     let erased: Vec<_> = erased.messages.iter().map(MessageId::as_str).collect();
@@ -107,49 +111,50 @@ async fn a_request_is_read_at_its_position(fixture: Fixture) {
     let start = prepared(&fixture).await;
     let wanted = keys("C1", &["x", "y"]);
     let request = IndexRequest::Messages(&wanted);
-    let place = fixture.store.request_indexing(request, at(5)).await.unwrap();
+    let place = fixture.store.outbox().request_indexing(request, at(5)).await.unwrap();
     let (found, next) = logged(&fixture, start).await;
     assert_eq!((found, next), (wanted, place));
     let channel = "C1".into();
     let request = IndexRequest::Channel(&channel);
-    let place = fixture.store.request_indexing(request, at(5)).await.unwrap();
+    let place = fixture.store.outbox().request_indexing(request, at(5)).await.unwrap();
     fixture.log_settled().await;
-    let part = fixture.store.logged_changes(next, 10).await.unwrap();
+    let part = fixture.store.outbox().logged_changes(next, 10).await.unwrap();
     assert_eq!((part.channels, part.next), (BTreeSet::from([channel]), place));
-    assert_eq!(fixture.store.log_state().await.unwrap().rebuild, None);
-    let place = fixture.store.request_indexing(IndexRequest::Rebuild, at(6)).await.unwrap();
+    assert_eq!(fixture.store.outbox().log_state().await.unwrap().rebuild, None);
+    let place =
+        fixture.store.outbox().request_indexing(IndexRequest::Rebuild, at(6)).await.unwrap();
     fixture.log_settled().await;
-    let state = fixture.store.log_state().await.unwrap();
+    let state = fixture.store.outbox().log_state().await.unwrap();
     assert_eq!(state.rebuild, Some(place));
     assert!(state.end >= place && state.limit >= place);
 }
 
 async fn purging_is_known_to_those_who_are_behind(fixture: Fixture) {
     let start = prepared(&fixture).await;
-    assert!(fixture.store.log_state().await.unwrap().purged <= start);
+    assert!(fixture.store.outbox().log_state().await.unwrap().purged <= start);
     fixture.keep(&[said("C1", "1", 5, "a")], 7).await;
     fixture.keep(&[said("C1", "2", 5, "a")], 9).await;
     let (_, end) = logged(&fixture, start).await;
-    fixture.store.purge_outbox_events(at(8)).await.unwrap();
-    let purged = fixture.store.log_state().await.unwrap().purged;
+    fixture.store.outbox().purge_outbox_events(at(8)).await.unwrap();
+    let purged = fixture.store.outbox().log_state().await.unwrap().purged;
     assert!(start < purged && purged < end, "{start:?} {purged:?} {end:?}");
-    fixture.store.purge_outbox_events(at(10)).await.unwrap();
-    assert_eq!(fixture.store.log_state().await.unwrap().purged, end);
-    fixture.store.purge_outbox_events(at(10)).await.unwrap();
-    assert_eq!(fixture.store.log_state().await.unwrap().purged, end, "never goes back");
+    fixture.store.outbox().purge_outbox_events(at(10)).await.unwrap();
+    assert_eq!(fixture.store.outbox().log_state().await.unwrap().purged, end);
+    fixture.store.outbox().purge_outbox_events(at(10)).await.unwrap();
+    assert_eq!(fixture.store.outbox().log_state().await.unwrap().purged, end, "never goes back");
 }
 
 async fn what_only_replicas_read_is_not_shown(fixture: Fixture) {
     let start = prepared(&fixture).await;
     let channel: ChannelId = "C1".into();
-    fixture.store.import(IMPORT, &channel, &[imported("i1")], at(10)).await.unwrap();
-    fixture.store.request_indexing(IndexRequest::Channel(&channel), at(5)).await.unwrap();
-    fixture.store.request_indexing(IndexRequest::Rebuild, at(5)).await.unwrap();
+    fixture.store.imports().import(IMPORT, &channel, &[imported("i1")], at(10)).await.unwrap();
+    fixture.store.outbox().request_indexing(IndexRequest::Channel(&channel), at(5)).await.unwrap();
+    fixture.store.outbox().request_indexing(IndexRequest::Rebuild, at(5)).await.unwrap();
     fixture.keep(&[said("C1", "1", 5, "a")], 7).await;
     let user = "U1".into();
     let reader = FeedReader { user: &user, channels: &[channel], not_before: None };
     fixture.log_settled().await;
-    let feed = fixture.store.outbox_events(reader, start, 100).await.unwrap();
+    let feed = fixture.store.outbox().outbox_events(reader, start, 100).await.unwrap();
     let subjects: Vec<_> = feed.outbox_events.into_iter().map(|h| h.subject.unwrap()).collect();
     assert_eq!(subjects, ["1"]);
 }

@@ -48,7 +48,7 @@ async fn begin(fixture: &Fixture, id: &str, kind: JobKind, before: i64) -> (Chan
     let (channel, by) = (ChannelId::from("C1"), UserId::from("U1"));
     let (channel, kind, by) = (&channel, &kind, &by);
     let new = NewChannelJob { id, channel, kind, sent_before: at(before), by, worker: "A" };
-    fixture.store.begin_job(&new, at(100)).await.unwrap()
+    fixture.store.jobs().begin_job(&new, at(100)).await.unwrap()
 }
 
 /// Runs a batch by that worker; returns the job after it, `None` when the worker has no claim.
@@ -59,7 +59,7 @@ async fn work(
     limit: u32,
     now: i64,
 ) -> Option<ChannelJob> {
-    let done = fixture.store.work_on_job(job, worker, limit, at(now)).await.unwrap();
+    let done = fixture.store.jobs().work_on_job(job, worker, limit, at(now)).await.unwrap();
     done.map(|done| done.job)
 }
 
@@ -71,16 +71,16 @@ async fn a_small_job_is_claimed_by_whoever_begins_it(fixture: Fixture) {
     group(&fixture, 3).await;
     let (job, claimed) = begin(&fixture, "j", erasure(), 50).await;
     assert_eq!((job.total, job.done, job.status, claimed), (3, 0, JobStatus::Pending, true));
-    assert!(fixture.store.claim_job("B", at(101)).await.unwrap().is_none());
+    assert!(fixture.store.jobs().claim_job("B", at(101)).await.unwrap().is_none());
     let job = work(&fixture, &job, "A", 10, 101).await.unwrap();
     assert_eq!((job.done, job.total, job.status), (3, 3, JobStatus::Done));
     assert_eq!((job.freed_bytes, job.finished_at), (3 * 31, Some(at(101))));
     assert_eq!(fixture.counters("C1").await, (0, 0));
     assert_eq!(fixture.used("U1").await, 0);
-    let found = fixture.store.channel_job(&"C1".into(), "j").await.unwrap();
+    let found = fixture.store.jobs().channel_job(&"C1".into(), "j").await.unwrap();
     assert_eq!(found, Some(job));
-    assert_eq!(fixture.store.channel_job(&"C2".into(), "j").await.unwrap(), None);
-    assert!(fixture.store.claim_job("B", at(CLAIM + 200)).await.unwrap().is_none());
+    assert_eq!(fixture.store.jobs().channel_job(&"C2".into(), "j").await.unwrap(), None);
+    assert!(fixture.store.jobs().claim_job("B", at(CLAIM + 200)).await.unwrap().is_none());
 }
 
 async fn what_is_to_be_removed_is_barred_from_the_beginning(fixture: Fixture) {
@@ -99,20 +99,20 @@ async fn a_large_job_is_for_one_worker_at_a_time(fixture: Fixture) {
     let (job, claimed) = begin(&fixture, "j", JobKind::Deletion, 50).await;
     assert_eq!((job.total, claimed), (total, false));
     assert_eq!(work(&fixture, &job, "A", 10, 100).await, None, "whoever began it has no claim");
-    let job = fixture.store.claim_job("B", at(101)).await.unwrap().unwrap();
+    let job = fixture.store.jobs().claim_job("B", at(101)).await.unwrap().unwrap();
     assert_eq!(job.status, JobStatus::Running);
-    assert!(fixture.store.claim_job("C", at(102)).await.unwrap().is_none());
+    assert!(fixture.store.jobs().claim_job("C", at(102)).await.unwrap().is_none());
     assert_eq!(work(&fixture, &job, "B", 10, 5_000).await.unwrap().done, 10);
     // Each batch renews the claim; without one it ends.
-    assert!(fixture.store.claim_job("C", at(CLAIM + 101)).await.unwrap().is_none());
-    fixture.store.claim_job("C", at(CLAIM + 5_000)).await.unwrap().unwrap();
+    assert!(fixture.store.jobs().claim_job("C", at(CLAIM + 101)).await.unwrap().is_none());
+    fixture.store.jobs().claim_job("C", at(CLAIM + 5_000)).await.unwrap().unwrap();
     assert_eq!(work(&fixture, &job, "B", 10, CLAIM + 5_001).await, None);
     assert_eq!(secrets(&fixture).await, (total - 10).to_string(), "nothing was removed");
-    fixture.store.release_job(&job, "B", at(0)).await.unwrap();
+    fixture.store.jobs().release_job(&job, "B", at(0)).await.unwrap();
     assert_eq!(work(&fixture, &job, "C", 10, CLAIM + 5_002).await.unwrap().done, 20);
-    fixture.store.release_job(&job, "C", at(30_000)).await.unwrap();
-    assert!(fixture.store.claim_job("B", at(29_999)).await.unwrap().is_none());
-    assert!(fixture.store.claim_job("B", at(30_000)).await.unwrap().is_some());
+    fixture.store.jobs().release_job(&job, "C", at(30_000)).await.unwrap();
+    assert!(fixture.store.jobs().claim_job("B", at(29_999)).await.unwrap().is_none());
+    assert!(fixture.store.jobs().claim_job("B", at(30_000)).await.unwrap().is_some());
     let job = work(&fixture, &job, "B", 10_000, 30_001).await.unwrap();
     assert_eq!((job.done, job.total, job.status), (total, total, JobStatus::Done));
 }
@@ -125,19 +125,21 @@ async fn many_workers_do_everything_once(fixture: Fixture) {
         async move {
             let mut done = 0;
             let channel = "C1".into();
-            let job = async || fixture.store.channel_job(&channel, "j").await.unwrap().unwrap();
+            let job =
+                async || fixture.store.jobs().channel_job(&channel, "j").await.unwrap().unwrap();
             while job().await.status != JobStatus::Done {
-                if let Some(job) = fixture.store.claim_job(&name, at(200)).await.unwrap() {
-                    let batch = fixture.store.work_on_job(&job, &name, 100, at(200)).await.unwrap();
+                if let Some(job) = fixture.store.jobs().claim_job(&name, at(200)).await.unwrap() {
+                    let batch =
+                        fixture.store.jobs().work_on_job(&job, &name, 100, at(200)).await.unwrap();
                     done += batch.map_or(0, |batch| batch.removed.messages.len());
-                    fixture.store.release_job(&job, &name, at(200)).await.unwrap();
+                    fixture.store.jobs().release_job(&job, &name, at(200)).await.unwrap();
                 }
             }
             done
         }
     });
     let done: usize = join_all(workers).await.into_iter().sum();
-    let job = fixture.store.channel_job(&"C1".into(), "j").await.unwrap().unwrap();
+    let job = fixture.store.jobs().channel_job(&"C1".into(), "j").await.unwrap().unwrap();
     assert_eq!((done, job.done, job.total), (2_100, 2_100, 2_100));
     assert_eq!(fixture.counters("C1").await, (0, 0));
     assert_eq!(fixture.used("U1").await, 0);
@@ -150,7 +152,7 @@ async fn the_same_job_is_begun_once(fixture: Fixture) {
     let (second, claimed) = begin(&fixture, "second", erasure(), 70).await;
     assert_eq!((second.id.as_str(), second.sent_before, claimed), ("first", at(70), false));
     assert_eq!((first.total, second.total), (2_500, 2_501));
-    fixture.store.claim_job("A", at(101)).await.unwrap();
+    fixture.store.jobs().claim_job("A", at(101)).await.unwrap();
     // A worker that had claimed it before erases later messages, too.
     let job = work(&fixture, &first, "A", 5_000, 102).await.unwrap();
     assert_eq!((job.done, job.status), (2_501, JobStatus::Done));
@@ -170,18 +172,18 @@ async fn a_job_that_cannot_be_done_fails(fixture: Fixture) {
         [(1, JobStatus::Running), (2, JobStatus::Running), (3, JobStatus::Failed)]
     {
         let now = round * 1_000;
-        let job = fixture.store.claim_job("A", at(now)).await.unwrap().unwrap();
+        let job = fixture.store.jobs().claim_job("A", at(now)).await.unwrap().unwrap();
         let times = (at(now), at(now + 500));
-        fixture.store.fail_job(&job, "A", "it does not work", times).await.unwrap();
-        let job = fixture.store.channel_job(&"C1".into(), "j").await.unwrap().unwrap();
+        fixture.store.jobs().fail_job(&job, "A", "it does not work", times).await.unwrap();
+        let job = fixture.store.jobs().channel_job(&"C1".into(), "j").await.unwrap().unwrap();
         assert_eq!((job.status, job.status.is_over()), (status, round == 3));
     }
-    let job = fixture.store.channel_job(&"C1".into(), "j").await.unwrap().unwrap();
+    let job = fixture.store.jobs().channel_job(&"C1".into(), "j").await.unwrap().unwrap();
     assert_eq!(
         (job.error.as_deref(), job.finished_at),
         (Some("it does not work"), Some(at(3_000)))
     );
-    assert!(fixture.store.claim_job("A", at(90_000)).await.unwrap().is_none());
+    assert!(fixture.store.jobs().claim_job("A", at(90_000)).await.unwrap().is_none());
     assert_eq!(begin(&fixture, "again", erasure(), 50).await.0.id, "again");
 }
 
@@ -190,7 +192,7 @@ async fn finished_jobs_are_purged(fixture: Fixture) {
     let (job, _) = begin(&fixture, "done", erasure(), 50).await;
     work(&fixture, &job, "A", 10, 500).await.unwrap();
     begin(&fixture, "open", JobKind::Deletion, 50).await;
-    assert_eq!(fixture.store.purge_jobs(at(500)).await.unwrap(), 0);
-    assert_eq!(fixture.store.purge_jobs(at(501)).await.unwrap(), 1);
-    assert!(fixture.store.channel_job(&"C1".into(), "open").await.unwrap().is_some());
+    assert_eq!(fixture.store.jobs().purge_jobs(at(500)).await.unwrap(), 0);
+    assert_eq!(fixture.store.jobs().purge_jobs(at(501)).await.unwrap(), 1);
+    assert!(fixture.store.jobs().channel_job(&"C1".into(), "open").await.unwrap().is_some());
 }

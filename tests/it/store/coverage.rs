@@ -25,14 +25,16 @@ fn told_one(gap: &Gap) -> (&str, i64, Option<i64>) {
 
 /// Returns the gaps since the first subscription.
 async fn gaps(fixture: &Fixture, channel: &str) -> Vec<Gap> {
-    let mut gaps = fixture.store.gaps(&channel.into(), None, None).await.unwrap();
+    let mut gaps = fixture.store.messages().gaps(&channel.into(), None, None).await.unwrap();
     assert_eq!((gaps[0].reason.as_str(), gaps[0].from), ("unsubscribed", at(1)));
     gaps.remove(0);
     gaps
 }
 
 async fn unsubscribe(fixture: &Fixture, user: &str, now: i64) {
-    assert!(fixture.store.unsubscribe(&"C1".into(), &user.into(), at(now)).await.unwrap());
+    assert!(
+        fixture.store.accounts().unsubscribe(&"C1".into(), &user.into(), at(now)).await.unwrap()
+    );
 }
 
 async fn before_anybody_subscribes_nothing_is_kept(fixture: Fixture) {
@@ -42,23 +44,23 @@ async fn before_anybody_subscribes_nothing_is_kept(fixture: Fixture) {
         item("C1", 3, PresenceEvidenceKind::BotJoined),
         item("C1", 3, PresenceEvidenceKind::Present("U1".into())),
     ];
-    fixture.store.record_presence(&moves, at(4)).await.unwrap();
-    fixture.store.record_alive(at(1)).await.unwrap();
-    fixture.store.record_alive(at(1_000_000)).await.unwrap();
-    let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
+    fixture.store.members().record_presence(&moves, at(4)).await.unwrap();
+    fixture.store.messages().record_alive(at(1)).await.unwrap();
+    fixture.store.messages().record_alive(at(1_000_000)).await.unwrap();
+    let coverage = fixture.store.messages().coverage(&"C1".into(), None).await.unwrap();
     assert_eq!((coverage.since, coverage.messages), (None, None));
     assert_eq!(told(&coverage.gaps), [("unsubscribed", 1, None)], "silence is no news");
     assert!(coverage.media.is_empty(), "{coverage:?}");
-    let since = fixture.store.coverage(&"C1".into(), Some(at(7))).await.unwrap();
+    let since = fixture.store.messages().coverage(&"C1".into(), Some(at(7))).await.unwrap();
     assert_eq!(told(&since.gaps), [("unsubscribed", 7, None)]);
     fixture.subscribe("C1", "U1", 2_000_000).await;
     fixture.keep(&[said("C1", "a", 5, "x"), said("C1", "b", 2_000_001, "y")], 2_000_002).await;
-    let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
+    let coverage = fixture.store.messages().coverage(&"C1".into(), None).await.unwrap();
     assert_eq!(coverage.since, Some(at(2_000_000)));
     assert_eq!(coverage.messages, Some((at(5), at(2_000_001))));
     // No coverage was expected before that.
     assert_eq!(told(&coverage.gaps), [("unsubscribed", 1, Some(2_000_000))]);
-    let unknown = fixture.store.coverage(&"C9".into(), None).await.unwrap();
+    let unknown = fixture.store.messages().coverage(&"C9".into(), None).await.unwrap();
     assert!(unknown.since.is_none() && unknown.gaps.is_empty());
 }
 
@@ -79,7 +81,7 @@ async fn subscribing_again_ends_the_gap(fixture: Fixture) {
     unsubscribe(&fixture, "U2", 80).await;
     let expected = [("unsubscribed", 40, Some(50)), ("unsubscribed", 80, None)];
     assert_eq!(told(&gaps(&fixture, "C1").await), expected);
-    let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
+    let coverage = fixture.store.messages().coverage(&"C1".into(), None).await.unwrap();
     assert_eq!((coverage.since, coverage.gaps.len()), (Some(at(10)), 3));
 }
 
@@ -106,7 +108,12 @@ async fn the_bot_comes_and_goes_in_any_order(fixture: Fixture) {
                 fixture.subscribe(&channel, "U1", 10).await;
             }
             for _ in 0..2 {
-                fixture.store.record_presence(std::slice::from_ref(one), at(60)).await.unwrap();
+                fixture
+                    .store
+                    .members()
+                    .record_presence(std::slice::from_ref(one), at(60))
+                    .await
+                    .unwrap();
             }
         }
         let expected = [
@@ -127,11 +134,12 @@ async fn gaps_are_asked_for_by_time(fixture: Fixture) {
         item("C1", 110, PresenceEvidenceKind::BotJoined),
         item("C1", 300, PresenceEvidenceKind::BotLeft),
     ];
-    fixture.store.record_presence(&moves, at(301)).await.unwrap();
+    fixture.store.members().record_presence(&moves, at(301)).await.unwrap();
     unsubscribe(&fixture, "U1", 200).await;
     fixture.subscribe("C1", "U1", 210).await;
     let between = async |from: Option<i64>, to: Option<i64>| {
-        let gaps = fixture.store.gaps(&"C1".into(), from.map(at), to.map(at)).await.unwrap();
+        let gaps =
+            fixture.store.messages().gaps(&"C1".into(), from.map(at), to.map(at)).await.unwrap();
         gaps.iter().map(|gap| gap.from.millis()).collect::<Vec<_>>()
     };
     assert_eq!(between(None, None).await, [1, 100, 200, 300]);
@@ -149,11 +157,11 @@ async fn an_outage_is_what_passed_between_two_beats(fixture: Fixture) {
     }
     fixture.subscribe("C1", "U1", MINUTE).await;
     for minute in [10, 13, 20, 21, 40] {
-        fixture.store.record_alive(at(minute * MINUTE)).await.unwrap();
+        fixture.store.messages().record_alive(at(minute * MINUTE)).await.unwrap();
     }
     // Of two processes the slower one: its record changes nothing.
-    fixture.store.record_alive(at(30 * MINUTE)).await.unwrap();
-    fixture.store.record_alive(at(41 * MINUTE)).await.unwrap();
+    fixture.store.messages().record_alive(at(30 * MINUTE)).await.unwrap();
+    fixture.store.messages().record_alive(at(41 * MINUTE)).await.unwrap();
     let outages =
         [("outage", 13 * MINUTE, Some(20 * MINUTE)), ("outage", 21 * MINUTE, Some(40 * MINUTE))];
     assert_eq!(told(&gaps(&fixture, "C1").await), outages);
@@ -181,7 +189,7 @@ async fn lost_media_are_counted_by_reason(fixture: Fixture) {
         let columns = "channel_id, message_id, status, reason, created_at";
         fixture.run(&format!("INSERT INTO media ({columns}) VALUES {row}")).await;
     }
-    let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
+    let coverage = fixture.store.messages().coverage(&"C1".into(), None).await.unwrap();
     let lost: Vec<_> = coverage
         .media
         .iter()

@@ -29,7 +29,12 @@ async fn prepared(fixture: &Fixture) {
 
 /// Records the reply to an event.
 async fn finish(fixture: &Fixture, event: &str, exchange: Exchange<'_>) -> Vec<IngestOutcome> {
-    fixture.store.finish_reply(&EventId::from(event), Ok(()), exchange, at(20)).await.unwrap()
+    fixture
+        .store
+        .assistant()
+        .finish_reply(&EventId::from(event), Ok(()), exchange, at(20))
+        .await
+        .unwrap()
 }
 
 fn unstored(outbox_event: &OutboxEvent) -> Option<(UnstoredReason, &str)> {
@@ -51,7 +56,8 @@ async fn what_the_bot_says_is_not_received(fixture: Fixture) {
         ("message.received", 16, "d"),
     ];
     assert_eq!(told(&all), expected);
-    let changes = fixture.store.logged_changes(OutboxPosition::default(), 100).await.unwrap();
+    let changes =
+        fixture.store.outbox().logged_changes(OutboxPosition::default(), 100).await.unwrap();
     assert!(changes.messages.contains(&("C1".into(), "a".into())), "it is found by searches");
 }
 
@@ -89,7 +95,8 @@ async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {
     assert_eq!(reasons, expected);
     let secret = "SELECT COUNT(*) FROM outbox_events WHERE unstored LIKE '%secret%'";
     assert_eq!(fixture.value(secret).await, "0");
-    let changes = fixture.store.logged_changes(OutboxPosition::default(), 100).await.unwrap();
+    let changes =
+        fixture.store.outbox().logged_changes(OutboxPosition::default(), 100).await.unwrap();
     assert!(!changes.messages.contains(&("C1".into(), "a".into())), "there is nothing to find");
 }
 
@@ -125,7 +132,7 @@ async fn a_welcome_is_told_after_who_joined(fixture: Fixture) {
     let joined = [item("C1", 10, PresenceEvidenceKind::Joined("U3".into()))];
     let own = [answered("C1", "w", 11, "welcome")];
     finish(&fixture, "E1", Exchange { question: &[], joined: &joined, own: &own }).await;
-    fixture.store.record_presence(&joined, at(21)).await.unwrap();
+    fixture.store.members().record_presence(&joined, at(21)).await.unwrap();
     let all = all(&fixture.store, &["C1"], 2).await;
     assert_eq!(told(&all), [("member.joined", 10, "U3"), ("message.sent", 11, "w")]);
 }

@@ -32,7 +32,7 @@ fn one() -> IdempotencyKey {
 }
 
 async fn claim(fixture: &Fixture, key: &IdempotencyKey, now: i64) -> IdempotencyState {
-    fixture.store.claim_idempotency(key, at(now)).await.unwrap()
+    fixture.store.idempotency().claim_idempotency(key, at(now)).await.unwrap()
 }
 
 /// Claims a free key.
@@ -52,7 +52,7 @@ async fn the_first_runs_and_the_others_are_told(fixture: Fixture) {
     assert_eq!(claim(&fixture, &one(), 1_001).await, IdempotencyState::Running);
     let other = key("key:1", "/api/keys", "h", "another request");
     assert_eq!(claim(&fixture, &other, 1_001).await, IdempotencyState::Other);
-    fixture.store.finish_idempotency(&running, 201, "sealed").await.unwrap();
+    fixture.store.idempotency().finish_idempotency(&running, 201, "sealed").await.unwrap();
     assert_eq!(claim(&fixture, &one(), 1_002).await, answered(201, "sealed"));
     assert_eq!(claim(&fixture, &other, 1_002).await, IdempotencyState::Other);
     // Another user's key, another route, another key: independent.
@@ -79,11 +79,11 @@ async fn of_many_at_once_one_runs(fixture: Fixture) {
 
 async fn a_released_key_is_free_and_an_answered_one_is_not(fixture: Fixture) {
     let refused = first(&fixture, &one(), 1_000).await;
-    fixture.store.release_idempotency(&refused).await.unwrap();
+    fixture.store.idempotency().release_idempotency(&refused).await.unwrap();
     let other = key("key:1", "/api/keys", "h", "another request");
     let done = first(&fixture, &other, 1_001).await;
-    fixture.store.finish_idempotency(&done, 200, "a").await.unwrap();
-    fixture.store.release_idempotency(&done).await.unwrap();
+    fixture.store.idempotency().finish_idempotency(&done, 200, "a").await.unwrap();
+    fixture.store.idempotency().release_idempotency(&done).await.unwrap();
     assert_eq!(claim(&fixture, &other, 1_002).await, answered(200, "a"));
 }
 
@@ -93,8 +93,8 @@ async fn a_lost_request_frees_its_key(fixture: Fixture) {
     first(&fixture, &one(), 121_001).await;
     assert_eq!(claim(&fixture, &one(), 121_002).await, IdempotencyState::Running);
     // The outcome of the first one does not affect the second.
-    fixture.store.release_idempotency(&lost).await.unwrap();
-    fixture.store.finish_idempotency(&lost, 200, "late").await.unwrap();
+    fixture.store.idempotency().release_idempotency(&lost).await.unwrap();
+    fixture.store.idempotency().finish_idempotency(&lost, 200, "late").await.unwrap();
     assert_eq!(claim(&fixture, &one(), 121_003).await, IdempotencyState::Running);
 }
 
@@ -102,11 +102,11 @@ async fn old_answers_are_forgotten_and_deleted(fixture: Fixture) {
     let second = key("key:1", "/api/keys", "g", "r");
     for (key, now) in [(one(), 1_000), (second.clone(), 2_000)] {
         let done = first(&fixture, &key, now).await;
-        fixture.store.finish_idempotency(&done, 200, "a").await.unwrap();
+        fixture.store.idempotency().finish_idempotency(&done, 200, "a").await.unwrap();
     }
     assert_eq!(claim(&fixture, &one(), DAY + 1_000).await, answered(200, "a"));
-    assert_eq!(fixture.store.purge_idempotency(at(DAY + 1_000)).await.unwrap(), 0);
-    assert_eq!(fixture.store.purge_idempotency(at(DAY + 1_001)).await.unwrap(), 1);
+    assert_eq!(fixture.store.idempotency().purge_idempotency(at(DAY + 1_000)).await.unwrap(), 0);
+    assert_eq!(fixture.store.idempotency().purge_idempotency(at(DAY + 1_001)).await.unwrap(), 1);
     assert_eq!(claim(&fixture, &second, DAY + 2_000).await, answered(200, "a"));
     // Also without a purge.
     first(&fixture, &second, DAY + 2_001).await;
@@ -119,7 +119,7 @@ async fn users(fixture: &Fixture) -> String {
 /// Changes something in the name of a request.
 async fn change(fixture: &Fixture, claim: &IdempotencyClaim) -> Result<(), StoreError> {
     let user = "Umade".into();
-    claim.clone().run(fixture.store.add_user(&user, None, at(1))).await.map(drop)
+    claim.clone().run(fixture.store.accounts().add_user(&user, None, at(1))).await.map(drop)
 }
 
 async fn what_changed_something_is_never_run_again(fixture: Fixture) {
@@ -130,7 +130,7 @@ async fn what_changed_something_is_never_run_again(fixture: Fixture) {
     // Its process died, or it takes very long: either way another one must not run it.
     assert_eq!(claim(&fixture, &one(), 121_001).await, IdempotencyState::Interrupted);
     assert_eq!(claim(&fixture, &one(), DAY).await, IdempotencyState::Interrupted);
-    fixture.store.finish_idempotency(&running, 201, "late").await.unwrap();
+    fixture.store.idempotency().finish_idempotency(&running, 201, "late").await.unwrap();
     assert_eq!(claim(&fixture, &one(), DAY).await, answered(201, "late"));
 }
 
@@ -143,16 +143,16 @@ async fn a_request_that_was_taken_over_changes_nothing(fixture: Fixture) {
     change(&fixture, &second).await.unwrap();
     assert_eq!(users(&fixture).await, "1");
     // Without a claim nothing of this is checked.
-    fixture.store.add_user(&"Uother".into(), None, at(1)).await.unwrap();
+    fixture.store.accounts().add_user(&"Uother".into(), None, at(1)).await.unwrap();
 }
 
 async fn a_failure_frees_its_key_unless_something_changed(fixture: Fixture) {
     let failed = first(&fixture, &one(), 1_000).await;
-    assert!(fixture.store.abandon_idempotency(&failed).await.unwrap());
+    assert!(fixture.store.idempotency().abandon_idempotency(&failed).await.unwrap());
     let half_way = first(&fixture, &one(), 1_001).await;
     change(&fixture, &half_way).await.unwrap();
-    assert!(!fixture.store.abandon_idempotency(&half_way).await.unwrap());
+    assert!(!fixture.store.idempotency().abandon_idempotency(&half_way).await.unwrap());
     assert_eq!(claim(&fixture, &one(), 1_002).await, IdempotencyState::Interrupted);
-    fixture.store.finish_idempotency(&half_way, 200, "note").await.unwrap();
+    fixture.store.idempotency().finish_idempotency(&half_way, 200, "note").await.unwrap();
     assert_eq!(claim(&fixture, &one(), 1_003).await, answered(200, "note"));
 }

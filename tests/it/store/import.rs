@@ -65,23 +65,26 @@ async fn counts_what_is_new_and_nothing_twice(fixture: Fixture) {
 
     let channel = "C1".into();
     assert_eq!(
-        fixture.store.import(IMPORT, &channel, &batch, at(30)).await.unwrap(),
+        fixture.store.imports().import(IMPORT, &channel, &batch, at(30)).await.unwrap(),
         ImportOutcome::Done(counts(3, 2, 0))
     );
     assert_eq!(fixture.counters("C1").await, (100 + 200 + 16, 3));
     assert_eq!(fixture.used("U1").await, 316);
     assert_eq!(
-        fixture.store.import(IMPORT, &channel, &batch, at(31)).await.unwrap(),
+        fixture.store.imports().import(IMPORT, &channel, &batch, at(31)).await.unwrap(),
         ImportOutcome::Done(counts(0, 5, 0))
     );
-    assert_eq!(fixture.store.try_import(&channel, &batch).await.unwrap(), counts(0, 5, 0));
+    assert_eq!(
+        fixture.store.imports().try_import(&channel, &batch).await.unwrap(),
+        counts(0, 5, 0)
+    );
     assert_eq!(fixture.counters("C1").await, (316, 3));
 
-    let kept = fixture.store.message(&channel, &"a".into()).await.unwrap().unwrap();
+    let kept = fixture.store.messages().message(&channel, &"a".into()).await.unwrap().unwrap();
     assert_eq!((kept.sent_at, kept.backed_up_at, kept.bytes), (at(11), at(12), 200));
-    let gone = fixture.store.message(&channel, &"gone".into()).await.unwrap().unwrap();
+    let gone = fixture.store.messages().message(&channel, &"gone".into()).await.unwrap().unwrap();
     assert!(gone.content.is_none() && gone.unsent_at == Some(at(13)));
-    let image = fixture.store.message(&channel, &"image".into()).await.unwrap().unwrap();
+    let image = fixture.store.messages().message(&channel, &"image".into()).await.unwrap().unwrap();
     assert_eq!(image.media_status(), Some("expired"));
     // Received live afterwards, it is known too.
     assert_eq!(fixture.keep(&[said("C1", "a", 11, "live")], 40).await, [IngestOutcome::Known]);
@@ -92,10 +95,10 @@ async fn nobody_subscribed_means_nothing_imported(fixture: Fixture) {
     let batch = [message("a", 11, 200)];
     for channel in ["C1", "Cnone"] {
         assert_eq!(
-            fixture.store.import(IMPORT, &channel.into(), &batch, at(30)).await.unwrap(),
+            fixture.store.imports().import(IMPORT, &channel.into(), &batch, at(30)).await.unwrap(),
             ImportOutcome::NotSubscribed
         );
-        let tried = fixture.store.try_import(&channel.into(), &batch).await.unwrap();
+        let tried = fixture.store.imports().try_import(&channel.into(), &batch).await.unwrap();
         assert_eq!(tried, counts(1, 0, 0));
     }
     assert_eq!(fixture.counters("C1").await, (0, 0));
@@ -104,15 +107,15 @@ async fn nobody_subscribed_means_nothing_imported(fixture: Fixture) {
 async fn begun(fixture: &Fixture, time_zone: Option<&str>) -> ImportId {
     let channel = ChannelId::from("C1");
     let new = NewImport { channel: &channel, form: "line", file_name: "chat.txt", time_zone };
-    fixture.store.begin_import(&new, at(20)).await.unwrap()
+    fixture.store.imports().begin_import(&new, at(20)).await.unwrap()
 }
 
 /// Undoes an import one message at a time.
 async fn undo(fixture: &Fixture, import: ImportId) -> (Vec<String>, i64) {
-    let record = fixture.store.import_record(import).await.unwrap().unwrap();
+    let record = fixture.store.imports().import_record(import).await.unwrap().unwrap();
     let (mut ids, mut bytes) = (Vec::new(), 0);
     loop {
-        let removed = fixture.store.undo_import(&record, 1, at(90)).await.unwrap();
+        let removed = fixture.store.imports().undo_import(&record, 1, at(90)).await.unwrap();
         ids.extend(removed.messages.into_iter().map(|id| id.as_str().to_owned()));
         bytes += removed.bytes;
         if removed.last {
@@ -135,19 +138,19 @@ async fn undoing_an_import_removes_what_it_added(fixture: Fixture) {
     erased.sender = Some("U8".into());
     let batch = [message("a", 11, 200), gone, erased, message("back", 15, 80)];
     let import = async |import, batch: &[ImportedMessage]| {
-        fixture.store.import(import, &channel, batch, at(30)).await.unwrap()
+        fixture.store.imports().import(import, &channel, batch, at(30)).await.unwrap()
     };
     assert_eq!(import(first, &batch).await, ImportOutcome::Done(counts(4, 0, 0)));
     let more = [message("a", 11, 200), message("b", 16, 60)];
     assert_eq!(import(second, &more).await, ImportOutcome::Done(counts(1, 1, 0)));
     for (id, added) in [(first, true), (second, true), (nothing, false)] {
-        assert_eq!(fixture.store.end_import(id, at(31)).await.unwrap(), added);
+        assert_eq!(fixture.store.imports().end_import(id, at(31)).await.unwrap(), added);
     }
-    let listed = fixture.store.imports(Some(&channel)).await.unwrap();
+    let listed = fixture.store.imports().list(Some(&channel)).await.unwrap();
     let shown = |import: &ImportRecord| (import.id, import.messages, import.time_zone.clone());
     let expected = [(second, 1, None), (first, 4, Some("UTC".to_owned()))];
     assert_eq!(listed.iter().map(shown).collect::<Vec<_>>(), expected);
-    assert!(fixture.store.imports(Some(&"C2".into())).await.unwrap().is_empty());
+    assert!(fixture.store.imports().list(Some(&"C2".into())).await.unwrap().is_empty());
 
     // One was erased and one unsent since: their tombstones are no part of the import.
     fixture.keep(&[unsent("C1", "back", 40)], 41).await;
@@ -163,10 +166,10 @@ async fn undoing_an_import_removes_what_it_added(fixture: Fixture) {
         ("b", true),
         ("live", true),
     ] {
-        let kept = fixture.store.message(&channel, &id.into()).await.unwrap();
+        let kept = fixture.store.messages().message(&channel, &id.into()).await.unwrap();
         assert_eq!(kept.is_some(), there, "{id}");
     }
-    let undone = fixture.store.import_record(first).await.unwrap().unwrap();
+    let undone = fixture.store.imports().import_record(first).await.unwrap().unwrap();
     assert_eq!(undone.undone_at, Some(at(90)));
     assert_eq!(undo(&fixture, first).await, (Vec::new(), 0));
     // It may be imported again, also a message that its sender had unsent; erased ones may not.
@@ -179,7 +182,9 @@ async fn an_import_that_was_undone_adds_nothing_more(fixture: Fixture) {
     fixture.subscribe("C1", "U1", 5).await;
     let import = begun(&fixture, None).await;
     let store = &fixture.store;
-    let take = async |id| store.import(import, &"C1".into(), &[message(id, 11, 100)], at(30)).await;
+    let take = async |id| {
+        store.imports().import(import, &"C1".into(), &[message(id, 11, 100)], at(30)).await
+    };
     assert_eq!(take("a").await.unwrap(), ImportOutcome::Done(counts(1, 0, 0)));
     undo(&fixture, import).await;
     assert_eq!(take("b").await.unwrap(), ImportOutcome::Undone);
@@ -195,26 +200,26 @@ async fn files_of_an_import_go_with_it(fixture: Fixture) {
     image.kind = MessageType::Image;
     image.content = Some(r#"{"type":"image"}"#.to_owned());
     image.media = Some(ImportedMedia { status: "expired".to_owned(), reason: None });
-    fixture.store.import(words, &channel, &[image], at(30)).await.unwrap();
+    fixture.store.imports().import(words, &channel, &[image], at(30)).await.unwrap();
     let blob = BlobId::parse(&"a".repeat(64)).unwrap();
     let media = NewMedia {
-        claim: fixture.store.claim_blob(blob, at(31)).await.unwrap(),
+        claim: fixture.store.media().claim_blob(blob, at(31)).await.unwrap(),
         bytes: 1_000,
         content_type: "image/png".to_owned(),
         preview: None,
     };
     let at_message = (&channel, &"image".into());
-    fixture.store.store_imported_media(files, at_message, &media, at(32)).await.unwrap();
+    fixture.store.media().store_imported_media(files, at_message, &media, at(32)).await.unwrap();
     assert_eq!(fixture.counters("C1").await, (1_016, 1));
-    let record = fixture.store.import_record(files).await.unwrap().unwrap();
+    let record = fixture.store.imports().import_record(files).await.unwrap().unwrap();
     assert_eq!((record.messages, record.files), (0, 1));
 
     assert_eq!(undo(&fixture, files).await, (Vec::new(), 1_000));
     assert_eq!((fixture.counters("C1").await, fixture.used("U1").await), ((16, 1), 16));
-    let image = fixture.store.message(&channel, &"image".into()).await.unwrap().unwrap();
+    let image = fixture.store.messages().message(&channel, &"image".into()).await.unwrap().unwrap();
     assert_eq!(image.media_status(), Some("expired"));
     assert_eq!(undo(&fixture, words).await, (vec!["image".to_owned()], 16));
-    assert!(fixture.store.media(&channel, &"image".into()).await.unwrap().is_none());
+    assert!(fixture.store.media().get(&channel, &"image".into()).await.unwrap().is_none());
 }
 
 async fn senders_of_imports_have_names(fixture: Fixture) {
@@ -228,18 +233,20 @@ async fn senders_of_imports_have_names(fixture: Fixture) {
         display_name: Some("小美".to_owned()),
         picture_url: None,
     };
-    fixture.store.add_people(&"C1".into(), &[person], at(5)).await.unwrap();
-    fixture.store.import(import, &"C1".into(), &[said], at(30)).await.unwrap();
+    fixture.store.imports().add_people(&"C1".into(), &[person], at(5)).await.unwrap();
+    fixture.store.imports().import(import, &"C1".into(), &[said], at(30)).await.unwrap();
     let named = async || {
-        let names = fixture.store.names_in(&["C1".into()]).await.unwrap();
+        let names = fixture.store.members().names_in(&["C1".into()]).await.unwrap();
         let known = names.into_iter().find(|(id, _)| id.as_str() == "import:aa");
         known.map(|(_, name)| name)
     };
     assert_eq!(named().await, Some(Some("小美".to_owned())));
-    assert!(fixture.store.members(&"C1".into(), None, None, None, 10).await.unwrap().len() == 1);
+    assert!(
+        fixture.store.members().list(&"C1".into(), None, None, None, 10).await.unwrap().len() == 1
+    );
     undo(&fixture, import).await;
     assert_eq!(named().await, None);
-    assert!(fixture.store.user(&"import:aa".into()).await.unwrap().is_none());
+    assert!(fixture.store.accounts().user(&"import:aa".into()).await.unwrap().is_none());
 }
 
 async fn an_imported_message_can_be_taken_back(fixture: Fixture) {
@@ -247,7 +254,7 @@ async fn an_imported_message_can_be_taken_back(fixture: Fixture) {
     fixture.subscribe("C1", "U1", 50).await;
     // It was stored elsewhere long before anybody subscribed here, and still counts.
     let batch = [message("a", 11, 200), message("b", 12, 100)];
-    fixture.store.import(IMPORT, &"C1".into(), &batch, at(60)).await.unwrap();
+    fixture.store.imports().import(IMPORT, &"C1".into(), &batch, at(60)).await.unwrap();
     assert_eq!(fixture.used("U1").await, 300);
     fixture.subscribe("C1", "U2", 70).await;
     assert_eq!(fixture.used("U2").await, 0);
@@ -257,23 +264,24 @@ async fn an_imported_message_can_be_taken_back(fixture: Fixture) {
 }
 
 async fn opening_a_channel_makes_it_known_once(fixture: Fixture) {
-    fixture.store.add_user(&"U1".into(), None, at(1)).await.unwrap();
+    fixture.store.accounts().add_user(&"U1".into(), None, at(1)).await.unwrap();
     let channel = "R1".into();
     let open = async |now| {
         fixture
             .store
+            .imports()
             .open_for_import(&channel, ChannelKind::Room, &"U1".into(), at(now))
             .await
             .unwrap()
     };
     assert_eq!(open(10).await, Subscribed::New);
     assert_eq!(open(20).await, Subscribed::Already);
-    let known = fixture.store.channel(&channel).await.unwrap().unwrap();
+    let known = fixture.store.channels().channel(&channel).await.unwrap().unwrap();
     assert_eq!((known.kind, known.created_by.as_str()), (ChannelKind::Room, "U1"));
     assert_eq!(known.created_at, at(10));
-    let member = fixture.store.member(&channel, &"U1".into()).await.unwrap().unwrap();
+    let member = fixture.store.members().member(&channel, &"U1".into()).await.unwrap().unwrap();
     assert_eq!(member.role, chatkeep_core::role::Role::Owner);
-    assert_eq!(fixture.store.backup_state(&channel).await.unwrap(), (true, false));
+    assert_eq!(fixture.store.accounts().backup_state(&channel).await.unwrap(), (true, false));
 }
 
 async fn people_get_a_name_once(fixture: Fixture) {
@@ -284,11 +292,11 @@ async fn people_get_a_name_once(fixture: Fixture) {
         picture_url: None,
     };
     let name = async |id: &str| {
-        fixture.store.user(&id.into()).await.unwrap().unwrap().display_name.unwrap()
+        fixture.store.accounts().user(&id.into()).await.unwrap().unwrap().display_name.unwrap()
     };
     let people = [person("U2", "Bob"), person("U1", "Ann"), person("U2", "Bob")];
-    fixture.store.add_people(&"C1".into(), &people, at(5)).await.unwrap();
+    fixture.store.imports().add_people(&"C1".into(), &people, at(5)).await.unwrap();
     let again = [person("U2", "Robert"), person("U1", "Anna")];
-    fixture.store.add_people(&"C1".into(), &again, at(6)).await.unwrap();
+    fixture.store.imports().add_people(&"C1".into(), &again, at(6)).await.unwrap();
     assert_eq!((name("U1").await, name("U2").await), ("Ann".to_owned(), "Bob".to_owned()));
 }

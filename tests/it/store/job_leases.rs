@@ -20,21 +20,23 @@ const LEASE: Duration = Duration::from_mins(1);
 
 async fn a_lease_has_one_holder(fixture: Fixture) {
     let store = &fixture.store;
-    let claim = async |name, process| store.claim_job_lease(name, process, LEASE).await.unwrap();
+    let claim =
+        async |name, process| store.jobs().claim_job_lease(name, process, LEASE).await.unwrap();
     assert!(claim("purge", "one").await);
     assert!(!claim("purge", "two").await);
     assert!(claim("sweep", "two").await, "another job");
     assert!(claim("purge", "one").await, "extended");
-    store.release_job_lease("purge", "two").await.unwrap();
+    store.jobs().release_job_lease("purge", "two").await.unwrap();
     assert!(!claim("purge", "two").await, "only its holder releases it");
-    store.release_job_lease("purge", "one").await.unwrap();
+    store.jobs().release_job_lease("purge", "one").await.unwrap();
     assert!(claim("purge", "two").await);
     assert!(!claim("purge", "one").await);
 }
 
 async fn a_lease_ends(fixture: Fixture) {
     let store = &fixture.store;
-    let claim = async |process| store.claim_job_lease("purge", process, LEASE).await.unwrap();
+    let claim =
+        async |process| store.jobs().claim_job_lease("purge", process, LEASE).await.unwrap();
     assert!(claim("one").await);
     fixture.run("UPDATE job_leases SET until = until - 50000").await;
     assert!(!claim("two").await, "not yet");
@@ -49,7 +51,7 @@ async fn a_lease_ends(fixture: Fixture) {
 async fn of_many_claims_one_succeeds(fixture: Fixture) {
     let store = &fixture.store;
     let claims = (0..8).map(|n| async move {
-        store.claim_job_lease("purge", &format!("process {n}"), LEASE).await.unwrap()
+        store.jobs().claim_job_lease("purge", &format!("process {n}"), LEASE).await.unwrap()
     });
     let claimed = futures_util::future::join_all(claims).await;
     assert_eq!(claimed.into_iter().filter(|claimed| *claimed).count(), 1);

@@ -39,21 +39,21 @@ async fn nobody_subscribed_means_nothing_kept(fixture: Fixture) {
         [said("C1", "a", 10, "hi"), unsent("C1", "b", 11), said("C9", "z", 1, "no channel")];
     assert_eq!(fixture.keep(&batch, 20).await, [IngestOutcome::NotBackedUp; 3]);
     assert_eq!(fixture.counters("C1").await, (0, 0));
-    assert!(fixture.store.message(&"C1".into(), &"a".into()).await.unwrap().is_none());
+    assert!(fixture.store.messages().message(&"C1".into(), &"a".into()).await.unwrap().is_none());
 }
 
 async fn what_is_kept_is_taken_back_without_subscribers_too(fixture: Fixture) {
     prepared(&fixture).await;
     let store = &fixture.store;
     fixture.keep(&[said("C1", "a", 10, "secret"), sized("C1", "b", 11, 70)], 20).await;
-    assert!(store.unsubscribe(&"C1".into(), &"U1".into(), at(30)).await.unwrap());
+    assert!(store.accounts().unsubscribe(&"C1".into(), &"U1".into(), at(30)).await.unwrap());
     let changes = [unsent("C1", "a", 40), said("C1", "c", 41, "new"), edited("C1", "b", 42, "x")];
     let kept = fixture.keep(&changes, 50).await;
     assert_eq!(
         kept,
         [IngestOutcome::Changed, IngestOutcome::NotBackedUp, IngestOutcome::NotBackedUp]
     );
-    let message = store.message(&"C1".into(), &"a".into()).await.unwrap().unwrap();
+    let message = store.messages().message(&"C1".into(), &"a".into()).await.unwrap().unwrap();
     assert!(message.content.is_none() && message.unsent_at == Some(at(40)));
     assert_eq!(fixture.counters("C1").await, (70, 1));
     assert_eq!(fixture.used("U1").await, 0);
@@ -83,7 +83,7 @@ async fn any_order_gives_the_same_rows_and_counters(fixture: Fixture) {
             fixture.keep(std::slice::from_ref(one), 40).await;
             fixture.keep(&order[..1], 41).await;
         }
-        let page = fixture.store.messages(&channel.as_str().into(), &all()).await.unwrap();
+        let page = fixture.store.messages().list(&channel.as_str().into(), &all()).await.unwrap();
         let rows: Vec<_> = page
             .messages
             .iter()
@@ -111,7 +111,7 @@ async fn pages_stay_right_while_rows_arrive(fixture: Fixture) {
         let mut filter = MessageFilter { limit: 7, order, ..MessageFilter::default() };
         let mut ids = Vec::new();
         loop {
-            let page = fixture.store.messages(&"C1".into(), &filter).await.unwrap();
+            let page = fixture.store.messages().list(&"C1".into(), &filter).await.unwrap();
             ids.extend(page.messages.into_iter().map(|m| m.id.into_string()));
             // A newer row must neither repeat nor hide one of this walk going back in time.
             let late = said("C1", &format!("n{}{order:?}", ids.len()), 9, "late");
@@ -148,14 +148,14 @@ async fn filters_by_time_person_and_type(fixture: Fixture) {
     ];
     fixture.keep(&batch, 20).await;
     let ids = async |filter: MessageFilter| -> Vec<String> {
-        let page = fixture.store.messages(&"C1".into(), &filter).await.unwrap();
+        let page = fixture.store.messages().list(&"C1".into(), &filter).await.unwrap();
         page.messages.into_iter().map(|m| m.id.into_string()).collect()
     };
     assert_eq!(ids(MessageFilter { from: Some(at(11)), ..all() }).await, ["s", "b"]);
     assert_eq!(ids(MessageFilter { to: Some(at(11)), ..all() }).await, ["a"]);
     assert_eq!(ids(MessageFilter { sender: Some("U2".into()), ..all() }).await, ["s"]);
     assert_eq!(ids(MessageFilter { kind: Some(MessageType::Text), ..all() }).await, ["b", "a"]);
-    let one = fixture.store.message(&"C1".into(), &"s".into()).await.unwrap().unwrap();
+    let one = fixture.store.messages().message(&"C1".into(), &"s".into()).await.unwrap().unwrap();
     assert_eq!((one.quoted, one.kind), (Some("a".into()), MessageType::Sticker));
 }
 
@@ -173,7 +173,8 @@ async fn media_records_come_and_go(fixture: Fixture) {
         change("C1", id, MessageChange::Received(received))
     };
     let status = async |id: &str| {
-        let message = fixture.store.message(&"C1".into(), &id.into()).await.unwrap().unwrap();
+        let message =
+            fixture.store.messages().message(&"C1".into(), &id.into()).await.unwrap().unwrap();
         message.media_status().map(str::to_owned)
     };
     fixture.keep(&[image("i"), unsent("C1", "j", 12), image("j")], 20).await;
@@ -200,7 +201,7 @@ async fn many_batches_at_once_lose_no_count(fixture: Fixture) {
                     .map(|c| sized(c, &format!("{}-{round}", writer / 2), round + 10, 40))
                     .collect();
                 batch.rotate_left(usize::try_from(writer).unwrap() % 3);
-                store.ingest(&batch, at(100 + round)).await.unwrap();
+                store.messages().ingest(&batch, at(100 + round)).await.unwrap();
             }
         })
     });
@@ -222,7 +223,13 @@ async fn odd_texts_survive(fixture: Fixture) {
     fixture.keep(&batch, 20).await;
     for (n, text) in texts.iter().enumerate() {
         let id = format!("{n}");
-        let kept = fixture.store.message(&"C1".into(), &id.as_str().into()).await.unwrap().unwrap();
+        let kept = fixture
+            .store
+            .messages()
+            .message(&"C1".into(), &id.as_str().into())
+            .await
+            .unwrap()
+            .unwrap();
         assert!(matches!(kept.content, Some(Content::Text { text: kept, .. }) if kept == *text));
     }
 }

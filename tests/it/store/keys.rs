@@ -33,7 +33,7 @@ fn new<'a>(id: &'a KeyId, user: &'a UserId) -> NewKey<'a> {
 
 async fn rotation_keeps_properties_and_ends_the_old_key(fixture: Fixture) {
     let (store, user) = (&fixture.store, UserId::from("U1"));
-    store.add_user(&user, None, at(1)).await.unwrap();
+    store.accounts().add_user(&user, None, at(1)).await.unwrap();
     let (old, next) = (KeyId::from("key_old"), KeyId::from("key_new"));
     let channels = [ChannelId::from("C1")];
     let key = NewKey {
@@ -42,17 +42,17 @@ async fn rotation_keeps_properties_and_ends_the_old_key(fixture: Fixture) {
         expires_at: Some(at(500)),
         ..new(&old, &user)
     };
-    store.add_key(&key, at(10)).await.unwrap();
+    store.keys().add_key(&key, at(10)).await.unwrap();
     let rotate = async |by: &str, old: &KeyId, new: &KeyId, until, now| {
         let pair = (new, new.as_str());
-        match store.rotate_key(&by.into(), old, pair, at(until), at(now)).await.unwrap() {
+        match store.keys().rotate_key(&by.into(), old, pair, at(until), at(now)).await.unwrap() {
             Rotated::Done(key) => Some(key),
             Rotated::NoKey => None,
             Rotated::TooMany => panic!("there is room"),
         }
     };
     let made = rotate("U1", &old, &next, 90, 20).await.unwrap();
-    let found = store.key("key_new").await.unwrap().unwrap();
+    let found = store.keys().key("key_new").await.unwrap().unwrap();
     for key in [made, found] {
         assert_eq!((key.id, key.name.as_str(), key.mask.as_str()), (next.clone(), "mine", "_new"));
         assert_eq!(key.scopes, [Scope::ReadMessages, Scope::ManageKeys]);
@@ -60,7 +60,7 @@ async fn rotation_keeps_properties_and_ends_the_old_key(fixture: Fixture) {
         assert_eq!((key.not_before, key.expires_at), (Some(at(7)), Some(at(500))));
         assert_eq!((key.created_at, key.last_used_at), (at(20), None));
     }
-    let expires = async |secret: &str| store.key(secret).await.unwrap().unwrap().expires_at;
+    let expires = async |secret: &str| store.keys().key(secret).await.unwrap().unwrap().expires_at;
     assert_eq!(expires("key_old").await, Some(at(90)));
     // The old one never lives longer for being rotated again.
     let third = KeyId::from("key_third");
@@ -69,42 +69,42 @@ async fn rotation_keeps_properties_and_ends_the_old_key(fixture: Fixture) {
     let fourth = KeyId::from("key_fourth");
     assert!(rotate("U1", &old, &fourth, 300, 90).await.is_none(), "it has expired");
     assert!(rotate("U1", &"key_none".into(), &fourth, 300, 30).await.is_none());
-    assert!(store.key("key_fourth").await.unwrap().is_none());
+    assert!(store.keys().key("key_fourth").await.unwrap().is_none());
 }
 
 async fn nobody_touches_another_persons_keys(fixture: Fixture) {
     let (store, user) = (&fixture.store, UserId::from("U1"));
     for user in ["U1", "U2"] {
-        store.add_user(&user.into(), None, at(1)).await.unwrap();
+        store.accounts().add_user(&user.into(), None, at(1)).await.unwrap();
     }
     let (mine, other) = (KeyId::from("key_mine"), UserId::from("U2"));
-    store.add_key(&new(&mine, &user), at(10)).await.unwrap();
+    store.keys().add_key(&new(&mine, &user), at(10)).await.unwrap();
     let pair = (&"key_x".into(), "key_x");
     assert!(matches!(
-        store.rotate_key(&other, &mine, pair, at(90), at(20)).await.unwrap(),
+        store.keys().rotate_key(&other, &mine, pair, at(90), at(20)).await.unwrap(),
         Rotated::NoKey
     ));
-    assert!(!store.drop_key_of(&other, &mine, at(30)).await.unwrap());
-    assert!(store.keys(&other, None, 10).await.unwrap().is_empty());
-    let key = store.key("key_mine").await.unwrap().unwrap();
+    assert!(!store.keys().drop_key_of(&other, &mine, at(30)).await.unwrap());
+    assert!(store.keys().list(&other, None, 10).await.unwrap().is_empty());
+    let key = store.keys().key("key_mine").await.unwrap().unwrap();
     assert_eq!((key.user, key.expires_at), (user.clone(), None));
-    assert!(store.drop_key_of(&user, &mine, at(30)).await.unwrap());
-    assert!(!store.drop_key_of(&user, &mine, at(30)).await.unwrap());
-    assert!(store.key("key_mine").await.unwrap().is_none());
+    assert!(store.keys().drop_key_of(&user, &mine, at(30)).await.unwrap());
+    assert!(!store.keys().drop_key_of(&user, &mine, at(30)).await.unwrap());
+    assert!(store.keys().key("key_mine").await.unwrap().is_none());
 }
 
 async fn pages_give_every_key_once(fixture: Fixture) {
     let (store, user) = (&fixture.store, UserId::from("U1"));
-    store.add_user(&user, None, at(1)).await.unwrap();
+    store.accounts().add_user(&user, None, at(1)).await.unwrap();
     let ids: Vec<_> = (0..11).map(|n| KeyId::from(format!("key_{n:02}"))).collect();
     for (n, id) in (0..).zip(&ids) {
         // Several of one millisecond.
-        store.add_key(&new(id, &user), at(10 + n / 4)).await.unwrap();
+        store.keys().add_key(&new(id, &user), at(10 + n / 4)).await.unwrap();
     }
     let mut seen = Vec::new();
     let mut after: Option<(Timestamp, KeyId)> = None;
     loop {
-        let page = store.keys(&user, after.as_ref(), 3).await.unwrap();
+        let page = store.keys().list(&user, after.as_ref(), 3).await.unwrap();
         assert!(page.len() <= 3);
         let Some(last) = page.last() else { break };
         after = Some((last.created_at, last.id.clone()));
@@ -120,22 +120,27 @@ async fn bound_keys_see_their_channels_only(fixture: Fixture) {
         fixture.subscribe(channel, "U1", 5).await;
     }
     let foreign = item("C4", 1, chatkeep_store::PresenceEvidenceKind::BotJoined);
-    store.record_presence(&[foreign], at(1)).await.unwrap();
+    store.members().record_presence(&[foreign], at(1)).await.unwrap();
     let id = KeyId::from("key_bound");
     let only = ["C1", "C3", "C4", "C9"].map(ChannelId::from);
-    store.add_key(&NewKey { channels: Some(&only), ..new(&id, &user) }, at(9)).await.unwrap();
-    let key = store.key("key_bound").await.unwrap().unwrap();
+    store
+        .keys()
+        .add_key(&NewKey { channels: Some(&only), ..new(&id, &user) }, at(9))
+        .await
+        .unwrap();
+    let key = store.keys().key("key_bound").await.unwrap().unwrap();
     let only = key.channels.as_deref();
     assert_eq!(only.map(<[_]>::len), Some(4));
-    let channels = store.channels_of(&user, only, None, 10).await.unwrap();
+    let channels = store.channels().channels_of(&user, only, None, 10).await.unwrap();
     let channels: Vec<_> = channels.iter().map(|channel| channel.id.as_str()).collect();
     assert_eq!(channels, ["C1", "C3"]);
     let after = "C1".into();
-    let subscriptions = store.subscriptions(&user, only, Some(&after), 10).await.unwrap();
+    let subscriptions =
+        store.accounts().subscriptions(&user, only, Some(&after), 10).await.unwrap();
     let subscriptions: Vec<_> = subscriptions.iter().map(|s| s.channel.as_str()).collect();
     assert_eq!(subscriptions, ["C3"]);
-    assert!(store.channels_of(&user, Some(&[]), None, 10).await.unwrap().is_empty());
-    assert_eq!(store.subscriptions(&user, None, None, 10).await.unwrap().len(), 3);
+    assert!(store.channels().channels_of(&user, Some(&[]), None, 10).await.unwrap().is_empty());
+    assert_eq!(store.accounts().subscriptions(&user, None, None, 10).await.unwrap().len(), 3);
 }
 
 /// Creates keys of that name up to the user's limit; returns their number.
@@ -144,7 +149,7 @@ async fn fill(fixture: &Fixture, name: &str, ends: Option<i64>, now: i64) -> usi
     for n in 0.. {
         let id = KeyId::from(format!("key_{name}{n:03}"));
         let key = NewKey { expires_at: ends.map(at), ..new(&id, &user) };
-        if !fixture.store.add_key(&key, at(now)).await.unwrap() {
+        if !fixture.store.keys().add_key(&key, at(now)).await.unwrap() {
             return n;
         }
     }
@@ -154,13 +159,13 @@ async fn fill(fixture: &Fixture, name: &str, ends: Option<i64>, now: i64) -> usi
 async fn a_user_has_only_so_many_keys_that_work(fixture: Fixture) {
     let (store, user) = (&fixture.store, UserId::from("U1"));
     for user in ["U1", "U2"] {
-        store.add_user(&user.into(), None, at(1)).await.unwrap();
+        store.accounts().add_user(&user.into(), None, at(1)).await.unwrap();
     }
     assert_eq!(fill(&fixture, "a", Some(100), 10).await, KEYS_OF_USER);
     let other = UserId::from("U2");
-    assert!(store.add_key(&new(&"key_other".into(), &other), at(10)).await.unwrap());
+    assert!(store.keys().add_key(&new(&"key_other".into(), &other), at(10)).await.unwrap());
     // One deletion makes room for one; when all have expired there is room for as many.
-    assert!(store.drop_key_of(&user, &"key_a007".into(), at(11)).await.unwrap());
+    assert!(store.keys().drop_key_of(&user, &"key_a007".into(), at(11)).await.unwrap());
     assert_eq!(fill(&fixture, "b", None, 12).await, 1);
     assert_eq!(fill(&fixture, "c", None, 100).await, KEYS_OF_USER - 1);
     // Keys that expire at once do not pile up either.
@@ -175,10 +180,10 @@ async fn a_user_has_only_so_many_keys_that_work(fixture: Fixture) {
 
 async fn keys_made_at_once_are_no_more_than_that(fixture: Fixture) {
     let user = UserId::from("U1");
-    fixture.store.add_user(&user, None, at(1)).await.unwrap();
+    fixture.store.accounts().add_user(&user, None, at(1)).await.unwrap();
     let add = async |n: usize| {
         let id = KeyId::from(format!("key_{n:03}"));
-        fixture.store.add_key(&new(&id, &UserId::from("U1")), at(10)).await.unwrap()
+        fixture.store.keys().add_key(&new(&id, &UserId::from("U1")), at(10)).await.unwrap()
     };
     let made = futures_util::future::join_all((0..KEYS_OF_USER + 30).map(add)).await;
     assert_eq!(made.into_iter().filter(|made| *made).count(), KEYS_OF_USER);
@@ -186,12 +191,16 @@ async fn keys_made_at_once_are_no_more_than_that(fixture: Fixture) {
 
 async fn rotating_makes_no_more_keys(fixture: Fixture) {
     let (store, user) = (&fixture.store, UserId::from("U1"));
-    store.add_user(&user, None, at(1)).await.unwrap();
+    store.accounts().add_user(&user, None, at(1)).await.unwrap();
     assert_eq!(fill(&fixture, "a", None, 10).await, KEYS_OF_USER);
     let live = "SELECT COUNT(*) FROM api_keys WHERE expires_at IS NULL OR expires_at > 21";
     let rotate = async |old: &str, next: &str| {
         let next = KeyId::from(next);
-        store.rotate_key(&user, &old.into(), (&next, next.as_str()), at(900), at(20)).await.unwrap()
+        store
+            .keys()
+            .rotate_key(&user, &old.into(), (&next, next.as_str()), at(900), at(20))
+            .await
+            .unwrap()
     };
     // A full set can be rotated; however often, only one overlap of each line works.
     let mut last = "key_a000".to_owned();
@@ -201,26 +210,26 @@ async fn rotating_makes_no_more_keys(fixture: Fixture) {
         last = next;
     }
     assert_eq!(fixture.value(live).await, (KEYS_OF_USER + 1).to_string());
-    assert!(!store.add_key(&new(&"key_more".into(), &user), at(21)).await.unwrap());
+    assert!(!store.keys().add_key(&new(&"key_more".into(), &user), at(21)).await.unwrap());
     // One more would be in overlap.
     assert!(matches!(rotate("key_r8", "key_twice").await, Rotated::TooMany));
     // Without its successor it counts by itself.
-    assert!(store.drop_key_of(&user, &"key_r9".into(), at(21)).await.unwrap());
-    assert!(!store.add_key(&new(&"key_more".into(), &user), at(21)).await.unwrap());
+    assert!(store.keys().drop_key_of(&user, &"key_r9".into(), at(21)).await.unwrap());
+    assert!(!store.keys().add_key(&new(&"key_more".into(), &user), at(21)).await.unwrap());
 }
 
 async fn what_ended_long_ago_goes(fixture: Fixture) {
     const DAY: i64 = 86_400_000;
     let (store, user) = (&fixture.store, UserId::from("U1"));
-    store.add_user(&user, None, at(1)).await.unwrap();
+    store.accounts().add_user(&user, None, at(1)).await.unwrap();
     for (id, ends) in [("key_old", Some(DAY)), ("key_new", Some(3 * DAY)), ("key_stays", None)] {
         let id = KeyId::from(id);
         let key = NewKey { expires_at: ends.map(at), ..new(&id, &user) };
-        assert!(store.add_key(&key, at(2)).await.unwrap());
+        assert!(store.keys().add_key(&key, at(2)).await.unwrap());
     }
-    assert_eq!(store.purge_keys(10, at(31 * DAY - 1)).await.unwrap(), 0);
-    assert_eq!(store.purge_keys(10, at(31 * DAY)).await.unwrap(), 1);
-    let left = store.keys(&user, None, 10).await.unwrap();
+    assert_eq!(store.keys().purge_keys(10, at(31 * DAY - 1)).await.unwrap(), 0);
+    assert_eq!(store.keys().purge_keys(10, at(31 * DAY)).await.unwrap(), 1);
+    let left = store.keys().list(&user, None, 10).await.unwrap();
     let left: Vec<_> = left.iter().map(|key| key.id.as_str()).collect();
     assert_eq!(left, ["key_new", "key_stays"]);
 }

@@ -32,7 +32,8 @@ async fn prepared(fixture: &Fixture) {
 async fn told(fixture: &Fixture) -> Vec<String> {
     let (user, channels) = (UserId::from("U1"), [ChannelId::from("C1")]);
     let reader = FeedReader { user: &user, channels: &channels, not_before: None };
-    let feed = fixture.store.outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
+    let feed =
+        fixture.store.outbox().outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
     feed.outbox_events.into_iter().filter_map(|outbox_event| outbox_event.subject).collect()
 }
 
@@ -63,7 +64,7 @@ async fn what_runs_in_another_database_holds_nothing_back() {
     let feed = "SELECT COUNT(*) FROM outbox_events h, webhook_outbox_position f
                 WHERE h.subject_id = 'm2' AND (h.tx, h.seq) <= (f.tx, f.seq)";
     until("webhooks have it", DEADLINE, async || {
-        fixture.store.fan_out_webhooks(at(30)).await.unwrap();
+        fixture.store.webhooks().fan_out_webhooks(at(30)).await.unwrap();
         fixture.value(feed).await == "1"
     })
     .await;
@@ -179,7 +180,7 @@ async fn nothing_is_skipped_whatever_runs_beside() {
     let expected = WRITERS * ROUNDS / 5 * 4;
     let (mut seen, mut after, mut parts) = (Vec::new(), OutboxPosition::default(), 0);
     until("everything is read", DEADLINE, async || {
-        let feed = fixture.store.outbox_events(reader, after, 10).await.unwrap();
+        let feed = fixture.store.outbox().outbox_events(reader, after, 10).await.unwrap();
         assert!(feed.outbox_events.iter().all(|h| h.place > after), "nothing goes back");
         after = feed.next;
         parts += usize::from(!feed.outbox_events.is_empty());

@@ -65,7 +65,7 @@ fn blob(letter: char) -> BlobId {
 }
 
 async fn claim(fixture: &Fixture, letter: char, now: i64) -> BlobClaim {
-    fixture.store.claim_blob(blob(letter), at(now)).await.unwrap()
+    fixture.store.media().claim_blob(blob(letter), at(now)).await.unwrap()
 }
 
 fn file(claim: BlobClaim, bytes: i64) -> NewMedia {
@@ -81,16 +81,16 @@ async fn store(
     now: i64,
 ) -> MediaOutcome {
     let media = file(claim(fixture, letter, now).await, bytes);
-    fixture.store.store_media(&"C1".into(), &message.into(), &media, at(now)).await.unwrap()
+    fixture.store.media().store_media(&"C1".into(), &message.into(), &media, at(now)).await.unwrap()
 }
 
 async fn item(fixture: &Fixture, message: &str) -> Option<MediaItem> {
-    fixture.store.media(&"C1".into(), &message.into()).await.unwrap()
+    fixture.store.media().get(&"C1".into(), &message.into()).await.unwrap()
 }
 
 /// Returns the blobs that a sweep would delete now, at a time when every claim is old.
 async fn orphans(fixture: &Fixture) -> Vec<BlobId> {
-    let sweep = fixture.store.begin_orphan_sweep(at(1_000_000_000), 100).await.unwrap();
+    let sweep = fixture.store.media().begin_orphan_sweep(at(1_000_000_000), 100).await.unwrap();
     let mut blobs = sweep.blobs().to_vec();
     sweep.deleted(&blobs).await.unwrap();
     blobs.sort();
@@ -106,7 +106,7 @@ async fn a_file_is_stored_and_read_with_its_message(fixture: Fixture) {
     let preview = Some((claim(&fixture, 'b', 30).await, "image/png".to_owned()));
     let new = NewMedia { preview, ..file(claim(&fixture, 'a', 30).await, 1_000) };
     let (channel, id) = ("C1".into(), "p".into());
-    let kept = fixture.store.store_media(&channel, &id, &new, at(31)).await.unwrap();
+    let kept = fixture.store.media().store_media(&channel, &id, &new, at(31)).await.unwrap();
     assert_eq!(kept, MediaOutcome::Stored);
     let record = item(&fixture, "p").await.unwrap().record;
     assert_eq!((record.status, record.bytes), (MediaStatus::Stored, 1_000));
@@ -117,12 +117,12 @@ async fn a_file_is_stored_and_read_with_its_message(fixture: Fixture) {
     );
     let preview = record.preview.clone().unwrap();
     assert_eq!((preview.blob, preview.content_type.as_str()), (blob('b'), "image/png"));
-    let message = fixture.store.message(&channel, &id).await.unwrap().unwrap();
+    let message = fixture.store.messages().message(&channel, &id).await.unwrap().unwrap();
     assert_eq!((message.media.clone(), message.media_status()), (Some(record), Some("stored")));
     assert_eq!(message.bytes, 1_000 + bare());
     assert_eq!(fixture.counters("C1").await, (message.bytes, 1));
     assert_eq!(fixture.used("U1").await, message.bytes);
-    assert!(fixture.store.pending_media(at(99), 9).await.unwrap().is_empty());
+    assert!(fixture.store.media().pending_media(at(99), 9).await.unwrap().is_empty());
     assert!(orphans(&fixture).await.is_empty());
 }
 
@@ -175,21 +175,21 @@ async fn a_paused_channel_has_nothing_downloaded(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.keep(&["kept", "late"].map(|id| picture("C1", id, 10)), 20).await;
     let skip = async |id: &str, now| {
-        fixture.store.skip_media(&"C1".into(), &id.into(), at(now)).await.unwrap()
+        fixture.store.media().skip_media(&"C1".into(), &id.into(), at(now)).await.unwrap()
     };
     assert!(!skip("late", 29).await);
     assert_eq!(store(&fixture, "kept", 'a', 50, 30).await, MediaOutcome::Stored);
     fixture.preload("C1", "U1", Plan::Free.quota()).await;
     fixture.subscribe("C1", "U2", 40).await;
     assert!(!skip("late", 41).await, "one subscriber with room is enough");
-    fixture.store.unsubscribe(&"C1".into(), &"U2".into(), at(42)).await.unwrap();
+    fixture.store.accounts().unsubscribe(&"C1".into(), &"U2".into(), at(42)).await.unwrap();
     assert!(skip("late", 43).await && skip("late", 44).await && skip("kept", 44).await);
     let statuses = [item(&fixture, "late").await, item(&fixture, "kept").await];
     let statuses = statuses.map(|item| item.unwrap().record.status);
     assert_eq!(statuses, [MediaStatus::Skipped, MediaStatus::Stored]);
-    let gaps = fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
+    let gaps = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps.len(), gaps[0].skipped, gaps[0].to), (1, Some(1), None));
-    assert!(fixture.store.set_plan(&"U1".into(), Plan::Standard, at(50)).await.unwrap());
+    assert!(fixture.store.accounts().set_plan(&"U1".into(), Plan::Standard, at(50)).await.unwrap());
     assert!(!skip("late", 51).await);
 }
 
@@ -200,21 +200,22 @@ async fn a_full_quota_skips_and_records_the_gap(fixture: Fixture) {
     fixture.preload("C1", "U1", Plan::Free.quota() - 3 * bare() - 50).await;
     assert_eq!(store(&fixture, "crosses", 'a', 1_000, 30).await, MediaOutcome::Stored);
     assert_eq!(store(&fixture, "late", 'b', 1_000, 31).await, MediaOutcome::Skipped);
-    let gaps = async || fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
+    let gaps =
+        async || fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     let gap = gaps().await[0].clone();
     assert_eq!((gap.from, gap.to, gap.skipped), (at(10), None, Some(1)));
     let record = item(&fixture, "late").await.unwrap().record;
     assert_eq!((record.status, record.reason.as_deref()), (MediaStatus::Skipped, Some("quota")));
     assert_eq!(fixture.used("U1").await, Plan::Free.quota() + 950);
     assert_eq!(orphans(&fixture).await, [blob('b')]);
-    assert!(fixture.store.set_plan(&"U1".into(), Plan::Standard, at(40)).await.unwrap());
+    assert!(fixture.store.accounts().set_plan(&"U1".into(), Plan::Standard, at(40)).await.unwrap());
     assert_eq!(store(&fixture, "late", 'b', 1_000, 41).await, MediaOutcome::Known, "for good");
     assert_eq!(store(&fixture, "later", 'c', 1_000, 42).await, MediaOutcome::Stored);
     assert_eq!((gaps().await.len(), gaps().await[0].skipped), (1, Some(1)));
     assert_eq!(fixture.used("U1").await, Plan::Free.quota() + 1_950);
     // Nobody is charged, but the stored message is completed.
     fixture.keep(&[picture("C1", "last", 50)], 51).await;
-    fixture.store.unsubscribe(&"C1".into(), &"U1".into(), at(52)).await.unwrap();
+    fixture.store.accounts().unsubscribe(&"C1".into(), &"U1".into(), at(52)).await.unwrap();
     assert_eq!(store(&fixture, "last", 'd', 7, 53).await, MediaOutcome::Stored);
     assert_eq!(fixture.used("U1").await, 0);
 }
@@ -226,15 +227,15 @@ async fn a_message_taken_back_meanwhile_holds_nothing(fixture: Fixture) {
     fixture.keep(&[unsent("C1", "p", 26)], 27).await;
     let (channel, id) = ("C1".into(), "p".into());
     for id in [&id, &"none".into()] {
-        let kept = fixture.store.store_media(&channel, id, &media, at(30)).await.unwrap();
+        let kept = fixture.store.media().store_media(&channel, id, &media, at(30)).await.unwrap();
         assert_eq!(kept, MediaOutcome::Unwanted);
     }
     assert!(item(&fixture, "p").await.is_none());
-    let message = fixture.store.message(&channel, &id).await.unwrap().unwrap();
+    let message = fixture.store.messages().message(&channel, &id).await.unwrap().unwrap();
     assert_eq!((message.bytes, message.media_status()), (0, Some("erased")));
     assert_eq!((fixture.used("U1").await, fixture.counters("C1").await), (0, (0, 0)));
     // At once: the claim has ended with the refusal.
-    let sweep = fixture.store.begin_orphan_sweep(at(1), 9).await.unwrap();
+    let sweep = fixture.store.media().begin_orphan_sweep(at(1), 9).await.unwrap();
     assert_eq!(sweep.blobs(), [blob('a')]);
 }
 
@@ -243,7 +244,7 @@ async fn what_cannot_be_had_says_why(fixture: Fixture) {
     fixture.keep(&[picture("C1", "p", 10)], 20).await;
     fixture.keep(&[picture("C1", "q", 9)], 21).await;
     let waiting = async |before, limit| -> Vec<MessageId> {
-        let items = fixture.store.pending_media(at(before), limit).await.unwrap();
+        let items = fixture.store.media().pending_media(at(before), limit).await.unwrap();
         items.into_iter().map(|item| item.message).collect()
     };
     assert_eq!(waiting(99, 9).await, ["p".into(), "q".into()], "the one that waits longest first");
@@ -251,18 +252,18 @@ async fn what_cannot_be_had_says_why(fixture: Fixture) {
     assert_eq!(waiting(21, 9).await, ["p".into()]);
     let (channel, id) = ("C1".into(), "p".into());
     let store = &fixture.store;
-    assert!(store.fail_media(&channel, &id, "http 500", at(9)).await.unwrap());
+    assert!(store.media().fail_media(&channel, &id, "http 500", at(9)).await.unwrap());
     let record = item(&fixture, "p").await.unwrap().record;
     assert_eq!((record.status, record.reason.as_deref()), (MediaStatus::Failed, Some("http 500")));
     assert_eq!(waiting(99, 9).await, ["q".into()]);
-    assert!(store.expire_media(&channel, &id, "gone", at(9)).await.unwrap());
+    assert!(store.media().expire_media(&channel, &id, "gone", at(9)).await.unwrap());
     assert_eq!(item(&fixture, "p").await.unwrap().record.status, MediaStatus::Expired);
-    assert!(!store.fail_media(&channel, &id, "late", at(9)).await.unwrap());
+    assert!(!store.media().fail_media(&channel, &id, "late", at(9)).await.unwrap());
     // A later attempt succeeded after all.
     assert_eq!(self::store(&fixture, "p", 'a', 10, 40).await, MediaOutcome::Stored);
     assert_eq!(item(&fixture, "p").await.unwrap().record.reason, None);
-    assert!(!store.expire_media(&channel, &id, "late", at(9)).await.unwrap());
-    assert!(!store.fail_media(&channel, &"none".into(), "x", at(9)).await.unwrap());
+    assert!(!store.media().expire_media(&channel, &id, "late", at(9)).await.unwrap());
+    assert!(!store.media().fail_media(&channel, &"none".into(), "x", at(9)).await.unwrap());
 }
 
 async fn pages_are_newest_first_and_filtered(fixture: Fixture) {
@@ -277,7 +278,7 @@ async fn pages_are_newest_first_and_filtered(fixture: Fixture) {
     let ids = async |mut filter: MediaFilter| {
         let mut ids = Vec::new();
         loop {
-            let page = fixture.store.media_page(&"C1".into(), &filter).await.unwrap();
+            let page = fixture.store.media().media_page(&"C1".into(), &filter).await.unwrap();
             assert!(page.media.len() <= filter.limit as usize);
             ids.extend(page.media.iter().map(|item| item.message.clone().into_string()));
             let Some(next) = page.next else { return ids };
@@ -301,7 +302,7 @@ async fn claims_keep_the_sweep_away(fixture: Fixture) {
     claim(&fixture, 'b', 1).await;
     claim(&fixture, 'b', 9).await;
     let found = async |now: i64| {
-        let sweep = fixture.store.begin_orphan_sweep(at(now - old), 9).await.unwrap();
+        let sweep = fixture.store.media().begin_orphan_sweep(at(now - old), 9).await.unwrap();
         let blobs = sweep.blobs().to_vec();
         // None of them could be deleted: they come again.
         sweep.deleted(&[]).await.unwrap();
@@ -311,7 +312,7 @@ async fn claims_keep_the_sweep_away(fixture: Fixture) {
     assert_eq!(found(2 + old).await, [blob('a')]);
     assert_eq!(found(2 + old).await, [blob('a')]);
     assert_eq!(found(10 + old).await, [blob('a'), blob('b')]);
-    let sweep = fixture.store.begin_orphan_sweep(at(10), 1).await.unwrap();
+    let sweep = fixture.store.media().begin_orphan_sweep(at(10), 1).await.unwrap();
     assert_eq!((sweep.blobs(), sweep.seen()), (&[blob('a')][..], 1));
     sweep.deleted(&[blob('a')]).await.unwrap();
     assert_eq!(found(10 + old).await, [blob('b')]);
@@ -321,7 +322,7 @@ async fn a_swept_blob_is_put_again(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.keep(&[picture("C1", "p", 10)], 20).await;
     let slow = file(claim(&fixture, 'a', 20).await, 10);
-    let sweep = fixture.store.begin_orphan_sweep(at(30), 9).await.unwrap();
+    let sweep = fixture.store.media().begin_orphan_sweep(at(30), 9).await.unwrap();
     assert_eq!(sweep.blobs(), [blob('a')]);
     // A claim during the deletion of a file waits for it.
     let mut again = Box::pin(claim(&fixture, 'a', 31));
@@ -330,11 +331,11 @@ async fn a_swept_blob_is_put_again(fixture: Fixture) {
     sweep.deleted(&blobs).await.unwrap();
     let again = file(again.await, 10);
     let (channel, id) = ("C1".into(), "p".into());
-    let kept = fixture.store.store_media(&channel, &id, &slow, at(32)).await.unwrap();
+    let kept = fixture.store.media().store_media(&channel, &id, &slow, at(32)).await.unwrap();
     assert_eq!(kept, MediaOutcome::BlobGone);
     assert_eq!(item(&fixture, "p").await.unwrap().record.status, MediaStatus::Pending);
     assert_eq!(fixture.used("U1").await, bare());
-    let kept = fixture.store.store_media(&channel, &id, &again, at(33)).await.unwrap();
+    let kept = fixture.store.media().store_media(&channel, &id, &again, at(33)).await.unwrap();
     assert_eq!(kept, MediaOutcome::Stored);
     assert!(orphans(&fixture).await.is_empty());
 }
@@ -348,14 +349,18 @@ async fn a_mark_of_somebody_else_is_no_claim(fixture: Fixture) {
     assert_eq!(orphans(&fixture).await, [blob('a')]);
     let dying = claim(&fixture, 'a', 30).await;
     let (channel, id) = ("C1".into(), "p".into());
-    let kept = fixture.store.store_media(&channel, &id, &slow, at(31)).await.unwrap();
+    let kept = fixture.store.media().store_media(&channel, &id, &slow, at(31)).await.unwrap();
     assert_eq!(kept, MediaOutcome::BlobGone);
     // A blob held by another message exists.
-    let kept =
-        fixture.store.store_media(&channel, &"q".into(), &file(dying, 10), at(32)).await.unwrap();
+    let kept = fixture
+        .store
+        .media()
+        .store_media(&channel, &"q".into(), &file(dying, 10), at(32))
+        .await
+        .unwrap();
     assert_eq!(kept, MediaOutcome::Stored);
     assert!(orphans(&fixture).await.is_empty());
-    let kept = fixture.store.store_media(&channel, &id, &slow, at(33)).await.unwrap();
+    let kept = fixture.store.media().store_media(&channel, &id, &slow, at(33)).await.unwrap();
     assert_eq!(kept, MediaOutcome::Stored);
 }
 
@@ -388,7 +393,7 @@ async fn many_at_once_lose_no_file_and_leave_none(fixture: Fixture) {
     }
     while sweep(&fixture.store, &blobs).await > 0 {}
     let filter = MediaFilter { limit: 1_000, ..MediaFilter::default() };
-    let page = fixture.store.media_page(&"C1".into(), &filter).await.unwrap();
+    let page = fixture.store.media().media_page(&"C1".into(), &filter).await.unwrap();
     let mut held: Vec<_> =
         page.media.iter().map(|item| item.record.blob.clone().unwrap()).collect();
     held.sort();
@@ -413,7 +418,7 @@ fn folder_of_blobs(folder: &TempDir) -> Blobs {
 }
 
 async fn sweep(store: &Store, blobs: &Blobs) -> usize {
-    let sweep = store.begin_orphan_sweep(at(1_000_000_000), 3).await.unwrap();
+    let sweep = store.media().begin_orphan_sweep(at(1_000_000_000), 3).await.unwrap();
     let (seen, gone) = (sweep.seen(), sweep.blobs().to_vec());
     for blob in &gone {
         blobs.delete(blob).await.unwrap();
@@ -428,16 +433,17 @@ async fn work(store: &Store, blobs: &Blobs, worker: i64, stored: &watch::Sender<
     for round in 0..12 {
         let id = MessageId::from(format!("{worker}-{round}"));
         let now = at(100 + round);
-        let kept = store.ingest(&[picture("C1", id.as_str(), 50 + round)], now).await.unwrap();
+        let kept =
+            store.messages().ingest(&[picture("C1", id.as_str(), 50 + round)], now).await.unwrap();
         assert_eq!(kept, [IngestOutcome::Changed]);
         let content = Bytes::from(format!("content {}", (worker + round) % 3));
         while put(store, blobs, &id, &content, now).await == MediaOutcome::BlobGone {}
         stored.send_modify(|count| *count += 1);
-        let item = store.media(&channel, &id).await.unwrap().unwrap();
+        let item = store.media().get(&channel, &id).await.unwrap().unwrap();
         let blob = item.record.blob.unwrap();
         assert!(blobs.size(&blob).await.unwrap().is_some(), "{id} has lost its file");
         if round % 2 == 0 {
-            store.ingest(&[unsent("C1", id.as_str(), 200)], at(201)).await.unwrap();
+            store.messages().ingest(&[unsent("C1", id.as_str(), 200)], at(201)).await.unwrap();
         }
     }
 }
@@ -450,8 +456,8 @@ async fn put(
     now: Timestamp,
 ) -> MediaOutcome {
     let stream = stream::iter([Ok::<_, Infallible>(content.clone())]);
-    let claim = async |blob| store.claim_blob(blob, now).await.map_err(Into::into);
+    let claim = async |blob| store.media().claim_blob(blob, now).await.map_err(Into::into);
     let (stored, claim) = blobs.put(stream, 1_000, claim).await.unwrap();
     let media = file(claim, i64::try_from(stored.bytes).unwrap());
-    store.store_media(&"C1".into(), id, &media, now).await.unwrap()
+    store.media().store_media(&"C1".into(), id, &media, now).await.unwrap()
 }

@@ -23,18 +23,18 @@ on_both!(
 
 async fn all_channels_and_how_many_subscribe(fixture: Fixture) {
     let store = &fixture.store;
-    assert!(store.channels(None, 9).await.unwrap().is_empty());
+    assert!(store.channels().list(None, 9).await.unwrap().is_empty());
     for channel in ["C1", "C2", "C3"] {
         let present = |user: &str| item(channel, 10, PresenceEvidenceKind::Present(user.into()));
-        store.record_presence(&[present("U1"), present("U2")], at(100)).await.unwrap();
+        store.members().record_presence(&[present("U1"), present("U2")], at(100)).await.unwrap();
     }
     for (channel, user) in [("C1", "U1"), ("C1", "U2"), ("C3", "U1")] {
-        store.subscribe(&channel.into(), &user.into(), at(200)).await.unwrap();
+        store.accounts().subscribe(&channel.into(), &user.into(), at(200)).await.unwrap();
     }
-    assert!(store.unsubscribe(&"C3".into(), &"U1".into(), at(300)).await.unwrap());
+    assert!(store.accounts().unsubscribe(&"C3".into(), &"U1".into(), at(300)).await.unwrap());
     let page = async |after: Option<&str>, limit| {
         let after = after.map(Into::into);
-        let page = store.channels(after.as_ref(), limit).await.unwrap();
+        let page = store.channels().list(after.as_ref(), limit).await.unwrap();
         let row = |(channel, count): (Channel, i64)| (channel.id.to_string(), count);
         page.into_iter().map(row).collect::<Vec<_>>()
     };
@@ -50,16 +50,17 @@ async fn late_events_change_nothing_newer(fixture: Fixture) {
         item("C1", 40, PresenceEvidenceKind::Present("U1".into())),
     ];
     for event in &events {
-        store.record_presence(std::slice::from_ref(event), at(100)).await.unwrap();
+        store.members().record_presence(std::slice::from_ref(event), at(100)).await.unwrap();
     }
-    let member = store.member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
+    let member = store.members().member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
     assert_eq!((member.status, member.left_at), (MemberStatus::Left, Some(at(50))));
     assert_eq!(member.joined_at, at(10));
     store
+        .members()
         .record_presence(&[item("C1", 60, PresenceEvidenceKind::Joined("U1".into()))], at(100))
         .await
         .unwrap();
-    let member = store.member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
+    let member = store.members().member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
     assert_eq!((member.status, member.left_at), (MemberStatus::Active, None));
     assert_eq!((member.joined_at, member.role), (at(60), Role::Member));
 }
@@ -81,16 +82,22 @@ async fn every_order_ends_the_same(fixture: Fixture) {
             kinds.iter().map(|(time, kind)| item(&channel, *time, kind.clone())).collect();
         events.rotate_left(turn);
         if turn % 2 == 0 {
-            fixture.store.record_presence(&events, at(100)).await.unwrap();
+            fixture.store.members().record_presence(&events, at(100)).await.unwrap();
         }
         for event in &events {
-            fixture.store.record_presence(std::slice::from_ref(event), at(101)).await.unwrap();
-            let known = fixture.store.channel(&channel.as_str().into()).await.unwrap().unwrap();
+            fixture
+                .store
+                .members()
+                .record_presence(std::slice::from_ref(event), at(101))
+                .await
+                .unwrap();
+            let known =
+                fixture.store.channels().channel(&channel.as_str().into()).await.unwrap().unwrap();
             assert_eq!(known.created_at, *created.get_or_insert(known.created_at), "it moved");
         }
         let id = channel.as_str().into();
-        let member = fixture.store.member(&id, &"U1".into()).await.unwrap().unwrap();
-        let channel = fixture.store.channel(&id).await.unwrap().unwrap();
+        let member = fixture.store.members().member(&id, &"U1".into()).await.unwrap().unwrap();
+        let channel = fixture.store.channels().channel(&id).await.unwrap().unwrap();
         ends.push((member.status, member.joined_at, member.left_at, channel.status));
         // Of evidence before a late leave only the last is known.
         let back = if turn == 5 { at(30) } else { at(26) };
@@ -104,11 +111,11 @@ async fn leaving_and_rejoining_the_channel(fixture: Fixture) {
     use ChannelStatus::{Active, Disabled};
     let store = &fixture.store;
     let status = async || {
-        let channel = store.channel(&"C1".into()).await.unwrap().unwrap();
+        let channel = store.channels().channel(&"C1".into()).await.unwrap().unwrap();
         (channel.status, channel.enabled_at.millis(), channel.created_at.millis())
     };
     let show = async |time: i64, kind: PresenceEvidenceKind| {
-        store.record_presence(&[item("C1", time, kind)], at(time + 1)).await.unwrap();
+        store.members().record_presence(&[item("C1", time, kind)], at(time + 1)).await.unwrap();
     };
     show(10, PresenceEvidenceKind::Channel).await;
     assert_eq!(status().await, (Active, 10, 10));
@@ -134,7 +141,7 @@ async fn leaving_and_rejoining_the_channel(fixture: Fixture) {
     }
     show(70, PresenceEvidenceKind::BotLeft).await;
     assert_eq!(status().await, (Disabled, 45, 10));
-    let gaps = fixture.store.gaps(&"C1".into(), Some(at(30)), None).await.unwrap();
+    let gaps = fixture.store.messages().gaps(&"C1".into(), Some(at(30)), None).await.unwrap();
     let gaps: Vec<_> =
         gaps.iter().map(|gap| (gap.from.millis(), gap.to.map(Timestamp::millis))).collect();
     assert_eq!(gaps, [(25, Some(30)), (40, Some(45)), (70, None)]);
@@ -146,12 +153,17 @@ async fn leaving_and_rejoining_the_channel(fixture: Fixture) {
 async fn a_late_leave_counts_although_somebody_subscribed(fixture: Fixture) {
     let store = &fixture.store;
     store
+        .members()
         .record_presence(&[item("C1", 10, PresenceEvidenceKind::Present("U1".into()))], at(11))
         .await
         .unwrap();
     fixture.subscribe("C1", "U1", 30).await;
-    store.record_presence(&[item("C1", 20, PresenceEvidenceKind::BotLeft)], at(31)).await.unwrap();
-    let channel = store.channel(&"C1".into()).await.unwrap().unwrap();
+    store
+        .members()
+        .record_presence(&[item("C1", 20, PresenceEvidenceKind::BotLeft)], at(31))
+        .await
+        .unwrap();
+    let channel = store.channels().channel(&"C1".into()).await.unwrap().unwrap();
     assert_eq!((channel.status, channel.enabled_at), (ChannelStatus::Disabled, at(10)));
 }
 
@@ -160,7 +172,7 @@ async fn first_subscriber_becomes_owner(fixture: Fixture) {
     fixture.subscribe("C1", "U1", 5).await;
     fixture.subscribe("C1", "U2", 6).await;
     let role = async |user: &str| {
-        fixture.store.member(&"C1".into(), &user.into()).await.unwrap().unwrap().role
+        fixture.store.members().member(&"C1".into(), &user.into()).await.unwrap().unwrap().role
     };
     assert_eq!((role("U1").await, role("U2").await), (Role::Owner, Role::Member));
 }
@@ -169,36 +181,40 @@ async fn names_and_summaries(fixture: Fixture) {
     fixture.group("C1", &["U1", "U2"]).await;
     let store = &fixture.store;
     let people = ["U1".into(), "U2".into()];
-    assert_eq!(store.without_profile(&people, at(1)).await.unwrap(), people);
+    assert_eq!(store.members().without_profile(&people, at(1)).await.unwrap(), people);
     let profile = Profile { display_name: "小明".to_owned(), picture_url: None, language: None };
     let profiles = BTreeMap::from([("U1".into(), Some(profile)), ("U2".into(), None)]);
-    store.save_profiles(&profiles, at(50)).await.unwrap();
-    assert!(store.without_profile(&people, at(50)).await.unwrap().is_empty());
-    assert_eq!(store.without_profile(&people, at(51)).await.unwrap(), people);
-    let member = store.member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
+    store.members().save_profiles(&profiles, at(50)).await.unwrap();
+    assert!(store.members().without_profile(&people, at(50)).await.unwrap().is_empty());
+    assert_eq!(store.members().without_profile(&people, at(51)).await.unwrap(), people);
+    let member = store.members().member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
     assert_eq!(member.display_name.as_deref(), Some("小明"));
 
-    assert!(store.lacks_summary(&"C1".into(), at(1)).await.unwrap());
-    let channel = store.channel(&"C1".into()).await.unwrap().unwrap();
+    assert!(store.channels().lacks_summary(&"C1".into(), at(1)).await.unwrap());
+    let channel = store.channels().channel(&"C1".into()).await.unwrap().unwrap();
     assert_eq!(channel.member_count, 2, "as many as are known");
     let summary =
         ChannelSummary {
             name: Some("測試".to_owned()), picture_url: None, member_count: Some(7)
         };
-    store.save_summary(&"C1".into(), &summary, at(60)).await.unwrap();
-    assert!(!store.lacks_summary(&"C1".into(), at(60)).await.unwrap());
-    let channel = store.channel(&"C1".into()).await.unwrap().unwrap();
+    store.channels().save_summary(&"C1".into(), &summary, at(60)).await.unwrap();
+    assert!(!store.channels().lacks_summary(&"C1".into(), at(60)).await.unwrap());
+    let channel = store.channels().channel(&"C1".into()).await.unwrap().unwrap();
     assert_eq!((channel.name.as_deref(), channel.member_count), (Some("測試"), 7));
 }
 
 async fn listing_pages_and_filters(fixture: Fixture) {
     fixture.group("C1", &["U1", "U2", "U3"]).await;
     let left = item("C1", 9, PresenceEvidenceKind::Left("U3".into()));
-    fixture.store.record_presence(&[left], at(10)).await.unwrap();
+    fixture.store.members().record_presence(&[left], at(10)).await.unwrap();
     let ids = async |status, after: Option<&str>, limit| -> Vec<String> {
         let after = after.map(chatkeep_core::id::UserId::from);
-        let members =
-            fixture.store.members(&"C1".into(), None, status, after.as_ref(), limit).await.unwrap();
+        let members = fixture
+            .store
+            .members()
+            .list(&"C1".into(), None, status, after.as_ref(), limit)
+            .await
+            .unwrap();
         members.into_iter().map(|m| m.user.into_string()).collect()
     };
     assert_eq!(ids(None, None, 2).await, ["U1", "U2"]);
@@ -206,7 +222,7 @@ async fn listing_pages_and_filters(fixture: Fixture) {
     assert_eq!(ids(Some(MemberStatus::Active), None, 9).await, ["U1", "U2"]);
     assert_eq!(ids(Some(MemberStatus::Left), None, 9).await, ["U3"]);
     let guests =
-        fixture.store.members(&"C1".into(), Some(Role::Guest), None, None, 9).await.unwrap();
+        fixture.store.members().list(&"C1".into(), Some(Role::Guest), None, None, 9).await.unwrap();
     assert!(guests.is_empty());
 }
 
@@ -215,11 +231,16 @@ async fn channels_of_a_person(fixture: Fixture) {
         fixture.group(channel, &["U1"]).await;
     }
     let left = item("C2", 9, PresenceEvidenceKind::Left("U1".into()));
-    fixture.store.record_presence(&[left], at(10)).await.unwrap();
-    let channels = fixture.store.channels_of(&"U1".into(), None, None, 10).await.unwrap();
+    fixture.store.members().record_presence(&[left], at(10)).await.unwrap();
+    let channels =
+        fixture.store.channels().channels_of(&"U1".into(), None, None, 10).await.unwrap();
     let ids: Vec<_> = channels.iter().map(|c| c.id.as_str()).collect();
     assert_eq!(ids, ["C1", "C3"]);
-    let after =
-        fixture.store.channels_of(&"U1".into(), None, Some(&"C1".into()), 10).await.unwrap();
+    let after = fixture
+        .store
+        .channels()
+        .channels_of(&"U1".into(), None, Some(&"C1".into()), 10)
+        .await
+        .unwrap();
     assert_eq!(after.len(), 1);
 }

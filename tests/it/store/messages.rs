@@ -69,7 +69,7 @@ async fn every_filter_pages_through_all(fixture: Fixture) {
 async fn walk(fixture: &Fixture, mut filter: MessageFilter) -> Vec<String> {
     let mut ids = Vec::new();
     loop {
-        let page = fixture.store.messages(&"C1".into(), &filter).await.unwrap();
+        let page = fixture.store.messages().list(&"C1".into(), &filter).await.unwrap();
         assert!(page.messages.len() <= filter.limit as usize);
         ids.extend(page.messages.into_iter().map(|message| message.id.into_string()));
         match page.next {
@@ -94,7 +94,7 @@ async fn chosen_messages_come_from_their_own_channels(fixture: Fixture) {
     let chosen = async |keys: &[(&str, &str)]| {
         let keys: Vec<_> =
             keys.iter().map(|(c, m)| (ChannelId::from(*c), MessageId::from(*m))).collect();
-        let found = fixture.store.chosen_messages(&keys).await.unwrap();
+        let found = fixture.store.messages().chosen_messages(&keys).await.unwrap();
         let mut found: Vec<_> =
             found.into_iter().map(|m| format!("{}/{}", m.channel, m.id)).collect();
         found.sort();
@@ -111,10 +111,10 @@ async fn a_channel_has_a_time_zone(fixture: Fixture) {
         fixture.group(channel, &["U1"]).await;
     }
     let zone = async |channel: &str| {
-        fixture.store.channel(&channel.into()).await.unwrap().unwrap().time_zone
+        fixture.store.channels().channel(&channel.into()).await.unwrap().unwrap().time_zone
     };
     let set = async |channel: &str, zone| {
-        fixture.store.set_time_zone(&channel.into(), zone).await.unwrap();
+        fixture.store.channels().set_time_zone(&channel.into(), zone).await.unwrap();
     };
     assert_eq!(zone("C1").await, None);
     set("C1", Some("Asia/Taipei")).await;

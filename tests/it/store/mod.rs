@@ -100,15 +100,15 @@ impl Fixture {
         for person in people {
             evidence.push(item(channel, 1, PresenceEvidenceKind::Present((*person).into())));
         }
-        self.store.record_presence(&evidence, at(1)).await.unwrap();
+        self.store.members().record_presence(&evidence, at(1)).await.unwrap();
     }
 
     pub(crate) async fn subscribe(&self, channel: &str, user: &str, now: i64) {
-        self.store.subscribe(&channel.into(), &user.into(), at(now)).await.unwrap();
+        self.store.accounts().subscribe(&channel.into(), &user.into(), at(now)).await.unwrap();
     }
 
     pub(crate) async fn keep(&self, changes: &[ChannelChange], now: i64) -> Vec<IngestOutcome> {
-        self.store.ingest(changes, at(now)).await.unwrap()
+        self.store.messages().ingest(changes, at(now)).await.unwrap()
     }
 
     /// Charges bytes to a channel and its one subscriber as if messages of that size had been
@@ -162,15 +162,19 @@ impl Fixture {
 
     /// Returns bytes and messages in the channel's counters.
     pub(crate) async fn counters(&self, channel: &str) -> (i64, i64) {
-        let channel = self.store.channel(&channel.into()).await.unwrap().unwrap();
+        let channel = self.store.channels().channel(&channel.into()).await.unwrap().unwrap();
         (channel.bytes, channel.message_count)
     }
 
     /// Returns the user's counter, checked against those of the channels.
     pub(crate) async fn used(&self, user: &str) -> i64 {
         let user: UserId = user.into();
-        let counter = self.store.user(&user).await.unwrap().unwrap().used;
-        assert_eq!(counter, self.store.usage(&user).await.unwrap().total(), "counters drifted");
+        let counter = self.store.accounts().user(&user).await.unwrap().unwrap().used;
+        assert_eq!(
+            counter,
+            self.store.accounts().usage(&user).await.unwrap().total(),
+            "counters drifted"
+        );
         counter
     }
 }
@@ -208,11 +212,11 @@ async fn remove_batch(
     let by = UserId::from("U1");
     let new =
         NewChannelJob { id: &id, channel, kind, sent_before: before, by: &by, worker: "test" };
-    let (job, claimed) = store.begin_job(&new, now).await.unwrap();
+    let (job, claimed) = store.jobs().begin_job(&new, now).await.unwrap();
     if !claimed {
-        store.claim_job("test", now).await.unwrap();
+        store.jobs().claim_job("test", now).await.unwrap();
     }
-    store.work_on_job(&job, "test", 2_000, now).await.unwrap().unwrap().removed
+    store.jobs().work_on_job(&job, "test", 2_000, now).await.unwrap().unwrap().removed
 }
 
 pub(crate) const fn at(millis: i64) -> Timestamp {

@@ -17,7 +17,7 @@ async fn prepared(fixture: &Fixture) {
 }
 
 async fn pending(fixture: &Fixture) -> Vec<UsageNotice> {
-    fixture.store.pending_usage_notices(10).await.unwrap()
+    fixture.store.accounts().pending_usage_notices(10).await.unwrap()
 }
 
 async fn only_the_last_crossing_is_told(fixture: Fixture) {
@@ -41,8 +41,11 @@ async fn only_the_last_crossing_is_told(fixture: Fixture) {
     assert_eq!((first.status, first.last_notified), (UsageStatus::Exceeded, UsageStatus::Ok));
     assert_eq!((first.at, first.usage.status()), (at(12), UsageStatus::Exceeded));
 
-    assert!(fixture.store.settle_notice(first, "sent", at(13)).await.unwrap());
-    assert!(!fixture.store.settle_notice(first, "sent", at(14)).await.unwrap(), "told once");
+    assert!(fixture.store.accounts().settle_notice(first, "sent", at(13)).await.unwrap());
+    assert!(
+        !fixture.store.accounts().settle_notice(first, "sent", at(14)).await.unwrap(),
+        "told once"
+    );
     let left: Vec<_> = pending(&fixture).await.into_iter().map(|notice| notice.id).collect();
     assert_eq!(left, [second.id]);
     let outcomes = "SELECT COUNT(*) FROM usage_notices WHERE user_id = 'U1' AND outcome = ";
@@ -55,14 +58,14 @@ async fn what_was_heard_last_is_remembered(fixture: Fixture) {
     fixture.preload("C1", "U1", Plan::Free.quota() - 10).await;
     fixture.keep(&[sized("C1", "a", 10, 60)], 10).await;
     let [full] = &pending(&fixture).await[..] else { unreachable!() };
-    assert!(fixture.store.settle_notice(full, "sent", at(11)).await.unwrap());
-    fixture.store.set_plan(&"U1".into(), Plan::Standard, at(12)).await.unwrap();
+    assert!(fixture.store.accounts().settle_notice(full, "sent", at(11)).await.unwrap());
+    fixture.store.accounts().set_plan(&"U1".into(), Plan::Standard, at(12)).await.unwrap();
     let [free] = &pending(&fixture).await[..] else { unreachable!() };
     assert_eq!((free.status, free.last_notified), (UsageStatus::Ok, UsageStatus::Exceeded));
     assert_eq!(free.usage.quota, Plan::Standard.quota());
     // An unsent notice does not count as the last one.
-    assert!(fixture.store.settle_notice(free, "no_chat", at(13)).await.unwrap());
-    fixture.store.set_plan(&"U1".into(), Plan::Free, at(14)).await.unwrap();
+    assert!(fixture.store.accounts().settle_notice(free, "no_chat", at(13)).await.unwrap());
+    fixture.store.accounts().set_plan(&"U1".into(), Plan::Free, at(14)).await.unwrap();
     let [again] = &pending(&fixture).await[..] else { unreachable!() };
     assert_eq!((again.status, again.last_notified), (UsageStatus::Exceeded, UsageStatus::Exceeded));
 }
@@ -71,25 +74,25 @@ async fn who_has_a_chat_and_wants_to_hear(fixture: Fixture) {
     prepared(&fixture).await;
     let user = "U1".into();
     fixture.preload("C1", "U1", Plan::Free.quota()).await;
-    fixture.store.set_plan(&user, Plan::Pro, at(9)).await.unwrap();
+    fixture.store.accounts().set_plan(&user, Plan::Pro, at(9)).await.unwrap();
     let notice = async || pending(&fixture).await.remove(0);
     assert!(notice().await.chat.is_none());
     fixture.keep(&[said("C1", "a", 10, "x")], 10).await;
     let mut own = item("U1", 20, PresenceEvidenceKind::BotJoined);
     own.channel.kind = chatkeep_core::event::ChannelKind::User;
-    fixture.store.record_presence(&[own.clone()], at(20)).await.unwrap();
+    fixture.store.members().record_presence(&[own.clone()], at(20)).await.unwrap();
     let (bot, chat) = notice().await.chat.unwrap();
     assert_eq!((bot, chat.id.as_str()), (own.bot.clone(), "U1"));
     own.at = at(30);
     own.kind = PresenceEvidenceKind::BotLeft;
-    fixture.store.record_presence(&[own], at(30)).await.unwrap();
+    fixture.store.members().record_presence(&[own], at(30)).await.unwrap();
     assert!(notice().await.chat.is_none(), "they blocked the bot");
 
     assert!(notice().await.wanted);
-    assert_eq!(fixture.store.wants_notices(&user).await.unwrap(), Some(true));
-    assert!(fixture.store.set_notices_enabled(&user, false).await.unwrap());
+    assert_eq!(fixture.store.accounts().wants_notices(&user).await.unwrap(), Some(true));
+    assert!(fixture.store.accounts().set_notices_enabled(&user, false).await.unwrap());
     assert!(!notice().await.wanted);
-    assert_eq!(fixture.store.wants_notices(&user).await.unwrap(), Some(false));
-    assert!(!fixture.store.set_notices_enabled(&"nobody".into(), true).await.unwrap());
-    assert_eq!(fixture.store.wants_notices(&"nobody".into()).await.unwrap(), None);
+    assert_eq!(fixture.store.accounts().wants_notices(&user).await.unwrap(), Some(false));
+    assert!(!fixture.store.accounts().set_notices_enabled(&"nobody".into(), true).await.unwrap());
+    assert_eq!(fixture.store.accounts().wants_notices(&"nobody".into()).await.unwrap(), None);
 }

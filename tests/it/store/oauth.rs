@@ -21,7 +21,7 @@ const HOUR: i64 = 3_600_000;
 
 async fn consent(fixture: &Fixture, code: &str) {
     let (user, id) = ("U1".into(), format!("grant-{code}"));
-    fixture.store.add_user(&user, None, at(1)).await.unwrap();
+    fixture.store.accounts().add_user(&user, None, at(1)).await.unwrap();
     let grant = NewGrant {
         id: &id,
         user: &user,
@@ -35,7 +35,7 @@ async fn consent(fixture: &Fixture, code: &str) {
         redirect_uri: "https://client.example/cb",
         challenge: "challenge",
     };
-    fixture.store.add_grant(&grant, at(1)).await.unwrap();
+    fixture.store.oauth().add_grant(&grant, at(1)).await.unwrap();
 }
 
 fn tokens(access: &str, refresh: &str) -> Tokens {
@@ -51,18 +51,23 @@ async fn exchange(
     time: i64,
 ) -> Option<Grant> {
     let tokens = tokens(access, refresh);
-    fixture.store.exchange_code(code, |_| true, &tokens, at(time)).await.unwrap()
+    fixture.store.oauth().exchange_code(code, |_| true, &tokens, at(time)).await.unwrap()
 }
 
 /// Exchanges a refresh token: the next tokens are named after the seed.
 async fn refresh(fixture: &Fixture, secret: &str, seed: &str, time: i64) -> Option<String> {
     let make = |seed: &str, _| tokens(&format!("a{seed}"), &format!("r{seed}"));
-    let next = fixture.store.refresh_grant(secret, |_| true, (seed, make), at(time)).await.unwrap();
+    let next = fixture
+        .store
+        .oauth()
+        .refresh_grant(secret, |_| true, (seed, make), at(time))
+        .await
+        .unwrap();
     next.map(|(_, tokens)| tokens.refresh.0)
 }
 
 async fn works(fixture: &Fixture, access: &str, time: i64) -> bool {
-    fixture.store.access_token(access, at(time)).await.unwrap().is_some()
+    fixture.store.oauth().access_token(access, at(time)).await.unwrap().is_some()
 }
 
 async fn a_client_is_known_by_its_id(fixture: Fixture) {
@@ -71,9 +76,9 @@ async fn a_client_is_known_by_its_id(fixture: Fixture) {
         name: "名前 \"x\"".to_owned(),
         redirect_uris: vec!["https://a.example/cb".to_owned(), "cursor://x".to_owned()],
     };
-    fixture.store.add_oauth_client(&client, at(1)).await.unwrap();
-    assert_eq!(fixture.store.oauth_client("ckp_1").await.unwrap(), Some(client));
-    assert_eq!(fixture.store.oauth_client("ckp_2").await.unwrap(), None);
+    fixture.store.oauth().add_oauth_client(&client, at(1)).await.unwrap();
+    assert_eq!(fixture.store.oauth().oauth_client("ckp_1").await.unwrap(), Some(client));
+    assert_eq!(fixture.store.oauth().oauth_client("ckp_2").await.unwrap(), None);
 }
 
 async fn a_code_serves_once_and_ends_the_consent_the_second_time(fixture: Fixture) {
@@ -131,10 +136,12 @@ async fn two_who_use_a_refresh_token_share_one_chain(fixture: Fixture) {
 async fn what_does_not_fit_uses_nothing_up(fixture: Fixture) {
     consent(&fixture, "c").await;
     let (store, next) = (&fixture.store, tokens("a1", "r1"));
-    assert!(store.exchange_code("c", |_| false, &next, at(2)).await.unwrap().is_none());
+    assert!(store.oauth().exchange_code("c", |_| false, &next, at(2)).await.unwrap().is_none());
     assert!(exchange(&fixture, "c", ("a1", "r1"), 3).await.is_some());
     let make = |_: &str, _| tokens("a2", "r2");
-    assert!(store.refresh_grant("r1", |_| false, ("s", make), at(4)).await.unwrap().is_none());
+    assert!(
+        store.oauth().refresh_grant("r1", |_| false, ("s", make), at(4)).await.unwrap().is_none()
+    );
     assert_eq!(refresh(&fixture, "r1", "3", 60_000).await.as_deref(), Some("r3"));
 }
 
@@ -150,10 +157,10 @@ async fn ending_a_consent_ends_all_of_it(fixture: Fixture) {
         consent(&fixture, code).await;
         exchange(&fixture, code, (&format!("a{code}"), &format!("r{code}")), 2).await.unwrap();
     }
-    assert!(!fixture.store.end_grant("unknown").await.unwrap());
-    assert!(fixture.store.end_grant("rc1").await.unwrap());
+    assert!(!fixture.store.oauth().end_grant("unknown").await.unwrap());
+    assert!(fixture.store.oauth().end_grant("rc1").await.unwrap());
     assert!(!works(&fixture, "ac1", 2).await && works(&fixture, "ac2", 2).await);
-    assert!(!fixture.store.end_grant("ac1").await.unwrap());
+    assert!(!fixture.store.oauth().end_grant("ac1").await.unwrap());
 }
 
 async fn people_see_and_take_back_their_own(fixture: Fixture) {
@@ -162,16 +169,16 @@ async fn people_see_and_take_back_their_own(fixture: Fixture) {
         exchange(&fixture, code, (&format!("a{code}"), &format!("r{code}")), 2).await.unwrap();
     }
     let (own, other) = ("U1".into(), "U2".into());
-    let seen = fixture.store.consents(&own).await.unwrap();
+    let seen = fixture.store.oauth().consents(&own).await.unwrap();
     let ids: Vec<_> = seen.iter().map(|consent| consent.id.as_str()).collect();
     assert_eq!((ids, &*seen[0].client_name), (vec!["grant-c1", "grant-c2"], "A client"));
-    assert!(fixture.store.consents(&other).await.unwrap().is_empty());
-    assert!(!fixture.store.revoke_consent(&other, "grant-c1").await.unwrap());
+    assert!(fixture.store.oauth().consents(&other).await.unwrap().is_empty());
+    assert!(!fixture.store.oauth().revoke_consent(&other, "grant-c1").await.unwrap());
     assert!(works(&fixture, "ac1", 2).await);
-    assert!(fixture.store.revoke_consent(&own, "grant-c1").await.unwrap());
+    assert!(fixture.store.oauth().revoke_consent(&own, "grant-c1").await.unwrap());
     assert!(!works(&fixture, "ac1", 2).await && works(&fixture, "ac2", 2).await);
-    assert!(!fixture.store.revoke_consent(&own, "grant-c1").await.unwrap());
-    assert_eq!(fixture.store.consents(&own).await.unwrap().len(), 1);
+    assert!(!fixture.store.oauth().revoke_consent(&own, "grant-c1").await.unwrap());
+    assert_eq!(fixture.store.oauth().consents(&own).await.unwrap().len(), 1);
 }
 
 async fn what_is_over_goes(fixture: Fixture) {
@@ -182,28 +189,28 @@ async fn what_is_over_goes(fixture: Fixture) {
         redirect_uris: vec!["https://a.example/cb".to_owned()],
     };
     for id in ["client", "unused"] {
-        fixture.store.add_oauth_client(&client(id), at(1)).await.unwrap();
+        fixture.store.oauth().add_oauth_client(&client(id), at(1)).await.unwrap();
     }
     for code in ["c1", "c2", "c3"] {
         consent(&fixture, code).await;
     }
     exchange(&fixture, "c3", ("a", "r"), 2).await.unwrap();
     let now = at(2 * HOUR);
-    assert!(fixture.store.purge_grants(2, now).await.unwrap(), "there is more");
-    assert!(fixture.store.purge_grants(2, now).await.unwrap());
-    assert!(!fixture.store.purge_grants(2, now).await.unwrap());
+    assert!(fixture.store.oauth().purge_grants(2, now).await.unwrap(), "there is more");
+    assert!(fixture.store.oauth().purge_grants(2, now).await.unwrap());
+    assert!(!fixture.store.oauth().purge_grants(2, now).await.unwrap());
     assert_eq!(fixture.value("SELECT count(*) FROM oauth_grants").await, "1");
     assert_eq!(fixture.value("SELECT count(*) FROM oauth_secrets").await, "1");
     assert!(refresh(&fixture, "r", "2", 2 * HOUR).await.is_some());
-    let known = async |id| fixture.store.oauth_client(id).await.unwrap().is_some();
-    fixture.store.purge_grants(9, at(6 * DAY)).await.unwrap();
+    let known = async |id| fixture.store.oauth().oauth_client(id).await.unwrap().is_some();
+    fixture.store.oauth().purge_grants(9, at(6 * DAY)).await.unwrap();
     assert!(known("unused").await, "not a week yet");
-    fixture.store.purge_grants(9, at(8 * DAY)).await.unwrap();
+    fixture.store.oauth().purge_grants(9, at(8 * DAY)).await.unwrap();
     assert!(!known("unused").await);
     assert_eq!(fixture.value("SELECT count(*) FROM oauth_grants").await, "0");
     // No consent any more, and none for long.
-    fixture.store.purge_grants(9, at(89 * DAY)).await.unwrap();
+    fixture.store.oauth().purge_grants(9, at(89 * DAY)).await.unwrap();
     assert!(known("client").await);
-    fixture.store.purge_grants(9, at(91 * DAY)).await.unwrap();
+    fixture.store.oauth().purge_grants(9, at(91 * DAY)).await.unwrap();
     assert!(!known("client").await);
 }

@@ -30,7 +30,7 @@ async fn read(store: &Store, channels: &[&str], after: OutboxPosition, limit: u3
     let channels: Vec<_> = channels.iter().map(|id| ChannelId::from(*id)).collect();
     let user = UserId::from("U1");
     let reader = FeedReader { user: &user, channels: &channels, not_before: None };
-    store.outbox_events(reader, after, limit).await.unwrap()
+    store.outbox().outbox_events(reader, after, limit).await.unwrap()
 }
 
 /// Returns all events after a cursor, once there are that many: on PostgreSQL a running transaction
@@ -80,16 +80,16 @@ async fn everything_is_told_once_and_in_order(fixture: Fixture) {
     ];
     // Everything comes again, also in one batch with itself.
     for round in 0..2 {
-        store.record_presence(&[joined.clone(), joined.clone()], at(50)).await.unwrap();
+        store.members().record_presence(&[joined.clone(), joined.clone()], at(50)).await.unwrap();
         for batch in &batches {
             let twice: Vec<_> = batch.iter().chain(batch).cloned().collect();
             fixture.keep(&twice, 50 + round).await;
         }
-        store.record_presence(std::slice::from_ref(&left), at(50)).await.unwrap();
+        store.members().record_presence(std::slice::from_ref(&left), at(50)).await.unwrap();
     }
     // Late evidence of a known fact has no event.
     let older = item("C1", 9, PresenceEvidenceKind::Joined("U3".into()));
-    store.record_presence(&[older], at(60)).await.unwrap();
+    store.members().record_presence(&[older], at(60)).await.unwrap();
     let marker = said("C1", "end", 70, "end");
     fixture.keep(&[marker], 71).await;
     let expected = [
@@ -117,7 +117,7 @@ async fn quota_crossings_and_pauses_are_told(fixture: Fixture) {
     }
     fixture.keep(&[said("C1", "lost", 70, "x")], 71).await;
     fixture.keep(&[said("C1", "lost too", 72, "x")], 73).await;
-    assert!(fixture.store.set_plan(&"U1".into(), Plan::Pro, at(80)).await.unwrap());
+    assert!(fixture.store.accounts().set_plan(&"U1".into(), Plan::Pro, at(80)).await.unwrap());
     let all = all(&fixture.store, &["C1"], 10).await;
     let mut told = told(&all);
     // Within one transaction the order is undefined.
@@ -150,8 +150,8 @@ async fn a_reader_sees_only_their_own(fixture: Fixture) {
     }
     // U2 fills up: that event is for U2 alone.
     fixture.preload("C1", "U2", Plan::Free.quota()).await;
-    assert!(fixture.store.set_plan(&"U2".into(), Plan::Standard, at(20)).await.unwrap());
-    assert!(fixture.store.set_plan(&"U2".into(), Plan::Free, at(21)).await.unwrap());
+    assert!(fixture.store.accounts().set_plan(&"U2".into(), Plan::Standard, at(20)).await.unwrap());
+    assert!(fixture.store.accounts().set_plan(&"U2".into(), Plan::Free, at(21)).await.unwrap());
     fixture.subscribe("C3", "U1", 25).await;
     fixture.keep(&[said("C3", "end", 30, "x")], 31).await;
     fixture.log_settled().await;
@@ -162,7 +162,7 @@ async fn a_reader_sees_only_their_own(fixture: Fixture) {
     assert!(all(store, &[], 0).await.is_empty());
     let (user, channels) = (UserId::from("U2"), []);
     let reader = FeedReader { user: &user, channels: &channels, not_before: None };
-    let feed = store.outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
+    let feed = store.outbox().outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
     let kinds: Vec<_> = feed.outbox_events.iter().map(|h| h.kind.name()).collect();
     assert_eq!(kinds, ["usage.exceeded"]);
 }
@@ -175,7 +175,8 @@ async fn nothing_older_than_a_key_may_read(fixture: Fixture) {
     let (user, channels) = (UserId::from("U1"), ["C1".into()]);
     let not_before: Option<Timestamp> = Some(at(100));
     let reader = FeedReader { user: &user, channels: &channels, not_before };
-    let feed = fixture.store.outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
+    let feed =
+        fixture.store.outbox().outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
     assert_eq!(told(&feed.outbox_events), [("message.received", 100, "new")]);
 }
 
@@ -231,7 +232,7 @@ async fn nothing_is_skipped_while_others_write(fixture: Fixture) {
                 let size = 1 + (round * 7 + writer * 13) % 60;
                 let batch: Vec<_> =
                     (0..size).map(|n| said(&channel, &format!("{round}-{n}"), 10, "x")).collect();
-                store.ingest(&batch, at(100)).await.unwrap();
+                store.messages().ingest(&batch, at(100)).await.unwrap();
             }
         })
     });
@@ -267,9 +268,9 @@ async fn old_ones_are_deleted(fixture: Fixture) {
     }
     let store = &fixture.store;
     assert_eq!(all(store, &["C1"], 3).await.len(), 3);
-    assert_eq!(store.purge_outbox_events(at(100)).await.unwrap(), 0);
-    assert_eq!(store.purge_outbox_events(at(201)).await.unwrap(), 2);
-    assert_eq!(store.purge_outbox_events(at(201)).await.unwrap(), 0);
+    assert_eq!(store.outbox().purge_outbox_events(at(100)).await.unwrap(), 0);
+    assert_eq!(store.outbox().purge_outbox_events(at(201)).await.unwrap(), 2);
+    assert_eq!(store.outbox().purge_outbox_events(at(201)).await.unwrap(), 0);
     let left = all(store, &["C1"], 1).await;
     assert_eq!(told(&left), [("message.received", 10, "at 300")]);
 }

@@ -56,11 +56,11 @@ fn alone(mut event: Event) -> Event {
 }
 
 async fn admit(fixture: &Fixture, event: Event, now: i64) -> Standing {
-    fixture.store.admit(&[&event], false, at(now)).await.unwrap().remove(0)
+    fixture.store.channels().admit(&[&event], false, at(now)).await.unwrap().remove(0)
 }
 
 async fn owner(fixture: &Fixture, channel: &str) -> String {
-    fixture.store.channel(&channel.into()).await.unwrap().unwrap().bot
+    fixture.store.channels().channel(&channel.into()).await.unwrap().unwrap().bot
 }
 
 fn foreign(owner: &str, pending: bool) -> Standing {
@@ -111,9 +111,9 @@ async fn any_order_ends_with_the_same_owner(fixture: Fixture) {
         let shuffled = Just(twice).prop_shuffle().new_tree(&mut runner).unwrap().current();
         for batch in shuffled.chunks(1 + round % 4) {
             let batch: Vec<_> = batch.iter().collect();
-            fixture.store.admit(&batch, false, at(100)).await.unwrap();
+            fixture.store.channels().admit(&batch, false, at(100)).await.unwrap();
         }
-        let channel = fixture.store.channel(&c.as_str().into()).await.unwrap().unwrap();
+        let channel = fixture.store.channels().channel(&c.as_str().into()).await.unwrap().unwrap();
         assert_eq!(channel.bot, "b", "{shuffled:?}");
         let first = shuffled[0].bot == "b" && shuffled.iter().all(|event| event.bot == "b");
         assert!(!first);
@@ -126,7 +126,7 @@ async fn what_was_received_in_time_counts_after_a_take_over(fixture: Fixture) {
     // A stage that is ahead of the others records that b took over.
     let events = [left("a", "C1", 20), joined("b", "C1", 30)];
     let all: Vec<_> = events.iter().collect();
-    let standings = fixture.store.admit(&all, false, at(35)).await.unwrap();
+    let standings = fixture.store.channels().admit(&all, false, at(35)).await.unwrap();
     assert_eq!(standings, [Standing::Own, Standing::Own]);
     // Those behind still accept earlier events of a, and its leave.
     assert_eq!(admit(&fixture, spoke("a", "C1", 15), 40).await, Standing::Own);
@@ -142,7 +142,7 @@ async fn what_was_received_in_time_counts_after_a_take_over(fixture: Fixture) {
     late.received_at = at(50);
     assert_eq!(admit(&fixture, late, 50).await, Standing::Own);
     assert_eq!(admit(&fixture, spoke("b", "C2", 31), 51).await, Standing::Own);
-    let channel = fixture.store.channel(&"C2".into()).await.unwrap().unwrap();
+    let channel = fixture.store.channels().channel(&"C2".into()).await.unwrap().unwrap();
     assert_eq!((channel.bot.as_str(), channel.status), ("b", ChannelStatus::Active));
     assert_eq!(channel.enabled_at, at(30));
 }
@@ -184,17 +184,17 @@ async fn each_bot_has_its_own_chat_with_a_person(fixture: Fixture) {
 }
 
 async fn an_imported_channel_waits_for_its_bot(fixture: Fixture) {
-    fixture.store.add_user(&"U1".into(), None, at(1)).await.unwrap();
+    fixture.store.accounts().add_user(&"U1".into(), None, at(1)).await.unwrap();
     for channel in ["C1", "C2"] {
         let (kind, user) = (ChannelKind::Group, "U1".into());
-        fixture.store.open_for_import(&channel.into(), kind, &user, at(1)).await.unwrap();
+        fixture.store.imports().open_for_import(&channel.into(), kind, &user, at(1)).await.unwrap();
     }
     for forged in [joined("b", "C1", 10), spoke("b", "C1", 11)] {
         assert!(matches!(admit(&fixture, forged, 12).await, Standing::Foreign { .. }));
     }
     assert_eq!(owner(&fixture, "C1").await, "");
     let only = spoke("a", "C2", 20);
-    let standings = fixture.store.admit(&[&only], true, at(20)).await.unwrap();
+    let standings = fixture.store.channels().admit(&[&only], true, at(20)).await.unwrap();
     assert_eq!((standings, owner(&fixture, "C2").await), (vec![Standing::Own], "a".to_owned()));
 }
 
@@ -203,8 +203,8 @@ async fn operators_give_channels_to_other_bots(fixture: Fixture) {
     for channel in ["C1", "C2"] {
         admit(&fixture, joined("gone", channel, 10), 10).await;
     }
-    assert!(!store.assign_channel(&"C9".into(), "b", at(20)).await.unwrap());
-    assert!(store.assign_channel(&"C1".into(), "b", at(20)).await.unwrap());
+    assert!(!store.channels().assign_channel(&"C9".into(), "b", at(20)).await.unwrap());
+    assert!(store.channels().assign_channel(&"C1".into(), "b", at(20)).await.unwrap());
     assert_eq!(admit(&fixture, spoke("b", "C1", 21), 21).await, Standing::Own);
     assert_eq!(admit(&fixture, spoke("gone", "C1", 15), 21).await, Standing::Own);
     assert_eq!(admit(&fixture, spoke("gone", "C1", 21), 21).await, foreign("b", false));
@@ -212,13 +212,14 @@ async fn operators_give_channels_to_other_bots(fixture: Fixture) {
     admit(&fixture, left("b", "C1", 30), 30).await;
     assert_eq!(admit(&fixture, joined("c", "C1", 31), 31).await, Standing::Own);
 
-    assert_eq!(store.rename_bot("gone", "named", at(40)).await.unwrap(), 1);
+    assert_eq!(store.channels().rename_bot("gone", "named", at(40)).await.unwrap(), 1);
     assert_eq!(admit(&fixture, spoke("named", "C2", 41), 41).await, Standing::Own);
     assert_eq!(admit(&fixture, spoke("gone", "C2", 39), 41).await, Standing::Own);
     assert_eq!(admit(&fixture, spoke("gone", "C2", 41), 41).await, foreign("named", false));
     assert_eq!(admit(&fixture, left("named", "C2", 50), 50).await, Standing::Own);
     assert_eq!(admit(&fixture, joined("b", "C2", 51), 51).await, Standing::Own);
     let bots: Vec<_> = store
+        .channels()
         .bots_of_channels()
         .await
         .unwrap()

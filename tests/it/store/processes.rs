@@ -26,49 +26,52 @@ fn process(id: &str, shared: &[(&str, &str)]) -> NewProcess {
 
 async fn processes_are_known_while_they_run(fixture: Fixture) {
     let (store, one) = (&fixture.store, process("one", &[("bus", "a")]));
-    assert_eq!(store.register_process(&one, LIVE).await.unwrap(), []);
-    store.heartbeat(&one, Some("{}")).await.unwrap();
-    let known = store.processes(LIVE).await.unwrap();
+    assert_eq!(store.processes().register_process(&one, LIVE).await.unwrap(), []);
+    store.processes().heartbeat(&one, Some("{}")).await.unwrap();
+    let known = store.processes().list(LIVE).await.unwrap();
     assert_eq!((known.len(), &known[0].process), (1, &one));
     assert_eq!(known[0].search.as_deref(), Some("{}"));
     assert!(known[0].silent_for < LIVE);
 
     fixture.run("UPDATE processes SET seen_at = seen_at - 60000").await;
-    assert_eq!(store.processes(LIVE).await.unwrap(), []);
-    store.heartbeat(&one, None).await.unwrap();
-    assert_eq!(store.processes(LIVE).await.unwrap().len(), 1);
-    store.unregister_process("one").await.unwrap();
-    assert_eq!(store.processes(LIVE).await.unwrap(), []);
+    assert_eq!(store.processes().list(LIVE).await.unwrap(), []);
+    store.processes().heartbeat(&one, None).await.unwrap();
+    assert_eq!(store.processes().list(LIVE).await.unwrap().len(), 1);
+    store.processes().unregister_process("one").await.unwrap();
+    assert_eq!(store.processes().list(LIVE).await.unwrap(), []);
     // Removed by another one while it was only slow.
-    store.heartbeat(&one, Some("[]")).await.unwrap();
-    assert_eq!(store.processes(LIVE).await.unwrap()[0].search.as_deref(), Some("[]"));
+    store.processes().heartbeat(&one, Some("[]")).await.unwrap();
+    assert_eq!(store.processes().list(LIVE).await.unwrap()[0].search.as_deref(), Some("[]"));
 }
 
 async fn a_process_that_differs_is_refused(fixture: Fixture) {
     let store = &fixture.store;
     let one = process("one", &[("bus", "a"), ("quota", "1")]);
-    store.register_process(&one, LIVE).await.unwrap();
+    store.processes().register_process(&one, LIVE).await.unwrap();
     let other = process("two", &[("bus", "b"), ("quota", "1")]);
-    let differing = store.register_process(&other, LIVE).await.unwrap();
+    let differing = store.processes().register_process(&other, LIVE).await.unwrap();
     assert_eq!((differing.len(), &differing[0].process), (1, &one));
-    assert_eq!(store.processes(LIVE).await.unwrap().len(), 1, "not registered");
+    assert_eq!(store.processes().list(LIVE).await.unwrap().len(), 1, "not registered");
     // Another version may declare less, or more.
     let newer = process("three", &[("bus", "a"), ("zone", "x")]);
-    assert_eq!(store.register_process(&newer, LIVE).await.unwrap(), []);
+    assert_eq!(store.processes().register_process(&newer, LIVE).await.unwrap(), []);
     // A process without a recent heartbeat does not matter.
     fixture.run("UPDATE processes SET seen_at = seen_at - 60000").await;
-    assert_eq!(store.register_process(&other, LIVE).await.unwrap(), []);
+    assert_eq!(store.processes().register_process(&other, LIVE).await.unwrap(), []);
 }
 
 async fn checks_are_kept(fixture: Fixture) {
     let store = &fixture.store;
     for (process, result) in [("b", "1"), ("a", "2"), ("b", "3")] {
-        store.add_replica_check("c", process, result).await.unwrap();
+        store.processes().add_replica_check("c", process, result).await.unwrap();
     }
-    store.add_replica_check("d", "a", "4").await.unwrap();
+    store.processes().add_replica_check("d", "a", "4").await.unwrap();
     let check = |process: &str, result: &str| ReplicaCheck {
         process_id: process.to_owned(),
         result: result.to_owned(),
     };
-    assert_eq!(store.replica_checks("c").await.unwrap(), [check("a", "2"), check("b", "3")]);
+    assert_eq!(
+        store.processes().replica_checks("c").await.unwrap(),
+        [check("a", "2"), check("b", "3")]
+    );
 }

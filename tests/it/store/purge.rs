@@ -16,8 +16,8 @@ async fn old_rows_go_and_those_that_count_stay(fixture: Fixture) {
             ))
             .await;
     }
-    assert_eq!(fixture.store.purge_replies(at(50)).await.unwrap(), 1);
-    assert_eq!(fixture.store.purge_replies(at(50)).await.unwrap(), 0);
+    assert_eq!(fixture.store.assistant().purge_replies(at(50)).await.unwrap(), 1);
+    assert_eq!(fixture.store.assistant().purge_replies(at(50)).await.unwrap(), 0);
     let left = "SELECT COUNT(*) FROM replies WHERE event_id IN ('under way', 'new')";
     assert_eq!(fixture.value(left).await, "2");
 
@@ -36,17 +36,20 @@ async fn old_rows_go_and_those_that_count_stay(fixture: Fixture) {
             .await;
     }
     // The last notice sent decides about new ones, and the last of all is the present state.
-    assert_eq!(fixture.store.purge_notices(at(50)).await.unwrap(), 2);
-    assert_eq!(fixture.store.purge_notices(at(50)).await.unwrap(), 0);
+    assert_eq!(fixture.store.accounts().purge_notices(at(50)).await.unwrap(), 2);
+    assert_eq!(fixture.store.accounts().purge_notices(at(50)).await.unwrap(), 0);
     let left = "SELECT COUNT(*) FROM usage_notices WHERE status IN ('CRITICAL', 'OK', 'WARNING')";
     assert_eq!(fixture.value(left).await, "3");
 
     let (channel, day) = ("C1".into(), std::time::Duration::from_hours(24));
     for (user, now) in [("U8", 10), ("U9", 60)] {
-        let claimed =
-            fixture.store.claim_membership_check(&channel, &user.into(), at(now), day).await;
+        let claimed = fixture
+            .store
+            .members()
+            .claim_membership_check(&channel, &user.into(), at(now), day)
+            .await;
         assert!(claimed.unwrap());
     }
-    assert_eq!(fixture.store.purge_membership_checks(at(50)).await.unwrap(), 1);
+    assert_eq!(fixture.store.members().purge_membership_checks(at(50)).await.unwrap(), 1);
     assert_eq!(fixture.value("SELECT user_id FROM membership_checks").await, "U9");
 }

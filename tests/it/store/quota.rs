@@ -33,8 +33,8 @@ async fn the_message_that_crosses_is_kept_and_the_next_is_not(fixture: Fixture) 
         fixture.keep(&batch, 50).await,
         [IngestOutcome::Changed, IngestOutcome::Changed, IngestOutcome::Skipped]
     );
-    assert_eq!(fixture.store.backup_state(&"C1".into()).await.unwrap(), (true, true));
-    let gaps = fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
+    assert_eq!(fixture.store.accounts().backup_state(&"C1".into()).await.unwrap(), (true, true));
+    let gaps = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps.len(), gaps[0].from, gaps[0].to, gaps[0].skipped), (1, at(42), None, Some(1)));
     assert_eq!(fixture.counters("C1").await.1, 2);
 }
@@ -43,12 +43,14 @@ async fn a_raised_plan_resumes_and_closes_the_gap(fixture: Fixture) {
     prepared(&fixture).await;
     fill(&fixture, "C1", 0).await;
     assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 50).await, [IngestOutcome::Skipped]);
-    assert!(fixture.store.set_plan(&"U1".into(), Plan::Standard, at(60)).await.unwrap());
-    let gaps = fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
+    assert!(fixture.store.accounts().set_plan(&"U1".into(), Plan::Standard, at(60)).await.unwrap());
+    let gaps = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps[0].to, gaps[0].skipped), (Some(at(60)), Some(1)));
     assert_eq!(fixture.keep(&[said("C1", "kept", 61, "y")], 62).await, [IngestOutcome::Changed]);
     assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 63).await, [IngestOutcome::Known]);
-    assert!(fixture.store.message(&"C1".into(), &"lost".into()).await.unwrap().is_none());
+    assert!(
+        fixture.store.messages().message(&"C1".into(), &"lost".into()).await.unwrap().is_none()
+    );
 }
 
 async fn one_subscriber_with_room_is_enough(fixture: Fixture) {
@@ -56,7 +58,7 @@ async fn one_subscriber_with_room_is_enough(fixture: Fixture) {
     fill(&fixture, "C1", 0).await;
     assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 50).await, [IngestOutcome::Skipped]);
     fixture.subscribe("C1", "U2", 55).await;
-    let gaps = fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
+    let gaps = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!(gaps[0].to, Some(at(55)));
     assert_eq!(fixture.keep(&[sized("C1", "kept", 56, 70)], 57).await, [IngestOutcome::Changed]);
     assert_eq!(fixture.used("U2").await, 70);
@@ -70,7 +72,7 @@ async fn skipped_messages_are_counted_once(fixture: Fixture) {
     assert_eq!(fixture.keep(&batch, 50).await, [IngestOutcome::Skipped, IngestOutcome::Skipped]);
     assert_eq!(fixture.keep(&batch, 51).await, [IngestOutcome::Known, IngestOutcome::Known]);
     fixture.keep(&[unsent("C1", "a", 45), said("C1", "b", 39, "y0")], 52).await;
-    let gaps = fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
+    let gaps = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps.len(), gaps[0].skipped), (1, Some(2)));
 }
 
@@ -78,16 +80,16 @@ async fn the_baseline_counts_for_nobody_who_came_later(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.keep(&[sized("C1", "old", 10, 100)], 20).await;
     assert_eq!(
-        fixture.store.subscribe(&"C1".into(), &"U2".into(), at(20)).await.unwrap(),
+        fixture.store.accounts().subscribe(&"C1".into(), &"U2".into(), at(20)).await.unwrap(),
         Subscribed::New
     );
     assert_eq!(
-        fixture.store.subscribe(&"C1".into(), &"U2".into(), at(21)).await.unwrap(),
+        fixture.store.accounts().subscribe(&"C1".into(), &"U2".into(), at(21)).await.unwrap(),
         Subscribed::Already
     );
     fixture.keep(&[sized("C1", "new", 11, 60)], 20).await;
     assert_eq!((fixture.used("U1").await, fixture.used("U2").await), (160, 60));
-    let usage = fixture.store.usage(&"U2".into()).await.unwrap();
+    let usage = fixture.store.accounts().usage(&"U2".into()).await.unwrap();
     assert_eq!((usage.channels[0].bytes, usage.channels[0].bytes_at_subscribe), (160, 100));
 }
 
@@ -97,10 +99,14 @@ async fn cancelling_gives_back_and_resumes_other_channels(fixture: Fixture) {
     fixture.subscribe("C2", "U1", 5).await;
     fill(&fixture, "C1", 0).await;
     assert_eq!(fixture.keep(&[said("C2", "lost", 40, "x")], 50).await, [IngestOutcome::Skipped]);
-    assert!(fixture.store.unsubscribe(&"C1".into(), &"U1".into(), at(60)).await.unwrap());
-    assert!(!fixture.store.unsubscribe(&"C1".into(), &"U1".into(), at(61)).await.unwrap());
+    assert!(
+        fixture.store.accounts().unsubscribe(&"C1".into(), &"U1".into(), at(60)).await.unwrap()
+    );
+    assert!(
+        !fixture.store.accounts().unsubscribe(&"C1".into(), &"U1".into(), at(61)).await.unwrap()
+    );
     assert_eq!(fixture.used("U1").await, 0);
-    let gaps = fixture.store.gaps(&"C2".into(), Some(at(20)), None).await.unwrap();
+    let gaps = fixture.store.messages().gaps(&"C2".into(), Some(at(20)), None).await.unwrap();
     assert_eq!(gaps[0].to, Some(at(60)));
     assert_eq!(fixture.keep(&[sized("C2", "kept", 62, 50)], 63).await, [IngestOutcome::Changed]);
     assert_eq!(

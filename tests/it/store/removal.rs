@@ -28,7 +28,7 @@ async fn erase(fixture: &Fixture, user: &str, before: i64) -> Removed {
 
 async fn kept_ids(fixture: &Fixture) -> Vec<String> {
     let filter = MessageFilter { order: Order::Ascending, limit: 100, ..MessageFilter::default() };
-    let page = fixture.store.messages(&"C1".into(), &filter).await.unwrap();
+    let page = fixture.store.messages().list(&"C1".into(), &filter).await.unwrap();
     page.messages.into_iter().map(|message| message.id.into_string()).collect()
 }
 
@@ -110,7 +110,8 @@ async fn what_is_counted_is_what_is_freed(fixture: Fixture) {
     fixture.keep(&[image("i", 115)], 393).await;
     recount(&fixture).await;
     for before in [1, 111, 120, 210, 1_000] {
-        let (count, bytes) = fixture.store.count_before(&"C1".into(), at(before)).await.unwrap();
+        let (count, bytes) =
+            fixture.store.messages().count_before(&"C1".into(), at(before)).await.unwrap();
         let held = fixture.counters("C1").await.0;
         let removed = delete(&fixture, before).await;
         assert!(removed.last);
@@ -120,7 +121,10 @@ async fn what_is_counted_is_what_is_freed(fixture: Fixture) {
         recount(&fixture).await;
     }
     assert_eq!(fixture.counters("C1").await, (0, 0));
-    assert_eq!(fixture.store.count_before(&"C1".into(), at(1_000)).await.unwrap(), (0, 0));
+    assert_eq!(
+        fixture.store.messages().count_before(&"C1".into(), at(1_000)).await.unwrap(),
+        (0, 0)
+    );
 }
 
 async fn many_batches_lower_every_counter(fixture: Fixture) {
@@ -128,7 +132,8 @@ async fn many_batches_lower_every_counter(fixture: Fixture) {
     let many: Vec<_> =
         (0..4_100).map(|n| said("C1", &format!("n{n}"), 400 + n / 10, "x")).collect();
     fixture.keep(&many, 900).await;
-    let (count, bytes) = fixture.store.count_before(&"C1".into(), at(5_000)).await.unwrap();
+    let (count, bytes) =
+        fixture.store.messages().count_before(&"C1".into(), at(5_000)).await.unwrap();
     let mut total = (0, 0, 0);
     loop {
         let removed = delete(&fixture, 5_000).await;
@@ -249,11 +254,13 @@ async fn an_erased_person_leaves_tombstones_only(fixture: Fixture) {
     assert_eq!(erased, ["picture", "quoting", "theirs"]);
     assert_eq!(kept_ids(&fixture).await, ["theirs", "other", "quoting", "picture", "later"]);
     for id in erased {
-        let left = fixture.store.message(&"C1".into(), &id.into()).await.unwrap().unwrap();
+        let left =
+            fixture.store.messages().message(&"C1".into(), &id.into()).await.unwrap().unwrap();
         assert!(left.content.is_none() && left.sender.is_none() && left.quoted.is_none(), "{id}");
         assert_eq!((left.unsent_at, left.bytes), (Some(at(900)), 0));
     }
-    let other = fixture.store.message(&"C1".into(), &"other".into()).await.unwrap().unwrap();
+    let other =
+        fixture.store.messages().message(&"C1".into(), &"other".into()).await.unwrap().unwrap();
     assert!(other.content.is_some() && other.sender.is_some());
     assert_eq!(fixture.counters("C1").await.1, 2);
     assert_eq!(fixture.value("SELECT COUNT(*) FROM media").await, "0");
@@ -276,9 +283,12 @@ async fn assert_nothing_comes_back(fixture: &Fixture) {
     let kept = fixture.keep(&again, 300).await;
     assert_eq!((kept[0], kept[2]), (IngestOutcome::Known, IngestOutcome::Known));
     assert_eq!((kept[3], kept[4]), (IngestOutcome::Changed, IngestOutcome::Changed));
-    let theirs = fixture.store.message(&"C1".into(), &"theirs".into()).await.unwrap().unwrap();
+    let theirs =
+        fixture.store.messages().message(&"C1".into(), &"theirs".into()).await.unwrap().unwrap();
     assert!(theirs.content.is_none() && theirs.sender.is_none());
-    assert!(fixture.store.message(&"C1".into(), &"late".into()).await.unwrap().is_none());
+    assert!(
+        fixture.store.messages().message(&"C1".into(), &"late".into()).await.unwrap().is_none()
+    );
     assert_eq!(fixture.counters("C1").await.1, counters.1 + 2);
     let secret = "SELECT COUNT(*) FROM messages WHERE content LIKE '%secret%'";
     assert_eq!(fixture.value(secret).await, "0");
@@ -296,12 +306,12 @@ async fn erasing_frees_space_and_resumes(fixture: Fixture) {
     store_media(&fixture, "i", "U1", Plan::Free.quota() - left, 25).await;
     assert_eq!(fixture.keep(&[sized("C1", "full", 26, 100)], 27).await, [IngestOutcome::Changed]);
     assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 41).await, [IngestOutcome::Skipped]);
-    assert_eq!(fixture.store.backup_state(&"C1".into()).await.unwrap(), (true, true));
+    assert_eq!(fixture.store.accounts().backup_state(&"C1".into()).await.unwrap(), (true, true));
     let removed = erase(&fixture, "U2", 50).await;
     assert_eq!(removed.bytes, Plan::Free.quota() - left + 26 + 16);
     assert_eq!(fixture.used("U1").await, 100);
-    assert_eq!(fixture.store.backup_state(&"C1".into()).await.unwrap(), (true, false));
-    let gaps = fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
+    assert_eq!(fixture.store.accounts().backup_state(&"C1".into()).await.unwrap(), (true, false));
+    let gaps = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps.len(), gaps[0].to), (1, Some(at(900))));
     assert_eq!(fixture.keep(&[said("C1", "kept", 901, "x")], 902).await, [IngestOutcome::Changed]);
 }

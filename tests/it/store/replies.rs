@@ -23,7 +23,12 @@ async fn prepared(fixture: &Fixture) {
     };
     let id = "qa_1_a".into();
     let add = RuleChange::Add(&id, &draft);
-    fixture.store.change_rule(&"C1".into(), add, None, &"U1".into(), at(6)).await.unwrap();
+    fixture
+        .store
+        .assistant()
+        .change_rule(&"C1".into(), add, None, &"U1".into(), at(6))
+        .await
+        .unwrap();
 }
 
 async fn claim(fixture: &Fixture, event: &str, time: i64, cooldown_ms: i64) -> Claim {
@@ -38,11 +43,11 @@ async fn claim(fixture: &Fixture, event: &str, time: i64, cooldown_ms: i64) -> C
         cooldown_ms,
         at: at(time),
     };
-    fixture.store.claim_reply(&intent, at(time)).await.unwrap()
+    fixture.store.assistant().claim_reply(&intent, at(time)).await.unwrap()
 }
 
 async fn hits(fixture: &Fixture) -> (i64, i64) {
-    let rules = fixture.store.rules(&"C1".into()).await.unwrap().value;
+    let rules = fixture.store.assistant().rules(&"C1".into()).await.unwrap().value;
     (rules.items[0].hit_count, rules.items[0].suppressed_count)
 }
 
@@ -72,11 +77,16 @@ async fn the_outcome_is_recorded_once(fixture: Fixture) {
     let event = "E1".into();
     for _ in 0..2 {
         let exchange = Exchange { own: &own, ..Exchange::default() };
-        fixture.store.finish_reply(&event, Ok(()), exchange, at(12)).await.unwrap();
+        fixture.store.assistant().finish_reply(&event, Ok(()), exchange, at(12)).await.unwrap();
     }
     let none = Exchange::default();
-    fixture.store.finish_reply(&event, Err("platform_error"), none, at(13)).await.unwrap();
-    let replies = fixture.store.replies(&"C1".into(), 10).await.unwrap();
+    fixture
+        .store
+        .assistant()
+        .finish_reply(&event, Err("platform_error"), none, at(13))
+        .await
+        .unwrap();
+    let replies = fixture.store.assistant().replies(&"C1".into(), 10).await.unwrap();
     assert_eq!((replies.len(), replies[0].status), (1, ReplyStatus::Sent));
     assert_eq!(fixture.counters("C1").await.1, 1);
 }
@@ -85,8 +95,8 @@ async fn an_abandoned_reply_is_recorded(fixture: Fixture) {
     prepared(&fixture).await;
     claim(&fixture, "E1", 10, 0).await;
     claim(&fixture, "E2", 90, 0).await;
-    assert_eq!(fixture.store.interrupt_replies(at(50), at(100)).await.unwrap(), 1);
-    let replies = fixture.store.replies(&"C1".into(), 10).await.unwrap();
+    assert_eq!(fixture.store.assistant().interrupt_replies(at(50), at(100)).await.unwrap(), 1);
+    let replies = fixture.store.assistant().replies(&"C1".into(), 10).await.unwrap();
     let one = replies.iter().find(|reply| reply.event.as_str() == "E1").unwrap();
     assert_eq!((one.status, one.reason.as_deref()), (ReplyStatus::Failed, Some("interrupted")));
     assert_eq!(claim(&fixture, "E1", 10, 0).await, Claim::Taken(ReplyStatus::Failed));
@@ -99,10 +109,10 @@ async fn replies_are_found_by_message(fixture: Fixture) {
     }
     let messages = ["to-E3", "to-E1", "to-nobody"].map(Into::into);
     let asked: Vec<_> = messages.iter().collect();
-    let mut found = fixture.store.replies_to(&"C1".into(), &asked).await.unwrap();
+    let mut found = fixture.store.assistant().replies_to(&"C1".into(), &asked).await.unwrap();
     found.sort_by(|a, b| a.message.cmp(&b.message));
     let found: Vec<_> = found.iter().map(|reply| reply.event.as_str()).collect();
     assert_eq!(found, ["E1", "E3"]);
-    assert!(fixture.store.replies_to(&"C2".into(), &asked).await.unwrap().is_empty());
-    assert!(fixture.store.replies_to(&"C1".into(), &[]).await.unwrap().is_empty());
+    assert!(fixture.store.assistant().replies_to(&"C2".into(), &asked).await.unwrap().is_empty());
+    assert!(fixture.store.assistant().replies_to(&"C1".into(), &[]).await.unwrap().is_empty());
 }

@@ -20,11 +20,11 @@ const DAY: i64 = 86_400_000;
 
 /// Checks that every counter is true.
 async fn is_well(fixture: &Fixture) {
-    for channel in fixture.store.channel_ids().await.unwrap() {
-        let audit = fixture.store.audit_channel(&channel).await.unwrap().unwrap();
+    for channel in fixture.store.channels().channel_ids().await.unwrap() {
+        let audit = fixture.store.audits().audit_channel(&channel).await.unwrap().unwrap();
         assert!(audit.differences.is_empty(), "{:?}", audit.differences);
     }
-    let users = fixture.store.audit_users(None, None, &BTreeMap::new(), 10).await.unwrap();
+    let users = fixture.store.audits().audit_users(None, None, &BTreeMap::new(), 10).await.unwrap();
     assert!(users.iter().all(|user| user.differences.is_empty()), "{users:?}");
 }
 
@@ -42,7 +42,7 @@ async fn five_days(fixture: &Fixture) {
 }
 
 async fn ids(fixture: &Fixture) -> String {
-    let all = fixture.store.all_messages(None, 100).await.unwrap();
+    let all = fixture.store.messages().all_messages(None, 100).await.unwrap();
     let ids: Vec<_> = all.into_iter().map(|(_, id, _)| id.into_string()).collect();
     ids.join(" ")
 }
@@ -51,20 +51,20 @@ async fn what_is_older_than_the_channel_keeps_goes_in_batches(fixture: Fixture) 
     five_days(&fixture).await;
     let (store, channel) = (&fixture.store, ChannelId::from("C1"));
     let now = at(6 * DAY + 1);
-    store.set_retention(&channel, Some(3)).await.unwrap();
-    assert_eq!(store.channel(&channel).await.unwrap().unwrap().retention_days, Some(3));
-    assert_eq!(store.outdated_channels(at(4 * DAY)).await.unwrap(), []);
-    assert_eq!(store.outdated_channels(now).await.unwrap(), ["C1".into()]);
-    assert_eq!(store.retention(&channel).await.unwrap(), (Some(3), None));
-    let first = store.delete_outdated(&channel, 2, now).await.unwrap();
+    store.channels().set_retention(&channel, Some(3)).await.unwrap();
+    assert_eq!(store.channels().channel(&channel).await.unwrap().unwrap().retention_days, Some(3));
+    assert_eq!(store.channels().outdated_channels(at(4 * DAY)).await.unwrap(), []);
+    assert_eq!(store.channels().outdated_channels(now).await.unwrap(), ["C1".into()]);
+    assert_eq!(store.channels().retention(&channel).await.unwrap(), (Some(3), None));
+    let first = store.channels().delete_outdated(&channel, 2, now).await.unwrap();
     assert_eq!((first.messages.len(), first.last), (2, false));
     is_well(&fixture).await;
-    let second = store.delete_outdated(&channel, 2, now).await.unwrap();
+    let second = store.channels().delete_outdated(&channel, 2, now).await.unwrap();
     assert_eq!((second.messages.len(), second.last), (1, true));
     assert_eq!(ids(&fixture).await, "m4 m5");
     is_well(&fixture).await;
-    assert_eq!(store.outdated_channels(now).await.unwrap(), []);
-    let coverage = store.coverage(&channel, None).await.unwrap();
+    assert_eq!(store.channels().outdated_channels(now).await.unwrap(), []);
+    let coverage = store.messages().coverage(&channel, None).await.unwrap();
     let told = (coverage.retention_days, coverage.retained_from);
     assert_eq!(told, (Some(3), Some(at(3 * DAY + 1))));
     // Late deliveries of that time are not stored.
@@ -74,21 +74,30 @@ async fn what_is_older_than_the_channel_keeps_goes_in_batches(fixture: Fixture) 
         [IngestOutcome::Known, IngestOutcome::Changed]
     );
     // Again, by another process: nothing.
-    assert!(store.delete_outdated(&channel, 2, now).await.unwrap().messages.is_empty());
+    assert!(store.channels().delete_outdated(&channel, 2, now).await.unwrap().messages.is_empty());
     // A changed setting between two batches spares the rest.
-    store.set_retention(&channel, None).await.unwrap();
-    let none = store.delete_outdated(&channel, 2, at(90 * DAY)).await.unwrap();
+    store.channels().set_retention(&channel, None).await.unwrap();
+    let none = store.channels().delete_outdated(&channel, 2, at(90 * DAY)).await.unwrap();
     assert!(none.messages.is_empty() && none.last);
     assert_eq!(ids(&fixture).await, "m4 m5 new");
 }
 
 async fn nothing_goes_where_nobody_set_it(fixture: Fixture) {
     five_days(&fixture).await;
-    assert_eq!(fixture.store.outdated_channels(at(9_000 * DAY)).await.unwrap(), []);
-    assert_eq!(fixture.store.abandoned_channels(at(9_000 * DAY)).await.unwrap(), []);
+    assert_eq!(fixture.store.channels().outdated_channels(at(9_000 * DAY)).await.unwrap(), []);
+    assert_eq!(fixture.store.channels().abandoned_channels(at(9_000 * DAY)).await.unwrap(), []);
     let (channel, now) = ("C1".into(), at(9_000 * DAY));
-    assert!(fixture.store.delete_outdated(&channel, 9, now).await.unwrap().messages.is_empty());
-    let kept = fixture.store.delete_abandoned(&channel, now, 9, now).await.unwrap();
+    assert!(
+        fixture
+            .store
+            .channels()
+            .delete_outdated(&channel, 9, now)
+            .await
+            .unwrap()
+            .messages
+            .is_empty()
+    );
+    let kept = fixture.store.channels().delete_abandoned(&channel, now, 9, now).await.unwrap();
     assert!(kept.messages.is_empty() && kept.last, "somebody subscribes");
     assert_eq!(ids(&fixture).await, "m1 m2 m3 m4 m5");
 }
@@ -99,24 +108,28 @@ async fn what_nobody_subscribes_to_goes_after_its_time(fixture: Fixture) {
     let halves = [edited("C1", "half", 5 * DAY, "words"), unsent("C1", "early", 5 * DAY)];
     fixture.keep(&halves, 5 * DAY + 1).await;
     let (store, channel) = (&fixture.store, ChannelId::from("C1"));
-    store.unsubscribe(&channel, &"U1".into(), at(6 * DAY)).await.unwrap();
-    assert_eq!(store.abandoned_channels(at(9 * DAY)).await.unwrap(), [], "U2 is still there");
-    store.unsubscribe(&channel, &"U2".into(), at(7 * DAY)).await.unwrap();
-    assert_eq!(store.abandoned_channels(at(7 * DAY)).await.unwrap(), []);
+    store.accounts().unsubscribe(&channel, &"U1".into(), at(6 * DAY)).await.unwrap();
+    assert_eq!(
+        store.channels().abandoned_channels(at(9 * DAY)).await.unwrap(),
+        [],
+        "U2 is still there"
+    );
+    store.accounts().unsubscribe(&channel, &"U2".into(), at(7 * DAY)).await.unwrap();
+    assert_eq!(store.channels().abandoned_channels(at(7 * DAY)).await.unwrap(), []);
     let before = at(7 * DAY + 1);
-    assert_eq!(store.abandoned_channels(before).await.unwrap(), ["C1".into()]);
+    assert_eq!(store.channels().abandoned_channels(before).await.unwrap(), ["C1".into()]);
     let mut batches = 0;
     loop {
         batches += 1;
         let now = at(10 * DAY);
-        if store.delete_abandoned(&channel, before, 3, now).await.unwrap().last {
+        if store.channels().delete_abandoned(&channel, before, 3, now).await.unwrap().last {
             break;
         }
         is_well(&fixture).await;
     }
     assert_eq!((batches, ids(&fixture).await.as_str()), (3, ""));
     assert_eq!(fixture.counters("C1").await, (0, 0));
-    assert_eq!(store.abandoned_channels(before).await.unwrap(), []);
+    assert_eq!(store.channels().abandoned_channels(before).await.unwrap(), []);
     is_well(&fixture).await;
     // A message unsent before it came stays away, and a new subscriber gets new messages.
     fixture.subscribe("C1", "U1", 11 * DAY).await;
@@ -132,13 +145,13 @@ async fn whoever_comes_back_in_time_keeps_it(fixture: Fixture) {
     five_days(&fixture).await;
     let (store, channel) = (&fixture.store, ChannelId::from("C1"));
     for user in ["U1", "U2"] {
-        store.unsubscribe(&channel, &user.into(), at(6 * DAY)).await.unwrap();
+        store.accounts().unsubscribe(&channel, &user.into(), at(6 * DAY)).await.unwrap();
     }
     let before = at(7 * DAY);
-    let first = store.delete_abandoned(&channel, before, 2, at(8 * DAY)).await.unwrap();
+    let first = store.channels().delete_abandoned(&channel, before, 2, at(8 * DAY)).await.unwrap();
     assert_eq!((first.messages.len(), first.last), (2, false));
     fixture.subscribe("C1", "U2", 8 * DAY).await;
-    let next = store.delete_abandoned(&channel, before, 2, at(8 * DAY)).await.unwrap();
+    let next = store.channels().delete_abandoned(&channel, before, 2, at(8 * DAY)).await.unwrap();
     assert!(next.messages.is_empty() && next.last);
     assert_eq!(ids(&fixture).await, "m3 m4 m5");
     is_well(&fixture).await;
@@ -152,8 +165,8 @@ async fn old_events_of_unknown_type_go(fixture: Fixture) {
             ))
             .await;
     }
-    assert_eq!(fixture.store.purge_other_events(at(3)).await.unwrap(), 2);
-    assert_eq!(fixture.store.purge_other_events(at(3)).await.unwrap(), 0);
+    assert_eq!(fixture.store.messages().purge_other_events(at(3)).await.unwrap(), 2);
+    assert_eq!(fixture.store.messages().purge_other_events(at(3)).await.unwrap(), 0);
     let left = "SELECT MIN(event_id) FROM other_events";
     assert_eq!(fixture.value(left).await, "e3");
 }
@@ -165,9 +178,13 @@ async fn edits_without_a_message_go(fixture: Fixture) {
     fixture.keep(&edits, 21).await;
     assert_eq!(fixture.counters("C1").await, (0, 0), "what nobody sees counts for nothing");
     fixture.keep(&[said("C1", "found", 10, "an old text"), unsent("C1", "gone", 20)], 22).await;
-    assert_eq!(fixture.store.purge_stray_edits(at(20)).await.unwrap(), 0, "not old enough");
+    assert_eq!(
+        fixture.store.messages().purge_stray_edits(at(20)).await.unwrap(),
+        0,
+        "not old enough"
+    );
     fixture.keep(&[edited("C1", "late", 30, "a newer text")], 31).await;
-    assert_eq!(fixture.store.purge_stray_edits(at(25)).await.unwrap(), 1);
+    assert_eq!(fixture.store.messages().purge_stray_edits(at(25)).await.unwrap(), 1);
     assert_eq!(ids(&fixture).await, "found gone late");
     let counted = fixture.counters("C1").await;
     fixture.keep(&[said("C1", "late", 11, "an old text")], 32).await;

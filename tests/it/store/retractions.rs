@@ -23,20 +23,20 @@ fn trace(channel: &str, message: &str, author: &str, time: i64) -> EventOrigin {
 
 async fn gone(fixture: &Fixture, traces: &[EventOrigin], now: i64) -> Vec<usize> {
     let traces: Vec<_> = traces.iter().collect();
-    let mut gone = fixture.store.taken_back(&traces, at(now)).await.unwrap();
+    let mut gone = fixture.store.messages().taken_back(&traces, at(now)).await.unwrap();
     gone.sort_unstable();
     gone
 }
 
 async fn noted(fixture: &Fixture) -> Vec<String> {
-    let notes = fixture.store.retractions(10).await.unwrap();
+    let notes = fixture.store.messages().retractions(10).await.unwrap();
     notes.into_iter().map(|note| note.channel.into_string()).collect()
 }
 
 async fn settled(fixture: &Fixture) -> Vec<String> {
     let channels = noted(fixture).await;
-    let notes = fixture.store.retractions(10).await.unwrap();
-    fixture.store.settle_retractions(&notes).await.unwrap();
+    let notes = fixture.store.messages().retractions(10).await.unwrap();
+    fixture.store.messages().settle_retractions(&notes).await.unwrap();
     assert!(noted(fixture).await.is_empty());
     channels
 }
@@ -64,7 +64,7 @@ async fn what_was_taken_back_is_told_apart(fixture: Fixture) {
     delete_before(&fixture.store, &"C2".into(), at(11), at(61)).await;
     assert_eq!(gone(&fixture, &traces, 62).await, [1, 2, 4, 5]);
     // Beyond its channel's retention, also when nothing was stored that could go.
-    fixture.store.set_retention(&"C1".into(), Some(1)).await.unwrap();
+    fixture.store.channels().set_retention(&"C1".into(), Some(1)).await.unwrap();
     assert_eq!(gone(&fixture, &traces, 86_400_011).await, [0, 1, 2, 4, 5, 6]);
 }
 
@@ -94,8 +94,8 @@ async fn a_note_stays_when_more_comes_meanwhile(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     fixture.subscribe("C1", "U1", 5).await;
     fixture.keep(&[unsent("C1", "a", 10)], 11).await;
-    let notes = fixture.store.retractions(10).await.unwrap();
+    let notes = fixture.store.messages().retractions(10).await.unwrap();
     fixture.keep(&[unsent("C1", "b", 12)], 13).await;
-    fixture.store.settle_retractions(&notes).await.unwrap();
+    fixture.store.messages().settle_retractions(&notes).await.unwrap();
     assert_eq!(noted(&fixture).await, ["C1"]);
 }

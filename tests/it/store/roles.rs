@@ -19,12 +19,16 @@ on_both!(
 );
 
 async fn set(fixture: &Fixture, by: &str, user: &str, role: Role) -> RoleSet {
-    let set = fixture.store.set_role(&"C1".into(), &by.into(), &user.into(), role, at(50)).await;
+    let set = fixture
+        .store
+        .members()
+        .set_role(&"C1".into(), &by.into(), &user.into(), role, at(50))
+        .await;
     set.unwrap()
 }
 
 async fn role(fixture: &Fixture, user: &str) -> Role {
-    fixture.store.member(&"C1".into(), &user.into()).await.unwrap().unwrap().role
+    fixture.store.members().member(&"C1".into(), &user.into()).await.unwrap().unwrap().role
 }
 
 /// U1 owns the channel, U2 is an admin, U3 a member, U4 a guest.
@@ -69,21 +73,21 @@ async fn owners_and_admins_set_what_they_may(fixture: Fixture) {
     assert_eq!(set(&fixture, "U1", "U2", Role::Member).await, RoleSet::Done);
     assert_eq!(set(&fixture, "U1", "U2", Role::Member).await, RoleSet::Done);
     assert_eq!(roles().await, [Role::Owner, Role::Member, Role::Member, Role::Member]);
-    let member = fixture.store.member(&"C1".into(), &"U4".into()).await.unwrap().unwrap();
+    let member = fixture.store.members().member(&"C1".into(), &"U4".into()).await.unwrap().unwrap();
     assert_eq!(member.updated_at, at(50));
 }
 
 async fn people_who_left_set_nothing(fixture: Fixture) {
     prepared(&fixture).await;
     let left = item("C1", 60, PresenceEvidenceKind::Left("U1".into()));
-    fixture.store.record_presence(&[left], at(60)).await.unwrap();
+    fixture.store.members().record_presence(&[left], at(60)).await.unwrap();
     assert_eq!(set(&fixture, "U1", "U4", Role::Member).await, RoleSet::Denied);
     let left = item("C1", 61, PresenceEvidenceKind::Left("U4".into()));
-    fixture.store.record_presence(&[left], at(61)).await.unwrap();
+    fixture.store.members().record_presence(&[left], at(61)).await.unwrap();
     // A former member may still get a role for a return.
     assert_eq!(set(&fixture, "U2", "U4", Role::Member).await, RoleSet::Done);
     let back = item("C1", 70, PresenceEvidenceKind::Joined("U1".into()));
-    fixture.store.record_presence(&[back], at(70)).await.unwrap();
+    fixture.store.members().record_presence(&[back], at(70)).await.unwrap();
     assert_eq!(set(&fixture, "U1", "U4", Role::Guest).await, RoleSet::Done);
 }
 
@@ -113,8 +117,10 @@ async fn a_person_is_asked_about_once_in_a_while(fixture: Fixture) {
     let day = 86_400_000;
     let store = &fixture.store;
     let claim = async |channel: &str, user: &str, now| {
-        let claimed =
-            store.claim_membership_check(&channel.into(), &user.into(), at(now), AGAIN).await;
+        let claimed = store
+            .members()
+            .claim_membership_check(&channel.into(), &user.into(), at(now), AGAIN)
+            .await;
         claimed.unwrap()
     };
     let many = (0..8).map(|_| claim("C1", "U1", 1_000));
@@ -124,20 +130,21 @@ async fn a_person_is_asked_about_once_in_a_while(fixture: Fixture) {
     assert!(claim("C1", "U1", day + 1_001).await, "a day later");
     assert!(!claim("C1", "U1", day + 1_002).await);
     assert!(claim("C1", "U2", 1_000).await && claim("C2", "U1", 1_000).await);
-    store.release_membership_check(&"C1".into(), &"U1".into()).await.unwrap();
+    store.members().release_membership_check(&"C1".into(), &"U1".into()).await.unwrap();
     assert!(!claim("C2", "U1", 1_001).await, "only what was released is free");
     assert!(claim("C1", "U1", day + 1_003).await);
 }
 
 /// Returns all owners of the channel, present or not.
 async fn owners(fixture: &Fixture) -> Vec<String> {
-    let owners = fixture.store.members(&"C1".into(), Some(Role::Owner), None, None, 99).await;
+    let owners =
+        fixture.store.members().list(&"C1".into(), Some(Role::Owner), None, None, 99).await;
     owners.unwrap().into_iter().map(|member| member.user.into_string()).collect()
 }
 
 async fn go(fixture: &Fixture, user: &str, time: i64) {
     let left = item("C1", time, PresenceEvidenceKind::Left(user.into()));
-    fixture.store.record_presence(&[left], at(time)).await.unwrap();
+    fixture.store.members().record_presence(&[left], at(time)).await.unwrap();
 }
 
 async fn an_owner_who_left_makes_room_for_another(fixture: Fixture) {
@@ -155,12 +162,12 @@ async fn an_owner_who_left_makes_room_for_another(fixture: Fixture) {
     assert_eq!(owners(&fixture).await, ["U3"]);
     assert_eq!(set(&fixture, "U3", "U4", Role::Member).await, RoleSet::Done);
     let back = item("C1", 70, PresenceEvidenceKind::Joined("U1".into()));
-    fixture.store.record_presence(&[back], at(70)).await.unwrap();
+    fixture.store.members().record_presence(&[back], at(70)).await.unwrap();
     assert_eq!(role(&fixture, "U1").await, Role::Member);
     fixture.subscribe("C1", "U1", 71).await;
     assert_eq!(owners(&fixture).await, ["U3"]);
     // Unsubscribing is no leave.
-    fixture.store.unsubscribe(&"C1".into(), &"U3".into(), at(80)).await.unwrap();
+    fixture.store.accounts().unsubscribe(&"C1".into(), &"U3".into(), at(80)).await.unwrap();
     fixture.subscribe("C1", "U4", 81).await;
     assert_eq!(owners(&fixture).await, ["U3"]);
 }
@@ -186,7 +193,7 @@ async fn an_owner_who_comes_back_meanwhile_stays_or_not(fixture: Fixture) {
         let other = if owner == "U1" { "U2" } else { "U1" };
         let back = [item("C1", time + 1, PresenceEvidenceKind::Joined(owner.as_str().into()))];
         let (back, ()) = tokio::join!(
-            fixture.store.record_presence(&back, at(time + 2)),
+            fixture.store.members().record_presence(&back, at(time + 2)),
             fixture.subscribe("C1", other, time + 3),
         );
         back.unwrap();

@@ -20,40 +20,40 @@ const IDLE: Duration = Duration::from_hours(24);
 
 async fn set_out(fixture: &Fixture, state: &str, time: i64) {
     let login = NewLogin { state, nonce: "n", verifier: "v", return_to: "/x" };
-    fixture.store.add_login(&login, at(time)).await.unwrap();
+    fixture.store.sessions().add_login(&login, at(time)).await.unwrap();
 }
 
 async fn sign_in(fixture: &Fixture, user: &str, secret: &str, time: i64) {
     let (user, id) = (user.into(), format!("id-{secret}").into());
     let person = SignedIn { user: &user, display_name: None, picture_url: None };
     let session = NewSession { id: &id, secret, csrf: "c" };
-    fixture.store.sign_in(&person, &session, at(time)).await.unwrap();
+    fixture.store.sessions().sign_in(&person, &session, at(time)).await.unwrap();
 }
 
 async fn session(fixture: &Fixture, secret: &str, time: i64) -> Option<Session> {
-    fixture.store.session(secret, IDLE, at(time)).await.unwrap()
+    fixture.store.sessions().session(secret, IDLE, at(time)).await.unwrap()
 }
 
 async fn a_login_is_taken_once(fixture: Fixture) {
     set_out(&fixture, "s1", 1).await;
     set_out(&fixture, "s2", 1).await;
-    assert!(fixture.store.take_login("s3", at(2)).await.unwrap().is_none());
-    let tries = (0..8).map(|_| fixture.store.take_login("s1", at(2)));
+    assert!(fixture.store.sessions().take_login("s3", at(2)).await.unwrap().is_none());
+    let tries = (0..8).map(|_| fixture.store.sessions().take_login("s1", at(2)));
     let tries = futures_util::future::join_all(tries).await;
     let taken: Vec<_> = tries.into_iter().filter_map(Result::unwrap).collect();
     assert_eq!(taken.len(), 1);
     let login = &taken[0];
     assert_eq!((&*login.nonce, &*login.verifier, &*login.return_to), ("n", "v", "/x"));
-    assert!(fixture.store.take_login("s2", at(2)).await.unwrap().is_some());
+    assert!(fixture.store.sessions().take_login("s2", at(2)).await.unwrap().is_some());
 }
 
 async fn a_login_has_ten_minutes(fixture: Fixture) {
     let limit = i64::try_from(LOGIN_TIME.as_millis()).unwrap();
     set_out(&fixture, "quick", 5).await;
     set_out(&fixture, "slow", 5).await;
-    assert!(fixture.store.take_login("quick", at(4 + limit)).await.unwrap().is_some());
-    assert!(fixture.store.take_login("slow", at(5 + limit)).await.unwrap().is_none());
-    let late = fixture.store.take_login("slow", at(6)).await.unwrap();
+    assert!(fixture.store.sessions().take_login("quick", at(4 + limit)).await.unwrap().is_some());
+    assert!(fixture.store.sessions().take_login("slow", at(5 + limit)).await.unwrap().is_none());
+    let late = fixture.store.sessions().take_login("slow", at(6)).await.unwrap();
     assert!(late.is_none(), "a login that came too late is gone");
 }
 
@@ -70,8 +70,8 @@ async fn signing_in_makes_known_and_refreshes(fixture: Fixture) {
         let person = SignedIn { user: &user, display_name, picture_url };
         let session = NewSession { id: &id, secret: &secret, csrf: "c" };
         let now = 10 + i64::try_from(number).unwrap();
-        fixture.store.sign_in(&person, &session, at(now)).await.unwrap();
-        let known = fixture.store.user(&user).await.unwrap().unwrap();
+        fixture.store.sessions().sign_in(&person, &session, at(now)).await.unwrap();
+        let known = fixture.store.accounts().user(&user).await.unwrap().unwrap();
         assert_eq!((known.display_name.as_deref(), known.picture_url.as_deref()), expected);
         assert_eq!(known.created_at, at(10));
     }
@@ -86,17 +86,17 @@ async fn a_session_lives_while_it_is_used(fixture: Fixture) {
     assert!(!shown.contains("csrf"), "{shown}");
 
     let written = async || fixture.value("SELECT seen_at FROM sessions").await;
-    fixture.store.note_session_use(&mut found, at(HOUR - 1));
+    fixture.store.keys().note_session_use(&mut found, at(HOUR - 1));
     assert_eq!(session(&fixture, "s1", HOUR).await.unwrap().seen_at, at(0), "within the hour");
-    fixture.store.note_session_use(&mut found, at(HOUR));
+    fixture.store.keys().note_session_use(&mut found, at(HOUR));
     assert_eq!(found.seen_at, at(HOUR));
     assert_eq!(session(&fixture, "s1", HOUR).await.unwrap().seen_at, at(HOUR));
     assert_eq!(written().await, "0", "no request waits for the writer");
-    fixture.store.write_uses().await.unwrap();
+    fixture.store.keys().write_uses().await.unwrap();
     assert_eq!(written().await, HOUR.to_string());
     let mut slower = Session { seen_at: at(0), ..found };
-    fixture.store.note_session_use(&mut slower, at(HOUR));
-    fixture.store.write_uses().await.unwrap();
+    fixture.store.keys().note_session_use(&mut slower, at(HOUR));
+    fixture.store.keys().write_uses().await.unwrap();
     assert_eq!(written().await, HOUR.to_string());
 
     assert!(session(&fixture, "s1", 25 * HOUR - 1).await.is_some());
@@ -110,20 +110,20 @@ async fn sessions_are_listed_and_ended(fixture: Fixture) {
     }
     let (one, two) = ("U1".into(), "U2".into());
     let listed = async |time| -> Vec<String> {
-        let sessions = fixture.store.sessions(&one, IDLE, at(time)).await.unwrap();
+        let sessions = fixture.store.sessions().list(&one, IDLE, at(time)).await.unwrap();
         sessions.into_iter().map(|session| session.id.into_string()).collect()
     };
     assert_eq!(listed(HOUR).await, ["id-a", "id-b", "id-d"]);
     assert_eq!(listed(24 * HOUR + 2).await, ["id-d"], "the others were not used for a day");
 
     let (a, c) = ("id-a".into(), "id-c".into());
-    assert!(!fixture.store.end_session(&one, &c).await.unwrap(), "somebody else's");
-    assert!(fixture.store.end_session(&one, &a).await.unwrap());
-    assert!(!fixture.store.end_session(&one, &a).await.unwrap());
+    assert!(!fixture.store.sessions().end_session(&one, &c).await.unwrap(), "somebody else's");
+    assert!(fixture.store.sessions().end_session(&one, &a).await.unwrap());
+    assert!(!fixture.store.sessions().end_session(&one, &a).await.unwrap());
     assert!(session(&fixture, "a", HOUR).await.is_none());
-    assert_eq!(fixture.store.end_sessions(&one).await.unwrap(), 2);
+    assert_eq!(fixture.store.sessions().end_sessions(&one).await.unwrap(), 2);
     assert!(listed(HOUR).await.is_empty());
-    assert_eq!(fixture.store.sessions(&two, IDLE, at(HOUR)).await.unwrap().len(), 1);
+    assert_eq!(fixture.store.sessions().list(&two, IDLE, at(HOUR)).await.unwrap().len(), 1);
 }
 
 async fn old_rows_go_in_batches(fixture: Fixture) {
@@ -134,15 +134,15 @@ async fn old_rows_go_in_batches(fixture: Fixture) {
     let store = &fixture.store;
     let day = 24 * HOUR;
     for (more, left) in [(true, 3), (true, 1), (false, 1)] {
-        assert_eq!(store.purge_sessions(IDLE, 2, at(day + 3)).await.unwrap(), more);
-        let young = store.sessions(&"U1".into(), IDLE, at(0)).await.unwrap();
+        assert_eq!(store.sessions().purge_sessions(IDLE, 2, at(day + 3)).await.unwrap(), more);
+        let young = store.sessions().list(&"U1".into(), IDLE, at(0)).await.unwrap();
         assert_eq!(young.len(), left);
     }
     let limit = i64::try_from(LOGIN_TIME.as_millis()).unwrap();
-    assert!(store.purge_logins(2, at(limit + 3)).await.unwrap());
-    assert!(!store.purge_logins(3, at(limit + 3)).await.unwrap());
+    assert!(store.sessions().purge_logins(2, at(limit + 3)).await.unwrap());
+    assert!(!store.sessions().purge_logins(3, at(limit + 3)).await.unwrap());
     for (number, there) in [(3, false), (4, true)] {
-        let login = store.take_login(&format!("l{number}"), at(5)).await.unwrap();
+        let login = store.sessions().take_login(&format!("l{number}"), at(5)).await.unwrap();
         assert_eq!(login.is_some(), there);
     }
 }

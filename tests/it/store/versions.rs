@@ -17,10 +17,10 @@ on_both!(
 async fn versions(store: &Store) -> [i64; 4] {
     let channel = ChannelId::from("C1");
     [
-        store.assistant_setting(&channel).await.unwrap().version,
-        store.welcome(&channel).await.unwrap().version,
-        store.group_rules(&channel).await.unwrap().version,
-        store.rules(&channel).await.unwrap().version,
+        store.assistant().assistant_setting(&channel).await.unwrap().version,
+        store.assistant().welcome(&channel).await.unwrap().version,
+        store.assistant().group_rules(&channel).await.unwrap().version,
+        store.assistant().rules(&channel).await.unwrap().version,
     ]
 }
 
@@ -37,7 +37,8 @@ async fn welcome(store: &Store, text: &str, wanted: Option<i64>) -> Result<(), S
         Ok(config)
     };
     let by = "U1".into();
-    let changed = store.change_assistant_config(&"C1".into(), &by, at(9), change).await.unwrap();
+    let changed =
+        store.assistant().change_assistant_config(&"C1".into(), &by, at(9), change).await.unwrap();
     changed.map(|_| ())
 }
 
@@ -50,7 +51,8 @@ async fn switch(store: &Store, on: bool, wanted: Option<i64>) -> Result<i64, Set
         Ok(config)
     };
     let by = "U1".into();
-    let changed = store.change_assistant_config(&"C1".into(), &by, at(9), change).await.unwrap();
+    let changed =
+        store.assistant().change_assistant_config(&"C1".into(), &by, at(9), change).await.unwrap();
     changed.map(|setting| setting.version)
 }
 
@@ -63,7 +65,9 @@ async fn each_object_has_its_own_version(fixture: Fixture) {
     assert_eq!(versions(store).await, [1, 0, 0, 0]);
     welcome(store, "hi", None).await.unwrap();
     assert_eq!(versions(store).await, [2, 1, 0, 0], "the welcome text is one of the switches");
-    assert!(store.set_group_rules(&channel, "be kind", None, &user, at(9)).await.unwrap());
+    assert!(
+        store.assistant().set_group_rules(&channel, "be kind", None, &user, at(9)).await.unwrap()
+    );
     assert_eq!(versions(store).await, [2, 1, 1, 0]);
     let id = RuleId::from("qa_1");
     for change in [
@@ -71,15 +75,16 @@ async fn each_object_has_its_own_version(fixture: Fixture) {
         RuleChange::Replace(&id, &RuleDraft { answer: "b".to_owned(), ..draft() }),
         RuleChange::Remove(&id),
     ] {
-        let done = store.change_rule(&channel, change, None, &user, at(9)).await.unwrap();
+        let done =
+            store.assistant().change_rule(&channel, change, None, &user, at(9)).await.unwrap();
         assert_eq!(done, RuleChanged::Done);
     }
     let gone = RuleChange::Remove(&id);
-    let done = store.change_rule(&channel, gone, None, &user, at(9)).await.unwrap();
+    let done = store.assistant().change_rule(&channel, gone, None, &user, at(9)).await.unwrap();
     assert_eq!(done, RuleChanged::NoRule);
     assert_eq!(versions(store).await, [2, 1, 1, 3]);
     assert_eq!(
-        store.assistant_state(&channel).await.unwrap().map_or(0, |state| state.version),
+        store.assistant().assistant_state(&channel).await.unwrap().map_or(0, |state| state.version),
         6,
         "workers see every change"
     );
@@ -89,26 +94,43 @@ async fn another_version_is_not_overwritten(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     let (store, channel, user) = (&fixture.store, ChannelId::from("C1"), UserId::from("U1"));
     // 0 is the version of settings that were never set.
-    assert!(store.set_group_rules(&channel, "one", Some(&[0]), &user, at(9)).await.unwrap());
-    assert!(!store.set_group_rules(&channel, "two", Some(&[0]), &user, at(9)).await.unwrap());
-    assert!(!store.set_group_rules(&channel, "two", Some(&[]), &user, at(9)).await.unwrap());
-    assert!(store.set_group_rules(&channel, "three", Some(&[7, 1]), &user, at(9)).await.unwrap());
-    assert_eq!(store.group_rules(&channel).await.unwrap().value.text, "three");
+    assert!(
+        store.assistant().set_group_rules(&channel, "one", Some(&[0]), &user, at(9)).await.unwrap()
+    );
+    assert!(
+        !store
+            .assistant()
+            .set_group_rules(&channel, "two", Some(&[0]), &user, at(9))
+            .await
+            .unwrap()
+    );
+    assert!(
+        !store.assistant().set_group_rules(&channel, "two", Some(&[]), &user, at(9)).await.unwrap()
+    );
+    assert!(
+        store
+            .assistant()
+            .set_group_rules(&channel, "three", Some(&[7, 1]), &user, at(9))
+            .await
+            .unwrap()
+    );
+    assert_eq!(store.assistant().group_rules(&channel).await.unwrap().value.text, "three");
     let id = RuleId::from("qa_1");
     let add = async |wanted: &[i64]| {
         let change = RuleChange::Add(&id, &draft());
-        store.change_rule(&channel, change, Some(wanted), &user, at(9)).await.unwrap()
+        store.assistant().change_rule(&channel, change, Some(wanted), &user, at(9)).await.unwrap()
     };
     assert_eq!(add(&[1]).await, RuleChanged::Stale);
     assert_eq!(add(&[0]).await, RuleChanged::Done);
     let remove = RuleChange::Remove(&id);
-    let stale = store.change_rule(&channel, remove, Some(&[0]), &user, at(9)).await.unwrap();
+    let stale =
+        store.assistant().change_rule(&channel, remove, Some(&[0]), &user, at(9)).await.unwrap();
     assert_eq!(stale, RuleChanged::Stale);
-    assert_eq!(store.rules(&channel).await.unwrap().value.items.len(), 1);
+    assert_eq!(store.assistant().rules(&channel).await.unwrap().value.items.len(), 1);
     welcome(store, "hi", Some(0)).await.unwrap();
     let refused = welcome(store, "ho", Some(0)).await.unwrap_err();
     assert_eq!((refused.config, refused.welcome), (1, 1));
-    assert_eq!(store.welcome(&channel).await.unwrap().value.text, "hi");
+    assert_eq!(store.assistant().welcome(&channel).await.unwrap().value.text, "hi");
     assert_eq!(versions(store).await, [1, 1, 2, 1]);
 }
 
@@ -119,7 +141,8 @@ async fn of_many_who_read_the_same_one_writes(fixture: Fixture) {
     let texts = ["a", "b", "c", "d", "e"];
     let written = join_all(texts.map(|text| welcome(store, text, Some(0)))).await;
     assert_eq!(written.iter().filter(|done| done.is_ok()).count(), 1);
-    let set = texts.map(|text| store.set_group_rules(&channel, text, Some(&[0]), &user, at(9)));
+    let set = texts
+        .map(|text| store.assistant().set_group_rules(&channel, text, Some(&[0]), &user, at(9)));
     let set = join_all(set).await.into_iter().filter(|done| *done.as_ref().unwrap()).count();
     assert_eq!(set, 1);
     assert_eq!(versions(store).await, [1, 1, 1, 0]);

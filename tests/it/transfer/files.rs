@@ -37,7 +37,8 @@ async fn with_file(home: &Home) -> MessageId {
     let picture = messages.iter().find(|m| m.kind == MessageType::Image && m.content.is_some());
     let (id, store) = (picture.unwrap().id.clone(), home.store().await);
     let bytes = stream::iter([Ok::<_, Infallible>(Bytes::from_static(PICTURE))]);
-    let claim = async |blob| store.claim_blob(blob, SystemClock.now()).await.map_err(Into::into);
+    let claim =
+        async |blob| store.media().claim_blob(blob, SystemClock.now()).await.map_err(Into::into);
     let put: Result<_, BlobError> = blobs(home).put(bytes, 1 << 20, claim).await;
     let (stored, claim) = put.unwrap();
     let media = NewMedia {
@@ -46,7 +47,8 @@ async fn with_file(home: &Home) -> MessageId {
         content_type: "image/jpeg".to_owned(),
         preview: None,
     };
-    let kept = store.store_media(&GROUP.into(), &id, &media, SystemClock.now()).await.unwrap();
+    let kept =
+        store.media().store_media(&GROUP.into(), &id, &media, SystemClock.now()).await.unwrap();
     assert_eq!(kept, MediaOutcome::Stored);
     store.close().await;
     id
@@ -68,7 +70,7 @@ async fn files_come_back_with_their_messages(parts: Parts) {
         assert_eq!((again.count("files"), again.count("stored")), (0, 0));
         assert_eq!(to.counters().await, from.counters().await);
         let store = to.store().await;
-        let record = store.media(&GROUP.into(), &id).await.unwrap().unwrap().record;
+        let record = store.media().get(&GROUP.into(), &id).await.unwrap().unwrap().record;
         assert!(blobs(&to).size(&record.blob.unwrap()).await.unwrap().is_some());
         store.close().await;
     }

@@ -55,11 +55,11 @@ impl Home {
         let home = Self::with_user(parts).await;
         let store = home.store().await;
         let present = item(GROUP, START, PresenceEvidenceKind::Present(OWNER.into()));
-        store.record_presence(&[present], at(START)).await.unwrap();
-        store.subscribe(&GROUP.into(), &OWNER.into(), at(START)).await.unwrap();
-        store.add_user(&OWNER.into(), Some("小明 👋"), at(START)).await.unwrap();
-        store.add_user(&"U2".into(), Some("สมชาย <b>"), at(START)).await.unwrap();
-        store.ingest(&conversation(), at(START + 100_000)).await.unwrap();
+        store.members().record_presence(&[present], at(START)).await.unwrap();
+        store.accounts().subscribe(&GROUP.into(), &OWNER.into(), at(START)).await.unwrap();
+        store.accounts().add_user(&OWNER.into(), Some("小明 👋"), at(START)).await.unwrap();
+        store.accounts().add_user(&"U2".into(), Some("สมชาย <b>"), at(START)).await.unwrap();
+        store.messages().ingest(&conversation(), at(START + 100_000)).await.unwrap();
         store.close().await;
         home
     }
@@ -87,7 +87,7 @@ impl Home {
         let store = self.store().await;
         let order = Order::Ascending;
         let filter = MessageFilter { order, limit: 1_000, ..MessageFilter::default() };
-        let page = store.messages(&GROUP.into(), &filter).await.unwrap();
+        let page = store.messages().list(&GROUP.into(), &filter).await.unwrap();
         store.close().await;
         page.messages
     }
@@ -136,9 +136,13 @@ impl Home {
     /// Returns the channel's counters, checked against the rows.
     pub(super) async fn counters(&self) -> (i64, i64) {
         let store = self.store().await;
-        let channel = store.channel(&GROUP.into()).await.unwrap().unwrap();
-        let user = store.user(&OWNER.into()).await.unwrap().unwrap();
-        assert_eq!(user.used, store.usage(&OWNER.into()).await.unwrap().total(), "usage drifted");
+        let channel = store.channels().channel(&GROUP.into()).await.unwrap().unwrap();
+        let user = store.accounts().user(&OWNER.into()).await.unwrap().unwrap();
+        assert_eq!(
+            user.used,
+            store.accounts().usage(&OWNER.into()).await.unwrap().total(),
+            "usage drifted"
+        );
         store.close().await;
         (channel.bytes, channel.message_count)
     }

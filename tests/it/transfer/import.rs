@@ -50,8 +50,11 @@ async fn a_full_quota_stops_it_and_a_larger_one_goes_on(parts: Parts) {
         assert_eq!(home.counters().await, (used + 300, 3));
     }
     let store = home.store().await;
-    assert!(store.gaps(&GROUP.into(), None, None).await.unwrap().is_empty(), "no gap is made");
-    assert!(store.message(&GROUP.into(), &"n003".into()).await.unwrap().is_none());
+    assert!(
+        store.messages().gaps(&GROUP.into(), None, None).await.unwrap().is_empty(),
+        "no gap is made"
+    );
+    assert!(store.messages().message(&GROUP.into(), &"n003".into()).await.unwrap().is_none());
     store.close().await;
 
     home.run(&["user", "set-plan", OWNER, "standard"]).await.succeeded();
@@ -75,7 +78,7 @@ async fn what_was_erased_stays_away(parts: Parts) {
     let ids: Vec<_> = home.messages().await.into_iter().map(|m| m.id.into_string()).collect();
     assert_eq!(ids, ["n001", "n005", "n006", "n007", "n008", "n009"]);
     let store = home.store().await;
-    assert!(store.user(&"U7".into()).await.unwrap().is_none(), "nor does their name");
+    assert!(store.accounts().user(&"U7".into()).await.unwrap().is_none(), "nor does their name");
     store.close().await;
 }
 
@@ -114,7 +117,7 @@ async fn names_that_are_known_stay(parts: Parts) {
         .collect();
     assert_eq!(names, ["told by the platform", "name of U8"]);
     let store = home.store().await;
-    let members = store.members(&GROUP.into(), None, None, None, 10).await.unwrap();
+    let members = store.members().list(&GROUP.into(), None, None, None, 10).await.unwrap();
     let members: Vec<_> = members.iter().map(|member| member.user.as_str()).collect();
     assert_eq!(members, [OWNER], "naming somebody makes them no member");
     store.close().await;

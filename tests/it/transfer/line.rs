@@ -122,8 +122,8 @@ async fn members_are_known(parts: Parts) {
     let store = home.store().await;
     for (user, name) in [("U7", "Ann"), ("U8", "Bob Lee"), ("U9", "Bob Lee")] {
         let present = item(GROUP, START, PresenceEvidenceKind::Present(user.into()));
-        store.record_presence(&[present], at(START)).await.unwrap();
-        store.add_user(&user.into(), Some(name), at(START)).await.unwrap();
+        store.members().record_presence(&[present], at(START)).await.unwrap();
+        store.accounts().add_user(&user.into(), Some(name), at(START)).await.unwrap();
     }
     store.close().await;
     let file = home.write("en.txt", include_str!("line_en.txt"));
@@ -148,7 +148,10 @@ async fn a_zone_is_asked_for_and_another_one_noticed(parts: Parts) {
     let refused = home.import(&file, &["--user", OWNER]).await.ended(2);
     assert!(refused.stderr.contains("--time-zone is required"), "{}", refused.stderr);
     let store = home.store().await;
-    assert!(store.user(&OWNER.into()).await.unwrap().is_none(), "nothing was made for it");
+    assert!(
+        store.accounts().user(&OWNER.into()).await.unwrap().is_none(),
+        "nothing was made for it"
+    );
     store.close().await;
 
     let user = ["--user", OWNER];
@@ -162,7 +165,7 @@ async fn a_zone_is_asked_for_and_another_one_noticed(parts: Parts) {
     // The same zone by another name is none, and a channel's own zone is the default.
     assert_eq!(home.import(&file, &zone("+08:00")).await.succeeded().count("known"), 8);
     let store = home.store().await;
-    store.set_time_zone(&GROUP.into(), Some("Asia/Taipei")).await.unwrap();
+    store.channels().set_time_zone(&GROUP.into(), Some("Asia/Taipei")).await.unwrap();
     store.close().await;
     assert_eq!(home.import(&file, &[]).await.succeeded().count("known"), 8);
     let misspelt = home.import(&file, &["--time-zone", "Taipei"]).await.ended(2);
@@ -198,7 +201,7 @@ async fn an_import_is_undone_by_its_number(parts: Parts) {
 
     let store = home.store().await;
     let named = async || {
-        let names = store.names_in(&[GROUP.into()]).await.unwrap();
+        let names = store.members().names_in(&[GROUP.into()]).await.unwrap();
         names.iter().any(|(_, name)| name.as_deref() == Some("Amy Chen"))
     };
     assert!(named().await);

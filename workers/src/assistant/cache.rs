@@ -141,7 +141,7 @@ impl Assistants {
             return Ok(known);
         }
         let at = Some(Instant::now());
-        let state = self.store.assistant_state(channel).await?;
+        let state = self.store.assistant().assistant_state(channel).await?;
         let old = known.and_then(|known| known.state).map(Compiled::key);
         let changed = old != state.map(Compiled::key);
         let before = if changed { old } else { known.and_then(|known| known.before) };
@@ -172,10 +172,10 @@ impl Assistants {
     /// Fails when the store fails.
     pub async fn source(&self, channel: &ChannelId) -> Result<Source, StoreError> {
         Ok(Source {
-            config: self.store.assistant_config(channel).await?,
-            group_rules: self.store.group_rules(channel).await?.value.text,
-            rules: self.store.rules(channel).await?.value.items,
-            plan: self.store.owner_plan(channel).await?,
+            config: self.store.assistant().assistant_config(channel).await?,
+            group_rules: self.store.assistant().group_rules(channel).await?.value.text,
+            rules: self.store.assistant().rules(channel).await?.value.items,
+            plan: self.store.members().owner_plan(channel).await?,
         })
     }
 

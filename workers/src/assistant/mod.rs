@@ -162,7 +162,7 @@ impl Assistant {
         let Some(quoted) = &message.quoted else {
             return Ok(false);
         };
-        let quoted = self.store.message(&channel.id, quoted).await?;
+        let quoted = self.store.messages().message(&channel.id, quoted).await?;
         Ok(quoted.is_some_and(|quoted| quoted.is_bot))
     }
 

@@ -49,7 +49,7 @@ impl Assistant {
             cooldown_ms: i64::try_from(planned.cooldown.as_millis()).unwrap_or(i64::MAX),
             at: event.at,
         };
-        match self.store.claim_reply(&intent, self.clock.now()).await? {
+        match self.store.assistant().claim_reply(&intent, self.clock.now()).await? {
             Claim::Granted => {}
             Claim::Suppressed | Claim::Taken(_) => return Ok(()),
         }
@@ -148,7 +148,10 @@ impl Assistant {
         let ids = match given {
             Ok(ids) => ids,
             Err(reason) => {
-                self.store.finish_reply(&key, Err(reason), Exchange::default(), now).await?;
+                self.store
+                    .assistant()
+                    .finish_reply(&key, Err(reason), Exchange::default(), now)
+                    .await?;
                 return Ok(());
             }
         };
@@ -159,7 +162,7 @@ impl Assistant {
             _ => Vec::new(),
         };
         let exchange = Exchange { question: &question, joined: &joined, own: &own };
-        let mut kept = self.store.finish_reply(&key, Ok(()), exchange, now).await?;
+        let mut kept = self.store.assistant().finish_reply(&key, Ok(()), exchange, now).await?;
         // Messages that another delivery stored are counted there.
         kept.retain(|kept| matches!(kept, IngestOutcome::Changed | IngestOutcome::Skipped));
         count(&kept);
@@ -177,7 +180,7 @@ impl Assistant {
         let bot = self.bot_of(event)?.bot().await.ok();
         if let Some(bot) = &bot {
             let name = Some(bot.display_name.as_str());
-            self.store.add_user(&bot.user_id, name, self.clock.now()).await?;
+            self.store.accounts().add_user(&bot.user_id, name, self.clock.now()).await?;
         }
         let sender = bot.map(|bot| bot.user_id);
         // The platform's clock may be ahead of ours; no reply is dated before its question.

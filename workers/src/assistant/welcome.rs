@@ -58,7 +58,7 @@ impl Assistant {
         {
             return Ok(Some(name));
         }
-        let known = self.store.channel(&channel.id).await?;
+        let known = self.store.channels().channel(&channel.id).await?;
         Ok(known.and_then(|channel| channel.name).and_then(told))
     }
 
@@ -76,7 +76,7 @@ impl Assistant {
         }
         let newest =
             MessageFilter { order: Order::Descending, limit: MESSAGES, ..MessageFilter::default() };
-        let page = self.store.messages(&channel.id, &newest).await?;
+        let page = self.store.messages().list(&channel.id, &newest).await?;
         let texts = page.messages.into_iter().filter_map(|message| match message.content {
             Some(Content::Text { text, .. }) if !message.is_bot => Some(text),
             _ => None,

@@ -173,7 +173,7 @@ impl Media {
 
     async fn put(&self, source: Source, max: u64) -> Result<(Stored, BlobClaim), BlobError> {
         let claim = |blob| async {
-            self.store.claim_blob(blob, self.clock.now()).await.map_err(BoxError::from)
+            self.store.media().claim_blob(blob, self.clock.now()).await.map_err(BoxError::from)
         };
         Box::pin(self.blobs.put(source, max, claim)).await
     }

@@ -158,7 +158,7 @@ impl Stage for Media {
     /// Records after the last attempt that the file failed, and the reason.
     async fn on_dead_letter(&self, job: &MediaJob, reason: &str) {
         let now = self.clock.now();
-        let done = self.store.fail_media(&job.channel, &job.message, reason, now).await;
+        let done = self.store.media().fail_media(&job.channel, &job.message, reason, now).await;
         if let Err(error) = done {
             log_failure!(warn, &error, "cannot mark a file as failed");
         }
@@ -167,13 +167,13 @@ impl Stage for Media {
 
 impl Media {
     async fn fetch(&self, job: &MediaJob) -> Result<(), Outcome> {
-        let Some(item) = self.store.media(&job.channel, &job.message).await? else {
+        let Some(item) = self.store.media().get(&job.channel, &job.message).await? else {
             return Ok(());
         };
         if !matches!(item.record.status, MediaStatus::Pending | MediaStatus::Failed) {
             return Ok(());
         }
-        if self.store.skip_media(&item.channel, &item.message, self.clock.now()).await? {
+        if self.store.media().skip_media(&item.channel, &item.message, self.clock.now()).await? {
             count(MediaOutcome::Skipped, 0);
             return Ok(());
         }
@@ -189,7 +189,8 @@ impl Media {
                 Err(trouble) => return self.settle(&item, trouble).await,
             };
             let now = self.clock.now();
-            let kept = self.store.store_media(&item.channel, &item.message, &media, now).await?;
+            let kept =
+                self.store.media().store_media(&item.channel, &item.message, &media, now).await?;
             if kept != MediaOutcome::BlobGone {
                 metric::MEDIA_SECONDS.record([], started.elapsed());
                 count(kept, media.bytes);
@@ -213,7 +214,7 @@ impl Media {
         {
             return Ok((bot.to_owned(), Arc::clone(directory.platform())));
         }
-        let stored = self.store.channel(&job.channel).await?.map(|channel| channel.bot);
+        let stored = self.store.channels().channel(&job.channel).await?.map(|channel| channel.bot);
         let bot = stored.unwrap_or_default();
         let directory = self.bots.of_channel(&bot);
         let directory = directory.map_err(|error| Outcome::Retry(error.to_string().into()))?;
@@ -226,11 +227,14 @@ impl Media {
         let (channel, message, now) = (&item.channel, &item.message, self.clock.now());
         let reason = match trouble {
             DownloadError::Gone => {
-                self.store.expire_media(channel, message, "gone_from_platform", now).await?;
+                self.store
+                    .media()
+                    .expire_media(channel, message, "gone_from_platform", now)
+                    .await?;
                 "expired"
             }
             DownloadError::Never(reason) => {
-                self.store.fail_media(channel, message, reason, now).await?;
+                self.store.media().fail_media(channel, message, reason, now).await?;
                 reason
             }
             DownloadError::Later(outcome) => return Err(outcome),

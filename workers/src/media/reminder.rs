@@ -52,7 +52,7 @@ impl PendingMediaJob {
         let now = self.clock.now().millis();
         let age = i64::try_from(OLD.as_millis()).unwrap_or(i64::MAX);
         let before = Timestamp::from_millis(now.saturating_sub(age));
-        let pending = self.store.pending_media(before, BATCH).await?;
+        let pending = self.store.media().pending_media(before, BATCH).await?;
         let files = pending.len();
         let keys = pending.into_iter().map(|item| (item.channel, item.message));
         let jobs = media_jobs(keys, &format!("again:{}", now / age))

@@ -42,13 +42,13 @@ impl PeriodicJob for UsageNotifier {
 
 impl UsageNotifier {
     async fn tell_all(&self) -> Result<(), StoreError> {
-        for notice in self.store.pending_usage_notices(BATCH).await? {
+        for notice in self.store.accounts().pending_usage_notices(BATCH).await? {
             let outcome = match pointless(&notice) {
                 Some(reason) => Some(reason),
                 None => self.notify_user(&notice).await,
             };
             let Some(outcome) = outcome else { continue };
-            if self.store.settle_notice(&notice, outcome, self.clock.now()).await? {
+            if self.store.accounts().settle_notice(&notice, outcome, self.clock.now()).await? {
                 metric::USAGE_NOTICES.add([outcome.into()], 1);
                 info!(user = %notice.user, status = notice.status.name(), outcome, "usage notice");
             }

@@ -89,7 +89,7 @@ impl<B: Bodies> Notifier<B> {
             failing_before: Timestamp::from_millis(now.millis() - while_ms),
         };
         let lease_end = now.plus(MAX_QUEUE_TIME + self.settings.timeout + LEASE_MARGIN);
-        match self.store.claim_webhooks(room, lease_end, now).await {
+        match self.store.webhooks().claim_webhooks(room, lease_end, now).await {
             Ok(taken) => taken,
             Err(error) => {
                 log_failure!(warn, &error, "cannot claim webhook deliveries");

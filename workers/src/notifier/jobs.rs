@@ -34,7 +34,7 @@ impl<B: Bodies> PeriodicJob for QueueFigures<B> {
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         let Notifier { store, clock, .. } = &*self.0;
         let now = clock.now();
-        let queue = store.webhook_queue(now).await?;
+        let queue = store.webhooks().webhook_queue(now).await?;
         let lag = queue.oldest_due.map_or(Duration::ZERO, |due| now.since(due));
         metric::DELIVERY_QUEUE.set([], counted(queue.waiting));
         metric::DELIVERY_DUE.set([], counted(queue.due));
@@ -53,7 +53,8 @@ impl<B: Bodies> PeriodicJob for DeliveryPurge<B> {
         let Notifier { store, clock, settings, .. } = &*self.0;
         let age = i64::try_from(settings.keep.as_millis()).unwrap_or(i64::MAX);
         let before = Timestamp::from_millis(clock.now().millis().saturating_sub(age));
-        while !stop.is_cancelled() && store.purge_webhook_deliveries(before).await? > 0 {}
+        while !stop.is_cancelled() && store.webhooks().purge_webhook_deliveries(before).await? > 0 {
+        }
         Ok(())
     }
 }

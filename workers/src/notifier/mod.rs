@@ -85,9 +85,9 @@ impl<B: Bodies> Notifier<B> {
     /// Releases the deliveries that a crash has interrupted. To be called once, before
     /// [`Notifier::run`].
     pub async fn release_interrupted(&self) {
-        if self.store.is_embedded() {
+        if self.store.webhooks().is_embedded() {
             // No other process uses the store, so existing leases belong to a dead process.
-            match self.store.release_webhooks(self.clock.now()).await {
+            match self.store.webhooks().release_webhooks(self.clock.now()).await {
                 Ok(0) => {}
                 Ok(freed) => {
                     info!(freed, "released webhook deliveries that a crash had interrupted");
@@ -114,7 +114,7 @@ impl<B: Bodies> Notifier<B> {
         let mut ticks = ticks(POLL_INTERVAL);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             loop {
-                match self.store.fan_out_webhooks(self.clock.now()).await {
+                match self.store.webhooks().fan_out_webhooks(self.clock.now()).await {
                     Ok(Some(made)) if made > 0 => wake.notify_one(),
                     Ok(Some(_)) => {}
                     Ok(None) => break,

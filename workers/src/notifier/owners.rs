@@ -32,14 +32,19 @@ impl<B: Bodies> PeriodicJob for OwnerNotices<B> {
 
 impl<B: Bodies> Notifier<B> {
     async fn tell_all(&self) -> Result<(), StoreError> {
-        for webhook in self.store.pending_webhook_notices(BATCH).await? {
+        for webhook in self.store.webhooks().pending_webhook_notices(BATCH).await? {
             let outcome = if self.settings.tell_owners {
                 self.notify_owner(&webhook).await
             } else {
                 Some("not_wanted")
             };
             let Some(outcome) = outcome else { continue };
-            if self.store.settle_webhook_notice(&webhook, outcome, self.clock.now()).await? {
+            if self
+                .store
+                .webhooks()
+                .settle_webhook_notice(&webhook, outcome, self.clock.now())
+                .await?
+            {
                 metric::DELIVERY_NOTICES.add([outcome.into()], 1);
                 info!(webhook = %webhook.id, outcome, "webhook notice");
             }

@@ -56,7 +56,9 @@ impl<B: Bodies> Notifier<B> {
         if deliveries.is_empty() {
             return;
         }
-        if let Err(error) = self.store.return_webhooks(deliveries, self.clock.now()).await {
+        if let Err(error) =
+            self.store.webhooks().return_webhooks(deliveries, self.clock.now()).await
+        {
             log_failure!(warn, &error, "cannot return webhook deliveries to the queue");
         }
     }
@@ -68,7 +70,7 @@ impl<B: Bodies> Notifier<B> {
             let now = self.clock.now();
             let timeout = i64::try_from(self.settings.give_up.as_millis()).unwrap_or(i64::MAX);
             let give_up = Timestamp::from_millis(now.millis().saturating_sub(timeout));
-            match self.store.settle_webhooks(batch, give_up, now).await {
+            match self.store.webhooks().settle_webhooks(batch, give_up, now).await {
                 Ok(disabled) => {
                     for (webhook, reason) in disabled {
                         info!(%webhook, reason = reason.name(), "a webhook was disabled");

@@ -94,7 +94,7 @@ impl<'a> IndexAudit<'a> {
     }
 
     async fn kept(&self) -> Result<Part, ReplicaError> {
-        let page = self.store.all_messages(self.after.as_ref(), PAGE).await?;
+        let page = self.store.messages().all_messages(self.after.as_ref(), PAGE).await?;
         let full = page.len() == PAGE as usize;
         let states = page.into_iter();
         let own = states.filter(|(channel, _, _)| self.covers(channel));

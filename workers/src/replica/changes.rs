@@ -16,7 +16,7 @@ pub(super) async fn changes_to(
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let known = store.message_states(wanted).await?;
+    let known = store.messages().message_states(wanted).await?;
     let found: BTreeSet<_> =
         known.iter().map(|(channel, message, _)| (channel.clone(), message.clone())).collect();
     let gone = wanted.difference(&found).cloned();

@@ -101,7 +101,7 @@ impl Replica {
     async fn step(&self, round: &mut Round) -> Result<bool, ReplicaError> {
         let log = match round.log.take() {
             Some(log) => log,
-            None => self.store.log_state().await?,
+            None => self.store.outbox().log_state().await?,
         };
         let position = self.position();
         let reason = match &position {
@@ -113,7 +113,7 @@ impl Replica {
             return Ok(true);
         };
         self.start_rebuild(round, &position, &log).await?;
-        let changes = self.store.logged_changes(position.at, ROWS).await?;
+        let changes = self.store.outbox().logged_changes(position.at, ROWS).await?;
         let more = changes.more;
         if changes.next == position.at {
             return Ok(false);
@@ -149,7 +149,8 @@ impl Replica {
     /// Fills the index from the store, replacing its content.
     async fn fill(&self, log: &LogState, reason: &str) -> Result<(), ReplicaError> {
         info!(reason, folder = %self.folder.display(), "filling the search index");
-        let total = u64::try_from(self.store.count_messages().await?).unwrap_or_default();
+        let total =
+            u64::try_from(self.store.messages().count_messages().await?).unwrap_or_default();
         self.state.send_modify(|state| {
             state.phase = ReplicaPhase::Filling;
             state.work = Some(ReplicaWork { done: 0, total });

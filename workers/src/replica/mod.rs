@@ -164,7 +164,7 @@ impl Replica {
     /// Fails when the store fails.
     pub async fn lag(&self) -> Result<Duration, StoreError> {
         let position = self.state.borrow().position;
-        let next = self.store.next_logged(position).await?;
+        let next = self.store.outbox().next_logged(position).await?;
         // A tiny lag is distinguished from none.
         let age = |at| self.clock.now().since(at).max(Duration::from_millis(1));
         Ok(next.map(age).unwrap_or_default())

@@ -20,7 +20,7 @@ impl<'a> StorePages<'a> {
 
     /// Returns the next page; `None` after the last.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<IndexChange>>, StoreError> {
-        let page = self.store.all_messages(self.after.as_ref(), PAGE).await?;
+        let page = self.store.messages().all_messages(self.after.as_ref(), PAGE).await?;
         let Some((channel, message, _)) = page.last() else {
             return Ok(None);
         };
@@ -49,7 +49,8 @@ impl<'a> ChannelPages<'a> {
             return Ok(None);
         }
         let after = self.after.clone().unwrap_or_else(|| MessageId::new(""));
-        let page = self.store.all_messages(Some(&(self.channel.clone(), after)), PAGE).await?;
+        let page =
+            self.store.messages().all_messages(Some(&(self.channel.clone(), after)), PAGE).await?;
         let read = page.len();
         let own: Vec<_> = page.into_iter().take_while(|(of, _, _)| *of == self.channel).collect();
         self.ended = own.len() < read || read == 0;

@@ -14,12 +14,13 @@ impl Replica {
     /// Rebuilds the index and replaces the current one, which follows the log meanwhile.
     pub(super) async fn rebuild(&self) -> Result<(), ReplicaError> {
         info!("rebuilding the search index beside the one in use");
-        let total = u64::try_from(self.store.count_messages().await?).unwrap_or_default();
+        let total =
+            u64::try_from(self.store.messages().count_messages().await?).unwrap_or_default();
         let index = self.index.clone();
         let start = move || Rebuild::start(&index, WriterOptions::default());
         let mut rebuild = tokio::task::spawn_blocking(start).await??;
         // Read after the writer began to record its changes: nothing falls between the two.
-        let position = LogPosition::start(&self.store.log_state().await?).to_progress();
+        let position = LogPosition::start(&self.store.outbox().log_state().await?).to_progress();
         let mut pages = StorePages::new(&self.store);
         let mut done = 0_u64;
         while let Some(page) = pages.next().await? {

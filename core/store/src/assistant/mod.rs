@@ -7,12 +7,12 @@ use chatkeep_core::assistant::{AssistantConfig, Revision, SettingText};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 pub use rules::{RuleChange, RuleChanged};
 
-use super::db::{Sql, Tx, exec, locking, read, run};
-use super::{Store, StoreError, parsed};
+use super::db::{Sql, Tx, locking};
+use super::{AssistantStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 #[derive(Debug, sqlx::FromRow)]
 struct AssistantRow {
@@ -94,17 +94,17 @@ pub struct AssistantState {
     pub plan: Option<Plan>,
 }
 
-impl Store {
+impl AssistantStore<'_> {
     /// Returns the state of a channel's settings; `None` while nothing was ever set.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn assistant_state(
-        &self,
+        self,
         channel: &ChannelId,
     ) -> Result<Option<AssistantState>, StoreError> {
         let row: Option<(i64, Option<String>)> =
-            read!(self, c => query_as(VERSION).bind(channel.as_str()).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(VERSION).bind(channel.as_str())).await?;
         let Some((version, plan)) = row.filter(|(version, _)| *version > 0) else {
             return Ok(None);
         };
@@ -117,7 +117,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn assistant_config(
-        &self,
+        self,
         channel: &ChannelId,
     ) -> Result<AssistantConfig, StoreError> {
         Ok(self.assistant_setting(channel).await?.value)
@@ -128,7 +128,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn assistant_setting(
-        &self,
+        self,
         channel: &ChannelId,
     ) -> Result<Setting<AssistantConfig>, StoreError> {
         Ok(match self.assistant_row(channel).await? {
@@ -143,13 +143,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn change_assistant_config<E: Send>(
-        &self,
+        self,
         channel: &ChannelId,
         by: &UserId,
         now: Timestamp,
         change: impl FnOnce(AssistantConfig, SettingVersions) -> Result<AssistantConfig, E> + Send,
     ) -> Result<Result<Setting<AssistantConfig>, E>, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let row = locked(&mut tx, channel).await?;
         let before = config_of(&row, channel)?;
         let versions = SettingVersions { config: row.config_v, welcome: row.welcome_v };
@@ -169,7 +169,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn welcome(&self, channel: &ChannelId) -> Result<Setting<SettingText>, StoreError> {
+    pub async fn welcome(self, channel: &ChannelId) -> Result<Setting<SettingText>, StoreError> {
         let Some(row) = self.assistant_row(channel).await? else {
             return Ok(Setting { version: 0, value: SettingText::default() });
         };
@@ -183,7 +183,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn group_rules(
-        &self,
+        self,
         channel: &ChannelId,
     ) -> Result<Setting<SettingText>, StoreError> {
         let Some(row) = self.assistant_row(channel).await? else {
@@ -200,14 +200,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn set_group_rules(
-        &self,
+        self,
         channel: &ChannelId,
         text: &str,
         if_match: IfMatch<'_>,
         by: &UserId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let row = locked(&mut tx, channel).await?;
         if !fits(row.rules_v, if_match) {
             return Ok(false);
@@ -217,21 +217,21 @@ impl Store {
         }
         let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(SET_RULES).bind(c).bind(text).bind(at).bind(by))?;
+        tx_ref.execute(query(SET_RULES).bind(c).bind(text).bind(at).bind(by)).await?;
         tx.commit().await?;
         Ok(true)
     }
 
-    async fn assistant_row(&self, channel: &ChannelId) -> Result<Option<AssistantRow>, StoreError> {
-        Ok(read!(self, c => query_as(READ).bind(channel.as_str()).fetch_optional(c))?)
+    async fn assistant_row(self, channel: &ChannelId) -> Result<Option<AssistantRow>, StoreError> {
+        Ok(self.store.db.fetch_optional(query_as(READ).bind(channel.as_str())).await?)
     }
 }
 
 /// Returns the channel's settings row, created if missing, locked until the transaction ends.
 async fn locked(tx: &mut Tx, channel: &ChannelId) -> Result<AssistantRow, StoreError> {
     let defaults = serde_json::to_string(&AssistantConfig::default())?;
-    exec!(tx, query(CREATE).bind(channel.as_str()).bind(&defaults))?;
-    Ok(run!(tx, LOCK, |sql, c| query_as(sql).bind(channel.as_str()).fetch_one(c))?)
+    tx.execute(query(CREATE).bind(channel.as_str()).bind(&defaults)).await?;
+    Ok(tx.fetch_one(query_as(LOCK).bind(channel.as_str())).await?)
 }
 
 async fn save_config(
@@ -245,10 +245,10 @@ async fn save_config(
     let json = serde_json::to_string(config)?;
     let c = channel.as_str();
     if before.welcome.message == config.welcome.message {
-        exec!(tx, query(SET_CONFIG).bind(c).bind(&json))?;
+        tx.execute(query(SET_CONFIG).bind(c).bind(&json)).await?;
     } else {
         let (at, by) = (now.millis(), by.as_str());
-        exec!(tx, query(SET_WELCOME).bind(c).bind(&json).bind(at).bind(by))?;
+        tx.execute(query(SET_WELCOME).bind(c).bind(&json).bind(at).bind(by)).await?;
     }
     Ok(())
 }

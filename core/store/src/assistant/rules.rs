@@ -1,16 +1,13 @@
 //! Rules of a channel's assistant.
 
-use std::future::ready;
-
 use chatkeep_core::assistant::{Rule, RuleDraft, RuleList, limits};
 use chatkeep_core::id::{ChannelId, RuleId, UserId};
 use chatkeep_core::time::Timestamp;
-use futures_util::TryStreamExt as _;
-use sqlx::{query, query_as};
 
 use super::{IfMatch, Setting, fits, locked, revision};
-use crate::db::{Tx, exec, read, run};
-use crate::{Store, StoreError, parsed};
+use crate::db::Tx;
+use crate::query::{query, query_as};
+use crate::{AssistantStore, StoreError, parsed};
 
 #[derive(Debug, sqlx::FromRow)]
 struct RuleRow {
@@ -82,22 +79,18 @@ pub enum RuleChanged {
     Stale,
 }
 
-impl Store {
+impl AssistantStore<'_> {
     /// Returns a channel's rules, oldest first.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn rules(&self, channel: &ChannelId) -> Result<Setting<RuleList>, StoreError> {
+    pub async fn rules(self, channel: &ChannelId) -> Result<Setting<RuleList>, StoreError> {
         let row = self.assistant_row(channel).await?;
         let version = row.as_ref().map_or(0, |row| row.qa_v);
         let revision = row.map(|row| revision(row.qa_at, row.qa_by)).unwrap_or_default();
         // Row by row: a large list is neither held twice nor read at once.
-        let items: Vec<Rule> = read!(self, c => query_as::<_, RuleRow>(RULES)
-            .bind(channel.as_str())
-            .fetch(c)
-            .map_err(StoreError::from)
-            .and_then(|row| ready(Rule::try_from(row)))
-            .try_collect())?;
+        let items = query_as::<RuleRow>(RULES).bind(channel.as_str());
+        let items = self.store.db.fetch_mapped(items, Rule::try_from).await?;
         Ok(Setting { version, value: RuleList { revision, items } })
     }
 
@@ -107,9 +100,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn rule_sizes(&self, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
+    pub async fn rule_sizes(self, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
         let (count, bytes, _): (i64, i64, i64) =
-            read!(self, c => query_as(MEASURE).bind(channel.as_str()).bind("").fetch_one(c))?;
+            self.store.db.fetch_one(query_as(MEASURE).bind(channel.as_str()).bind("")).await?;
         Ok((count, bytes))
     }
 
@@ -118,14 +111,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn change_rule(
-        &self,
+        self,
         channel: &ChannelId,
         change: RuleChange<'_>,
         if_match: IfMatch<'_>,
         by: &UserId,
         now: Timestamp,
     ) -> Result<RuleChanged, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         if !fits(locked(&mut tx, channel).await?.qa_v, if_match) {
             return Ok(RuleChanged::Stale);
         }
@@ -133,7 +126,7 @@ impl Store {
         if changed == RuleChanged::Done {
             let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
             let tx_ref = &mut tx;
-            exec!(tx_ref, query(TOUCH_QA).bind(c).bind(at).bind(by))?;
+            tx_ref.execute(query(TOUCH_QA).bind(c).bind(at).bind(by)).await?;
             tx.commit().await?;
         }
         Ok(changed)
@@ -152,13 +145,21 @@ async fn change_rule_in(
         RuleChange::Add(id, draft) => (id, draft, true),
         RuleChange::Replace(id, draft) => (id, draft, false),
         RuleChange::Remove(id) => {
-            return Ok(touched(exec!(tx, query(DROP_RULE).bind(c).bind(id.as_str()))?));
+            return Ok(touched(tx.execute(query(DROP_RULE).bind(c).bind(id.as_str())).await?));
         }
     };
     let keywords = serde_json::to_string(&draft.keywords)?;
     let (question, answer) = (&draft.question, &draft.answer);
-    let same: (i64,) = run!(tx, conn => query_as(SAME_RULE).bind(c).bind(id.as_str())
-        .bind(&keywords).bind(question).bind(&draft.answer).fetch_one(conn))?;
+    let same: (i64,) = tx
+        .fetch_one(
+            query_as(SAME_RULE)
+                .bind(c)
+                .bind(id.as_str())
+                .bind(&keywords)
+                .bind(question)
+                .bind(&draft.answer),
+        )
+        .await?;
     if !is_new && same.0 > 0 {
         return Ok(RuleChanged::Unchanged);
     }
@@ -168,8 +169,7 @@ async fn change_rule_in(
     }
     let (id, by, at) = (id.as_str(), by.as_str(), now.millis());
     Ok(touched(if is_new {
-        exec!(
-            tx,
+        tx.execute(
             query(ADD_RULE)
                 .bind(c)
                 .bind(id)
@@ -177,10 +177,12 @@ async fn change_rule_in(
                 .bind(question)
                 .bind(answer)
                 .bind(at)
-                .bind(by)
-        )?
+                .bind(by),
+        )
+        .await?
     } else {
-        exec!(tx, query(SET_RULE).bind(c).bind(id).bind(&keywords).bind(question).bind(answer))?
+        tx.execute(query(SET_RULE).bind(c).bind(id).bind(&keywords).bind(question).bind(answer))
+            .await?
     }))
 }
 
@@ -196,8 +198,8 @@ async fn check_bounds(
     id: &RuleId,
     (is_new, size): (bool, usize),
 ) -> Result<Option<RuleChanged>, StoreError> {
-    let (count, bytes, before): (i64, i64, i64) = run!(tx, conn => query_as(MEASURE)
-        .bind(channel.as_str()).bind(id.as_str()).fetch_one(conn))?;
+    let (count, bytes, before): (i64, i64, i64) =
+        tx.fetch_one(query_as(MEASURE).bind(channel.as_str()).bind(id.as_str())).await?;
     if is_new && usize::try_from(count).is_ok_and(|count| count >= limits::RULES) {
         return Ok(Some(RuleChanged::TooMany));
     }

@@ -9,7 +9,6 @@ mod rows;
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 pub use job::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob};
 use rows::{
@@ -17,9 +16,10 @@ use rows::{
     RELEASE,
 };
 
-use super::db::{Tx, exec, read, run};
+use super::db::Tx;
 use super::ingest::{Removed, bar_person, bar_time, lock_ledger, remove_some};
-use super::{Store, StoreError};
+use super::{JobStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Maximum number of messages of a job that is done while its caller waits.
 pub const SMALL_JOB: i64 = 2_000;
@@ -31,7 +31,7 @@ const FAILURES: i64 = 3;
 /// Batch size for the deletion of finished jobs.
 const SWEEP: i64 = 500;
 
-impl Store {
+impl JobStore<'_> {
     /// Begins a job, or joins an unfinished one that does the same. From now on the content to be
     /// removed cannot come back. A new job of at most [`SMALL_JOB`] messages is claimed for the
     /// caller's worker, as the returned `true` means.
@@ -39,14 +39,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing is begun then.
     pub async fn begin_job(
-        &self,
+        self,
         new: &NewChannelJob<'_>,
         now: Timestamp,
     ) -> Result<(ChannelJob, bool), StoreError> {
         let total = self.count_of_job(new).await?;
         let (c, kind, user) = (new.channel.as_str(), new.kind.name(), new.kind.user());
         let before = new.sent_before.millis();
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         // Two concurrent requests for the same begin one job.
         lock_ledger(tx_ref, &[new.channel].into()).await?;
@@ -56,17 +56,30 @@ impl Store {
             }
             JobKind::Deletion => bar_time(tx_ref, new.channel, new.sent_before).await?,
         }
-        let joined: Option<JobRow> = run!(tx_ref, conn => query_as(JOIN)
-            .bind(c).bind(kind).bind(user).bind(before).bind(total).fetch_optional(conn))?;
+        let joined: Option<JobRow> = tx_ref
+            .fetch_optional(query_as(JOIN).bind(c).bind(kind).bind(user).bind(before).bind(total))
+            .await?;
         let (row, claimed) = if let Some(row) = joined {
             (row, false)
         } else {
             let small = total <= SMALL_JOB;
             let (worker, until) =
                 if small { (Some(new.worker), now.millis() + CLAIM_MS) } else { (None, 0) };
-            let row: JobRow = run!(tx_ref, conn => query_as(ADD)
-                .bind(new.id).bind(c).bind(kind).bind(user).bind(before).bind(new.by.as_str())
-                .bind(now.millis()).bind(total).bind(worker).bind(until).fetch_one(conn))?;
+            let row: JobRow = tx_ref
+                .fetch_one(
+                    query_as(ADD)
+                        .bind(new.id)
+                        .bind(c)
+                        .bind(kind)
+                        .bind(user)
+                        .bind(before)
+                        .bind(new.by.as_str())
+                        .bind(now.millis())
+                        .bind(total)
+                        .bind(worker)
+                        .bind(until),
+                )
+                .await?;
             (row, small)
         };
         tx.commit().await?;
@@ -74,13 +87,18 @@ impl Store {
     }
 
     /// Counts the messages that such a job would remove now.
-    async fn count_of_job(&self, new: &NewChannelJob<'_>) -> Result<i64, StoreError> {
+    async fn count_of_job(self, new: &NewChannelJob<'_>) -> Result<i64, StoreError> {
         let (c, before) = (new.channel.as_str(), new.sent_before.millis());
         let (count,): (i64,) = match new.kind {
-            JobKind::Erasure(user) => read!(self, conn => query_as(COUNT_OF_PERSON)
-                .bind(c).bind(before).bind(user.as_str()).fetch_one(conn))?,
-            JobKind::Deletion => read!(self, conn => query_as(COUNT_BEFORE)
-                .bind(c).bind(before).fetch_one(conn))?,
+            JobKind::Erasure(user) => {
+                self.store
+                    .db
+                    .fetch_one(query_as(COUNT_OF_PERSON).bind(c).bind(before).bind(user.as_str()))
+                    .await?
+            }
+            JobKind::Deletion => {
+                self.store.db.fetch_one(query_as(COUNT_BEFORE).bind(c).bind(before)).await?
+            }
         };
         Ok(count)
     }
@@ -90,18 +108,15 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn claim_job(
-        &self,
+        self,
         worker: &str,
         now: Timestamp,
     ) -> Result<Option<ChannelJob>, StoreError> {
         let (now, until) = (now.millis(), now.millis() + CLAIM_MS);
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let row: Option<JobRow> = run!(tx_ref, CLAIM, |sql, conn| query_as(sql)
-            .bind(worker)
-            .bind(until)
-            .bind(now)
-            .fetch_optional(conn))?;
+        let row: Option<JobRow> =
+            tx_ref.fetch_optional(query_as(CLAIM).bind(worker).bind(until).bind(now)).await?;
         tx.commit().await?;
         row.map(ChannelJob::try_from).transpose()
     }
@@ -112,17 +127,17 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing is removed then.
     pub async fn work_on_job(
-        &self,
+        self,
         job: &ChannelJob,
         worker: &str,
         limit: u32,
         now: Timestamp,
     ) -> Result<Option<JobBatch>, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         lock_ledger(tx_ref, &[&job.channel].into()).await?;
-        let goal: Option<(i64,)> = run!(tx_ref, conn => query_as(GOAL)
-            .bind(&job.id).bind(worker).fetch_optional(conn))?;
+        let goal: Option<(i64,)> =
+            tx_ref.fetch_optional(query_as(GOAL).bind(&job.id).bind(worker)).await?;
         let Some((before,)) = goal else {
             return Ok(None);
         };
@@ -144,14 +159,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; the claim ends by itself then.
     pub async fn release_job(
-        &self,
+        self,
         job: &ChannelJob,
         worker: &str,
         next: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(RELEASE).bind(&job.id).bind(worker).bind(next.millis()))?;
+        tx_ref.execute(query(RELEASE).bind(&job.id).bind(worker).bind(next.millis())).await?;
         tx.commit().await
     }
 
@@ -161,24 +176,25 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; the claim ends by itself then.
     pub async fn fail_job(
-        &self,
+        self,
         job: &ChannelJob,
         worker: &str,
         why: &str,
         (now, next): (Timestamp, Timestamp),
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(FAIL)
-                .bind(&job.id)
-                .bind(worker)
-                .bind(next.millis())
-                .bind(FAILURES)
-                .bind(why)
-                .bind(now.millis())
-        )?;
+        tx_ref
+            .execute(
+                query(FAIL)
+                    .bind(&job.id)
+                    .bind(worker)
+                    .bind(next.millis())
+                    .bind(FAILURES)
+                    .bind(why)
+                    .bind(now.millis()),
+            )
+            .await?;
         tx.commit().await
     }
 
@@ -187,12 +203,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn channel_job(
-        &self,
+        self,
         channel: &ChannelId,
         id: &str,
     ) -> Result<Option<ChannelJob>, StoreError> {
-        let row: Option<JobRow> = read!(self, c => query_as(ONE)
-            .bind(channel.as_str()).bind(id).fetch_optional(c))?;
+        let row: Option<JobRow> =
+            self.store.db.fetch_optional(query_as(ONE).bind(channel.as_str()).bind(id)).await?;
         row.map(ChannelJob::try_from).transpose()
     }
 
@@ -200,10 +216,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_jobs(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn purge_jobs(self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(PURGE).bind(before.millis()).bind(SWEEP))?;
+        let gone = tx_ref.execute(query(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }
@@ -219,7 +235,16 @@ async fn progress(
 ) -> Result<Option<JobRow>, StoreError> {
     let count = i64::try_from(removed.messages.len()).unwrap_or(i64::MAX);
     let (last, at) = (i64::from(removed.last), now.millis());
-    Ok(run!(tx, conn => query_as(PROGRESS)
-        .bind(&job.id).bind(worker).bind(count).bind(removed.bytes).bind(at + CLAIM_MS)
-        .bind(last).bind(at).fetch_optional(conn))?)
+    Ok(tx
+        .fetch_optional(
+            query_as(PROGRESS)
+                .bind(&job.id)
+                .bind(worker)
+                .bind(count)
+                .bind(removed.bytes)
+                .bind(at + CLAIM_MS)
+                .bind(last)
+                .bind(at),
+        )
+        .await?)
 }

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use chatkeep_core::blob::BlobId;
-use sqlx::{query, query_as};
 
-use super::super::db::{exec, read};
 use super::super::media::{mark, names};
-use super::super::{Store, StoreError};
+use super::super::{AuditStore, StoreError};
 use super::{Check, Difference};
+use crate::query::{query, query_as};
 
 /// Maximum number of reported channels.
 const MOST: i64 = 1_000;
@@ -49,13 +48,13 @@ const UNHELD: &str = "
       AND NOT EXISTS (SELECT 1 FROM media WHERE preview_sha256 = value ->> 's')
       AND NOT EXISTS (SELECT 1 FROM blob_orphans WHERE sha256 = value ->> 's')";
 
-impl Store {
-    /// Returns rows of missing channels: those that [`Store::delete_orphaned_rows`] deletes, and those
+impl AuditStore<'_> {
+    /// Returns rows of missing channels: those that [`AuditStore::delete_orphaned_rows`](crate::AuditStore::delete_orphaned_rows) deletes, and those
     /// with people's content, which nothing deletes by itself.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn orphaned_rows(&self) -> Result<(Vec<Difference>, Vec<Difference>), StoreError> {
+    pub async fn orphaned_rows(self) -> Result<(Vec<Difference>, Vec<Difference>), StoreError> {
         let (mut spare, mut precious) = (Vec::new(), Vec::new());
         for (table, sql, _) in SPARE {
             spare.extend(self.loose_in(table, sql).await?);
@@ -66,12 +65,8 @@ impl Store {
         Ok((spare, precious))
     }
 
-    async fn loose_in(
-        &self,
-        table: &str,
-        sql: &'static str,
-    ) -> Result<Vec<Difference>, StoreError> {
-        let rows: Vec<(String, i64)> = read!(self, c => query_as(sql).bind(MOST).fetch_all(c))?;
+    async fn loose_in(self, table: &str, sql: &'static str) -> Result<Vec<Difference>, StoreError> {
+        let rows: Vec<(String, i64)> = self.store.db.fetch_all(query_as(sql).bind(MOST)).await?;
         let difference = |(channel, rows): (String, i64)| {
             let recorded = format!("{rows} in {table}");
             Difference::new(Check::LooseRows, channel, recorded, "no such channel")
@@ -83,11 +78,11 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is deleted then.
-    pub async fn delete_orphaned_rows(&self) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn delete_orphaned_rows(self) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         for (_, _, sql) in SPARE {
-            exec!(tx_ref, query(sql))?;
+            tx_ref.execute(query(sql)).await?;
         }
         tx.commit().await
     }
@@ -97,11 +92,11 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn unreferenced_blobs(
-        &self,
+        self,
         blobs: &BTreeSet<BlobId>,
     ) -> Result<BTreeSet<BlobId>, StoreError> {
         let all = names(blobs.iter().map(BlobId::as_str))?;
-        let rows: Vec<(String,)> = read!(self, c => query_as(UNHELD).bind(&all).fetch_all(c))?;
+        let rows: Vec<(String,)> = self.store.db.fetch_all(query_as(UNHELD).bind(&all)).await?;
         Ok(rows.into_iter().filter_map(|(name,)| BlobId::parse(&name)).collect())
     }
 
@@ -109,9 +104,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn mark_blobs(&self, blobs: &BTreeSet<BlobId>) -> Result<(), StoreError> {
+    pub async fn mark_blobs(self, blobs: &BTreeSet<BlobId>) -> Result<(), StoreError> {
         let blobs = names(blobs.iter().map(BlobId::as_str))?;
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         mark(&mut tx, &blobs).await?;
         tx.commit().await
     }

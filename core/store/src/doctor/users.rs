@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::{Plan, Usage, UsageStatus};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 use super::super::channels::channel_keys;
-use super::super::db::{Sql, exec, locking, read, run};
+use super::super::db::{Sql, locking};
 use super::super::ingest::{add_notice, lock_ledger};
 use super::super::subscriptions::resume;
-use super::super::{Store, StoreError, parsed};
+use super::super::{AuditStore, StoreError, parsed};
 use super::{Check, Difference};
+use crate::query::{query, query_as};
 
 /// Result of the check of a user.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ const ONE: &str = users!("WHERE u.user_id = $1");
 const LOCK: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
 const SET: &str = "UPDATE users SET used_bytes = $2 WHERE user_id = $1";
 
-impl Store {
+impl AuditStore<'_> {
     /// Compares the counters of users with those of their channels, by id, after `after`, at most
     /// `limit`; only subscribers of the channels in `only` if given. `parts` are the errors of the
     /// channels' own counters for a user in bytes ([`super::ChannelAudit::parts`]). The result has
@@ -71,7 +71,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn audit_users(
-        &self,
+        self,
         after: Option<&UserId>,
         only: Option<&[ChannelId]>,
         parts: &BTreeMap<UserId, i64>,
@@ -80,34 +80,36 @@ impl Store {
         let after = after.map_or("", UserId::as_str);
         let only = only.map(channel_keys).transpose()?;
         // One statement sees one state of all tables.
-        let rows: Vec<UserRow> = read!(self, c => query_as(PAGE)
-            .bind(after).bind(i64::from(limit)).bind(&only).fetch_all(c))?;
+        let rows: Vec<UserRow> = self
+            .store
+            .db
+            .fetch_all(query_as(PAGE).bind(after).bind(i64::from(limit)).bind(&only))
+            .await?;
         rows.into_iter().map(|row| row.audit(parts)).collect()
     }
 
-    /// Repairs the differences of [`Store::audit_users`] for a user, by the counters of their
+    /// Repairs the differences of [`AuditStore::audit_users`](crate::AuditStore::audit_users) for a user, by the counters of their
     /// channels; closes the gaps of backup that resumes by this.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
-    pub async fn repair_user(&self, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
-        let channels = self.subscribed_channels(user).await?;
-        let mut tx = self.db.begin().await?;
+    pub async fn repair_user(self, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
+        let channels = self.store.accounts().subscribed_channels(user).await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         // Channels first: the lock order of every transaction.
         let locked: BTreeSet<_> = channels.iter().collect();
         lock_ledger(tx_ref, &locked).await?;
         let _: Option<(String,)> =
-            run!(tx_ref, LOCK, |sql, c| query_as(sql).bind(user.as_str()).fetch_optional(c))?;
+            tx_ref.fetch_optional(query_as(LOCK).bind(user.as_str())).await?;
         // After the lock: a change to the user's usage holds it until it is committed.
-        let row: Option<UserRow> =
-            run!(tx_ref, c => query_as(ONE).bind(user.as_str()).fetch_optional(c))?;
+        let row: Option<UserRow> = tx_ref.fetch_optional(query_as(ONE).bind(user.as_str())).await?;
         let Some(row) = row else {
             return Ok(());
         };
         let status = row.status(row.held)?;
         if row.used_bytes != row.held {
-            exec!(tx_ref, query(SET).bind(user.as_str()).bind(row.held))?;
+            tx_ref.execute(query(SET).bind(user.as_str()).bind(row.held)).await?;
         }
         if row.notified_status() != status.name() {
             add_notice(tx_ref, user, status, now).await?;

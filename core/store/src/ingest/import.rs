@@ -10,11 +10,10 @@ use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 use super::super::change_log::log_messages;
-use super::super::db::{Tx, exec, read, run};
-use super::super::{Store, StoreError, Subscribed};
+use super::super::db::Tx;
+use super::super::{ImportStore, StoreError, Subscribed};
 use super::import_sql::{
     ADD_CHANNEL, ADD_MEDIA, ADD_MESSAGES, ADD_PEOPLE, ADD_SENDERS, COUNT_MESSAGES, ERASED_PEOPLE,
     KNOWN_IDS, PersonRow,
@@ -24,6 +23,7 @@ use super::sql::BulkKey;
 use super::{close_gaps, lock_ledger, save_ledger};
 use crate::ledger::Ledger;
 use crate::members::UserKey;
+use crate::query::{query, query_as};
 use crate::{PresenceEvidence, PresenceEvidenceKind};
 
 /// Imported message.
@@ -112,20 +112,20 @@ enum ImportDecision {
     Erased,
 }
 
-impl Store {
+impl ImportStore<'_> {
     /// Stores imported messages in one transaction, in their order, until no subscriber's quota has
-    /// room. They carry the number of the import, by which [`Store::undo_import`] finds them.
+    /// room. They carry the number of the import, by which [`ImportStore::undo_import`](crate::ImportStore::undo_import) finds them.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is stored then.
     pub async fn import(
-        &self,
+        self,
         import: ImportId,
         channel: &ChannelId,
         messages: &[ImportedMessage],
         now: Timestamp,
     ) -> Result<ImportOutcome, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         // The channel's lock keeps live messages out until this batch is in.
         let mut ledger = lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
@@ -148,17 +148,17 @@ impl Store {
         Ok(ImportOutcome::Done(imported))
     }
 
-    /// Simulates [`Store::import`] of these messages with unlimited quotas. Nothing changes, and no
+    /// Simulates [`ImportStore::import`](crate::ImportStore::import) of these messages with unlimited quotas. Nothing changes, and no
     /// subscription is needed.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn try_import(
-        &self,
+        self,
         channel: &ChannelId,
         messages: &[ImportedMessage],
     ) -> Result<Imported, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let fates = fates(&mut tx, channel, messages).await?;
         let count = |wanted| fates.iter().filter(|fate| **fate == wanted).count();
         Ok(Imported {
@@ -174,7 +174,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn count_known(
-        &self,
+        self,
         channel: &ChannelId,
         messages: &[MessageId],
     ) -> Result<u64, StoreError> {
@@ -184,7 +184,7 @@ impl Store {
             .collect();
         let keys = serde_json::to_string(&keys)?;
         let ids: Vec<(String, i64)> =
-            read!(self, c => query_as(KNOWN_IDS).bind(channel.as_str()).bind(&keys).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(KNOWN_IDS).bind(channel.as_str()).bind(&keys)).await?;
         let ids: HashSet<_> = ids.into_iter().map(|(id, _)| id).collect();
         Ok(ids.len() as u64)
     }
@@ -195,7 +195,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn add_people(
-        &self,
+        self,
         channel: &ChannelId,
         people: &[ImportedPerson],
         now: Timestamp,
@@ -205,9 +205,11 @@ impl Store {
         let people: BTreeMap<_, _> = people.iter().map(row).collect();
         let rows: Vec<_> = people.values().map(PersonRow::of).collect();
         let rows = serde_json::to_string(&rows)?;
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis()))?;
+        tx_ref
+            .execute(query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis()))
+            .await?;
         tx.commit().await
     }
 
@@ -217,23 +219,24 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn open_for_import(
-        &self,
+        self,
         channel: &ChannelId,
         kind: ChannelKind,
         user: &UserId,
         now: Timestamp,
     ) -> Result<Subscribed, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(ADD_CHANNEL)
-                .bind(channel.as_str())
-                .bind(PlatformKind::Line.name())
-                .bind(kind.name())
-                .bind(now.millis())
-                .bind(user.as_str())
-        )?;
+        tx_ref
+            .execute(
+                query(ADD_CHANNEL)
+                    .bind(channel.as_str())
+                    .bind(PlatformKind::Line.name())
+                    .bind(kind.name())
+                    .bind(now.millis())
+                    .bind(user.as_str()),
+            )
+            .await?;
         tx.commit().await?;
         let present = PresenceEvidence {
             channel: ChannelRef { id: channel.clone(), kind },
@@ -242,8 +245,8 @@ impl Store {
             at: now,
             kind: PresenceEvidenceKind::Present(user.clone()),
         };
-        self.record_presence(&[present], now).await?;
-        self.subscribe(channel, user, now).await
+        self.store.members().record_presence(&[present], now).await?;
+        self.store.accounts().subscribe(channel, user, now).await
     }
 }
 
@@ -259,10 +262,8 @@ async fn fates(
         .collect();
     let keys = serde_json::to_string(&keys)?;
     let c = channel.as_str();
-    let ids: Vec<(String, i64)> =
-        run!(tx, conn => query_as(KNOWN_IDS).bind(c).bind(&keys).fetch_all(conn))?;
-    let people: Vec<(String, i64)> =
-        run!(tx, conn => query_as(ERASED_PEOPLE).bind(c).fetch_all(conn))?;
+    let ids: Vec<(String, i64)> = tx.fetch_all(query_as(KNOWN_IDS).bind(c).bind(&keys)).await?;
+    let people: Vec<(String, i64)> = tx.fetch_all(query_as(ERASED_PEOPLE).bind(c)).await?;
     let mut known = HashMap::with_capacity(ids.len());
     for (id, erased) in ids {
         *known.entry(id).or_insert(false) |= erased != 0;
@@ -326,18 +327,18 @@ async fn add(
     }
     let rows = messages.iter().map(|message| message.row(import, channel, stored_at));
     let rows = serde_json::to_string(&rows.collect::<Vec<_>>())?;
-    exec!(tx, query(ADD_MESSAGES).bind(&rows))?;
+    tx.execute(query(ADD_MESSAGES).bind(&rows)).await?;
     let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
-    exec!(tx, query(COUNT_MESSAGES).bind(import.number()).bind(count))?;
+    tx.execute(query(COUNT_MESSAGES).bind(import.number()).bind(count)).await?;
     let senders: BTreeSet<_> = messages.iter().filter_map(|m| m.sender.as_ref()).collect();
     let senders: Vec<_> = senders.into_iter().map(|id| UserKey { u: id.as_str() }).collect();
     let senders = serde_json::to_string(&senders)?;
-    exec!(tx, query(ADD_SENDERS).bind(channel.as_str()).bind(&senders))?;
+    tx.execute(query(ADD_SENDERS).bind(channel.as_str()).bind(&senders)).await?;
     let media: Vec<_> = messages.iter().filter_map(|message| message.media_row()).collect();
     if !media.is_empty() {
         let rows = serde_json::to_string(&media)?;
         let channel = channel.as_str();
-        exec!(tx, query(ADD_MEDIA).bind(channel).bind(&rows).bind(stored_at.millis()))?;
+        tx.execute(query(ADD_MEDIA).bind(channel).bind(&rows).bind(stored_at.millis())).await?;
     }
     Ok(())
 }

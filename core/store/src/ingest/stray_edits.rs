@@ -1,10 +1,9 @@
 //! Stray edits, whose message never came: it was sent in a deleted time, or is lost.
 
 use chatkeep_core::time::Timestamp;
-use sqlx::query;
 
-use super::super::db::exec;
-use super::super::{Store, StoreError};
+use super::super::{MessageStore, StoreError};
+use crate::query::query;
 
 /// Maximum number of edits deleted in one transaction.
 const BATCH: i64 = 500;
@@ -18,15 +17,15 @@ const PURGE: &str = "
         WHERE sent_at IS NULL AND content IS NOT NULL AND edited_at < $1
         ORDER BY edited_at LIMIT $2)";
 
-impl Store {
+impl MessageStore<'_> {
     /// Deletes a batch of stray edits from before that time; returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.
-    pub async fn purge_stray_edits(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn purge_stray_edits(self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(PURGE).bind(before.millis()).bind(BATCH))?;
+        let gone = tx_ref.execute(query(PURGE).bind(before.millis()).bind(BATCH)).await?;
         tx.commit().await?;
         Ok(gone)
     }

@@ -8,14 +8,14 @@ use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 use sha2::{Digest as _, Sha256};
-use sqlx::{query, query_as};
 
 pub use self::limits::KEYS_OF_USER;
 use self::limits::{KeyAllowance, lock_user, room_of};
 pub use self::rotate::Rotated;
-use super::db::{Sql, Tx, exec, locking, read};
+use super::db::{Sql, Tx, locking};
 use super::webhooks::end_webhooks_of;
-use super::{Store, StoreError, parsed};
+use super::{KeyStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Stored key.
 #[derive(Clone, Debug)]
@@ -115,14 +115,14 @@ const ONE_OF_USER: Sql = locking!(
 );
 const DROP: &str = "DELETE FROM api_keys WHERE key_id = $1";
 
-impl Store {
+impl KeyStore<'_> {
     /// Stores a key. `false` when the user has [`KEYS_OF_USER`] working keys already; a key and the
     /// one that it replaced count as one while both work.
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
-    pub async fn add_key(&self, key: &NewKey<'_>, now: Timestamp) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn add_key(self, key: &NewKey<'_>, now: Timestamp) -> Result<bool, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         lock_user(&mut tx, key.user).await?;
         if room_of(&mut tx, key.user, now).await? == KeyAllowance::Full {
             return Ok(false);
@@ -136,9 +136,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn key(&self, secret: &str) -> Result<Option<Key>, StoreError> {
+    pub async fn key(self, secret: &str) -> Result<Option<Key>, StoreError> {
         let row: Option<KeyRow> =
-            read!(self, c => query_as(BY_HASH).bind(hash(secret)).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(BY_HASH).bind(hash(secret))).await?;
         row.map(|row| self.known_key(row)).transpose()
     }
 
@@ -146,15 +146,20 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn keys(
-        &self,
+    pub async fn list(
+        self,
         user: &UserId,
         after: Option<&(Timestamp, KeyId)>,
         limit: u32,
     ) -> Result<Vec<Key>, StoreError> {
         let (at, id) = after.map_or((i64::MIN, ""), |(at, id)| (at.millis(), id.as_str()));
-        let rows: Vec<KeyRow> = read!(self, c => query_as(OF_USER)
-            .bind(user.as_str()).bind(at).bind(id).bind(i64::from(limit)).fetch_all(c))?;
+        let rows: Vec<KeyRow> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(OF_USER).bind(user.as_str()).bind(at).bind(id).bind(i64::from(limit)),
+            )
+            .await?;
         rows.into_iter().map(|row| self.known_key(row)).collect()
     }
 
@@ -162,10 +167,13 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn key_of(&self, user: &UserId, id: &KeyId) -> Result<Option<Key>, StoreError> {
+    pub async fn key_of(self, user: &UserId, id: &KeyId) -> Result<Option<Key>, StoreError> {
         // Reading locks nothing: the statement of SQLite serves both.
-        let row: Option<KeyRow> = read!(self, c => query_as(ONE_OF_USER.sqlite)
-            .bind(id.as_str()).bind(user.as_str()).fetch_optional(c))?;
+        let row: Option<KeyRow> = self
+            .store
+            .db
+            .fetch_optional(query_as(ONE_OF_USER.sqlite).bind(id.as_str()).bind(user.as_str()))
+            .await?;
         row.map(Key::try_from).transpose()
     }
 
@@ -173,10 +181,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn drop_key(&self, id: &KeyId, now: Timestamp) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn drop_key(self, id: &KeyId, now: Timestamp) -> Result<bool, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let dropped = exec!(tx_ref, query(DROP).bind(id.as_str()))?;
+        let dropped = tx_ref.execute(query(DROP).bind(id.as_str())).await?;
         end_webhooks_of(tx_ref, id, now).await?;
         tx.commit().await?;
         Ok(dropped > 0)
@@ -188,7 +196,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn drop_key_of(
-        &self,
+        self,
         user: &UserId,
         id: &KeyId,
         now: Timestamp,
@@ -201,9 +209,9 @@ impl Store {
     }
 
     /// Converts a row, with a use of the key that is not written yet.
-    fn known_key(&self, row: KeyRow) -> Result<Key, StoreError> {
+    fn known_key(self, row: KeyRow) -> Result<Key, StoreError> {
         let mut key = Key::try_from(row)?;
-        key.last_used_at = key.last_used_at.max(self.uses.key(&key.id));
+        key.last_used_at = key.last_used_at.max(self.store.uses.key(&key.id));
         Ok(key)
     }
 }
@@ -211,8 +219,7 @@ impl Store {
 async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), StoreError> {
     let scopes = serde_json::to_string(key.scopes)?;
     let channels = key.channels.map(serde_json::to_string).transpose()?;
-    exec!(
-        tx,
+    tx.execute(
         query(ADD)
             .bind(key.id.as_str())
             .bind(hash(key.secret))
@@ -223,8 +230,9 @@ async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), Sto
             .bind(&channels)
             .bind(key.not_before.map(Timestamp::millis))
             .bind(now.millis())
-            .bind(key.expires_at.map(Timestamp::millis))
-    )?;
+            .bind(key.expires_at.map(Timestamp::millis)),
+    )
+    .await?;
     Ok(())
 }
 

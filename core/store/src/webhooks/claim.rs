@@ -5,11 +5,11 @@ use chatkeep_core::id::{ChannelId, UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use secrecy::SecretString;
 use serde::Serialize;
-use sqlx::query_as;
 
-use super::super::db::{Sql, Tx, read, run};
-use super::super::{OutboxEventKind, Store, StoreError, UnstoredMessage};
+use super::super::db::{Sql, Tx};
+use super::super::{OutboxEventKind, StoreError, UnstoredMessage, WebhookStore};
 use super::rows::{BoundsColumns, EventRef};
+use crate::query::query_as;
 
 /// Maximum number of webhooks examined at once, chosen at random, so that with more none waits for
 /// long.
@@ -175,51 +175,60 @@ struct TakenRow {
     may_read: i64,
 }
 
-impl Store {
+impl WebhookStore<'_> {
     /// Claims due deliveries, until `lease_end` at most. One whose process died is due when its
     /// lease ends.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is claimed then.
     pub async fn claim_webhooks(
-        &self,
+        self,
         room: ClaimRoom,
         lease_end: Timestamp,
         now: Timestamp,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let [each, each_unwell] =
             [room.each, room.per_failed].map(|each| i64::try_from(each).unwrap_or(i64::MAX));
-        let due: Vec<DueRow> = read!(self, c => query_as(DUE)
-            .bind(now.millis()).bind(room.failing_before.millis()).bind(each).bind(each_unwell)
-            .bind(WEBHOOKS).fetch_all(c))?;
+        let due: Vec<DueRow> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(DUE)
+                    .bind(now.millis())
+                    .bind(room.failing_before.millis())
+                    .bind(each)
+                    .bind(each_unwell)
+                    .bind(WEBHOOKS),
+            )
+            .await?;
         if due.is_empty() {
             return Ok(Vec::new());
         }
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let numbers = take(&mut tx, &due, room, lease_end, now).await?;
         let tx_ref = &mut tx;
         let list = serde_json::to_string(&numbers)?;
-        let rows: Vec<TakenRow> = run!(tx_ref, c => query_as(TAKEN)
-            .bind(&list)
-            .bind(now.millis())
-            .bind(room.failing_before.millis())
-            .fetch_all(c))?;
+        let rows: Vec<TakenRow> = tx_ref
+            .fetch_all(
+                query_as(TAKEN).bind(&list).bind(now.millis()).bind(room.failing_before.millis()),
+            )
+            .await?;
         tx.commit().await?;
         rows.into_iter().map(ClaimedDelivery::try_from).collect()
     }
 
     /// Returns `true` if the database is this machine's own file.
-    pub const fn is_embedded(&self) -> bool {
-        matches!(self.db.pools, super::super::db::Pools::Sqlite { .. })
+    pub const fn is_embedded(self) -> bool {
+        matches!(self.store.db.pools, super::super::db::Pools::Sqlite { .. })
     }
 
     /// Returns the queue of the enabled webhooks.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn webhook_queue(&self, now: Timestamp) -> Result<WebhookQueue, StoreError> {
+    pub async fn webhook_queue(self, now: Timestamp) -> Result<WebhookQueue, StoreError> {
         let (waiting, due, oldest): (i64, i64, Option<i64>) =
-            read!(self, c => query_as(QUEUE).bind(now.millis()).fetch_one(c))?;
+            self.store.db.fetch_one(query_as(QUEUE).bind(now.millis())).await?;
         let oldest_due = oldest.map(Timestamp::from_millis);
         Ok(WebhookQueue { waiting, due, oldest_due })
     }
@@ -242,12 +251,15 @@ async fn take(
         if wanted == 0 {
             continue;
         }
-        let rows: Vec<(i64,)> = run!(tx, TAKE, |sql, c| query_as(sql)
-            .bind(webhook_id)
-            .bind(now.millis())
-            .bind(lease_end.millis())
-            .bind(i64::try_from(wanted).unwrap_or(i64::MAX))
-            .fetch_all(c))?;
+        let rows: Vec<(i64,)> = tx
+            .fetch_all(
+                query_as(TAKE)
+                    .bind(webhook_id)
+                    .bind(now.millis())
+                    .bind(lease_end.millis())
+                    .bind(i64::try_from(wanted).unwrap_or(i64::MAX)),
+            )
+            .await?;
         if failing {
             failing_room -= rows.len().min(failing_room);
         }

@@ -3,11 +3,10 @@
 use chatkeep_core::event::{ChannelKind, ChannelRef};
 use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::super::db::{exec, read};
-use super::super::{Store, StoreError, parsed};
+use super::super::{StoreError, WebhookStore, parsed};
 use super::rows::DisabledReason;
+use crate::query::{query, query_as};
 
 /// Automatically disabled webhook whose owner was not notified yet.
 #[derive(Clone, Debug)]
@@ -53,17 +52,17 @@ const SETTLE: &str = "
     UPDATE webhooks SET notified_at = $3, notice_outcome = $4
     WHERE webhook_id = $1 AND disabled_at = $2 AND notified_at IS NULL";
 
-impl Store {
+impl WebhookStore<'_> {
     /// Returns disabled webhooks without a notification yet, oldest first, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn pending_webhook_notices(
-        &self,
+        self,
         limit: u32,
     ) -> Result<Vec<PendingNotice>, StoreError> {
         let rows: Vec<PendingNoticeRow> =
-            read!(self, c => query_as(PENDING).bind(i64::from(limit)).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(PENDING).bind(i64::from(limit))).await?;
         rows.into_iter().map(PendingNotice::try_from).collect()
     }
 
@@ -73,21 +72,22 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn settle_webhook_notice(
-        &self,
+        self,
         webhook: &PendingNotice,
         outcome: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let settled = exec!(
-            tx_ref,
-            query(SETTLE)
-                .bind(webhook.id.as_str())
-                .bind(webhook.at.millis())
-                .bind(now.millis())
-                .bind(outcome)
-        )?;
+        let settled = tx_ref
+            .execute(
+                query(SETTLE)
+                    .bind(webhook.id.as_str())
+                    .bind(webhook.at.millis())
+                    .bind(now.millis())
+                    .bind(outcome),
+            )
+            .await?;
         tx.commit().await?;
         Ok(settled > 0)
     }

@@ -2,11 +2,10 @@
 
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::query;
 
-use super::super::db::exec;
-use super::super::{Store, StoreError};
+use super::super::{StoreError, WebhookStore};
 use super::claim::ClaimedDelivery;
+use crate::query::query;
 
 /// Only for the last claim.
 const RETURN: &str = "
@@ -25,13 +24,13 @@ struct Claim {
     claim: i64,
 }
 
-impl Store {
+impl WebhookStore<'_> {
     /// Returns claimed deliveries that were not attempted: they are due again.
     ///
     /// # Errors
     /// Returns an error when the database fails; they are due when their lease ends then.
     pub async fn return_webhooks(
-        &self,
+        self,
         deliveries: &[ClaimedDelivery],
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -40,9 +39,9 @@ impl Store {
             .map(|delivery| Claim { n: delivery.number, claim: delivery.claim })
             .collect();
         let claims = serde_json::to_string(&claims)?;
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(RETURN).bind(&claims).bind(now.millis()))?;
+        tx_ref.execute(query(RETURN).bind(&claims).bind(now.millis())).await?;
         tx.commit().await
     }
 
@@ -50,10 +49,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn release_webhooks(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn release_webhooks(self, now: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let freed = exec!(tx_ref, query(RELEASE).bind(now.millis()))?;
+        let freed = tx_ref.execute(query(RELEASE).bind(now.millis())).await?;
         tx.commit().await?;
         Ok(freed)
     }

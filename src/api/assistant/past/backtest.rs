@@ -153,7 +153,7 @@ pub(in crate::api) async fn backtest(
     let mut look = Look::back(&api, &access.channel, from);
     while let Some(said) = look.next().await? {
         let ids: Vec<_> = said.iter().map(|(message, _)| &message.id).collect();
-        let replies = api.store.replies_to(&access.channel, &ids).await?;
+        let replies = api.store.assistant().replies_to(&access.channel, &ids).await?;
         let compiled = Arc::clone(&compiled);
         view = api
             .thinking(move || {

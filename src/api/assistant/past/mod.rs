@@ -118,7 +118,7 @@ impl<'a> Look<'a> {
         if self.complete || enough {
             return Ok(None);
         }
-        let page = self.api.store.messages(self.channel, &self.filter).await?;
+        let page = self.api.store.messages().list(self.channel, &self.filter).await?;
         self.complete = page.next.is_none();
         self.filter.after = page.next;
         let said: Vec<_> = page.messages.into_iter().filter_map(text_of).collect();

@@ -157,7 +157,7 @@ async fn files_that_nothing_holds_are_marked(fixture: Fixture) {
     ward.fixture.run("DELETE FROM blob_orphans").await;
     let report = ward.finds("no mark", &[Check::File]).await;
     assert_eq!(report.findings[0].difference.place, blob.as_str());
-    let sweep = ward.fixture.store.begin_orphan_sweep(super::at(61), 100).await.unwrap();
+    let sweep = ward.fixture.store.media().begin_orphan_sweep(super::at(61), 100).await.unwrap();
     assert_eq!(sweep.blobs(), [blob]);
 }
 
@@ -229,11 +229,15 @@ async fn keeping_goes_on_meanwhile(fixture: Fixture) {
                 .map(|n| said("C1", &format!("k{kept}-{n}"), 1_000 + kept, "while it is checked"))
                 .chain([unsent("C1", &format!("k{}-3", kept / 2), 1_000 + kept)])
                 .collect();
-            store.ingest(&batch, super::at(2_000 + kept)).await.unwrap();
+            store.messages().ingest(&batch, super::at(2_000 + kept)).await.unwrap();
             let (channel, user) = ("C1".into(), "U2".into());
             if kept % 5 == 0 {
-                store.unsubscribe(&channel, &user, super::at(2_000 + kept)).await.unwrap();
-                store.subscribe(&channel, &user, super::at(2_000 + kept)).await.unwrap();
+                store
+                    .accounts()
+                    .unsubscribe(&channel, &user, super::at(2_000 + kept))
+                    .await
+                    .unwrap();
+                store.accounts().subscribe(&channel, &user, super::at(2_000 + kept)).await.unwrap();
             }
             if kept % 7 == 0 {
                 let before = super::at(1_000 + kept / 2);

@@ -31,7 +31,7 @@ async fn open(fixture: &Fixture) -> String {
 
 async fn no_gap_is_wrong(fixture: &Fixture) {
     for channel in ["C1", "C2"] {
-        let audit = fixture.store.audit_channel(&channel.into()).await.unwrap().unwrap();
+        let audit = fixture.store.audits().audit_channel(&channel.into()).await.unwrap().unwrap();
         let gap = |found: &chatkeep_store::Difference| found.check == chatkeep_store::Check::Gap;
         assert!(!audit.differences.iter().any(gap), "{:?}", audit.differences);
     }
@@ -64,14 +64,14 @@ async fn room_made_behind_what_was_skipped_ends_its_gap(fixture: Fixture) {
 async fn a_gap_never_ends_before_it_begins(fixture: Fixture) {
     full(&fixture).await;
     // The platform's clock is ahead of ours.
-    assert!(fixture.store.set_plan(&"U1".into(), Plan::Standard, at(25)).await.unwrap());
+    assert!(fixture.store.accounts().set_plan(&"U1".into(), Plan::Standard, at(25)).await.unwrap());
     assert_eq!(open(&fixture).await, "0");
     no_gap_is_wrong(&fixture).await;
 }
 
 async fn a_cancelled_channel_keeps_its_gap(fixture: Fixture) {
     full(&fixture).await;
-    fixture.store.unsubscribe(&"C1".into(), &"U1".into(), at(50)).await.unwrap();
+    fixture.store.accounts().unsubscribe(&"C1".into(), &"U1".into(), at(50)).await.unwrap();
     let open = fixture.value("SELECT channel_id FROM gaps WHERE to_at = 0").await;
     assert_eq!(open, "C1", "backup of C2 runs; of C1 nothing is kept");
     no_gap_is_wrong(&fixture).await;

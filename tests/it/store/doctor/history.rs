@@ -59,15 +59,19 @@ async fn happen(ward: &DoctorFixture, chance: &mut Chance, seed: u64, step: i64,
             let batch: Vec<_> = (0..chance.below(8))
                 .map(|n| said(channel, &format!("m{seed}-{}", (step + n) % 60), sent, "some words"))
                 .collect();
-            store.ingest(&batch, at(now)).await.unwrap();
+            store.messages().ingest(&batch, at(now)).await.unwrap();
         }
         4 => drop(
-            store.ingest(&[edited(channel, &any, sent, "and other words")], at(now)).await.unwrap(),
+            store
+                .messages()
+                .ingest(&[edited(channel, &any, sent, "and other words")], at(now))
+                .await
+                .unwrap(),
         ),
-        5 => drop(store.ingest(&[unsent(channel, &any, sent)], at(now)).await.unwrap()),
+        5 => drop(store.messages().ingest(&[unsent(channel, &any, sent)], at(now)).await.unwrap()),
         6 => {
             let id = format!("p{seed}-{}", step % 20);
-            store.ingest(&[picture(channel, &id, sent)], at(now)).await.unwrap();
+            store.messages().ingest(&[picture(channel, &id, sent)], at(now)).await.unwrap();
         }
         7 => {
             let id = format!("p{seed}-{}", chance.below(20));
@@ -76,22 +80,29 @@ async fn happen(ward: &DoctorFixture, chance: &mut Chance, seed: u64, step: i64,
         }
         8 => {
             let id = format!("p{seed}-{}", chance.below(20));
-            store.ingest(&[unsent(channel, &id, sent)], at(now)).await.unwrap();
+            store.messages().ingest(&[unsent(channel, &id, sent)], at(now)).await.unwrap();
         }
-        9 | 10 => drop(store.subscribe(&channel.into(), &user.into(), at(now)).await.unwrap()),
-        11 => drop(store.unsubscribe(&channel.into(), &user.into(), at(now)).await.unwrap()),
+        9 | 10 => {
+            drop(store.accounts().subscribe(&channel.into(), &user.into(), at(now)).await.unwrap())
+        }
+        11 => drop(
+            store.accounts().unsubscribe(&channel.into(), &user.into(), at(now)).await.unwrap(),
+        ),
         12 => other(ward, chance, seed, step, now).await,
         _ => {
             let all = [imported(&format!("i{seed}-{step}"), sent), imported(&any, sent)];
-            store.import(IMPORT, &channel.into(), &all, at(now)).await.unwrap();
+            store.imports().import(IMPORT, &channel.into(), &all, at(now)).await.unwrap();
         }
     }
     for channel in CHANNELS {
-        let audit = store.audit_channel(&channel.into()).await.unwrap().unwrap();
+        let audit = store.audits().audit_channel(&channel.into()).await.unwrap().unwrap();
         assert!(audit.differences.is_empty(), "seed {seed}, step {step}: {:?}", audit.differences);
     }
-    let users =
-        store.audit_users(None, None, &std::collections::BTreeMap::new(), 10).await.unwrap();
+    let users = store
+        .audits()
+        .audit_users(None, None, &std::collections::BTreeMap::new(), 10)
+        .await
+        .unwrap();
     assert!(users.iter().all(|user| user.differences.is_empty()), "{seed} {step}: {users:?}");
 }
 
@@ -103,7 +114,7 @@ async fn other(ward: &DoctorFixture, chance: &mut Chance, seed: u64, step: i64, 
         1 => drop(erase_person(store, &channel, &user, at(now), at(now)).await),
         _ => {
             let plan = if chance.below(2) == 0 { Plan::Free } else { Plan::Pro };
-            store.set_plan(&user, plan, at(now)).await.unwrap();
+            store.accounts().set_plan(&user, plan, at(now)).await.unwrap();
         }
     }
 }
@@ -133,7 +144,7 @@ async fn clocks_that_disagree_change_nothing(fixture: Fixture) {
     fixture.keep(&[said("C1", "behind", 901, "y")], 900).await;
     fixture.subscribe("C1", "U2", 950).await;
     let clean = async || {
-        let audit = fixture.store.audit_channel(&"C1".into()).await.unwrap().unwrap();
+        let audit = fixture.store.audits().audit_channel(&"C1".into()).await.unwrap().unwrap();
         assert!(audit.differences.is_empty(), "{:?}", audit.differences);
     };
     clean().await;

@@ -69,14 +69,19 @@ impl DoctorFixture {
         };
         let bytes = i64::try_from(content.len()).unwrap();
         let media = NewMedia { claim, bytes, content_type: "image/png".to_owned(), preview };
-        let kept =
-            self.fixture.store.store_media(&channel.into(), &message.into(), &media, at(now)).await;
+        let kept = self
+            .fixture
+            .store
+            .media()
+            .store_media(&channel.into(), &message.into(), &media, at(now))
+            .await;
         (kept.unwrap(), blob)
     }
 
     async fn put(&self, content: &str, now: i64) -> chatkeep_store::BlobClaim {
         let bytes = stream::iter([Ok::<_, Infallible>(Bytes::from(content.to_owned()))]);
-        let claim = async |id| self.fixture.store.claim_blob(id, at(now)).await.map_err(Into::into);
+        let claim =
+            async |id| self.fixture.store.media().claim_blob(id, at(now)).await.map_err(Into::into);
         self.blobs.put(bytes, 1_000_000, claim).await.unwrap().1
     }
 

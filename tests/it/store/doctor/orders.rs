@@ -81,17 +81,17 @@ async fn happen(ward: &DoctorFixture, channel: &str, what: &Happens, now: i64) {
         }
         Happens::Joined => fixture.subscribe(channel, "U2", now).await,
         Happens::Cancelled => {
-            fixture.store.unsubscribe(&id, &other, at(now)).await.unwrap();
+            fixture.store.accounts().unsubscribe(&id, &other, at(now)).await.unwrap();
         }
         Happens::Upgraded => {
-            fixture.store.set_plan(&other, Plan::Standard, at(now)).await.unwrap();
+            fixture.store.accounts().set_plan(&other, Plan::Standard, at(now)).await.unwrap();
         }
     }
 }
 
 /// Stores files of the same few contents, so that messages share them.
 async fn fetch(ward: &DoctorFixture, channel: &str, now: i64) {
-    for item in ward.fixture.store.pending_media(at(now + 1), 1_000).await.unwrap() {
+    for item in ward.fixture.store.media().pending_media(at(now + 1), 1_000).await.unwrap() {
         if item.channel.as_str() == channel {
             let content = format!("picture {}", item.sent_at.millis() % 3);
             ward.store_file(channel, item.message.as_str(), &content, Some("small"), now).await;
@@ -127,8 +127,13 @@ async fn any_order_and_repetition_keeps_the_same_and_counts_it_right(fixture: Fi
             }
             fetch(&ward, &channel, 9_000).await;
             let filter = MessageFilter { limit: 100, ..MessageFilter::default() };
-            let page =
-                ward.fixture.store.messages(&channel.as_str().into(), &filter).await.unwrap();
+            let page = ward
+                .fixture
+                .store
+                .messages()
+                .list(&channel.as_str().into(), &filter)
+                .await
+                .unwrap();
             assert!(page.next.is_none());
             let waiting = |message: &StoredMessage| {
                 message.media.as_ref().is_some_and(|media| media.status == MediaStatus::Pending)

@@ -35,7 +35,7 @@ impl Fixture {
             not_before: bounds.not_before,
             expires_at: bounds.expires_at,
         };
-        assert!(self.store.add_key(&new, at(4)).await.unwrap());
+        assert!(self.store.keys().add_key(&new, at(4)).await.unwrap());
         let made = self.hook_of(&format!("wh_{name}"), events, Some(&key), bounds).await;
         assert_eq!(made, WebhookMade::Done);
     }
@@ -52,11 +52,11 @@ impl Fixture {
         let maker = WebhookMaker { key, bounds };
         let new =
             NewWebhook { id: &id, user: &user, secret: &secret, change: wants(events), maker };
-        self.store.add_webhook(&new, at(5)).await.unwrap()
+        self.store.webhooks().add_webhook(&new, at(5)).await.unwrap()
     }
 
     async fn webhook_of_u1(&self, id: &str) -> Webhook {
-        self.store.webhook(&"U1".into(), &id.into()).await.unwrap().unwrap()
+        self.store.webhooks().webhook(&"U1".into(), &id.into()).await.unwrap().unwrap()
     }
 
     async fn reason(&self, id: &str) -> Option<DisabledReason> {
@@ -105,14 +105,14 @@ async fn a_webhook_ends_with_its_key(fixture: Fixture) {
     }
     fixture.keep(&[said("C1", "a", 10, "x")], 12).await;
     fixture.fanned_out("wh_expires", 1, 20).await;
-    assert!(fixture.store.end_webhooks(at(49)).await.unwrap().is_empty());
+    assert!(fixture.store.webhooks().end_webhooks(at(49)).await.unwrap().is_empty());
     // At its end nothing is delivered any more, also before the expired keys are purged.
     let due = fixture.claim(room(99, 99), 50).await;
     assert!(due.iter().all(|d| d.webhook.as_str() != "wh_expires"));
-    assert!(fixture.store.drop_key(&"key_deleted".into(), at(40)).await.unwrap());
+    assert!(fixture.store.keys().drop_key(&"key_deleted".into(), at(40)).await.unwrap());
     assert_eq!(fixture.reason("wh_deleted").await, Some(DisabledReason::KeyEnded));
     fixture.run("DELETE FROM api_keys WHERE key_id = 'key_lost'").await;
-    let ended = fixture.store.end_webhooks(at(50)).await.unwrap();
+    let ended = fixture.store.webhooks().end_webhooks(at(50)).await.unwrap();
     let ended: std::collections::BTreeSet<_> = ended.iter().map(WebhookId::as_str).collect();
     assert_eq!(ended.into_iter().collect::<Vec<_>>(), ["wh_expires", "wh_lost"]);
     for id in ["wh_expires", "wh_lost"] {
@@ -121,7 +121,7 @@ async fn a_webhook_ends_with_its_key(fixture: Fixture) {
     for id in ["wh_stays", "wh_1"] {
         assert_eq!(fixture.reason(id).await, None, "{id}");
     }
-    let pending = fixture.store.pending_webhook_notices(10).await.unwrap();
+    let pending = fixture.store.webhooks().pending_webhook_notices(10).await.unwrap();
     assert_eq!(pending.len(), 3, "their owner is told in their chat");
     assert!(pending.iter().all(|webhook| webhook.reason == DisabledReason::KeyEnded));
     let told = "SELECT COUNT(*) FROM outbox_events WHERE type = 'endpoint.disabled'";
@@ -132,13 +132,16 @@ async fn a_webhook_ends_with_its_key(fixture: Fixture) {
     assert_eq!(made, WebhookMade::KeyEnded);
     let maker = WebhookMaker { key: Some(&gone), bounds: &full };
     let change = wants(&OutboxEventKind::ALL);
-    let changed =
-        fixture.store.change_webhook(&"U1".into(), &"wh_1".into(), change, maker, at(60)).await;
+    let changed = fixture
+        .store
+        .webhooks()
+        .change_webhook(&"U1".into(), &"wh_1".into(), change, maker, at(60))
+        .await;
     assert_eq!(changed.unwrap(), WebhookChanged::KeyEnded);
     // Enabled again by its owner it is theirs.
     let changed = fixture.change("wh_expires", wants(&OutboxEventKind::ALL), &full, 70).await;
     assert_eq!(changed, WebhookChanged::Done);
-    assert!(fixture.store.end_webhooks(at(80)).await.unwrap().is_empty());
+    assert!(fixture.store.webhooks().end_webhooks(at(80)).await.unwrap().is_empty());
     assert_eq!(fixture.reason("wh_expires").await, None);
 }
 
@@ -147,13 +150,13 @@ async fn a_rotated_key_takes_its_webhooks_along(fixture: Fixture) {
     fixture.bound_hook("old", &OutboxEventKind::ALL, &Bounds::full()).await;
     let (user, next) = (UserId::from("U1"), KeyId::from("key_next"));
     let pair = (&next, "key_next");
-    fixture.store.rotate_key(&user, &"key_old".into(), pair, at(30), at(20)).await.unwrap();
+    fixture.store.keys().rotate_key(&user, &"key_old".into(), pair, at(30), at(20)).await.unwrap();
     assert_eq!(fixture.webhook_of_u1("wh_old").await.key, Some(next.clone()));
     // The old key's overlap ends, and the webhook stays; it goes with the new one.
-    assert!(fixture.store.end_webhooks(at(40)).await.unwrap().is_empty());
-    assert!(fixture.store.drop_key_of(&user, &"key_old".into(), at(41)).await.unwrap());
+    assert!(fixture.store.webhooks().end_webhooks(at(40)).await.unwrap().is_empty());
+    assert!(fixture.store.keys().drop_key_of(&user, &"key_old".into(), at(41)).await.unwrap());
     assert_eq!(fixture.reason("wh_old").await, None);
-    assert!(fixture.store.drop_key_of(&user, &next, at(42)).await.unwrap());
+    assert!(fixture.store.keys().drop_key_of(&user, &next, at(42)).await.unwrap());
     assert_eq!(fixture.reason("wh_old").await, Some(DisabledReason::KeyEnded));
 }
 
@@ -184,11 +187,14 @@ async fn changing_never_widens(fixture: Fixture) {
     fixture.bound_hook("other", &[OutboxEventKind::MemberLeft], &Bounds::full()).await;
     let (user, other, full) = (UserId::from("U1"), KeyId::from("key_other"), Bounds::full());
     let maker = WebhookMaker { key: Some(&other), bounds: &full };
-    let changed =
-        fixture.store.change_webhook(&user, &"wh_narrow".into(), change, maker, at(14)).await;
+    let changed = fixture
+        .store
+        .webhooks()
+        .change_webhook(&user, &"wh_narrow".into(), change, maker, at(14))
+        .await;
     assert_eq!(changed.unwrap(), WebhookChanged::Done);
     assert_eq!(fixture.webhook_of_u1("wh_narrow").await.bounds, narrower);
-    assert!(fixture.store.drop_key(&other, at(15)).await.unwrap());
+    assert!(fixture.store.keys().drop_key(&other, at(15)).await.unwrap());
     assert_eq!(fixture.reason("wh_narrow").await, Some(DisabledReason::KeyEnded));
 }
 
@@ -200,7 +206,7 @@ async fn deliveries_are_shown_within_bounds(fixture: Fixture) {
     fixture.keep(&[edited("C1", "a", 13, "z")], 14).await;
     fixture.fanned_out("wh_1", 3, 20).await;
     let id = WebhookId::from("wh_1");
-    fixture.store.test_webhook(&id, "evt_test", at(21)).await.unwrap();
+    fixture.store.webhooks().test_webhook(&id, "evt_test", at(21)).await.unwrap();
     let taken = fixture.claim(room(99, 99), 22).await;
     let failed: Vec<_> = taken.iter().map(|d| attempt(d, Next::Failed, 22)).collect();
     fixture.settle(&failed, 0, 23).await;
@@ -216,15 +222,21 @@ async fn deliveries_are_shown_within_bounds(fixture: Fixture) {
         (Bounds { not_before: Some(at(12)), scopes: messages, ..only(&["C1"]) }, 2, 2),
     ] {
         let filter = DeliveryFilter { bounds: &bounds, status: None, before: None };
-        let list = fixture.store.webhook_deliveries(&id, filter, 10).await.unwrap();
+        let list = fixture.store.webhooks().webhook_deliveries(&id, filter, 10).await.unwrap();
         assert_eq!(list.len(), shown, "{bounds:?}");
         for delivery in fixture.log("wh_1", None).await {
-            let one = fixture.store.webhook_delivery(&id, delivery.number, &bounds).await.unwrap();
+            let one = fixture
+                .store
+                .webhooks()
+                .webhook_delivery(&id, delivery.number, &bounds)
+                .await
+                .unwrap();
             let listed = list.iter().any(|listed| listed.number == delivery.number);
             assert_eq!(one.is_some(), listed, "{bounds:?} {:?}", delivery.event);
         }
         fixture.run("UPDATE webhook_deliveries SET status = 'failed', due_at = NULL").await;
-        let count = fixture.store.redeliver_since(&id, &bounds, at(0), at(30)).await.unwrap();
+        let count =
+            fixture.store.webhooks().redeliver_since(&id, &bounds, at(0), at(30)).await.unwrap();
         assert_eq!(count, again, "{bounds:?}");
     }
 }
@@ -246,5 +258,5 @@ async fn webhooks_of_before_keep_all_that_their_owner_may(fixture: Fixture) {
     assert_eq!((webhook.key.clone(), webhook.bounds.clone()), (None, expected));
     fixture.keep(&[said("C1", "a", 10, "x")], 12).await;
     fixture.fanned_out("wh_before", 1, 20).await;
-    assert!(fixture.store.end_webhooks(at(i64::MAX)).await.unwrap().is_empty());
+    assert!(fixture.store.webhooks().end_webhooks(at(i64::MAX)).await.unwrap().is_empty());
 }

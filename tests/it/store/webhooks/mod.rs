@@ -52,7 +52,10 @@ impl Fixture {
         let secret = signing::secret([1; 32]);
         let maker = WebhookMaker { key: None, bounds: &Bounds::full() };
         let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
-        assert_eq!(self.store.add_webhook(&new, at(5)).await.unwrap(), WebhookMade::Done);
+        assert_eq!(
+            self.store.webhooks().add_webhook(&new, at(5)).await.unwrap(),
+            WebhookMade::Done
+        );
     }
 
     /// Creates deliveries until there are as many: on PostgreSQL a transaction that runs anywhere
@@ -60,7 +63,7 @@ impl Fixture {
     async fn fanned_out(&self, webhook: &str, count: usize, now: i64) -> Vec<WebhookDelivery> {
         let mut all = Vec::new();
         until(&format!("{count} deliveries"), DEADLINE, async || {
-            while self.store.fan_out_webhooks(at(now)).await.unwrap().is_some() {}
+            while self.store.webhooks().fan_out_webhooks(at(now)).await.unwrap().is_some() {}
             all = self.log(webhook, None).await;
             all.len() >= count
         })
@@ -71,7 +74,7 @@ impl Fixture {
 
     async fn log(&self, webhook: &str, status: Option<DeliveryStatus>) -> Vec<WebhookDelivery> {
         let filter = DeliveryFilter { bounds: &Bounds::full(), status, before: None };
-        self.store.webhook_deliveries(&webhook.into(), filter, 1_000).await.unwrap()
+        self.store.webhooks().webhook_deliveries(&webhook.into(), filter, 1_000).await.unwrap()
     }
 
     /// Changes a webhook by a session with those bounds.
@@ -84,15 +87,16 @@ impl Fixture {
     ) -> WebhookChanged {
         let maker = WebhookMaker { key: None, bounds };
         let (user, id) = (UserId::from("U1"), WebhookId::from(id));
-        self.store.change_webhook(&user, &id, change, maker, at(now)).await.unwrap()
+        self.store.webhooks().change_webhook(&user, &id, change, maker, at(now)).await.unwrap()
     }
 
     async fn claim(&self, room: ClaimRoom, now: i64) -> Vec<ClaimedDelivery> {
-        self.store.claim_webhooks(room, at(now + LEASE), at(now)).await.unwrap()
+        self.store.webhooks().claim_webhooks(room, at(now + LEASE), at(now)).await.unwrap()
     }
 
     async fn settle(&self, attempts: &[Attempt], give_up: i64, now: i64) -> Vec<DisabledReason> {
-        let disabled = self.store.settle_webhooks(attempts, at(give_up), at(now)).await.unwrap();
+        let disabled =
+            self.store.webhooks().settle_webhooks(attempts, at(give_up), at(now)).await.unwrap();
         disabled.into_iter().map(|(_, reason)| reason).collect()
     }
 }
@@ -134,14 +138,14 @@ async fn prepared(fixture: &Fixture) {
 async fn a_webhook_is_made_changed_rotated_and_deleted(fixture: Fixture) {
     prepared(&fixture).await;
     let (store, user, id) = (&fixture.store, UserId::from("U1"), WebhookId::from("wh_1"));
-    let webhook = store.webhook(&user, &id).await.unwrap().unwrap();
+    let webhook = store.webhooks().webhook(&user, &id).await.unwrap().unwrap();
     assert!(webhook.enabled && webhook.channels.is_none());
     assert_eq!(webhook.events.len(), 14);
     assert_eq!((webhook.old_until, webhook.failing_since), (None, None));
     let secret = signing::secret([1; 32]);
     assert!(secret.expose_secret().ends_with(&webhook.mask) && webhook.mask.len() == 4);
     assert!(!format!("{webhook:?}").contains(secret.expose_secret()));
-    assert!(store.webhook(&"U2".into(), &id).await.unwrap().is_none(), "another user's");
+    assert!(store.webhooks().webhook(&"U2".into(), &id).await.unwrap().is_none(), "another user's");
 
     let channels = ["C1".into()];
     let change = WebhookChange {
@@ -153,32 +157,40 @@ async fn a_webhook_is_made_changed_rotated_and_deleted(fixture: Fixture) {
     };
     let (full, other) = (Bounds::full(), UserId::from("U2"));
     let maker = WebhookMaker { key: None, bounds: &full };
-    let changed = store.change_webhook(&other, &id, change, maker, at(9)).await.unwrap();
+    let changed = store.webhooks().change_webhook(&other, &id, change, maker, at(9)).await.unwrap();
     assert_eq!(changed, WebhookChanged::NoWebhook);
-    let changed = store.change_webhook(&user, &id, change, maker, at(9)).await.unwrap();
+    let changed = store.webhooks().change_webhook(&user, &id, change, maker, at(9)).await.unwrap();
     assert_eq!(changed, WebhookChanged::Done);
-    let webhook = store.webhook(&user, &id).await.unwrap().unwrap();
+    let webhook = store.webhooks().webhook(&user, &id).await.unwrap().unwrap();
     assert_eq!((webhook.url.as_str(), webhook.description.as_str()), (change.url, "two"));
     assert_eq!(webhook.events, [OutboxEventKind::MemberLeft]);
     assert_eq!(webhook.channels.as_deref(), Some(&channels[..]));
     assert_eq!((webhook.enabled, webhook.updated_at, webhook.created_at), (false, at(9), at(5)));
 
     let new = signing::secret([2; 32]);
-    assert!(!store.rotate_webhook_secret(&"U2".into(), &id, &new, at(99), at(10)).await.unwrap());
-    assert!(store.rotate_webhook_secret(&user, &id, &new, at(99), at(10)).await.unwrap());
-    let webhook = store.webhook(&user, &id).await.unwrap().unwrap();
+    assert!(
+        !store
+            .webhooks()
+            .rotate_webhook_secret(&"U2".into(), &id, &new, at(99), at(10))
+            .await
+            .unwrap()
+    );
+    assert!(
+        store.webhooks().rotate_webhook_secret(&user, &id, &new, at(99), at(10)).await.unwrap()
+    );
+    let webhook = store.webhooks().webhook(&user, &id).await.unwrap().unwrap();
     assert!(new.expose_secret().ends_with(&webhook.mask));
     assert_eq!(webhook.old_until, Some(at(99)));
 
     for n in 1..WEBHOOKS_OF_USER {
         fixture.hook(&format!("wh_more{n:02}"), "U1", &OutboxEventKind::ALL, None).await;
     }
-    assert_eq!(store.webhooks(&user).await.unwrap().len(), WEBHOOKS_OF_USER);
+    assert_eq!(store.webhooks().list(&user).await.unwrap().len(), WEBHOOKS_OF_USER);
     let more = NewWebhook { id: &"wh_too_many".into(), user: &user, secret: &new, change, maker };
-    assert_eq!(store.add_webhook(&more, at(5)).await.unwrap(), WebhookMade::TooMany);
-    assert!(!store.drop_webhook(&"U2".into(), &id).await.unwrap());
-    assert!(store.drop_webhook(&user, &id).await.unwrap());
-    assert!(!store.drop_webhook(&user, &id).await.unwrap());
+    assert_eq!(store.webhooks().add_webhook(&more, at(5)).await.unwrap(), WebhookMade::TooMany);
+    assert!(!store.webhooks().drop_webhook(&"U2".into(), &id).await.unwrap());
+    assert!(store.webhooks().drop_webhook(&user, &id).await.unwrap());
+    assert!(!store.webhooks().drop_webhook(&user, &id).await.unwrap());
 }
 
 async fn what_happens_becomes_deliveries_once(fixture: Fixture) {
@@ -227,7 +239,10 @@ async fn only_what_is_wanted_and_may_be_read(fixture: Fixture) {
             bounds: &Bounds { not_before: Some(at(11)), ..Bounds::full() },
         },
     };
-    assert_eq!(fixture.store.add_webhook(&since, at(5)).await.unwrap(), WebhookMade::Done);
+    assert_eq!(
+        fixture.store.webhooks().add_webhook(&since, at(5)).await.unwrap(),
+        WebhookMade::Done
+    );
     fixture.keep(&[said("C1", "a", 10, "x"), said("C2", "b", 11, "y")], 12).await;
     fixture.keep(&[edited("C1", "a", 13, "z")], 14).await;
     let subjects = async |webhook: &str, count: usize| {
@@ -275,7 +290,7 @@ async fn each_webhook_gets_its_share(fixture: Fixture) {
     assert_eq!((of(&first, "wh_1"), of(&first, "wh_2")), (4, 4));
     assert_eq!(first[0].secrets.len(), 1);
     assert!(fixture.claim(room(100, 4), 60).await.is_empty(), "each has four under way");
-    let queue = fixture.store.webhook_queue(at(60)).await.unwrap();
+    let queue = fixture.store.webhooks().webhook_queue(at(60)).await.unwrap();
     assert_eq!((queue.waiting, queue.due, queue.oldest_due), (60, 52, Some(at(60))));
     let done: Vec<_> = first
         .iter()
@@ -294,7 +309,7 @@ async fn each_webhook_gets_its_share(fixture: Fixture) {
     let unwell = fixture.claim(ClaimRoom { per_failed: 2, ..room(100, 4) }, 70).await;
     assert_eq!((of(&unwell, "wh_1"), of(&unwell, "wh_2")), (1, 2));
     // Returned deliveries are due at once.
-    fixture.store.return_webhooks(&unwell, at(71)).await.unwrap();
+    fixture.store.webhooks().return_webhooks(&unwell, at(71)).await.unwrap();
     let failing = ClaimRoom { failing_before: at(70), ..room(100, 4) };
     assert_eq!(of(&fixture.claim(failing, 71).await, "wh_2"), 1);
     let none = ClaimRoom { failing: 0, ..failing };
@@ -308,7 +323,7 @@ async fn a_lease_ends_and_the_last_claim_decides(fixture: Fixture) {
     let first = fixture.claim(room(9, 4), 20).await;
     assert!(fixture.claim(room(9, 4), 20 + LEASE - 1).await.is_empty());
     let second = fixture.claim(room(9, 4), 20 + LEASE).await;
-    fixture.store.return_webhooks(&first, at(25)).await.unwrap();
+    fixture.store.webhooks().return_webhooks(&first, at(25)).await.unwrap();
     assert!(
         fixture.claim(room(9, 4), 26 + LEASE).await.is_empty(),
         "it is not the first's any more"
@@ -325,7 +340,7 @@ async fn a_lease_ends_and_the_last_claim_decides(fixture: Fixture) {
     assert!(fixture.claim(room(9, 4), 98_999).await.is_empty());
     let third = fixture.claim(room(9, 4), 99_000).await;
     assert_eq!(third[0].attempts, 1);
-    assert_eq!(fixture.store.release_webhooks(at(99_001)).await.unwrap(), 1);
+    assert_eq!(fixture.store.webhooks().release_webhooks(at(99_001)).await.unwrap(), 1);
     let fourth = fixture.claim(room(9, 4), 99_002).await;
     fixture.settle(&[attempt(&fourth[0], Next::Delivered, 99_003)], 0, 99_004).await;
     let done = fixture.log("wh_1", Some(DeliveryStatus::Delivered)).await.remove(0);
@@ -342,6 +357,7 @@ async fn a_rejoined_owner_is_looked_at_when_it_is_delivered(fixture: Fixture) {
     assert!(taken.len() == 2 && taken.iter().all(|delivery| delivery.may_read));
     fixture
         .store
+        .members()
         .record_presence(&[item("C1", 30, PresenceEvidenceKind::Left("U1".into()))], at(30))
         .await
         .unwrap();
@@ -351,6 +367,7 @@ async fn a_rejoined_owner_is_looked_at_when_it_is_delivered(fixture: Fixture) {
     assert!(taken.len() == 2 && taken.iter().all(|delivery| !delivery.may_read), "they left");
     fixture
         .store
+        .members()
         .record_presence(&[item("C1", 40, PresenceEvidenceKind::Joined("U1".into()))], at(40))
         .await
         .unwrap();
@@ -372,7 +389,11 @@ async fn many_takers_never_take_the_same(fixture: Fixture) {
         tokio::spawn(async move {
             let mut numbers = Vec::new();
             loop {
-                let taken = store.claim_webhooks(room(7, COUNT), at(LEASE), at(20)).await.unwrap();
+                let taken = store
+                    .webhooks()
+                    .claim_webhooks(room(7, COUNT), at(LEASE), at(20))
+                    .await
+                    .unwrap();
                 if taken.is_empty() {
                     return numbers;
                 }

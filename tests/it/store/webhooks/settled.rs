@@ -70,7 +70,8 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
         let one = taken.iter().find(|d| d.webhook == id).unwrap();
         fixture.settle(&[attempt(one, next, now)], now - 5 * DAY, now).await
     };
-    let failing = async || fixture.store.webhook(&user, &id).await.unwrap().unwrap().failing_since;
+    let failing =
+        async || fixture.store.webhooks().webhook(&user, &id).await.unwrap().unwrap().failing_since;
     assert!(fail(1, Next::Retry(at(99 * DAY))).await.is_empty());
     assert_eq!(failing().await, Some(at(DAY)));
     assert!(fail(2, Next::Delivered).await.is_empty());
@@ -79,7 +80,7 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
     assert!(fail(7, Next::Failed).await.is_empty());
     assert_eq!(failing().await, Some(at(3 * DAY)));
     assert_eq!(fail(8, Next::Retry(at(99 * DAY))).await, [DisabledReason::Failing]);
-    let webhook = fixture.store.webhook(&user, &id).await.unwrap().unwrap();
+    let webhook = fixture.store.webhooks().webhook(&user, &id).await.unwrap().unwrap();
     assert!(!webhook.enabled);
     assert_eq!(webhook.disabled, Some((DisabledReason::Failing, at(8 * DAY))));
     assert!(fixture.claim(room(99, 9), 9 * DAY).await.iter().all(|d| d.webhook != id));
@@ -87,7 +88,7 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
     // The owner's other webhook gets the event, and the owner; nobody else.
     let last = async |webhook: &str| {
         until("the end is told", DEADLINE, async || {
-            while fixture.store.fan_out_webhooks(at(8 * DAY)).await.unwrap().is_some() {}
+            while fixture.store.webhooks().fan_out_webhooks(at(8 * DAY)).await.unwrap().is_some() {}
             fixture.log(webhook, None).await.len() == 10
         })
         .await;
@@ -98,25 +99,34 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
     assert_eq!((told.subject.as_deref(), told.detail.as_deref()), (Some("U1"), Some("wh_1")));
     assert_eq!(fixture.log("wh_other", None).await.len(), 9);
     assert_eq!(fixture.log("wh_1", None).await.len(), 9);
-    let pending = fixture.store.pending_webhook_notices(10).await.unwrap();
+    let pending = fixture.store.webhooks().pending_webhook_notices(10).await.unwrap();
     assert_eq!(
         (pending.len(), pending[0].id.as_str(), pending[0].chat.is_none()),
         (1, "wh_1", true)
     );
-    assert!(fixture.store.settle_webhook_notice(&pending[0], "no_chat", at(1)).await.unwrap());
-    assert!(!fixture.store.settle_webhook_notice(&pending[0], "sent", at(2)).await.unwrap());
-    assert!(fixture.store.pending_webhook_notices(10).await.unwrap().is_empty());
+    assert!(
+        fixture
+            .store
+            .webhooks()
+            .settle_webhook_notice(&pending[0], "no_chat", at(1))
+            .await
+            .unwrap()
+    );
+    assert!(
+        !fixture.store.webhooks().settle_webhook_notice(&pending[0], "sent", at(2)).await.unwrap()
+    );
+    assert!(fixture.store.webhooks().pending_webhook_notices(10).await.unwrap().is_empty());
 
     // Enabled again it begins anew; and 410 ends it at once.
     let on = wants(&OutboxEventKind::ALL);
     let changed = fixture.change(id.as_str(), on, &Bounds::full(), 9 * DAY).await;
     assert_eq!(changed, WebhookChanged::Done);
-    let webhook = fixture.store.webhook(&user, &id).await.unwrap().unwrap();
+    let webhook = fixture.store.webhooks().webhook(&user, &id).await.unwrap().unwrap();
     assert_eq!((webhook.disabled, webhook.failing_since), (None, None));
     assert!(fail(100, Next::Failed).await.is_empty());
     assert_eq!(fail(101, Next::Gone).await, [DisabledReason::Gone]);
     assert_eq!(
-        fixture.store.pending_webhook_notices(10).await.unwrap()[0].reason,
+        fixture.store.webhooks().pending_webhook_notices(10).await.unwrap()[0].reason,
         DisabledReason::Gone
     );
 }
@@ -143,9 +153,9 @@ async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
     let store = &fixture.store;
     let full = Bounds::full();
     let filter = DeliveryFilter { bounds: &full, status: None, before: None };
-    let page = store.webhook_deliveries(&id, filter, 2).await.unwrap();
+    let page = store.webhooks().webhook_deliveries(&id, filter, 2).await.unwrap();
     let filter = DeliveryFilter { before: Some(page[1].number), ..filter };
-    let next = store.webhook_deliveries(&id, filter, 9).await.unwrap();
+    let next = store.webhooks().webhook_deliveries(&id, filter, 9).await.unwrap();
     let numbers: Vec<_> = page.iter().chain(&next).map(|d| d.number).collect();
     assert!(numbers.len() == 5 && numbers.is_sorted_by(|a, b| a > b));
     let taken = fixture.claim(room(9, 9), 100).await;
@@ -154,9 +164,12 @@ async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
         taken.iter().zip(outcomes).map(|(d, next)| attempt(d, next, 100)).collect();
     fixture.settle(&attempts, 0, 101).await;
     assert_eq!(fixture.log("wh_1", Some(DeliveryStatus::Failed)).await.len(), 3);
-    assert_eq!(store.redeliver_since(&id, &full, at(22), at(200)).await.unwrap(), 2);
-    assert_eq!(store.redeliver_since(&"wh_none".into(), &full, at(0), at(9)).await.unwrap(), 0);
-    store.redeliver(&id, taken[0].number, at(201)).await.unwrap();
+    assert_eq!(store.webhooks().redeliver_since(&id, &full, at(22), at(200)).await.unwrap(), 2);
+    assert_eq!(
+        store.webhooks().redeliver_since(&"wh_none".into(), &full, at(0), at(9)).await.unwrap(),
+        0
+    );
+    store.webhooks().redeliver(&id, taken[0].number, at(201)).await.unwrap();
     let pending = fixture.log("wh_1", Some(DeliveryStatus::Pending)).await;
     assert!(pending.len() == 3 && pending.iter().all(|d| d.attempts == 0));
     let again = fixture.claim(room(9, 9), 300).await;
@@ -164,16 +177,23 @@ async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
         again[0].event.id,
         taken.iter().find(|d| d.number == again[0].number).unwrap().event.id
     );
-    store.redeliver(&id, again[0].number, at(301)).await.unwrap();
+    store.webhooks().redeliver(&id, again[0].number, at(301)).await.unwrap();
     assert!(fixture.claim(room(9, 9), 302).await.is_empty(), "what is under way is left alone");
 
-    let test = store.test_webhook(&id, "evt_test_1", at(400)).await.unwrap().unwrap();
-    let test = store.webhook_delivery(&id, test, &full).await.unwrap().unwrap();
+    let test = store.webhooks().test_webhook(&id, "evt_test_1", at(400)).await.unwrap().unwrap();
+    let test = store.webhooks().webhook_delivery(&id, test, &full).await.unwrap().unwrap();
     assert_eq!((test.event.kind, test.event.detail.as_deref()), (None, Some("wh_1")));
-    assert!(store.webhook_delivery(&"wh_2".into(), test.number, &full).await.unwrap().is_none());
-    assert_eq!(store.test_webhook(&"wh_none".into(), "e", at(1)).await.unwrap(), None);
-    assert_eq!(store.purge_webhook_deliveries(at(22)).await.unwrap(), 2);
-    assert_eq!(store.purge_webhook_deliveries(at(22)).await.unwrap(), 0);
-    assert!(store.drop_webhook(&"U1".into(), &id).await.unwrap());
+    assert!(
+        store
+            .webhooks()
+            .webhook_delivery(&"wh_2".into(), test.number, &full)
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(store.webhooks().test_webhook(&"wh_none".into(), "e", at(1)).await.unwrap(), None);
+    assert_eq!(store.webhooks().purge_webhook_deliveries(at(22)).await.unwrap(), 2);
+    assert_eq!(store.webhooks().purge_webhook_deliveries(at(22)).await.unwrap(), 0);
+    assert!(store.webhooks().drop_webhook(&"U1".into(), &id).await.unwrap());
     assert_eq!(fixture.value("SELECT COUNT(*) FROM webhook_deliveries").await, "0");
 }
