@@ -24,7 +24,7 @@ use chatkeep_core::health::Health;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
-use chatkeep_platform::line::SignatureKey;
+use chatkeep_platform::line::LineWebhooks;
 use chatkeep_store::Store;
 use chatkeep_workers::assistant::Assistants;
 use chatkeep_workers::periodic::PeriodicJobs;
@@ -303,8 +303,8 @@ impl App {
     }
 
     fn ingress_bot(&self, bot: &LineConfig) -> Option<IngressBot> {
-        let key = SignatureKey::new(bot.channel_secret.as_ref()?)?;
-        Some(IngressBot::new(&bot.name, key, self.bots.get(&bot.name).ok().cloned()))
+        let webhooks = LineWebhooks::new(bot.channel_secret.as_ref()?)?;
+        Some(IngressBot::new(&bot.name, Arc::new(webhooks), self.bots.get(&bot.name).ok().cloned()))
     }
 
     /// Creates a worker that removes messages.
