@@ -1,15 +1,17 @@
 //! The ingress: receives the platform's webhooks and responds 200 only when every event in them is
 //! durably on the bus.
 //!
-//! Anybody can send garbage here, also through the proxy that LINE's own webhooks come through, so
-//! an address that sent too much of it is not blocked: a correctly signed webhook is always
-//! accepted and never counted. The budget of an address bounds the cost of its garbage: a request
-//! without anything like a signature is rejected before its body is read; a well-formed signature
-//! costs one HMAC, less than receiving the body did; and once the budget is used up, neither is
-//! logged any more, and the response has a retry-after.
+//! Anybody can send garbage here, also through the proxy that the platform's own webhooks come
+//! through, so an address that sent too much of it is not blocked: a correctly signed webhook is
+//! always accepted and never counted. The budget of an address bounds the cost of its garbage: a
+//! request without anything like a signature is rejected before its body is read; a well-formed
+//! signature costs one HMAC, less than receiving the body did; and once the budget is used up,
+//! neither is logged any more, and the response has a retry-after.
 //!
-//! Every bot has a path of its own, `/webhook/line/<bot>`, and a webhook there must be signed with
-//! that bot's secret. Where only one bot is configured, `/webhook/line` is its path too.
+//! Every bot has a path of its own, `/webhook/<platform>/<bot>`, and a webhook there must be signed
+//! with that bot's secret. Where a platform has only one bot, `/webhook/<platform>` is its path too.
+//! What a platform signs and how its webhooks look is known to its adapter
+//! ([`chatkeep_platform::InboundWebhooks`]).
 
 mod bots;
 mod response;
@@ -20,7 +22,7 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Path, Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use chatkeep_bus::{Bus, BusError, Outgoing};
@@ -28,7 +30,7 @@ use chatkeep_core::event::Envelope;
 use chatkeep_core::id::UserId;
 use chatkeep_core::metric;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_platform::line::{SignatureKey, WebhookBody};
+use chatkeep_platform::InboundEvents;
 use chatkeep_workers::log_failure;
 use chatkeep_workers::tap::Tap;
 use tracing::{debug, error, warn};
@@ -37,9 +39,6 @@ use crate::heavy::{LIGHT, WEBHOOKS};
 use crate::rate_limit::{Address, Limiter};
 pub use bots::{IngressBot, IngressBots};
 use response::WebhookResponse;
-
-/// LINE's header with the body's signature.
-const SIGNATURE: &str = "x-line-signature";
 
 /// State of the ingress.
 #[derive(Debug)]
@@ -60,27 +59,31 @@ pub struct Ingress {
 
 /// Returns the ingress' routes, with bodies up to `max_body` bytes.
 pub fn router(ingress: Ingress, max_body: usize) -> Router {
-    Router::new()
-        .route("/webhook/line", post(receive))
-        .route("/webhook/line/{bot}", post(receive))
-        .layer(DefaultBodyLimit::max(max_body))
-        .with_state(Arc::new(ingress))
+    let mut router = Router::new();
+    for platform in ingress.bots.platforms() {
+        let receive = post(move |ingress, path, request| receive(platform, ingress, path, request));
+        router = router
+            .route(&format!("/webhook/{platform}"), receive.clone())
+            .route(&format!("/webhook/{platform}/{{bot}}"), receive);
+    }
+    router.layer(DefaultBodyLimit::max(max_body)).with_state(Arc::new(ingress))
 }
 
 async fn receive(
+    platform: &'static str,
     State(ingress): State<Arc<Ingress>>,
     path: Option<Path<String>>,
     request: Request,
 ) -> Response {
     let started = Instant::now();
     let (answer, bot) = match path {
-        Some(Path(name)) => match ingress.bots.get(&name) {
+        Some(Path(name)) => match ingress.bots.get(platform, &name) {
             Some(bot) => (ingress.answer(bot, request).await, Some(bot)),
             None => (WebhookResponse::NotFound, None),
         },
-        None => match ingress.bots.only() {
+        None => match ingress.bots.only(platform) {
             Some(bot) => (ingress.answer(bot, request).await, Some(bot)),
-            None => (WebhookResponse::Several(ingress.bots.paths()), None),
+            None => (WebhookResponse::Several(ingress.bots.paths(platform)), None),
         },
     };
     metric::INGRESS_SECONDS.record([], started.elapsed());
@@ -92,31 +95,33 @@ async fn receive(
 impl Ingress {
     async fn answer(&self, bot: &IngressBot, request: Request) -> WebhookResponse {
         let address = Address::of(request.extensions(), request.headers(), self.proxies);
-        let Some(signature) = signature(request.headers()) else {
+        if !bot.webhooks().may_be_signed(request.headers()) {
             return self.reject(bot, address);
-        };
+        }
+        let headers = selected(request.headers(), bot.webhooks().headers());
         match Bytes::from_request(request, &()).await {
-            Ok(body) => match self.read(bot, body, signature).await {
+            Ok(body) if body.len() > bot.webhooks().max_body() => WebhookResponse::TooLarge,
+            Ok(body) => match self.read(bot, body, headers).await {
                 Read::Webhook { envelopes, messages, destination } => {
                     bot.check(destination);
                     self.take(bot, &envelopes, messages).await
                 }
                 Read::Foreign => self.reject(bot, address),
                 Read::Unreadable(bytes) => {
-                    // Signed by LINE and yet not its format: worth an error, and there is nothing
-                    // to store.
+                    // Signed by the platform and yet not its format: worth an error, and there is
+                    // nothing to store.
                     error!(bot = bot.name(), bytes, "signed body is not a webhook");
-                    WebhookResponse::NotAWebhook
+                    WebhookResponse::NotAWebhook(bot.webhooks().label())
                 }
             },
             Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 WebhookResponse::TooLarge
             }
-            Err(_) => WebhookResponse::NotAWebhook,
+            Err(_) => WebhookResponse::NotAWebhook(bot.webhooks().label()),
         }
     }
 
-    /// Counts a webhook that is not LINE's.
+    /// Counts a webhook that is not the platform's.
     fn reject(&self, bot: &IngressBot, address: Address) -> WebhookResponse {
         let verdict = self.rejected.take(&address.to_string());
         if !verdict.allowed {
@@ -129,18 +134,18 @@ impl Ingress {
         WebhookResponse::BadSignature
     }
 
-    /// Verifies and parses a body. LINE's own are small; large ones do not delay those.
-    async fn read(&self, bot: &IngressBot, body: Bytes, signature: String) -> Read {
+    /// Verifies and parses a body. Usual ones are small; large ones do not delay those.
+    async fn read(&self, bot: &IngressBot, body: Bytes, headers: HeaderMap) -> Read {
         let (bot, now) = (bot.clone(), self.clock.now());
         let is_light = body.len() <= LIGHT;
-        let read = move || read(&bot, &body, &signature, now);
+        let read = move || read(&bot, body, &headers, now);
         if is_light {
             return read();
         }
         WEBHOOKS.run(read).await
     }
 
-    /// Publishes the events of a webhook that LINE signed.
+    /// Publishes the events of a webhook that the platform signed.
     async fn take(
         &self,
         bot: &IngressBot,
@@ -191,26 +196,30 @@ enum Read {
         messages: Result<Vec<Outgoing>, serde_json::Error>,
         destination: Option<UserId>,
     },
-    /// Body that LINE did not sign.
+    /// Body that the platform did not sign.
     Foreign,
     /// Signed body that is no webhook; its size in bytes.
     Unreadable(usize),
 }
 
-fn read(bot: &IngressBot, body: &[u8], signature: &str, now: Timestamp) -> Read {
-    if !bot.signed(body, signature) {
+fn read(bot: &IngressBot, body: Bytes, headers: &HeaderMap, now: Timestamp) -> Read {
+    let bytes = body.len();
+    let Ok(body) = bot.webhooks().verify(headers, body) else {
         return Read::Foreign;
-    }
-    let Ok(webhook) = WebhookBody::parse(body) else {
-        return Read::Unreadable(body.len());
     };
-    let envelopes = webhook.envelopes(bot.name(), now);
+    let Ok(webhook) = bot.webhooks().parse(&body, bot.name(), now) else {
+        return Read::Unreadable(bytes);
+    };
+    let InboundEvents { envelopes, destination } = webhook;
     let messages = envelopes.iter().map(Outgoing::event).collect();
-    Read::Webhook { envelopes, messages, destination: webhook.destination() }
+    Read::Webhook { envelopes, messages, destination }
 }
 
-/// Returns the signature, if the header has the form of one: 32 bytes in base64.
-fn signature(headers: &HeaderMap) -> Option<String> {
-    let signature = headers.get(SIGNATURE)?.to_str().ok()?;
-    SignatureKey::is_signature(signature).then(|| signature.to_owned())
+/// Returns the headers of these names.
+fn selected(headers: &HeaderMap, names: &[&'static str]) -> HeaderMap {
+    let of = |&name: &&'static str| {
+        let values = headers.get_all(name).into_iter();
+        values.map(move |value| (HeaderName::from_static(name), value.clone()))
+    };
+    names.iter().flat_map(of).collect()
 }

@@ -11,7 +11,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use chatkeep_core::config::{LineConfig, RateLimitConfig};
 use chatkeep_core::http::guard::GuardedClient;
-use chatkeep_platform::line::SignatureKey;
+use chatkeep_platform::line::LineWebhooks;
 use chatkeep_workers::supervisor::Supervisor;
 
 use super::{App, Role};
@@ -95,8 +95,8 @@ impl App {
     }
 
     fn ingress_bot(&self, bot: &LineConfig) -> Option<IngressBot> {
-        let key = SignatureKey::new(bot.channel_secret.as_ref()?)?;
-        Some(IngressBot::new(&bot.name, key, self.bots.get(&bot.name).ok().cloned()))
+        let webhooks = LineWebhooks::new(bot.channel_secret.as_ref()?)?;
+        Some(IngressBot::new(&bot.name, Arc::new(webhooks), self.bots.get(&bot.name).ok().cloned()))
     }
 
     /// Creates the rate limit of rejected webhooks by address. Each process has its own: a wrong

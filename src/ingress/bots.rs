@@ -1,24 +1,23 @@
 //! Bots whose webhooks are accepted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chatkeep_core::id::UserId;
 use chatkeep_core::panics;
-use chatkeep_platform::Directory;
-use chatkeep_platform::line::SignatureKey;
+use chatkeep_platform::{Directory, InboundWebhooks, SharedWebhooks};
 use tracing::{debug, warn};
 
-/// Bots by name.
+/// Bots by platform and name.
 #[derive(Debug, Default)]
-pub struct IngressBots(BTreeMap<String, IngressBot>);
+pub struct IngressBots(BTreeMap<&'static str, BTreeMap<String, IngressBot>>);
 
 /// A bot as the ingress knows it.
 #[derive(Clone, Debug)]
 pub struct IngressBot {
     name: String,
-    /// Verifies that a body is LINE's, and for this bot.
-    key: SignatureKey,
+    /// Verifies and parses what the platform sends to this bot.
+    webhooks: SharedWebhooks,
     /// Directory with the bot's own id; `None` in a process without its access token.
     directory: Option<Directory>,
     /// Destination that was checked last.
@@ -28,37 +27,48 @@ pub struct IngressBot {
 impl IngressBots {
     /// Creates the set of these bots.
     pub fn new(bots: impl IntoIterator<Item = IngressBot>) -> Self {
-        Self(bots.into_iter().map(|bot| (bot.name.clone(), bot)).collect())
+        let mut platforms: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for bot in bots {
+            platforms.entry(bot.webhooks.path()).or_default().insert(bot.name.clone(), bot);
+        }
+        Self(platforms)
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&IngressBot> {
-        self.0.get(name)
+    /// Returns the path segments of the platforms.
+    pub(super) fn platforms(&self) -> BTreeSet<&'static str> {
+        self.0.keys().copied().collect()
     }
 
-    /// Returns the only bot, if there is just one.
-    pub(super) fn only(&self) -> Option<&IngressBot> {
-        self.0.values().next().filter(|_| self.0.len() == 1)
+    pub(super) fn get(&self, platform: &str, name: &str) -> Option<&IngressBot> {
+        self.0.get(platform)?.get(name)
     }
 
-    /// Returns the valid webhook paths, for the error response to a wrong one.
-    pub(super) fn paths(&self) -> String {
-        let paths: Vec<_> = self.0.keys().map(|name| format!("/webhook/line/{name}")).collect();
+    /// Returns the platform's only bot, if there is just one.
+    pub(super) fn only(&self, platform: &str) -> Option<&IngressBot> {
+        let bots = self.0.get(platform)?;
+        bots.values().next().filter(|_| bots.len() == 1)
+    }
+
+    /// Returns the valid webhook paths of a platform, for the error response to a wrong one.
+    pub(super) fn paths(&self, platform: &str) -> String {
+        let names = self.0.get(platform).into_iter().flat_map(BTreeMap::keys);
+        let paths: Vec<_> = names.map(|name| format!("/webhook/{platform}/{name}")).collect();
         paths.join(", ")
     }
 }
 
 impl IngressBot {
-    /// Creates a bot whose webhooks are signed with `key`.
-    pub fn new(name: &str, key: SignatureKey, directory: Option<Directory>) -> Self {
-        Self { name: name.to_owned(), key, directory, checked: Arc::default() }
+    /// Creates a bot that receives webhooks through this adapter.
+    pub fn new(name: &str, webhooks: SharedWebhooks, directory: Option<Directory>) -> Self {
+        Self { name: name.to_owned(), webhooks, directory, checked: Arc::default() }
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    pub(super) fn signed(&self, body: &[u8], signature: &str) -> bool {
-        self.key.verify(body, signature)
+    pub(super) fn webhooks(&self) -> &dyn InboundWebhooks {
+        &*self.webhooks
     }
 
     /// Warns when a correctly signed webhook names another bot than the owner of the access token:
@@ -78,8 +88,8 @@ impl IngressBot {
                 Ok(own) if own.user_id == destination => debug!(bot, "webhooks are for this bot"),
                 Ok(own) => warn!(
                     bot, %destination, own = %own.user_id,
-                    "webhooks are for another bot than the access token; are channel_secret and \
-                     access_token of the same channel?"
+                    "webhooks are for another bot than the access token; do its secret and \
+                     access token belong together?"
                 ),
                 Err(error) => debug!(bot, code = error.code(), "cannot look up the bot's own ID"),
             }

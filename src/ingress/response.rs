@@ -14,7 +14,8 @@ pub(super) enum WebhookResponse {
     BadSignature,
     /// Another one with a bad signature, and the seconds after which one would be verified again.
     Limited(u32),
-    NotAWebhook,
+    /// Not in the format of the platform of this name.
+    NotAWebhook(&'static str),
     TooLarge,
     Unavailable,
     /// No such bot.
@@ -30,7 +31,7 @@ impl WebhookResponse {
             Self::Accepted => "accepted",
             Self::BadSignature => "bad_signature",
             Self::Limited(_) => "rate_limited",
-            Self::NotAWebhook => "not_a_webhook",
+            Self::NotAWebhook(_) => "not_a_webhook",
             Self::TooLarge => "too_large",
             Self::Unavailable => "unavailable",
             Self::NotFound | Self::Several(_) => "no_such_bot",
@@ -56,8 +57,10 @@ impl IntoResponse for WebhookResponse {
             Self::BadSignature => {
                 (StatusCode::UNAUTHORIZED, "invalid_signature", "Invalid signature")
             }
-            Self::NotAWebhook => {
-                (StatusCode::BAD_REQUEST, "invalid_body", "The body is not a webhook of LINE")
+            Self::NotAWebhook(platform) => {
+                let error = format!("The body is not a webhook of {platform}");
+                let (status, code) = (StatusCode::BAD_REQUEST, "invalid_body");
+                return ApiError::Explained { status, code, error }.into_response();
             }
         };
         HttpError::Refused { status, code, error }.into_response()

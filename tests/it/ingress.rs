@@ -3,16 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::Request;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::{HeaderMap, Request};
 use chatkeep::ingress::{Ingress, IngressBot, IngressBots, router};
 use chatkeep::rate_limit::Limiter;
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::RateLimitConfig;
+use chatkeep_core::event::{Envelope, PlatformKind};
 use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 use chatkeep_emulator::{Signed, signature};
-use chatkeep_platform::line::SignatureKey;
+use chatkeep_platform::line::LineWebhooks;
+use chatkeep_platform::{InboundEvents, InboundWebhooks, NotAWebhook, Unverified, VerifiedBody};
+use chatkeep_workers::StageName;
 use chatkeep_workers::tap::Tap;
 use reqwest::StatusCode;
 use serde_json::Value;
@@ -127,10 +130,10 @@ async fn the_budget_for_garbage_comes_back() {
     let clock: SharedClock = manual.clone();
     let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock.clone()).await.unwrap();
     let rejected = RateLimitConfig { per_minute: 6, burst: 6 };
-    let key = SignatureKey::new(&SECRET.to_owned().into()).unwrap();
+    let webhooks = LineWebhooks::new(&SECRET.to_owned().into()).unwrap();
     let ingress = Ingress {
         bus: Bus::Embedded(bus.clone()),
-        bots: IngressBots::new([IngressBot::new("main", key, None)]),
+        bots: IngressBots::new([IngressBot::new("main", Arc::new(webhooks), None)]),
         clock: clock.clone(),
         tap: Tap::default(),
         rejected: Limiter::alone(rejected, clock),
@@ -154,4 +157,97 @@ async fn the_budget_for_garbage_comes_back() {
     assert_eq!(post(&wrong, "{}").await.status(), 401);
     assert_eq!(post(&wrong, "{}").await.status(), 429);
     Bus::Embedded(bus).close().await;
+}
+
+/// A second platform: its webhooks hold one event a line and carry a shared token.
+#[derive(Debug)]
+struct Lines;
+
+const TOKEN: &str = "x-lines-token";
+
+impl InboundWebhooks for Lines {
+    fn path(&self) -> &'static str {
+        "lines"
+    }
+
+    fn label(&self) -> &'static str {
+        "Lines"
+    }
+
+    fn headers(&self) -> &'static [&'static str] {
+        &[TOKEN]
+    }
+
+    fn max_body(&self) -> usize {
+        100
+    }
+
+    fn may_be_signed(&self, headers: &HeaderMap) -> bool {
+        headers.contains_key(TOKEN)
+    }
+
+    fn verify(&self, headers: &HeaderMap, body: Bytes) -> Result<VerifiedBody, Unverified> {
+        let right = headers.get(TOKEN).is_some_and(|token| token == SECRET);
+        right.then(|| VerifiedBody::new(body)).ok_or(Unverified)
+    }
+
+    fn parse(
+        &self,
+        body: &VerifiedBody,
+        bot: &str,
+        received_at: Timestamp,
+    ) -> Result<InboundEvents, NotAWebhook> {
+        let lines = std::str::from_utf8(body.bytes()).map_err(|error| NotAWebhook(error.into()))?;
+        let envelope = |(number, line): (usize, &str)| Envelope {
+            v: Envelope::VERSION,
+            id: format!("{}-{number}", received_at.millis()).into(),
+            platform: PlatformKind::Line,
+            bot: bot.to_owned(),
+            channel: Some("C1".into()),
+            received_at: received_at.millis(),
+            raw: serde_json::value::to_raw_value(line).unwrap(),
+        };
+        let envelopes = lines.lines().enumerate().map(envelope).collect();
+        Ok(InboundEvents { envelopes, destination: None })
+    }
+}
+
+#[tokio::test]
+async fn a_second_platform_needs_an_adapter_alone() {
+    let folder = TempDir::new().unwrap();
+    let clock: SharedClock = Arc::new(ManualClock::new(Timestamp::from_millis(7)));
+    let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock.clone()).await.unwrap();
+    let bus = Bus::Embedded(bus);
+    let backup = StageName::Backup.consumer(Duration::from_secs(30));
+    bus.ensure(&backup).await.unwrap();
+    let line = LineWebhooks::new(&SECRET.to_owned().into()).unwrap();
+    let ingress = Ingress {
+        bus: bus.clone(),
+        bots: IngressBots::new([
+            IngressBot::new("main", Arc::new(line), None),
+            IngressBot::new("main", Arc::new(Lines), None),
+        ]),
+        clock: clock.clone(),
+        tap: Tap::default(),
+        rejected: Limiter::alone(RateLimitConfig { per_minute: 60, burst: 60 }, clock),
+        proxies: 0,
+    };
+    let router = router(ingress, 1_000);
+    let post = async |path: &str, token: &str, body: &'static [u8]| {
+        let request = Request::post(path).header(TOKEN, token).body(Body::from(body)).unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        let status = response.status().as_u16();
+        let body = to_bytes(response.into_body(), 1_000).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    };
+    assert_eq!(post("/webhook/lines/main", SECRET, b"one\ntwo").await.0, 200);
+    assert_eq!(post("/webhook/lines", SECRET, b"").await.0, 200, "each platform has one bot");
+    assert_eq!(post("/webhook/lines", "wrong", b"one").await.0, 401);
+    assert_eq!(post("/webhook/line", SECRET, b"one").await.0, 401, "not LINE's header");
+    assert_eq!(post("/webhook/lines", SECRET, &[b'x'; 101]).await.0, 413);
+    assert_eq!(post("/webhook/other", SECRET, b"one").await.0, 404);
+    let (status, error) = post("/webhook/lines", SECRET, b"\xff").await;
+    assert!(status == 400 && error.contains("not a webhook of Lines"), "{error}");
+    assert_eq!(bus.backlog(&backup).await.unwrap(), 2);
+    bus.close().await;
 }

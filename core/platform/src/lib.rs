@@ -1,9 +1,11 @@
-//! The platform port: calls to a chat platform, and their results.
+//! The platform port: webhooks of a chat platform ([`InboundWebhooks`]), and calls to it
+//! ([`Platform`]).
 
 mod bots;
 mod circuit;
 mod directory;
 mod error;
+mod inbound;
 pub mod line;
 mod throttle;
 
@@ -20,6 +22,9 @@ use chatkeep_core::profile::{ChannelSummary, Profile};
 pub use directory::Directory;
 pub use error::{DecodeError, PlatformError};
 use futures_util::stream::BoxStream;
+pub use inbound::{
+    InboundEvents, InboundWebhooks, NotAWebhook, SharedWebhooks, Unverified, VerifiedBody,
+};
 
 /// A boxed future, so that platforms can be trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

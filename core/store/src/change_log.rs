@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use sqlx::{query, query_as};
 
-use super::db::{Sql, Tx, exec, read, run};
+use super::db::{Sql, Tx};
 use super::outbox::WINDOW_END;
 use super::outbox_kind::OutboxEventKind;
 use super::{OutboxPosition, OutboxStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Maximum number of messages in one row.
 const IDS: usize = 500;
@@ -176,7 +176,7 @@ async fn add(tx: &mut Tx, rows: &[NewRow<'_>], now: Timestamp) -> Result<(), Sto
         return Ok(());
     }
     let rows = serde_json::to_string(rows)?;
-    exec!(tx, query(ADD).bind(&rows).bind(now.millis()))?;
+    tx.execute(query(ADD).bind(&rows).bind(now.millis())).await?;
     tx.note_logged();
     Ok(())
 }
@@ -185,7 +185,7 @@ async fn add(tx: &mut Tx, rows: &[NewRow<'_>], now: Timestamp) -> Result<(), Sto
 /// one.
 pub(super) async fn begin_epoch(tx: &mut Tx) -> Result<(), StoreError> {
     // RETURNING makes it a query with the same result on both databases.
-    let _: (String,) = run!(tx, NEW_EPOCH, |sql, c| query_as(sql).fetch_one(c))?;
+    let _: (String,) = tx.fetch_one(query_as(NEW_EPOCH)).await?;
     Ok(())
 }
 
@@ -196,8 +196,8 @@ impl OutboxStore<'_> {
     /// Returns an error when the database fails.
     pub async fn log_state(self) -> Result<LogState, StoreError> {
         type StateRow = (String, i64, i64, i64, i64, i64, i64, Option<i64>, Option<i64>);
-        let sql = self.store.pick(STATE);
-        let row: StateRow = read!(self.store, c => query_as(sql).fetch_one(c))?;
+        let sql = STATE;
+        let row: StateRow = self.store.db.fetch_one(query_as(sql)).await?;
         let (epoch, purged_tx, purged_seq, end_tx, end_seq, limit_tx, limit_seq, tx, seq) = row;
         Ok(LogState {
             epoch,
@@ -220,9 +220,12 @@ impl OutboxStore<'_> {
         let Some(end) = self.log_window(after, limit).await? else {
             return Ok(LoggedChanges { next: after, ..LoggedChanges::default() });
         };
-        let sql = self.store.pick(ROWS);
-        let rows: Vec<Row> = read!(self.store, c => query_as(sql)
-            .bind(after.0).bind(after.1).bind(end.0).bind(end.1).fetch_all(c))?;
+        let sql = ROWS;
+        let rows: Vec<Row> = self
+            .store
+            .db
+            .fetch_all(query_as(sql).bind(after.0).bind(after.1).bind(end.0).bind(end.1))
+            .await?;
         let more = rows.len() >= limit as usize;
         let mut changes = LoggedChanges { next: end, more, ..LoggedChanges::default() };
         for row in rows {
@@ -236,9 +239,9 @@ impl OutboxStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn next_logged(self, after: OutboxPosition) -> Result<Option<Timestamp>, StoreError> {
-        let sql = self.store.pick(NEXT);
+        let sql = NEXT;
         let row: Option<(i64,)> =
-            read!(self.store, c => query_as(sql).bind(after.0).bind(after.1).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(sql).bind(after.0).bind(after.1)).await?;
         Ok(row.map(|(at,)| Timestamp::from_millis(at)))
     }
 
@@ -248,9 +251,12 @@ impl OutboxStore<'_> {
         after: OutboxPosition,
         limit: u32,
     ) -> Result<Option<OutboxPosition>, StoreError> {
-        let sql = self.store.pick(WINDOW_END);
-        let end: Option<(Option<i64>, Option<i64>)> = read!(self.store, c => query_as(sql)
-            .bind(after.0).bind(after.1).bind(i64::from(limit)).fetch_optional(c))?;
+        let sql = WINDOW_END;
+        let end: Option<(Option<i64>, Option<i64>)> = self
+            .store
+            .db
+            .fetch_optional(query_as(sql).bind(after.0).bind(after.1).bind(i64::from(limit)))
+            .await?;
         Ok(end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?))))
     }
 
@@ -276,8 +282,7 @@ impl OutboxStore<'_> {
             }
             IndexRequest::Rebuild => add(tx_ref, &[row(REBUILD, None)], now).await?,
         }
-        let last: Option<(i64, i64)> =
-            run!(tx_ref, LAST, |sql, c| query_as(sql).fetch_optional(c))?;
+        let last: Option<(i64, i64)> = tx_ref.fetch_optional(query_as(LAST)).await?;
         tx.commit().await?;
         Ok(last.map_or_else(OutboxPosition::default, |(tx, seq)| OutboxPosition(tx, seq)))
     }

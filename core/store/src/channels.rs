@@ -8,11 +8,10 @@ use chatkeep_core::profile::ChannelSummary;
 use chatkeep_core::time::Timestamp;
 use chrono_tz::Tz;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::db::{exec, read};
 use super::ingest::BulkKey;
 use super::{ChannelStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Presence of the bot in a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -133,7 +132,7 @@ impl ChannelStore<'_> {
     /// Returns an error when the database fails.
     pub async fn channel(self, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
         let row: Option<ChannelRow> =
-            read!(self.store, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(ONE).bind(id.as_str())).await?;
         row.map(Channel::try_from).transpose()
     }
 
@@ -142,7 +141,7 @@ impl ChannelStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn channel_ids(self) -> Result<Vec<ChannelId>, StoreError> {
-        let rows: Vec<(String,)> = read!(self.store, c => query_as(IDS).fetch_all(c))?;
+        let rows: Vec<(String,)> = self.store.db.fetch_all(query_as(IDS)).await?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
@@ -158,12 +157,12 @@ impl ChannelStore<'_> {
     ) -> Result<Vec<(Channel, i64)>, StoreError> {
         let after = after.map_or("", ChannelId::as_str);
         let rows: Vec<ChannelRow> =
-            read!(self.store, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(PAGE).bind(after).bind(i64::from(limit))).await?;
         let channels: Vec<_> = rows.into_iter().map(Channel::try_from).collect::<Result<_, _>>()?;
         let keys = channels.iter().map(|channel| BulkKey { c: channel.id.as_str(), m: None });
         let keys = serde_json::to_string(&keys.collect::<Vec<_>>())?;
         let counts: Vec<(String, i64)> =
-            read!(self.store, c => query_as(SUBSCRIBERS).bind(&keys).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(SUBSCRIBERS).bind(&keys)).await?;
         let counts: HashMap<_, _> = counts.into_iter().collect();
         let with_count = |channel: Channel| {
             let count = counts.get(channel.id.as_str()).copied().unwrap_or_default();
@@ -186,8 +185,17 @@ impl ChannelStore<'_> {
     ) -> Result<Vec<Channel>, StoreError> {
         let after = after.map_or("", ChannelId::as_str);
         let only = only.map(channel_keys).transpose()?;
-        let rows: Vec<ChannelRow> = read!(self.store, c => query_as(OF_USER)
-            .bind(user.as_str()).bind(after).bind(i64::from(limit)).bind(&only).fetch_all(c))?;
+        let rows: Vec<ChannelRow> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(OF_USER)
+                    .bind(user.as_str())
+                    .bind(after)
+                    .bind(i64::from(limit))
+                    .bind(&only),
+            )
+            .await?;
         rows.into_iter().map(Channel::try_from).collect()
     }
 
@@ -200,8 +208,11 @@ impl ChannelStore<'_> {
         channel: &ChannelId,
         than: Timestamp,
     ) -> Result<bool, StoreError> {
-        let row: Option<(i32,)> = read!(self.store, c => query_as(WITHOUT_SUMMARY)
-            .bind(channel.as_str()).bind(than.millis()).fetch_optional(c))?;
+        let row: Option<(i32,)> = self
+            .store
+            .db
+            .fetch_optional(query_as(WITHOUT_SUMMARY).bind(channel.as_str()).bind(than.millis()))
+            .await?;
         Ok(row.is_some())
     }
 
@@ -216,7 +227,7 @@ impl ChannelStore<'_> {
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(SET_TIME_ZONE).bind(channel.as_str()).bind(zone))?;
+        tx_ref.execute(query(SET_TIME_ZONE).bind(channel.as_str()).bind(zone)).await?;
         tx.commit().await
     }
 
@@ -232,15 +243,16 @@ impl ChannelStore<'_> {
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(SAVE_SUMMARY)
-                .bind(channel.as_str())
-                .bind(summary.name.as_deref())
-                .bind(summary.picture_url.as_deref())
-                .bind(summary.member_count)
-                .bind(now.millis())
-        )?;
+        tx_ref
+            .execute(
+                query(SAVE_SUMMARY)
+                    .bind(channel.as_str())
+                    .bind(summary.name.as_deref())
+                    .bind(summary.picture_url.as_deref())
+                    .bind(summary.member_count)
+                    .bind(now.millis()),
+            )
+            .await?;
         tx.commit().await
     }
 }

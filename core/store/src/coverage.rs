@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, Tx, exec, locking, read, run};
+use super::db::{Sql, Tx, locking};
 use super::{Gap, MessageStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Reason for a gap without any subscription.
 const UNSUBSCRIBED: &str = "unsubscribed";
@@ -102,7 +102,7 @@ pub(super) async fn note(
     presence: CoverageChange,
 ) -> Result<bool, StoreError> {
     let (c, at) = (channel.as_str(), at.millis());
-    Ok(exec!(tx, query(ADD).bind(c).bind(at).bind(presence.name()))? > 0)
+    Ok(tx.execute(query(ADD).bind(c).bind(at).bind(presence.name())).await? > 0)
 }
 
 impl MessageStore<'_> {
@@ -118,9 +118,9 @@ impl MessageStore<'_> {
     ) -> Result<Coverage, StoreError> {
         let (c, from) = (channel.as_str(), start.map_or(i64::MIN, Timestamp::millis));
         let (oldest, newest): (Option<i64>, Option<i64>) =
-            read!(self.store, conn => query_as(BOUNDS).bind(c).bind(from).fetch_one(conn))?;
+            self.store.db.fetch_one(query_as(BOUNDS).bind(c).bind(from)).await?;
         let lost: Vec<(String, Option<String>, i64)> =
-            read!(self.store, conn => query_as(LOST).bind(c).bind(from).fetch_all(conn))?;
+            self.store.db.fetch_all(query_as(LOST).bind(c).bind(from)).await?;
         let (retention_days, retained_from) = self.store.channels().retention(channel).await?;
         let media = |(status, reason, count)| MissingMedia { status, reason, count };
         let gaps = self.gaps(channel, start, None).await?;
@@ -161,10 +161,16 @@ impl MessageStore<'_> {
         };
         let from = from.map_or(i64::MIN, Timestamp::millis);
         let to = to.map_or(i64::MAX, Timestamp::millis);
-        let quota: Vec<(i64, i64, String, i64)> = read!(self.store, c => query_as(QUOTA)
-            .bind(channel.as_str()).bind(from).bind(to).fetch_all(c))?;
-        let outages: Vec<(i64, i64)> = read!(self.store, c => query_as(OUTAGES)
-            .bind(from.max(since.millis())).bind(to).fetch_all(c))?;
+        let quota: Vec<(i64, i64, String, i64)> = self
+            .store
+            .db
+            .fetch_all(query_as(QUOTA).bind(channel.as_str()).bind(from).bind(to))
+            .await?;
+        let outages: Vec<(i64, i64)> = self
+            .store
+            .db
+            .fetch_all(query_as(OUTAGES).bind(from.max(since.millis())).bind(to))
+            .await?;
         let quota = quota.into_iter().map(|(from, to, reason, skipped)| Gap {
             from: Timestamp::from_millis(from),
             to: (to != 0).then(|| Timestamp::from_millis(to)),
@@ -188,14 +194,14 @@ impl MessageStore<'_> {
         presence: &[(i64, String)],
     ) -> Result<Option<Timestamp>, StoreError> {
         let row: Option<(i64,)> =
-            read!(self.store, c => query_as(BIRTH).bind(channel.as_str()).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(BIRTH).bind(channel.as_str())).await?;
         let first = presence.first().map(|(at, _)| *at);
         let birth = row.map(|(created,)| first.map_or(created, |first| first.min(created)));
         Ok(birth.map(Timestamp::from_millis))
     }
 
     async fn presence(self, channel: &ChannelId) -> Result<Vec<(i64, String)>, StoreError> {
-        Ok(read!(self.store, c => query_as(PRESENCE).bind(channel.as_str()).fetch_all(c))?)
+        Ok(self.store.db.fetch_all(query_as(PRESENCE).bind(channel.as_str())).await?)
     }
 
     /// Records that events are being taken now. A long time since the last call is an outage, so
@@ -206,13 +212,13 @@ impl MessageStore<'_> {
     pub async fn record_alive(self, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let alive: Option<(i64,)> = run!(tx_ref, ALIVE, |sql, c| query_as(sql).fetch_optional(c))?;
+        let alive: Option<(i64,)> = tx_ref.fetch_optional(query_as(ALIVE)).await?;
         if let Some((alive,)) = alive
             && now.since(Timestamp::from_millis(alive)) > OUTAGE
         {
-            exec!(tx_ref, query(ADD_OUTAGE).bind(alive).bind(now.millis()))?;
+            tx_ref.execute(query(ADD_OUTAGE).bind(alive).bind(now.millis())).await?;
         }
-        exec!(tx_ref, query(BEAT).bind(now.millis()))?;
+        tx_ref.execute(query(BEAT).bind(now.millis())).await?;
         tx.commit().await
     }
 }

@@ -8,10 +8,10 @@
 use std::future::Future;
 
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, Tx, exec, locking, run};
+use super::db::{Sql, Tx, locking};
 use super::{IdempotencyStore, StoreError};
+use crate::query::{Query, query, query_as};
 
 /// Retention of an idempotency key, in milliseconds: a day.
 const KEPT_MS: i64 = 86_400_000;
@@ -110,16 +110,10 @@ tokio::task_local! {
     static RUNNING: IdempotencyClaim;
 }
 
-/// Binds the key of a claim to `$1` to `$4` of a statement, and runs it.
-macro_rules! exec_claim {
-    ($tx:expr, $claim:expr, $sql:expr $(, $more:expr)*) => {{
-        let IdempotencyClaim { key, created_at } = $claim;
-        exec!(
-            $tx,
-            query($sql).bind(&key.owner).bind(&key.route).bind(&key.key_hash).bind(created_at)
-                $(.bind($more))*
-        )
-    }};
+/// Binds the key of a claim to `$1` to `$4` of a statement.
+fn of_claim<'q>(sql: &'static str, claim: &'q IdempotencyClaim) -> Query<'q> {
+    let IdempotencyClaim { key, created_at } = claim;
+    query(sql).bind(&key.owner).bind(&key.route).bind(&key.key_hash).bind(created_at)
 }
 
 impl IdempotencyClaim {
@@ -135,7 +129,7 @@ pub(super) async fn mark_claim(tx: &mut Tx) -> Result<(), StoreError> {
     let Ok(claim) = RUNNING.try_with(Clone::clone) else {
         return Ok(());
     };
-    let marked = exec_claim!(tx, &claim, MARK)?;
+    let marked = tx.execute(of_claim(MARK, &claim)).await?;
     if marked == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
 }
 
@@ -154,19 +148,16 @@ impl IdempotencyStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let old = now - KEPT_MS;
-        exec!(tx_ref, query(FORGET).bind(owner).bind(route).bind(hash).bind(old).bind(lost))?;
-        let taken = exec!(
-            tx_ref,
-            query(CLAIM).bind(owner).bind(route).bind(hash).bind(&key.request).bind(now)
-        )?;
+        tx_ref
+            .execute(query(FORGET).bind(owner).bind(route).bind(hash).bind(old).bind(lost))
+            .await?;
+        let taken = tx_ref
+            .execute(query(CLAIM).bind(owner).bind(route).bind(hash).bind(&key.request).bind(now))
+            .await?;
         let known: Option<KnownRow> = if taken > 0 {
             None
         } else {
-            run!(tx_ref, KNOWN, |sql, c| query_as(sql)
-                .bind(owner)
-                .bind(route)
-                .bind(hash)
-                .fetch_optional(c))?
+            tx_ref.fetch_optional(query_as(KNOWN).bind(owner).bind(route).bind(hash)).await?
         };
         tx.commit().await?;
         Ok(match known {
@@ -189,7 +180,7 @@ impl IdempotencyStore<'_> {
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec_claim!(tx_ref, claim, FINISH, i64::from(status), answer)?;
+        tx_ref.execute(of_claim(FINISH, claim).bind(i64::from(status)).bind(answer)).await?;
         tx.commit().await
     }
 
@@ -200,7 +191,7 @@ impl IdempotencyStore<'_> {
     pub async fn release_idempotency(self, claim: &IdempotencyClaim) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec_claim!(tx_ref, claim, RELEASE)?;
+        tx_ref.execute(of_claim(RELEASE, claim)).await?;
         tx.commit().await
     }
 
@@ -212,9 +203,9 @@ impl IdempotencyStore<'_> {
     pub async fn abandon_idempotency(self, claim: &IdempotencyClaim) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let freed = exec_claim!(tx_ref, claim, RELEASE_UNCHANGED)?;
+        let freed = tx_ref.execute(of_claim(RELEASE_UNCHANGED, claim)).await?;
         if freed == 0 {
-            exec_claim!(tx_ref, claim, END)?;
+            tx_ref.execute(of_claim(END, claim)).await?;
         }
         tx.commit().await?;
         Ok(freed > 0)
@@ -227,7 +218,7 @@ impl IdempotencyStore<'_> {
     pub async fn purge_idempotency(self, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(PURGE).bind(now.millis() - KEPT_MS).bind(SWEEP))?;
+        let gone = tx_ref.execute(query(PURGE).bind(now.millis() - KEPT_MS).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }

@@ -4,11 +4,10 @@
 
 use std::time::Duration;
 
-use sqlx::query;
-
-use super::db::{Sql, exec};
+use super::db::Sql;
 use super::processes::at_now;
 use super::{JobStore, StoreError};
+use crate::query::query;
 
 const CLAIM: Sql = at_now!(
     "INSERT INTO job_leases (name, process_id, until)
@@ -35,8 +34,8 @@ impl JobStore<'_> {
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let claim = self.store.pick(CLAIM);
-        let claimed = exec!(tx_ref, query(claim).bind(name).bind(process).bind(time))?;
+        let claim = CLAIM;
+        let claimed = tx_ref.execute(query(claim).bind(name).bind(process).bind(time)).await?;
         tx.commit().await?;
         Ok(claimed > 0)
     }
@@ -48,7 +47,7 @@ impl JobStore<'_> {
     pub async fn release_job_lease(self, name: &str, process: &str) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(RELEASE).bind(name).bind(process))?;
+        tx_ref.execute(query(RELEASE).bind(name).bind(process)).await?;
         tx.commit().await
     }
 }

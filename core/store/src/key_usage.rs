@@ -8,12 +8,12 @@ use std::time::Duration;
 use chatkeep_core::id::{KeyId, SessionId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, Tx, exec, locking, run};
+use super::db::{Sql, Tx, locking};
 use super::keys::Key;
 use super::sessions::Session;
 use super::{KeyStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Precision of a key's last use.
 const KEY_PRECISION: Duration = Duration::from_mins(1);
@@ -130,7 +130,7 @@ async fn write(
     (lock, update): (Sql, &'static str),
     rows: &str,
 ) -> Result<(), StoreError> {
-    let _: Vec<(String,)> = run!(tx, lock, |sql, c| query_as(sql).bind(rows).fetch_all(c))?;
-    exec!(tx, query(update).bind(rows))?;
+    let _: Vec<(String,)> = tx.fetch_all(query_as(lock).bind(rows)).await?;
+    tx.execute(query(update).bind(rows)).await?;
     Ok(())
 }

@@ -37,6 +37,7 @@ mod presence;
 mod presence_evidence;
 mod processes;
 mod purge;
+mod query;
 mod replies;
 mod retractions;
 mod roles;
@@ -54,8 +55,9 @@ use std::sync::Arc;
 use chatkeep_core::config::Database;
 use chatkeep_core::message::MessageState;
 use chatkeep_core::outage::Availability;
-use db::{Db, MAPPED, Pools, Sql, UNMAPPED, read};
+use db::{Db, MAPPED, UNMAPPED};
 use key_usage::KeyUsage;
+use query::query_as;
 use tokio::sync::watch;
 
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
@@ -259,7 +261,7 @@ impl Store {
     /// # Errors
     /// Returns the reason for which it does not.
     pub async fn ready(&self) -> Result<(), StoreError> {
-        let _: (i64,) = read!(self, c => sqlx::query_as("SELECT CAST(1 AS BIGINT)").fetch_one(c))?;
+        let _: (i64,) = self.db.fetch_one(query_as("SELECT CAST(1 AS BIGINT)")).await?;
         Ok(())
     }
 
@@ -272,14 +274,6 @@ impl Store {
     /// of it.
     pub fn watch_log(&self) -> watch::Receiver<u64> {
         self.db.logged.subscribe()
-    }
-
-    /// Selects the wording of a statement for this database.
-    const fn pick(&self, sql: Sql) -> &'static str {
-        match self.db.pools {
-            Pools::Sqlite { .. } => sql.sqlite,
-            Pools::Postgres(_) => sql.postgres,
-        }
     }
 
     /// Removes retracted content from parts of the database files that no query shows. Cheap; to be

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{exec, run};
 use super::keys::hash;
 use super::sessions::before;
 use super::{SessionStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Login to start at the identity provider. No `Debug`: it consists of secrets.
 #[derive(Clone, Copy)]
@@ -62,15 +61,16 @@ impl SessionStore<'_> {
     pub async fn add_login(self, login: &NewLogin<'_>, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(ADD_LOGIN)
-                .bind(hash(login.state))
-                .bind(login.nonce)
-                .bind(login.verifier)
-                .bind(login.return_to)
-                .bind(now.millis())
-        )?;
+        tx_ref
+            .execute(
+                query(ADD_LOGIN)
+                    .bind(hash(login.state))
+                    .bind(login.nonce)
+                    .bind(login.verifier)
+                    .bind(login.return_to)
+                    .bind(now.millis()),
+            )
+            .await?;
         tx.commit().await
     }
 
@@ -86,7 +86,7 @@ impl SessionStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let row: Option<LoginRow> =
-            run!(tx_ref, c => query_as(TAKE_LOGIN).bind(hash(state)).fetch_optional(c))?;
+            tx_ref.fetch_optional(query_as(TAKE_LOGIN).bind(hash(state))).await?;
         tx.commit().await?;
         let in_time = row.filter(|row| row.created_at > before(now, LOGIN_TIME));
         Ok(in_time.map(|row| PendingLogin {
@@ -104,7 +104,7 @@ impl SessionStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let late = before(now, LOGIN_TIME);
-        let gone = exec!(tx_ref, query(PURGE_LOGINS).bind(late).bind(i64::from(limit)))?;
+        let gone = tx_ref.execute(query(PURGE_LOGINS).bind(late).bind(i64::from(limit))).await?;
         tx.commit().await?;
         Ok(gone >= u64::from(limit))
     }

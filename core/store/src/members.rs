@@ -8,11 +8,10 @@ use chatkeep_core::profile::Profile;
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use sqlx::{query, query_as};
 
 use super::channels::channel_keys;
-use super::db::{exec, read};
 use super::{MemberStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Presence of a person in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -133,8 +132,11 @@ impl MemberStore<'_> {
     ) -> Result<Vec<UserId>, StoreError> {
         let keys: Vec<_> = users.iter().map(|id| UserKey { u: id.as_str() }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let rows: Vec<(String,)> = read!(self.store, c => query_as(UNKNOWN_PEOPLE)
-            .bind(&keys).bind(than.millis()).fetch_all(c))?;
+        let rows: Vec<(String,)> = self
+            .store
+            .db
+            .fetch_all(query_as(UNKNOWN_PEOPLE).bind(&keys).bind(than.millis()))
+            .await?;
         Ok(rows.into_iter().map(|(id,)| UserId::new(id)).collect())
     }
 
@@ -155,10 +157,15 @@ impl MemberStore<'_> {
         for (user, profile) in profiles {
             let name = profile.as_ref().map(|p| p.display_name.as_str());
             let picture = profile.as_ref().and_then(|p| p.picture_url.as_deref());
-            exec!(
-                tx_ref,
-                query(SAVE_PROFILE).bind(user.as_str()).bind(name).bind(picture).bind(now.millis())
-            )?;
+            tx_ref
+                .execute(
+                    query(SAVE_PROFILE)
+                        .bind(user.as_str())
+                        .bind(name)
+                        .bind(picture)
+                        .bind(now.millis()),
+                )
+                .await?;
         }
         tx.commit().await
     }
@@ -169,7 +176,7 @@ impl MemberStore<'_> {
     /// Returns an error when the database fails.
     pub async fn owner_plan(self, channel: &ChannelId) -> Result<Option<Plan>, StoreError> {
         let row: Option<(String,)> =
-            read!(self.store, c => query_as(OWNER_PLAN).bind(channel.as_str()).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(OWNER_PLAN).bind(channel.as_str())).await?;
         row.map(|(plan,)| parsed(Plan::parse(&plan), "users", "plan", channel.as_str())).transpose()
     }
 
@@ -184,7 +191,7 @@ impl MemberStore<'_> {
     ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
         let channels = channel_keys(channels)?;
         let rows: Vec<(String, Option<String>)> =
-            read!(self.store, c => query_as(NAMES).bind(&channels).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(NAMES).bind(&channels)).await?;
         Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
     }
 
@@ -197,8 +204,11 @@ impl MemberStore<'_> {
         channel: &ChannelId,
         user: &UserId,
     ) -> Result<Option<Member>, StoreError> {
-        let row: Option<MemberRow> = read!(self.store, c => query_as(ONE_MEMBER)
-            .bind(channel.as_str()).bind(user.as_str()).fetch_optional(c))?;
+        let row: Option<MemberRow> = self
+            .store
+            .db
+            .fetch_optional(query_as(ONE_MEMBER).bind(channel.as_str()).bind(user.as_str()))
+            .await?;
         row.map(Member::try_from).transpose()
     }
 
@@ -216,10 +226,18 @@ impl MemberStore<'_> {
         limit: u32,
     ) -> Result<Vec<Member>, StoreError> {
         let after = after.map_or("", UserId::as_str);
-        let rows: Vec<MemberRow> = read!(self.store, c => query_as(ALL_MEMBERS)
-            .bind(channel.as_str()).bind(role.map(Role::name)).bind(after)
-            .bind(i64::from(limit)).bind(status.map(|s| i64::from(s == MemberStatus::Left)))
-            .fetch_all(c))?;
+        let rows: Vec<MemberRow> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(ALL_MEMBERS)
+                    .bind(channel.as_str())
+                    .bind(role.map(Role::name))
+                    .bind(after)
+                    .bind(i64::from(limit))
+                    .bind(status.map(|s| i64::from(s == MemberStatus::Left))),
+            )
+            .await?;
         rows.into_iter().map(Member::try_from).collect()
     }
 }

@@ -6,10 +6,9 @@ use chatkeep_core::event::{ChannelKind, ChannelRef};
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::{Plan, Usage, UsageStatus};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{exec, read};
 use super::{AccountStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Threshold crossing without a notification yet.
 #[derive(Clone, Debug)]
@@ -81,7 +80,7 @@ impl AccountStore<'_> {
     /// Returns an error when the database fails.
     pub async fn pending_usage_notices(self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
         let rows: Vec<NoticeRow> =
-            read!(self.store, c => query_as(PENDING).bind(i64::from(limit)).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(PENDING).bind(i64::from(limit))).await?;
         rows.into_iter().map(UsageNotice::try_from).collect()
     }
 
@@ -98,14 +97,15 @@ impl AccountStore<'_> {
     ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let settled = exec!(
-            tx_ref,
-            query(SETTLE)
-                .bind(notice.user.as_str())
-                .bind(notice.id)
-                .bind(now.millis())
-                .bind(outcome)
-        )?;
+        let settled = tx_ref
+            .execute(
+                query(SETTLE)
+                    .bind(notice.user.as_str())
+                    .bind(notice.id)
+                    .bind(now.millis())
+                    .bind(outcome),
+            )
+            .await?;
         tx.commit().await?;
         Ok(settled > 0)
     }
@@ -116,7 +116,7 @@ impl AccountStore<'_> {
     /// Returns an error when the database fails.
     pub async fn wants_notices(self, user: &UserId) -> Result<Option<bool>, StoreError> {
         let row: Option<(i64,)> =
-            read!(self.store, c => query_as(WANTS).bind(user.as_str()).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(WANTS).bind(user.as_str())).await?;
         Ok(row.map(|(wants,)| wants != 0))
     }
 
@@ -127,7 +127,7 @@ impl AccountStore<'_> {
     pub async fn set_notices_enabled(self, user: &UserId, wants: bool) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let found = exec!(tx_ref, query(WANT).bind(user.as_str()).bind(i64::from(wants)))?;
+        let found = tx_ref.execute(query(WANT).bind(user.as_str()).bind(i64::from(wants))).await?;
         tx.commit().await?;
         Ok(found > 0)
     }

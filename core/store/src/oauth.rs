@@ -6,11 +6,11 @@ use std::time::Duration;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, Tx, exec, locking, read, run};
+use super::db::{Sql, Tx, locking};
 use super::keys::hash;
 use super::{OAuthStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Window in which a repeated refresh token counts as lost in transit, not stolen.
 const LOST: Duration = Duration::from_secs(30);
@@ -126,19 +126,20 @@ impl OAuthStore<'_> {
         let channels = grant.channels.map(serde_json::to_string).transpose()?;
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(ADD_GRANT)
-                .bind(grant.id)
-                .bind(grant.user.as_str())
-                .bind(grant.client_id)
-                .bind(grant.client_name)
-                .bind(&scopes)
-                .bind(grant.resource)
-                .bind(now.millis())
-                .bind(&channels)
-        )?;
-        exec!(tx_ref, query(CLIENT_USED).bind(grant.client_id).bind(now.millis()))?;
+        tx_ref
+            .execute(
+                query(ADD_GRANT)
+                    .bind(grant.id)
+                    .bind(grant.user.as_str())
+                    .bind(grant.client_id)
+                    .bind(grant.client_name)
+                    .bind(&scopes)
+                    .bind(grant.resource)
+                    .bind(now.millis())
+                    .bind(&channels),
+            )
+            .await?;
+        tx_ref.execute(query(CLIENT_USED).bind(grant.client_id).bind(now.millis())).await?;
         let bound = (Some(grant.redirect_uri), Some(grant.challenge));
         add_secret(tx_ref, "code", grant.id, (grant.code, grant.code_until), bound).await?;
         tx.commit().await
@@ -223,8 +224,11 @@ impl OAuthStore<'_> {
         now: Timestamp,
     ) -> Result<Option<Grant>, StoreError> {
         // Reading locks nothing: the statement of SQLite serves both.
-        let row: Option<GrantRow> = read!(self.store, c => query_as(SECRET.sqlite)
-            .bind(hash(secret)).bind("access").fetch_optional(c))?;
+        let row: Option<GrantRow> = self
+            .store
+            .db
+            .fetch_optional(query_as(SECRET.sqlite).bind(hash(secret)).bind("access"))
+            .await?;
         let grant = row.map(Grant::try_from).transpose()?;
         Ok(grant.filter(|grant| grant.expires_at > now))
     }
@@ -237,7 +241,7 @@ impl OAuthStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let row: Option<(String,)> =
-            run!(tx_ref, c => query_as(GRANT_OF).bind(hash(secret)).fetch_optional(c))?;
+            tx_ref.fetch_optional(query_as(GRANT_OF).bind(hash(secret))).await?;
         let Some((grant,)) = row else {
             return Ok(false);
         };
@@ -254,10 +258,8 @@ async fn once(
     kind: SingleUse,
     secret: &str,
 ) -> Result<Option<(Grant, Option<Timestamp>, Option<String>)>, StoreError> {
-    let row: Option<GrantRow> = run!(tx, SECRET, |sql, c| query_as(sql)
-        .bind(hash(secret))
-        .bind(kind.name())
-        .fetch_optional(c))?;
+    let row: Option<GrantRow> =
+        tx.fetch_optional(query_as(SECRET).bind(hash(secret)).bind(kind.name())).await?;
     let Some(mut row) = row else {
         return Ok(None);
     };
@@ -271,7 +273,7 @@ async fn use_up(
     seed: Option<&str>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    exec!(tx, query(USED).bind(hash(secret)).bind(now.millis()).bind(seed))?;
+    tx.execute(query(USED).bind(hash(secret)).bind(now.millis()).bind(seed)).await?;
     Ok(())
 }
 
@@ -289,22 +291,22 @@ async fn add_secret(
     (secret, until): (&str, Timestamp),
     (redirect_uri, challenge): (Option<&str>, Option<&str>),
 ) -> Result<(), StoreError> {
-    exec!(
-        tx,
+    tx.execute(
         query(ADD_SECRET)
             .bind(hash(secret))
             .bind(kind)
             .bind(grant)
             .bind(until.millis())
             .bind(redirect_uri)
-            .bind(challenge)
-    )?;
+            .bind(challenge),
+    )
+    .await?;
     Ok(())
 }
 
 pub(super) async fn drop_grant(tx: &mut Tx, grant: &str) -> Result<(), StoreError> {
-    exec!(tx, query(DROP_SECRETS).bind(grant))?;
-    exec!(tx, query(DROP_GRANT).bind(grant))?;
+    tx.execute(query(DROP_SECRETS).bind(grant)).await?;
+    tx.execute(query(DROP_GRANT).bind(grant)).await?;
     Ok(())
 }
 

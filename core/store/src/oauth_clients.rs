@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{exec, read, run};
 use super::oauth::drop_grant;
 use super::{OAuthStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Self-registered program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,15 +87,16 @@ impl OAuthStore<'_> {
         let addresses = serde_json::to_string(&client.redirect_uris)?;
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(ADD_CLIENT)
-                .bind(&client.id)
-                .bind(&client.name)
-                .bind(&addresses)
-                .bind(now.millis())
-        )?;
-        exec!(tx_ref, query(TRIM_CLIENTS).bind(UNPROVEN))?;
+        tx_ref
+            .execute(
+                query(ADD_CLIENT)
+                    .bind(&client.id)
+                    .bind(&client.name)
+                    .bind(&addresses)
+                    .bind(now.millis()),
+            )
+            .await?;
+        tx_ref.execute(query(TRIM_CLIENTS).bind(UNPROVEN)).await?;
         tx.commit().await
     }
 
@@ -106,7 +106,7 @@ impl OAuthStore<'_> {
     /// Returns an error when the database fails.
     pub async fn oauth_client(self, id: &str) -> Result<Option<OAuthClient>, StoreError> {
         let row: Option<(String, String)> =
-            read!(self.store, c => query_as(CLIENT).bind(id).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(CLIENT).bind(id)).await?;
         let Some((name, addresses)) = row else {
             return Ok(None);
         };
@@ -120,8 +120,8 @@ impl OAuthStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn consents(self, user: &UserId) -> Result<Vec<Consent>, StoreError> {
-        let rows: Vec<(String, String, String, Option<String>, i64)> = read!(self.store, c => query_as(OF_USER)
-            .bind(user.as_str()).bind(LISTED).fetch_all(c))?;
+        let rows: Vec<(String, String, String, Option<String>, i64)> =
+            self.store.db.fetch_all(query_as(OF_USER).bind(user.as_str()).bind(LISTED)).await?;
         let consent = |(id, client_id, client_name, channels, at): (_, _, _, Option<String>, _)| {
             let channels = channels.map(|ids| serde_json::from_str(&ids)).transpose()?;
             let channels = channels.map(|ids: Vec<ChannelId>| ids.len());
@@ -138,8 +138,8 @@ impl OAuthStore<'_> {
     pub async fn revoke_consent(self, user: &UserId, id: &str) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let row: Option<(String,)> = run!(tx_ref, c => query_as(ONE_OF_USER)
-            .bind(id).bind(user.as_str()).fetch_optional(c))?;
+        let row: Option<(String,)> =
+            tx_ref.fetch_optional(query_as(ONE_OF_USER).bind(id).bind(user.as_str())).await?;
         if row.is_none() {
             return Ok(false);
         }
@@ -160,11 +160,12 @@ impl OAuthStore<'_> {
         let most = i64::from(limit);
         let ago = |age: Duration| now.millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let (never, unused) = (ago(NEVER_USED), ago(UNUSED));
-        let secrets = exec!(tx_ref, query(PURGE_SECRETS).bind(now.millis()).bind(most))?;
+        let secrets = tx_ref.execute(query(PURGE_SECRETS).bind(now.millis()).bind(most)).await?;
         if secrets > 0 {
-            exec!(tx_ref, query(PURGE_GRANTS))?;
+            tx_ref.execute(query(PURGE_GRANTS)).await?;
         }
-        let clients = exec!(tx_ref, query(PURGE_CLIENTS).bind(never).bind(unused).bind(most))?;
+        let clients =
+            tx_ref.execute(query(PURGE_CLIENTS).bind(never).bind(unused).bind(most)).await?;
         tx.commit().await?;
         Ok(secrets.max(clients) >= u64::from(limit))
     }

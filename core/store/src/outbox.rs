@@ -5,14 +5,14 @@
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 use super::change_log::shown;
 use super::channels::channel_keys;
-use super::db::{Pools, Sql, Tx, exec, read, run};
+use super::db::{Pools, Sql, Tx};
 use super::outbox_kind::OutboxEventKind;
 use super::unstored::UnstoredMessage;
 use super::{OutboxStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Maximum number of rows examined in one read: bounds the work for a caller with quiet channels
 /// among many busy ones.
@@ -206,7 +206,7 @@ pub(super) async fn log<T: serde::Serialize + Sync>(
         return Ok(());
     }
     let rows = serde_json::to_string(outbox_events)?;
-    exec!(tx, query(ADD).bind(&rows).bind(now.millis()))?;
+    tx.execute(query(ADD).bind(&rows).bind(now.millis())).await?;
     tx.note_logged();
     Ok(())
 }
@@ -227,10 +227,22 @@ impl OutboxStore<'_> {
         };
         let channels = channel_keys(reader.channels)?;
         let from = reader.not_before.map_or(i64::MIN, Timestamp::millis);
-        let sql = self.store.pick(ROWS);
-        let rows: Vec<Row> = read!(self.store, c => query_as(sql)
-            .bind(after.0).bind(after.1).bind(end.0).bind(end.1).bind(&channels)
-            .bind(reader.user.as_str()).bind(from).bind(i64::from(limit)).fetch_all(c))?;
+        let sql = ROWS;
+        let rows: Vec<Row> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(sql)
+                    .bind(after.0)
+                    .bind(after.1)
+                    .bind(end.0)
+                    .bind(end.1)
+                    .bind(&channels)
+                    .bind(reader.user.as_str())
+                    .bind(from)
+                    .bind(i64::from(limit)),
+            )
+            .await?;
         let outbox_events =
             rows.into_iter().map(OutboxEvent::try_from).collect::<Result<Vec<_>, _>>()?;
         let full = outbox_events.len() >= limit as usize;
@@ -240,9 +252,12 @@ impl OutboxStore<'_> {
     }
 
     async fn window_end(self, after: OutboxPosition) -> Result<Option<OutboxPosition>, StoreError> {
-        let sql = self.store.pick(WINDOW_END);
-        let end: Option<(Option<i64>, Option<i64>)> = read!(self.store, c => query_as(sql)
-            .bind(after.0).bind(after.1).bind(WINDOW).fetch_optional(c))?;
+        let sql = WINDOW_END;
+        let end: Option<(Option<i64>, Option<i64>)> = self
+            .store
+            .db
+            .fetch_optional(query_as(sql).bind(after.0).bind(after.1).bind(WINDOW))
+            .await?;
         Ok(end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?))))
     }
 
@@ -251,13 +266,13 @@ impl OutboxStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn purge_outbox_events(self, before: Timestamp) -> Result<u64, StoreError> {
-        let sql = self.store.pick(PURGE);
+        let sql = PURGE;
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone: Vec<(i64, i64)> = run!(tx_ref, c => query_as(sql)
-            .bind(before.millis()).bind(SWEEP).fetch_all(c))?;
+        let gone: Vec<(i64, i64)> =
+            tx_ref.fetch_all(query_as(sql).bind(before.millis()).bind(SWEEP)).await?;
         if let Some((last_tx, last_seq)) = gone.iter().max() {
-            exec!(tx_ref, query(PURGED).bind(last_tx).bind(last_seq))?;
+            tx_ref.execute(query(PURGED).bind(last_tx).bind(last_seq)).await?;
         }
         tx.commit().await?;
         Ok(gone.len() as u64)
@@ -265,10 +280,12 @@ impl OutboxStore<'_> {
 
     /// Makes rows from another PostgreSQL server readable.
     pub(super) async fn adopt_outbox_events(self) -> Result<(), StoreError> {
-        if let Pools::Postgres(pool) = &self.store.db.pools {
-            let adopted = query(ADOPT).execute(pool).await?.rows_affected();
-            let (purged,): (bool,) = query_as(FOREIGN_PURGE).fetch_one(pool).await?;
-            let readers = query(ADOPT_READER).execute(pool).await?.rows_affected();
+        if let Pools::Postgres(_) = &self.store.db.pools {
+            let mut tx = self.store.db.begin().await?;
+            let adopted = tx.execute(query(ADOPT)).await?;
+            let (purged,): (bool,) = tx.fetch_one(query_as(FOREIGN_PURGE)).await?;
+            let readers = tx.execute(query(ADOPT_READER)).await?;
+            tx.commit().await?;
             if purged || adopted + readers > 0 {
                 self.renew_epoch().await?;
             }

@@ -19,12 +19,12 @@ use chatkeep_core::event::{ChannelKind, ChannelRef, Event, EventKind};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
 use super::coverage::{CoverageChange, note};
-use super::db::{Sql, Tx, exec, locking, read, run};
+use super::db::{Sql, Tx, locking};
 use super::ingest::BulkKey;
 use super::{ChannelStore, StoreError};
+use crate::query::{query, query_as};
 pub use assign::BotChannels;
 use tenure::{Tenure, succession};
 
@@ -139,7 +139,7 @@ impl ChannelStore<'_> {
             events.iter().filter_map(|event| Claim::of(event, only_bot)).collect();
         let keys = channel_keys_of(&claims)?;
         let rows: Vec<(String, String)> =
-            read!(self.store, c => query_as(OWNERS).bind(&keys).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(OWNERS).bind(&keys)).await?;
         let mut owners: Owners = rows.into_iter().collect();
         if claims.iter().any(|claim| claim.changes(&owners)) {
             let mut tx = self.store.db.begin().await?;
@@ -152,7 +152,7 @@ impl ChannelStore<'_> {
             Tenures::new()
         } else {
             let keys = json_keys(foreign)?;
-            let rows = read!(self.store, c => query_as(TENURES).bind(&keys).fetch_all(c))?;
+            let rows = self.store.db.fetch_all(query_as(TENURES).bind(&keys)).await?;
             by_channel(rows)
         };
         Ok(events.iter().map(|event| standing(event, only_bot, &owners, &tenures)).collect())
@@ -262,13 +262,13 @@ async fn settle(
         }
         Ok(serde_json::to_string(&rows.values().collect::<Vec<_>>())?)
     };
-    exec!(tx, query(OPEN).bind(first(claims)?))?;
-    let _: Vec<(String,)> = run!(tx, LOCK, |sql, c| query_as(sql).bind(keys).fetch_all(c))?;
+    tx.execute(query(OPEN).bind(first(claims)?)).await?;
+    let _: Vec<(String,)> = tx.fetch_all(query_as(LOCK).bind(keys)).await?;
     if claims.iter().any(|claim| claim.adopts) {
-        exec!(tx, query(ADOPT).bind(first(claims)?))?;
+        tx.execute(query(ADOPT).bind(first(claims)?)).await?;
     }
     record_moves(tx, claims, now).await?;
-    let rows: Vec<(String, String)> = run!(tx, c => query_as(OWNERS).bind(keys).fetch_all(c))?;
+    let rows: Vec<(String, String)> = tx.fetch_all(query_as(OWNERS).bind(keys)).await?;
     let owners: Owners = rows.into_iter().collect();
     let chats: BTreeMap<_, _> = claims
         .iter()
@@ -279,8 +279,8 @@ async fn settle(
         return Ok(owners);
     }
     let chats: Vec<_> = chats.into_iter().map(|(id, claim)| claim.opening(id)).collect();
-    exec!(tx, query(OPEN).bind(serde_json::to_string(&chats)?))?;
-    let rows: Vec<(String, String)> = run!(tx, c => query_as(OWNERS).bind(keys).fetch_all(c))?;
+    tx.execute(query(OPEN).bind(serde_json::to_string(&chats)?)).await?;
+    let rows: Vec<(String, String)> = tx.fetch_all(query_as(OWNERS).bind(keys)).await?;
     Ok(rows.into_iter().collect())
 }
 
@@ -302,10 +302,9 @@ async fn record_moves(tx: &mut Tx, claims: &[Claim<'_>], now: Timestamp) -> Resu
     }
     let channels = json_keys(moves.keys().map(|(channel, _)| *channel).collect())?;
     let rows = serde_json::to_string(&moves.values().collect::<Vec<_>>())?;
-    exec!(tx, query(MOVE).bind(&rows))?;
-    let owners: Vec<(String, String)> =
-        run!(tx, c => query_as(OWNERS).bind(&channels).fetch_all(c))?;
-    let rows = run!(tx, c => query_as(TENURES).bind(&channels).fetch_all(c))?;
+    tx.execute(query(MOVE).bind(&rows)).await?;
+    let owners: Vec<(String, String)> = tx.fetch_all(query_as(OWNERS).bind(&channels)).await?;
+    let rows = tx.fetch_all(query_as(TENURES).bind(&channels)).await?;
     let tenures = by_channel(rows);
     // Everything in this batch was received while its bot still owned the channel.
     let received = claims.iter().map(|claim| claim.event.received_at).max();
@@ -330,10 +329,10 @@ async fn succeed(
         return Ok(());
     };
     for before in deposed {
-        exec!(tx, query(DEPOSE).bind(c).bind(&before.bot).bind(until.millis()))?;
+        tx.execute(query(DEPOSE).bind(c).bind(&before.bot).bind(until.millis())).await?;
     }
     let (joined, left) = (owner.joined_at, owner.left_at);
-    exec!(tx, query(SUCCEED).bind(c).bind(&owner.bot).bind(joined).bind(left))?;
+    tx.execute(query(SUCCEED).bind(c).bind(&owner.bot).bind(joined).bind(left)).await?;
     note(tx, channel, Timestamp::from_millis(joined), CoverageChange::BotJoined).await?;
     if !owner.is_present() {
         note(tx, channel, Timestamp::from_millis(left), CoverageChange::BotLeft).await?;

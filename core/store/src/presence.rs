@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 use super::StoreError;
 use super::channels::channel_keys;
 use super::coverage::{CoverageChange, note};
-use super::db::{Tx, exec, run};
+use super::db::Tx;
 use super::presence_evidence::{PresenceEvidence, PresenceEvidenceKind};
+use crate::query::{query, query_as};
 
 /// Channels that the bot has left and not joined since, with the first event after that, and the
 /// time at which anybody was last seen there.
@@ -69,14 +69,13 @@ pub(super) async fn note_bots(
     }
     let channels: Vec<_> = shown.keys().map(|channel| (*channel).clone()).collect();
     let keys = channel_keys(&channels)?;
-    let rows: Vec<(String, i64, i64, i64)> =
-        run!(tx, c => query_as(LEFT).bind(&keys).fetch_all(c))?;
+    let rows: Vec<(String, i64, i64, i64)> = tx.fetch_all(query_as(LEFT).bind(&keys)).await?;
     for (channel, at, resumed, seen) in rows {
         let channel = ChannelId::from(channel);
         let left = Left { at, resumed, seen };
         let back = shown.get(&channel).and_then(|shown| left.back(shown));
         if let Some(back) = back.filter(|back| *back != resumed) {
-            exec!(tx, query(RESUME).bind(channel.as_str()).bind(back))?;
+            tx.execute(query(RESUME).bind(channel.as_str()).bind(back)).await?;
             note(tx, &channel, Timestamp::from_millis(back), CoverageChange::BotJoined).await?;
         }
     }

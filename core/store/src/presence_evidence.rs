@@ -7,14 +7,14 @@ use chatkeep_core::event::{ChannelRef, PlatformKind};
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, Tx, exec, locking, run};
+use super::db::{Sql, Tx, locking};
 use super::members::UserKey;
 use super::outbox::{NewOutboxEvent, log};
 use super::outbox_kind::OutboxEventKind;
 use super::presence::note_bots;
 use super::{MemberStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Piece of presence evidence from an event.
 #[derive(Clone, Debug)]
@@ -147,7 +147,7 @@ pub(super) async fn record_presence_in(
     }
     let (channels, members) = merged(evidence);
     let rows = serde_json::to_string(&channels.into_values().collect::<Vec<_>>())?;
-    exec!(tx, query(SAVE_CHANNELS).bind(&rows))?;
+    tx.execute(query(SAVE_CHANNELS).bind(&rows)).await?;
     save_members(tx, members, now).await?;
     note_bots(tx, evidence).await
 }
@@ -163,13 +163,13 @@ async fn save_members(
     let users: std::collections::BTreeSet<_> = members.keys().map(|(_, u)| *u).collect();
     let users: Vec<_> = users.into_iter().map(|u| UserKey { u }).collect();
     let rows = serde_json::to_string(&users)?;
-    exec!(tx, query(SAVE_USERS).bind(&rows).bind(now.millis()))?;
+    tx.execute(query(SAVE_USERS).bind(&rows).bind(now.millis())).await?;
     let moves: Vec<_> = members.values().filter(|m| m.on > 0 || m.off > 0).collect();
     let known = known_moves(tx, &moves).await?;
     let events = moves.iter().flat_map(|member| member.events(&known)).collect::<Vec<_>>();
     log(tx, &events, now).await?;
     let rows = serde_json::to_string(&members.into_values().collect::<Vec<_>>())?;
-    exec!(tx, query(SAVE_MEMBERS).bind(&rows))?;
+    tx.execute(query(SAVE_MEMBERS).bind(&rows)).await?;
     Ok(())
 }
 
@@ -183,7 +183,7 @@ async fn known_moves(tx: &mut Tx, moves: &[&MemberEvidence<'_>]) -> Result<Moves
     }
     let keys = serde_json::to_string(moves)?;
     let rows: Vec<(String, String, i64, i64)> =
-        run!(tx, KNOWN_MOVES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+        tx.fetch_all(query_as(KNOWN_MOVES).bind(&keys)).await?;
     Ok(rows.into_iter().map(|(c, u, on, off)| ((c, u), (on, off))).collect())
 }
 

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, Tx, exec, run};
+use super::db::{Sql, Tx};
 use super::{ProcessStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Retention of registrations and results of checks, in milliseconds: an hour.
 const FORGOTTEN: i64 = 3_600_000;
@@ -113,7 +113,7 @@ impl ProcessStore<'_> {
     ) -> Result<Vec<ProcessRecord>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(LOCK))?;
+        tx_ref.execute(query(LOCK)).await?;
         let mut others = all(tx_ref).await?;
         others.retain(|other| other.process.id != process.id && other.silent_for <= live);
         others.retain(|other| differs(&process.shared, &other.process.shared));
@@ -136,11 +136,11 @@ impl ProcessStore<'_> {
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let heartbeat = self.store.pick(HEARTBEAT);
-        let known = exec!(tx_ref, query(heartbeat).bind(&process.id).bind(search))?;
+        let heartbeat = HEARTBEAT;
+        let known = tx_ref.execute(query(heartbeat).bind(&process.id).bind(search)).await?;
         if known == 0 {
             add(tx_ref, process).await?;
-            exec!(tx_ref, query(heartbeat).bind(&process.id).bind(search))?;
+            tx_ref.execute(query(heartbeat).bind(&process.id).bind(search)).await?;
         }
         tx.commit().await
     }
@@ -152,7 +152,7 @@ impl ProcessStore<'_> {
     pub async fn unregister_process(self, id: &str) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(UNREGISTER).bind(id))?;
+        tx_ref.execute(query(UNREGISTER).bind(id)).await?;
         tx.commit().await
     }
 
@@ -179,9 +179,9 @@ impl ProcessStore<'_> {
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let (forget, add) = (self.store.pick(FORGET_CHECKS), self.store.pick(ADD_CHECK));
-        exec!(tx_ref, query(forget).bind(FORGOTTEN))?;
-        exec!(tx_ref, query(add).bind(check).bind(process).bind(result))?;
+        let (forget, add) = (FORGET_CHECKS, ADD_CHECK);
+        tx_ref.execute(query(forget).bind(FORGOTTEN)).await?;
+        tx_ref.execute(query(add).bind(check).bind(process).bind(result)).await?;
         tx.commit().await
     }
 
@@ -191,14 +191,14 @@ impl ProcessStore<'_> {
     /// Returns an error when the database fails.
     pub async fn replica_checks(self, check: &str) -> Result<Vec<ReplicaCheck>, StoreError> {
         let rows: Vec<(String, String)> =
-            super::db::read!(self.store, c => query_as(CHECKS).bind(check).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(CHECKS).bind(check)).await?;
         let check = |(process_id, result)| ReplicaCheck { process_id, result };
         Ok(rows.into_iter().map(check).collect())
     }
 }
 
 async fn all(tx: &mut Tx) -> Result<Vec<ProcessRecord>, StoreError> {
-    let rows: Vec<Row> = run!(tx, ALL, |sql, c| query_as(sql).fetch_all(c))?;
+    let rows: Vec<Row> = tx.fetch_all(query_as(ALL)).await?;
     rows.into_iter().map(ProcessRecord::try_from).collect()
 }
 
@@ -207,16 +207,19 @@ async fn add(tx: &mut Tx, process: &NewProcess) -> Result<(), StoreError> {
         (serde_json::to_string(&process.roles)?, serde_json::to_string(&process.stages)?);
     let shared = serde_json::to_string(&process.shared)?;
     // The age is no part of the key: an old registration of a dead process goes with the next one.
-    let _: Vec<(i64,)> = run!(tx, FORGET, |sql, c| query_as(sql).bind(FORGOTTEN).fetch_all(c))?;
-    let _: Vec<(i64,)> = run!(tx, REGISTER, |sql, c| query_as(sql)
-        .bind(&process.id)
-        .bind(&process.host)
-        .bind(i64::from(process.pid))
-        .bind(&process.version)
-        .bind(&roles)
-        .bind(&stages)
-        .bind(&shared)
-        .fetch_all(c))?;
+    let _: Vec<(i64,)> = tx.fetch_all(query_as(FORGET).bind(FORGOTTEN)).await?;
+    let _: Vec<(i64,)> = tx
+        .fetch_all(
+            query_as(REGISTER)
+                .bind(&process.id)
+                .bind(&process.host)
+                .bind(i64::from(process.pid))
+                .bind(&process.version)
+                .bind(&roles)
+                .bind(&stages)
+                .bind(&shared),
+        )
+        .await?;
     Ok(())
 }
 

@@ -2,10 +2,9 @@
 //! waits for long.
 
 use chatkeep_core::time::Timestamp;
-use sqlx::query;
 
-use super::db::exec;
 use super::{AccountStore, AssistantStore, MemberStore, Store, StoreError};
+use crate::query::query;
 
 /// Batch size of a deletion.
 const SWEEP: i64 = 1_000;
@@ -72,7 +71,7 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(sql).bind(before.millis()).bind(SWEEP))?;
+        let gone = tx_ref.execute(query(sql).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }

@@ -8,11 +8,11 @@ use chatkeep_core::event::EventOrigin;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::db::{Tx, exec, read};
+use super::db::Tx;
 use super::ingest::BulkKey;
 use super::{MessageStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Channel with a retraction since the last search.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(super) async fn record_retractions(
         return Ok(());
     }
     let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
-    exec!(tx, query(NOTE).bind(serde_json::to_string(&keys)?))?;
+    tx.execute(query(NOTE).bind(serde_json::to_string(&keys)?)).await?;
     Ok(())
 }
 
@@ -78,7 +78,7 @@ impl MessageStore<'_> {
     /// Returns an error when the database fails.
     pub async fn retractions(self, limit: u32) -> Result<Vec<Retraction>, StoreError> {
         let rows: Vec<(String, i64)> =
-            read!(self.store, c => query_as(LIST).bind(i64::from(limit)).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(LIST).bind(i64::from(limit))).await?;
         let retraction =
             |(channel, version): (String, _)| Retraction { channel: channel.into(), version };
         Ok(rows.into_iter().map(retraction).collect())
@@ -95,7 +95,7 @@ impl MessageStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         for Retraction { channel, version } in looked {
-            exec!(tx_ref, query(SETTLE).bind(channel.as_str()).bind(*version))?;
+            tx_ref.execute(query(SETTLE).bind(channel.as_str()).bind(*version)).await?;
         }
         tx.commit().await
     }
@@ -127,8 +127,8 @@ impl MessageStore<'_> {
         });
         let keys: Vec<_> = keys.collect();
         let keys = serde_json::to_string(&keys)?;
-        let rows: Vec<(i64,)> = read!(self.store, c => query_as(TAKEN_BACK)
-            .bind(&keys).bind(now.millis()).fetch_all(c))?;
+        let rows: Vec<(i64,)> =
+            self.store.db.fetch_all(query_as(TAKEN_BACK).bind(&keys).bind(now.millis())).await?;
         let found: BTreeSet<_> =
             rows.into_iter().filter_map(|(n,)| usize::try_from(n).ok()).collect();
         Ok(found.into_iter().collect())

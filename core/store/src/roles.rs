@@ -5,10 +5,10 @@ use std::time::Duration;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, exec, locking, run};
+use super::db::{Sql, locking};
 use super::{MemberStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Result of setting a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +60,9 @@ impl MemberStore<'_> {
     ) -> Result<RoleSet, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let rows: Vec<Row> = run!(tx_ref, LOCK, |sql, c| query_as(sql)
-            .bind(channel.as_str())
-            .bind(by.as_str())
-            .bind(user.as_str())
-            .fetch_all(c))?;
+        let rows: Vec<Row> = tx_ref
+            .fetch_all(query_as(LOCK).bind(channel.as_str()).bind(by.as_str()).bind(user.as_str()))
+            .await?;
         let find = |id: &UserId| rows.iter().find(|row| row.user_id == id.as_str());
         let role_of = |row: &Row| parsed(Role::parse(&row.role), "members", "role", &row.user_id);
         let caller = find(by).filter(|row| row.is_active()).map(role_of).transpose()?;
@@ -77,7 +75,7 @@ impl MemberStore<'_> {
         }
         if before != role {
             let (c, u) = (channel.as_str(), user.as_str());
-            exec!(tx_ref, query(SET).bind(c).bind(u).bind(role.name()).bind(now.millis()))?;
+            tx_ref.execute(query(SET).bind(c).bind(u).bind(role.name()).bind(now.millis())).await?;
         }
         tx.commit().await?;
         Ok(RoleSet::Done)
@@ -99,7 +97,8 @@ impl MemberStore<'_> {
         let (c, u) = (channel.as_str(), user.as_str());
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let claimed = exec!(tx_ref, query(CLAIM).bind(c).bind(u).bind(now.millis()).bind(before))?;
+        let claimed =
+            tx_ref.execute(query(CLAIM).bind(c).bind(u).bind(now.millis()).bind(before)).await?;
         tx.commit().await?;
         Ok(claimed > 0)
     }
@@ -115,7 +114,7 @@ impl MemberStore<'_> {
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(RELEASE).bind(channel.as_str()).bind(user.as_str()))?;
+        tx_ref.execute(query(RELEASE).bind(channel.as_str()).bind(user.as_str())).await?;
         tx.commit().await
     }
 }

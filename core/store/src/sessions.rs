@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use chatkeep_core::id::{SessionId, UserId};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{exec, read};
 use super::keys::hash;
 use super::{SessionStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Person as described by the identity provider.
 #[derive(Clone, Copy, Debug)]
@@ -92,23 +91,25 @@ impl SessionStore<'_> {
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(SIGN_IN)
-                .bind(person.user.as_str())
-                .bind(person.display_name)
-                .bind(person.picture_url)
-                .bind(now.millis())
-        )?;
-        exec!(
-            tx_ref,
-            query(ADD)
-                .bind(hash(session.secret))
-                .bind(session.id.as_str())
-                .bind(person.user.as_str())
-                .bind(session.csrf)
-                .bind(now.millis())
-        )?;
+        tx_ref
+            .execute(
+                query(SIGN_IN)
+                    .bind(person.user.as_str())
+                    .bind(person.display_name)
+                    .bind(person.picture_url)
+                    .bind(now.millis()),
+            )
+            .await?;
+        tx_ref
+            .execute(
+                query(ADD)
+                    .bind(hash(session.secret))
+                    .bind(session.id.as_str())
+                    .bind(person.user.as_str())
+                    .bind(session.csrf)
+                    .bind(now.millis()),
+            )
+            .await?;
         tx.commit().await
     }
 
@@ -123,8 +124,11 @@ impl SessionStore<'_> {
         idle: Duration,
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
-        let row: Option<SessionRow> = read!(self.store, c => query_as(ONE)
-            .bind(hash(secret)).bind(before(now, idle)).fetch_optional(c))?;
+        let row: Option<SessionRow> = self
+            .store
+            .db
+            .fetch_optional(query_as(ONE).bind(hash(secret)).bind(before(now, idle)))
+            .await?;
         Ok(row.map(|row| self.session_of(row)))
     }
 
@@ -138,8 +142,11 @@ impl SessionStore<'_> {
         idle: Duration,
         now: Timestamp,
     ) -> Result<Vec<Session>, StoreError> {
-        let rows: Vec<SessionRow> = read!(self.store, c => query_as(OF_USER)
-            .bind(user.as_str()).bind(before(now, idle)).fetch_all(c))?;
+        let rows: Vec<SessionRow> = self
+            .store
+            .db
+            .fetch_all(query_as(OF_USER).bind(user.as_str()).bind(before(now, idle)))
+            .await?;
         Ok(rows.into_iter().map(|row| self.session_of(row)).collect())
     }
 
@@ -157,7 +164,7 @@ impl SessionStore<'_> {
     pub async fn end_session(self, user: &UserId, id: &SessionId) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let ended = exec!(tx_ref, query(END).bind(user.as_str()).bind(id.as_str()))?;
+        let ended = tx_ref.execute(query(END).bind(user.as_str()).bind(id.as_str())).await?;
         tx.commit().await?;
         Ok(ended > 0)
     }
@@ -169,7 +176,7 @@ impl SessionStore<'_> {
     pub async fn end_sessions(self, user: &UserId) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let ended = exec!(tx_ref, query(END_ALL).bind(user.as_str()))?;
+        let ended = tx_ref.execute(query(END_ALL).bind(user.as_str())).await?;
         tx.commit().await?;
         Ok(ended)
     }
@@ -187,7 +194,8 @@ impl SessionStore<'_> {
     ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(PURGE).bind(before(now, idle)).bind(i64::from(limit)))?;
+        let gone =
+            tx_ref.execute(query(PURGE).bind(before(now, idle)).bind(i64::from(limit))).await?;
         tx.commit().await?;
         Ok(gone >= u64::from(limit))
     }

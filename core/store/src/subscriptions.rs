@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 use super::channels::channel_keys;
 use super::coverage::{CoverageChange, note};
-use super::db::{Sql, Tx, exec, locking, read, run};
+use super::db::{Sql, Tx, locking};
 use super::ingest::{close_gaps, lock_ledger, save_ledger};
 use super::ledger::{Ledger, SubscriberRow};
 use super::{AccountStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Result of subscribing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,7 +178,7 @@ impl AccountStore<'_> {
         user: &UserId,
     ) -> Result<BTreeSet<ChannelId>, StoreError> {
         let rows: Vec<(String,)> =
-            read!(self.store, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(OF_USER).bind(user.as_str())).await?;
         Ok(rows.into_iter().map(|(id,)| ChannelId::new(id)).collect())
     }
 
@@ -196,8 +196,13 @@ impl AccountStore<'_> {
     ) -> Result<Vec<Subscription>, StoreError> {
         let after = after.map_or("", ChannelId::as_str);
         let only = only.map(channel_keys).transpose()?;
-        let rows: Vec<(String, i64, i64)> = read!(self.store, c => query_as(LIST)
-            .bind(user.as_str()).bind(after).bind(i64::from(limit)).bind(&only).fetch_all(c))?;
+        let rows: Vec<(String, i64, i64)> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(LIST).bind(user.as_str()).bind(after).bind(i64::from(limit)).bind(&only),
+            )
+            .await?;
         let subscription =
             |(channel, created_at, bytes_at_subscribe): (String, _, _)| Subscription {
                 channel: ChannelId::from(channel),
@@ -213,7 +218,7 @@ impl AccountStore<'_> {
     /// Returns an error when the database fails.
     pub async fn usage(self, user: &UserId) -> Result<UserUsage, StoreError> {
         let rows: Vec<(String, i64, i64, i64)> =
-            read!(self.store, c => query_as(USAGE).bind(user.as_str()).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(USAGE).bind(user.as_str())).await?;
         let usage =
             |(channel, bytes, bytes_at_subscribe, message_count): (String, _, _, _)| ChannelUsage {
                 channel: ChannelId::from(channel),
@@ -231,7 +236,7 @@ impl AccountStore<'_> {
     /// Returns an error when the database fails.
     pub async fn backup_state(self, channel: &ChannelId) -> Result<(bool, bool), StoreError> {
         let rows: Vec<SubscriberRow> =
-            read!(self.store, c => query_as(SUBSCRIBERS).bind(channel.as_str()).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(SUBSCRIBERS).bind(channel.as_str())).await?;
         let ledger = Ledger::new([channel.clone()], rows)?;
         let enabled = ledger.subscribed(channel);
         Ok((enabled, enabled && ledger.paused(channel)))
@@ -245,14 +250,12 @@ async fn subscribe_in(
     now: Timestamp,
 ) -> Result<Subscribed, StoreError> {
     let locked: Option<(i64, i64)> =
-        run!(tx, LOCK_CHANNEL, |sql, c| query_as(sql).bind(channel.as_str()).fetch_optional(c))?;
+        tx.fetch_optional(query_as(LOCK_CHANNEL).bind(channel.as_str())).await?;
     let Some((bytes, counted_at)) = locked else {
         return Ok(Subscribed::NoChannel);
     };
-    let known: Option<LockedSubscription> = run!(tx, LOCK_ONE, |sql, c| query_as(sql)
-        .bind(channel.as_str())
-        .bind(user.as_str())
-        .fetch_optional(c))?;
+    let known: Option<LockedSubscription> =
+        tx.fetch_optional(query_as(LOCK_ONE).bind(channel.as_str()).bind(user.as_str())).await?;
     if known.is_some_and(|row| row.cancelled_at == 0) {
         claim_ownership(tx, channel, user, now).await?;
         return Ok(Subscribed::Already);
@@ -261,7 +264,7 @@ async fn subscribe_in(
     let since = now.millis().max(counted_at);
     let (c, u) = (channel.as_str(), user.as_str());
     let others = has_subscribers(tx, channel).await?;
-    exec!(tx, query(SAVE).bind(c).bind(u).bind(since).bind(bytes))?;
+    tx.execute(query(SAVE).bind(c).bind(u).bind(since).bind(bytes)).await?;
     claim_ownership(tx, channel, user, Timestamp::from_millis(since)).await?;
     if !others {
         note(tx, channel, Timestamp::from_millis(since), CoverageChange::Subscribed).await?;
@@ -278,8 +281,8 @@ async fn claim_ownership(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let (c, u) = (channel.as_str(), user.as_str());
-    exec!(tx, query(DEPOSE).bind(c).bind(u).bind(at.millis()))?;
-    exec!(tx, query(CLAIM).bind(c).bind(u).bind(at.millis()))?;
+    tx.execute(query(DEPOSE).bind(c).bind(u).bind(at.millis())).await?;
+    tx.execute(query(CLAIM).bind(c).bind(u).bind(at.millis())).await?;
     Ok(())
 }
 
@@ -292,10 +295,9 @@ async fn unsubscribe_in(
 ) -> Result<bool, StoreError> {
     let mut ledger = lock_ledger(tx, &channels.iter().collect()).await?;
     let (c, u) = (channel.as_str(), user.as_str());
-    let bytes: Option<(i64, i64)> =
-        run!(tx, LOCK_CHANNEL, |sql, conn| query_as(sql).bind(c).fetch_optional(conn))?;
+    let bytes: Option<(i64, i64)> = tx.fetch_optional(query_as(LOCK_CHANNEL).bind(c)).await?;
     let known: Option<LockedSubscription> =
-        run!(tx, LOCK_ONE, |sql, conn| query_as(sql).bind(c).bind(u).fetch_optional(conn))?;
+        tx.fetch_optional(query_as(LOCK_ONE).bind(c).bind(u)).await?;
     let (Some((bytes, _)), Some(known)) = (bytes, known) else {
         return Ok(false);
     };
@@ -304,7 +306,7 @@ async fn unsubscribe_in(
     }
     ledger.release(user, bytes - known.bytes_at_subscribe);
     // Before this room resumes the user's channels, of which this one is none any more.
-    exec!(tx, query(CANCEL).bind(c).bind(u).bind(now.millis()))?;
+    tx.execute(query(CANCEL).bind(c).bind(u).bind(now.millis())).await?;
     save_ledger(tx, &ledger, now).await?;
     if !has_subscribers(tx, channel).await? {
         note(tx, channel, now, CoverageChange::Unsubscribed).await?;
@@ -314,7 +316,7 @@ async fn unsubscribe_in(
 }
 
 async fn has_subscribers(tx: &mut Tx, channel: &ChannelId) -> Result<bool, StoreError> {
-    let (count,): (i64,) = run!(tx, c => query_as(COUNT).bind(channel.as_str()).fetch_one(c))?;
+    let (count,): (i64,) = tx.fetch_one(query_as(COUNT).bind(channel.as_str())).await?;
     Ok(count > 0)
 }
 

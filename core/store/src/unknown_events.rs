@@ -3,10 +3,9 @@
 use chatkeep_core::event::Event;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::db::{exec, run};
 use super::{MessageStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Maximum number of events deleted in one transaction.
 const BATCH: i64 = 1_000;
@@ -44,7 +43,7 @@ impl MessageStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let gone: Vec<(String,)> =
-            run!(tx_ref, c => query_as(PURGE).bind(before.millis()).bind(BATCH).fetch_all(c))?;
+            tx_ref.fetch_all(query_as(PURGE).bind(before.millis()).bind(BATCH)).await?;
         tx.commit().await?;
         Ok(gone.len())
     }
@@ -73,7 +72,7 @@ impl MessageStore<'_> {
         let rows = serde_json::to_string(&rows)?;
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(SAVE).bind(&rows))?;
+        tx_ref.execute(query(SAVE).bind(&rows)).await?;
         tx.commit().await
     }
 }

@@ -3,12 +3,12 @@
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::{Plan, Usage};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, exec, locking, read, run};
+use super::db::{Sql, locking};
 use super::ingest::{add_notice, lock_ledger};
 use super::subscriptions::resume;
 use super::{AccountStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// User.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl AccountStore<'_> {
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(ADD).bind(id.as_str()).bind(display_name).bind(now.millis()))?;
+        tx_ref.execute(query(ADD).bind(id.as_str()).bind(display_name).bind(now.millis())).await?;
         tx.commit().await
     }
 
@@ -80,7 +80,7 @@ impl AccountStore<'_> {
     /// Returns an error when the database fails.
     pub async fn user(self, id: &UserId) -> Result<Option<User>, StoreError> {
         let row: Option<UserRow> =
-            read!(self.store, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(ONE).bind(id.as_str())).await?;
         row.map(User::try_from).transpose()
     }
 
@@ -91,7 +91,7 @@ impl AccountStore<'_> {
     pub async fn users(self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, StoreError> {
         let after = after.map_or("", UserId::as_str);
         let rows: Vec<UserRow> =
-            read!(self.store, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(PAGE).bind(after).bind(i64::from(limit))).await?;
         rows.into_iter().map(User::try_from).collect()
     }
 
@@ -112,12 +112,12 @@ impl AccountStore<'_> {
         // Channels first: the lock order of every transaction.
         lock_ledger(tx_ref, &subscribed.iter().collect()).await?;
         let before: Option<(String, i64)> =
-            run!(tx_ref, LOCK, |sql, c| query_as(sql).bind(id.as_str()).fetch_optional(c))?;
+            tx_ref.fetch_optional(query_as(LOCK).bind(id.as_str())).await?;
         let Some((old, used)) = before else {
             return Ok(false);
         };
         let old = parsed(Plan::parse(&old), "users", "plan", id.as_str())?;
-        exec!(tx_ref, query(SET_PLAN).bind(id.as_str()).bind(plan.name()))?;
+        tx_ref.execute(query(SET_PLAN).bind(id.as_str()).bind(plan.name())).await?;
         let (was, is) = (Usage::new(used, old).status(), Usage::new(used, plan).status());
         if was != is {
             add_notice(tx_ref, id, is, now).await?;

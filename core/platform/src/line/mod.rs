@@ -4,6 +4,7 @@ mod call;
 mod client;
 mod decode;
 mod endpoint;
+mod inbound;
 mod refusal;
 mod signature;
 mod trace;
@@ -12,6 +13,7 @@ mod wire;
 
 pub use client::{LineApi, LineClient};
 pub(super) use decode::decode;
+pub use inbound::LineWebhooks;
 pub use signature::SignatureKey;
 pub(super) use trace::trace;
 pub use webhook::{WebhookBody, WebhookError};

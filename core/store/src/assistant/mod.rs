@@ -7,12 +7,12 @@ use chatkeep_core::assistant::{AssistantConfig, Revision, SettingText};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 pub use rules::{RuleChange, RuleChanged};
 
-use super::db::{Sql, Tx, exec, locking, read, run};
+use super::db::{Sql, Tx, locking};
 use super::{AssistantStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 #[derive(Debug, sqlx_macros::FromRow)]
 struct AssistantRow {
@@ -104,7 +104,7 @@ impl AssistantStore<'_> {
         channel: &ChannelId,
     ) -> Result<Option<AssistantState>, StoreError> {
         let row: Option<(i64, Option<String>)> =
-            read!(self.store, c => query_as(VERSION).bind(channel.as_str()).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(VERSION).bind(channel.as_str())).await?;
         let Some((version, plan)) = row.filter(|(version, _)| *version > 0) else {
             return Ok(None);
         };
@@ -217,21 +217,21 @@ impl AssistantStore<'_> {
         }
         let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(SET_RULES).bind(c).bind(text).bind(at).bind(by))?;
+        tx_ref.execute(query(SET_RULES).bind(c).bind(text).bind(at).bind(by)).await?;
         tx.commit().await?;
         Ok(true)
     }
 
     async fn assistant_row(self, channel: &ChannelId) -> Result<Option<AssistantRow>, StoreError> {
-        Ok(read!(self.store, c => query_as(READ).bind(channel.as_str()).fetch_optional(c))?)
+        Ok(self.store.db.fetch_optional(query_as(READ).bind(channel.as_str())).await?)
     }
 }
 
 /// Returns the channel's settings row, created if missing, locked until the transaction ends.
 async fn locked(tx: &mut Tx, channel: &ChannelId) -> Result<AssistantRow, StoreError> {
     let defaults = serde_json::to_string(&AssistantConfig::default())?;
-    exec!(tx, query(CREATE).bind(channel.as_str()).bind(&defaults))?;
-    Ok(run!(tx, LOCK, |sql, c| query_as(sql).bind(channel.as_str()).fetch_one(c))?)
+    tx.execute(query(CREATE).bind(channel.as_str()).bind(&defaults)).await?;
+    Ok(tx.fetch_one(query_as(LOCK).bind(channel.as_str())).await?)
 }
 
 async fn save_config(
@@ -245,10 +245,10 @@ async fn save_config(
     let json = serde_json::to_string(config)?;
     let c = channel.as_str();
     if before.welcome.message == config.welcome.message {
-        exec!(tx, query(SET_CONFIG).bind(c).bind(&json))?;
+        tx.execute(query(SET_CONFIG).bind(c).bind(&json)).await?;
     } else {
         let (at, by) = (now.millis(), by.as_str());
-        exec!(tx, query(SET_WELCOME).bind(c).bind(&json).bind(at).bind(by))?;
+        tx.execute(query(SET_WELCOME).bind(c).bind(&json).bind(at).bind(by)).await?;
     }
     Ok(())
 }

@@ -1,15 +1,12 @@
 //! Rules of a channel's assistant.
 
-use std::future::ready;
-
 use chatkeep_core::assistant::{Rule, RuleDraft, RuleList, limits};
 use chatkeep_core::id::{ChannelId, RuleId, UserId};
 use chatkeep_core::time::Timestamp;
-use futures_util::TryStreamExt as _;
-use sqlx::{query, query_as};
 
 use super::{IfMatch, Setting, fits, locked, revision};
-use crate::db::{Tx, exec, read, run};
+use crate::db::Tx;
+use crate::query::{query, query_as};
 use crate::{AssistantStore, StoreError, parsed};
 
 #[derive(Debug, sqlx_macros::FromRow)]
@@ -92,12 +89,8 @@ impl AssistantStore<'_> {
         let version = row.as_ref().map_or(0, |row| row.qa_v);
         let revision = row.map(|row| revision(row.qa_at, row.qa_by)).unwrap_or_default();
         // Row by row: a large list is neither held twice nor read at once.
-        let items: Vec<Rule> = read!(self.store, c => query_as::<_, RuleRow>(RULES)
-            .bind(channel.as_str())
-            .fetch(c)
-            .map_err(StoreError::from)
-            .and_then(|row| ready(Rule::try_from(row)))
-            .try_collect())?;
+        let items = query_as::<RuleRow>(RULES).bind(channel.as_str());
+        let items = self.store.db.fetch_mapped(items, Rule::try_from).await?;
         Ok(Setting { version, value: RuleList { revision, items } })
     }
 
@@ -109,7 +102,7 @@ impl AssistantStore<'_> {
     /// Returns an error when the database fails.
     pub async fn rule_sizes(self, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
         let (count, bytes, _): (i64, i64, i64) =
-            read!(self.store, c => query_as(MEASURE).bind(channel.as_str()).bind("").fetch_one(c))?;
+            self.store.db.fetch_one(query_as(MEASURE).bind(channel.as_str()).bind("")).await?;
         Ok((count, bytes))
     }
 
@@ -133,7 +126,7 @@ impl AssistantStore<'_> {
         if changed == RuleChanged::Done {
             let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
             let tx_ref = &mut tx;
-            exec!(tx_ref, query(TOUCH_QA).bind(c).bind(at).bind(by))?;
+            tx_ref.execute(query(TOUCH_QA).bind(c).bind(at).bind(by)).await?;
             tx.commit().await?;
         }
         Ok(changed)
@@ -152,13 +145,21 @@ async fn change_rule_in(
         RuleChange::Add(id, draft) => (id, draft, true),
         RuleChange::Replace(id, draft) => (id, draft, false),
         RuleChange::Remove(id) => {
-            return Ok(touched(exec!(tx, query(DROP_RULE).bind(c).bind(id.as_str()))?));
+            return Ok(touched(tx.execute(query(DROP_RULE).bind(c).bind(id.as_str())).await?));
         }
     };
     let keywords = serde_json::to_string(&draft.keywords)?;
     let (question, answer) = (&draft.question, &draft.answer);
-    let same: (i64,) = run!(tx, conn => query_as(SAME_RULE).bind(c).bind(id.as_str())
-        .bind(&keywords).bind(question).bind(&draft.answer).fetch_one(conn))?;
+    let same: (i64,) = tx
+        .fetch_one(
+            query_as(SAME_RULE)
+                .bind(c)
+                .bind(id.as_str())
+                .bind(&keywords)
+                .bind(question)
+                .bind(&draft.answer),
+        )
+        .await?;
     if !is_new && same.0 > 0 {
         return Ok(RuleChanged::Unchanged);
     }
@@ -168,8 +169,7 @@ async fn change_rule_in(
     }
     let (id, by, at) = (id.as_str(), by.as_str(), now.millis());
     Ok(touched(if is_new {
-        exec!(
-            tx,
+        tx.execute(
             query(ADD_RULE)
                 .bind(c)
                 .bind(id)
@@ -177,10 +177,12 @@ async fn change_rule_in(
                 .bind(question)
                 .bind(answer)
                 .bind(at)
-                .bind(by)
-        )?
+                .bind(by),
+        )
+        .await?
     } else {
-        exec!(tx, query(SET_RULE).bind(c).bind(id).bind(&keywords).bind(question).bind(answer))?
+        tx.execute(query(SET_RULE).bind(c).bind(id).bind(&keywords).bind(question).bind(answer))
+            .await?
     }))
 }
 
@@ -196,8 +198,8 @@ async fn check_bounds(
     id: &RuleId,
     (is_new, size): (bool, usize),
 ) -> Result<Option<RuleChanged>, StoreError> {
-    let (count, bytes, before): (i64, i64, i64) = run!(tx, conn => query_as(MEASURE)
-        .bind(channel.as_str()).bind(id.as_str()).fetch_one(conn))?;
+    let (count, bytes, before): (i64, i64, i64) =
+        tx.fetch_one(query_as(MEASURE).bind(channel.as_str()).bind(id.as_str())).await?;
     if is_new && usize::try_from(count).is_ok_and(|count| count >= limits::RULES) {
         return Ok(Some(RuleChanged::TooMany));
     }

@@ -9,7 +9,6 @@ mod rows;
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 pub use job::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob};
 use rows::{
@@ -17,9 +16,10 @@ use rows::{
     RELEASE,
 };
 
-use super::db::{Tx, exec, read, run};
+use super::db::Tx;
 use super::ingest::{Removed, bar_person, bar_time, lock_ledger, remove_some};
 use super::{JobStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Maximum number of messages of a job that is done while its caller waits.
 pub const SMALL_JOB: i64 = 2_000;
@@ -56,17 +56,30 @@ impl JobStore<'_> {
             }
             JobKind::Deletion => bar_time(tx_ref, new.channel, new.sent_before).await?,
         }
-        let joined: Option<JobRow> = run!(tx_ref, conn => query_as(JOIN)
-            .bind(c).bind(kind).bind(user).bind(before).bind(total).fetch_optional(conn))?;
+        let joined: Option<JobRow> = tx_ref
+            .fetch_optional(query_as(JOIN).bind(c).bind(kind).bind(user).bind(before).bind(total))
+            .await?;
         let (row, claimed) = if let Some(row) = joined {
             (row, false)
         } else {
             let small = total <= SMALL_JOB;
             let (worker, until) =
                 if small { (Some(new.worker), now.millis() + CLAIM_MS) } else { (None, 0) };
-            let row: JobRow = run!(tx_ref, conn => query_as(ADD)
-                .bind(new.id).bind(c).bind(kind).bind(user).bind(before).bind(new.by.as_str())
-                .bind(now.millis()).bind(total).bind(worker).bind(until).fetch_one(conn))?;
+            let row: JobRow = tx_ref
+                .fetch_one(
+                    query_as(ADD)
+                        .bind(new.id)
+                        .bind(c)
+                        .bind(kind)
+                        .bind(user)
+                        .bind(before)
+                        .bind(new.by.as_str())
+                        .bind(now.millis())
+                        .bind(total)
+                        .bind(worker)
+                        .bind(until),
+                )
+                .await?;
             (row, small)
         };
         tx.commit().await?;
@@ -77,10 +90,15 @@ impl JobStore<'_> {
     async fn count_of_job(self, new: &NewChannelJob<'_>) -> Result<i64, StoreError> {
         let (c, before) = (new.channel.as_str(), new.sent_before.millis());
         let (count,): (i64,) = match new.kind {
-            JobKind::Erasure(user) => read!(self.store, conn => query_as(COUNT_OF_PERSON)
-                .bind(c).bind(before).bind(user.as_str()).fetch_one(conn))?,
-            JobKind::Deletion => read!(self.store, conn => query_as(COUNT_BEFORE)
-                .bind(c).bind(before).fetch_one(conn))?,
+            JobKind::Erasure(user) => {
+                self.store
+                    .db
+                    .fetch_one(query_as(COUNT_OF_PERSON).bind(c).bind(before).bind(user.as_str()))
+                    .await?
+            }
+            JobKind::Deletion => {
+                self.store.db.fetch_one(query_as(COUNT_BEFORE).bind(c).bind(before)).await?
+            }
         };
         Ok(count)
     }
@@ -97,11 +115,8 @@ impl JobStore<'_> {
         let (now, until) = (now.millis(), now.millis() + CLAIM_MS);
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let row: Option<JobRow> = run!(tx_ref, CLAIM, |sql, conn| query_as(sql)
-            .bind(worker)
-            .bind(until)
-            .bind(now)
-            .fetch_optional(conn))?;
+        let row: Option<JobRow> =
+            tx_ref.fetch_optional(query_as(CLAIM).bind(worker).bind(until).bind(now)).await?;
         tx.commit().await?;
         row.map(ChannelJob::try_from).transpose()
     }
@@ -121,8 +136,8 @@ impl JobStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         lock_ledger(tx_ref, &[&job.channel].into()).await?;
-        let goal: Option<(i64,)> = run!(tx_ref, conn => query_as(GOAL)
-            .bind(&job.id).bind(worker).fetch_optional(conn))?;
+        let goal: Option<(i64,)> =
+            tx_ref.fetch_optional(query_as(GOAL).bind(&job.id).bind(worker)).await?;
         let Some((before,)) = goal else {
             return Ok(None);
         };
@@ -151,7 +166,7 @@ impl JobStore<'_> {
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(RELEASE).bind(&job.id).bind(worker).bind(next.millis()))?;
+        tx_ref.execute(query(RELEASE).bind(&job.id).bind(worker).bind(next.millis())).await?;
         tx.commit().await
     }
 
@@ -169,16 +184,17 @@ impl JobStore<'_> {
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(FAIL)
-                .bind(&job.id)
-                .bind(worker)
-                .bind(next.millis())
-                .bind(FAILURES)
-                .bind(why)
-                .bind(now.millis())
-        )?;
+        tx_ref
+            .execute(
+                query(FAIL)
+                    .bind(&job.id)
+                    .bind(worker)
+                    .bind(next.millis())
+                    .bind(FAILURES)
+                    .bind(why)
+                    .bind(now.millis()),
+            )
+            .await?;
         tx.commit().await
     }
 
@@ -191,8 +207,8 @@ impl JobStore<'_> {
         channel: &ChannelId,
         id: &str,
     ) -> Result<Option<ChannelJob>, StoreError> {
-        let row: Option<JobRow> = read!(self.store, c => query_as(ONE)
-            .bind(channel.as_str()).bind(id).fetch_optional(c))?;
+        let row: Option<JobRow> =
+            self.store.db.fetch_optional(query_as(ONE).bind(channel.as_str()).bind(id)).await?;
         row.map(ChannelJob::try_from).transpose()
     }
 
@@ -203,7 +219,7 @@ impl JobStore<'_> {
     pub async fn purge_jobs(self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(PURGE).bind(before.millis()).bind(SWEEP))?;
+        let gone = tx_ref.execute(query(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }
@@ -219,7 +235,16 @@ async fn progress(
 ) -> Result<Option<JobRow>, StoreError> {
     let count = i64::try_from(removed.messages.len()).unwrap_or(i64::MAX);
     let (last, at) = (i64::from(removed.last), now.millis());
-    Ok(run!(tx, conn => query_as(PROGRESS)
-        .bind(&job.id).bind(worker).bind(count).bind(removed.bytes).bind(at + CLAIM_MS)
-        .bind(last).bind(at).fetch_optional(conn))?)
+    Ok(tx
+        .fetch_optional(
+            query_as(PROGRESS)
+                .bind(&job.id)
+                .bind(worker)
+                .bind(count)
+                .bind(removed.bytes)
+                .bind(at + CLAIM_MS)
+                .bind(last)
+                .bind(at),
+        )
+        .await?)
 }

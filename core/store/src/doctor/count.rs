@@ -1,10 +1,10 @@
 //! Recounts a channel's rows: its totals, and the part of them in each subscriber's baseline.
 
 use chatkeep_core::id::{ChannelId, UserId};
-use sqlx::query_as;
 
 use super::super::StoreError;
-use super::super::db::{Tx, run};
+use super::super::db::Tx;
+use crate::query::query_as;
 
 /// Number of rows in one read.
 const PAGE: i64 = 10_000;
@@ -69,7 +69,7 @@ const FILES: &str = "
 /// Recounts a channel.
 pub(super) async fn recount(tx: &mut Tx, channel: &ChannelId) -> Result<ChannelCounts, StoreError> {
     let parts: Vec<(String, i64, i64)> =
-        run!(tx, c => query_as(PARTS).bind(channel.as_str()).fetch_all(c))?;
+        tx.fetch_all(query_as(PARTS).bind(channel.as_str())).await?;
     let part = |(user, since, recorded): (String, _, _)| ActiveSubscription {
         user: user.into(),
         since,
@@ -100,8 +100,8 @@ async fn add(
 ) -> Result<i64, StoreError> {
     let (mut after, mut read) = (String::new(), 0);
     loop {
-        let rows: Vec<Row> = run!(tx, c => query_as(sql)
-            .bind(channel.as_str()).bind(&after).bind(PAGE).fetch_all(c))?;
+        let rows: Vec<Row> =
+            tx.fetch_all(query_as(sql).bind(channel.as_str()).bind(&after).bind(PAGE)).await?;
         let Some(last) = rows.last() else {
             return Ok(read);
         };

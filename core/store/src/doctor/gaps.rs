@@ -2,13 +2,13 @@
 //! it begins.
 
 use chatkeep_core::id::ChannelId;
-use sqlx::{query, query_as};
 
 use super::super::StoreError;
-use super::super::db::{Tx, exec, run};
+use super::super::db::Tx;
 use super::super::ledger::{Ledger, SubscriberRow};
 use super::super::subscriptions::SUBSCRIBERS;
 use super::{Check, Difference};
+use crate::query::{query, query_as};
 
 const GAPS: &str = "
     SELECT from_at, to_at, reason FROM gaps
@@ -29,11 +29,11 @@ const CLOSE: &str = "
 
 pub(super) async fn audit(tx: &mut Tx, channel: &ChannelId) -> Result<Vec<Difference>, StoreError> {
     let c = channel.as_str();
-    let gaps: Vec<(i64, i64, String)> = run!(tx, conn => query_as(GAPS).bind(c).fetch_all(conn))?;
+    let gaps: Vec<(i64, i64, String)> = tx.fetch_all(query_as(GAPS).bind(c)).await?;
     if gaps.is_empty() {
         return Ok(Vec::new());
     }
-    let rows: Vec<SubscriberRow> = run!(tx, conn => query_as(SUBSCRIBERS).bind(c).fetch_all(conn))?;
+    let rows: Vec<SubscriberRow> = tx.fetch_all(query_as(SUBSCRIBERS).bind(c)).await?;
     let paused = Ledger::new([channel.clone()], rows)?.paused(channel);
     let mut found = Vec::new();
     let mut open = None;
@@ -57,7 +57,7 @@ pub(super) async fn audit(tx: &mut Tx, channel: &ChannelId) -> Result<Vec<Differ
 
 /// Repairs gaps that are wrong by themselves. The end of an open gap is not decided here.
 pub(super) async fn mend(tx: &mut Tx, channel: &ChannelId) -> Result<(), StoreError> {
-    exec!(tx, query(TURN).bind(channel.as_str()))?;
-    exec!(tx, query(CLOSE).bind(channel.as_str()))?;
+    tx.execute(query(TURN).bind(channel.as_str())).await?;
+    tx.execute(query(CLOSE).bind(channel.as_str())).await?;
     Ok(())
 }

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use chatkeep_core::blob::BlobId;
-use sqlx::{query, query_as};
 
-use super::super::db::{exec, read};
 use super::super::media::{mark, names};
 use super::super::{AuditStore, StoreError};
 use super::{Check, Difference};
+use crate::query::{query, query_as};
 
 /// Maximum number of reported channels.
 const MOST: i64 = 1_000;
@@ -67,8 +66,7 @@ impl AuditStore<'_> {
     }
 
     async fn loose_in(self, table: &str, sql: &'static str) -> Result<Vec<Difference>, StoreError> {
-        let rows: Vec<(String, i64)> =
-            read!(self.store, c => query_as(sql).bind(MOST).fetch_all(c))?;
+        let rows: Vec<(String, i64)> = self.store.db.fetch_all(query_as(sql).bind(MOST)).await?;
         let difference = |(channel, rows): (String, i64)| {
             let recorded = format!("{rows} in {table}");
             Difference::new(Check::LooseRows, channel, recorded, "no such channel")
@@ -84,7 +82,7 @@ impl AuditStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         for (_, _, sql) in SPARE {
-            exec!(tx_ref, query(sql))?;
+            tx_ref.execute(query(sql)).await?;
         }
         tx.commit().await
     }
@@ -98,8 +96,7 @@ impl AuditStore<'_> {
         blobs: &BTreeSet<BlobId>,
     ) -> Result<BTreeSet<BlobId>, StoreError> {
         let all = names(blobs.iter().map(BlobId::as_str))?;
-        let rows: Vec<(String,)> =
-            read!(self.store, c => query_as(UNHELD).bind(&all).fetch_all(c))?;
+        let rows: Vec<(String,)> = self.store.db.fetch_all(query_as(UNHELD).bind(&all)).await?;
         Ok(rows.into_iter().filter_map(|(name,)| BlobId::parse(&name)).collect())
     }
 

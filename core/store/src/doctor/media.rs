@@ -7,15 +7,15 @@ use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::super::db::{Sql, Tx, exec, locking, read, run};
+use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::{BulkKey, lock_ledger, save_ledger};
 use super::super::ledger::Ledger;
 use super::super::media::{erase_media, mark, names};
 use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
 use super::super::{AuditStore, MediaStatus, StoreError};
+use crate::query::{query, query_as};
 
 /// Inconsistency of a media record by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,8 +134,11 @@ impl AuditStore<'_> {
         limit: u32,
     ) -> Result<Vec<MediaAudit>, StoreError> {
         let after = after.map_or("", MessageId::as_str);
-        let rows: Vec<AuditRow> = read!(self.store, c => query_as(PAGE)
-            .bind(channel.as_str()).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+        let rows: Vec<AuditRow> = self
+            .store
+            .db
+            .fetch_all(query_as(PAGE).bind(channel.as_str()).bind(after).bind(i64::from(limit)))
+            .await?;
         Ok(rows.into_iter().map(MediaAudit::from).collect())
     }
 
@@ -148,8 +151,11 @@ impl AuditStore<'_> {
         channel: &ChannelId,
         message: &MessageId,
     ) -> Result<Option<MediaAudit>, StoreError> {
-        let row: Option<AuditRow> = read!(self.store, c => query_as(ONE)
-            .bind(channel.as_str()).bind(message.as_str()).fetch_optional(c))?;
+        let row: Option<AuditRow> = self
+            .store
+            .db
+            .fetch_optional(query_as(ONE).bind(channel.as_str()).bind(message.as_str()))
+            .await?;
         Ok(row.map(MediaAudit::from))
     }
 
@@ -169,8 +175,7 @@ impl AuditStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let mut ledger = lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
-        let row: Option<LockedRow> =
-            run!(tx_ref, LOCK, |sql, conn| query_as(sql).bind(c).bind(m).fetch_optional(conn))?;
+        let row: Option<LockedRow> = tx_ref.fetch_optional(query_as(LOCK).bind(c).bind(m)).await?;
         let Some(row) = row.filter(|row| row.is(found)) else {
             return Ok(false);
         };
@@ -210,24 +215,24 @@ impl LockedRow {
         match mend {
             MediaRepair::Resize(bytes) => {
                 self.charge(ledger, c, bytes - self.bytes);
-                exec!(tx, query(RESIZE).bind(c).bind(m).bind(bytes))?;
+                tx.execute(query(RESIZE).bind(c).bind(m).bind(bytes)).await?;
             }
             MediaRepair::DropPreview => {
-                exec!(tx, query(DROP_PREVIEW).bind(c).bind(m))?;
+                tx.execute(query(DROP_PREVIEW).bind(c).bind(m)).await?;
             }
             MediaRepair::Lose(reason) => {
                 self.charge(ledger, c, -self.bytes);
-                exec!(tx, query(LOST).bind(c).bind(m).bind(*reason))?;
+                tx.execute(query(LOST).bind(c).bind(m).bind(*reason)).await?;
                 let kind = OutboxEventKind::MediaFailed.name();
                 let failed = NewOutboxEvent { kind, at: now.millis(), c: Some(c), s: Some(m) };
                 log(tx, &[failed], now).await?;
             }
             MediaRepair::Empty => {
-                exec!(tx, query(EMPTY).bind(c).bind(m))?;
+                tx.execute(query(EMPTY).bind(c).bind(m)).await?;
             }
             MediaRepair::Drop => {
                 self.charge(ledger, c, -self.bytes);
-                exec!(tx, query(EMPTY).bind(c).bind(m))?;
+                tx.execute(query(EMPTY).bind(c).bind(m)).await?;
                 erase_media(tx, ledger, &[key]).await?;
             }
         }

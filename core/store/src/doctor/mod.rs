@@ -20,12 +20,12 @@ use std::collections::BTreeSet;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::db::{Tx, exec, run};
+use super::db::Tx;
 use super::ingest::lock_ledger;
 use super::subscriptions::resume;
 use super::{AuditStore, StoreError};
+use crate::query::{query, query_as};
 
 pub use media::{MediaAudit, MediaFault, MediaRepair};
 pub use users::UserAudit;
@@ -166,7 +166,7 @@ impl AuditStore<'_> {
         let tx_ref = &mut tx;
         lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
         rules::lock(tx_ref, channel).await?;
-        exec!(tx_ref, query(FORGET).bind(channel.as_str()))?;
+        tx_ref.execute(query(FORGET).bind(channel.as_str())).await?;
         let count = recount(tx_ref, channel).await?;
         save(tx_ref, channel, &count).await?;
         rules::mend(tx_ref, channel).await?;
@@ -178,8 +178,7 @@ impl AuditStore<'_> {
 
 async fn audit_in(tx: &mut Tx, channel: &ChannelId) -> Result<Option<ChannelAudit>, StoreError> {
     let c = channel.as_str();
-    let counters: Option<(i64, i64)> =
-        run!(tx, conn => query_as(COUNTERS).bind(c).fetch_optional(conn))?;
+    let counters: Option<(i64, i64)> = tx.fetch_optional(query_as(COUNTERS).bind(c)).await?;
     let Some((bytes, messages)) = counters else {
         return Ok(None);
     };
@@ -213,9 +212,9 @@ async fn audit_in(tx: &mut Tx, channel: &ChannelId) -> Result<Option<ChannelAudi
 
 async fn save(tx: &mut Tx, channel: &ChannelId, count: &ChannelCounts) -> Result<(), StoreError> {
     let c = channel.as_str();
-    exec!(tx, query(SET_COUNTERS).bind(c).bind(count.bytes).bind(count.messages))?;
+    tx.execute(query(SET_COUNTERS).bind(c).bind(count.bytes).bind(count.messages)).await?;
     for part in count.parts.iter().filter(|part| part.recorded != part.truth) {
-        exec!(tx, query(SET_BASELINE).bind(c).bind(part.user.as_str()).bind(part.truth))?;
+        tx.execute(query(SET_BASELINE).bind(c).bind(part.user.as_str()).bind(part.truth)).await?;
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Checks the hit counters of rules against the replies claimed for them.
 
 use chatkeep_core::id::ChannelId;
-use sqlx::{query, query_as};
 
 use super::super::StoreError;
-use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::db::{Sql, Tx, locking};
 use super::{Check, Difference};
+use crate::query::{query, query_as};
 
 const LOCK: Sql = locking!("SELECT rule_id FROM qa_rules WHERE channel_id = $1 ORDER BY rule_id");
 
@@ -39,8 +39,7 @@ struct HitRow {
 
 /// Locks out claims of the channel's rules until the transaction ends.
 pub(super) async fn lock(tx: &mut Tx, channel: &ChannelId) -> Result<(), StoreError> {
-    let _: Vec<(String,)> =
-        run!(tx, LOCK, |sql, c| query_as(sql).bind(channel.as_str()).fetch_all(c))?;
+    let _: Vec<(String,)> = tx.fetch_all(query_as(LOCK).bind(channel.as_str())).await?;
     Ok(())
 }
 
@@ -58,11 +57,12 @@ pub(super) async fn audit(tx: &mut Tx, channel: &ChannelId) -> Result<Vec<Differ
 pub(super) async fn mend(tx: &mut Tx, channel: &ChannelId) -> Result<(), StoreError> {
     let c = channel.as_str();
     for row in wrong(tx, channel).await? {
-        exec!(tx, query(SET).bind(c).bind(&row.rule_id).bind(row.hits).bind(row.suppressed))?;
+        tx.execute(query(SET).bind(c).bind(&row.rule_id).bind(row.hits).bind(row.suppressed))
+            .await?;
     }
     Ok(())
 }
 
 async fn wrong(tx: &mut Tx, channel: &ChannelId) -> Result<Vec<HitRow>, StoreError> {
-    Ok(run!(tx, c => query_as(HITS).bind(channel.as_str()).fetch_all(c))?)
+    Ok(tx.fetch_all(query_as(HITS).bind(channel.as_str())).await?)
 }

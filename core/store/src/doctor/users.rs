@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::{Plan, Usage, UsageStatus};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 use super::super::channels::channel_keys;
-use super::super::db::{Sql, exec, locking, read, run};
+use super::super::db::{Sql, locking};
 use super::super::ingest::{add_notice, lock_ledger};
 use super::super::subscriptions::resume;
 use super::super::{AuditStore, StoreError, parsed};
 use super::{Check, Difference};
+use crate::query::{query, query_as};
 
 /// Result of the check of a user.
 #[derive(Clone, Debug)]
@@ -80,8 +80,11 @@ impl AuditStore<'_> {
         let after = after.map_or("", UserId::as_str);
         let only = only.map(channel_keys).transpose()?;
         // One statement sees one state of all tables.
-        let rows: Vec<UserRow> = read!(self.store, c => query_as(PAGE)
-            .bind(after).bind(i64::from(limit)).bind(&only).fetch_all(c))?;
+        let rows: Vec<UserRow> = self
+            .store
+            .db
+            .fetch_all(query_as(PAGE).bind(after).bind(i64::from(limit)).bind(&only))
+            .await?;
         rows.into_iter().map(|row| row.audit(parts)).collect()
     }
 
@@ -98,16 +101,15 @@ impl AuditStore<'_> {
         let locked: BTreeSet<_> = channels.iter().collect();
         lock_ledger(tx_ref, &locked).await?;
         let _: Option<(String,)> =
-            run!(tx_ref, LOCK, |sql, c| query_as(sql).bind(user.as_str()).fetch_optional(c))?;
+            tx_ref.fetch_optional(query_as(LOCK).bind(user.as_str())).await?;
         // After the lock: a change to the user's usage holds it until it is committed.
-        let row: Option<UserRow> =
-            run!(tx_ref, c => query_as(ONE).bind(user.as_str()).fetch_optional(c))?;
+        let row: Option<UserRow> = tx_ref.fetch_optional(query_as(ONE).bind(user.as_str())).await?;
         let Some(row) = row else {
             return Ok(());
         };
         let status = row.status(row.held)?;
         if row.used_bytes != row.held {
-            exec!(tx_ref, query(SET).bind(user.as_str()).bind(row.held))?;
+            tx_ref.execute(query(SET).bind(user.as_str()).bind(row.held)).await?;
         }
         if row.notified_status() != status.name() {
             add_notice(tx_ref, user, status, now).await?;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Effect, MessageChange, MessageState, MessageType};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 use super::deletion_guard::DeletionGuard;
 use super::gaps::{Skips, close_gaps, open_gap};
@@ -13,12 +12,13 @@ use super::sql::{BulkKey, KNOWN_MESSAGES, SAVE_MEDIA, SAVE_MESSAGES, pending, sa
 use super::{ChannelChange, IngestOutcome, save_ledger};
 use crate::StoreError;
 use crate::change_log::{changes_index, log_messages};
-use crate::db::{Tx, exec, run};
+use crate::db::Tx;
 use crate::ledger::Ledger;
 use crate::media::erase_media;
 use crate::messages::{MessageRow, state_of};
 use crate::outbox::{NewMessageEvent, NewOutboxEvent, log};
 use crate::outbox_kind::OutboxEventKind;
+use crate::query::{query, query_as};
 use crate::unstored::UnstoredMessage;
 use crate::webhooks::delete_responses;
 
@@ -86,8 +86,7 @@ impl Batch {
         }
         let keys: Vec<_> = wanted.into_iter().map(|(c, m)| BulkKey { c, m: Some(m) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let rows: Vec<MessageRow> =
-            run!(tx, KNOWN_MESSAGES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+        let rows: Vec<MessageRow> = tx.fetch_all(query_as(KNOWN_MESSAGES).bind(&keys)).await?;
         for row in rows {
             let key = (row.channel_id.as_str().into(), row.message_id.as_str().into());
             self.states.insert(key, state_of(row)?);
@@ -228,7 +227,7 @@ impl Batch {
             return Ok(());
         }
         let rows = serde_json::to_string(&rows)?;
-        exec!(tx, query(SAVE_MESSAGES).bind(&rows))?;
+        tx.execute(query(SAVE_MESSAGES).bind(&rows)).await?;
         Ok(())
     }
 
@@ -241,7 +240,7 @@ impl Batch {
         let kept: Vec<_> = kept.map(|(key, state)| pending(key, state)).collect();
         if !kept.is_empty() {
             let rows = serde_json::to_string(&kept)?;
-            exec!(tx, query(SAVE_MEDIA).bind(&rows).bind(now.millis()))?;
+            tx.execute(query(SAVE_MEDIA).bind(&rows).bind(now.millis())).await?;
         }
         let gone = media.iter().filter(|(_, state)| state.unsent_at.is_some());
         let gone: Vec<_> =

@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashMap};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::time::Timestamp;
-use sqlx::query_as;
 
 use super::super::StoreError;
 use super::super::channels::channel_keys;
-use super::super::db::{Tx, run};
+use super::super::db::Tx;
 use super::ChannelChange;
+use crate::query::query_as;
 
 const DELETED: &str = "
     SELECT channel_id, deleted_before FROM channels
@@ -33,10 +33,8 @@ impl DeletionGuard {
     ) -> Result<Self, StoreError> {
         let channels: Vec<ChannelId> = channels.iter().map(|id| (*id).clone()).collect();
         let keys = channel_keys(&channels)?;
-        let deleted: Vec<(String, i64)> =
-            run!(tx, c => query_as(DELETED).bind(&keys).fetch_all(c))?;
-        let erased: Vec<(String, String, i64)> =
-            run!(tx, c => query_as(ERASED).bind(&keys).fetch_all(c))?;
+        let deleted: Vec<(String, i64)> = tx.fetch_all(query_as(DELETED).bind(&keys)).await?;
+        let erased: Vec<(String, String, i64)> = tx.fetch_all(query_as(ERASED).bind(&keys)).await?;
         let deleted = deleted.into_iter().map(|(c, at)| (c.into(), Timestamp::from_millis(at)));
         let erased =
             erased.into_iter().map(|(c, u, at)| ((c.into(), u.into()), Timestamp::from_millis(at)));

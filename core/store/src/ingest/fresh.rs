@@ -8,14 +8,14 @@ use std::collections::{BTreeSet, HashSet};
 
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::time::Timestamp;
-use sqlx::query_as;
 
-use super::super::db::{Tx, run};
+use super::super::db::Tx;
 use super::super::outbox_kind::OutboxEventKind;
 use super::super::{MessageState, StoreError};
 use super::ChannelChange;
 use super::batch::{Batch, MessageKey, PendingEvent};
 use super::sql::{ADD_MESSAGES, saved};
+use crate::query::query_as;
 
 impl Batch {
     /// Stores the fresh messages among the changes. Returns for each change whether it was done.
@@ -32,8 +32,7 @@ impl Batch {
         }
         let rows: Vec<_> = fresh.iter().map(|(_, key, state)| saved(key, state)).collect();
         let rows = serde_json::to_string(&rows)?;
-        let added: Vec<(String, String)> =
-            run!(tx, c => query_as(ADD_MESSAGES).bind(&rows).fetch_all(c))?;
+        let added: Vec<(String, String)> = tx.fetch_all(query_as(ADD_MESSAGES).bind(&rows)).await?;
         let added: HashSet<MessageKey> =
             added.into_iter().map(|(c, m)| (c.into(), m.into())).collect();
         for (index, key, state) in fresh {

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 use super::super::StoreError;
-use super::super::db::{Tx, exec, run};
+use super::super::db::Tx;
 use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
 use super::sql::{BulkKey, CLOSE_GAPS, CLOSE_GAPS_OF, OPEN_GAP, WIDEN_GAP};
+use crate::query::{query, query_as};
 
 #[derive(Debug)]
 pub(crate) struct Skips {
@@ -30,7 +30,7 @@ pub(crate) async fn close_gaps(
     let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
     let keys = serde_json::to_string(&keys)?;
     let closed: Vec<(String,)> =
-        run!(tx, c => query_as(CLOSE_GAPS).bind(&keys).bind(now.millis()).fetch_all(c))?;
+        tx.fetch_all(query_as(CLOSE_GAPS).bind(&keys).bind(now.millis())).await?;
     tell_resumed(tx, &closed, now).await
 }
 
@@ -42,8 +42,8 @@ pub(super) async fn resume_all_of(
     user: &UserId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let closed: Vec<(String,)> = run!(tx, c => query_as(CLOSE_GAPS_OF)
-        .bind(user.as_str()).bind(now.millis()).fetch_all(c))?;
+    let closed: Vec<(String,)> =
+        tx.fetch_all(query_as(CLOSE_GAPS_OF).bind(user.as_str()).bind(now.millis())).await?;
     tell_resumed(tx, &closed, now).await
 }
 
@@ -68,10 +68,10 @@ pub(crate) async fn open_gap(
     skips: &Skips,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let widened = exec!(tx, query(WIDEN_GAP).bind(channel.as_str()).bind(skips.count))?;
+    let widened = tx.execute(query(WIDEN_GAP).bind(channel.as_str()).bind(skips.count)).await?;
     if widened == 0 {
         let (from, count) = (skips.from.millis(), skips.count);
-        exec!(tx, query(OPEN_GAP).bind(channel.as_str()).bind(from).bind(count))?;
+        tx.execute(query(OPEN_GAP).bind(channel.as_str()).bind(from).bind(count)).await?;
         let kind = OutboxEventKind::BackupPaused.name();
         let paused = NewOutboxEvent { kind, at: from, c: Some(channel.as_str()), s: None };
         log(tx, &[paused], now).await?;

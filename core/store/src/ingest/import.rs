@@ -10,10 +10,9 @@ use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 use super::super::change_log::log_messages;
-use super::super::db::{Tx, exec, read, run};
+use super::super::db::Tx;
 use super::super::{ImportStore, StoreError, Subscribed};
 use super::import_sql::{
     ADD_CHANNEL, ADD_MEDIA, ADD_MESSAGES, ADD_PEOPLE, ADD_SENDERS, COUNT_MESSAGES, ERASED_PEOPLE,
@@ -24,6 +23,7 @@ use super::sql::BulkKey;
 use super::{close_gaps, lock_ledger, save_ledger};
 use crate::ledger::Ledger;
 use crate::members::UserKey;
+use crate::query::{query, query_as};
 use crate::{PresenceEvidence, PresenceEvidenceKind};
 
 /// Imported message.
@@ -183,7 +183,8 @@ impl ImportStore<'_> {
             .map(|id| BulkKey { c: channel.as_str(), m: Some(id.as_str()) })
             .collect();
         let keys = serde_json::to_string(&keys)?;
-        let ids: Vec<(String, i64)> = read!(self.store, c => query_as(KNOWN_IDS).bind(channel.as_str()).bind(&keys).fetch_all(c))?;
+        let ids: Vec<(String, i64)> =
+            self.store.db.fetch_all(query_as(KNOWN_IDS).bind(channel.as_str()).bind(&keys)).await?;
         let ids: HashSet<_> = ids.into_iter().map(|(id, _)| id).collect();
         Ok(ids.len() as u64)
     }
@@ -206,7 +207,9 @@ impl ImportStore<'_> {
         let rows = serde_json::to_string(&rows)?;
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis()))?;
+        tx_ref
+            .execute(query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis()))
+            .await?;
         tx.commit().await
     }
 
@@ -224,15 +227,16 @@ impl ImportStore<'_> {
     ) -> Result<Subscribed, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(ADD_CHANNEL)
-                .bind(channel.as_str())
-                .bind(PlatformKind::Line.name())
-                .bind(kind.name())
-                .bind(now.millis())
-                .bind(user.as_str())
-        )?;
+        tx_ref
+            .execute(
+                query(ADD_CHANNEL)
+                    .bind(channel.as_str())
+                    .bind(PlatformKind::Line.name())
+                    .bind(kind.name())
+                    .bind(now.millis())
+                    .bind(user.as_str()),
+            )
+            .await?;
         tx.commit().await?;
         let present = PresenceEvidence {
             channel: ChannelRef { id: channel.clone(), kind },
@@ -258,10 +262,8 @@ async fn fates(
         .collect();
     let keys = serde_json::to_string(&keys)?;
     let c = channel.as_str();
-    let ids: Vec<(String, i64)> =
-        run!(tx, conn => query_as(KNOWN_IDS).bind(c).bind(&keys).fetch_all(conn))?;
-    let people: Vec<(String, i64)> =
-        run!(tx, conn => query_as(ERASED_PEOPLE).bind(c).fetch_all(conn))?;
+    let ids: Vec<(String, i64)> = tx.fetch_all(query_as(KNOWN_IDS).bind(c).bind(&keys)).await?;
+    let people: Vec<(String, i64)> = tx.fetch_all(query_as(ERASED_PEOPLE).bind(c)).await?;
     let mut known = HashMap::with_capacity(ids.len());
     for (id, erased) in ids {
         *known.entry(id).or_insert(false) |= erased != 0;
@@ -325,18 +327,18 @@ async fn add(
     }
     let rows = messages.iter().map(|message| message.row(import, channel, stored_at));
     let rows = serde_json::to_string(&rows.collect::<Vec<_>>())?;
-    exec!(tx, query(ADD_MESSAGES).bind(&rows))?;
+    tx.execute(query(ADD_MESSAGES).bind(&rows)).await?;
     let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
-    exec!(tx, query(COUNT_MESSAGES).bind(import.number()).bind(count))?;
+    tx.execute(query(COUNT_MESSAGES).bind(import.number()).bind(count)).await?;
     let senders: BTreeSet<_> = messages.iter().filter_map(|m| m.sender.as_ref()).collect();
     let senders: Vec<_> = senders.into_iter().map(|id| UserKey { u: id.as_str() }).collect();
     let senders = serde_json::to_string(&senders)?;
-    exec!(tx, query(ADD_SENDERS).bind(channel.as_str()).bind(&senders))?;
+    tx.execute(query(ADD_SENDERS).bind(channel.as_str()).bind(&senders)).await?;
     let media: Vec<_> = messages.iter().filter_map(|message| message.media_row()).collect();
     if !media.is_empty() {
         let rows = serde_json::to_string(&media)?;
         let channel = channel.as_str();
-        exec!(tx, query(ADD_MEDIA).bind(channel).bind(&rows).bind(stored_at.millis()))?;
+        tx.execute(query(ADD_MEDIA).bind(channel).bind(&rows).bind(stored_at.millis())).await?;
     }
     Ok(())
 }

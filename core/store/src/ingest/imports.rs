@@ -10,15 +10,15 @@ use std::str::FromStr;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use sqlx::{query, query_as};
 
-use super::super::db::{Tx, exec, read, run};
+use super::super::db::Tx;
 use super::super::media::erase_media;
 use super::super::{ImportStore, StoreError};
 use super::import_sql::{ADD_EXPIRED, LostFile};
 use super::removal::{RemovalMode, Removed, remove, rows_of};
 use super::sql::BulkKey;
 use super::{lock_ledger, save_ledger};
+use crate::query::{query, query_as};
 
 /// Number of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -129,9 +129,16 @@ impl ImportStore<'_> {
     ) -> Result<ImportId, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let (id,): (i64,) = run!(tx_ref, c => query_as(BEGIN)
-            .bind(new.channel.as_str()).bind(new.form).bind(new.file_name).bind(new.time_zone)
-            .bind(now.millis()).fetch_one(c))?;
+        let (id,): (i64,) = tx_ref
+            .fetch_one(
+                query_as(BEGIN)
+                    .bind(new.channel.as_str())
+                    .bind(new.form)
+                    .bind(new.file_name)
+                    .bind(new.time_zone)
+                    .bind(now.millis()),
+            )
+            .await?;
         tx.commit().await?;
         Ok(ImportId(id))
     }
@@ -144,8 +151,8 @@ impl ImportStore<'_> {
     pub async fn end_import(self, import: ImportId, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(END).bind(import.0).bind(now.millis()))?;
-        let forgotten = exec!(tx_ref, query(FORGET).bind(import.0))?;
+        tx_ref.execute(query(END).bind(import.0).bind(now.millis())).await?;
+        let forgotten = tx_ref.execute(query(FORGET).bind(import.0)).await?;
         tx.commit().await?;
         Ok(forgotten == 0)
     }
@@ -155,8 +162,11 @@ impl ImportStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn list(self, channel: Option<&ChannelId>) -> Result<Vec<ImportRecord>, StoreError> {
-        let rows: Vec<ImportRow> = read!(self.store, c => query_as(LIST)
-            .bind(channel.map(ChannelId::as_str)).bind(None::<i64>).fetch_all(c))?;
+        let rows: Vec<ImportRow> = self
+            .store
+            .db
+            .fetch_all(query_as(LIST).bind(channel.map(ChannelId::as_str)).bind(None::<i64>))
+            .await?;
         Ok(rows.into_iter().map(ImportRecord::from).collect())
     }
 
@@ -165,8 +175,8 @@ impl ImportStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn import_record(self, import: ImportId) -> Result<Option<ImportRecord>, StoreError> {
-        let row: Option<ImportRow> = read!(self.store, c => query_as(LIST)
-            .bind(None::<&str>).bind(import.0).fetch_optional(c))?;
+        let row: Option<ImportRow> =
+            self.store.db.fetch_optional(query_as(LIST).bind(None::<&str>).bind(import.0)).await?;
         Ok(row.map(ImportRecord::from))
     }
 
@@ -187,7 +197,7 @@ impl ImportStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let mut removed = remove(tx_ref, channel, now, (RemovalMode::Undo, limit), async |tx| {
-            exec!(tx, query(UNDO).bind(id).bind(now.millis()))?;
+            tx.execute(query(UNDO).bind(id).bind(now.millis())).await?;
             rows_of(tx, channel, id, limit).await
         })
         .await?;
@@ -197,8 +207,8 @@ impl ImportStore<'_> {
             removed.last = last;
         }
         if removed.last {
-            exec!(tx_ref, query(DROP_SENDERS).bind(channel.as_str()))?;
-            exec!(tx_ref, query(DROP_PEOPLE))?;
+            tx_ref.execute(query(DROP_SENDERS).bind(channel.as_str())).await?;
+            tx_ref.execute(query(DROP_PEOPLE)).await?;
         }
         tx.commit().await?;
         Ok(removed)
@@ -215,8 +225,9 @@ async fn drop_files(
     now: Timestamp,
 ) -> Result<(i64, bool), StoreError> {
     let mut ledger = lock_ledger(tx, &[channel].into()).await?;
-    let files: Vec<LostFile> = run!(tx, c => query_as(FILES)
-        .bind(import).bind(channel.as_str()).bind(i64::from(limit)).fetch_all(c))?;
+    let files: Vec<LostFile> = tx
+        .fetch_all(query_as(FILES).bind(import).bind(channel.as_str()).bind(i64::from(limit)))
+        .await?;
     let last = i64::try_from(files.len()).unwrap_or(i64::MAX) < i64::from(limit);
     if files.is_empty() {
         return Ok((0, last));
@@ -227,14 +238,14 @@ async fn drop_files(
         ids.iter().map(|id| BulkKey { c: channel.as_str(), m: Some(id.as_str()) }).collect();
     let bytes = erase_media(tx, &mut ledger, &keys).await?;
     let rows = serde_json::to_string(&files)?;
-    exec!(tx, query(ADD_EXPIRED).bind(channel.as_str()).bind(&rows))?;
+    tx.execute(query(ADD_EXPIRED).bind(channel.as_str()).bind(&rows)).await?;
     save_ledger(tx, &ledger, now).await?;
     Ok((bytes, last))
 }
 
 /// Returns `true` if the import was undone. The caller holds the channel's lock.
 pub(super) async fn is_undone(tx: &mut Tx, import: ImportId) -> Result<bool, StoreError> {
-    let row: Option<(i32,)> = run!(tx, c => query_as(UNDONE).bind(import.0).fetch_optional(c))?;
+    let row: Option<(i32,)> = tx.fetch_optional(query_as(UNDONE).bind(import.0)).await?;
     Ok(row.is_some())
 }
 

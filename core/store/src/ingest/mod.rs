@@ -15,8 +15,6 @@ mod stray_edits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sqlx::{query, query_as};
-
 pub(super) use gaps::{Skips, close_gaps, open_gap};
 pub use import::{ImportOutcome, Imported, ImportedMedia, ImportedMessage, ImportedPerson};
 pub use imports::{ImportId, ImportRecord, NewImport};
@@ -31,13 +29,14 @@ use sql::{
 use batch::Batch;
 use deletion_guard::DeletionGuard;
 
-use super::db::{Tx, exec, read, run};
+use super::db::Tx;
 use super::ledger::{Ledger, SubscriberRow};
 use super::messages::{MessageRow, state_of};
 use super::outbox::{NewOutboxEvent, log};
 use super::outbox_kind::OutboxEventKind;
 use super::retractions::record_retractions;
 use super::{MessageState, MessageStore, StoreError};
+use crate::query::{query, query_as};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::plan::UsageStatus;
@@ -79,8 +78,8 @@ impl MessageStore<'_> {
         let keys: Vec<_> =
             keys.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let sql = self.store.pick(KNOWN_MESSAGES);
-        let rows: Vec<MessageRow> = read!(self.store, c => query_as(sql).bind(&keys).fetch_all(c))?;
+        let sql = KNOWN_MESSAGES;
+        let rows: Vec<MessageRow> = self.store.db.fetch_all(query_as(sql).bind(&keys)).await?;
         rows.into_iter().map(keyed_state).collect()
     }
 
@@ -94,8 +93,11 @@ impl MessageStore<'_> {
         limit: u32,
     ) -> Result<Vec<(ChannelId, MessageId, MessageState)>, StoreError> {
         let (channel, message) = after.map_or(("", ""), |(c, m)| (c.as_str(), m.as_str()));
-        let rows: Vec<MessageRow> = read!(self.store, c => query_as(ALL_MESSAGES)
-            .bind(channel).bind(message).bind(i64::from(limit)).fetch_all(c))?;
+        let rows: Vec<MessageRow> = self
+            .store
+            .db
+            .fetch_all(query_as(ALL_MESSAGES).bind(channel).bind(message).bind(i64::from(limit)))
+            .await?;
         rows.into_iter().map(keyed_state).collect()
     }
 
@@ -104,7 +106,7 @@ impl MessageStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn count_messages(self) -> Result<i64, StoreError> {
-        let (count,): (i64,) = read!(self.store, c => query_as(COUNT_MESSAGES).fetch_one(c))?;
+        let (count,): (i64,) = self.store.db.fetch_one(query_as(COUNT_MESSAGES)).await?;
         Ok(count)
     }
 
@@ -134,7 +136,7 @@ fn keyed_state(row: MessageRow) -> Result<(ChannelId, MessageId, MessageState), 
     Ok((channel.into(), message.into(), state_of(row)?))
 }
 
-/// The body of [`Store::keep`], for use inside a larger transaction.
+/// The body of [`MessageStore::ingest`], for use inside a larger transaction.
 pub(super) async fn ingest_in(
     tx: &mut Tx,
     changes: &[ChannelChange],
@@ -177,7 +179,7 @@ async fn note_unsent(
     }
     for (channel, messages) in unknown {
         let messages = serde_json::to_string(&messages)?;
-        exec!(tx, query(removal::NEVER_AGAIN).bind(channel).bind(&messages))?;
+        tx.execute(query(removal::NEVER_AGAIN).bind(channel).bind(&messages)).await?;
     }
     record_retractions(tx, &channels).await
 }
@@ -189,10 +191,9 @@ pub(super) async fn lock_ledger(
 ) -> Result<Ledger, StoreError> {
     let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
     let keys = serde_json::to_string(&keys)?;
-    let locked: Vec<(String,)> =
-        run!(tx, LOCK_CHANNELS, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+    let locked: Vec<(String,)> = tx.fetch_all(query_as(LOCK_CHANNELS).bind(&keys)).await?;
     let subscribers: Vec<SubscriberRow> =
-        run!(tx, LOCK_SUBSCRIBERS, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+        tx.fetch_all(query_as(LOCK_SUBSCRIBERS).bind(&keys)).await?;
     Ledger::new(locked.into_iter().map(|(id,)| ChannelId::new(id)), subscribers)
 }
 
@@ -225,15 +226,15 @@ pub(super) async fn save_ledger(
         .collect();
     if !channels.is_empty() {
         let rows = serde_json::to_string(&channels)?;
-        exec!(tx, query(ADD_TO_CHANNELS).bind(&rows))?;
+        tx.execute(query(ADD_TO_CHANNELS).bind(&rows)).await?;
     }
     if !baselines.is_empty() {
         let rows = serde_json::to_string(&baselines)?;
-        exec!(tx, query(ADD_TO_BASELINES).bind(&rows))?;
+        tx.execute(query(ADD_TO_BASELINES).bind(&rows)).await?;
     }
     if !users.is_empty() {
         let rows = serde_json::to_string(&users)?;
-        exec!(tx, query(ADD_TO_USERS).bind(&rows))?;
+        tx.execute(query(ADD_TO_USERS).bind(&rows)).await?;
     }
     for (user, before, after) in ledger.crossings() {
         add_notice(tx, user, after, now).await?;
@@ -253,7 +254,7 @@ pub(super) async fn add_notice(
 ) -> Result<(), StoreError> {
     let kind = OutboxEventKind::of_usage(status);
     let (user, status) = (user.as_str(), status.name());
-    exec!(tx, query(ADD_NOTICE).bind(user).bind(status).bind(now.millis()))?;
+    tx.execute(query(ADD_NOTICE).bind(user).bind(status).bind(now.millis())).await?;
     let events = kind.map(|kind| NewOutboxEvent {
         kind: kind.name(),
         at: now.millis(),

@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 use super::super::change_log::log_messages;
-use super::super::db::{Tx, exec, read, run};
+use super::super::db::Tx;
 use super::super::media::erase_media;
 use super::super::messages::{MessageRow, state_of};
 use super::super::retractions::record_retractions;
@@ -18,6 +17,7 @@ use super::super::webhooks::delete_responses_in;
 use super::super::{MessageState, MessageStore, StoreError};
 use super::sql::BulkKey;
 use super::{lock_ledger, save_ledger};
+use crate::query::{query, query_as};
 
 /// Batch of removed messages.
 #[derive(Debug, Default)]
@@ -97,8 +97,11 @@ impl MessageStore<'_> {
         channel: &ChannelId,
         before: Timestamp,
     ) -> Result<(i64, i64), StoreError> {
-        let (count, text, media): (i64, i64, i64) = read!(self.store, c => query_as(COUNT)
-            .bind(channel.as_str()).bind(before.millis()).fetch_one(c))?;
+        let (count, text, media): (i64, i64, i64) = self
+            .store
+            .db
+            .fetch_one(query_as(COUNT).bind(channel.as_str()).bind(before.millis()))
+            .await?;
         Ok((count, text + media))
     }
 }
@@ -118,10 +121,11 @@ pub(crate) async fn remove_some(
     remove(tx, channel, now, (how, limit), async |tx| {
         let (c, at, limit) = (channel.as_str(), before.millis(), i64::from(limit));
         Ok(match of {
-            Some(user) => run!(tx, conn => query_as(OF_PERSON)
-                .bind(c).bind(at).bind(limit).bind(user.as_str()).fetch_all(conn))?,
-            None => run!(tx, conn => query_as(BEFORE)
-                .bind(c).bind(at).bind(limit).fetch_all(conn))?,
+            Some(user) => {
+                tx.fetch_all(query_as(OF_PERSON).bind(c).bind(at).bind(limit).bind(user.as_str()))
+                    .await?
+            }
+            None => tx.fetch_all(query_as(BEFORE).bind(c).bind(at).bind(limit)).await?,
         })
     })
     .await
@@ -135,7 +139,7 @@ pub(crate) async fn bar_person(
     before: Timestamp,
 ) -> Result<(), StoreError> {
     let (c, u) = (channel.as_str(), user.as_str());
-    exec!(tx, query(ERASE_PERSON).bind(c).bind(u).bind(before.millis()))?;
+    tx.execute(query(ERASE_PERSON).bind(c).bind(u).bind(before.millis())).await?;
     Ok(())
 }
 
@@ -145,7 +149,7 @@ pub(crate) async fn bar_time(
     channel: &ChannelId,
     before: Timestamp,
 ) -> Result<(), StoreError> {
-    exec!(tx, query(DELETED_BEFORE).bind(channel.as_str()).bind(before.millis()))?;
+    tx.execute(query(DELETED_BEFORE).bind(channel.as_str()).bind(before.millis())).await?;
     Ok(())
 }
 
@@ -156,8 +160,9 @@ pub(super) async fn rows_of(
     import: i64,
     limit: u32,
 ) -> Result<Vec<MessageRow>, StoreError> {
-    Ok(run!(tx, c => query_as(OF_IMPORT)
-        .bind(import).bind(channel.as_str()).bind(i64::from(limit)).fetch_all(c))?)
+    Ok(tx
+        .fetch_all(query_as(OF_IMPORT).bind(import).bind(channel.as_str()).bind(i64::from(limit)))
+        .await?)
 }
 
 /// Removes at most that many messages, chosen under the channel's lock.
@@ -211,15 +216,15 @@ async fn take_messages(
             // With the tombstone goes the knowledge that its content must not come back.
             let unsent = states.iter().filter(|(_, state)| state.unsent_at.is_some());
             let unsent = keys(unsent.map(|(id, _)| id))?;
-            exec!(tx, query(NEVER_AGAIN).bind(c).bind(&unsent))?;
-            exec!(tx, query(DROP_MESSAGES).bind(c).bind(all))?;
+            tx.execute(query(NEVER_AGAIN).bind(c).bind(&unsent)).await?;
+            tx.execute(query(DROP_MESSAGES).bind(c).bind(all)).await?;
         }
         RemovalMode::Undo => {
-            exec!(tx, query(DROP_MESSAGES).bind(c).bind(all))?;
+            tx.execute(query(DROP_MESSAGES).bind(c).bind(all)).await?;
         }
         RemovalMode::Tombstone => {
-            exec!(tx, query(NEVER_AGAIN).bind(c).bind(all))?;
-            exec!(tx, query(TOMBSTONE_MESSAGES).bind(c).bind(all).bind(now.millis()))?;
+            tx.execute(query(NEVER_AGAIN).bind(c).bind(all)).await?;
+            tx.execute(query(TOMBSTONE_MESSAGES).bind(c).bind(all).bind(now.millis())).await?;
         }
     }
     Ok(())

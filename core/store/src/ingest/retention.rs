@@ -3,11 +3,11 @@
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::super::db::{Tx, exec, read, run};
+use super::super::db::Tx;
 use super::super::{ChannelStore, StoreError};
 use super::removal::{ALL, BEFORE, DELETED_BEFORE, RemovalMode, Removed, remove};
+use crate::query::{query, query_as};
 
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
@@ -46,7 +46,7 @@ impl ChannelStore<'_> {
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(SET).bind(channel.as_str()).bind(days.map(i64::from)))?;
+        tx_ref.execute(query(SET).bind(channel.as_str()).bind(days.map(i64::from))).await?;
         tx.commit().await
     }
 
@@ -59,8 +59,8 @@ impl ChannelStore<'_> {
         self,
         channel: &ChannelId,
     ) -> Result<(Option<i64>, Option<Timestamp>), StoreError> {
-        let row: Option<(Option<i64>, i64)> = read!(self.store, c => query_as(OF_CHANNEL)
-            .bind(channel.as_str()).fetch_optional(c))?;
+        let row: Option<(Option<i64>, i64)> =
+            self.store.db.fetch_optional(query_as(OF_CHANNEL).bind(channel.as_str())).await?;
         let (days, from) = row.unwrap_or_default();
         Ok((days, (from > 0).then(|| Timestamp::from_millis(from))))
     }
@@ -71,7 +71,7 @@ impl ChannelStore<'_> {
     /// Returns an error when the database fails.
     pub async fn outdated_channels(self, now: Timestamp) -> Result<Vec<ChannelId>, StoreError> {
         let rows: Vec<(String,)> =
-            read!(self.store, c => query_as(OUTDATED).bind(now.millis()).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(OUTDATED).bind(now.millis())).await?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
@@ -97,12 +97,12 @@ impl ChannelStore<'_> {
                 return Ok(Vec::new());
             };
             let limit = i64::from(limit);
-            Ok(run!(tx, conn => query_as(BEFORE).bind(c).bind(before).bind(limit).fetch_all(conn))?)
+            Ok(tx.fetch_all(query_as(BEFORE).bind(c).bind(before).bind(limit)).await?)
         })
         .await?;
         if let Some(before) = before.filter(|_| !removed.messages.is_empty()) {
-            exec!(tx_ref, query(DELETED_BEFORE).bind(c).bind(before))?;
-            exec!(tx_ref, query(RETAINED).bind(c).bind(before))?;
+            tx_ref.execute(query(DELETED_BEFORE).bind(c).bind(before)).await?;
+            tx_ref.execute(query(RETAINED).bind(c).bind(before)).await?;
         }
         tx.commit().await?;
         Ok(removed)
@@ -115,7 +115,7 @@ impl ChannelStore<'_> {
     /// Returns an error when the database fails.
     pub async fn abandoned_channels(self, before: Timestamp) -> Result<Vec<ChannelId>, StoreError> {
         let rows: Vec<(String,)> =
-            read!(self.store, c => query_as(ABANDONED).bind(before.millis()).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(ABANDONED).bind(before.millis())).await?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
@@ -137,19 +137,19 @@ impl ChannelStore<'_> {
         let mut ended = None;
         let removed = remove(tx_ref, channel, now, (RemovalMode::Delete, limit), async |tx| {
             let (first, last): (Option<i64>, Option<i64>) =
-                run!(tx, conn => query_as(LAST_CANCELLED).bind(c).fetch_one(conn))?;
+                tx.fetch_one(query_as(LAST_CANCELLED).bind(c)).await?;
             // 0 is a subscription that goes on.
             ended = last.filter(|last| first > Some(0) && *last < before.millis());
             if ended.is_none() {
                 return Ok(Vec::new());
             }
             let limit = i64::from(limit);
-            Ok(run!(tx, conn => query_as(ALL).bind(c).bind(limit).fetch_all(conn))?)
+            Ok(tx.fetch_all(query_as(ALL).bind(c).bind(limit)).await?)
         })
         .await?;
         // Late deliveries from that time stay away; later messages are for new subscribers.
         if let Some(ended) = ended.filter(|_| !removed.messages.is_empty()) {
-            exec!(tx_ref, query(DELETED_BEFORE).bind(c).bind(ended))?;
+            tx_ref.execute(query(DELETED_BEFORE).bind(c).bind(ended)).await?;
         }
         tx.commit().await?;
         Ok(removed)
@@ -164,6 +164,6 @@ async fn cutoff(
     now: Timestamp,
 ) -> Result<Option<i64>, StoreError> {
     let row: Option<(Option<i64>, i64)> =
-        run!(tx, c => query_as(OF_CHANNEL).bind(channel.as_str()).fetch_optional(c))?;
+        tx.fetch_optional(query_as(OF_CHANNEL).bind(channel.as_str())).await?;
     Ok(row.and_then(|(days, _)| days).map(|days| now.millis() - days * DAY))
 }

@@ -1,10 +1,9 @@
 //! Stray edits, whose message never came: it was sent in a deleted time, or is lost.
 
 use chatkeep_core::time::Timestamp;
-use sqlx::query;
 
-use super::super::db::exec;
 use super::super::{MessageStore, StoreError};
+use crate::query::query;
 
 /// Maximum number of edits deleted in one transaction.
 const BATCH: i64 = 500;
@@ -26,7 +25,7 @@ impl MessageStore<'_> {
     pub async fn purge_stray_edits(self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(PURGE).bind(before.millis()).bind(BATCH))?;
+        let gone = tx_ref.execute(query(PURGE).bind(before.millis()).bind(BATCH)).await?;
         tx.commit().await?;
         Ok(gone)
     }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::db::{Sql, Tx, locking};
 use super::super::{KeyStore, StoreError};
+use crate::query::{query, query_as};
 
 /// Maximum number of working keys of a user. A replaced key with an existing successor does not
 /// count while its overlap lasts, and of each line of replacements only one such works.
@@ -42,8 +42,7 @@ pub(super) enum KeyAllowance {
 
 /// Locks a user against concurrent changes of their number of keys.
 pub(super) async fn lock_user(tx: &mut Tx, user: &UserId) -> Result<(), StoreError> {
-    let _: Option<(String,)> =
-        run!(tx, LOCK_USER, |sql, c| query_as(sql).bind(user.as_str()).fetch_optional(c))?;
+    let _: Option<(String,)> = tx.fetch_optional(query_as(LOCK_USER).bind(user.as_str())).await?;
     Ok(())
 }
 
@@ -55,8 +54,8 @@ pub(super) async fn room_of(
     now: Timestamp,
 ) -> Result<KeyAllowance, StoreError> {
     let (user, now) = (user.as_str(), now.millis());
-    exec!(tx, query(TRIM).bind(user).bind(now).bind(ENDED_OF_USER))?;
-    let (count,): (i64,) = run!(tx, c => query_as(COUNT).bind(user).bind(now).fetch_one(c))?;
+    tx.execute(query(TRIM).bind(user).bind(now).bind(ENDED_OF_USER)).await?;
+    let (count,): (i64,) = tx.fetch_one(query_as(COUNT).bind(user).bind(now)).await?;
     let full = usize::try_from(count).unwrap_or(usize::MAX) >= KEYS_OF_USER;
     Ok(if full { KeyAllowance::Full } else { KeyAllowance::Free })
 }
@@ -72,7 +71,7 @@ impl KeyStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let before = now.millis().saturating_sub(kept);
-        let gone = exec!(tx_ref, query(PURGE).bind(before).bind(i64::from(limit)))?;
+        let gone = tx_ref.execute(query(PURGE).bind(before).bind(i64::from(limit))).await?;
         tx.commit().await?;
         Ok(gone)
     }

@@ -8,14 +8,14 @@ use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 use sha2::{Digest as _, Sha256};
-use sqlx::{query, query_as};
 
 pub use self::limits::KEYS_OF_USER;
 use self::limits::{KeyAllowance, lock_user, room_of};
 pub use self::rotate::Rotated;
-use super::db::{Sql, Tx, exec, locking, read};
+use super::db::{Sql, Tx, locking};
 use super::webhooks::end_webhooks_of;
 use super::{KeyStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Stored key.
 #[derive(Clone, Debug)]
@@ -138,7 +138,7 @@ impl KeyStore<'_> {
     /// Returns an error when the database fails.
     pub async fn key(self, secret: &str) -> Result<Option<Key>, StoreError> {
         let row: Option<KeyRow> =
-            read!(self.store, c => query_as(BY_HASH).bind(hash(secret)).fetch_optional(c))?;
+            self.store.db.fetch_optional(query_as(BY_HASH).bind(hash(secret))).await?;
         row.map(|row| self.known_key(row)).transpose()
     }
 
@@ -153,8 +153,13 @@ impl KeyStore<'_> {
         limit: u32,
     ) -> Result<Vec<Key>, StoreError> {
         let (at, id) = after.map_or((i64::MIN, ""), |(at, id)| (at.millis(), id.as_str()));
-        let rows: Vec<KeyRow> = read!(self.store, c => query_as(OF_USER)
-            .bind(user.as_str()).bind(at).bind(id).bind(i64::from(limit)).fetch_all(c))?;
+        let rows: Vec<KeyRow> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(OF_USER).bind(user.as_str()).bind(at).bind(id).bind(i64::from(limit)),
+            )
+            .await?;
         rows.into_iter().map(|row| self.known_key(row)).collect()
     }
 
@@ -164,8 +169,11 @@ impl KeyStore<'_> {
     /// Returns an error when the database fails.
     pub async fn key_of(self, user: &UserId, id: &KeyId) -> Result<Option<Key>, StoreError> {
         // Reading locks nothing: the statement of SQLite serves both.
-        let row: Option<KeyRow> = read!(self.store, c => query_as(ONE_OF_USER.sqlite)
-            .bind(id.as_str()).bind(user.as_str()).fetch_optional(c))?;
+        let row: Option<KeyRow> = self
+            .store
+            .db
+            .fetch_optional(query_as(ONE_OF_USER.sqlite).bind(id.as_str()).bind(user.as_str()))
+            .await?;
         row.map(Key::try_from).transpose()
     }
 
@@ -176,7 +184,7 @@ impl KeyStore<'_> {
     pub async fn drop_key(self, id: &KeyId, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let dropped = exec!(tx_ref, query(DROP).bind(id.as_str()))?;
+        let dropped = tx_ref.execute(query(DROP).bind(id.as_str())).await?;
         end_webhooks_of(tx_ref, id, now).await?;
         tx.commit().await?;
         Ok(dropped > 0)
@@ -211,8 +219,7 @@ impl KeyStore<'_> {
 async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), StoreError> {
     let scopes = serde_json::to_string(key.scopes)?;
     let channels = key.channels.map(serde_json::to_string).transpose()?;
-    exec!(
-        tx,
+    tx.execute(
         query(ADD)
             .bind(key.id.as_str())
             .bind(hash(key.secret))
@@ -223,8 +230,9 @@ async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), Sto
             .bind(&channels)
             .bind(key.not_before.map(Timestamp::millis))
             .bind(now.millis())
-            .bind(key.expires_at.map(Timestamp::millis))
-    )?;
+            .bind(key.expires_at.map(Timestamp::millis)),
+    )
+    .await?;
     Ok(())
 }
 

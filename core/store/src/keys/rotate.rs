@@ -2,13 +2,12 @@
 
 use chatkeep_core::id::{KeyId, UserId};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::super::db::{exec, run};
 use super::super::webhooks::carry_webhooks;
 use super::super::{KeyStore, StoreError};
 use super::limits::{KeyAllowance, lock_user, room_of};
 use super::{Key, KeyRow, NewKey, ONE_OF_USER, add_in, mask};
+use crate::query::{query, query_as};
 
 /// Result of a rotation.
 #[derive(Clone, Debug)]
@@ -50,10 +49,9 @@ impl KeyStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         lock_user(tx_ref, user).await?;
-        let row: Option<KeyRow> = run!(tx_ref, ONE_OF_USER, |sql, c| query_as(sql)
-            .bind(old.as_str())
-            .bind(user.as_str())
-            .fetch_optional(c))?;
+        let row: Option<KeyRow> = tx_ref
+            .fetch_optional(query_as(ONE_OF_USER).bind(old.as_str()).bind(user.as_str()))
+            .await?;
         let replaced = row.as_ref().is_some_and(|row| row.replaced_by.is_some());
         let Some(key) = row.map(Key::try_from).transpose()? else {
             return Ok(Rotated::NoKey);
@@ -76,8 +74,8 @@ impl KeyStore<'_> {
         };
         add_in(tx_ref, &new, now).await?;
         let (was, is) = (old.as_str(), id.as_str());
-        exec!(tx_ref, query(END_BEFORE).bind(was).bind(now.millis()).bind(user.as_str()))?;
-        exec!(tx_ref, query(REPLACE).bind(was).bind(old_until.millis()).bind(is))?;
+        tx_ref.execute(query(END_BEFORE).bind(was).bind(now.millis()).bind(user.as_str())).await?;
+        tx_ref.execute(query(REPLACE).bind(was).bind(old_until.millis()).bind(is)).await?;
         carry_webhooks(tx_ref, old, id).await?;
         tx.commit().await?;
         let (id, mask) = (id.clone(), mask(secret));

@@ -11,7 +11,7 @@
 //!    always has a mark, wherever a process dies.
 //! 2. A transaction that makes a message hold a blob ([`MediaStore::store_media`](crate::MediaStore::store_media)) or release one
 //!    (`erase_media`) locks the blob's mark, and creates it when there is none.
-//! 3. Only the sweep ([`Store::orphans`]) deletes files. It locks marks, reads *after that* which
+//! 3. Only the sweep ([`OrphanSweep`]) deletes files. It locks marks, reads *after that* which
 //!    of their blobs a message holds, drops those marks, deletes the files of the others, and only
 //!    then removes their marks and commits.
 //! 4. A message may hold a blob when the mark is still the one that its claim saw, or when another
@@ -29,14 +29,12 @@
 mod orphans;
 mod write;
 
-use sqlx::query_as;
-
 pub use orphans::{BlobClaim, CLAIM, OrphanSweep};
 pub(super) use orphans::{erase_media, mark, names};
 pub use write::{MediaOutcome, NewMedia};
 
-use super::db::read;
 use super::{MediaStore, StoreError, parsed};
+use crate::query::query_as;
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
@@ -223,9 +221,19 @@ impl MediaStore<'_> {
         };
         let kind = filter.kind.map(MessageType::name);
         let wanted = i64::from(filter.limit) + 1;
-        let rows: Vec<ItemRow> = read!(self.store, c => query_as(PAGE)
-            .bind(channel.as_str()).bind(from).bind(at).bind(id).bind(kind).bind(wanted)
-            .fetch_all(c))?;
+        let rows: Vec<ItemRow> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(PAGE)
+                    .bind(channel.as_str())
+                    .bind(from)
+                    .bind(at)
+                    .bind(id)
+                    .bind(kind)
+                    .bind(wanted),
+            )
+            .await?;
         let mut media = rows.into_iter().map(MediaItem::try_from).collect::<Result<Vec<_>, _>>()?;
         let more = media.len() > filter.limit as usize;
         media.truncate(filter.limit as usize);
@@ -242,8 +250,11 @@ impl MediaStore<'_> {
         channel: &ChannelId,
         message: &MessageId,
     ) -> Result<Option<MediaItem>, StoreError> {
-        let row: Option<ItemRow> = read!(self.store, c => query_as(ONE)
-            .bind(channel.as_str()).bind(message.as_str()).fetch_optional(c))?;
+        let row: Option<ItemRow> = self
+            .store
+            .db
+            .fetch_optional(query_as(ONE).bind(channel.as_str()).bind(message.as_str()))
+            .await?;
         row.map(MediaItem::try_from).transpose()
     }
 
@@ -257,8 +268,11 @@ impl MediaStore<'_> {
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<MediaItem>, StoreError> {
-        let rows: Vec<ItemRow> = read!(self.store, c => query_as(PENDING)
-            .bind(before.millis()).bind(i64::from(limit)).fetch_all(c))?;
+        let rows: Vec<ItemRow> = self
+            .store
+            .db
+            .fetch_all(query_as(PENDING).bind(before.millis()).bind(i64::from(limit)))
+            .await?;
         rows.into_iter().map(MediaItem::try_from).collect()
     }
 }

@@ -9,12 +9,12 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::random::random_name;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::BulkKey;
 use super::super::ledger::Ledger;
 use super::super::{MediaStore, StoreError, parsed};
+use crate::query::{query, query_as};
 
 /// Time for which the sweep leaves a claimed blob alone: longer than any upload takes from the
 /// claim to its message.
@@ -101,8 +101,9 @@ impl MediaStore<'_> {
     pub async fn claim_blob(self, blob: BlobId, now: Timestamp) -> Result<BlobClaim, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let (mark,): (String,) = run!(tx_ref, c => query_as(CLAIMED)
-            .bind(blob.as_str()).bind(random_name()).bind(now.millis()).fetch_one(c))?;
+        let (mark,): (String,) = tx_ref
+            .fetch_one(query_as(CLAIMED).bind(blob.as_str()).bind(random_name()).bind(now.millis()))
+            .await?;
         tx.commit().await?;
         Ok(BlobClaim { blob, mark })
     }
@@ -121,12 +122,10 @@ impl MediaStore<'_> {
     ) -> Result<OrphanSweep, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let marked: Vec<(String,)> = run!(tx_ref, OLD, |sql, c| query_as(sql)
-            .bind(before.millis())
-            .bind(i64::from(limit))
-            .fetch_all(c))?;
+        let marked: Vec<(String,)> =
+            tx_ref.fetch_all(query_as(OLD).bind(before.millis()).bind(i64::from(limit))).await?;
         let all = names(marked.iter().map(|(name,)| name.as_str()))?;
-        let held: Vec<(String,)> = run!(tx_ref, c => query_as(HELD).bind(&all).fetch_all(c))?;
+        let held: Vec<(String,)> = tx_ref.fetch_all(query_as(HELD).bind(&all)).await?;
         let held: BTreeSet<String> = held.into_iter().map(|(name,)| name).collect();
         unmark(tx_ref, held.iter().map(String::as_str)).await?;
         let blob =
@@ -170,15 +169,14 @@ async fn unmark<'a>(
     blobs: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), StoreError> {
     let names = names(blobs)?;
-    exec!(tx, query(UNMARK).bind(&names))?;
+    tx.execute(query(UNMARK).bind(&names)).await?;
     Ok(())
 }
 
 /// Locks the mark of a blob for a message to hold; `false` when the blob may be gone.
 pub(super) async fn hold(tx: &mut Tx, claim: &BlobClaim) -> Result<bool, StoreError> {
     let name = claim.blob.as_str();
-    let found: Option<(String,)> =
-        run!(tx, MARK, |sql, c| query_as(sql).bind(name).fetch_optional(c))?;
+    let found: Option<(String,)> = tx.fetch_optional(query_as(MARK).bind(name)).await?;
     if found.is_some_and(|(mark,)| mark == claim.mark) {
         return Ok(true);
     }
@@ -186,15 +184,15 @@ pub(super) async fn hold(tx: &mut Tx, claim: &BlobClaim) -> Result<bool, StoreEr
     // blob. Marked first, so that nobody releases it and nobody sweeps it before this transaction
     // ends.
     let name = names([name])?;
-    exec!(tx, query(MARK_ALL).bind(&name).bind(random_name()))?;
-    let held: Option<(String,)> = run!(tx, c => query_as(HELD).bind(&name).fetch_optional(c))?;
+    tx.execute(query(MARK_ALL).bind(&name).bind(random_name())).await?;
+    let held: Option<(String,)> = tx.fetch_optional(query_as(HELD).bind(&name)).await?;
     Ok(held.is_some())
 }
 
 /// Ends claims: the next sweep examines these blobs.
 pub(super) async fn release(tx: &mut Tx, claims: &[&BlobClaim]) -> Result<(), StoreError> {
     let names = names(claims.iter().map(|claim| claim.blob.as_str()))?;
-    exec!(tx, query(RELEASE).bind(&names))?;
+    tx.execute(query(RELEASE).bind(&names)).await?;
     Ok(())
 }
 
@@ -207,7 +205,7 @@ pub(crate) async fn erase_media(
     keys: &[BulkKey<'_>],
 ) -> Result<i64, StoreError> {
     let keys = serde_json::to_string(keys)?;
-    let erased: Vec<ErasedRow> = run!(tx, c => query_as(ERASE).bind(&keys).fetch_all(c))?;
+    let erased: Vec<ErasedRow> = tx.fetch_all(query_as(ERASE).bind(&keys)).await?;
     let mut freed = 0;
     for row in &erased {
         if let Some(stored_at) = row.stored_at {
@@ -224,6 +222,6 @@ pub(crate) async fn erase_media(
 
 /// Marks blobs ([`names`]) that a message releases, or that none may hold.
 pub(crate) async fn mark(tx: &mut Tx, blobs: &str) -> Result<(), StoreError> {
-    exec!(tx, query(MARK_ALL).bind(blobs).bind(random_name()))?;
+    tx.execute(query(MARK_ALL).bind(blobs).bind(random_name())).await?;
     Ok(())
 }

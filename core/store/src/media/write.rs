@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::Timestamp;
-use sqlx::query;
 
-use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::{Skips, close_gaps, lock_ledger, open_gap, save_ledger};
 use super::super::ledger::Ledger;
 use super::super::outbox::{NewOutboxEvent, log};
@@ -14,6 +13,7 @@ use super::super::outbox_kind::OutboxEventKind;
 use super::super::{ImportId, MediaStore, StoreError, parsed};
 use super::MediaStatus;
 use super::orphans::{BlobClaim, hold, release};
+use crate::query::{query, query_as};
 
 /// Uploaded file with claimed blobs.
 #[derive(Clone, Debug)]
@@ -109,8 +109,8 @@ impl MediaStore<'_> {
         if kept == MediaOutcome::Stored {
             let (tx_ref, number) = (&mut tx, import.number());
             let (c, m) = (channel.as_str(), message.as_str());
-            exec!(tx_ref, query(IMPORTED).bind(c).bind(m).bind(number))?;
-            exec!(tx_ref, query(COUNT_IMPORTED).bind(number))?;
+            tx_ref.execute(query(IMPORTED).bind(c).bind(m).bind(number)).await?;
+            tx_ref.execute(query(COUNT_IMPORTED).bind(number)).await?;
         }
         tx.commit().await?;
         Ok(kept)
@@ -176,10 +176,9 @@ impl MediaStore<'_> {
         let (channel, message) = (channel.as_str(), message.as_str());
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let changed = exec!(
-            tx_ref,
-            query(GIVEN_UP).bind(channel).bind(message).bind(status.name()).bind(reason)
-        )?;
+        let changed = tx_ref
+            .execute(query(GIVEN_UP).bind(channel).bind(message).bind(status.name()).bind(reason))
+            .await?;
         if changed > 0 {
             let kind = OutboxEventKind::MediaFailed.name();
             let failed =
@@ -215,10 +214,8 @@ async fn record(
     channel: &ChannelId,
     message: &MessageId,
 ) -> Result<Option<(MediaStatus, Option<Timestamp>)>, StoreError> {
-    let row: Option<(String, Option<i64>)> = run!(tx, RECORD, |sql, c| sqlx::query_as(sql)
-        .bind(channel.as_str())
-        .bind(message.as_str())
-        .fetch_optional(c))?;
+    let row: Option<(String, Option<i64>)> =
+        tx.fetch_optional(query_as(RECORD).bind(channel.as_str()).bind(message.as_str())).await?;
     let Some((status, sent_at)) = row else {
         return Ok(None);
     };
@@ -232,7 +229,7 @@ async fn skip(
     from: Timestamp,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    exec!(tx, query(SKIPPED).bind(channel.as_str()).bind(message.as_str()))?;
+    tx.execute(query(SKIPPED).bind(channel.as_str()).bind(message.as_str())).await?;
     open_gap(tx, channel, &Skips { from, count: 1 }, now).await
 }
 
@@ -285,8 +282,7 @@ impl Storing<'_> {
     async fn save(&self, tx: &mut Tx, at: Timestamp) -> Result<(), StoreError> {
         let media = self.media;
         let preview = media.preview.as_ref();
-        exec!(
-            tx,
+        tx.execute(
             query(STORED)
                 .bind(self.channel.as_str())
                 .bind(self.message.as_str())
@@ -295,8 +291,9 @@ impl Storing<'_> {
                 .bind(media.claim.blob().as_str())
                 .bind(&media.content_type)
                 .bind(preview.map(|(claim, _)| claim.blob().as_str()))
-                .bind(preview.map(|(_, kind)| kind.as_str()))
-        )?;
+                .bind(preview.map(|(_, kind)| kind.as_str())),
+        )
+        .await?;
         Ok(())
     }
 

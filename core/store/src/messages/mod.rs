@@ -5,12 +5,11 @@ mod sql;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::time::Timestamp;
-use sqlx::query_as;
 
-use super::db::read;
 use super::ingest::BulkKey;
 use super::media::{MediaRecord, MediaRow};
 use super::{MessageState, MessageStore, StoreError, parsed};
+use crate::query::query_as;
 use sql::{ALL, CHOSEN, OF_SENDER, OF_TYPE, ONE};
 
 /// Row of `messages`.
@@ -195,10 +194,21 @@ impl MessageStore<'_> {
         let sender = filter.sender.as_ref().map(UserId::as_str);
         let kind = filter.kind.map(MessageType::name);
         let wanted = i64::from(filter.limit) + 1;
-        let rows: Vec<FullRow> = read!(self.store, c => query_as(sql)
-            .bind(channel.as_str()).bind(from).bind(to).bind(at).bind(id)
-            .bind(sender).bind(kind).bind(wanted)
-            .fetch_all(c))?;
+        let rows: Vec<FullRow> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(sql)
+                    .bind(channel.as_str())
+                    .bind(from)
+                    .bind(to)
+                    .bind(at)
+                    .bind(id)
+                    .bind(sender)
+                    .bind(kind)
+                    .bind(wanted),
+            )
+            .await?;
         let mut messages =
             rows.into_iter().map(StoredMessage::try_from).collect::<Result<Vec<_>, _>>()?;
         let more = messages.len() > filter.limit as usize;
@@ -216,8 +226,11 @@ impl MessageStore<'_> {
         channel: &ChannelId,
         message: &MessageId,
     ) -> Result<Option<StoredMessage>, StoreError> {
-        let row: Option<FullRow> = read!(self.store, c => query_as(ONE)
-            .bind(channel.as_str()).bind(message.as_str()).fetch_optional(c))?;
+        let row: Option<FullRow> = self
+            .store
+            .db
+            .fetch_optional(query_as(ONE).bind(channel.as_str()).bind(message.as_str()))
+            .await?;
         row.map(StoredMessage::try_from).transpose()
     }
 }
@@ -234,8 +247,8 @@ impl MessageStore<'_> {
         let keys: Vec<_> =
             keys.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let sql = self.store.pick(CHOSEN);
-        let rows: Vec<FullRow> = read!(self.store, c => query_as(sql).bind(&keys).fetch_all(c))?;
+        let sql = CHOSEN;
+        let rows: Vec<FullRow> = self.store.db.fetch_all(query_as(sql).bind(&keys)).await?;
         rows.into_iter().map(StoredMessage::try_from).collect()
     }
 }

@@ -3,12 +3,12 @@
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
 use super::super::coverage::{CoverageChange, note};
-use super::super::db::{Sql, exec, locking, read, run};
+use super::super::db::{Sql, locking};
 use super::super::{ChannelStore, StoreError};
 use super::{DEPOSE, MOVE, Move};
+use crate::query::{query, query_as};
 
 /// Number of a bot's channels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl ChannelStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn bots_of_channels(self) -> Result<Vec<BotChannels>, StoreError> {
-        let rows: Vec<(String, i64)> = read!(self.store, c => query_as(OF_BOTS).fetch_all(c))?;
+        let rows: Vec<(String, i64)> = self.store.db.fetch_all(query_as(OF_BOTS)).await?;
         Ok(rows.into_iter().map(|(bot, channels)| BotChannels { bot, channels }).collect())
     }
 
@@ -70,19 +70,18 @@ impl ChannelStore<'_> {
         let (c, at) = (channel.as_str(), now.millis());
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let known: Option<(String, i32)> =
-            run!(tx_ref, OWNER, |sql, conn| query_as(sql).bind(c).fetch_optional(conn))?;
+        let known: Option<(String, i32)> = tx_ref.fetch_optional(query_as(OWNER).bind(c)).await?;
         let Some((owner, gone)) = known else {
             return Ok(false);
         };
-        exec!(tx_ref, query(ASSIGN).bind(c).bind(bot))?;
+        tx_ref.execute(query(ASSIGN).bind(c).bind(bot)).await?;
         let joined = serde_json::to_string(&[Move { c, bot, joined: at, left: 0 }])?;
-        exec!(tx_ref, query(MOVE).bind(&joined))?;
+        tx_ref.execute(query(MOVE).bind(&joined)).await?;
         if !owner.is_empty() && owner != bot {
-            exec!(tx_ref, query(DEPOSE).bind(c).bind(&owner).bind(at))?;
+            tx_ref.execute(query(DEPOSE).bind(c).bind(&owner).bind(at)).await?;
         }
         if gone != 0 {
-            exec!(tx_ref, query(ENABLE).bind(c).bind(at))?;
+            tx_ref.execute(query(ENABLE).bind(c).bind(at)).await?;
             note(tx_ref, channel, now, CoverageChange::BotJoined).await?;
         }
         tx.commit().await?;
@@ -96,9 +95,9 @@ impl ChannelStore<'_> {
     pub async fn rename_bot(self, from: &str, to: &str, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let renamed = exec!(tx_ref, query(RENAME).bind(from).bind(to))?;
-        exec!(tx_ref, query(INHERIT).bind(from).bind(to))?;
-        exec!(tx_ref, query(RETIRE).bind(from).bind(now.millis()))?;
+        let renamed = tx_ref.execute(query(RENAME).bind(from).bind(to)).await?;
+        tx_ref.execute(query(INHERIT).bind(from).bind(to)).await?;
+        tx_ref.execute(query(RETIRE).bind(from).bind(now.millis())).await?;
         tx.commit().await?;
         Ok(renamed)
     }

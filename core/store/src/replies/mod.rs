@@ -6,11 +6,11 @@ mod kinds;
 use chatkeep_core::id::{ChannelId, EventId, MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::db::{Sql, Tx, exec, locking, read, run};
+use super::db::{Sql, Tx, locking};
 use super::ingest::IngestOutcome;
 use super::{AssistantStore, StoreError, parsed};
+use crate::query::{query, query_as};
 pub use exchange::Exchange;
 use exchange::store_exchange;
 pub use kinds::{ReplySource, ReplyStatus};
@@ -143,15 +143,16 @@ impl AssistantStore<'_> {
         let (status, reason) = (status.name(), outcome.err());
         let ids: Vec<_> = exchange.own.iter().map(|change| change.message.as_str()).collect();
         let ids = serde_json::to_string(&ids)?;
-        exec!(
-            tx_ref,
-            query(FINISH)
-                .bind(event.as_str())
-                .bind(status)
-                .bind(reason)
-                .bind(now.millis())
-                .bind(&ids)
-        )?;
+        tx_ref
+            .execute(
+                query(FINISH)
+                    .bind(event.as_str())
+                    .bind(status)
+                    .bind(reason)
+                    .bind(now.millis())
+                    .bind(&ids),
+            )
+            .await?;
         tx.commit().await?;
         Ok(kept)
     }
@@ -169,7 +170,7 @@ impl AssistantStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let (before, now) = (before.millis(), now.millis());
-        let interrupted = exec!(tx_ref, query(INTERRUPT).bind(before).bind(now))?;
+        let interrupted = tx_ref.execute(query(INTERRUPT).bind(before).bind(now)).await?;
         tx.commit().await?;
         Ok(interrupted)
     }
@@ -183,8 +184,11 @@ impl AssistantStore<'_> {
         channel: &ChannelId,
         limit: u32,
     ) -> Result<Vec<ReplyRecord>, StoreError> {
-        let rows: Vec<ReplyRow> = read!(self.store, c => query_as(OF_CHANNEL)
-            .bind(channel.as_str()).bind(i64::from(limit)).fetch_all(c))?;
+        let rows: Vec<ReplyRow> = self
+            .store
+            .db
+            .fetch_all(query_as(OF_CHANNEL).bind(channel.as_str()).bind(i64::from(limit)))
+            .await?;
         rows.into_iter().map(ReplyRecord::try_from).collect()
     }
 
@@ -200,7 +204,11 @@ impl AssistantStore<'_> {
         let ids: Vec<_> =
             messages.iter().map(|message| MessageKey { m: message.as_str() }).collect();
         let ids = serde_json::to_string(&ids)?;
-        let rows: Vec<ReplyRow> = read!(self.store, c => query_as(TO_MESSAGES).bind(channel.as_str()).bind(&ids).fetch_all(c))?;
+        let rows: Vec<ReplyRow> = self
+            .store
+            .db
+            .fetch_all(query_as(TO_MESSAGES).bind(channel.as_str()).bind(&ids))
+            .await?;
         rows.into_iter().map(ReplyRecord::try_from).collect()
     }
 }
@@ -212,29 +220,30 @@ async fn claim_in(
 ) -> Result<Claim, StoreError> {
     let cold = in_cooldown(tx, intent).await?;
     let status = if cold { ReplyStatus::Suppressed } else { ReplyStatus::Sending };
-    let claimed = exec!(
-        tx,
-        query(CLAIM)
-            .bind(intent.event.as_str())
-            .bind(intent.channel.as_str())
-            .bind(intent.source.name())
-            .bind(intent.rule.map(RuleId::as_str))
-            .bind(intent.message.map(MessageId::as_str))
-            .bind(status.name())
-            .bind(now.millis())
-    )?;
+    let claimed = tx
+        .execute(
+            query(CLAIM)
+                .bind(intent.event.as_str())
+                .bind(intent.channel.as_str())
+                .bind(intent.source.name())
+                .bind(intent.rule.map(RuleId::as_str))
+                .bind(intent.message.map(MessageId::as_str))
+                .bind(status.name())
+                .bind(now.millis()),
+        )
+        .await?;
     if claimed == 0 {
         let event = intent.event.as_str();
-        let (name,): (String,) = run!(tx, c => query_as(STATUS).bind(event).fetch_one(c))?;
+        let (name,): (String,) = tx.fetch_one(query_as(STATUS).bind(event)).await?;
         let status = parsed(ReplyStatus::parse(&name), "replies", "status", event)?;
         return Ok(Claim::Taken(status));
     }
     if let Some(rule) = intent.rule {
         let (channel, rule) = (intent.channel.as_str(), rule.as_str());
         if cold {
-            exec!(tx, query(SUPPRESSED).bind(channel).bind(rule))?;
+            tx.execute(query(SUPPRESSED).bind(channel).bind(rule)).await?;
         } else {
-            exec!(tx, query(HIT).bind(channel).bind(rule).bind(intent.at.millis()))?;
+            tx.execute(query(HIT).bind(channel).bind(rule).bind(intent.at.millis())).await?;
         }
     }
     Ok(if cold { Claim::Suppressed } else { Claim::Granted })
@@ -247,7 +256,7 @@ async fn in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, Stor
     };
     let (channel, rule) = (intent.channel.as_str(), rule.as_str());
     let last: Option<(i64,)> =
-        run!(tx, LAST_HIT, |sql, c| query_as(sql).bind(channel).bind(rule).fetch_optional(c))?;
+        tx.fetch_optional(query_as(LAST_HIT).bind(channel).bind(rule)).await?;
     Ok(last.is_some_and(|(at,)| at > 0 && intent.at.millis() < at + intent.cooldown_ms))
 }
 

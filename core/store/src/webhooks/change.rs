@@ -5,12 +5,12 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{KeyId, UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use secrecy::ExposeSecret as _;
-use sqlx::{query, query_as};
 
-use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::db::{Sql, Tx, locking};
 use super::super::{StoreError, WebhookStore};
 use super::rows::{BoundsColumns, DisabledReason, WebhookRow, channels_json, event_keys};
 use super::{NewWebhook, WEBHOOKS_OF_USER, Webhook, WebhookChange, WebhookMaker};
+use crate::query::{query, query_as};
 
 /// Result of creating a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,33 +81,33 @@ impl WebhookStore<'_> {
         let user = new.user.as_str();
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let _: Option<(String,)> =
-            run!(tx_ref, LOCK_USER, |sql, c| query_as(sql).bind(user).fetch_optional(c))?;
+        let _: Option<(String,)> = tx_ref.fetch_optional(query_as(LOCK_USER).bind(user)).await?;
         if !works(tx_ref, new.maker.key).await? {
             return Ok(WebhookMade::KeyEnded);
         }
-        let (count,): (i64,) = run!(tx_ref, c => query_as(COUNT).bind(user).fetch_one(c))?;
+        let (count,): (i64,) = tx_ref.fetch_one(query_as(COUNT).bind(user)).await?;
         if usize::try_from(count).unwrap_or(usize::MAX) >= WEBHOOKS_OF_USER {
             return Ok(WebhookMade::TooMany);
         }
-        exec!(
-            tx_ref,
-            query(ADD)
-                .bind(new.id.as_str())
-                .bind(user)
-                .bind(new.change.url)
-                .bind(new.change.description)
-                .bind(&events)
-                .bind(&channels)
-                .bind(bounds.not_before)
-                .bind(i64::from(new.change.enabled))
-                .bind(new.secret.expose_secret())
-                .bind(now.millis())
-                .bind(new.maker.key.map(KeyId::as_str))
-                .bind(&bounds.scopes)
-                .bind(&bounds.channels)
-                .bind(bounds.ends_at)
-        )?;
+        tx_ref
+            .execute(
+                query(ADD)
+                    .bind(new.id.as_str())
+                    .bind(user)
+                    .bind(new.change.url)
+                    .bind(new.change.description)
+                    .bind(&events)
+                    .bind(&channels)
+                    .bind(bounds.not_before)
+                    .bind(i64::from(new.change.enabled))
+                    .bind(new.secret.expose_secret())
+                    .bind(now.millis())
+                    .bind(new.maker.key.map(KeyId::as_str))
+                    .bind(&bounds.scopes)
+                    .bind(&bounds.channels)
+                    .bind(bounds.ends_at),
+            )
+            .await?;
         tx.commit().await?;
         Ok(WebhookMade::Done)
     }
@@ -131,10 +131,8 @@ impl WebhookStore<'_> {
         if !works(tx_ref, maker.key).await? {
             return Ok(WebhookChanged::KeyEnded);
         }
-        let row: Option<WebhookRow> = run!(tx_ref, LOCK_ONE, |sql, c| query_as(sql)
-            .bind(user.as_str())
-            .bind(id.as_str())
-            .fetch_optional(c))?;
+        let row: Option<WebhookRow> =
+            tx_ref.fetch_optional(query_as(LOCK_ONE).bind(user.as_str()).bind(id.as_str())).await?;
         let Some(known) = row.map(Webhook::try_from).transpose()? else {
             return Ok(WebhookChanged::NoWebhook);
         };
@@ -143,23 +141,24 @@ impl WebhookStore<'_> {
             return Ok(WebhookChanged::Beyond);
         }
         let bounds = BoundsColumns::of(&bounds)?;
-        exec!(
-            tx_ref,
-            query(CHANGE)
-                .bind(user.as_str())
-                .bind(id.as_str())
-                .bind(change.url)
-                .bind(change.description)
-                .bind(&events)
-                .bind(&channels)
-                .bind(i64::from(change.enabled))
-                .bind(now.millis())
-                .bind(key.as_ref().map(KeyId::as_str))
-                .bind(&bounds.scopes)
-                .bind(&bounds.channels)
-                .bind(bounds.not_before)
-                .bind(bounds.ends_at)
-        )?;
+        tx_ref
+            .execute(
+                query(CHANGE)
+                    .bind(user.as_str())
+                    .bind(id.as_str())
+                    .bind(change.url)
+                    .bind(change.description)
+                    .bind(&events)
+                    .bind(&channels)
+                    .bind(i64::from(change.enabled))
+                    .bind(now.millis())
+                    .bind(key.as_ref().map(KeyId::as_str))
+                    .bind(&bounds.scopes)
+                    .bind(&bounds.channels)
+                    .bind(bounds.not_before)
+                    .bind(bounds.ends_at),
+            )
+            .await?;
         tx.commit().await?;
         Ok(WebhookChanged::Done)
     }
@@ -170,8 +169,7 @@ async fn works(tx: &mut Tx, key: Option<&KeyId>) -> Result<bool, StoreError> {
     let Some(key) = key else {
         return Ok(true);
     };
-    let row: Option<(String,)> =
-        run!(tx, LOCK_KEY, |sql, c| query_as(sql).bind(key.as_str()).fetch_optional(c))?;
+    let row: Option<(String,)> = tx.fetch_optional(query_as(LOCK_KEY).bind(key.as_str())).await?;
     Ok(row.is_some())
 }
 

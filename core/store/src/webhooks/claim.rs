@@ -5,11 +5,11 @@ use chatkeep_core::id::{ChannelId, UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use secrecy::SecretString;
 use serde::Serialize;
-use sqlx::query_as;
 
-use super::super::db::{Sql, Tx, read, run};
+use super::super::db::{Sql, Tx};
 use super::super::{OutboxEventKind, StoreError, UnstoredMessage, WebhookStore};
 use super::rows::{BoundsColumns, EventRef};
+use crate::query::query_as;
 
 /// Maximum number of webhooks examined at once, chosen at random, so that with more none waits for
 /// long.
@@ -189,9 +189,18 @@ impl WebhookStore<'_> {
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let [each, each_unwell] =
             [room.each, room.per_failed].map(|each| i64::try_from(each).unwrap_or(i64::MAX));
-        let due: Vec<DueRow> = read!(self.store, c => query_as(DUE)
-            .bind(now.millis()).bind(room.failing_before.millis()).bind(each).bind(each_unwell)
-            .bind(WEBHOOKS).fetch_all(c))?;
+        let due: Vec<DueRow> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(DUE)
+                    .bind(now.millis())
+                    .bind(room.failing_before.millis())
+                    .bind(each)
+                    .bind(each_unwell)
+                    .bind(WEBHOOKS),
+            )
+            .await?;
         if due.is_empty() {
             return Ok(Vec::new());
         }
@@ -199,11 +208,11 @@ impl WebhookStore<'_> {
         let numbers = take(&mut tx, &due, room, lease_end, now).await?;
         let tx_ref = &mut tx;
         let list = serde_json::to_string(&numbers)?;
-        let rows: Vec<TakenRow> = run!(tx_ref, c => query_as(TAKEN)
-            .bind(&list)
-            .bind(now.millis())
-            .bind(room.failing_before.millis())
-            .fetch_all(c))?;
+        let rows: Vec<TakenRow> = tx_ref
+            .fetch_all(
+                query_as(TAKEN).bind(&list).bind(now.millis()).bind(room.failing_before.millis()),
+            )
+            .await?;
         tx.commit().await?;
         rows.into_iter().map(ClaimedDelivery::try_from).collect()
     }
@@ -219,7 +228,7 @@ impl WebhookStore<'_> {
     /// Returns an error when the database fails.
     pub async fn webhook_queue(self, now: Timestamp) -> Result<WebhookQueue, StoreError> {
         let (waiting, due, oldest): (i64, i64, Option<i64>) =
-            read!(self.store, c => query_as(QUEUE).bind(now.millis()).fetch_one(c))?;
+            self.store.db.fetch_one(query_as(QUEUE).bind(now.millis())).await?;
         let oldest_due = oldest.map(Timestamp::from_millis);
         Ok(WebhookQueue { waiting, due, oldest_due })
     }
@@ -242,12 +251,15 @@ async fn take(
         if wanted == 0 {
             continue;
         }
-        let rows: Vec<(i64,)> = run!(tx, TAKE, |sql, c| query_as(sql)
-            .bind(webhook_id)
-            .bind(now.millis())
-            .bind(lease_end.millis())
-            .bind(i64::try_from(wanted).unwrap_or(i64::MAX))
-            .fetch_all(c))?;
+        let rows: Vec<(i64,)> = tx
+            .fetch_all(
+                query_as(TAKE)
+                    .bind(webhook_id)
+                    .bind(now.millis())
+                    .bind(lease_end.millis())
+                    .bind(i64::try_from(wanted).unwrap_or(i64::MAX)),
+            )
+            .await?;
         if failing {
             failing_room -= rows.len().min(failing_room);
         }

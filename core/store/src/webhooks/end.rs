@@ -2,12 +2,12 @@
 
 use chatkeep_core::id::{KeyId, WebhookId};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::super::db::{Tx, exec, run};
+use super::super::db::Tx;
 use super::super::{StoreError, WebhookStore};
 use super::rows::DisabledReason;
 use super::settle::TELL;
+use crate::query::{query, query_as};
 
 /// Maximum number of webhooks disabled in one transaction.
 const BATCH: i64 = 200;
@@ -48,11 +48,14 @@ impl WebhookStore<'_> {
     pub async fn end_webhooks(self, now: Timestamp) -> Result<Vec<WebhookId>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let ended: Vec<(String, String)> = run!(tx_ref, c => query_as(ENDED)
-            .bind(BATCH)
-            .bind(DisabledReason::KeyEnded.name())
-            .bind(now.millis())
-            .fetch_all(c))?;
+        let ended: Vec<(String, String)> = tx_ref
+            .fetch_all(
+                query_as(ENDED)
+                    .bind(BATCH)
+                    .bind(DisabledReason::KeyEnded.name())
+                    .bind(now.millis()),
+            )
+            .await?;
         record_disabled(tx_ref, &ended, now).await?;
         tx.commit().await?;
         Ok(ended.into_iter().map(|(webhook, _)| webhook.into()).collect())
@@ -65,11 +68,14 @@ pub(crate) async fn end_webhooks_of(
     key: &KeyId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let ended: Vec<(String, String)> = run!(tx, c => query_as(OF_KEY)
-        .bind(key.as_str())
-        .bind(DisabledReason::KeyEnded.name())
-        .bind(now.millis())
-        .fetch_all(c))?;
+    let ended: Vec<(String, String)> = tx
+        .fetch_all(
+            query_as(OF_KEY)
+                .bind(key.as_str())
+                .bind(DisabledReason::KeyEnded.name())
+                .bind(now.millis()),
+        )
+        .await?;
     record_disabled(tx, &ended, now).await
 }
 
@@ -79,7 +85,7 @@ pub(crate) async fn carry_webhooks(
     from: &KeyId,
     to: &KeyId,
 ) -> Result<(), StoreError> {
-    exec!(tx, query(CARRY).bind(from.as_str()).bind(to.as_str()))?;
+    tx.execute(query(CARRY).bind(from.as_str()).bind(to.as_str())).await?;
     Ok(())
 }
 
@@ -89,7 +95,7 @@ async fn record_disabled(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     for (webhook, user) in ended {
-        exec!(tx, query(TELL).bind(now.millis()).bind(user).bind(webhook))?;
+        tx.execute(query(TELL).bind(now.millis()).bind(user).bind(webhook)).await?;
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Fan-out of events to deliveries: all processes share one reading position, under its lock.
 
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::super::db::{Sql, exec, locking, read, run};
+use super::super::db::{Sql, locking};
 use super::super::outbox::WINDOW_END;
 use super::super::{OutboxPosition, StoreError, WebhookStore};
+use crate::query::{query, query_as};
 
 /// Maximum number of events fanned out in one transaction.
 const WINDOW: i64 = 1_000;
@@ -80,10 +80,10 @@ impl WebhookStore<'_> {
     /// Returns an error when the database fails.
     pub async fn fan_out_webhooks(self, now: Timestamp) -> Result<Option<u64>, StoreError> {
         // Read first without the lock: mostly there are no new events.
-        let (tx, seq): (i64, i64) = read!(self.store, c => query_as(POSITION).fetch_one(c))?;
-        let sql = self.store.pick(WINDOW_END);
-        let end: Option<(Option<i64>, Option<i64>)> = read!(self.store, c => query_as(sql)
-            .bind(tx).bind(seq).bind(WINDOW).fetch_optional(c))?;
+        let (tx, seq): (i64, i64) = self.store.db.fetch_one(query_as(POSITION)).await?;
+        let sql = WINDOW_END;
+        let end: Option<(Option<i64>, Option<i64>)> =
+            self.store.db.fetch_optional(query_as(sql).bind(tx).bind(seq).bind(WINDOW)).await?;
         if end.is_none_or(|(_, seq)| seq.is_none()) {
             return Ok(None);
         }
@@ -93,25 +93,25 @@ impl WebhookStore<'_> {
     async fn fan_out_next(self, now: Timestamp) -> Result<Option<u64>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let from: Option<(i64, i64)> =
-            run!(tx_ref, TAKE_POSITION, |sql, c| query_as(sql).fetch_optional(c))?;
+        let from: Option<(i64, i64)> = tx_ref.fetch_optional(query_as(TAKE_POSITION)).await?;
         let Some(from) = from else {
             return Ok(None);
         };
-        let end: Option<(Option<i64>, Option<i64>)> = run!(tx_ref, WINDOW_END, |sql, c| {
-            query_as(sql).bind(from.0).bind(from.1).bind(WINDOW).fetch_optional(c)
-        })?;
+        let end: Option<(Option<i64>, Option<i64>)> = tx_ref
+            .fetch_optional(query_as(WINDOW_END).bind(from.0).bind(from.1).bind(WINDOW))
+            .await?;
         let Some(OutboxPosition(end_tx, end_seq)) =
             end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?)))
         else {
             return Ok(None);
         };
-        let sql = self.store.pick(FAN_OUT);
-        let made = exec!(
-            tx_ref,
-            query(sql).bind(from.0).bind(from.1).bind(end_tx).bind(end_seq).bind(now.millis())
-        )?;
-        exec!(tx_ref, query(SAVE_POSITION).bind(end_tx).bind(end_seq))?;
+        let sql = FAN_OUT;
+        let made = tx_ref
+            .execute(
+                query(sql).bind(from.0).bind(from.1).bind(end_tx).bind(end_seq).bind(now.millis()),
+            )
+            .await?;
+        tx_ref.execute(query(SAVE_POSITION).bind(end_tx).bind(end_seq)).await?;
         tx.commit().await?;
         Ok(Some(made))
     }

@@ -1,11 +1,11 @@
 //! Deletes stored webhook responses, which may repeat a message's content, with the message.
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use sqlx::query;
 
 use super::super::StoreError;
-use super::super::db::{Tx, exec};
+use super::super::db::Tx;
 use super::super::ingest::BulkKey;
+use crate::query::query;
 
 const FORGET: &str = "
     UPDATE webhook_deliveries SET answer = NULL
@@ -28,7 +28,7 @@ pub(crate) async fn delete_responses<'a>(
         return Ok(());
     }
     let keys = serde_json::to_string(&keys)?;
-    exec!(tx, query(FORGET).bind(&keys))?;
+    tx.execute(query(FORGET).bind(&keys)).await?;
     Ok(())
 }
 
@@ -38,6 +38,6 @@ pub(crate) async fn delete_responses_in(
     channel: &ChannelId,
     messages: &str,
 ) -> Result<(), StoreError> {
-    exec!(tx, query(FORGET_IN).bind(channel.as_str()).bind(messages))?;
+    tx.execute(query(FORGET_IN).bind(channel.as_str()).bind(messages)).await?;
     Ok(())
 }

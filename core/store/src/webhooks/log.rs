@@ -4,12 +4,12 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use sqlx::{query, query_as};
 
 use super::super::channels::channel_keys;
-use super::super::db::{Sql, exec, read, run};
+use super::super::db::Sql;
 use super::super::{OutboxEventKind, StoreError, UnstoredMessage, WebhookStore, parsed};
 use super::rows::{EventRef, event_keys};
+use crate::query::{query, query_as};
 
 /// Name of the event of a test delivery.
 pub const TEST_EVENT: &str = "webhook.test";
@@ -183,11 +183,21 @@ impl WebhookStore<'_> {
         limit: u32,
     ) -> Result<Vec<WebhookDelivery>, StoreError> {
         let within = Within::of(filter.bounds)?;
-        let rows: Vec<DeliveryRow> = read!(self.store, c => query_as(LIST)
-            .bind(webhook.as_str()).bind(within.bound).bind(&within.channels)
-            .bind(&within.events).bind(within.from)
-            .bind(filter.before.unwrap_or(i64::MAX))
-            .bind(filter.status.map(DeliveryStatus::name)).bind(i64::from(limit)).fetch_all(c))?;
+        let rows: Vec<DeliveryRow> = self
+            .store
+            .db
+            .fetch_all(
+                query_as(LIST)
+                    .bind(webhook.as_str())
+                    .bind(within.bound)
+                    .bind(&within.channels)
+                    .bind(&within.events)
+                    .bind(within.from)
+                    .bind(filter.before.unwrap_or(i64::MAX))
+                    .bind(filter.status.map(DeliveryStatus::name))
+                    .bind(i64::from(limit)),
+            )
+            .await?;
         rows.into_iter().map(WebhookDelivery::try_from).collect()
     }
 
@@ -202,9 +212,19 @@ impl WebhookStore<'_> {
         bounds: &Bounds,
     ) -> Result<Option<WebhookDelivery>, StoreError> {
         let within = Within::of(bounds)?;
-        let row: Option<DeliveryRow> = read!(self.store, c => query_as(ONE)
-            .bind(webhook.as_str()).bind(within.bound).bind(&within.channels)
-            .bind(&within.events).bind(within.from).bind(number).fetch_optional(c))?;
+        let row: Option<DeliveryRow> = self
+            .store
+            .db
+            .fetch_optional(
+                query_as(ONE)
+                    .bind(webhook.as_str())
+                    .bind(within.bound)
+                    .bind(&within.channels)
+                    .bind(&within.events)
+                    .bind(within.from)
+                    .bind(number),
+            )
+            .await?;
         row.map(WebhookDelivery::try_from).transpose()
     }
 
@@ -221,11 +241,9 @@ impl WebhookStore<'_> {
     ) -> Result<Option<i64>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let row: Option<(i64,)> = run!(tx_ref, c => query_as(TEST)
-            .bind(webhook.as_str())
-            .bind(event_id)
-            .bind(now.millis())
-            .fetch_optional(c))?;
+        let row: Option<(i64,)> = tx_ref
+            .fetch_optional(query_as(TEST).bind(webhook.as_str()).bind(event_id).bind(now.millis()))
+            .await?;
         tx.commit().await?;
         Ok(row.map(|(number,)| number))
     }
@@ -244,7 +262,7 @@ impl WebhookStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let (w, now) = (webhook.as_str(), now.millis());
-        exec!(tx_ref, query(AGAIN).bind(w).bind(number).bind(now))?;
+        tx_ref.execute(query(AGAIN).bind(w).bind(number).bind(now)).await?;
         tx.commit().await
     }
 
@@ -263,17 +281,18 @@ impl WebhookStore<'_> {
         let within = Within::of(bounds)?;
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let again = exec!(
-            tx_ref,
-            query(ALL_AGAIN)
-                .bind(webhook.as_str())
-                .bind(within.bound)
-                .bind(&within.channels)
-                .bind(&within.events)
-                .bind(within.from)
-                .bind(since.millis())
-                .bind(now.millis())
-        )?;
+        let again = tx_ref
+            .execute(
+                query(ALL_AGAIN)
+                    .bind(webhook.as_str())
+                    .bind(within.bound)
+                    .bind(&within.channels)
+                    .bind(&within.events)
+                    .bind(within.from)
+                    .bind(since.millis())
+                    .bind(now.millis()),
+            )
+            .await?;
         tx.commit().await?;
         Ok(again)
     }
@@ -283,10 +302,10 @@ impl WebhookStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn purge_webhook_deliveries(self, before: Timestamp) -> Result<u64, StoreError> {
-        let sql = self.store.pick(PURGE);
+        let sql = PURGE;
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(sql).bind(before.millis()).bind(SWEEP))?;
+        let gone = tx_ref.execute(query(sql).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }

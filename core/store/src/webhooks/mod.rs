@@ -15,7 +15,6 @@ mod rows;
 mod settle;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use sqlx::{query, query_as};
 
 pub use change::{WebhookChanged, WebhookMade};
 pub use claim::{ClaimRoom, ClaimedDelivery, WebhookQueue};
@@ -27,8 +26,8 @@ pub use rows::{DisabledReason, EventRef, Webhook};
 pub use settle::{Attempt, Next};
 
 use self::rows::WebhookRow;
-use super::db::{exec, read};
 use super::{OutboxEventKind, StoreError, WebhookStore};
+use crate::query::{query, query_as};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, KeyId, UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
@@ -102,7 +101,7 @@ impl WebhookStore<'_> {
     /// Returns an error when the database fails.
     pub async fn list(self, user: &UserId) -> Result<Vec<Webhook>, StoreError> {
         let rows: Vec<WebhookRow> =
-            read!(self.store, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(OF_USER).bind(user.as_str())).await?;
         rows.into_iter().map(Webhook::try_from).collect()
     }
 
@@ -115,8 +114,11 @@ impl WebhookStore<'_> {
         user: &UserId,
         id: &WebhookId,
     ) -> Result<Option<Webhook>, StoreError> {
-        let row: Option<WebhookRow> = read!(self.store, c => query_as(ONE)
-            .bind(user.as_str()).bind(id.as_str()).fetch_optional(c))?;
+        let row: Option<WebhookRow> = self
+            .store
+            .db
+            .fetch_optional(query_as(ONE).bind(user.as_str()).bind(id.as_str()))
+            .await?;
         row.map(Webhook::try_from).transpose()
     }
 
@@ -135,15 +137,16 @@ impl WebhookStore<'_> {
     ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let changed = exec!(
-            tx_ref,
-            query(ROTATE)
-                .bind(user.as_str())
-                .bind(id.as_str())
-                .bind(secret.expose_secret())
-                .bind(old_until.millis())
-                .bind(now.millis())
-        )?;
+        let changed = tx_ref
+            .execute(
+                query(ROTATE)
+                    .bind(user.as_str())
+                    .bind(id.as_str())
+                    .bind(secret.expose_secret())
+                    .bind(old_until.millis())
+                    .bind(now.millis()),
+            )
+            .await?;
         tx.commit().await?;
         Ok(changed > 0)
     }
@@ -155,7 +158,7 @@ impl WebhookStore<'_> {
     pub async fn drop_webhook(self, user: &UserId, id: &WebhookId) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(DROP).bind(user.as_str()).bind(id.as_str()))?;
+        let gone = tx_ref.execute(query(DROP).bind(user.as_str()).bind(id.as_str())).await?;
         tx.commit().await?;
         Ok(gone > 0)
     }

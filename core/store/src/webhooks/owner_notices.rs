@@ -3,11 +3,10 @@
 use chatkeep_core::event::{ChannelKind, ChannelRef};
 use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
-use sqlx::{query, query_as};
 
-use super::super::db::{exec, read};
 use super::super::{StoreError, WebhookStore, parsed};
 use super::rows::DisabledReason;
+use crate::query::{query, query_as};
 
 /// Automatically disabled webhook whose owner was not notified yet.
 #[derive(Clone, Debug)]
@@ -63,7 +62,7 @@ impl WebhookStore<'_> {
         limit: u32,
     ) -> Result<Vec<PendingNotice>, StoreError> {
         let rows: Vec<PendingNoticeRow> =
-            read!(self.store, c => query_as(PENDING).bind(i64::from(limit)).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(PENDING).bind(i64::from(limit))).await?;
         rows.into_iter().map(PendingNotice::try_from).collect()
     }
 
@@ -80,14 +79,15 @@ impl WebhookStore<'_> {
     ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let settled = exec!(
-            tx_ref,
-            query(SETTLE)
-                .bind(webhook.id.as_str())
-                .bind(webhook.at.millis())
-                .bind(now.millis())
-                .bind(outcome)
-        )?;
+        let settled = tx_ref
+            .execute(
+                query(SETTLE)
+                    .bind(webhook.id.as_str())
+                    .bind(webhook.at.millis())
+                    .bind(now.millis())
+                    .bind(outcome),
+            )
+            .await?;
         tx.commit().await?;
         Ok(settled > 0)
     }

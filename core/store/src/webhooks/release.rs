@@ -2,11 +2,10 @@
 
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::query;
 
-use super::super::db::exec;
 use super::super::{StoreError, WebhookStore};
 use super::claim::ClaimedDelivery;
+use crate::query::query;
 
 /// Only for the last claim.
 const RETURN: &str = "
@@ -42,7 +41,7 @@ impl WebhookStore<'_> {
         let claims = serde_json::to_string(&claims)?;
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(tx_ref, query(RETURN).bind(&claims).bind(now.millis()))?;
+        tx_ref.execute(query(RETURN).bind(&claims).bind(now.millis())).await?;
         tx.commit().await
     }
 
@@ -53,7 +52,7 @@ impl WebhookStore<'_> {
     pub async fn release_webhooks(self, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let freed = exec!(tx_ref, query(RELEASE).bind(now.millis()))?;
+        let freed = tx_ref.execute(query(RELEASE).bind(now.millis())).await?;
         tx.commit().await?;
         Ok(freed)
     }

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
-use sqlx::{query, query_as};
 
-use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::BulkKey;
 use super::super::{StoreError, WebhookStore};
 use super::claim::ClaimedDelivery;
 use super::rows::DisabledReason;
+use crate::query::{query, query_as};
 
 /// Result of one delivery attempt.
 #[derive(Clone, Debug)]
@@ -147,15 +147,14 @@ impl WebhookStore<'_> {
         let tx_ref = &mut tx;
         let readable = lock_messages(tx_ref, attempts).await?;
         let webhooks = health(attempts);
-        let _: Vec<(String,)> = run!(tx_ref, LOCK_WEBHOOKS, |sql, c| query_as(sql)
-            .bind(list_of(webhooks.keys())?)
-            .fetch_all(c))?;
+        let _: Vec<(String,)> =
+            tx_ref.fetch_all(query_as(LOCK_WEBHOOKS).bind(list_of(webhooks.keys())?)).await?;
         let rows: Vec<_> = attempts.iter().map(|attempt| settled(attempt, &readable)).collect();
         let rows = serde_json::to_string(&rows)?;
-        exec!(tx_ref, query(SETTLE).bind(&rows))?;
+        tx_ref.execute(query(SETTLE).bind(&rows)).await?;
         // One success in a batch proves a working endpoint, whatever else failed.
         let well = webhooks.iter().filter(|(_, health)| health.well).map(|(id, _)| id);
-        exec!(tx_ref, query(WELL).bind(list_of(well)?))?;
+        tx_ref.execute(query(WELL).bind(list_of(well)?)).await?;
         let mut disabled = Vec::new();
         for (id, health) in webhooks {
             if let Some(reason) = disable_if_failing(tx_ref, id, &health, give_up, now).await? {
@@ -179,8 +178,7 @@ async fn lock_messages(
     }
     let keys: Vec<_> = keys.into_iter().map(|(c, m)| BulkKey { c, m: Some(m) }).collect();
     let keys = serde_json::to_string(&keys)?;
-    let rows: Vec<(String, String)> =
-        run!(tx, LOCK_MESSAGES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+    let rows: Vec<(String, String)> = tx.fetch_all(query_as(LOCK_MESSAGES).bind(&keys)).await?;
     Ok(rows.into_iter().collect())
 }
 
@@ -248,21 +246,21 @@ async fn disable_if_failing(
         return Ok(None);
     };
     let not_until = health.not_until.map_or(0, Timestamp::millis);
-    exec!(tx, query(MARK_FAILING).bind(id.as_str()).bind(failed_at.millis()).bind(not_until))?;
+    tx.execute(query(MARK_FAILING).bind(id.as_str()).bind(failed_at.millis()).bind(not_until))
+        .await?;
     let (reason, before) = if health.gone {
         (DisabledReason::Gone, None)
     } else {
         (DisabledReason::Failing, Some(give_up.millis()))
     };
-    let user: Option<(String,)> = run!(tx, c => query_as(DISABLE)
-        .bind(id.as_str())
-        .bind(reason.name())
-        .bind(now.millis())
-        .bind(before)
-        .fetch_optional(c))?;
+    let user: Option<(String,)> = tx
+        .fetch_optional(
+            query_as(DISABLE).bind(id.as_str()).bind(reason.name()).bind(now.millis()).bind(before),
+        )
+        .await?;
     let Some((user,)) = user else {
         return Ok(None);
     };
-    exec!(tx, query(TELL).bind(now.millis()).bind(&user).bind(id.as_str()))?;
+    tx.execute(query(TELL).bind(now.millis()).bind(&user).bind(id.as_str())).await?;
     Ok(Some(reason))
 }

@@ -83,7 +83,7 @@ async fn happen(ward: &DoctorFixture, chance: &mut Chance, seed: u64, step: i64,
             store.messages().ingest(&[unsent(channel, &id, sent)], at(now)).await.unwrap();
         }
         9 | 10 => {
-            drop(store.accounts().subscribe(&channel.into(), &user.into(), at(now)).await.unwrap())
+            store.accounts().subscribe(&channel.into(), &user.into(), at(now)).await.unwrap();
         }
         11 => drop(
             store.accounts().unsubscribe(&channel.into(), &user.into(), at(now)).await.unwrap(),
