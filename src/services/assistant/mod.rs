@@ -88,12 +88,11 @@ impl AssistantService {
         channel: &ChannelId,
         known: Revision,
     ) -> Result<SettingRevision, ServiceError> {
-        let updated_at = match known.updated_at {
-            Some(at) => at,
-            None => {
-                let channel = self.store.channels().channel(channel).await?;
-                channel.ok_or(ServiceError::PermissionDenied)?.created_at
-            }
+        let updated_at = if let Some(at) = known.updated_at {
+            at
+        } else {
+            let channel = self.store.channels().channel(channel).await?;
+            channel.ok_or(ServiceError::PermissionDenied)?.created_at
         };
         let updated_by = known.updated_by.unwrap_or_else(|| SYSTEM.into());
         Ok(SettingRevision { updated_at, updated_by })
