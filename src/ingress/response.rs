@@ -60,7 +60,7 @@ impl IntoResponse for WebhookResponse {
             Self::NotAWebhook(platform) => {
                 let error = format!("The body is not a webhook of {platform}");
                 let (status, code) = (StatusCode::BAD_REQUEST, "invalid_body");
-                return ApiError::Explained { status, code, error }.into_response();
+                return HttpError::Explained { status, code, error }.into_response();
             }
         };
         HttpError::Refused { status, code, error }.into_response()
