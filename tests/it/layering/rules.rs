@@ -128,7 +128,7 @@ pub(super) const LIBRARIES: &[Library] = &[
     },
 ];
 
-/// Crates of the workspace, and which of them each may use, in tests as well.
+/// Crates of the workspace, and which of them each may use.
 pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("chatkeep-core", &[]),
     ("chatkeep-emulator", &[]),
@@ -136,3 +136,6 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("chatkeep-workers", &["chatkeep-core", "chatkeep-index"]),
     ("chatkeep", &["chatkeep-core", "chatkeep-emulator", "chatkeep-index", "chatkeep-workers"]),
 ];
+
+/// Crates of the workspace that others may use in their tests alone.
+pub(super) const TEST_CRATES: &[(&str, &str)] = &[("chatkeep-workers", "chatkeep-emulator")];
