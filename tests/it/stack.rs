@@ -2,9 +2,15 @@
 //! place of LINE.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use chatkeep_core::config::Database;
+use chatkeep_core::id::{KeyId, UserId};
+use chatkeep_core::role::Scope;
+use chatkeep_core::time::{Clock as _, SystemClock};
 use chatkeep_emulator::Emulator;
+use chatkeep_store::{NewKey, Store};
 use chatkeep_workers::StageName;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -15,7 +21,7 @@ use crate::harness::nats::Nats;
 use crate::harness::postgres::{Postgres, TestDb};
 use crate::harness::process::{Process, Program};
 use crate::harness::wait::until;
-use crate::harness::{http, ports, scratch};
+use crate::harness::{http, ports, scratch, sqlite};
 
 /// Timeout, long enough for an unoptimised build on a loaded machine.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
@@ -54,10 +60,32 @@ pub(crate) struct Stack {
 }
 
 impl TestEnv {
+    /// Prepares servers and folders, with a database as the program leaves it after its first start.
     pub(crate) async fn new(parts: Parts) -> Self {
-        let (nats, database) = match parts {
-            Parts::Embedded => (None, None),
-            Parts::Servers => (Some(Nats::start().await), Some(Postgres::database().await)),
+        let database = match parts {
+            Parts::Embedded => None,
+            Parts::Servers => Some(Postgres::migrated().await),
+        };
+        let ground = Self::on(parts, database).await;
+        if parts == Parts::Embedded {
+            sqlite::migrate(ground.folder.path()).await;
+        }
+        ground
+    }
+
+    /// Prepares servers and folders with nothing in them.
+    pub(crate) async fn bare(parts: Parts) -> Self {
+        let database = match parts {
+            Parts::Embedded => None,
+            Parts::Servers => Some(Postgres::database().await),
+        };
+        Self::on(parts, database).await
+    }
+
+    async fn on(parts: Parts, database: Option<TestDb>) -> Self {
+        let nats = match parts {
+            Parts::Embedded => None,
+            Parts::Servers => Some(Nats::start().await),
         };
         let folder = scratch::folder("stack-");
         let (address, metrics) = (ports::free(), ports::free());
@@ -113,6 +141,13 @@ impl TestEnv {
         process.stderr().join("\n")
     }
 
+    /// Opens the database beside the program.
+    async fn store(&self) -> Store {
+        let url = self.database.as_ref().map(|database| database.url().into());
+        let database = url.map_or(Database::Sqlite, Database::Postgres);
+        Store::open(&database, self.folder.path(), 1).await.unwrap()
+    }
+
     /// Changes the database behind the program's back.
     pub(crate) async fn sql(&self, sql: &str) {
         if let Some(database) = &self.database {
@@ -152,8 +187,24 @@ impl Stack {
 
     /// Calls the API as that person from now on, with all scopes.
     pub(crate) async fn act_as(&mut self, user: &str) {
-        self.ground.command(&self.line, &["user", "add", user]).await;
-        self.key = self.ground.command(&self.line, &["key", "create", "--user", user]).await;
+        static KEYS: AtomicU32 = AtomicU32::new(1);
+        let number = KEYS.fetch_add(1, Ordering::Relaxed);
+        self.key = format!("ck_of_{user}_{number}");
+        let (id, user) = (KeyId::from(format!("key_{number}")), UserId::from(user));
+        let key = NewKey {
+            id: &id,
+            secret: &self.key,
+            user: &user,
+            name: "test",
+            scopes: &Scope::ALL,
+            channels: None,
+            not_before: None,
+            expires_at: None,
+        };
+        let (store, now) = (self.ground.store().await, SystemClock.now());
+        store.accounts().add_user(&user, None, now).await.unwrap();
+        assert!(store.keys().add_key(&key, now).await.unwrap());
+        store.close().await;
     }
 
     /// Returns the key of the calls.

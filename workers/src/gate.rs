@@ -12,7 +12,7 @@ use chatkeep_core::event::Event;
 use chatkeep_core::health::Health;
 use chatkeep_core::id::{ChannelId, EventId};
 use chatkeep_core::metric;
-use chatkeep_core::time::SharedClock;
+use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Standing, Store, StoreError};
 use moka::sync::Cache;
 use tracing::{debug, warn};
@@ -25,6 +25,9 @@ use crate::stages::StageName;
 const FRESH: Duration = Duration::from_secs(1);
 /// Maximum number of channels whose owner is cached.
 const OWNED: u64 = 100_000;
+/// Time for which an event is held for the first time. Within it, the runner hands the event over
+/// again to find out which event of a batch failed, and delivers it again after it.
+const HOLD: Duration = Duration::from_secs(1);
 /// Maximum time for which an event of a bot whose claim is pending is held.
 const PENDING: Duration = Duration::from_mins(1);
 /// Period in which a bot may have [`HOLDS`] events held; the others are ignored at once.
@@ -44,8 +47,8 @@ pub struct Gate {
     bots: Vec<String>,
     /// Recent owners of channels.
     owned: Cache<(ChannelId, String), ()>,
-    /// Events that were held once.
-    held: Cache<EventId, ()>,
+    /// Events that were held, with the time of the first time.
+    held: Cache<EventId, Timestamp>,
     /// Number of a bot's events that were held recently.
     holds: Cache<String, u32>,
     /// Channels that were logged recently.
@@ -141,19 +144,19 @@ impl Gate {
     /// under way. Once for every event, and for a while if the bot joined the channel and only the
     /// leave of its owner is missing.
     fn waits(&self, event: &Event, pending: bool) -> bool {
-        let key = event.key();
-        let first = !self.held.contains_key(&key);
-        let young = self.clock.now().since(event.received_at) < PENDING;
-        if !(first || pending && young) {
+        let (key, now) = (event.key(), self.clock.now());
+        let since = self.held.get(&key);
+        let young = now.since(event.received_at) < PENDING;
+        if !(since.is_none_or(|since| now.since(since) < HOLD) || pending && young) {
             return false;
         }
-        if first {
+        if since.is_none() {
             let holds = self.holds.entry(event.bot.clone()).or_insert(0).into_value();
             if holds >= MAX_HELD {
                 return false;
             }
             self.holds.insert(event.bot.clone(), holds + 1);
-            self.held.insert(key, ());
+            self.held.insert(key, now);
         }
         true
     }

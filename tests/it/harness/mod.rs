@@ -17,4 +17,5 @@ pub(crate) mod proxy;
 pub(crate) mod s3;
 pub(crate) mod scratch;
 pub(crate) mod small_disk;
+pub(crate) mod sqlite;
 pub(crate) mod wait;

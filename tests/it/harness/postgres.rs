@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use chatkeep_core::config::Database;
+use chatkeep_store::Store;
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
@@ -53,10 +55,31 @@ pub(crate) struct TestDb {
 }
 
 impl Postgres {
-    /// Creates a database in the shared cluster.
+    /// Creates an empty database in the shared cluster.
     pub(crate) async fn database() -> TestDb {
+        Self::shared().await.create_database().await
+    }
+
+    /// Creates a database with chatkeep's tables in the shared cluster: a copy of one that was
+    /// migrated once.
+    pub(crate) async fn migrated() -> TestDb {
+        static TEMPLATE: OnceCell<TestDb> = OnceCell::const_new();
+        let shared = Self::shared().await;
+        let template = TEMPLATE.get_or_init(|| async {
+            let template = shared.create_database().await;
+            let folder = scratch::folder("template-");
+            let url = Database::Postgres(template.url().into());
+            let store = Store::open(&url, folder.path(), 1).await;
+            store.unwrap_or_else(|error| panic!("cannot migrate: {error}")).close().await;
+            template
+        });
+        let name = &template.await.name;
+        shared.create(&format!(" TEMPLATE {name}")).await
+    }
+
+    async fn shared() -> &'static Self {
         static SHARED: OnceCell<Postgres> = OnceCell::const_new();
-        SHARED.get_or_init(|| Self::start(Durability::Process)).await.create_database().await
+        SHARED.get_or_init(|| Self::start(Durability::Process)).await
     }
 
     /// Starts a cluster of its own, to be stopped and started at will.
@@ -78,9 +101,13 @@ impl Postgres {
 
     /// Creates an empty database in this cluster.
     pub(crate) async fn create_database(&self) -> TestDb {
+        self.create("").await
+    }
+
+    async fn create(&self, options: &str) -> TestDb {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        let mut create = psql(self.address, &format!("CREATE DATABASE {name}"));
+        let mut create = psql(self.address, &format!("CREATE DATABASE {name}{options}"));
         let created = tokio::task::spawn_blocking(move || create.output()).await;
         check("CREATE DATABASE", created.map_err(std::io::Error::other).flatten());
         TestDb { address: self.address, name }

@@ -1,7 +1,7 @@
 //! From the platform's event to a webhook endpoint, through the real program: every kind, as the
 //! API returns it, signed; and events that are never delivered.
 
-use chatkeep_emulator::{Media, MediaState, Post};
+use chatkeep_emulator::{Entry, Media, MediaState, Post};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -9,7 +9,6 @@ use super::sink::{Received, Reply, Sink};
 use super::verify;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
-use crate::pipeline::notices::{fill, told};
 use crate::pipeline::on_both;
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
@@ -20,6 +19,22 @@ on_both!(
 );
 
 const QUOTA: i64 = 524_288_000;
+
+/// Charges a channel and its user that many bytes, as if messages of that size were stored.
+async fn fill(stack: &Stack, channel: &str, user: &str, bytes: i64) {
+    let sql = format!(
+        "UPDATE channels SET bytes = {bytes} WHERE channel_id = '{channel}';
+         UPDATE subscriptions SET bytes_at_subscribe = 0 WHERE channel_id = '{channel}';
+         UPDATE users SET used_bytes = {bytes} WHERE user_id = '{user}'"
+    );
+    stack.sql(sql).await;
+}
+
+/// Returns what the bot told a person in their own chat.
+fn told(stack: &Stack, user: &str) -> Vec<String> {
+    let transcript = stack.line.transcript(user);
+    transcript.into_iter().filter(Entry::is_bot).filter_map(|entry| entry.text).collect()
+}
 
 /// The program with a group and a receiver of webhooks.
 pub(super) struct Scene {

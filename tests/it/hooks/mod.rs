@@ -1,5 +1,4 @@
-//! Outgoing webhooks: delivery as such on both databases with a clock that is moved by hand, and
-//! through the whole program.
+//! Outgoing webhooks through the whole program, and what of their delivery needs a server.
 
 mod delivery;
 mod flood;
@@ -25,8 +24,6 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::sink::Sink;
-use crate::harness::wait::until;
-use crate::stack::DEADLINE;
 use crate::store::{Fixture, said};
 
 /// Renders ids only: bodies are tested through the whole program.
@@ -71,14 +68,15 @@ impl Bench {
         Self { fixture, sink, clock, stop, notifiers: Vec::new(), said: 0 }
     }
 
-    fn start(&mut self, settings: NotifierSettings, allow_private: bool) {
+    /// Starts a notifier.
+    fn start(&mut self) {
         let notifier = Notifier {
             store: self.fixture.store.clone(),
             bodies: Plain,
-            http: GuardedClient::new(allow_private).unwrap(),
+            http: GuardedClient::new(true).unwrap(),
             bots: Bots::default(),
             clock: Arc::clone(&self.clock) as SharedClock,
-            settings,
+            settings: settings(),
         };
         let notifier = Arc::new(notifier);
         let stop = self.stop.clone();
@@ -120,17 +118,6 @@ impl Bench {
     async fn log(&self, hook: &WebhookId) -> Vec<WebhookDelivery> {
         let all = DeliveryFilter { bounds: &Bounds::full(), status: None, before: None };
         self.fixture.store.webhooks().webhook_deliveries(hook, all, 1_000).await.unwrap()
-    }
-
-    /// Waits until the only delivery of a webhook has that many attempts.
-    async fn tried(&self, hook: &WebhookId, times: i64) -> WebhookDelivery {
-        let mut found = None;
-        until(&format!("{times} attempts"), DEADLINE, async || {
-            found = self.log(hook).await.pop().filter(|delivery| delivery.attempts == times);
-            found.is_some()
-        })
-        .await;
-        found.unwrap()
     }
 
     async fn end(self) {

@@ -1,7 +1,6 @@
 //! Receiver of webhooks: a server that records requests and responds as configured.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,14 +15,12 @@ use tokio_util::sync::CancellationToken;
 /// Response of a path.
 #[derive(Clone)]
 pub(crate) enum Reply {
-    /// Responds with a status and a header.
-    Status(u16, Option<(&'static str, String)>),
+    /// Responds with a status.
+    Status(u16),
     /// Responds with the request's body.
     Echo,
     /// Never responds.
     Hang,
-    /// Responds without an end.
-    Endless,
     /// Responds 200, or 500 to that percentage of deliveries' first attempts.
     Flaky(u64),
 }
@@ -97,7 +94,7 @@ impl Sink {
     }
 
     pub(crate) fn status(&self, path: &str, status: u16) {
-        self.answer(path, Reply::Status(status, None));
+        self.answer(path, Reply::Status(status));
     }
 
     /// Returns the requests to a path so far.
@@ -121,36 +118,21 @@ async fn receive(
         .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()))
         .collect();
     let mut received = Received { path, headers, body: body.clone(), taken: false };
-    let (status, header) = kept.status_of(reply.as_ref(), &received);
+    let status = kept.status_of(reply.as_ref(), &received);
     received.taken = status.is_success() && !matches!(reply, Some(Reply::Hang));
     kept.received.lock().unwrap_or_else(PoisonError::into_inner).push(received);
     let answer = Response::builder().status(status);
-    let answer = match header {
-        Some((name, value)) => answer.header(name, value),
-        None => answer,
-    };
     match reply {
         Some(Reply::Hang) => std::future::pending().await,
         Some(Reply::Echo) => answer.body(Body::from(body)).unwrap(),
-        Some(Reply::Endless) => {
-            let chunk = || Ok::<_, Infallible>(Bytes::from_static(&[b'x'; 8_192]));
-            let endless = futures_util::stream::repeat_with(chunk);
-            answer.body(Body::from_stream(endless)).unwrap()
-        }
         _ => answer.body(Body::from("noted")).unwrap(),
     }
 }
 
 impl Kept {
-    fn status_of(
-        &self,
-        reply: Option<&Reply>,
-        received: &Received,
-    ) -> (StatusCode, Option<(&'static str, String)>) {
+    fn status_of(&self, reply: Option<&Reply>, received: &Received) -> StatusCode {
         match reply {
-            Some(Reply::Status(status, header)) => {
-                (StatusCode::from_u16(*status).unwrap(), header.clone())
-            }
+            Some(Reply::Status(status)) => StatusCode::from_u16(*status).unwrap(),
             Some(Reply::Flaky(part)) => {
                 let before = self.received.lock().unwrap_or_else(PoisonError::into_inner);
                 let tries = before.iter().filter(|r| r.id() == received.id()).count();
@@ -162,9 +144,9 @@ impl Kept {
                 });
                 let fails = chance >> 20 & 0xffff;
                 let ok = fails % 100 >= *part;
-                (if ok { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR }, None)
+                if ok { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR }
             }
-            _ => (StatusCode::OK, None),
+            _ => StatusCode::OK,
         }
     }
 }

@@ -129,7 +129,7 @@ pub(super) const HANDLE_USERS: &[(&str, &str)] = &[
     ("ops", "it asks whether they can be reached"),
 ];
 
-/// Crates of the workspace, and which of them each may use, in tests as well.
+/// Crates of the workspace, and which of them each may use.
 pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("chatkeep-blobs", &["chatkeep-core"]),
     ("chatkeep-bus", &["chatkeep-core"]),
@@ -163,3 +163,6 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+
+/// Crates of the workspace that others may use in their tests alone.
+pub(super) const TEST_CRATES: &[(&str, &str)] = &[("chatkeep-workers", "chatkeep-emulator")];

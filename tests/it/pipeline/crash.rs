@@ -14,9 +14,10 @@ use crate::stack::{DEADLINE, Parts, Stack};
 
 on_both!(killed_again_and_again_while_messages_come);
 
-/// Number of messages and kills; `CHATKEEP_CRASH=20000,500 cargo test --release --test it crash`
-/// for more.
-const USUAL: (usize, usize) = (5_000, 50);
+/// Number of messages and kills, at moments that nobody thought of: the death of a process between
+/// any two steps of a stage is tested in `workers/tests/stages/`. For more:
+/// `CHATKEEP_CRASH=20000,500 cargo test --release --test it crash`.
+const USUAL: (usize, usize) = (2_000, 20);
 /// Number of messages per question.
 const QUESTIONS: usize = 25;
 /// Number of messages per picture.

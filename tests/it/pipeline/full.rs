@@ -2,8 +2,7 @@
 //! and all recovers by itself.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use chatkeep_emulator::{Action, Emulator, Post, Signed};
 use reqwest::{Method, StatusCode};
@@ -67,8 +66,10 @@ async fn a_full_disk_is_survived_without_a_restart() {
     let (group, people) = group(&mut stack).await;
     let (line, chat, user) = (stack.line.clone(), group.chat_id, people[1].user_id.clone());
     let rules = format!("/channels/{chat}/assistant/rules");
+    let numbers = AtomicU64::new(0);
     let write = async || {
-        let body = json!({"content": format!("be kind {:?}", Instant::now())});
+        let number = numbers.fetch_add(1, Ordering::SeqCst);
+        let body = json!({"content": format!("be kind {number}")});
         stack.call(Method::PUT, &rules, Some(body)).await.0
     };
     let stop = Arc::new(AtomicBool::new(false));
@@ -122,10 +123,9 @@ async fn reading_does_not_wait_for_whoever_writes() {
     other.execute("UPDATE api_keys SET last_used_at = 1").await.unwrap();
     other.execute("BEGIN IMMEDIATE").await.unwrap();
     for path in ["/me".to_owned(), "/usage".to_owned(), format!("/channels/{}", group.chat_id)] {
-        let asked = Instant::now();
+        // The writer goes on: who waited for it would be refused in the end.
         let (status, answer) = stack.call(Method::GET, &path, None).await;
         assert_eq!(status, StatusCode::OK, "{path}: {answer}");
-        assert!(asked.elapsed() < Duration::from_secs(3), "{path}: {:?}", asked.elapsed());
     }
     other.execute("ROLLBACK").await.unwrap();
     until("the use is written", DEADLINE, async || {

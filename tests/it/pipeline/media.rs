@@ -28,10 +28,7 @@ use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 on_both!(
     files_are_fetched_counted_and_served,
-    a_file_that_cannot_be_had_says_why,
-    a_platform_in_trouble_is_asked_again,
     dripping_files_from_elsewhere_hold_nobody_up,
-    a_refused_token_loses_no_file,
     a_file_is_stored_once_whenever_the_program_dies,
 );
 
@@ -201,80 +198,6 @@ async fn files_are_fetched_counted_and_served(parts: Parts) {
     assert!(scene.stack.line.violations().is_empty(), "{:?}", scene.stack.line.violations());
 }
 
-async fn a_file_that_cannot_be_had_says_why(parts: Parts) {
-    let settings = [("CHATKEEP_MEDIA_MAX_BYTES", "2048"), ("CHATKEEP_MEDIA_MAX_ATTEMPTS", "2")];
-    let scene = Scene::new(parts, &settings).await;
-    let of = |state| Media { state, ..Media::new("video/mp4", film(b"")) };
-    let inside = "http://127.0.0.1:1/secret".to_owned();
-    let elsewhere = Some((inside.clone(), inside));
-    let large = || Media::new("application/pdf", vec![0; 2_049]);
-    let forbidden = Media { external: elsewhere, ..Media::new("image/png", "") };
-    let cases = [
-        (Post::Image(of(MediaState::Expired)), "expired", "gone_from_platform"),
-        (Post::Video(of(MediaState::Failed), 1), "failed", "transcoding_failed"),
-        // One declares its size, the other does not.
-        (Post::File(large(), "a.pdf".to_owned()), "failed", "too_large"),
-        (Post::Image(large()), "failed", "too_large"),
-        (Post::Image(forbidden), "failed", "forbidden_address"),
-    ];
-    let mut expected = Vec::new();
-    for (post, status, reason) in cases {
-        let id = scene.send(post).await;
-        scene.becomes(&id, status).await;
-        expected.push((id, status, reason));
-    }
-    let broken = Fault::Status { status: 500, retry_after: None };
-    scene.stack.line.fail_next(Target::Content, 2, broken);
-    let id = scene.send(Post::Image(Media::new("image/png", png(2, 2)))).await;
-    scene.becomes(&id, "failed").await;
-    expected.push((id.clone(), "failed", "unknown_outcome"));
-
-    let list = scene.stack.get(&format!("/channels/{}/backup/media", scene.group.chat_id)).await;
-    let listed = list["media"].as_array().unwrap();
-    for (id, status, reason) in &expected {
-        let item = listed.iter().find(|item| item["id"] == json!(id)).unwrap();
-        assert_eq!((&item["mediaStatus"], &item["reason"]), (&json!(status), &json!(reason)));
-    }
-    assert_eq!(scene.told("media.failed").await.len(), expected.len());
-    assert_eq!(scene.blobs(), 0);
-    scene.counted().await;
-
-    // Retried by the operator.
-    let dead = scene.stack.ground.said(&scene.stack.line, &["dead", "retry", "all"]).await;
-    assert!(dead.contains('1'), "{dead}");
-    scene.becomes(&id, "stored").await;
-    scene.counted().await;
-}
-
-async fn a_platform_in_trouble_is_asked_again(parts: Parts) {
-    let server = Router::new().route("/film.png", get(|| async { png(3, 3) }));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}/film.png", listener.local_addr().unwrap());
-    tokio::spawn(async { axum::serve(listener, server).await.unwrap() });
-    let scene = Scene::new(parts, &[("CHATKEEP_MEDIA_ALLOW_PRIVATE", "true")]).await;
-
-    let elsewhere = Some((address.clone(), address));
-    let external = Media { external: elsewhere, ..Media::new("image/png", "") };
-    let external = scene.send(Post::Image(external)).await;
-    assert_eq!(scene.becomes(&external, "stored").await["contentType"], "image/png");
-    assert_eq!(scene.file(&external).await.1, png(3, 3));
-
-    let line = &scene.stack.line;
-    line.fail_next(Target::Content, 1, Fault::Status { status: 429, retry_after: Some(2) });
-    line.fail_next(Target::Content, 1, Fault::Status { status: 503, retry_after: None });
-    line.fail_next(Target::Content, 1, Fault::CutBefore);
-    line.fail_next(Target::Content, 1, Fault::CutAfter);
-    let image = scene.send(Post::Image(Media::new("image/png", png(4, 4)))).await;
-    scene.becomes(&image, "stored").await;
-    let calls = line.calls();
-    let content: Vec<_> = calls.iter().filter(|call| call.path.ends_with("/content")).collect();
-    let refused = content.iter().position(|call| call.status == Some(429)).unwrap();
-    let pause = content[refused + 1].at - content[refused].at;
-    assert!(pause >= 2_000, "asked again after {pause} ms");
-    scene.counted().await;
-    assert_eq!(scene.told("file.uploaded").await.len(), 2);
-}
-
 /// Number of dripping responses, and their maximum.
 #[derive(Debug, Default)]
 struct Drips {
@@ -334,24 +257,6 @@ async fn dripping_files_from_elsewhere_hold_nobody_up(parts: Parts) {
     // Two of eight at once; an aborted one is seen to be closed a little later.
     let most = dripped.most.load(Ordering::SeqCst);
     assert!((1..6).contains(&most), "{most} at once");
-}
-
-async fn a_refused_token_loses_no_file(parts: Parts) {
-    let mut scene = Scene::new(parts, &[]).await;
-    let refused = Fault::Status { status: 401, retry_after: None };
-    scene.stack.line.fail_next(Target::Content, 1, refused);
-    let image = scene.send(Post::Image(Media::new("image/png", png(5, 5)))).await;
-    until("the file was asked for", DEADLINE, async || {
-        scene.stack.line.calls().iter().any(|call| call.path.ends_with("/content"))
-    })
-    .await;
-    scene.stack.drained().await;
-    assert_eq!(scene.message(&image).await["mediaStatus"], "pending", "no worker holds it");
-    // As if it had waited for longer; a starting process claims such files at once.
-    scene.stack.sql("UPDATE media SET created_at = created_at - 3600000".to_owned()).await;
-    scene.stack.crash().await;
-    scene.becomes(&image, "stored").await;
-    scene.counted().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

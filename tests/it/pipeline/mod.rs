@@ -7,13 +7,10 @@ mod dead;
 mod full;
 mod media;
 mod modes;
-mod nameless;
-pub(crate) mod notices;
 mod outage;
 mod outage_log;
 mod poison;
 mod shuffle;
-mod silence;
 pub(crate) mod state_snapshot;
 
 /// Creates one test per way to run of each function named.

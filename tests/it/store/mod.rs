@@ -48,6 +48,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
 
 use crate::harness::postgres::{Postgres, TestDb};
+use crate::harness::sqlite;
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
@@ -80,12 +81,13 @@ pub(crate) struct Fixture {
 impl Fixture {
     pub(crate) async fn sqlite() -> Self {
         let folder = TempDir::new().unwrap();
+        sqlite::migrate(folder.path()).await;
         let store = Store::open(&Database::Sqlite, folder.path(), 4).await.unwrap();
         Self { store, folder, database: None }
     }
 
     pub(crate) async fn postgres() -> Self {
-        let (folder, database) = (TempDir::new().unwrap(), Postgres::database().await);
+        let (folder, database) = (TempDir::new().unwrap(), Postgres::migrated().await);
         let url = Database::Postgres(database.url().into());
         let store = Store::open(&url, folder.path(), 4).await.unwrap();
         Self { store, folder, database: Some(database) }

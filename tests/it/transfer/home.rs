@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::{GROUP, OWNER};
 use crate::harness::postgres::{Postgres, TestDb};
 use crate::harness::process::Program;
-use crate::harness::scratch;
+use crate::harness::{scratch, sqlite};
 use crate::stack::Parts;
 use crate::store::{at, change, item};
 
@@ -38,9 +38,13 @@ impl Home {
     pub(super) async fn new(parts: Parts) -> Self {
         let database = match parts {
             Parts::Embedded => None,
-            Parts::Servers => Some(Postgres::database().await),
+            Parts::Servers => Some(Postgres::migrated().await),
         };
-        Self { folder: scratch::folder("transfer-"), database }
+        let folder = scratch::folder("transfer-");
+        if database.is_none() {
+            sqlite::migrate(folder.path()).await;
+        }
+        Self { folder, database }
     }
 
     /// Creates a home with a user who may subscribe.

@@ -36,6 +36,14 @@ struct Slots {
     each: HashMap<WebhookId, Arc<Semaphore>>,
 }
 
+impl Slots {
+    /// Creates the semaphores of `all` concurrent deliveries.
+    fn new(all: usize) -> Self {
+        let failing = Arc::new(Semaphore::new((all / 2).max(1)));
+        Self { all: Arc::new(Semaphore::new(all)), failing, each: HashMap::new() }
+    }
+}
+
 /// Semaphores and cancellation of one delivery.
 struct Turn {
     all: Arc<Semaphore>,
@@ -51,26 +59,47 @@ impl<B: Bodies> Notifier<B> {
         wake: &Notify,
         results: mpsc::Sender<DeliveryResult>,
     ) {
-        let all = self.settings.parallel;
-        let mut slots = Slots {
-            all: Arc::new(Semaphore::new(all)),
-            failing: Arc::new(Semaphore::new((all / 2).max(1))),
-            each: HashMap::new(),
-        };
+        let mut slots = Slots::new(self.settings.parallel);
         let tasks = TaskTracker::new();
         while !stop.is_cancelled() {
-            let taken = self.take(&slots, tasks.len()).await;
-            if taken.is_empty() {
+            if self.start_due(&mut slots, stop, &tasks, &results).await == 0 {
                 slots.each.retain(|_, lane| Arc::strong_count(lane) > 1);
                 let wait = tokio::time::timeout(POLL_INTERVAL, wake.notified());
                 stop.run_until_cancelled(wait).await;
             }
-            for delivery in taken {
-                self.start(delivery, &mut slots, stop, &tasks, &results);
-            }
         }
         tasks.close();
         tasks.wait().await;
+    }
+
+    /// Makes due deliveries, as many as may be claimed at once; returns their number.
+    pub(super) async fn dispatch_once(
+        self: Arc<Self>,
+        stop: &CancellationToken,
+        results: mpsc::Sender<DeliveryResult>,
+    ) -> usize {
+        let tasks = TaskTracker::new();
+        let mut slots = Slots::new(self.settings.parallel);
+        let started = self.start_due(&mut slots, stop, &tasks, &results).await;
+        tasks.close();
+        tasks.wait().await;
+        started
+    }
+
+    /// Claims due deliveries and starts them; returns their number.
+    async fn start_due(
+        self: &Arc<Self>,
+        slots: &mut Slots,
+        stop: &CancellationToken,
+        tasks: &TaskTracker,
+        results: &mpsc::Sender<DeliveryResult>,
+    ) -> usize {
+        let taken = self.take(slots, tasks.len()).await;
+        let started = taken.len();
+        for delivery in taken {
+            self.start(delivery, slots, stop, tasks, results);
+        }
+        started
     }
 
     /// Claims due deliveries, if so few of `held` ones are left that it is worth a query.

@@ -109,23 +109,46 @@ impl<B: Bodies> Notifier<B> {
         );
     }
 
+    /// Creates the deliveries of every outbox event, makes those that are due, and returns their
+    /// number once their results are recorded. For a process that does nothing else;
+    /// [`Notifier::run`] goes on until it is stopped.
+    pub async fn drain(self: Arc<Self>) -> usize {
+        let (stop, wake) = (CancellationToken::new(), Notify::new());
+        self.fan_out_all(&stop, &wake).await;
+        let mut delivered = 0;
+        loop {
+            // What is not recorded keeps others of its endpoint from being claimed.
+            let (results, recorded) = mpsc::channel(RESULTS);
+            let (made, ()) = tokio::join!(
+                Arc::clone(&self).dispatch_once(&stop, results),
+                self.record(&stop, &wake, recorded),
+            );
+            if made == 0 {
+                return delivered;
+            }
+            delivered += made;
+        }
+    }
+
     /// Creates deliveries of outbox events.
     async fn fan_out(&self, stop: &CancellationToken, wake: &Notify) {
         let mut ticks = ticks(POLL_INTERVAL);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            loop {
-                match self.store.webhooks().fan_out_webhooks(self.clock.now()).await {
-                    Ok(Some(made)) if made > 0 => wake.notify_one(),
-                    Ok(Some(_)) => {}
-                    Ok(None) => break,
-                    Err(error) => {
-                        log_failure!(warn, &error, "cannot read outbox events");
-                        break;
-                    }
-                }
-                if stop.is_cancelled() {
-                    break;
-                }
+            self.fan_out_all(stop, wake).await;
+        }
+    }
+
+    /// Creates deliveries of outbox events until none is left.
+    async fn fan_out_all(&self, stop: &CancellationToken, wake: &Notify) {
+        loop {
+            match self.store.webhooks().fan_out_webhooks(self.clock.now()).await {
+                Ok(Some(made)) if made > 0 => wake.notify_one(),
+                Ok(Some(_)) => {}
+                Ok(None) => return,
+                Err(error) => return log_failure!(warn, &error, "cannot read outbox events"),
+            }
+            if stop.is_cancelled() {
+                return;
             }
         }
     }

@@ -25,13 +25,17 @@ impl<B: Bodies> PeriodicJob for OwnerNotices<B> {
     const SCOPE: Scope = Scope::Deployment;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
-        stop.run_until_cancelled(self.0.tell_all()).await.transpose()?;
+        stop.run_until_cancelled(self.0.notify_owners()).await.transpose()?;
         Ok(())
     }
 }
 
 impl<B: Bodies> Notifier<B> {
-    async fn tell_all(&self) -> Result<(), StoreError> {
+    /// Sends the pending notices, at most 100. One that cannot be sent yet stays pending.
+    ///
+    /// # Errors
+    /// Fails when the store fails.
+    pub async fn notify_owners(&self) -> Result<(), StoreError> {
         for webhook in self.store.webhooks().pending_webhook_notices(BATCH).await? {
             let outcome = if self.settings.tell_owners {
                 self.notify_owner(&webhook).await

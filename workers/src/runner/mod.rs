@@ -1,6 +1,7 @@
 //! The runner: pulls messages for a stage, hands them over, and carries out their outcomes.
 
 mod batch;
+mod intake;
 mod waits;
 mod work;
 
@@ -8,24 +9,19 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_bus::{Bus, Consumer, Delivery};
+use chatkeep_bus::{Bus, Consumer};
 use chatkeep_core::health::Health;
 use chatkeep_core::log_reason;
 use chatkeep_core::outage::Failure;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::info;
 
-use self::batch::Batch;
+use self::intake::Intake;
 use self::waits::{DependencyWaits, Wait};
 use crate::outcome::Outcome;
 use crate::stages::StageName;
-use crate::supervisor::track;
 use crate::tap::Tap;
 
-/// Timeout of a pull before it is repeated.
-const PULL: Duration = Duration::from_secs(5);
 /// Default timeout of one call of a stage.
 const HANDLE: Duration = Duration::from_mins(2);
 /// First and longest pause while a dependency of a stage is unavailable.
@@ -141,19 +137,23 @@ impl<S: Stage> Runner<S> {
     pub async fn run(self) {
         let name = self.stage.name();
         let runner = Arc::new(self);
-        let tasks = TaskTracker::new();
-        let permits = Arc::new(Semaphore::new(runner.stage.concurrency()));
         info!(stage = %name, "stage started");
         runner.prepare().await;
         let mut away = runner.waits.watch();
+        let mut intake: Option<Intake> = None;
         while let Some(consumer) = runner.join_consumer(&mut away).await {
-            runner.pull(consumer, &permits, &tasks, &mut away).await;
+            let intake = match &mut intake {
+                Some(intake) => intake.rejoin(consumer),
+                none => none.insert(Intake::new(consumer, runner.stage.concurrency())),
+            };
+            runner.pull(intake, &mut away).await;
             if runner.stop.is_cancelled() {
                 break;
             }
         }
-        tasks.close();
-        tasks.wait().await;
+        if let Some(intake) = intake {
+            intake.end().await;
+        }
         info!(stage = %name, "stage stopped");
     }
 
@@ -196,115 +196,7 @@ impl<S: Stage> Runner<S> {
     async fn rest(&self, pause: Duration) -> Option<()> {
         self.stop.run_until_cancelled(tokio::time::sleep(pause)).await
     }
-
-    /// Pulls and hands out until stopped, or until the bus fails.
-    async fn pull(
-        self: &Arc<Self>,
-        mut consumer: Consumer,
-        permits: &Arc<Semaphore>,
-        tasks: &TaskTracker,
-        away: &mut Wait<'_>,
-    ) {
-        // The previous process may have died of the very first message: begin with that one alone.
-        let mut attempt = u32::MAX;
-        loop {
-            // Permit first, messages second: leased messages are worked on at once.
-            let stop = self.stop.clone();
-            let permit = stop.run_until_cancelled(Arc::clone(permits).acquire_owned()).await;
-            let Some(Ok(permit)) = permit else { return };
-            let room = self.stage.batch_size() * (1 + permits.available_permits());
-            let pulled = consumer.fetch(lease_size(room, attempt), PULL);
-            let pulled = stop.run_until_cancelled(pulled).await;
-            match pulled {
-                None => return,
-                Some(Ok(deliveries)) => {
-                    away.is_over();
-                    attempt = deliveries.iter().map(|d| d.attempt).max().unwrap_or(1);
-                    self.hand_out(deliveries, permit, permits, tasks).await;
-                    if attempt > 1 {
-                        self.idle(permits).await;
-                    }
-                }
-                Some(Err(error)) => {
-                    let (stage, failure) = (self.stage.name(), crate::failure::of(&error));
-                    away.goes_on(&failure);
-                    log_reason!(warn, failure, %stage, "cannot pull messages from the bus");
-                    let _ = self.rest(PAUSE.1.min(Duration::from_secs(1))).await;
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Waits until every call that is under way has ended.
-    async fn idle(&self, permits: &Semaphore) {
-        let all = u32::try_from(self.stage.concurrency()).unwrap_or(u32::MAX);
-        // Closed only when the runner is gone.
-        let _ = permits.acquire_many(all).await;
-    }
-
-    /// Decodes messages and groups them. Redelivered ones go alone, so that one poisonous message
-    /// does not take its neighbours with it.
-    async fn chunks(&self, deliveries: Vec<Delivery>) -> Vec<Batch<S::Item>> {
-        let mut chunk = Batch::new();
-        let mut chunks = Vec::new();
-        for delivery in deliveries {
-            let again = delivery.attempt > 1;
-            let Some((delivery, item)) = self.admit(delivery).await else {
-                continue;
-            };
-            if again {
-                let mut alone = Batch::new();
-                alone.push(delivery, item);
-                chunks.push(alone);
-                continue;
-            }
-            chunk.push(delivery, item);
-            if chunk.len() == self.stage.batch_size() {
-                chunks.push(std::mem::replace(&mut chunk, Batch::new()));
-            }
-        }
-        if !chunk.is_empty() {
-            chunks.push(chunk);
-        }
-        chunks
-    }
-
-    /// Spawns one task per batch.
-    async fn hand_out(
-        self: &Arc<Self>,
-        deliveries: Vec<Delivery>,
-        permit: OwnedSemaphorePermit,
-        permits: &Arc<Semaphore>,
-        tasks: &TaskTracker,
-    ) {
-        let mut free = Some(permit);
-        for chunk in self.chunks(deliveries).await {
-            let permit = match free.take() {
-                Some(permit) => permit,
-                // Closed only when the runner is gone.
-                None => match Arc::clone(permits).acquire_owned().await {
-                    Ok(permit) => permit,
-                    Err(_) => return,
-                },
-            };
-            let runner = Arc::clone(self);
-            track(tasks, runner.stage.name().part(), async move {
-                runner.work(chunk).await;
-                drop(permit);
-            });
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests;
-
-/// Returns the number of messages to lease at once, after one with that delivery attempt.
-///
-/// If the process dies, everything it had leased counts one more attempt. So the more often a
-/// message was tried, the fewer are leased beside it: the one that kills the process is soon leased
-/// alone, and its neighbours do not become dead letters with it.
-fn lease_size(room: usize, attempt: u32) -> usize {
-    (room >> (3 * attempt.saturating_sub(1).min(10))).max(1)
-}

@@ -9,6 +9,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
+use super::intake::lease_size;
 use super::*;
 
 /// Timeout, long enough for a loaded machine.

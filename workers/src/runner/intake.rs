@@ -1,0 +1,186 @@
+//! Intake of a running stage: pulls messages, decodes and groups them, and begins to work on them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_bus::{BusError, Consumer, Delivery};
+use chatkeep_core::log_reason;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::TaskTracker;
+
+use super::batch::Batch;
+use super::waits::Wait;
+use super::{PAUSE, Runner, Stage};
+use crate::supervisor::track;
+
+/// Timeout of a pull before it is repeated.
+const PULL: Duration = Duration::from_secs(5);
+
+/// Consumer of a stage with its calls under way.
+pub(super) struct Intake {
+    pub(super) consumer: Consumer,
+    /// Permits of concurrent calls.
+    pub(super) permits: Arc<Semaphore>,
+    pub(super) tasks: TaskTracker,
+    /// Largest delivery attempt of the last pull.
+    pub(super) attempt: u32,
+}
+
+impl Intake {
+    /// Creates an intake for that many concurrent calls.
+    pub(super) fn new(consumer: Consumer, concurrency: usize) -> Self {
+        let permits = Arc::new(Semaphore::new(concurrency));
+        // The previous process may have died of the very first message: begin with that one alone.
+        Self { consumer, permits, tasks: TaskTracker::new(), attempt: u32::MAX }
+    }
+
+    /// Continues with another connection to the same consumer.
+    pub(super) fn rejoin(&mut self, consumer: Consumer) -> &mut Self {
+        (self.consumer, self.attempt) = (consumer, u32::MAX);
+        self
+    }
+
+    /// Waits for the calls under way.
+    pub(super) async fn end(self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+impl<S: Stage> Runner<S> {
+    /// Pulls and hands out until stopped, or until the bus fails.
+    pub(super) async fn pull(self: &Arc<Self>, intake: &mut Intake, away: &mut Wait<'_>) {
+        loop {
+            match self.step(intake, PULL).await {
+                Ok(None) => return,
+                Ok(Some(_)) => away.is_over(),
+                Err(error) => {
+                    let (stage, failure) = (self.stage.name(), crate::failure::of(&error));
+                    away.goes_on(&failure);
+                    log_reason!(warn, failure, %stage, "cannot pull messages from the bus");
+                    let _ = self.rest(PAUSE.1.min(Duration::from_secs(1))).await;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Pulls once, waiting up to `wait` for a message, and begins to work on what came. Returns the
+    /// number of messages; `None` if stopped.
+    async fn step(
+        self: &Arc<Self>,
+        intake: &mut Intake,
+        wait: Duration,
+    ) -> Result<Option<usize>, BusError> {
+        // Permit first, messages second: leased messages are worked on at once.
+        let permits = &intake.permits;
+        let permit = self.stop.run_until_cancelled(Arc::clone(permits).acquire_owned()).await;
+        let Some(Ok(permit)) = permit else { return Ok(None) };
+        let room = self.stage.batch_size() * (1 + permits.available_permits());
+        let pulled = intake.consumer.fetch(lease_size(room, intake.attempt), wait);
+        let Some(deliveries) = self.stop.run_until_cancelled(pulled).await.transpose()? else {
+            return Ok(None);
+        };
+        let pulled = deliveries.len();
+        intake.attempt = deliveries.iter().map(|d| d.attempt).max().unwrap_or(1);
+        self.hand_out(deliveries, permit, permits, &intake.tasks).await;
+        if intake.attempt > 1 {
+            self.idle(permits).await;
+        }
+        Ok(Some(pulled))
+    }
+
+    /// Works on everything that can be delivered right now and returns the number of deliveries,
+    /// once none is left and every call has ended. A message that is to be retried later stays on
+    /// the bus. For a process that does nothing else; [`Runner::run`] goes on until it is stopped.
+    ///
+    /// # Errors
+    /// Fails when the bus fails. What was pulled before is worked on all the same.
+    pub async fn drain(&self) -> Result<usize, BusError> {
+        let runner = Arc::new(self.clone());
+        let spec = self.stage.name().consumer(self.settings.lease);
+        let consumer = self.bus.consume(&spec).await?;
+        let mut intake = Intake::new(consumer, self.stage.concurrency());
+        let mut deliveries = 0;
+        let drained = loop {
+            match runner.step(&mut intake, Duration::ZERO).await {
+                Ok(Some(pulled)) if pulled > 0 => deliveries += pulled,
+                Ok(_) => break Ok(deliveries),
+                Err(error) => break Err(error),
+            }
+            // What is under way may be deliverable again.
+            self.idle(&intake.permits).await;
+        };
+        intake.end().await;
+        drained
+    }
+
+    /// Waits until every call that is under way has ended.
+    async fn idle(&self, permits: &Semaphore) {
+        let all = u32::try_from(self.stage.concurrency()).unwrap_or(u32::MAX);
+        // Closed only when the runner is gone.
+        let _ = permits.acquire_many(all).await;
+    }
+
+    /// Decodes messages and groups them. Redelivered ones go alone, so that one poisonous message
+    /// does not take its neighbours with it.
+    async fn chunks(&self, deliveries: Vec<Delivery>) -> Vec<Batch<S::Item>> {
+        let mut chunk = Batch::new();
+        let mut chunks = Vec::new();
+        for delivery in deliveries {
+            let again = delivery.attempt > 1;
+            let Some((delivery, item)) = self.admit(delivery).await else {
+                continue;
+            };
+            if again {
+                let mut alone = Batch::new();
+                alone.push(delivery, item);
+                chunks.push(alone);
+                continue;
+            }
+            chunk.push(delivery, item);
+            if chunk.len() == self.stage.batch_size() {
+                chunks.push(std::mem::replace(&mut chunk, Batch::new()));
+            }
+        }
+        if !chunk.is_empty() {
+            chunks.push(chunk);
+        }
+        chunks
+    }
+
+    /// Spawns one task per batch.
+    async fn hand_out(
+        self: &Arc<Self>,
+        deliveries: Vec<Delivery>,
+        permit: OwnedSemaphorePermit,
+        permits: &Arc<Semaphore>,
+        tasks: &TaskTracker,
+    ) {
+        let mut free = Some(permit);
+        for chunk in self.chunks(deliveries).await {
+            let permit = match free.take() {
+                Some(permit) => permit,
+                // Closed only when the runner is gone.
+                None => match Arc::clone(permits).acquire_owned().await {
+                    Ok(permit) => permit,
+                    Err(_) => return,
+                },
+            };
+            let runner = Arc::clone(self);
+            track(tasks, runner.stage.name().part(), async move {
+                runner.work(chunk).await;
+                drop(permit);
+            });
+        }
+    }
+}
+
+/// Returns the number of messages to lease at once, after one with that delivery attempt.
+///
+/// If the process dies, everything it had leased counts one more attempt. So the more often a
+/// message was tried, the fewer are leased beside it: the one that kills the process is soon leased
+/// alone, and its neighbours do not become dead letters with it.
+pub(super) fn lease_size(room: usize, attempt: u32) -> usize {
+    (room >> (3 * attempt.saturating_sub(1).min(10))).max(1)
+}

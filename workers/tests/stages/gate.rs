@@ -1,0 +1,158 @@
+//! The gate: what another bot signs about a channel ends before any stage, except while the channel
+//! may be about to become its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::time::{Clock as _, SharedClock};
+use chatkeep_workers::gate::{Gate, Gated};
+use chatkeep_workers::{Runner, Stage, StageName};
+use serde_json::{Value, json};
+
+use super::bench::{Bench, Group};
+
+/// Number of a bot's events that are held at most.
+const MAX_HELD: usize = 60;
+
+impl Bench {
+    /// Returns a stage behind a gate that knows these bots.
+    fn gated<S>(&self, stage: S, bots: &[&str]) -> Runner<Gated<S>>
+    where
+        Gated<S>: Stage,
+    {
+        let clock = Arc::clone(&self.clock) as SharedClock;
+        let bots = bots.iter().map(|bot| (*bot).to_owned()).collect();
+        let gate = Gate::new(self.store.clone(), clock, self.health.clone(), bots);
+        self.runner(Gated::new(stage, gate))
+    }
+
+    /// Puts an event in a group on the bus that some bot received.
+    async fn forge(&self, bot: &str, group: &Group, id: &str, fields: Value) {
+        let mut event = json!({
+            "webhookEventId": id, "timestamp": self.clock.now().millis(), "mode": "active",
+            "source": {"type": "group", "groupId": group.id, "userId": group.bob},
+        });
+        event.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let body = json!({"destination": "U1", "events": [event]});
+        self.publish_raw(bot, &body.to_string()).await;
+    }
+}
+
+fn text(id: &str) -> Value {
+    json!({"type": "message", "message": {"id": id, "type": "text", "text": "forged"}})
+}
+
+async fn drain<S: Stage>(runner: &Runner<S>) -> usize {
+    runner.drain().await.unwrap()
+}
+
+#[tokio::test]
+async fn what_another_bot_signs_is_held_once_and_then_ends() {
+    let (bench, group) = Bench::with_group().await;
+    let backup = bench.gated(bench.backup(), &["main", "other"]);
+    bench.forge("other", &group, "F1", text("900001")).await;
+    let own = bench.say(&group.id, &group.bob, "our own");
+    bench.publish(&own).await;
+    bench
+        .forge(
+            "other",
+            &group,
+            "F2",
+            json!({"type": "unsend", "unsend": {"messageId": own[0].message_id}}),
+        )
+        .await;
+    assert_eq!(drain(&backup).await, 3);
+    assert_eq!(bench.backlog(StageName::Backup).await, 2, "perhaps its bot is about to own it");
+    bench.clock.advance(Duration::from_secs(1));
+    assert_eq!(drain(&backup).await, 2);
+    assert_eq!(bench.backlog(StageName::Backup).await, 0);
+    let kept = bench.messages(&group.channel()).await;
+    assert!(kept.len() == 1 && kept[0].unsent_at.is_none(), "{kept:?}");
+    assert!(bench.dead_letters().await.is_empty(), "that was no failure");
+    // Delivered again it is known, and not held any more.
+    bench.forge("other", &group, "F1", text("900001")).await;
+    drain(&backup).await;
+    assert_eq!(bench.backlog(StageName::Backup).await, 0);
+}
+
+#[tokio::test]
+async fn a_bot_that_joined_is_waited_for_until_the_owners_leave_is_known() {
+    let (bench, group) = Bench::with_group().await;
+    let backup = bench.gated(bench.backup(), &["main", "other"]);
+    bench.clock.advance(Duration::from_secs(1));
+    let leave_at = bench.clock.now().millis();
+    bench.clock.advance(Duration::from_secs(1));
+    bench.forge("other", &group, "J1", json!({"type": "join"})).await;
+    bench.forge("other", &group, "M1", text("900001")).await;
+    drain(&backup).await;
+    bench.clock.advance(Duration::from_secs(1));
+    drain(&backup).await;
+    assert_eq!(bench.counted(&group.channel()).await.1, 0);
+    assert!(bench.backlog(StageName::Backup).await > 0, "the owner may have left");
+    bench.forge("main", &group, "L1", json!({"type": "leave", "timestamp": leave_at})).await;
+    drain(&backup).await;
+    bench.clock.advance(Duration::from_secs(2));
+    drain(&backup).await;
+    assert_eq!(bench.backlog(StageName::Backup).await, 0);
+    assert_eq!(bench.counted(&group.channel()).await.1, 1);
+    assert_eq!(
+        bench.store.channels().channel(&group.channel()).await.unwrap().unwrap().bot,
+        "other"
+    );
+}
+
+#[tokio::test]
+async fn nobody_is_waited_for_longer_than_a_minute() {
+    let (bench, group) = Bench::with_group().await;
+    let backup = bench.gated(bench.backup(), &["main", "other"]);
+    bench.clock.advance(Duration::from_secs(1));
+    bench.forge("other", &group, "J1", json!({"type": "join"})).await;
+    bench.forge("other", &group, "M1", text("900001")).await;
+    drain(&backup).await;
+    bench.clock.advance(Duration::from_mins(1));
+    drain(&backup).await;
+    assert_eq!(bench.backlog(StageName::Backup).await, 0, "the owner is still there");
+    assert_eq!(bench.counted(&group.channel()).await.1, 0);
+    assert!(bench.dead_letters().await.is_empty());
+    assert_eq!(
+        bench.store.channels().channel(&group.channel()).await.unwrap().unwrap().bot,
+        "main"
+    );
+}
+
+#[tokio::test]
+async fn a_bot_has_so_many_events_held_and_no_more() {
+    let (bench, group) = Bench::with_group().await;
+    let backup = bench.gated(bench.backup(), &["main", "other"]);
+    for n in 0..MAX_HELD + 5 {
+        bench.forge("other", &group, &format!("F{n}"), text(&format!("9{n:05}"))).await;
+    }
+    drain(&backup).await;
+    assert_eq!(bench.backlog(StageName::Backup).await, 60, "the others are ignored at once");
+    bench.clock.advance(Duration::from_secs(1));
+    drain(&backup).await;
+    assert_eq!(bench.backlog(StageName::Backup).await, 0);
+    assert_eq!(bench.counted(&group.channel()).await.1, 0);
+}
+
+#[tokio::test]
+async fn events_about_channels_of_a_bot_that_is_gone_are_a_problem_until_somebody_decides() {
+    let (bench, group) = Bench::with_group().await;
+    let members = bench.gated(bench.members(), &["other"]);
+    drain(&members).await;
+    let ignored = async |id: &str| {
+        bench.forge("other", &group, id, text(&format!("9{id}"))).await;
+        drain(&members).await;
+        bench.clock.advance(Duration::from_secs(1));
+        drain(&members).await;
+    };
+    assert!(bench.health.problems().is_empty());
+    ignored("F1").await;
+    let problems = bench.health.problems();
+    assert!(problems.len() == 1 && problems[0].part == "channels:other", "{problems:?}");
+    assert!(problems[0].reason.contains("\"main\", which is not configured"), "{problems:?}");
+    let now = bench.clock.now();
+    assert!(bench.store.channels().assign_channel(&group.channel(), "other", now).await.unwrap());
+    ignored("F2").await;
+    assert!(bench.health.problems().is_empty(), "the channel is its own now");
+}

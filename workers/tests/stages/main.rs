@@ -1,0 +1,19 @@
+//! The stages in one process: a SQLite file, the embedded bus, a clock that is moved by hand, and the
+//! emulated LINE over loopback HTTP. No process is started, and no time is waited for.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "tests join what they spawn")]
+
+mod assistant;
+mod backup;
+mod bench;
+mod dead_letters;
+mod faults;
+mod gate;
+mod media;
+mod members;
+mod notices;
+mod notifier;
+mod replica;
+mod runner;
+mod sink;

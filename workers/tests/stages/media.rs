@@ -1,0 +1,315 @@
+//! Media: each file stored and counted once, whatever the platform does meanwhile.
+
+use std::time::Duration;
+
+use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::plan::Plan;
+use chatkeep_core::time::{Clock as _, SharedClock};
+use chatkeep_emulator::{Event, Fault, Media as File, MediaState, Post, Target};
+use chatkeep_store::{MediaRecord, MediaStatus};
+use chatkeep_workers::StageName;
+use chatkeep_workers::jobs::media_job;
+use chatkeep_workers::media::{Lane, Media, PendingMediaJob};
+use chatkeep_workers::periodic::PeriodicJob as _;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+use super::bench::{ATTEMPTS, Bench, Group, LEASE, MAX_BYTES, START, message, skip, until};
+use super::faults::deaths;
+use super::sink::{Reply, Sink};
+
+const PDF: &[u8] = b"%PDF-1.7\nhello";
+
+fn pdf() -> Post {
+    Post::File(File::new("application/pdf", PDF), "a.pdf".to_owned())
+}
+
+/// Posts a file and stores its message, so that there is a job for it.
+async fn send(bench: &Bench, group: &Group, post: Post) -> Vec<Event> {
+    let events = bench.post(&group.id, &group.bob, post);
+    bench.publish(&events).await;
+    bench.drain(bench.backup()).await;
+    events
+}
+
+/// Publishes a further job for a file.
+async fn request(bench: &Bench, group: &Group, events: &[Event], cause: &str) {
+    let bot = Some("main".to_owned());
+    let job = media_job(group.channel(), message(events), bot, cause).unwrap();
+    bench.bus.publish(vec![job]).await.unwrap();
+}
+
+async fn download(bench: &Bench) -> usize {
+    bench.drain(bench.media(Lane::Platform)).await
+}
+
+async fn record(bench: &Bench, group: &Group, events: &[Event]) -> MediaRecord {
+    let found = bench.store.media().get(&group.channel(), &message(events)).await.unwrap();
+    found.unwrap().record
+}
+
+async fn status(bench: &Bench, group: &Group, events: &[Event]) -> (MediaStatus, String) {
+    let record = record(bench, group, events).await;
+    (record.status, record.reason.unwrap_or_default())
+}
+
+fn why(status: MediaStatus, reason: &str) -> (MediaStatus, String) {
+    (status, reason.to_owned())
+}
+
+/// Returns the number of blobs on the disk.
+fn blobs(bench: &Bench) -> usize {
+    let mut folders = vec![bench.folder.path().join("blobs")];
+    let mut found = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found += 1;
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_file_is_stored_and_counted_once_however_often_its_job_comes() {
+    let (bench, group) = Bench::with_group().await;
+    let text = bench.counted(&group.channel()).await;
+    let sent = send(&bench, &group, pdf()).await;
+    let before = bench.counted(&group.channel()).await.0;
+    assert!(before > text.0, "the message counts by itself");
+    let stages = (bench.media(Lane::Platform), bench.media(Lane::Platform));
+    tokio::join!(bench.drain(stages.0), bench.drain(stages.1));
+    for cause in ["again", "and again"] {
+        request(&bench, &group, &sent, cause).await;
+        assert_eq!(download(&bench).await, 1);
+    }
+    let size = i64::try_from(PDF.len()).unwrap();
+    assert_eq!(bench.counted(&group.channel()).await, (before + size, text.1 + 1));
+    assert_eq!(bench.used(&group.ann).await, before + size);
+    let record = record(&bench, &group, &sent).await;
+    assert_eq!((record.status, record.bytes), (MediaStatus::Stored, size));
+    assert_eq!(record.content_type.as_deref(), Some("application/pdf"));
+    assert_eq!((bench.calls("/content"), blobs(&bench)), (1, 1));
+    bench.assert_polite();
+}
+
+#[tokio::test]
+async fn wherever_a_process_dies_a_file_is_stored_once() {
+    for death in deaths() {
+        let (mut bench, group) = Bench::with_group().await;
+        let sent = [send(&bench, &group, pdf()).await, send(&bench, &group, pdf()).await];
+        let before = bench.counted(&group.channel()).await.0;
+        bench.die(bench.media(Lane::Platform), death).await;
+        download(&bench).await;
+        for events in &sent {
+            assert_eq!(record(&bench, &group, events).await.status, MediaStatus::Stored);
+        }
+        let size = i64::try_from(PDF.len()).unwrap();
+        assert_eq!(bench.counted(&group.channel()).await.0, before + 2 * size, "{death:?}");
+        assert_eq!(blobs(&bench), 1, "one content, one file");
+        assert!(bench.dead_letters().await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_was_unsent_before_its_download_is_never_asked_for() {
+    let (bench, group) = Bench::with_group().await;
+    let sent = send(&bench, &group, pdf()).await;
+    bench.publish(&bench.unsend(&sent)).await;
+    bench.drain(bench.backup()).await;
+    assert_eq!(download(&bench).await, 1);
+    assert_eq!((bench.calls("/content"), blobs(&bench)), (0, 0));
+    assert_eq!(bench.backlog(StageName::Media).await, 0);
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_had_says_why() {
+    let film = |state| File { state, ..File::new("video/mp4", vec![7; 100]) };
+    let inside = "http://127.0.0.1:1/secret".to_owned();
+    let elsewhere = File { external: Some((inside.clone(), inside)), ..film(MediaState::Ready) };
+    let large = || File::new("application/pdf", vec![0; usize::try_from(MAX_BYTES).unwrap() + 1]);
+    let cases = [
+        (Post::Image(film(MediaState::Expired)), MediaStatus::Expired, "gone_from_platform"),
+        (Post::Video(film(MediaState::Failed), 1), MediaStatus::Failed, "transcoding_failed"),
+        // One declares its size, the other does not.
+        (Post::File(large(), "a.pdf".to_owned()), MediaStatus::Failed, "too_large"),
+        (Post::Image(large()), MediaStatus::Failed, "too_large"),
+        (Post::Image(elsewhere), MediaStatus::Failed, "forbidden_address"),
+    ];
+    let (bench, group) = Bench::with_group().await;
+    let external = GuardedClient::new(false).unwrap();
+    for (post, expected, reason) in cases {
+        let sent = send(&bench, &group, post).await;
+        download(&bench).await;
+        bench.drain(Media { external: external.clone(), ..bench.media(Lane::External) }).await;
+        assert_eq!(status(&bench, &group, &sent).await, why(expected, reason));
+        assert_eq!(record(&bench, &group, &sent).await.bytes, 0);
+    }
+    assert!(bench.dead_letters().await.is_empty());
+    assert_eq!(blobs(&bench), 0, "nothing is left of what was begun");
+    bench.counted(&group.channel()).await;
+}
+
+#[tokio::test]
+async fn a_file_that_failed_too_often_is_stored_once_its_dead_letter_is_retried() {
+    let (bench, group) = Bench::with_group().await;
+    let failures = usize::try_from(ATTEMPTS).unwrap();
+    let broken = Fault::Status { status: 500, retry_after: None };
+    bench.line.fail_next(Target::Content, failures, broken);
+    let sent = send(&bench, &group, pdf()).await;
+    for pause in [1, 2, 4] {
+        assert_eq!(download(&bench).await, 1);
+        bench.clock.advance(Duration::from_millis(pause * 1_000 - 1));
+        assert_eq!(download(&bench).await, 0, "not before its time");
+        bench.clock.advance(Duration::from_millis(1));
+        assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Pending);
+    }
+    assert_eq!(download(&bench).await, 1);
+    assert_eq!(status(&bench, &group, &sent).await, why(MediaStatus::Failed, "unknown_outcome"));
+    let [letter] = &bench.dead_letters().await[..] else { panic!("one letter") };
+    assert_eq!((letter.consumer.as_str(), letter.attempts), ("media", ATTEMPTS));
+    assert!(bench.bus.retry_dead_letter(&letter.id).await.unwrap());
+    assert_eq!(download(&bench).await, 1);
+    assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Stored);
+    bench.counted(&group.channel()).await;
+    assert!(bench.dead_letters().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_video_in_preparation_makes_way_and_is_stored_when_it_is_ready() {
+    let (bench, group) = Bench::with_group().await;
+    let film = File { state: MediaState::ReadyAfter(60_000), ..File::new("video/mp4", vec![7; 9]) };
+    let sent = send(&bench, &group, Post::Video(film, 1)).await;
+    let runner = bench.runner(bench.media(Lane::Platform));
+    let running = tokio::spawn(async move { runner.drain().await });
+    until("it makes way", async || {
+        skip(Duration::from_millis(500)).await;
+        running.is_finished()
+    })
+    .await;
+    assert_eq!(running.await.unwrap().unwrap(), 1);
+    assert_eq!(bench.calls("/transcoding"), 5, "it was asked for a while");
+    assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Pending);
+    bench.clock.advance(Duration::from_mins(1));
+    assert_eq!(download(&bench).await, 1);
+    assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Stored);
+}
+
+#[tokio::test]
+async fn a_platform_that_asks_to_wait_pauses_all_workers_and_uses_up_no_attempts() {
+    let (bench, group) = Bench::with_group().await;
+    bench.line.fail_next(Target::Content, 1, Fault::Status { status: 429, retry_after: Some(90) });
+    let sent = [send(&bench, &group, pdf()).await, send(&bench, &group, pdf()).await];
+    let runner = bench.runner(bench.media(Lane::Platform));
+    let running = tokio::spawn(async move { runner.drain().await });
+    until("both are stored", async || {
+        bench.clock.advance(Duration::from_secs(1));
+        skip(Duration::from_secs(1)).await;
+        running.is_finished()
+    })
+    .await;
+    let paused = bench.clock.now().since(START);
+    assert!(paused >= Duration::from_secs(90), "it was asked again after {paused:?}");
+    assert_eq!(bench.calls("/content"), 3);
+    assert_eq!(running.await.unwrap().unwrap(), 2, "neither was delivered again");
+    for events in &sent {
+        assert_eq!(record(&bench, &group, events).await.status, MediaStatus::Stored);
+    }
+}
+
+#[tokio::test]
+async fn a_refused_token_loses_no_file() {
+    let (bench, group) = Bench::with_group().await;
+    bench.line.fail_next(Target::Content, 1, Fault::Status { status: 401, retry_after: None });
+    let sent = send(&bench, &group, pdf()).await;
+    assert_eq!(download(&bench).await, 1);
+    assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Pending);
+    assert_eq!(bench.backlog(StageName::Media).await, 0, "no worker holds it");
+    let clock = Arc::clone(&bench.clock) as SharedClock;
+    let reminder = PendingMediaJob { store: bench.store.clone(), bus: bench.bus.clone(), clock };
+    let remind = async |wait: u64| {
+        bench.clock.advance(Duration::from_mins(wait));
+        assert!(reminder.run(&CancellationToken::new()).await.is_ok());
+        bench.backlog(StageName::Media).await
+    };
+    assert_eq!(remind(14).await, 0, "too young");
+    assert_eq!(remind(2).await, 1);
+    assert_eq!(remind(5).await, 1, "the same job");
+    assert_eq!(download(&bench).await, 1);
+    assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Stored);
+    assert_eq!(remind(60).await, 0, "nothing is pending");
+}
+
+#[tokio::test]
+async fn external_files_have_a_lane_of_their_own() {
+    let ((bench, group), sink) = (Bench::with_group().await, Sink::start().await);
+    sink.answer("/good.pdf", Reply::Bytes(PDF.to_vec()));
+    sink.status("/gone.pdf", 404);
+    sink.status("/refused.pdf", 403);
+    sink.status("/down.pdf", 503);
+    let file = |path: &str| {
+        let url = sink.url(path);
+        let external = Some((url.clone(), url));
+        Post::Video(File { external, ..File::new("application/pdf", "") }, 1)
+    };
+    let cases = [
+        ("/good.pdf", why(MediaStatus::Stored, "")),
+        ("/gone.pdf", why(MediaStatus::Expired, "gone_from_platform")),
+        ("/refused.pdf", why(MediaStatus::Failed, "refused")),
+    ];
+    for (path, expected) in cases {
+        let sent = send(&bench, &group, file(path)).await;
+        assert_eq!((download(&bench).await, sink.at(path).len()), (1, 0), "it is passed on");
+        assert_eq!(bench.drain(bench.media(Lane::External)).await, 1);
+        assert_eq!(status(&bench, &group, &sent).await, expected, "{path}");
+        assert!(!sink.at(path).is_empty());
+    }
+    // A server that is down is tried again later, and then the file has failed.
+    let sent = send(&bench, &group, file("/down.pdf")).await;
+    download(&bench).await;
+    for pause in [1, 2, 4, 8] {
+        assert_eq!(bench.drain(bench.media(Lane::External)).await, 1);
+        bench.clock.advance(Duration::from_secs(pause));
+    }
+    assert_eq!(status(&bench, &group, &sent).await, why(MediaStatus::Failed, "refused"));
+    assert_eq!(sink.at("/down.pdf").len(), usize::try_from(ATTEMPTS).unwrap());
+    assert_eq!(bench.dead_letters().await[0].consumer, "external_media");
+}
+
+#[tokio::test]
+async fn a_file_that_comes_while_backup_is_paused_is_skipped() {
+    let (bench, group) = Bench::with_group().await;
+    let sent = send(&bench, &group, pdf()).await;
+    bench.charge(&group.id, &group.ann, Plan::Free.quota()).await;
+    assert_eq!(download(&bench).await, 1);
+    assert_eq!(status(&bench, &group, &sent).await, why(MediaStatus::Skipped, "quota"));
+    assert_eq!(bench.calls("/content"), 0);
+    // Skipped for good: room does not bring it back, as it does not bring back messages.
+    let (ann, now) = (group.ann.as_str().into(), bench.clock.now());
+    bench.store.accounts().set_plan(&ann, Plan::Pro, now).await.unwrap();
+    request(&bench, &group, &sent, "again").await;
+    assert_eq!(download(&bench).await, 1);
+    assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Skipped);
+}
+
+#[tokio::test]
+async fn a_download_whose_lease_was_lost_counts_once() {
+    let (bench, group) = Bench::with_group().await;
+    let sent = send(&bench, &group, pdf()).await;
+    let before = bench.counted(&group.channel()).await.0;
+    let mut stalled = bench.bus.consume(&StageName::Media.consumer(LEASE)).await.unwrap();
+    let held = stalled.fetch(1, Duration::ZERO).await.unwrap();
+    skip(LEASE).await;
+    assert_eq!(download(&bench).await, 1);
+    // The one that stalled goes on with what it held.
+    let [late] = <[_; 1]>::try_from(held).unwrap();
+    late.retry(Duration::ZERO).await.unwrap();
+    assert_eq!(download(&bench).await, 0, "it is done");
+    assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Stored);
+    let size = i64::try_from(PDF.len()).unwrap();
+    assert_eq!(bench.counted(&group.channel()).await.0, before + size);
+}

@@ -1,0 +1,168 @@
+//! Members: who is where and what they are called, in whatever order it is heard.
+
+use std::time::Duration;
+
+use chatkeep_core::time::Clock as _;
+use chatkeep_emulator::{Action, Event, Fault, Target};
+use chatkeep_store::{ChannelStatus, MemberStatus};
+use chatkeep_workers::StageName;
+use proptest::strategy::{Just, Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+
+use super::bench::{Bench, Group};
+use super::faults::deaths;
+
+/// Returns what the stage knows of a channel, as text: status, and each member with their status.
+async fn snapshot(bench: &Bench, group: &Group) -> String {
+    let channel = bench.store.channels().channel(&group.channel()).await.unwrap().unwrap();
+    let (status, count) = (channel.status, channel.member_count);
+    let mut members = Vec::new();
+    for user in bench.line.users() {
+        let user = user.user_id.as_str().into();
+        if let Some(member) = bench.store.members().member(&group.channel(), &user).await.unwrap() {
+            let (joined, left) = (member.joined_at, member.left_at);
+            members.push(format!("{user} {:?} {joined} {left:?}", member.status));
+        }
+    }
+    format!("{status:?}, {count} people: {members:#?}")
+}
+
+/// Returns two people who join and leave, one of whom comes back, and the bot that is removed and
+/// invited again, a second apart.
+fn story(bench: &Bench, group: &Group) -> Vec<Event> {
+    let [kim, lee] = ["Kim", "Lee"].map(|name| bench.line.add_user(name, None).user_id);
+    let (chat, both) = (group.id.clone(), vec![kim.clone(), lee]);
+    let actions = [
+        Action::MembersJoin { chat: chat.clone(), users: both.clone() },
+        Action::MembersLeave { chat: chat.clone(), users: both },
+        Action::MembersJoin { chat: chat.clone(), users: vec![kim] },
+        Action::BotLeaves { chat: chat.clone() },
+        Action::BotJoins { chat },
+    ];
+    let mut events = Vec::new();
+    for action in actions {
+        bench.clock.advance(Duration::from_secs(1));
+        events.extend(bench.line.build(action).unwrap());
+    }
+    events.extend(bench.say(&group.id, &group.ann, "welcome back"));
+    events
+}
+
+async fn told_in_order() -> String {
+    let (bench, group) = Bench::with_group().await;
+    bench.publish(&story(&bench, &group)).await;
+    bench.drain(bench.members()).await;
+    let told = snapshot(&bench, &group).await;
+    assert!(told.starts_with("Active, 3 people") && told.matches("Left").count() == 1, "{told}");
+    told
+}
+
+#[tokio::test]
+async fn any_order_and_repetition_ends_the_same() {
+    let expected = told_in_order().await;
+    let mut random = TestRunner::deterministic();
+    for _ in 0..6 {
+        let (bench, group) = Bench::with_group().await;
+        let events = story(&bench, &group);
+        let twice = Just([events.clone(), events].concat()).prop_shuffle();
+        for part in twice.new_tree(&mut random).unwrap().current().chunks(3) {
+            bench.publish(part).await;
+            bench.drain(bench.members()).await;
+        }
+        assert_eq!(snapshot(&bench, &group).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn wherever_a_process_dies_everybody_is_where_they_are() {
+    let expected = told_in_order().await;
+    for death in deaths() {
+        let (mut bench, group) = Bench::with_group().await;
+        bench.publish(&story(&bench, &group)).await;
+        bench.die(bench.members(), death).await;
+        bench.drain(bench.members()).await;
+        assert_eq!(snapshot(&bench, &group).await, expected, "{death:?}");
+        assert_eq!(bench.backlog(StageName::Members).await, 0);
+        assert!(bench.dead_letters().await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_bot_that_was_removed_leaves_a_disabled_channel() {
+    let (bench, group) = Bench::with_group().await;
+    let leaves = Action::BotLeaves { chat: group.id.clone() };
+    bench.clock.advance(Duration::from_secs(1));
+    bench.publish(&bench.line.build(leaves).unwrap()).await;
+    bench.drain(bench.members()).await;
+    let channel = bench.store.channels().channel(&group.channel()).await.unwrap().unwrap();
+    assert_eq!(channel.status, ChannelStatus::Disabled);
+    // Somebody who says something proves that the bot is back, although its join was lost.
+    bench.clock.advance(Duration::from_secs(1));
+    bench.line.build(Action::BotJoins { chat: group.id.clone() }).unwrap();
+    bench.publish(&bench.say(&group.id, &group.bob, "you again")).await;
+    bench.drain(bench.members()).await;
+    let channel = bench.store.channels().channel(&group.channel()).await.unwrap().unwrap();
+    assert_eq!(channel.status, ChannelStatus::Active);
+}
+
+async fn name(bench: &Bench, group: &Group, user: &str) -> Option<String> {
+    let member =
+        bench.store.members().member(&group.channel(), &user.into()).await.unwrap().unwrap();
+    assert_eq!(member.status, MemberStatus::Active);
+    member.display_name
+}
+
+#[tokio::test]
+async fn names_are_fetched_once_and_again_after_a_day() {
+    let (mut bench, group) = Bench::with_group().await;
+    assert_eq!(name(&bench, &group, &group.ann).await.as_deref(), Some("Ann"));
+    let path = format!("/member/{}", group.ann);
+    let ann_says = async |bench: &Bench| {
+        bench.publish(&bench.say(&group.id, &group.ann, "hello")).await;
+        bench.drain(bench.members()).await;
+        bench.calls(&path)
+    };
+    assert_eq!(ann_says(&bench).await, 1, "known");
+    // Another process knows it from the database.
+    bench.restart().await;
+    bench.clock.advance(Duration::from_hours(23));
+    assert_eq!(ann_says(&bench).await, 1);
+    bench.clock.advance(Duration::from_hours(1) + Duration::from_millis(1));
+    assert_eq!(ann_says(&bench).await, 2, "more than a day old");
+    bench.assert_polite();
+}
+
+#[tokio::test]
+async fn a_platform_in_trouble_costs_names_and_nothing_else() {
+    let (mut bench, group) = Bench::with_group().await;
+    let lee = bench.line.add_user("Lee", None).user_id;
+    let joins = Action::MembersJoin { chat: group.id.clone(), users: vec![lee.clone()] };
+    bench.publish(&bench.line.build(joins).unwrap()).await;
+    bench.line.fail_next(Target::Any, 10, Fault::Status { status: 500, retry_after: None });
+    assert_eq!(bench.drain(bench.members()).await, 1, "it is not retried for a name");
+    assert_eq!(name(&bench, &group, &lee).await, None);
+    assert_eq!(bench.backlog(StageName::Members).await, 0);
+    bench.line.clear_faults();
+    // The next process asks with the next event.
+    bench.restart().await;
+    bench.clock.advance(Duration::from_mins(2));
+    bench.publish(&bench.say(&group.id, &lee, "hello")).await;
+    bench.drain(bench.members()).await;
+    assert_eq!(name(&bench, &group, &lee).await.as_deref(), Some("Lee"));
+    assert_eq!(bench.clock.now(), super::bench::START.plus(Duration::from_mins(2)));
+}
+
+#[tokio::test]
+async fn whom_the_platform_does_not_know_is_not_asked_for_again_and_again() {
+    let (bench, group) = Bench::with_group().await;
+    let stranger = bench.line.add_user("Kim", None).user_id;
+    let joins = Action::MembersJoin { chat: group.id.clone(), users: vec![stranger.clone()] };
+    let events = bench.line.build(joins).unwrap();
+    bench.line.fail_next(Target::Profile, 1, Fault::Status { status: 404, retry_after: None });
+    bench.publish(&[events.clone(), events].concat()).await;
+    bench.drain(bench.members()).await;
+    bench.publish(&bench.say(&group.id, &stranger, "hello")).await;
+    bench.drain(bench.members()).await;
+    assert_eq!(name(&bench, &group, &stranger).await, None);
+    assert_eq!(bench.calls(&format!("/member/{stranger}")), 1);
+}

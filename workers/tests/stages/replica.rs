@@ -1,0 +1,167 @@
+//! Search replicas: the index says what the store says, whatever happened on the way.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::time::{Clock as _, SharedClock};
+use chatkeep_emulator::Event;
+use chatkeep_store::IndexRequest;
+use chatkeep_workers::replica::{Drift, IndexAudit, Replica, ReplicaPhase};
+use proptest::strategy::{Just, Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+
+use super::backup::story;
+use super::bench::{Bench, Group};
+
+async fn replica(bench: &Bench) -> Replica {
+    let clock = Arc::clone(&bench.clock) as SharedClock;
+    Replica::open(bench.store.clone(), bench.folder.path().join("index"), clock).await.unwrap()
+}
+
+/// Returns the number of copies of each message in the index, by channel.
+fn found(replica: &Replica) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for key in replica.index().keys(None, usize::MAX).unwrap() {
+        *found.entry(key.channel_id).or_default() += key.copies;
+    }
+    found
+}
+
+/// Returns the differences between index and store.
+async fn drifts(bench: &Bench, replica: &Replica) -> Vec<Drift> {
+    let index = replica.index();
+    let mut audit = IndexAudit::new(&bench.store, &index, None, Duration::ZERO);
+    let mut all = Vec::new();
+    while let Some((drifts, _)) = audit.next().await.unwrap() {
+        all.extend(drifts.into_values());
+    }
+    all
+}
+
+impl Bench {
+    async fn store_all(&self, events: &[Event]) {
+        self.publish(events).await;
+        self.drain(self.backup()).await;
+    }
+
+    fn said_by_bob(&self, group: &Group, count: usize) -> Vec<Event> {
+        (0..count).flat_map(|n| self.say(&group.id, &group.bob, format!("lunch {n}"))).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_replica_follows_in_any_order() {
+    let mut random = TestRunner::deterministic();
+    for _ in 0..4 {
+        let (bench, group) = Bench::with_group().await;
+        let follower = replica(&bench).await;
+        let events = story(&bench, &group);
+        let twice = Just([events.clone(), events].concat()).prop_shuffle();
+        for part in twice.new_tree(&mut random).unwrap().current().chunks(4) {
+            bench.store_all(part).await;
+            follower.catch_up().await.unwrap();
+            assert_eq!(drifts(&bench, &follower).await, []);
+        }
+        // The text that stays, the edited one, and the picture.
+        assert_eq!(found(&follower), BTreeMap::from([(group.id.clone(), 3)]));
+        // One that begins now finds the same.
+        let beginner = replica(&bench).await;
+        assert_ne!(beginner.folder(), follower.folder());
+        beginner.catch_up().await.unwrap();
+        assert_eq!(found(&beginner), found(&follower));
+    }
+}
+
+#[tokio::test]
+async fn what_a_replica_has_read_is_there_when_its_process_died() {
+    let (mut bench, group) = Bench::with_group().await;
+    bench.store_all(&bench.said_by_bob(&group, 5)).await;
+    let first = replica(&bench).await;
+    first.catch_up().await.unwrap();
+    let (position, filled) = (first.state().position, first.state().filled);
+    bench.store_all(&bench.said_by_bob(&group, 5)).await;
+    drop(first);
+    bench.restart().await;
+    let second = replica(&bench).await;
+    assert_eq!(
+        (second.state().position, second.state().phase),
+        (position, ReplicaPhase::CatchingUp)
+    );
+    assert_eq!(found(&second), BTreeMap::from([(group.id.clone(), 5)]));
+    second.catch_up().await.unwrap();
+    assert_eq!(second.state().filled, filled, "it went on where it was");
+    assert_eq!(found(&second), BTreeMap::from([(group.id.clone(), 10)]));
+    assert!(second.is_ready());
+}
+
+#[tokio::test]
+async fn the_lag_is_the_age_of_what_was_not_read() {
+    let (bench, group) = Bench::with_group().await;
+    let replica = replica(&bench).await;
+    replica.catch_up().await.unwrap();
+    assert_eq!(replica.lag().await.unwrap(), Duration::ZERO);
+    bench.store_all(&bench.said_by_bob(&group, 1)).await;
+    bench.clock.advance(Duration::from_secs(7));
+    bench.store_all(&bench.said_by_bob(&group, 1)).await;
+    bench.clock.advance(Duration::from_secs(1));
+    assert_eq!(replica.lag().await.unwrap(), Duration::from_secs(8));
+    replica.catch_up().await.unwrap();
+    assert_eq!(replica.lag().await.unwrap(), Duration::ZERO);
+}
+
+#[tokio::test]
+async fn a_replica_behind_the_retention_of_the_log_fills_itself_anew() {
+    let (bench, group) = Bench::with_group().await;
+    bench.store_all(&bench.said_by_bob(&group, 3)).await;
+    let replica = replica(&bench).await;
+    replica.catch_up().await.unwrap();
+    let filled = replica.state().filled;
+    bench.store_all(&bench.said_by_bob(&group, 3)).await;
+    bench.clock.advance(Duration::from_hours(1));
+    while bench.store.outbox().purge_outbox_events(bench.clock.now()).await.unwrap() > 0 {}
+    replica.catch_up().await.unwrap();
+    assert!(replica.state().filled > filled);
+    assert_eq!(found(&replica), BTreeMap::from([(group.id.clone(), 6)]));
+    // Once: after that it follows again.
+    let filled = replica.state().filled;
+    bench.store_all(&bench.said_by_bob(&group, 1)).await;
+    replica.catch_up().await.unwrap();
+    assert_eq!(replica.state().filled, filled);
+    assert_eq!(drifts(&bench, &replica).await, []);
+}
+
+#[tokio::test]
+async fn what_the_store_lost_behind_the_logs_back_is_found_and_mended_by_a_rebuild() {
+    let (bench, group) = Bench::with_group().await;
+    bench.store_all(&bench.said_by_bob(&group, 4)).await;
+    let replica = replica(&bench).await;
+    replica.catch_up().await.unwrap();
+    let oldest = "(SELECT MIN(message_id) FROM messages)";
+    bench.sql(&format!("DELETE FROM messages WHERE message_id = {oldest}")).await;
+    assert_eq!(drifts(&bench, &replica).await, [Drift::Extra]);
+    let now = bench.clock.now();
+    bench.store.outbox().request_indexing(IndexRequest::Rebuild, now).await.unwrap();
+    replica.catch_up().await.unwrap();
+    assert_eq!(drifts(&bench, &replica).await, []);
+    assert_eq!(found(&replica), BTreeMap::from([(group.id.clone(), 3)]));
+}
+
+#[tokio::test]
+async fn a_channel_that_cannot_be_read_is_never_half_in_the_index() {
+    let (bench, group) = Bench::with_group().await;
+    bench.store_all(&bench.said_by_bob(&group, 6)).await;
+    let replica = replica(&bench).await;
+    replica.catch_up().await.unwrap();
+    bench.sql("UPDATE messages SET type = 'nonsense' WHERE message_id = (SELECT MAX(message_id) FROM messages)").await;
+    let (channel, now) = (group.channel(), bench.clock.now());
+    bench.store.outbox().request_indexing(IndexRequest::Channel(&channel), now).await.unwrap();
+    for _ in 0..2 {
+        assert!(replica.catch_up().await.is_err());
+        assert_eq!(found(&replica), BTreeMap::from([(group.id.clone(), 6)]), "as it was");
+    }
+    bench.sql("UPDATE messages SET type = 'text'").await;
+    replica.catch_up().await.unwrap();
+    assert_eq!(drifts(&bench, &replica).await, []);
+    assert_eq!(found(&replica), BTreeMap::from([(group.id.clone(), 6)]));
+}
