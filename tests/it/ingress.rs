@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Request};
 use chatkeep::ingress::{Ingress, IngressBot, IngressBots, router};
 use chatkeep::rate_limit::Limiter;
@@ -235,19 +235,15 @@ async fn a_second_platform_needs_an_adapter_alone() {
     let router = router(ingress, 1_000);
     let post = async |path: &str, token: &str, body: &'static [u8]| {
         let request = Request::post(path).header(TOKEN, token).body(Body::from(body)).unwrap();
-        let response = router.clone().oneshot(request).await.unwrap();
-        let status = response.status().as_u16();
-        let body = to_bytes(response.into_body(), 1_000).await.unwrap();
-        (status, String::from_utf8(body.to_vec()).unwrap())
+        router.clone().oneshot(request).await.unwrap().status()
     };
-    assert_eq!(post("/webhook/lines/main", SECRET, b"one\ntwo").await.0, 200);
-    assert_eq!(post("/webhook/lines", SECRET, b"").await.0, 200, "each platform has one bot");
-    assert_eq!(post("/webhook/lines", "wrong", b"one").await.0, 401);
-    assert_eq!(post("/webhook/line", SECRET, b"one").await.0, 401, "not LINE's header");
-    assert_eq!(post("/webhook/lines", SECRET, &[b'x'; 101]).await.0, 413);
-    assert_eq!(post("/webhook/other", SECRET, b"one").await.0, 404);
-    let (status, error) = post("/webhook/lines", SECRET, b"\xff").await;
-    assert!(status == 400 && error.contains("not a webhook of Lines"), "{error}");
+    assert_eq!(post("/webhook/lines/main", SECRET, b"one\ntwo").await, 200);
+    assert_eq!(post("/webhook/lines", SECRET, b"").await, 200, "each platform has one bot");
+    assert_eq!(post("/webhook/lines", "wrong", b"one").await, 401);
+    assert_eq!(post("/webhook/line", SECRET, b"one").await, 401, "not LINE's header");
+    assert_eq!(post("/webhook/lines", SECRET, &[b'x'; 101]).await, 413);
+    assert_eq!(post("/webhook/other", SECRET, b"one").await, 404);
+    assert_eq!(post("/webhook/lines", SECRET, b"\xff").await, 400);
     assert_eq!(bus.backlog(&backup).await.unwrap(), 2);
     bus.close().await;
 }
