@@ -132,7 +132,17 @@ pub(super) const LIBRARIES: &[Library] = &[
 pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("chatkeep-core", &[]),
     ("chatkeep-emulator", &[]),
+    ("chatkeep-i18n", &[]),
     ("chatkeep-index", &[]),
-    ("chatkeep-workers", &["chatkeep-core", "chatkeep-index"]),
-    ("chatkeep", &["chatkeep-core", "chatkeep-emulator", "chatkeep-index", "chatkeep-workers"]),
+    ("chatkeep-workers", &["chatkeep-core", "chatkeep-i18n", "chatkeep-index"]),
+    (
+        "chatkeep",
+        &[
+            "chatkeep-core",
+            "chatkeep-emulator",
+            "chatkeep-i18n",
+            "chatkeep-index",
+            "chatkeep-workers",
+        ],
+    ),
 ];
