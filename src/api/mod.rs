@@ -172,6 +172,8 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 fn compression() -> CompressionLayer<impl tower_http::compression::Predicate> {
     let worth = SizeAbove::new(WORTH_COMPRESSING)
         .and(NotForContentType::IMAGES)
+        // Events are sent as they come, and compression would gather them.
+        .and(NotForContentType::SSE)
         .and(NotForContentType::const_new("video/"))
         .and(NotForContentType::const_new("audio/"))
         .and(NotForContentType::const_new("application/octet-stream"))

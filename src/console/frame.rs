@@ -92,3 +92,62 @@ pub(super) fn rendered_as(status: StatusCode, page: &impl Template) -> Response 
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    /// Beginnings of keys whose end is computed.
+    const COMPUTED: [&str; 5] = ["gap-", "kind-", "media-", "month-", "weekday-"];
+
+    fn texts() -> Vec<(PathBuf, String)> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folders = ["templates", "src/console"].map(|folder| root.join(folder));
+        let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+        let files = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
+        files.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+    }
+
+    /// Returns the keys that are looked up as literals, with the files that do.
+    fn used() -> Vec<(PathBuf, String)> {
+        let calls = ["text(\"", "format(\"", "label(\"", "dated(\""];
+        let mut used = Vec::new();
+        for (path, text) in texts() {
+            for call in calls {
+                for rest in text.split(call).skip(1) {
+                    let key = rest.split('"').next().unwrap();
+                    if !key.contains('{') && !key.contains('%') {
+                        used.push((path.clone(), key.to_owned()));
+                    }
+                }
+            }
+        }
+        used
+    }
+
+    #[test]
+    fn every_key_that_is_looked_up_has_a_text() {
+        let used = used();
+        assert!(used.len() > 80);
+        for (path, key) in used {
+            assert!(Language::English.has(&key), "{}: no text {key}", path.display());
+        }
+    }
+
+    #[test]
+    fn every_text_of_the_console_is_looked_up() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let catalogue = root.join("core/i18n/locales/en/console.ftl");
+        let all: String = texts().into_iter().map(|(_, text)| text).collect();
+        for line in fs::read_to_string(catalogue).unwrap().lines() {
+            let Some((key, _)) = line.split_once(" = ").filter(|_| !line.starts_with(' ')) else {
+                continue;
+            };
+            let computed = COMPUTED.iter().any(|beginning| key.starts_with(beginning));
+            assert!(computed || all.contains(&format!("\"{key}\"")), "nobody shows {key}");
+        }
+    }
+}

@@ -11,7 +11,7 @@ use url::form_urlencoded;
 use super::Console;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
-use super::visitor::{Asked, Visitor, language_of, secured};
+use super::visitor::{Asked, Visitor, language_of, secured, switch};
 use crate::login::{form_allows, is_local};
 
 /// Query of the sign-in page.
@@ -163,6 +163,10 @@ pub(crate) fn demo_people(
     people: Vec<DemoPerson>,
     next: Option<&str>,
 ) -> Response {
+    // Browsers reach it on this machine, without TLS.
+    if let Some(switched) = switch(false, address) {
+        return switched;
+    }
     let language = language_of(headers);
     let visitor = Visitor::stranger(language, address.clone());
     let view = |person: DemoPerson| DemoPersonView {

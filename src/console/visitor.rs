@@ -138,7 +138,7 @@ pub(super) async fn layer(
     next: Next,
 ) -> Response {
     if request.method() == Method::GET
-        && let Some(switched) = switch(&console, request.uri())
+        && let Some(switched) = switch(console.login.is_secure(), request.uri())
     {
         return switched;
     }
@@ -171,8 +171,8 @@ pub(crate) fn secured(mut response: Response) -> Response {
     response
 }
 
-/// Handles `lang=`: stores the choice and leads to the page without it.
-fn switch(console: &Console, address: &Uri) -> Option<Response> {
+/// Handles `lang=`: stores the choice, in a cookie for TLS alone if `secure`, and leads to the page without it.
+pub(super) fn switch(secure: bool, address: &Uri) -> Option<Response> {
     let pairs = form_urlencoded::parse(address.query()?.as_bytes());
     let (chosen, kept): (Vec<_>, Vec<_>) = pairs.partition(|(name, _)| name == "lang");
     let (_, tag) = chosen.first()?;
@@ -184,7 +184,7 @@ fn switch(console: &Console, address: &Uri) -> Option<Response> {
         let cookie = Cookie::build((LANGUAGE, language.tag()))
             .path("/")
             .http_only(true)
-            .secure(console.login.is_secure())
+            .secure(secure)
             .same_site(SameSite::Lax)
             .max_age(LANGUAGE_AGE);
         (header::SET_COOKIE, cookie.to_string())

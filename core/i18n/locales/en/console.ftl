@@ -1,6 +1,5 @@
 skip-to-content = Skip to content
 languages = Language
-nav-main = Main
 nav-home = Chats
 sign-out = Sign out
 close = Close
@@ -121,10 +120,8 @@ timeline-date = Go to a date
 timeline-go = Go
 timeline-empty-title = No messages yet
 timeline-empty-text = As soon as somebody writes in the group, it appears here.
-timeline-empty-day = No messages from here on.
 timeline-new = New messages
 message-link = Link to this message
-link-copied = Link copied
 export = Export
 tools = Tools
 media-wall = Photos and files

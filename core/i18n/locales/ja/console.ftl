@@ -1,6 +1,5 @@
 skip-to-content = 本文へスキップ
 languages = 言語
-nav-main = メインメニュー
 nav-home = トーク
 sign-out = ログアウト
 close = 閉じる
@@ -111,10 +110,8 @@ timeline-date = 日付へ移動
 timeline-go = 移動
 timeline-empty-title = メッセージはまだありません
 timeline-empty-text = グループで誰かが発言すると、ここに表示されます。
-timeline-empty-day = これ以降のメッセージはありません。
 timeline-new = 新着メッセージ
 message-link = このメッセージへのリンク
-link-copied = リンクをコピーしました
 export = エクスポート
 tools = ツール
 media-wall = 写真とファイル

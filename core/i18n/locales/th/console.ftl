@@ -1,6 +1,5 @@
 skip-to-content = ข้ามไปยังเนื้อหา
 languages = ภาษา
-nav-main = เมนูหลัก
 nav-home = แชท
 sign-out = ออกจากระบบ
 close = ปิด
@@ -111,10 +110,8 @@ timeline-date = ไปยังวันที่
 timeline-go = ไป
 timeline-empty-title = ยังไม่มีข้อความ
 timeline-empty-text = เมื่อมีคนพิมพ์ข้อความในกลุ่ม ข้อความจะปรากฏที่นี่
-timeline-empty-day = ไม่มีข้อความหลังจากนี้
 timeline-new = ข้อความใหม่
 message-link = ลิงก์ไปยังข้อความนี้
-link-copied = คัดลอกลิงก์แล้ว
 export = ส่งออก
 tools = เครื่องมือ
 media-wall = รูปภาพและไฟล์

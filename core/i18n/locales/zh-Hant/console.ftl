@@ -1,6 +1,5 @@
 skip-to-content = 跳到主要內容
 languages = 語言
-nav-main = 主選單
 nav-home = 聊天室
 sign-out = 登出
 close = 關閉
@@ -111,10 +110,8 @@ timeline-date = 前往日期
 timeline-go = 前往
 timeline-empty-title = 還沒有訊息
 timeline-empty-text = 有人在群組裡傳訊息後，就會出現在這裡。
-timeline-empty-day = 之後沒有訊息了。
 timeline-new = 有新訊息
 message-link = 這則訊息的連結
-link-copied = 已複製連結
 export = 匯出
 tools = 工具
 media-wall = 照片和檔案
