@@ -67,7 +67,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/c/{channel}/search", get(search::page))
         .route("/c/{channel}/media", get(media::page))
         .route("/c/{channel}/news", get(live::news))
-        .layer(from_fn_with_state(console.clone(), visitor::layer))
+        .route_layer(from_fn_with_state(console.clone(), visitor::layer))
         .with_state(console);
     Router::new()
         .route("/", get(move || async move { Redirect::to(home) }))

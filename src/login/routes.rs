@@ -24,6 +24,10 @@ use crate::random;
 
 /// Length of a secret in characters.
 const SECRET: usize = 40;
+/// Start of a login that follows a failed one. A login that this browser did not start is what
+/// comes of LINE's signing people in by itself and ending in another browser: LINE asks to try it
+/// once more without.
+const ONCE_MORE: &str = "/auth/login?disableAutoLogin=true";
 /// Beginning of the state of a login that follows a failed one.
 const AGAIN: &str = "again-";
 /// Length of a session's public id in characters.
@@ -121,14 +125,23 @@ async fn finish(
     headers: HeaderMap,
     query: Result<Query<CallbackQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
-    let again = query.as_ref().is_ok_and(|query| query.state.starts_with(AGAIN));
-    match completed(login, &headers, query).await {
-        Err(error) if takes_pages(&headers) => match explained(&error, again) {
-            Some(place) => Ok(Redirect::to(place).into_response()),
-            None => Err(error.into()),
+    let cookies = login.0.0.cookies;
+    // Without cookies the state tells it; a state that is not ours at all, the cookie.
+    let noted = cookies.again(&headers);
+    let again = noted || query.as_ref().is_ok_and(|query| query.state.starts_with(AGAIN));
+    let note = match completed(login, &headers, query).await {
+        Ok(response) if noted => (response, Some(cookies.clear_again())),
+        Ok(response) => (response, None),
+        Err(LoginError::NotPending) if takes_pages(&headers) && !again => {
+            (Redirect::to(ONCE_MORE).into_response(), Some(cookies.set_again()))
+        }
+        Err(error) => match explained(&error).filter(|_| takes_pages(&headers)) {
+            Some(page) => (Redirect::to(page).into_response(), None),
+            None => return Err(error.into()),
         },
-        completed => Ok(completed?),
-    }
+    };
+    let (response, cookie) = note;
+    Ok((AppendHeaders(cookie.map(set_cookie)), response).into_response())
 }
 
 /// Returns true for a person in a browser, who is helped by a page.
@@ -138,12 +151,8 @@ fn takes_pages(headers: &HeaderMap) -> bool {
 }
 
 /// Returns the page that helps a person whose login failed; `None` for errors of the service.
-///
-/// A login that this browser did not start is what comes of LINE's signing people in by itself in
-/// another browser: LINE asks to try it once more without.
-const fn explained(error: &LoginError, again: bool) -> Option<&'static str> {
+fn explained(error: &LoginError) -> Option<&'static str> {
     match error {
-        LoginError::NotPending if !again => Some("/auth/login?disableAutoLogin=true"),
         LoginError::NotPending => Some("/console/sign-in?problem=other_browser"),
         LoginError::Denied => Some("/console/sign-in?problem=denied"),
         LoginError::Unconfirmed | LoginError::Malformed => {

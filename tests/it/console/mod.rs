@@ -11,8 +11,9 @@ use chatkeep_core::message::{Content, MediaInfo, Mention, MessageChange, Receive
 use chatkeep_core::role::Role;
 use chatkeep_core::store::{ChannelChange, NewSession, PresenceEvidenceKind, SignedIn, Store};
 use reqwest::StatusCode;
-use reqwest::header::{ACCEPT_LANGUAGE, COOKIE, HeaderMap};
+use reqwest::header::{ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE, HeaderMap};
 use reqwest::redirect::Policy;
+use url::form_urlencoded;
 
 use crate::harness::http;
 use crate::pipeline::conversation::emulator;
@@ -144,10 +145,12 @@ impl Scene {
         headers: &[(&str, &str)],
     ) -> Page {
         let cookie = format!("chatkeep_session={}", secret(user));
-        let mut request = self.http.post(self.url(path)).form(form).header(COOKIE, cookie);
+        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let mut request = self.http.post(self.url(path)).header(COOKIE, cookie);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
+        let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form);
         answer(request).await
     }
 }
