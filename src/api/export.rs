@@ -65,6 +65,7 @@ pub(super) async fn messages(
         not_before: access.not_before(),
         zone,
         media: MediaLinks::None,
+        links: api.services.links,
     };
     // The status is out already: all that is left is to break the connection off and to say so.
     let stream = export(api.store, access.channel, wanted).inspect_err(|cause| {

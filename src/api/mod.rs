@@ -57,6 +57,7 @@ pub(crate) use large::LargeResponses;
 pub(crate) use respond::{RequestId, takes_json, whole};
 pub use route::{Need, RouteInfo, Tag};
 
+use crate::console::{self, Console, Entrances};
 use crate::event_renderer::EventRenderer;
 use crate::login::{self, Login};
 use crate::mcp;
@@ -97,6 +98,8 @@ pub struct Api {
     pub(crate) login: Login,
     /// OAuth authorization of programs on behalf of people.
     pub(crate) oauth: OAuth,
+    /// Entrances for people.
+    pub(crate) entrances: Entrances,
     /// Builds and sends large responses in turn.
     pub(crate) large: LargeResponses,
     /// Removes messages.
@@ -106,9 +109,23 @@ pub struct Api {
 }
 
 impl Api {
+    /// Returns the state of the console.
+    fn console(&self) -> Console {
+        Console {
+            services: self.services.clone(),
+            login: self.login.clone(),
+            clock: Arc::clone(&self.clock),
+            entrances: self.entrances,
+        }
+    }
+
     /// Returns the renderer of events.
     fn event_renderer(&self) -> EventRenderer {
-        EventRenderer { store: self.store.clone(), clock: Arc::clone(&self.clock) }
+        EventRenderer {
+            store: self.store.clone(),
+            clock: Arc::clone(&self.clock),
+            links: self.services.links.clone(),
+        }
     }
 }
 
@@ -128,6 +145,7 @@ pub(crate) fn router(api: Api, origins: &[String]) -> Router {
         .merge(login::router(api.login.clone()))
         .merge(mcp::router(&api, origins))
         .merge(oauth::router(api.oauth.clone()))
+        .merge(console::router(api.console()))
         .layer(from_fn_with_state(api.clone(), auth::identify))
         .layer(from_fn_with_state(api.tasks, complete::layer));
     let whole = api_routes
@@ -154,6 +172,8 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 fn compression() -> CompressionLayer<impl tower_http::compression::Predicate> {
     let worth = SizeAbove::new(WORTH_COMPRESSING)
         .and(NotForContentType::IMAGES)
+        // Events are sent as they come, and compression would gather them.
+        .and(NotForContentType::SSE)
         .and(NotForContentType::const_new("video/"))
         .and(NotForContentType::const_new("audio/"))
         .and(NotForContentType::const_new("application/octet-stream"))

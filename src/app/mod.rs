@@ -51,6 +51,7 @@ pub(crate) use registry::{media_store_of, running};
 use stages::Starter;
 use tokens::TokenCheck;
 
+use crate::console::Entrances;
 use crate::ingress::{IngressBot, IngressBots};
 use crate::login::Login;
 use crate::oauth::OAuth;
@@ -60,6 +61,7 @@ use crate::removals::RemovalWorker;
 use crate::search::SearchService;
 use crate::server::{Server, room_for};
 use crate::services::Services;
+use crate::view::Links;
 use crate::{api, ingress, ops};
 
 /// Maximum share of the shutdown time for closing bus and store.
@@ -84,6 +86,7 @@ pub struct App {
     replica: Option<Replica>,
     search: SearchService,
     registration: Registration,
+    entrances: Entrances,
 }
 
 impl fmt::Debug for App {
@@ -141,7 +144,13 @@ impl App {
             replica,
             search,
             registration,
+            entrances: Entrances::default(),
         })
+    }
+
+    /// Makes people enter there.
+    pub(crate) fn enter_at(&mut self, entrances: Entrances) {
+        self.entrances = entrances;
     }
 
     pub fn store(&self) -> &Store {
@@ -238,7 +247,7 @@ impl App {
     }
 
     /// Creates the login service, if this process serves the API.
-    fn login(&self) -> anyhow::Result<Option<Login>> {
+    pub(crate) fn login(&self) -> anyhow::Result<Option<Login>> {
         if !self.process_roles.roles.contains(&Role::Api) {
             return Ok(None);
         }
@@ -278,7 +287,8 @@ impl App {
                     &self.clock,
                     self.bots.clone(),
                     self.search.clone(),
-                    self.config.time_zone,
+                    (self.config.time_zone, Links::new(self.config.api.base_url.as_deref())),
+                    supervisor.stop().clone(),
                 ),
                 assistants: self.assistants.clone(),
                 backtest_permit: Arc::new(Semaphore::new(1)),
@@ -293,6 +303,7 @@ impl App {
                 webhooks_private: self.config.webhooks.allow_private,
                 login,
                 oauth,
+                entrances: self.entrances,
                 large: api::LargeResponses::default(),
                 removals: self.removals(),
                 tasks: supervisor.tasks().clone(),

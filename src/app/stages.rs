@@ -17,6 +17,7 @@ use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, Stage, StageName};
 
 use super::App;
 use crate::event_renderer::EventRenderer;
+use crate::view::Links;
 
 /// Maximum number of attempts for an external media file: some 20 minutes.
 const EXTERNAL_ATTEMPTS: u32 = 12;
@@ -113,7 +114,11 @@ impl Starter<'_> {
         let (app, config) = (self.app, &self.app.config.webhooks);
         let store = app.store.clone();
         let notifier = Notifier {
-            bodies: EventRenderer { store: store.clone(), clock: Arc::clone(&app.clock) },
+            bodies: EventRenderer {
+                store: store.clone(),
+                clock: Arc::clone(&app.clock),
+                links: Links::new(app.config.api.base_url.as_deref()),
+            },
             store,
             http: GuardedClient::new(config.allow_private)?,
             bots: app.bots.clone(),

@@ -6,6 +6,7 @@ use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_platform::Bots;
 use chatkeep_store::{Channel, Store};
+use tokio_util::sync::CancellationToken;
 
 use super::{Context, table};
 use crate::app::{self, PreflightError};
@@ -13,7 +14,7 @@ use crate::out::note;
 use crate::search::{SearchError, SearchFallback, SearchResult, SearchService, Sort};
 use crate::services::Services;
 use crate::services::search::{SearchFailure, SearchQuery};
-use crate::view::MessageView;
+use crate::view::{Links, MessageView};
 
 /// Maximum length of a shown snippet in characters.
 const SNIPPET: usize = 100;
@@ -68,7 +69,9 @@ async fn find(
         }
         None => store.channel_ids().await?,
     };
-    let services = Services::new(store, &context.clock, Bots::new([]), index, zone);
+    let links = Links::new(context.config.api.base_url.as_deref());
+    let stop = CancellationToken::new();
+    let services = Services::new(store, &context.clock, Bots::new([]), index, (zone, links), stop);
     let query = SearchQuery {
         text: args.query.clone(),
         from: None,
@@ -88,7 +91,7 @@ async fn find(
     for name in page.unknown_names {
         note!("chatkeep: no person is named {name}");
     }
-    show(page.hits, args.json)?;
+    show(page.hits, &services.links, args.json)?;
     note!("chatkeep: {} messages match", page.total);
     Ok(())
 }
@@ -100,12 +103,12 @@ async fn known(store: &Store, id: ChannelId) -> anyhow::Result<Channel> {
     Ok(channel)
 }
 
-fn show(hits: Vec<SearchResult>, json: bool) -> anyhow::Result<()> {
+fn show(hits: Vec<SearchResult>, links: &Links, json: bool) -> anyhow::Result<()> {
     if json {
         for hit in hits {
             let score = hit.score;
             let (snippet, highlights) = (hit.snippet.text, hit.snippet.highlights);
-            let message = MessageView::from(hit.message);
+            let message = MessageView::new(hit.message, links);
             table::json(&serde_json::json!({
                 "message": message, "score": score, "snippet": snippet, "highlights": highlights,
             }))?;

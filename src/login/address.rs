@@ -57,7 +57,7 @@ fn is_this_machine(url: &Url) -> bool {
 
 /// Returns true if a redirect to `path` stays on this service: `//host` and `/\host` lead
 /// elsewhere, and browsers drop control characters before they parse.
-pub(super) fn is_local(path: &str) -> bool {
+pub(crate) fn is_local(path: &str) -> bool {
     let mut characters = path.chars();
     characters.next() == Some('/')
         && !matches!(characters.next(), Some('/' | '\\'))

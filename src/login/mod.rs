@@ -17,7 +17,7 @@ use std::time::Duration;
 use axum::http::HeaderMap;
 use chatkeep_core::config::Config;
 use chatkeep_core::time::SharedClock;
-use chatkeep_store::{Session, Store, StoreError};
+use chatkeep_store::{Session, SignedIn, Store, StoreError};
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +25,7 @@ use address::Base;
 use guard::Cookies;
 use provider::Provider;
 
+pub(crate) use address::is_local;
 pub(crate) use error::LoginError;
 pub(crate) use guard::{csrf_allows, form_allows};
 pub(crate) use routes::router;
@@ -46,6 +47,15 @@ impl PeriodicJob for LoginPurge {
         while !stop.is_cancelled() && self.0.purge_batch().await? {}
         Ok(())
     }
+}
+
+/// Signed-in person in a browser.
+#[derive(Clone, Debug)]
+pub(crate) struct Visit {
+    /// Their session.
+    pub(crate) session: Session,
+    /// Name, once known.
+    pub(crate) name: Option<String>,
 }
 
 /// Login service. Cheap to clone.
@@ -103,6 +113,47 @@ impl Login {
             store.note_session_use(session, now);
         }
         Ok(session)
+    }
+
+    /// Returns who is signed in; `None` for nobody.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub(crate) async fn visit(&self, headers: &HeaderMap) -> Result<Option<Visit>, StoreError> {
+        let Some(session) = self.session(headers).await? else {
+            return Ok(None);
+        };
+        let user = self.0.store.user(&session.user).await?;
+        Ok(user.map(|user| Visit { session, name: user.display_name }))
+    }
+
+    /// Begins a session of a person whom somebody else vouches for; returns the value of the
+    /// `Set-Cookie` header.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub(crate) async fn begin_session(&self, person: &SignedIn<'_>) -> Result<String, StoreError> {
+        let secret = routes::begin_session(&self.0, person).await?;
+        Ok(self.0.cookies.set_session(&secret))
+    }
+
+    /// Ends a session; returns the value of the `Set-Cookie` header.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub(crate) async fn leave(&self, session: &Session) -> Result<String, StoreError> {
+        self.0.store.end_session(&session.user, &session.id).await?;
+        Ok(self.0.cookies.clear_session())
+    }
+
+    /// Returns true if cookies travel over TLS only.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.0.cookies.secure
+    }
+
+    /// Returns true if people sign in with LINE.
+    pub(crate) fn is_line(&self) -> bool {
+        self.0.provider.as_ref().is_some_and(Provider::is_line)
     }
 
     /// Returns scheme, host and port of this service, as browsers write it into `Origin`.

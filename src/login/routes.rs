@@ -9,13 +9,14 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use chatkeep_core::id::{SessionId, UserId};
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{NewLogin, NewSession, PendingLogin, SignedIn};
+use chatkeep_i18n::Language;
+use chatkeep_store::{NewLogin, NewSession, PendingLogin, SignedIn, StoreError};
 use serde::{Deserialize, Serialize};
 use tracing::info;
 
 use super::address::is_local;
 use super::error::LoginError;
-use super::provider::Provider;
+use super::provider::{Provider, SignInHints};
 use super::{Inner, Login, csrf_allows};
 use crate::api::ApiError;
 use crate::api::extract::Query as Strict;
@@ -23,6 +24,12 @@ use crate::random;
 
 /// Length of a secret in characters.
 const SECRET: usize = 40;
+/// Start of a login that follows a failed one. A login that this browser did not start is what
+/// comes of LINE's signing people in by itself and ending in another browser: LINE asks to try it
+/// once more without.
+const ONCE_MORE: &str = "/auth/login?disableAutoLogin=true";
+/// Beginning of the state of a login that follows a failed one.
+const AGAIN: &str = "again-";
 /// Length of a session's public id in characters.
 const ID: usize = 16;
 
@@ -49,6 +56,11 @@ async fn uncached(mut response: Response) -> Response {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StartQuery {
     return_to: Option<String>,
+    /// Language of the page from which the person comes, as a BCP 47 tag.
+    lang: Option<String>,
+    /// True after LINE failed to sign the person in by itself.
+    #[serde(default)]
+    disable_auto_login: bool,
 }
 
 /// Query of the callback; further parameters are ignored.
@@ -86,8 +98,11 @@ async fn start(
     // Pending logins in other tabs of the same browser stay valid.
     let known = login.cookies.login(&headers).filter(|known| known.len() == SECRET);
     let browser = known.map_or_else(secret, str::to_owned);
-    let state = secret();
-    let set_out = provider.begin(&state).await?;
+    let by_hand = query.disable_auto_login;
+    let state = if by_hand { format!("{AGAIN}{}", secret()) } else { secret() };
+    let chosen = query.lang.as_deref().and_then(Language::from_tag);
+    let language = chosen.unwrap_or_else(|| preferred(&headers)).ui_locales();
+    let set_out = provider.begin(&state, SignInHints { language, by_hand }).await?;
     let pending = NewLogin {
         state: &bound(&state, &browser),
         nonce: set_out.nonce.secret(),
@@ -99,16 +114,65 @@ async fn start(
     Ok((AppendHeaders(cookie), Redirect::to(&set_out.url)).into_response())
 }
 
+/// Returns the language that a browser prefers.
+fn preferred(headers: &HeaderMap) -> Language {
+    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    Language::preferred(accepted.unwrap_or_default())
+}
+
 async fn finish(
-    State(login): State<Login>,
+    login: State<Login>,
     headers: HeaderMap,
     query: Result<Query<CallbackQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
+    let cookies = login.0.0.cookies;
+    // Without cookies the state tells it; a state that is not ours at all, the cookie.
+    let noted = cookies.again(&headers);
+    let again = noted || query.as_ref().is_ok_and(|query| query.state.starts_with(AGAIN));
+    let note = match completed(login, &headers, query).await {
+        Ok(response) if noted => (response, Some(cookies.clear_again())),
+        Ok(response) => (response, None),
+        Err(LoginError::NotPending) if takes_pages(&headers) && !again => {
+            (Redirect::to(ONCE_MORE).into_response(), Some(cookies.set_again()))
+        }
+        Err(error) => match explained(&error).filter(|_| takes_pages(&headers)) {
+            Some(page) => (Redirect::to(page).into_response(), None),
+            None => return Err(error.into()),
+        },
+    };
+    let (response, cookie) = note;
+    Ok((AppendHeaders(cookie.map(set_cookie)), response).into_response())
+}
+
+/// Returns true for a person in a browser, who is helped by a page.
+fn takes_pages(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("text/html"))
+}
+
+/// Returns the page that helps a person whose login failed; `None` for errors of the service.
+fn explained(error: &LoginError) -> Option<&'static str> {
+    match error {
+        LoginError::NotPending => Some("/console/sign-in?problem=other_browser"),
+        LoginError::Denied => Some("/console/sign-in?problem=denied"),
+        LoginError::Unconfirmed | LoginError::Malformed => {
+            Some("/console/sign-in?problem=unconfirmed")
+        }
+        LoginError::Unavailable => Some("/console/sign-in?problem=unavailable"),
+        _ => None,
+    }
+}
+
+async fn completed(
+    State(login): State<Login>,
+    headers: &HeaderMap,
+    query: Result<Query<CallbackQuery>, QueryRejection>,
+) -> Result<Response, LoginError> {
     login.0.provider()?;
     let Query(query) = query.map_err(|_| LoginError::Malformed)?;
-    let previous = login.session(&headers).await?;
+    let previous = login.session(headers).await?;
     let login = &*login.0;
-    let (user, secret, return_to) = login.finish(&headers, query).await?;
+    let (user, secret, return_to) = login.finish(headers, query).await?;
     if let Some(previous) = previous {
         login.store.end_session(&previous.user, &previous.id).await?;
     }
@@ -171,14 +235,12 @@ impl Inner {
         let code = query.code.ok_or(LoginError::Malformed)?;
         let person = provider.person(code, pending.verifier, pending.nonce).await?;
         let user = UserId::new(format!("{}{}", self.user_prefix, person.sub));
-        let (id, secret, csrf) = (SessionId::new(random::text(ID)), secret(), secret());
-        let session = NewSession { id: &id, secret: &secret, csrf: &csrf };
         let person = SignedIn {
             user: &user,
             display_name: person.name.as_deref(),
             picture_url: person.picture.as_deref(),
         };
-        self.store.sign_in(&person, &session, self.clock.now()).await?;
+        let secret = begin_session(self, &person).await?;
         Ok((user, secret, pending.return_to))
     }
 
@@ -189,6 +251,17 @@ impl Inner {
         let pending = self.store.take_login(&state, self.clock.now()).await?;
         pending.ok_or(LoginError::NotPending)
     }
+}
+
+/// Begins a session of a person; returns its secret.
+pub(super) async fn begin_session(
+    login: &Inner,
+    person: &SignedIn<'_>,
+) -> Result<String, StoreError> {
+    let (id, secret, csrf) = (SessionId::new(random::text(ID)), secret(), secret());
+    let session = NewSession { id: &id, secret: &secret, csrf: &csrf };
+    login.store.sign_in(person, &session, login.clock.now()).await?;
+    Ok(secret)
 }
 
 /// Returns the state bound to the browser that may complete it.

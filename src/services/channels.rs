@@ -2,7 +2,7 @@
 
 use chatkeep_store::{Channel, Store};
 
-use super::access::Caller;
+use super::access::{Caller, ChannelAccess};
 use super::{ServiceError, Window};
 
 /// Channels. Cheap to clone.
@@ -32,5 +32,17 @@ impl ChannelService {
             self.store.channels_of(&caller.user, caller.channels(), after, wanted).await?;
         let next = window.cut(&mut channels, |channel| channel.id.clone());
         Ok((channels, next))
+    }
+
+    /// Returns a channel.
+    ///
+    /// # Errors
+    /// [`ServiceError::PermissionDenied`] when it has been removed meanwhile.
+    pub(crate) async fn one<R, S>(
+        &self,
+        access: &ChannelAccess<R, S>,
+    ) -> Result<Channel, ServiceError> {
+        let channel = self.store.channel(&access.channel).await?;
+        channel.ok_or(ServiceError::PermissionDenied)
     }
 }

@@ -4,11 +4,11 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Gap, MessageFilter, Order, Store, StoredMessage};
+use chatkeep_store::{Gap, MediaFilter, MediaItem, MessageFilter, Order, Store, StoredMessage};
 use chrono::{Days, NaiveDate, NaiveTime};
 use chrono_tz::Tz;
 
-use super::access::{ChannelAccess, Member, ReadMessages};
+use super::access::{ChannelAccess, Member, ReadMedia, ReadMessages};
 use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
 use crate::when::{When, first};
 
@@ -139,6 +139,45 @@ impl MessageService {
         let message = self.store.message(&access.channel, message).await?;
         let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
         message.filter(readable).ok_or(ServiceError::NotFound)
+    }
+
+    /// Returns those of these messages of the channel that the caller may read, in any order.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn several(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+        messages: impl IntoIterator<Item = MessageId>,
+    ) -> Result<Vec<StoredMessage>, ServiceError> {
+        let keys = messages.into_iter().map(|id| (access.channel.clone(), id));
+        let mut found = self.store.chosen_messages(&keys.collect::<Vec<_>>()).await?;
+        found.retain(|message| access.caller.bounds.reads(message.sent_at));
+        Ok(found)
+    }
+
+    /// Returns a page of a channel's media files, newest first.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad cursor.
+    pub(crate) async fn media(
+        &self,
+        access: &ChannelAccess<Member, ReadMedia>,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<(Vec<MediaItem>, Option<String>), ServiceError> {
+        let binding = format!("media:{}:None", access.channel);
+        let after: Option<(i64, MessageId)> =
+            cursor.map(|text| decode_cursor(&binding, text)).transpose()?;
+        let filter = MediaFilter {
+            from: access.not_before(),
+            kind: None,
+            after: after.map(|(at, id)| (Timestamp::from_millis(at), id)),
+            limit,
+        };
+        let page = self.store.media_page(&access.channel, &filter).await?;
+        let next = page.next.and_then(|(at, id)| encode_cursor(&binding, &(at.millis(), id)));
+        Ok((page.media, next))
     }
 
     /// Returns the gaps of a channel that overlap the given time, within the bounds.

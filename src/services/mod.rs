@@ -9,9 +9,11 @@ pub(crate) mod channels;
 mod cursor;
 mod error;
 mod field_path;
+pub(crate) mod live;
 pub(crate) mod members;
 mod membership;
 pub(crate) mod messages;
+pub(crate) mod overview;
 pub(crate) mod search;
 
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
 use chatkeep_store::Store;
 use chrono_tz::Tz;
+use tokio_util::sync::CancellationToken;
 
 pub(crate) use access::{Caller, Credential};
 pub(crate) use cursor::{Window, decode as decode_cursor, encode as encode_cursor};
@@ -28,11 +31,14 @@ pub(crate) use field_path::FieldPath;
 
 use access::AccessService;
 use channels::ChannelService;
+use live::LiveService;
 use members::MemberService;
 use messages::MessageService;
+use overview::OverviewService;
 use search::MessageSearch;
 
 use crate::search::SearchService;
+use crate::view::Links;
 
 /// Usual and largest number of rows of a page.
 pub(crate) const LIMIT: (u32, u32) = (50, 100);
@@ -44,22 +50,30 @@ pub(crate) struct Services {
     pub(crate) access: AccessService,
     /// Channels of callers.
     pub(crate) channels: ChannelService,
+    /// Addresses of the pages about channels and messages.
+    pub(crate) links: Links,
+    /// News of channels.
+    pub(crate) live: LiveService,
     /// Members of channels.
     pub(crate) members: MemberService,
     /// Messages of channels.
     pub(crate) messages: MessageService,
+    /// Channels at a glance.
+    pub(crate) overview: OverviewService,
     /// Message search.
     pub(crate) search: MessageSearch,
 }
 
 impl Services {
-    /// Creates the services. Days begin in `time_zone` in channels without a zone of their own.
+    /// Creates the services. Days begin in `time_zone` in channels without a zone of their own;
+    /// `links` are those of the public address. Nobody follows a channel after `stop`.
     pub(crate) fn new(
         store: &Store,
         clock: &SharedClock,
         bots: Bots,
         index: SearchService,
-        time_zone: Tz,
+        (time_zone, links): (Tz, Links),
+        stop: CancellationToken,
     ) -> Self {
         let access = AccessService::new(store.clone(), Arc::clone(clock), bots);
         let messages = MessageService::new(store.clone(), time_zone);
@@ -70,9 +84,13 @@ impl Services {
             access.clone(),
             messages.clone(),
         );
+        let channels = ChannelService::new(store.clone());
         Self {
+            live: LiveService::new(store.clone(), access.clone(), stop),
+            overview: OverviewService::new(store.clone(), Arc::clone(clock), channels.clone()),
             access,
-            channels: ChannelService::new(store.clone()),
+            channels,
+            links,
             members: MemberService::new(store.clone()),
             messages,
             search,

@@ -46,13 +46,33 @@ pub struct LoginConfig {
     pub user_prefix: String,
     /// Idle timeout of a session.
     pub idle: Duration,
+    /// Languages of the provider's pages, as BCP 47 tags with spaces between; `None` for the
+    /// language of the person.
+    pub ui_locales: Option<String>,
+    /// Value of `prompt` in every sign-in; `None` to leave it to the provider.
+    pub prompt: Option<String>,
+    /// Value of `bot_prompt`, with which LINE offers to add the bot as a friend; `None` for no
+    /// offer.
+    pub bot_prompt: Option<String>,
     /// `true` if client metadata of programs that ask for consent may be at private addresses and
     /// over plain HTTP.
     pub allow_private_clients: bool,
 }
 
+const BOT_PROMPT: &str = "\"normal\", \"aggressive\", or \"\" for none";
 const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
 const ORIGINS: &str = "origins such as \"https://a.example.org,https://b.example.org\", or \"\"";
+
+/// Parses how LINE offers to add the bot as a friend.
+fn bot_prompt(text: &str) -> Option<String> {
+    let text = text.trim();
+    matches!(text, "" | "normal" | "aggressive").then(|| text.to_owned())
+}
+
+/// Returns a text unless it is empty.
+fn filled(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
+}
 
 impl ApiConfig {
     pub(super) fn read(read: &Reader<'_>) -> Result<Self, ConfigError> {
@@ -90,6 +110,9 @@ impl LoginConfig {
             scopes: read.parsed("login.scopes", "names with spaces between", words)?,
             user_prefix: read.parsed("login.user_prefix", "a text", text)?,
             idle: read.days("login.session_days", 1, 365)?,
+            ui_locales: filled(read.parsed("login.ui_locales", "a text", text)?),
+            prompt: filled(read.parsed("login.prompt", "a text", text)?),
+            bot_prompt: filled(read.parsed("login.bot_prompt", BOT_PROMPT, bot_prompt)?),
             allow_private_clients: read.switch("login.allow_private_clients")?,
         })
     }

@@ -47,7 +47,7 @@ pub(super) const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "edges",
-        modules: &["api", "ingress", "login", "mcp", "oauth", "ops"],
+        modules: &["api", "console", "ingress", "login", "mcp", "oauth", "ops"],
         may_use: &["base", "services", "connections"],
         why: "an edge translates for services; what two edges need belongs into a service",
     },
@@ -83,10 +83,12 @@ const MOUNT: &str = "one router, which is the API's, mounts every surface";
 
 /// Exceptions from [`LAYERS`].
 pub(super) const EXCEPTIONS: &[Exception] = &[
+    exception("api", "console", MOUNT),
     exception("api", "login", MOUNT),
     exception("api", "mcp", MOUNT),
     exception("api", "oauth", MOUNT),
     exception("cli", "demo", "it is one of the commands"),
+    exception("console", "login", "people sign in and out there"),
     exception("demo", "cli::on_signal", "it ends by the same signals as every command"),
     exception("doctor", "app::running", "it asks every registered process for its replica"),
     exception("ingress", "api::ApiError", ERROR),
@@ -119,6 +121,7 @@ pub(super) const LIBRARIES: &[Library] = &[
         why: "HTTP ends at the edges",
     },
     Library { crates: &["rmcp"], users: &["mcp"], why: "MCP ends at its edge" },
+    Library { crates: &["askama"], users: &["console"], why: "pages are the console's" },
     Library { crates: &["openidconnect"], users: &["login"], why: "sign-in is in one place" },
     Library { crates: &["clap"], users: &["commands"], why: "arguments end at the commands" },
     Library {
@@ -136,28 +139,16 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("chatkeep-platform", &["chatkeep-core"]),
     ("chatkeep-store", &["chatkeep-core"]),
     ("chatkeep-emulator", &[]),
+    ("chatkeep-i18n", &[]),
     ("chatkeep-index", &[]),
-    (
-        "chatkeep-workers",
-        &[
-            "chatkeep-blobs",
-            "chatkeep-bus",
-            "chatkeep-core",
-            "chatkeep-index",
-            "chatkeep-platform",
-            "chatkeep-store",
-        ],
-    ),
+    ("chatkeep-workers", &["chatkeep-core", "chatkeep-i18n", "chatkeep-index"]),
     (
         "chatkeep",
         &[
-            "chatkeep-blobs",
-            "chatkeep-bus",
             "chatkeep-core",
             "chatkeep-emulator",
+            "chatkeep-i18n",
             "chatkeep-index",
-            "chatkeep-platform",
-            "chatkeep-store",
             "chatkeep-workers",
         ],
     ),

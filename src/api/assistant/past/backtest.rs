@@ -23,7 +23,7 @@ use crate::api::input::{Keyword, keywords, text};
 use crate::decode::whole;
 use crate::heavy::CALLERS;
 use crate::services::FieldPath;
-use crate::view::MessageView;
+use crate::view::{Links, MessageView};
 
 /// Maximum length of a draft's ID in characters.
 const MAX_ID: usize = 100;
@@ -154,10 +154,10 @@ pub(in crate::api) async fn backtest(
     while let Some(said) = look.next().await? {
         let ids: Vec<_> = said.iter().map(|(message, _)| &message.id).collect();
         let replies = api.store.replies_to(&access.channel, &ids).await?;
-        let compiled = Arc::clone(&compiled);
+        let (compiled, links) = (Arc::clone(&compiled), api.services.links.clone());
         view = api
             .thinking(move || {
-                view.compare(&compiled, said, &replies);
+                view.compare(&compiled, said, &replies, &links);
                 view
             })
             .await?;
@@ -181,7 +181,13 @@ impl BacktestView {
     }
 
     /// Adds a page of messages: compares the draft's replies with those given at the time.
-    fn compare(&mut self, compiled: &Compiled, said: Vec<Said>, replies: &[ReplyRecord]) {
+    fn compare(
+        &mut self,
+        compiled: &Compiled,
+        said: Vec<Said>,
+        replies: &[ReplyRecord],
+        links: &Links,
+    ) {
         let given: HashMap<_, _> = replies
             .iter()
             .filter(|reply| reply.status != ReplyStatus::Failed)
@@ -200,7 +206,11 @@ impl BacktestView {
             }
             self.changed += 1;
             if self.changes.len() < CHANGES {
-                self.changes.push(ChangeView { message: message.into(), draft, was });
+                self.changes.push(ChangeView {
+                    message: MessageView::new(message, links),
+                    draft,
+                    was,
+                });
             }
         }
     }
