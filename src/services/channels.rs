@@ -83,6 +83,18 @@ impl ChannelService {
         Ok((channels, next))
     }
 
+    /// Returns a channel.
+    ///
+    /// # Errors
+    /// [`ServiceError::PermissionDenied`] when it has been removed meanwhile.
+    pub(crate) async fn one<R, S>(
+        &self,
+        access: &ChannelAccess<R, S>,
+    ) -> Result<Channel, ServiceError> {
+        let channel = self.store.channel(&access.channel).await?;
+        channel.ok_or(ServiceError::PermissionDenied)
+    }
+
     /// Returns a channel with its settings.
     ///
     /// # Errors

@@ -31,6 +31,7 @@ mod oauth;
 mod oauth_clients;
 mod outbox;
 mod outbox_kind;
+mod overview;
 mod ownership;
 mod presence;
 mod presence_evidence;
