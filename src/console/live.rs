@@ -29,7 +29,8 @@ pub(super) async fn news(
     let news = console.services.live.follow(access).await?;
     // The first event says nothing; it makes the browser know the pause.
     let begin = futures_util::stream::iter([Event::default().retry(RETRY).comment("ready")]);
-    let events = begin.chain(news.map(|()| Event::default().event("news").data("")));
+    // Browsers drop an event without data.
+    let events = begin.chain(news.map(|()| Event::default().event("news").data("messages")));
     let events = Sse::new(events.map(Ok::<_, Infallible>));
     let mut response = events.keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
     let headers = response.headers_mut();

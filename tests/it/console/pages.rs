@@ -199,7 +199,7 @@ async fn news_are_told_as_they_come() {
         .ingest(&[said(GROUP, "news", START + 500_000_000, "now")], at(START))
         .await
         .unwrap();
-    while !heard.contains("event: news") {
+    while !heard.contains("event: news\ndata: messages") {
         heard.push_str(&String::from_utf8(news.chunk().await.unwrap().unwrap().to_vec()).unwrap());
     }
     assert!(!heard.contains("now"), "an event has no content: {heard}");
