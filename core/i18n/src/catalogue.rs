@@ -62,8 +62,8 @@ impl Language {
     /// returned itself.
     pub fn format(self, key: &str, values: &[(&str, Value<'_>)]) -> String {
         let bundle = self.bundle();
+        debug_assert!(bundle.has_message(key), "the catalogue has no text {key}");
         let Some(pattern) = bundle.get_message(key).and_then(|message| message.value()) else {
-            debug_assert!(false, "the catalogue has no text {key}");
             return key.to_owned();
         };
         let mut arguments = FluentArgs::with_capacity(values.len());

@@ -11,15 +11,12 @@ use crate::store::{at, said};
 
 /// Returns a page without the hashes in the names of its files.
 fn settled(page: &str) -> String {
-    let mut text = String::new();
-    for (number, part) in page.split("/console/assets/").enumerate() {
-        if number == 0 {
-            text.push_str(part);
-            continue;
-        }
+    let mut parts = page.split("/console/assets/");
+    let mut text = parts.next().unwrap().to_owned();
+    for part in parts {
         let mut names = part.splitn(3, '.');
         let (name, _, rest) = (names.next().unwrap(), names.next(), names.next().unwrap());
-        text.push_str(&format!("/console/assets/{name}.HASH.{rest}"));
+        text.extend(["/console/assets/", name, ".HASH.", rest]);
     }
     text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }
