@@ -40,7 +40,7 @@ pub(super) struct Bubble {
     pub(super) time: String,
     pub(super) datetime: String,
     pub(super) quote: Option<Quote>,
-    pub(super) body: Body,
+    pub(super) body: BubbleContent,
     /// Sentence about its last edit.
     pub(super) edited: Option<String>,
 }
@@ -56,7 +56,7 @@ pub(super) struct Quote {
 
 /// Content of a message.
 #[derive(Debug)]
-pub(super) enum Body {
+pub(super) enum BubbleContent {
     Text(Vec<Piece>),
     Image {
         preview: String,
@@ -147,18 +147,18 @@ impl Bubbles<'_> {
         }
     }
 
-    fn body(&self, message: &StoredMessage) -> Body {
+    fn body(&self, message: &StoredMessage) -> BubbleContent {
         let language = self.dates.language;
         let Some(content) = message.content.as_ref().filter(|_| message.unsent_at.is_none()) else {
-            return Body::Gone(language.text(gone(message)));
+            return BubbleContent::Gone(language.text(gone(message)));
         };
         match content {
-            Content::Text { text, mentions, .. } => Body::Text(pieces(text, mentions)),
+            Content::Text { text, mentions, .. } => BubbleContent::Text(pieces(text, mentions)),
             Content::Image(media)
             | Content::Video(media)
             | Content::Audio(media)
             | Content::File(media) => self.file(message, media),
-            Content::Location { title, address, latitude, longitude } => Body::Place {
+            Content::Location { title, address, latitude, longitude } => BubbleContent::Place {
                 title: title.clone().unwrap_or_else(|| language.text("kind-location")),
                 address: address.clone(),
                 map: format!(
@@ -168,19 +168,22 @@ impl Bubbles<'_> {
             },
             Content::Sticker(sticker) => {
                 let words = sticker.text.clone().or_else(|| sticker.keywords.first().cloned());
-                Body::Sticker(words.unwrap_or_else(|| language.text("kind-sticker")))
+                BubbleContent::Sticker(words.unwrap_or_else(|| language.text("kind-sticker")))
             }
-            Content::Other { .. } => Body::Gone(language.text("kind-other")),
+            Content::Other { .. } => BubbleContent::Gone(language.text("kind-other")),
         }
     }
 
-    fn file(&self, message: &StoredMessage, media: &MediaInfo) -> Body {
+    fn file(&self, message: &StoredMessage, media: &MediaInfo) -> BubbleContent {
         let language = self.dates.language;
         let record = message.media.as_ref();
         let status = record.map_or(MediaStatus::Pending, |record| record.status);
         if status != MediaStatus::Stored {
             let kind = language.text(kind_key(message.kind));
-            return Body::Lost { kind, why: language.text(&format!("media-{}", status.name())) };
+            return BubbleContent::Lost {
+                kind,
+                why: language.text(&format!("media-{}", status.name())),
+            };
         }
         let file = media_path(&message.channel, &message.id);
         let preview = record.and_then(|record| record.preview.as_ref());
@@ -189,21 +192,21 @@ impl Bubbles<'_> {
         let label = |key| language.format(key, &[("name", Value::from(&name))]);
         let duration = media.duration.map(length);
         match message.kind {
-            MessageType::Image => Body::Image {
+            MessageType::Image => BubbleContent::Image {
                 preview: preview.unwrap_or_else(|| file.clone()),
                 label: label("image-of"),
                 file,
             },
             MessageType::Video => {
-                Body::Video { poster: preview, label: label("video-of"), duration, file }
+                BubbleContent::Video { poster: preview, label: label("video-of"), duration, file }
             }
-            MessageType::Audio => Body::Audio { label: label("audio-of"), duration, file },
+            MessageType::Audio => BubbleContent::Audio { label: label("audio-of"), duration, file },
             _ => {
                 let name = media.file_name.clone();
                 let name = name.unwrap_or_else(|| language.text("kind-file"));
                 let label = language.format("media-download-named", &[("name", (&name).into())]);
                 let bytes = record.map_or(0, |record| record.bytes);
-                Body::File { size: (bytes > 0).then(|| size(bytes)), file, name, label }
+                BubbleContent::File { size: (bytes > 0).then(|| size(bytes)), file, name, label }
             }
         }
     }

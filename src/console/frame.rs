@@ -18,7 +18,7 @@ pub(crate) struct Frame {
     pub(super) title: String,
     pub(super) language: Language,
     /// Signed-in person; `None` for nobody.
-    pub(super) person: Option<Person>,
+    pub(super) person: Option<SignedInPerson>,
     /// Choice of languages.
     pub(super) languages: Vec<LanguageLink>,
     pub(super) assets: &'static Assets,
@@ -26,7 +26,7 @@ pub(crate) struct Frame {
 
 /// Signed-in person of a page.
 #[derive(Debug)]
-pub(super) struct Person {
+pub(super) struct SignedInPerson {
     pub(super) name: String,
     /// Token for the forms of the page.
     pub(super) csrf: String,
@@ -43,7 +43,7 @@ pub(super) struct LanguageLink {
 
 impl Frame {
     pub(super) fn new(visitor: &Visitor, title: String) -> Self {
-        let person = visitor.visit.as_ref().map(|visit| Person {
+        let person = visitor.visit.as_ref().map(|visit| SignedInPerson {
             name: visit.name.clone().unwrap_or_else(|| visitor.language.text("someone")),
             csrf: visit.session.csrf.clone(),
         });

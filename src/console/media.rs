@@ -21,7 +21,7 @@ use crate::services::media::MediaListQuery;
 const LIMIT: u32 = 40;
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct MediaQuery {
+pub(super) struct WallQuery {
     cursor: Option<String>,
 }
 
@@ -51,7 +51,7 @@ pub(super) async fn page(
     State(console): State<Console>,
     visitor: Visitor,
     Path(channel): Path<String>,
-    Asked(query): Asked<MediaQuery>,
+    Asked(query): Asked<WallQuery>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMedia>(&console, &channel).await?;
     let query = MediaListQuery { kind: None, limit: LIMIT, cursor: query.cursor };

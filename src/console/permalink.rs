@@ -8,7 +8,7 @@ use chatkeep_i18n::Value;
 use chatkeep_store::Order;
 
 use super::Console;
-use super::bubble::{Body, context_path};
+use super::bubble::{BubbleContent, context_path};
 use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::text::Piece;

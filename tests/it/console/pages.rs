@@ -62,6 +62,13 @@ async fn a_permalink_tells_what_became_of_its_message() {
     let page = ask(format!("{messages}?around=edited&limit=1")).await;
     assert_eq!(page["messages"][0]["url"], Value::from(expected.clone()));
     let search = format!("/api/v1/channels/{GROUP}/backup/search?q=four");
+    // A replica of the index needs a moment after the start.
+    until("the search is available", DEADLINE, async || {
+        let http = crate::harness::http::client(DEADLINE);
+        let asked = http.get(scene.url(&search)).bearer_auth(&key);
+        asked.send().await.unwrap().status() == StatusCode::OK
+    })
+    .await;
     until("the message is found", DEADLINE, async || {
         ask(search.clone()).await["hits"][0]["message"]["url"] == Value::from(expected.clone())
     })
