@@ -19,6 +19,7 @@ const QUOTE: usize = 80;
 
 /// A message as a page shows it.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that may be so or not")]
 pub(super) struct Bubble {
     /// Name of the element.
     pub(super) anchor: String,

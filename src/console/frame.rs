@@ -113,7 +113,7 @@ mod tests {
 
     /// Returns the keys that are looked up as literals, with the files that do.
     fn used() -> Vec<(PathBuf, String)> {
-        let calls = ["text(\"", "format(\"", "label(\"", "dated(\""];
+        let calls = ["text(\"", "format(\"", "label(\"", "of_day(\""];
         let mut used = Vec::new();
         for (path, text) in texts() {
             for call in calls {

@@ -247,7 +247,7 @@ impl SearchForm {
             href: without.address(channel),
             label,
         };
-        let dated =
+        let of_day =
             |key, day: NaiveDate| language.format(key, &[("date", Value::from(&dates.date(day)))]);
         let kind = MessageType::parse(&self.kind).map(|kind| {
             chip(language.text(kind_key(kind)), Self { kind: String::new(), ..first.clone() })
@@ -256,10 +256,10 @@ impl SearchForm {
             chip(person.label.clone(), Self { sender: String::new(), ..first.clone() })
         });
         let from = day(&self.from).map(|day| {
-            chip(dated("search-after-date", day), Self { from: String::new(), ..first.clone() })
+            chip(of_day("search-after-date", day), Self { from: String::new(), ..first.clone() })
         });
         let to = day(&self.to).map(|day| {
-            chip(dated("search-before-date", day), Self { to: String::new(), ..first.clone() })
+            chip(of_day("search-before-date", day), Self { to: String::new(), ..first.clone() })
         });
         [kind, sender, from, to].into_iter().flatten().collect()
     }

@@ -102,8 +102,8 @@ impl OverviewService {
         let Some(known) = self.store.user(user).await? else {
             return Ok(None);
         };
-        let used = self.store.usage(user).await?.total();
-        Ok(Some(Usage::new(used, known.plan)))
+        let total = self.store.usage(user).await?.total();
+        Ok(Some(Usage::new(total, known.plan)))
     }
 
     async fn failing(&self, access: &Scoped<ReadMessages>) -> Result<Vec<Webhook>, ServiceError> {
