@@ -15,7 +15,7 @@ use chatkeep_store::{
 use chatkeep_workers::notifier::Bodies;
 
 use crate::view::{
-    EventData, EventMessage, EventView, MemberView, MessageView, SenderView, WebhookPayload,
+    EventData, EventMessage, EventView, Links, MemberView, MessageView, SenderView, WebhookPayload,
 };
 
 type Messages = HashMap<(ChannelId, MessageId), MessageView>;
@@ -26,6 +26,8 @@ pub(crate) struct EventRenderer {
     pub(crate) store: Store,
     /// Clock that decides whether bounds have ended.
     pub(crate) clock: SharedClock,
+    /// Addresses of the messages' pages.
+    pub(crate) links: Links,
 }
 
 impl EventRenderer {
@@ -64,7 +66,8 @@ impl EventRenderer {
         }
         let messages = self.store.messages().chosen_messages(&keys).await?;
         let keyed = messages.into_iter().map(|message| {
-            ((message.channel.clone(), message.id.clone()), MessageView::from(message))
+            let key = (message.channel.clone(), message.id.clone());
+            (key, MessageView::new(message, &self.links))
         });
         Ok(keyed.collect())
     }

@@ -17,6 +17,7 @@
 pub mod api;
 pub mod app;
 pub mod cli;
+mod console;
 mod decode;
 pub mod demo;
 pub mod doctor;

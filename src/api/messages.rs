@@ -98,8 +98,9 @@ pub(super) async fn list(
 ) -> Result<MessagePageResponse, HttpError> {
     let page = services.messages.page(&access, &query.into()).await?;
     let MessagePage { messages, gaps, next } = page;
+    let links = &services.links;
     let body = MessageList {
-        messages: messages.into_iter().map(MessageView::from).collect(),
+        messages: messages.into_iter().map(|message| MessageView::new(message, links)).collect(),
         gaps: gaps.into_iter().map(GapView::from).collect(),
         next_cursor: next.clone(),
     };
@@ -111,7 +112,8 @@ pub(super) async fn one(
     access: ChannelAccess<Member, ReadMessages>,
     Path(path): Path<MessagePath>,
 ) -> Result<Json<MessageView>, HttpError> {
-    Ok(Json(services.messages.one(&access, &path.message).await?.into()))
+    let message = services.messages.one(&access, &path.message).await?;
+    Ok(Json(MessageView::new(message, &services.links)))
 }
 
 impl IntoResponse for MessagePageResponse {

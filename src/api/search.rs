@@ -13,7 +13,7 @@ use crate::search::{Highlight, SearchResult, Sort};
 use crate::services::Services;
 use crate::services::access::{ChannelAccess, Member, ReadMessages, Scoped};
 use crate::services::search::{SearchPage, SearchQuery};
-use crate::view::MessageView;
+use crate::view::{Links, MessageView};
 use crate::when::When;
 
 /// Characters of a snippet, at most.
@@ -150,7 +150,8 @@ pub(super) async fn in_channel(
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<ChannelSearchQuery>,
 ) -> Result<Page<SearchResultsView>, HttpError> {
-    Ok(services.search.in_channel(&access, &query.into()).await?.into())
+    let page = services.search.in_channel(&access, &query.into()).await?;
+    Ok(results(page, &services.links))
 }
 
 pub(super) async fn everywhere(
@@ -159,7 +160,8 @@ pub(super) async fn everywhere(
     Query(query): Query<EverywhereQuery>,
 ) -> Result<Page<SearchResultsView>, HttpError> {
     let (only, query) = query.split();
-    Ok(services.search.everywhere(&access, only.as_ref(), &query.into()).await?.into())
+    let page = services.search.everywhere(&access, only.as_ref(), &query.into()).await?;
+    Ok(results(page, &services.links))
 }
 
 impl EverywhereQuery {
@@ -188,20 +190,19 @@ impl From<ChannelSearchQuery> for SearchQuery {
     }
 }
 
-impl From<SearchPage> for Page<SearchResultsView> {
-    fn from(page: SearchPage) -> Self {
-        let SearchPage { hits, total, unknown_names, next } = page;
-        let hits = hits.into_iter().map(HitView::from).collect();
-        let body = SearchResultsView { hits, total, unknown_names, next_cursor: next.clone() };
-        Self { body, next }
-    }
+/// Returns a page of results with the addresses of the messages' pages.
+fn results(page: SearchPage, links: &Links) -> Page<SearchResultsView> {
+    let SearchPage { hits, total, unknown_names, next } = page;
+    let hits = hits.into_iter().map(|hit| HitView::new(hit, links)).collect();
+    let body = SearchResultsView { hits, total, unknown_names, next_cursor: next.clone() };
+    Page { body, next }
 }
 
-impl From<SearchResult> for HitView {
-    fn from(found: SearchResult) -> Self {
+impl HitView {
+    fn new(found: SearchResult, links: &Links) -> Self {
         let mark = |mark: Highlight| HighlightView { start: mark.start, end: mark.end };
         Self {
-            message: found.message.into(),
+            message: MessageView::new(found.message, links),
             score: found.score,
             snippet: found.snippet.text,
             highlights: found.snippet.highlights.into_iter().map(mark).collect(),

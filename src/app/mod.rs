@@ -49,6 +49,7 @@ pub(crate) use registry::{media_store_of, running};
 use stages::Starter;
 use tokens::TokenCheck;
 
+use crate::console::Entrances;
 use crate::http::with_common_layers;
 use crate::ops;
 use crate::private::make_data_folder;
@@ -56,6 +57,7 @@ use crate::removals::RemovalWorker;
 use crate::search::SearchService;
 use crate::server::{Server, room_for};
 use crate::services::{ServiceParts, Services};
+use crate::view::Links;
 
 /// Maximum share of the shutdown time for closing bus and store.
 const CLOSING: Duration = Duration::from_secs(3);
@@ -80,6 +82,7 @@ pub struct App {
     search: SearchService,
     services: Services,
     registration: Registration,
+    entrances: Entrances,
 }
 
 impl fmt::Debug for App {
@@ -132,6 +135,7 @@ impl App {
             search: search.clone(),
             removals: RemovalWorker::new(store.clone(), Arc::clone(&clock)),
             time_zone: config.time_zone,
+            links: Links::new(config.api.base_url.as_deref()),
             allow_private_webhooks: config.webhooks.allow_private,
             session_idle: config.login.idle,
         });
@@ -151,7 +155,13 @@ impl App {
             search,
             services,
             registration,
+            entrances: Entrances::default(),
         })
+    }
+
+    /// Makes people enter there.
+    pub(crate) fn enter_at(&mut self, entrances: Entrances) {
+        self.entrances = entrances;
     }
 
     pub fn store(&self) -> &Store {
@@ -190,7 +200,7 @@ impl App {
         supervisor.run("outages", move |stop| Arc::clone(&outages).run(stop));
         let address = listener.local_addr()?;
         info!(%address, roles = ?self.process_roles.roles, "chatkeep is ready");
-        let Self { config, bus, store, metrics, replica, .. } = self;
+        let Self { config, bus, store, metrics, replica, services, .. } = self;
         let mut http = config.http;
         http.max_connections = room_for(http.max_connections);
         // Closing bus and store has its share of the time, and so has aborting unfinished work.
@@ -207,6 +217,7 @@ impl App {
         let serving = server.run(listener, stop.clone(), drain);
         let ends = async {
             stop.cancelled().await;
+            services.live.close();
             tokio::time::Instant::now() + drain
         };
         let ((), ends) = tokio::join!(serving, ends);

@@ -113,7 +113,11 @@ impl Starter<'_> {
         let (app, config) = (self.app, &self.app.config.webhooks);
         let store = app.store.clone();
         let notifier = Notifier {
-            bodies: EventRenderer { store: store.clone(), clock: Arc::clone(&app.clock) },
+            bodies: EventRenderer {
+                store: store.clone(),
+                clock: Arc::clone(&app.clock),
+                links: app.services.links.clone(),
+            },
             store,
             http: GuardedClient::new(config.allow_private)?,
             bots: app.bots.clone(),

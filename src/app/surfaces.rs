@@ -1,7 +1,7 @@
 //! Surfaces of a process: every route that it serves, and the layers around each.
 //!
 //! The order of the layers matters. The caller of a request is found out before anything of the API,
-//! the MCP server, sign-in or authorization runs. Health, webhooks of the platform and the
+//! the MCP server, the console, sign-in or authorization runs. Health, webhooks of the platform and the
 //! documentation are for everybody.
 
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use chatkeep_workers::supervisor::Supervisor;
 
 use super::{App, Role};
 use crate::api::{self, Api, Idempotency};
+use crate::console::{self, Console, SignInOffer};
 use crate::http::{
     BrowserSessions, Identification, LargeResponses, PublicUrl, identify, run_to_completion, served,
 };
@@ -45,17 +46,19 @@ impl App {
     fn callers(&self, supervisor: &Supervisor) -> anyhow::Result<Router> {
         let (config, services) = (&self.config, &self.services);
         let origins = &config.api.cors_origins;
-        let url = PublicUrl::new(config.api.base_url.as_deref(), config.listen)?;
-        let sessions = BrowserSessions::new(services.sessions.clone(), url.clone());
+        let sessions = self.browser_sessions()?;
+        let url = sessions.url().clone();
         let login = Login::new(&config.login, sessions.clone(), Arc::clone(&self.clock))?;
         let has_login = login.is_set_up();
+        let console = self.console(&sessions, &login);
         let large = LargeResponses::default();
         let keys = services.idempotency.clone();
         let idempotency = Idempotency { keys, sessions: sessions.clone() };
         let state = Api { services: services.clone(), large: large.clone(), url: url.clone() };
         let mut router = api::router(state, idempotency)
             .merge(login::router(login))
-            .merge(mcp::router(services.clone(), &url, has_login, origins));
+            .merge(mcp::router(services.clone(), &url, has_login, origins))
+            .merge(console::router(console));
         if has_login {
             router = router.merge(oauth::router(self.oauth(&sessions)?));
         }
@@ -64,6 +67,26 @@ impl App {
             .layer(from_fn_with_state(identification, identify))
             .layer(from_fn_with_state(supervisor.tasks().clone(), run_to_completion));
         Ok(served(known.merge(api::docs()), large, origins))
+    }
+
+    /// Returns the sessions of browsers at this deployment.
+    ///
+    /// # Errors
+    /// Returns an error if the address of this service is invalid.
+    pub(crate) fn browser_sessions(&self) -> anyhow::Result<BrowserSessions> {
+        let url = PublicUrl::new(self.config.api.base_url.as_deref(), self.config.listen)?;
+        Ok(BrowserSessions::new(self.services.sessions.clone(), url))
+    }
+
+    fn console(&self, sessions: &BrowserSessions, login: &Login) -> Console {
+        let offer = if login.is_line() { SignInOffer::Line } else { SignInOffer::Other };
+        Console {
+            services: self.services.clone(),
+            sessions: sessions.clone(),
+            sign_in: login.is_set_up().then_some(offer),
+            clock: Arc::clone(&self.clock),
+            entrances: self.entrances,
+        }
     }
 
     fn identification(&self, sessions: BrowserSessions, supervisor: &Supervisor) -> Identification {

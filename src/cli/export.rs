@@ -16,6 +16,7 @@ use crate::app::PreflightError;
 use crate::out::note;
 use crate::transfer::pack::{Done, ExportTarget, pack};
 use crate::transfer::{Export, Format, MediaLinks, MediaSource, StoredMedia};
+use crate::view::Links;
 use crate::when::When;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
@@ -46,7 +47,8 @@ pub(super) struct ExportArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<()> {
-    let wanted = args.wanted(context.config.time_zone)?;
+    let links = Links::new(context.config.api.base_url.as_deref());
+    let wanted = args.wanted(context.config.time_zone, links)?;
     let target = ExportTarget::of(args.out.as_deref(), wanted.format).map_err(PreflightError)?;
     let channel = ChannelId::from(args.channel.as_str());
     let store = context.store().await?;
@@ -103,11 +105,13 @@ struct Wanted {
     zone: Option<Tz>,
     /// Time zone of the service.
     service: Tz,
+    /// Addresses of the messages' pages.
+    links: Links,
 }
 
 impl ExportArgs {
     /// Returns the requested export; days begin in `service` unless another zone is known.
-    fn wanted(&self, service: Tz) -> Result<Wanted, PreflightError> {
+    fn wanted(&self, service: Tz, links: Links) -> Result<Wanted, PreflightError> {
         let time = |flag: &str, text: &Option<String>| {
             let wrong =
                 |text: &String| PreflightError(format!("{flag}: {text:?}: {}", When::refusal()));
@@ -127,6 +131,7 @@ impl ExportArgs {
             from: time("--from", &self.from)?,
             to: time("--to", &self.to)?,
             zone: self.time_zone.as_ref().map(zone).transpose()?,
+            links,
         })
     }
 }
@@ -147,6 +152,7 @@ impl Wanted {
             not_before: None,
             zone,
             media: MediaLinks::None,
+            links: self.links,
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::app::{self, PreflightError};
 use crate::out::note;
 use crate::search::{SearchError, SearchFallback, SearchResult, SearchService, Sort};
 use crate::services::search::{MessageSearch, SearchFailure, SearchQuery};
-use crate::view::MessageView;
+use crate::view::{Links, MessageView};
 
 /// Maximum length of a shown snippet in characters.
 const SNIPPET: usize = 100;
@@ -86,7 +86,7 @@ async fn find(
     for name in page.unknown_names {
         note!("chatkeep: no person is named {name}");
     }
-    show(page.hits, args.json)?;
+    show(page.hits, &Links::new(context.config.api.base_url.as_deref()), args.json)?;
     note!("chatkeep: {} messages match", page.total);
     Ok(())
 }
@@ -98,12 +98,12 @@ async fn known(store: &Store, id: ChannelId) -> anyhow::Result<Channel> {
     Ok(channel)
 }
 
-fn show(hits: Vec<SearchResult>, json: bool) -> anyhow::Result<()> {
+fn show(hits: Vec<SearchResult>, links: &Links, json: bool) -> anyhow::Result<()> {
     if json {
         for hit in hits {
             let score = hit.score;
             let (snippet, highlights) = (hit.snippet.text, hit.snippet.highlights);
-            let message = MessageView::from(hit.message);
+            let message = MessageView::new(hit.message, links);
             table::json(&serde_json::json!({
                 "message": message, "score": score, "snippet": snippet, "highlights": highlights,
             }))?;

@@ -37,12 +37,17 @@ async fn check(request: Request, next: Next) -> Response {
     let Some(host) = local_host(headers, uri) else {
         return ELSEWHERE.into_response();
     };
-    // A link may lead to the page, which then makes all other requests itself.
-    let visit = request.method() == Method::GET && matches!(uri.path(), "/" | "/demo");
+    // A link may lead to a page, which then makes all other requests itself.
+    let visit = request.method() == Method::GET && is_page(uri.path());
     if !visit && is_foreign(headers, &host) {
         return FOREIGN.into_response();
     }
     next.run(request).await
+}
+
+/// Returns true for the pages that links lead to.
+fn is_page(path: &str) -> bool {
+    matches!(path, "/" | "/demo" | "/console") || path.starts_with("/c/")
 }
 
 /// Returns the host and port of the request, if every host that it names is this machine.

@@ -4,6 +4,7 @@
 mod act;
 mod guard;
 mod key;
+mod look_as;
 mod page;
 mod people;
 mod pictures;
@@ -20,6 +21,7 @@ use tokio::net::TcpListener;
 
 use crate::app::{App, ProcessRoles};
 use crate::cli::on_signal;
+use crate::console::Entrances;
 use crate::out::say;
 use chatkeep_emulator::{Emulator, Options};
 use sample::Sample;
@@ -49,12 +51,23 @@ pub async fn run(_: DemoArgs, sources: Sources) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("cannot listen on {address}; --listen takes another address"))?;
     let address = listener.local_addr()?;
+    config.api.base_url.get_or_insert_with(|| {
+        let any = address.ip().is_unspecified();
+        if any {
+            format!("http://localhost:{}", address.port())
+        } else {
+            format!("http://{address}")
+        }
+    });
     line.set_webhook_url(Some(format!("http://{address}/webhook/line")));
 
     let clock: SharedClock = Arc::new(SystemClock);
-    let app = Box::pin(App::open(config, ProcessRoles::default(), Arc::clone(&clock))).await?;
+    let mut app = Box::pin(App::open(config, ProcessRoles::default(), Arc::clone(&clock))).await?;
+    app.enter_at(Entrances { home: "/demo", sign_in: Some(look_as::PATH) });
+    let sessions = app.browser_sessions()?;
     let sample = Arc::new(Sample::new(line.clone(), &app, clock, &folder).await?);
-    let page = page::router(Arc::clone(&sample), app.tap().clone());
+    let page = page::router(Arc::clone(&sample), app.tap().clone())
+        .merge(look_as::router(Arc::clone(&sample), sessions));
     let finish = |router: axum::Router| guard::only_local(router.merge(page));
     let stop = on_signal()?;
     let ended = stop.clone();

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::response::Redirect;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -55,7 +54,6 @@ pub(super) fn router(sample: Arc<Sample>, tap: Tap) -> Router {
         router.route(path, get(move || async move { (headers, text) }))
     };
     let routes = Router::new()
-        .route("/", get(|| async { Redirect::temporary("/demo") }))
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .route("/demo/state", get(state))
         .route("/demo/act", post(act))

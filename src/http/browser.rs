@@ -1,12 +1,21 @@
 //! Sessions of browsers: their cookies, and protection of what they send against CSRF.
 
 use axum::http::{HeaderMap, Method};
-use chatkeep_store::Session;
+use chatkeep_store::{Session, SignedIn};
 
 use super::cookies::{Cookies, csrf_allows, form_allows};
 use super::public_url::PublicUrl;
 use crate::services::ServiceError;
 use crate::services::sessions::SessionService;
+
+/// Signed-in person in a browser.
+#[derive(Clone, Debug)]
+pub(crate) struct Visit {
+    /// Their session.
+    pub(crate) session: Session,
+    /// Name, once known.
+    pub(crate) name: Option<String>,
+}
 
 /// Sessions of browsers at this deployment. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -55,6 +64,36 @@ impl BrowserSessions {
             Some(secret) => self.sessions.of_secret(secret).await,
             None => Ok(None),
         }
+    }
+
+    /// Returns who is signed in; `None` for nobody.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn visit(&self, headers: &HeaderMap) -> Result<Option<Visit>, ServiceError> {
+        let Some(session) = self.of_request(headers).await? else {
+            return Ok(None);
+        };
+        let user = self.sessions.user(&session).await?;
+        Ok(user.map(|user| Visit { session, name: user.display_name }))
+    }
+
+    /// Begins a session of a person; returns the value of the `Set-Cookie` header.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn begin(&self, person: &SignedIn<'_>) -> Result<String, ServiceError> {
+        let secret = self.sessions.begin(person).await?;
+        Ok(self.cookies.set_session(&secret))
+    }
+
+    /// Ends a session; returns the value of the `Set-Cookie` header.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn end(&self, session: &Session) -> Result<String, ServiceError> {
+        self.sessions.end(session).await?;
+        Ok(self.cookies.clear_session())
     }
 
     /// Returns true if a request with this session may change anything: it has the session's CSRF

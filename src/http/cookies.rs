@@ -30,6 +30,10 @@ impl Cookies {
         if self.secure { "__Host-chatkeep-login" } else { "chatkeep_login" }
     }
 
+    const fn again_name(self) -> &'static str {
+        if self.secure { "__Host-chatkeep-login-again" } else { "chatkeep_login_again" }
+    }
+
     /// Returns the value of the session cookie.
     pub(crate) fn session(self, headers: &HeaderMap) -> Option<&str> {
         find(headers, self.session_name())
@@ -53,6 +57,21 @@ impl Cookies {
     /// Returns the header that sets the cookie that binds logins to the browser.
     pub(crate) fn set_login(self, value: &str) -> String {
         self.set(self.login_name(), value, LOGIN_AGE)
+    }
+
+    /// Returns true in a browser in which a login was started once more.
+    pub(crate) fn again(self, headers: &HeaderMap) -> bool {
+        find(headers, self.again_name()).is_some()
+    }
+
+    /// Returns the header that notes that a login was started once more.
+    pub(crate) fn set_again(self) -> String {
+        self.set(self.again_name(), "1", LOGIN_AGE)
+    }
+
+    /// Returns the header that deletes that note.
+    pub(crate) fn clear_again(self) -> String {
+        self.set(self.again_name(), "", Duration::ZERO)
     }
 
     fn set(self, name: &str, value: &str, age: Duration) -> String {

@@ -30,6 +30,8 @@ pub(crate) fn served(router: Router, large: LargeResponses, origins: &[String]) 
 fn compression() -> CompressionLayer<impl Predicate> {
     let worth = SizeAbove::new(WORTH_COMPRESSING)
         .and(NotForContentType::IMAGES)
+        // Events are sent as they come, and compression would gather them.
+        .and(NotForContentType::SSE)
         .and(NotForContentType::const_new("video/"))
         .and(NotForContentType::const_new("audio/"))
         .and(NotForContentType::const_new("application/octet-stream"))

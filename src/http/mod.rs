@@ -13,8 +13,9 @@ mod layers;
 mod measure;
 mod public_url;
 mod respond;
+mod return_path;
 
-pub(crate) use browser::BrowserSessions;
+pub(crate) use browser::{BrowserSessions, Visit};
 pub(crate) use complete::layer as run_to_completion;
 pub(crate) use error::{ErrorView, HttpError, sentence};
 pub(crate) use etag::{Digest, IfMatch, Prepared, Timed, Versioned, tagged};
@@ -24,3 +25,4 @@ pub(crate) use large::{LARGE, LargeResponses, Turn, apart};
 pub(crate) use layers::served;
 pub(crate) use public_url::PublicUrl;
 pub(crate) use respond::{NextPage, RequestId, takes_json, with_common_layers};
+pub(crate) use return_path::is_local;

@@ -27,7 +27,7 @@ const FRESH: Duration = Duration::from_hours(1);
 /// Pause after a failed request to the provider.
 const REST: Duration = Duration::from_secs(2);
 /// Issuer of LINE, which accepts the client secret in the body only, and does not announce that.
-const LINE: &str = "https://access.line.me";
+pub(super) const LINE: &str = "https://access.line.me";
 
 /// Client of the library, once the provider is known.
 pub(super) type Client = CoreClient<

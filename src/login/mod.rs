@@ -6,7 +6,6 @@ mod discovery;
 mod error;
 mod person;
 mod provider;
-mod return_path;
 mod routes;
 
 use std::sync::Arc;
@@ -23,7 +22,6 @@ use crate::http::BrowserSessions;
 /// Path of the provider's callback.
 const CALLBACK: &str = "/auth/callback";
 
-/// Login at an identity provider. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Login(Arc<Inner>);
 
@@ -49,6 +47,11 @@ impl Login {
         let provider = Provider::new(config, &callback, clock)?;
         let user_prefix = config.user_prefix.clone();
         Ok(Self(Arc::new(Inner { provider, user_prefix, sessions })))
+    }
+
+    /// Returns true if people sign in with LINE.
+    pub(crate) fn is_line(&self) -> bool {
+        self.0.provider.as_ref().is_some_and(Provider::is_line)
     }
 
     /// Returns true if an identity provider is configured.

@@ -18,7 +18,7 @@ use openidconnect::{
 };
 use tracing::{error, warn};
 
-use super::discovery::{Client, Discovery, fetch};
+use super::discovery::{Client, Discovery, LINE, fetch};
 use super::error::LoginError;
 use super::person::{self, Person};
 
@@ -29,7 +29,19 @@ type CoreErrorResponse = StandardErrorResponse<CoreErrorResponseType>;
 pub(super) struct Provider {
     discovery: Discovery,
     scopes: Vec<String>,
+    ui_locales: Option<String>,
+    /// Fixed parameters of every authorization request.
+    parameters: Vec<(&'static str, String)>,
     clock: SharedClock,
+}
+
+/// Wishes about one authorization request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SignInHints<'a> {
+    /// Language of the person, as a BCP 47 tag.
+    pub(super) language: &'a str,
+    /// True if LINE must not sign the person in by itself: that failed just now.
+    pub(super) by_hand: bool,
 }
 
 /// Authorization request: the address for the browser, and the state to store until the callback.
@@ -50,16 +62,24 @@ impl Provider {
         clock: SharedClock,
     ) -> anyhow::Result<Option<Self>> {
         let discovery = Discovery::new(config, callback, Arc::clone(&clock))?;
-        let scopes = config.scopes.clone();
-        Ok(discovery.map(|discovery| Self { discovery, scopes, clock }))
+        let (scopes, ui_locales) = (config.scopes.clone(), config.ui_locales.clone());
+        let prompts = [("prompt", &config.prompt), ("bot_prompt", &config.bot_prompt)];
+        let given = prompts.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
+        let parameters: Vec<_> = given.collect();
+        Ok(discovery.map(|discovery| Self { discovery, scopes, ui_locales, parameters, clock }))
     }
 
     /// Starts a login whose callback will carry `state`.
-    pub(super) async fn begin(&self, state: &str) -> Result<AuthorizationRequest, LoginError> {
+    pub(super) async fn begin(
+        &self,
+        state: &str,
+        hints: SignInHints<'_>,
+    ) -> Result<AuthorizationRequest, LoginError> {
         let (client, _) = self.discovery.client(None).await?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let state = state.to_owned();
-        let (url, _, nonce) = client
+        let ui_locales = self.ui_locales.as_deref().unwrap_or(hints.language);
+        let mut request = client
             .authorize_url(
                 CoreAuthenticationFlow::AuthorizationCode,
                 move || CsrfToken::new(state),
@@ -67,8 +87,20 @@ impl Provider {
             )
             .add_scopes(self.scopes.iter().filter(|s| *s != "openid").cloned().map(Scope::new))
             .set_pkce_challenge(challenge)
-            .url();
+            .add_extra_param("ui_locales", ui_locales);
+        for (name, value) in &self.parameters {
+            request = request.add_extra_param(*name, value.clone());
+        }
+        if hints.by_hand {
+            request = request.add_extra_param("disable_auto_login", "true");
+        }
+        let (url, _, nonce) = request.url();
         Ok(AuthorizationRequest { url: url.into(), nonce, verifier })
+    }
+
+    /// Returns true if the provider is LINE.
+    pub(super) fn is_line(&self) -> bool {
+        self.discovery.issuer == LINE
     }
 
     /// Returns true if `issuer`, as the callback may declare it (RFC 9207), is this provider.

@@ -9,19 +9,25 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
+use chatkeep_i18n::Language;
 use chatkeep_store::{NewLogin, PendingLogin, SignedIn};
 use serde::{Deserialize, Serialize};
 use tracing::info;
 
 use super::error::LoginError;
-use super::provider::Provider;
-use super::return_path::is_local;
+use super::provider::{Provider, SignInHints};
 use super::{CALLBACK, Inner, Login};
-use crate::http::{HttpError, Query as Strict};
+use crate::http::{HttpError, Query as Strict, is_local};
 use crate::random;
 
 /// Length of a secret in characters.
 const SECRET: usize = 40;
+/// Start of a login that follows a failed one. A login that this browser did not start is what
+/// comes of LINE's signing people in by itself and ending in another browser: LINE asks to try it
+/// once more without.
+const ONCE_MORE: &str = "/auth/login?disableAutoLogin=true";
+/// Beginning of the state of a login that follows a failed one.
+const AGAIN: &str = "again-";
 
 /// Returns the routes, under `/auth`.
 pub(crate) fn router(login: Login) -> Router {
@@ -46,6 +52,11 @@ async fn uncached(mut response: Response) -> Response {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StartQuery {
     return_to: Option<String>,
+    /// Language of the page from which the person comes, as a BCP 47 tag.
+    lang: Option<String>,
+    /// True after LINE failed to sign the person in by itself.
+    #[serde(default)]
+    disable_auto_login: bool,
 }
 
 /// Query of the callback; further parameters are ignored.
@@ -84,8 +95,11 @@ async fn start(
     let cookies = login.sessions.cookies();
     let known = cookies.login(&headers).filter(|known| known.len() == SECRET);
     let browser = known.map_or_else(secret, str::to_owned);
-    let state = secret();
-    let set_out = provider.begin(&state).await?;
+    let by_hand = query.disable_auto_login;
+    let state = if by_hand { format!("{AGAIN}{}", secret()) } else { secret() };
+    let chosen = query.lang.as_deref().and_then(Language::from_tag);
+    let language = chosen.unwrap_or_else(|| preferred(&headers)).ui_locales();
+    let set_out = provider.begin(&state, SignInHints { language, by_hand }).await?;
     let pending = NewLogin {
         state: &bound(&state, &browser),
         nonce: set_out.nonce.secret(),
@@ -97,21 +111,70 @@ async fn start(
     Ok((AppendHeaders(cookie), Redirect::to(&set_out.url)).into_response())
 }
 
+/// Returns the language that a browser prefers.
+fn preferred(headers: &HeaderMap) -> Language {
+    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    Language::preferred(accepted.unwrap_or_default())
+}
+
 async fn finish(
-    State(login): State<Login>,
+    login: State<Login>,
     headers: HeaderMap,
     query: Result<Query<CallbackQuery>, QueryRejection>,
 ) -> Result<Response, HttpError> {
+    let cookies = login.0.0.sessions.cookies();
+    // Without cookies the state tells it; a state that is not ours at all, the cookie.
+    let noted = cookies.again(&headers);
+    let again = noted || query.as_ref().is_ok_and(|query| query.state.starts_with(AGAIN));
+    let note = match completed(login, &headers, query).await {
+        Ok(response) if noted => (response, Some(cookies.clear_again())),
+        Ok(response) => (response, None),
+        Err(LoginError::NotPending) if takes_pages(&headers) && !again => {
+            (Redirect::to(ONCE_MORE).into_response(), Some(cookies.set_again()))
+        }
+        Err(error) => match explained(&error).filter(|_| takes_pages(&headers)) {
+            Some(page) => (Redirect::to(page).into_response(), None),
+            None => return Err(error.into()),
+        },
+    };
+    let (response, cookie) = note;
+    Ok((AppendHeaders(cookie.map(set_cookie)), response).into_response())
+}
+
+/// Returns true for a person in a browser, who is helped by a page.
+fn takes_pages(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("text/html"))
+}
+
+/// Returns the page that helps a person whose login failed; `None` for errors of the service.
+fn explained(error: &LoginError) -> Option<&'static str> {
+    match error {
+        LoginError::NotPending => Some("/console/sign-in?problem=other_browser"),
+        LoginError::Denied => Some("/console/sign-in?problem=denied"),
+        LoginError::Unconfirmed | LoginError::Malformed => {
+            Some("/console/sign-in?problem=unconfirmed")
+        }
+        LoginError::Unavailable => Some("/console/sign-in?problem=unavailable"),
+        _ => None,
+    }
+}
+
+async fn completed(
+    State(login): State<Login>,
+    headers: &HeaderMap,
+    query: Result<Query<CallbackQuery>, QueryRejection>,
+) -> Result<Response, LoginError> {
     let login = &*login.0;
     login.provider()?;
     let Query(query) = query.map_err(|_| LoginError::Malformed)?;
-    let previous = login.sessions.of_request(&headers).await?;
-    let (user, secret, return_to) = login.finish(&headers, query).await?;
+    let previous = login.sessions.of_request(headers).await?;
+    let (user, cookie, return_to) = login.finish(headers, query).await?;
     if let Some(previous) = previous {
         login.sessions.service().end(&previous).await?;
     }
     info!(%user, "user signed in");
-    let cookie = [set_cookie(login.sessions.cookies().set_session(&secret))];
+    let cookie = [set_cookie(cookie)];
     Ok((AppendHeaders(cookie), Redirect::to(&return_to)).into_response())
 }
 
@@ -146,8 +209,7 @@ async fn leave(
     if !sessions.allows(&method, &headers, &session) {
         return Err(LoginError::Forged.into());
     }
-    sessions.service().end(&session).await?;
-    let cookie = [set_cookie(sessions.cookies().clear_session())];
+    let cookie = [set_cookie(sessions.end(&session).await?)];
     Ok((AppendHeaders(cookie), Json(serde_json::json!({"success": true}))).into_response())
 }
 
@@ -156,8 +218,8 @@ impl Inner {
         self.provider.as_ref().ok_or(LoginError::NotConfigured)
     }
 
-    /// Completes a callback with a session: returns its user, the cookie's value, and the path to
-    /// return to.
+    /// Completes a callback with a session: returns its user, the value of the `Set-Cookie` header,
+    /// and the path to return to.
     async fn finish(
         &self,
         headers: &HeaderMap,
@@ -179,8 +241,8 @@ impl Inner {
             display_name: person.name.as_deref(),
             picture_url: person.picture.as_deref(),
         };
-        let secret = self.sessions.service().begin(&person).await?;
-        Ok((user, secret, pending.return_to))
+        let cookie = self.sessions.begin(&person).await?;
+        Ok((user, cookie, pending.return_to))
     }
 
     /// Returns the pending login that this browser started with that state.

@@ -51,6 +51,9 @@ pub(super) struct MessagesOutput {
     pub(super) note: &'static str,
     /// The people p1, p2 …
     pub(super) people: BTreeMap<String, PersonRow>,
+    /// Address of a message's page, with {id} for its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) message_url: Option<String>,
     /// Newest first.
     pub(super) messages: Vec<MessageRow>,
     /// Periods without backup of the channel: silence there means nothing.
@@ -78,6 +81,9 @@ pub(super) struct HitsOutput {
     /// Names in from: that nobody has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) unknown_names: Vec<String>,
+    /// Address of a message's page, with {channelId} and {id} for the ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) message_url: Option<String>,
     /// Best match first.
     pub(super) hits: Vec<MessageRow>,
     /// Periods without backup of the channel. Only with channelId.

@@ -53,13 +53,15 @@ pub(super) async fn messages(
     } else {
         next
     };
-    ToolResult::new(messages_result(builder, &gaps, next))
+    let url = services.links.template(Some(&access.channel));
+    ToolResult::new(messages_result(builder, &gaps, next, url))
 }
 
 fn messages_result(
     builder: ResultBuilder,
     gaps: &[Gap],
     next: Option<String>,
+    url: Option<String>,
 ) -> (MessagesOutput, String) {
     let (gaps, gaps_omitted) = result_builder::gaps(gaps);
     let first = match builder.rows.len() {
@@ -67,12 +69,14 @@ fn messages_result(
         1 => "1 message.".to_owned(),
         count => format!("{count} messages, newest first."),
     };
-    let head = text_row::head(&first, &builder.people);
+    let mut head = text_row::head(&first, &builder.people);
+    head.push_str(&text_row::pages(url.as_deref()));
     let tail = text_row::tail(&gaps, gaps_omitted, next.as_deref());
     let text = format!("{head}\n{}{tail}", builder.lines.join("\n"));
     let answer = MessagesOutput {
         note: NOTE,
         people: builder.people,
+        message_url: url,
         messages: builder.rows,
         gaps,
         gaps_omitted,
@@ -133,7 +137,8 @@ pub(super) async fn hits(
         }
         None => Vec::new(),
     };
-    ToolResult::new(hits_result(builder, page, &gaps))
+    let url = services.links.template(None);
+    ToolResult::new(hits_result(builder, page, &gaps, url))
 }
 
 fn found(page: &SearchPage) -> ResultBuilder {
@@ -146,7 +151,12 @@ fn found(page: &SearchPage) -> ResultBuilder {
     builder
 }
 
-fn hits_result(builder: ResultBuilder, page: SearchPage, gaps: &[Gap]) -> (HitsOutput, String) {
+fn hits_result(
+    builder: ResultBuilder,
+    page: SearchPage,
+    gaps: &[Gap],
+    url: Option<String>,
+) -> (HitsOutput, String) {
     let (gaps, gaps_omitted) = result_builder::gaps(gaps);
     let first = match page.total {
         0 => "No results.".to_owned(),
@@ -161,6 +171,7 @@ fn hits_result(builder: ResultBuilder, page: SearchPage, gaps: &[Gap]) -> (HitsO
         head.push_str("\nChannels: ");
         head.push_str(&channels.collect::<Vec<_>>().join(", "));
     }
+    head.push_str(&text_row::pages(url.as_deref()));
     let tail = text_row::tail(&gaps, gaps_omitted, page.next.as_deref());
     let text = format!("{head}\n{}{tail}", builder.lines.join("\n"));
     let answer = HitsOutput {
@@ -169,6 +180,7 @@ fn hits_result(builder: ResultBuilder, page: SearchPage, gaps: &[Gap]) -> (HitsO
         unknown_names: page.unknown_names,
         channels: builder.channels,
         people: builder.people,
+        message_url: url,
         hits: builder.rows,
         gaps,
         gaps_omitted,

@@ -55,6 +55,11 @@ pub(super) fn head(first: &str, people: &BTreeMap<String, PersonRow>) -> String 
     head
 }
 
+/// Formats the address of the messages' pages as a line of the head; nothing without one.
+pub(super) fn pages(url: Option<&str>) -> String {
+    url.map_or_else(String::new, |url| format!("\nPage of a message: {url}"))
+}
+
 /// Formats the part after the lines: gaps, and the cursor of the next page.
 pub(super) fn tail(gaps: &[MissingTime], omitted: usize, next: Option<&str>) -> String {
     // Writing to a String cannot fail.

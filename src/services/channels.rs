@@ -86,6 +86,18 @@ impl ChannelService {
         Ok((channels, next))
     }
 
+    /// Returns a channel.
+    ///
+    /// # Errors
+    /// [`ServiceError::PermissionDenied`] when it has been removed meanwhile.
+    pub(crate) async fn one<R, S>(
+        &self,
+        access: &ChannelAccess<R, S>,
+    ) -> Result<Channel, ServiceError> {
+        let channel = self.store.channels().channel(&access.channel).await?;
+        channel.ok_or(ServiceError::PermissionDenied)
+    }
+
     /// Returns a channel with its settings.
     ///
     /// # Errors

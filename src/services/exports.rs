@@ -9,6 +9,7 @@ use super::access::{ChannelAccess, Member, ReadMessages};
 use super::messages::point_in_time;
 use super::{FieldPath, ServiceError};
 use crate::transfer::{Export, Format, MediaLinks, TransferError, export};
+use crate::view::Links;
 use crate::when::When;
 
 /// Request for an export.
@@ -28,11 +29,13 @@ pub(crate) struct ExportService {
     store: Store,
     /// Zone of channels without one of their own.
     time_zone: Tz,
+    /// Addresses of the messages' pages.
+    links: Links,
 }
 
 impl ExportService {
-    pub(super) const fn new(store: Store, time_zone: Tz) -> Self {
-        Self { store, time_zone }
+    pub(super) const fn new(store: Store, time_zone: Tz, links: Links) -> Self {
+        Self { store, time_zone, links }
     }
 
     /// Exports the messages of a channel that the caller may read, oldest first. An error in the
@@ -57,6 +60,7 @@ impl ExportService {
             not_before: access.not_before(),
             zone,
             media: MediaLinks::None,
+            links: self.links.clone(),
         };
         Ok(export(self.store.clone(), access.channel.clone(), wanted))
     }

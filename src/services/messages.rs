@@ -141,6 +141,21 @@ impl MessageService {
         message.filter(readable).ok_or(ServiceError::NotFound)
     }
 
+    /// Returns those of these messages of the channel that the caller may read, in any order.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn several(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+        messages: impl IntoIterator<Item = MessageId>,
+    ) -> Result<Vec<StoredMessage>, ServiceError> {
+        let keys = messages.into_iter().map(|id| (access.channel.clone(), id));
+        let mut found = self.store.messages().chosen_messages(&keys.collect::<Vec<_>>()).await?;
+        found.retain(|message| access.caller.bounds.reads(message.sent_at));
+        Ok(found)
+    }
+
     /// Returns the gaps of a channel that overlap the given time, within the bounds.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Use cases of chatkeep without any surface: no HTTP, no tools, no command line.
 //!
-//! REST, MCP, sign-in, the command line and the demo are edges: they parse a request, call a service, and render its
-//! result or its [`ServiceError`]. Permission is a type ([`access`]): there is no way to a channel's
+//! REST, MCP, the console, sign-in, the command line and the demo are edges: they parse a request,
+//! call a service, and render its result or its [`ServiceError`]. Permission is a type ([`access`]): there is no way to a channel's
 //! data without a [`access::ChannelAccess`] or a [`access::Scoped`] caller.
 
 pub(crate) mod access;
@@ -19,11 +19,13 @@ pub(crate) mod grants;
 pub(crate) mod idempotency;
 mod input;
 pub(crate) mod keys;
+mod live;
 pub(crate) mod media;
 pub(crate) mod members;
 mod membership;
 pub(crate) mod messages;
 mod nullable;
+pub(crate) mod overview;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod subscriptions;
@@ -59,9 +61,11 @@ use exports::ExportService;
 use grants::GrantService;
 use idempotency::IdempotencyService;
 use keys::KeyService;
+use live::LiveService;
 use media::MediaService;
 use members::MemberService;
 use messages::MessageService;
+use overview::OverviewService;
 use search::MessageSearch;
 use sessions::SessionService;
 use subscriptions::SubscriptionService;
@@ -70,6 +74,7 @@ use webhooks::WebhookService;
 use crate::event_renderer::EventRenderer;
 use crate::removals::RemovalWorker;
 use crate::search::SearchService;
+use crate::view::Links;
 
 /// Usual and largest number of rows of a page.
 pub(crate) const LIMIT: (u32, u32) = (50, 100);
@@ -87,6 +92,8 @@ pub(crate) struct ServiceParts {
     pub(crate) removals: RemovalWorker,
     /// Zone in which the days of channels begin that have none of their own.
     pub(crate) time_zone: Tz,
+    /// Addresses of the pages about channels and messages.
+    pub(crate) links: Links,
     /// True when webhooks may be sent to private addresses.
     pub(crate) allow_private_webhooks: bool,
     /// Time after its last use at which a session ends.
@@ -118,12 +125,18 @@ pub(crate) struct Services {
     pub(crate) idempotency: IdempotencyService,
     /// API keys.
     pub(crate) keys: KeyService,
+    /// Addresses of the pages about channels and messages.
+    pub(crate) links: Links,
+    /// News of channels.
+    pub(crate) live: LiveService,
     /// Media files of channels.
     pub(crate) media: MediaService,
     /// Members of channels.
     pub(crate) members: MemberService,
     /// Messages of channels.
     pub(crate) messages: MessageService,
+    /// Channels at a glance.
+    pub(crate) overview: OverviewService,
     /// Message search.
     pub(crate) search: MessageSearch,
     /// Sessions of browsers.
@@ -137,27 +150,31 @@ pub(crate) struct Services {
 impl Services {
     /// Creates the services.
     pub(crate) fn new(parts: ServiceParts) -> Self {
-        let ServiceParts { store, clock, bus, blobs, bots, assistants, search, .. } = parts;
+        let ServiceParts { store, clock, bus, blobs, bots, assistants, search, links, .. } = parts;
         let zone = parts.time_zone;
         let (store, clock) = (|| store.clone(), || Arc::clone(&clock));
-        let renderer = EventRenderer { store: store(), clock: clock() };
+        let renderer = EventRenderer { store: store(), clock: clock(), links: links.clone() };
         let access = AccessService::new(store(), clock(), bots);
+        let channels = ChannelService::new(store(), zone);
         let messages = MessageService::new(store(), zone);
         let search = MessageSearch::new(store(), clock(), search, access.clone(), messages.clone());
         let deletion = DeletionService::new(store(), clock(), messages.clone(), parts.removals);
         let private = parts.allow_private_webhooks;
         Self {
+            live: LiveService::new(store(), access.clone()),
+            overview: OverviewService::new(store(), clock(), channels.clone()),
             access,
             account: AccountService::new(store(), clock()),
             assistant: AssistantService::new(store(), clock(), bus, assistants),
-            channels: ChannelService::new(store(), zone),
+            channels,
             credentials: CredentialService::new(store(), clock()),
             deletion,
             events: EventService::new(store(), renderer.clone()),
-            exports: ExportService::new(store(), zone),
+            exports: ExportService::new(store(), zone, links.clone()),
             grants: GrantService::new(store(), clock()),
             idempotency: IdempotencyService::new(store(), clock()),
             keys: KeyService::new(store(), clock()),
+            links,
             media: MediaService::new(store(), blobs),
             members: MemberService::new(store(), clock()),
             messages,

@@ -12,11 +12,11 @@ use chatkeep_store::StoredMessage;
 use csv::{Terminator, WriterBuilder};
 
 use super::TransferError;
-use crate::view::MessageView;
+use crate::view::{Links, MessageView};
 
 const BOM: &str = "\u{feff}";
 
-const COLUMNS: [&str; 23] = [
+const COLUMNS: [&str; 24] = [
     "id",
     "timestamp",
     "senderId",
@@ -40,6 +40,7 @@ const COLUMNS: [&str; 23] = [
     "bytes",
     "backedUpAt",
     "channelId",
+    "url",
 ];
 
 /// Returns the byte order mark and the columns' names.
@@ -50,10 +51,13 @@ pub(super) fn header() -> Result<Bytes, TransferError> {
 }
 
 /// Returns one row a message.
-pub(super) fn rows(messages: impl Iterator<Item = StoredMessage>) -> Result<Bytes, TransferError> {
+pub(super) fn rows(
+    messages: impl Iterator<Item = StoredMessage>,
+    links: &Links,
+) -> Result<Bytes, TransferError> {
     let mut out = writer(Vec::new());
     for message in messages {
-        let cells = cells(MessageView::from(message));
+        let cells = cells(MessageView::new(message, links));
         out.write_record(cells.iter().map(|cell| guarded(cell).into_owned()))?;
     }
     finished(out)
@@ -97,6 +101,7 @@ fn cells(view: MessageView) -> [String; COLUMNS.len()] {
         view.bytes.to_string(),
         view.backed_up_at.map(|at| at.to_string()).unwrap_or_default(),
         view.channel_id.into_string(),
+        view.url.unwrap_or_default(),
     ]
 }
 

@@ -13,6 +13,7 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 
 use super::format::{ExportPage, ExportWriter, Head};
 use super::{Format, MediaLinks, TransferError, jsonl};
+use crate::view::Links;
 
 /// Page size when reading messages.
 const PAGE: u32 = 1_000;
@@ -32,6 +33,8 @@ pub(crate) struct Export {
     pub(crate) zone: Tz,
     /// Links from the page to media files.
     pub(crate) media: MediaLinks,
+    /// Addresses of the messages' pages.
+    pub(crate) links: Links,
 }
 
 /// Part of an export.
@@ -118,7 +121,7 @@ impl Work {
             gaps: gaps.into_iter().filter_map(|gap| gap.since(not_before)).collect(),
             zone,
         };
-        let writer = ExportWriter::new(format, head, self.export.media.clone());
+        let writer = ExportWriter::new(format, head, &self.export);
         let bytes = writer.begin()?;
         self.writer = Some(writer);
         Ok(bytes)

@@ -5,7 +5,8 @@ use chatkeep_store::{Channel, Gap, StoredMessage};
 use chrono_tz::Tz;
 
 use super::jsonl::Line;
-use super::{MediaLinks, TransferError, csv, html};
+use super::{Export, TransferError, csv, html};
+use crate::view::Links;
 
 /// Format of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,25 +61,26 @@ pub(super) struct Head {
 
 /// Writer that turns pages of messages into bytes.
 pub(super) enum ExportWriter {
-    Jsonl,
-    Csv,
+    Jsonl(Links),
+    Csv(Links),
     Html(Box<html::HtmlPage>),
 }
 
 impl ExportWriter {
-    pub(super) fn new(format: Format, head: Head, media: MediaLinks) -> Self {
+    pub(super) fn new(format: Format, head: Head, export: &Export) -> Self {
+        let links = export.links.clone();
         match format {
-            Format::Jsonl => Self::Jsonl,
-            Format::Csv => Self::Csv,
-            Format::Html => Self::Html(Box::new(html::HtmlPage::new(head, media))),
+            Format::Jsonl => Self::Jsonl(links),
+            Format::Csv => Self::Csv(links),
+            Format::Html => Self::Html(Box::new(html::HtmlPage::new(head, export.media.clone()))),
         }
     }
 
     /// Returns the part before the first message.
     pub(super) fn begin(&self) -> Result<Bytes, TransferError> {
         Ok(match self {
-            Self::Jsonl => Bytes::new(),
-            Self::Csv => csv::header()?,
+            Self::Jsonl(_) => Bytes::new(),
+            Self::Csv(_) => csv::header()?,
             Self::Html(page) => page.head().into(),
         })
     }
@@ -86,14 +88,14 @@ impl ExportWriter {
     /// Returns a page of messages.
     pub(super) fn page(&mut self, page: ExportPage) -> Result<Bytes, TransferError> {
         match self {
-            Self::Jsonl => {
+            Self::Jsonl(links) => {
                 let mut out = Vec::with_capacity(page.len() * 512);
                 for (message, verbatim) in page {
-                    Line::new(message, verbatim).write(&mut out)?;
+                    Line::new(message, verbatim, links).write(&mut out)?;
                 }
                 Ok(out.into())
             }
-            Self::Csv => csv::rows(page.into_iter().map(|(message, _)| message)),
+            Self::Csv(links) => csv::rows(page.into_iter().map(|(message, _)| message), links),
             Self::Html(html) => {
                 let mut out = String::with_capacity(page.len() * 512);
                 for (message, _) in &page {
@@ -107,7 +109,7 @@ impl ExportWriter {
     /// Returns the part after the last message.
     pub(super) fn end(&mut self) -> Bytes {
         match self {
-            Self::Jsonl | Self::Csv => Bytes::new(),
+            Self::Jsonl(_) | Self::Csv(_) => Bytes::new(),
             Self::Html(page) => page.foot().into(),
         }
     }

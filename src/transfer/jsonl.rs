@@ -7,7 +7,7 @@ use chatkeep_store::{ImportedMedia, ImportedMessage, ImportedPerson, StoredMessa
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::view::MessageView;
+use crate::view::{Links, MessageView};
 
 /// Maximum length of an id in an import.
 const ID: usize = 200;
@@ -35,8 +35,8 @@ struct ExtraOnly {
 
 impl Line {
     /// Creates the line of a message with its stored content.
-    pub(super) fn new(message: StoredMessage, content: Option<String>) -> Self {
-        let view = MessageView::from(message);
+    pub(super) fn new(message: StoredMessage, content: Option<String>, links: &Links) -> Self {
+        let view = MessageView::new(message, links);
         // A parsed fraction may differ in its last digit, so locations are always copied.
         let copied = view.kind == MessageType::Location;
         let same = |stored: &String| {
@@ -319,7 +319,9 @@ mod tests {
 
     fn written(message: &StoredMessage, json: &str) -> String {
         let mut out = Vec::new();
-        Line::new(message.clone(), Some(json.to_owned())).write(&mut out).unwrap();
+        Line::new(message.clone(), Some(json.to_owned()), &Links::default())
+            .write(&mut out)
+            .unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -367,7 +369,7 @@ mod tests {
         let message =
             StoredMessage { content: None, unsent_at: Some(Timestamp::from_millis(9)), ..message };
         let mut out = Vec::new();
-        Line::new(message, None).write(&mut out).unwrap();
+        Line::new(message, None, &Links::default()).write(&mut out).unwrap();
         let line = String::from_utf8(out).unwrap();
         let read = Line::read(&line).unwrap().message(&"C1".into()).unwrap();
         assert_eq!((read.content, read.unsent_at), (None, Some(Timestamp::from_millis(9))));

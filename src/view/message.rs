@@ -7,6 +7,8 @@ use chatkeep_store::{Gap, Sender, StoredMessage};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Links;
+
 /// Stored message. Fields that its type lacks, and unknown ones, are null.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Message)]
@@ -86,6 +88,10 @@ pub(crate) struct MessageView {
     /// ID of the sticker in its package.
     #[serde(default)]
     pub(crate) sticker_id: Option<String>,
+    /// Permanent address of the message's page for people who may read it; null when the public
+    /// address of the service is not configured, and for messages that are not stored.
+    #[serde(default)]
+    pub(crate) url: Option<String>,
 }
 
 /// Sender of a message.
@@ -157,8 +163,10 @@ impl From<ImageSetView> for ImageSet {
     }
 }
 
-impl From<StoredMessage> for MessageView {
-    fn from(message: StoredMessage) -> Self {
+impl MessageView {
+    /// Creates it from a stored message, with the address of its page.
+    pub(crate) fn new(message: StoredMessage, links: &Links) -> Self {
+        let url = links.message(&message.channel, &message.id);
         let media_key = message.kind.is_media().then(|| message.id.clone());
         let media = message.media.as_ref();
         let empty = Self {
@@ -173,6 +181,7 @@ impl From<StoredMessage> for MessageView {
             media_status: media.map(|media| media.status.name().to_owned()),
             content_type: media.and_then(|media| media.content_type.clone()),
             sha256: media.and_then(|media| Some(media.blob.as_ref()?.as_str().to_owned())),
+            url,
             ..Self::bare(message.id, message.channel, message.sent_at, message.kind)
         };
         match message.content {
@@ -180,9 +189,7 @@ impl From<StoredMessage> for MessageView {
             None => empty,
         }
     }
-}
 
-impl MessageView {
     /// Creates a message with its basic fields only.
     pub(crate) const fn bare(
         id: MessageId,
@@ -218,6 +225,7 @@ impl MessageView {
             address: None,
             package_id: None,
             sticker_id: None,
+            url: None,
         }
     }
 

@@ -402,3 +402,62 @@ async fn without_a_provider_there_is_no_login() {
     let page = Browser::new().send(Method::POST, &scene.url("/auth/logout"), &[], None).await;
     refused(&page, StatusCode::NOT_FOUND, "not_found");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_of_another_browser_is_tried_once_more_and_then_explained() {
+    let (scene, browser) = (Scene::new("RS256").await, Browser::new());
+    let page = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8"), ("accept-language", "th")];
+    let visit =
+        async |browser: &Browser, url: &str| browser.send(Method::GET, url, &page, None).await;
+    let location = |page: &Page| page.headers["location"].to_str().unwrap().to_owned();
+    let foreign = scene.url("/auth/callback?code=c&state=not-ours");
+    let retried = visit(&browser, &foreign).await;
+    assert_eq!(location(&retried), "/auth/login?disableAutoLogin=true");
+    let start = scene.url(&location(&retried));
+    let to = visit(&browser, &start).await.location().unwrap();
+    assert_eq!(parameter(&to, "disable_auto_login"), "true");
+    assert_eq!(parameter(&to, "ui_locales"), "th");
+    let explained = "/console/sign-in?problem=other_browser";
+    assert_eq!(location(&visit(&browser, &foreign).await), explained);
+    // A browser without cookies is recognised by its state.
+    let again = scene.url(&format!("/auth/callback?code=c&state={}", parameter(&to, "state")));
+    assert_eq!(location(&visit(&Browser::new(), &again).await), explained);
+    let help = visit(&browser, &scene.url(explained)).await;
+    assert!(help.body.contains("ปิดโหมดส่วนตัว") && help.body.contains("/auth/login?returnTo="));
+
+    // The second attempt may succeed, and a later failure is retried again.
+    let callback = browser.sign_in(&start, Some("Uann")).await;
+    assert_eq!(location(&visit(&browser, &callback).await), "/");
+    assert!(scene.signed_in(&browser).await);
+    let retried = visit(&browser, &foreign).await;
+    assert_eq!(location(&retried), "/auth/login?disableAutoLogin=true");
+
+    let declined = Browser::new();
+    let callback = declined.sign_in(&scene.url("/auth/login"), None).await;
+    let denied = visit(&declined, &callback).await;
+    assert_eq!(location(&denied), "/console/sign-in?problem=denied");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_settings_of_the_provider_pages_are_sent() {
+    let (address, base) = (ports::free(), "http://127.0.0.1");
+    let provider = Provider::start(&format!("{base}/auth/callback"), "RS256").await;
+    let settings = [
+        ("CHATKEEP_LOGIN_UI_LOCALES", "ja en"),
+        ("CHATKEEP_LOGIN_PROMPT", "consent"),
+        ("CHATKEEP_LOGIN_BOT_PROMPT", "aggressive"),
+    ];
+    let base = format!("http://{address}");
+    let issuer = Some(provider.issuer());
+    let scene = Scene::with(address, &base, issuer, Some(provider), &settings).await;
+    let to = Browser::new().get(&scene.url("/auth/login?lang=th")).await.location().unwrap();
+    for (name, value) in
+        [("ui_locales", "ja en"), ("prompt", "consent"), ("bot_prompt", "aggressive")]
+    {
+        assert_eq!(parameter(&to, name), value);
+    }
+    let other = Scene::new("RS256").await;
+    let to = Browser::new().get(&other.url("/auth/login?lang=zh-Hant")).await.location().unwrap();
+    assert_eq!(parameter(&to, "ui_locales"), "zh-TW zh-Hant");
+    assert!(!to.contains("prompt=") && !to.contains("disable_auto_login"), "{to}");
+}

@@ -12,6 +12,7 @@ mod bots;
 mod bots_apart;
 mod clients;
 mod commands;
+mod console;
 mod demo;
 mod doctor;
 mod erasure;

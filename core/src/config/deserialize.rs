@@ -19,6 +19,7 @@ pub(super) const FILLED: &str = "a text that is not empty";
 const ADDRESS: &str = "an address and port, such as \"127.0.0.1:8080\"";
 const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
 const ORIGINS: &str = "origins such as \"https://a.example.org,https://b.example.org\", or \"\"";
+const BOT_PROMPT: &str = "\"normal\", \"aggressive\", or \"\" for none";
 const FILTER: &str = "a level (off, error, warn, info, debug, trace) or tracing directives such as \
                       \"info,chatkeep_workers=debug\"";
 
@@ -86,6 +87,24 @@ pub(super) fn replicas<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::E
 /// Deserializes a text without the spaces around it.
 pub(super) fn trimmed<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     String::deserialize(from).map(|text| text.trim().to_owned())
+}
+
+/// Deserializes a text without the spaces around it, if any.
+pub(super) fn optional_text<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<String>, D::Error> {
+    trimmed(from).map(|text| Some(text).filter(|text| !text.is_empty()))
+}
+
+/// Deserializes the way in which LINE offers to add the bot as a friend, if any.
+pub(super) fn optional_bot_prompt<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<String>, D::Error> {
+    parsed(from, BOT_PROMPT, |text| match text.trim() {
+        "" => Some(None),
+        text @ ("normal" | "aggressive") => Some(Some(text.to_owned())),
+        _ => None,
+    })
 }
 
 /// Deserializes words with spaces between them.

@@ -6,7 +6,8 @@ use secrecy::SecretString;
 use serde::Deserialize;
 
 use super::deserialize::{
-    FILLED, days, number, optional_web_address, origins, secret, trimmed, words,
+    FILLED, days, number, optional_bot_prompt, optional_text, optional_web_address, origins,
+    secret, trimmed, words,
 };
 
 /// Settings of the API and the console.
@@ -62,6 +63,17 @@ pub struct LoginConfig {
     /// Idle timeout of a session.
     #[serde(rename = "session_days", deserialize_with = "days::<1, 365, _>")]
     pub idle: Duration,
+    /// Languages of the provider's pages, as BCP 47 tags with spaces between; `None` for the
+    /// language of the person.
+    #[serde(deserialize_with = "optional_text")]
+    pub ui_locales: Option<String>,
+    /// Value of `prompt` in every sign-in; `None` to leave it to the provider.
+    #[serde(deserialize_with = "optional_text")]
+    pub prompt: Option<String>,
+    /// Value of `bot_prompt`, with which LINE offers to add the bot as a friend; `None` for no
+    /// offer.
+    #[serde(deserialize_with = "optional_bot_prompt")]
+    pub bot_prompt: Option<String>,
     /// `true` if client metadata of programs that ask for consent may be at private addresses and
     /// over plain HTTP.
     pub allow_private_clients: bool,

@@ -32,6 +32,7 @@ mod oauth;
 mod oauth_clients;
 mod outbox;
 mod outbox_kind;
+mod overview;
 mod ownership;
 mod presence;
 mod presence_evidence;

@@ -62,8 +62,32 @@ impl Browser {
     pub(crate) async fn resize(&self, width: u32, height: u32) {
         let params =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": true});
-        let command = json!({"cmd": "Emulation.setDeviceMetricsOverride", "params": params});
-        self.call("goog/cdp/execute", &command).await;
+        self.command("Emulation.setDeviceMetricsOverride", params).await;
+    }
+
+    /// Sends a command of the DevTools protocol.
+    pub(crate) async fn command(&self, command: &str, params: Value) {
+        self.call("goog/cdp/execute", &json!({"cmd": command, "params": params})).await;
+    }
+
+    /// Stores a cookie for the site of the open page.
+    pub(crate) async fn plant(&self, name: &str, value: &str) {
+        let cookie = json!({"name": name, "value": value, "path": "/"});
+        self.call("cookie", &json!({ "cookie": cookie })).await;
+    }
+
+    /// Returns the violations that axe, the accessibility checker, finds on the open page.
+    pub(crate) async fn violations(&self) -> Vec<String> {
+        const AXE: &str =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/tests/axe/node_modules/axe-core/axe.min.js");
+        let axe = std::fs::read_to_string(AXE).unwrap();
+        let run = "const done = arguments[arguments.length - 1];
+            axe.run({resultTypes: ['violations']}).then((found) => done(found.violations.map((one) =>
+                one.id + ': ' + one.nodes.map((node) => node.html + ' ' + node.failureSummary)
+                    .join(' | '))));";
+        let script = format!("{axe}\n{run}");
+        let found = self.call("execute/async", &json!({ "script": script, "args": [] })).await;
+        found.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
     }
 
     /// Returns the result of a piece of JavaScript.

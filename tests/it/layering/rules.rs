@@ -53,7 +53,7 @@ pub(super) const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "edges",
-        modules: &["api", "ingress", "login", "mcp", "oauth", "ops"],
+        modules: &["api", "console", "ingress", "login", "mcp", "oauth", "ops"],
         may_use: &["base", "services", "connections", "http"],
         why: "an edge translates for services and knows no other edge; what two edges need belongs \
               into a service, or into `http`",
@@ -108,6 +108,11 @@ pub(super) const LIBRARIES: &[Library] = &[
         why: "HTTP ends at the edges",
     },
     Library { crates: &["rmcp"], users: &["mcp"], why: "MCP ends at its edge" },
+    Library {
+        crates: &["askama"],
+        users: &["console", "html", "oauth", "transfer"],
+        why: "pages are written in few places",
+    },
     Library { crates: &["openidconnect"], users: &["login"], why: "sign-in is in one place" },
     Library { crates: &["clap"], users: &["commands"], why: "arguments end at the commands" },
     Library {
@@ -137,28 +142,16 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("chatkeep-platform", &["chatkeep-core"]),
     ("chatkeep-store", &["chatkeep-core"]),
     ("chatkeep-emulator", &[]),
+    ("chatkeep-i18n", &[]),
     ("chatkeep-index", &[]),
-    (
-        "chatkeep-workers",
-        &[
-            "chatkeep-blobs",
-            "chatkeep-bus",
-            "chatkeep-core",
-            "chatkeep-index",
-            "chatkeep-platform",
-            "chatkeep-store",
-        ],
-    ),
+    ("chatkeep-workers", &["chatkeep-core", "chatkeep-i18n", "chatkeep-index"]),
     (
         "chatkeep",
         &[
-            "chatkeep-blobs",
-            "chatkeep-bus",
             "chatkeep-core",
             "chatkeep-emulator",
+            "chatkeep-i18n",
             "chatkeep-index",
-            "chatkeep-platform",
-            "chatkeep-store",
             "chatkeep-workers",
         ],
     ),

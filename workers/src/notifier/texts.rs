@@ -1,44 +1,18 @@
 //! Texts of notices about disabled webhook endpoints in the supported languages; English for all
 //! others.
 
+use chatkeep_i18n::Language;
 use chatkeep_store::{DisabledReason, PendingNotice};
 
 /// Returns the text for an owner who reads `language`, a BCP 47 tag.
 pub(super) fn text(webhook: &PendingNotice, language: &str) -> String {
-    let host = host(&webhook.url);
-    let language = language.split('-').next().unwrap_or_default();
-    match webhook.reason {
-        DisabledReason::KeyEnded => key_ended(host, language),
-        reason => unheard(host, language, reason == DisabledReason::Gone),
-    }
-}
-
-/// Returns the text for an endpoint whose API key has ended.
-fn key_ended(host: &str, language: &str) -> String {
-    match language {
-        "zh" => format!("建立您的 webhook（{host}）的 API 金鑰已失效，因此已停用。"),
-        "ja" => format!("Webhook（{host}）を作成した API キーが失効したため、無効にしました。"),
-        "th" => format!("คีย์ API ที่สร้างเว็บฮุค ({host}) หมดอายุหรือถูกลบ จึงถูกปิดใช้งาน"),
-        _ => format!(
-            "The API key that made your webhook ({host}) has ended, so the webhook was disabled."
-        ),
-    }
-}
-
-/// Returns the text for an endpoint that is gone, or does not respond.
-fn unheard(host: &str, language: &str, gone: bool) -> String {
-    match (language, gone) {
-        ("zh", true) => format!("您的 webhook（{host}）回應已不存在，已停用。"),
-        ("zh", false) => format!("您的 webhook（{host}）連續多日無法送達，已停用。"),
-        ("ja", true) => format!("Webhook（{host}）は存在しないと応答したため、無効にしました。"),
-        ("ja", false) => format!("Webhook（{host}）に何日も送信できないため、無効にしました。"),
-        ("th", true) => format!("เว็บฮุค ({host}) แจ้งว่าไม่มีอยู่แล้ว จึงถูกปิดใช้งาน"),
-        ("th", false) => format!("เว็บฮุค ({host}) ส่งไม่สำเร็จหลายวัน จึงถูกปิดใช้งาน"),
-        (_, true) => format!("Your webhook ({host}) says that it is gone, so it was disabled."),
-        (_, false) => {
-            format!("Your webhook ({host}) could not be reached for days, so it was disabled.")
-        }
-    }
+    let language = Language::from_tag(language).unwrap_or_default();
+    let key = match webhook.reason {
+        DisabledReason::KeyEnded => "webhook-key-ended",
+        DisabledReason::Gone => "webhook-gone",
+        DisabledReason::Failing => "webhook-failing",
+    };
+    language.format(key, &[("host", host(&webhook.url).into())])
 }
 
 /// Returns only the host: the rest of an address may hold a secret.

@@ -111,6 +111,7 @@ fn every_setting_changes_something() {
             ("api.cors_origins" | "s3.endpoint", _) => "http://h".to_owned(),
             // On its own it lacks the client id, which has a test of its own.
             ("login.issuer", _) => continue,
+            ("login.bot_prompt", _) => "aggressive".to_owned(),
             (key, _) if key.ends_with("_base") || key.ends_with("_url") => "http://h".to_owned(),
             (_, Value::Integer(number)) => (number - 1).max(2).to_string(),
             (_, Value::Boolean(on)) => (!on).to_string(),

@@ -17,7 +17,7 @@ use crate::services::Services;
 use crate::services::assistant::{
     BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, GivenReply, HistoryAccess,
 };
-use crate::view::MessageView;
+use crate::view::{Links, MessageView};
 
 /// Draft to test against past messages: other rules, another mode, or both.
 #[derive(Deserialize, ToSchema)]
@@ -121,7 +121,8 @@ pub(in crate::api) async fn backtest(
     access: HistoryAccess,
     Body(body): Body<BacktestBody>,
 ) -> Result<Json<BacktestView>, HttpError> {
-    Ok(Json(services.assistant.backtest(&access, body.into()).await?.into()))
+    let result = services.assistant.backtest(&access, body.into()).await?;
+    Ok(Json(BacktestView::new(result, &services.links)))
 }
 
 impl From<BacktestBody> for BacktestRequest {
@@ -138,8 +139,9 @@ impl From<DraftItem> for BacktestDraft {
     }
 }
 
-impl From<BacktestResult> for BacktestView {
-    fn from(result: BacktestResult) -> Self {
+impl BacktestView {
+    fn new(result: BacktestResult, links: &Links) -> Self {
+        let change = |change| ChangeView::new(change, links);
         Self {
             scanned: result.scanned,
             complete: result.complete,
@@ -148,15 +150,15 @@ impl From<BacktestResult> for BacktestView {
             answered: result.answered,
             was_answered: result.was_answered,
             changed: result.changed,
-            changes: result.changes.into_iter().map(ChangeView::from).collect(),
+            changes: result.changes.into_iter().map(change).collect(),
         }
     }
 }
 
-impl From<BacktestChange> for ChangeView {
-    fn from(change: BacktestChange) -> Self {
+impl ChangeView {
+    fn new(change: BacktestChange, links: &Links) -> Self {
         let BacktestChange { message, draft, was } = change;
-        Self { message: message.into(), draft: draft.into(), was: was.into() }
+        Self { message: MessageView::new(message, links), draft: draft.into(), was: was.into() }
     }
 }
 

@@ -1,0 +1,334 @@
+//! A message as a page shows it.
+
+use std::collections::HashMap;
+
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::{Content, MediaInfo, MessageType};
+use chatkeep_i18n::{Language, Value};
+use chatkeep_store::{MediaStatus, StoredMessage};
+use sha2::{Digest as _, Sha256};
+
+use super::dates::Dates;
+use super::text::{Piece, pieces};
+use crate::view::{channel_path, message_path, segment};
+
+/// Number of colours of people.
+const HUES: u8 = 8;
+/// Maximum length of a quoted text in characters.
+const QUOTE: usize = 80;
+
+/// A message as a page shows it.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that may be so or not")]
+pub(super) struct Bubble {
+    /// Name of the element.
+    pub(super) anchor: String,
+    /// Permanent path of the message.
+    pub(super) link: String,
+    /// Sender's name, its first character, and their colour.
+    pub(super) name: String,
+    pub(super) initial: String,
+    pub(super) hue: u8,
+    /// True for messages of the bot.
+    pub(super) bot: bool,
+    /// True for messages of the visitor.
+    pub(super) mine: bool,
+    /// True where the sender is shown: at the first of several messages in a row.
+    pub(super) head: bool,
+    /// True for the message that the visitor came for.
+    pub(super) target: bool,
+    /// Time of day, and the time in full for programs.
+    pub(super) time: String,
+    pub(super) datetime: String,
+    pub(super) quote: Option<Quote>,
+    pub(super) body: BubbleContent,
+    /// Sentence about its last edit.
+    pub(super) edited: Option<String>,
+}
+
+/// Message that another one quotes.
+#[derive(Debug)]
+pub(super) struct Quote {
+    pub(super) name: String,
+    pub(super) text: String,
+    /// Path to the message in the conversation; `None` when it is not stored.
+    pub(super) href: Option<String>,
+}
+
+/// Content of a message.
+#[derive(Debug)]
+pub(super) enum BubbleContent {
+    Text(Vec<Piece>),
+    Image {
+        preview: String,
+        file: String,
+        label: String,
+    },
+    Video {
+        file: String,
+        poster: Option<String>,
+        label: String,
+        duration: Option<String>,
+    },
+    Audio {
+        file: String,
+        label: String,
+        duration: Option<String>,
+    },
+    File {
+        file: String,
+        name: String,
+        size: Option<String>,
+        label: String,
+    },
+    Place {
+        title: String,
+        address: Option<String>,
+        map: String,
+    },
+    Sticker(String),
+    /// Kind of a file that is not there, and why.
+    Lost {
+        kind: String,
+        why: String,
+    },
+    /// Sentence in place of the content.
+    Gone(String),
+}
+
+/// What the messages of a page are shown by.
+pub(super) struct Bubbles<'a> {
+    pub(super) dates: Dates,
+    /// Visitor.
+    pub(super) viewer: Option<&'a UserId>,
+    /// Message that the visitor came for.
+    pub(super) target: Option<&'a MessageId>,
+    /// Quoted messages.
+    pub(super) quoted: HashMap<MessageId, StoredMessage>,
+}
+
+impl Bubbles<'_> {
+    /// Returns a message as the page shows it.
+    pub(super) fn bubble(&self, message: &StoredMessage) -> Bubble {
+        let language = self.dates.language;
+        let sender = message.sender.as_ref();
+        let name = name_of(message, language);
+        let colour = sender.map_or("bot", |sender| sender.id.as_str());
+        Bubble {
+            anchor: anchor(&message.id),
+            link: message_path(&message.channel, &message.id),
+            initial: initial(&name),
+            hue: hue(colour),
+            name,
+            bot: message.is_bot,
+            mine: self.viewer.is_some() && sender.map(|sender| &sender.id) == self.viewer,
+            head: true,
+            target: self.target == Some(&message.id),
+            time: self.dates.time(message.sent_at),
+            datetime: message.sent_at.to_string(),
+            quote: message.quoted.as_ref().map(|id| self.quote(&message.channel, id)),
+            body: self.body(message),
+            edited: message.edited_at.filter(|_| message.unsent_at.is_none()).map(|at| {
+                let (date, time) = (self.dates.date(self.dates.day(at)), self.dates.time(at));
+                let values = [("date", Value::from(&date)), ("time", Value::from(&time))];
+                language.format("mark-edited-at", &values)
+            }),
+        }
+    }
+
+    fn quote(&self, channel: &ChannelId, id: &MessageId) -> Quote {
+        let language = self.dates.language;
+        match self.quoted.get(id) {
+            Some(message) => Quote {
+                name: name_of(message, language),
+                text: shortened(&summary(message, language), QUOTE),
+                href: Some(context_path(channel, id)),
+            },
+            None => Quote { name: String::new(), text: language.text("quote-missing"), href: None },
+        }
+    }
+
+    fn body(&self, message: &StoredMessage) -> BubbleContent {
+        let language = self.dates.language;
+        let Some(content) = message.content.as_ref().filter(|_| message.unsent_at.is_none()) else {
+            return BubbleContent::Gone(language.text(gone(message)));
+        };
+        match content {
+            Content::Text { text, mentions, .. } => BubbleContent::Text(pieces(text, mentions)),
+            Content::Image(media)
+            | Content::Video(media)
+            | Content::Audio(media)
+            | Content::File(media) => self.file(message, media),
+            Content::Location { title, address, latitude, longitude } => BubbleContent::Place {
+                title: title.clone().unwrap_or_else(|| language.text("kind-location")),
+                address: address.clone(),
+                map: format!(
+                    "https://www.openstreetmap.org/?mlat={latitude}&mlon={longitude}\
+                     #map=16/{latitude}/{longitude}"
+                ),
+            },
+            Content::Sticker(sticker) => {
+                let words = sticker.text.clone().or_else(|| sticker.keywords.first().cloned());
+                BubbleContent::Sticker(words.unwrap_or_else(|| language.text("kind-sticker")))
+            }
+            Content::Other { .. } => BubbleContent::Gone(language.text("kind-other")),
+        }
+    }
+
+    fn file(&self, message: &StoredMessage, media: &MediaInfo) -> BubbleContent {
+        let language = self.dates.language;
+        let record = message.media.as_ref();
+        let status = record.map_or(MediaStatus::Pending, |record| record.status);
+        if status != MediaStatus::Stored {
+            let kind = language.text(kind_key(message.kind));
+            return BubbleContent::Lost {
+                kind,
+                why: language.text(&format!("media-{}", status.name())),
+            };
+        }
+        let file = media_path(&message.channel, &message.id);
+        let preview = record.and_then(|record| record.preview.as_ref());
+        let preview = preview.map(|_| format!("{file}?preview=true"));
+        let name = name_of(message, language);
+        let label = |key| language.format(key, &[("name", Value::from(&name))]);
+        let duration = media.duration.map(length);
+        match message.kind {
+            MessageType::Image => BubbleContent::Image {
+                preview: preview.unwrap_or_else(|| file.clone()),
+                label: label("image-of"),
+                file,
+            },
+            MessageType::Video => {
+                BubbleContent::Video { poster: preview, label: label("video-of"), duration, file }
+            }
+            MessageType::Audio => BubbleContent::Audio { label: label("audio-of"), duration, file },
+            _ => {
+                let name = media.file_name.clone();
+                let name = name.unwrap_or_else(|| language.text("kind-file"));
+                let label = language.format("media-download-named", &[("name", (&name).into())]);
+                let bytes = record.map_or(0, |record| record.bytes);
+                BubbleContent::File { size: (bytes > 0).then(|| size(bytes)), file, name, label }
+            }
+        }
+    }
+}
+
+/// Returns the name of a message's sender as a page shows it.
+pub(super) fn name_of(message: &StoredMessage, language: Language) -> String {
+    if message.is_bot {
+        return language.text("bot-name");
+    }
+    match &message.sender {
+        Some(sender) => {
+            let name = sender.display_name.clone().filter(|name| !name.trim().is_empty());
+            name.unwrap_or_else(|| language.text("someone"))
+        }
+        None => language.text("everyone-former"),
+    }
+}
+
+/// Returns one line about the content of a message.
+pub(super) fn summary(message: &StoredMessage, language: Language) -> String {
+    let Some(content) = message.content.as_ref().filter(|_| message.unsent_at.is_none()) else {
+        return language.text(gone(message));
+    };
+    let words = match content {
+        Content::Text { text, .. } => Some(text.clone()),
+        Content::File(media) => media.file_name.clone(),
+        Content::Location { title, .. } => title.clone(),
+        Content::Sticker(sticker) => sticker.text.clone(),
+        _ => None,
+    };
+    words.unwrap_or_else(|| language.text(kind_key(message.kind)))
+}
+
+/// Returns the key of the sentence about a message without content: its sender is known as long as
+/// it was only unsent.
+fn gone(message: &StoredMessage) -> &'static str {
+    if message.sender.is_some() || message.is_bot { "message-unsent" } else { "message-erased" }
+}
+
+/// Returns the key of the name of a type.
+pub(super) const fn kind_key(kind: MessageType) -> &'static str {
+    match kind {
+        MessageType::Text => "kind-text",
+        MessageType::Image => "kind-image",
+        MessageType::Video => "kind-video",
+        MessageType::Audio => "kind-audio",
+        MessageType::File => "kind-file",
+        MessageType::Location => "kind-location",
+        MessageType::Sticker => "kind-sticker",
+        MessageType::Other => "kind-other",
+    }
+}
+
+/// Returns the first characters of a text, on one line.
+pub(super) fn shortened(text: &str, max: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(max) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// Returns the character that stands for a name.
+pub(super) fn initial(name: &str) -> String {
+    let first = name.chars().find(|character| character.is_alphanumeric());
+    first.or_else(|| name.chars().next()).map_or_else(String::new, |c| c.to_uppercase().collect())
+}
+
+/// Returns the colour of an id, the same everywhere.
+pub(super) fn hue(id: &str) -> u8 {
+    Sha256::digest(id.as_bytes())[0] % HUES
+}
+
+/// Returns the name of a message's element on a page.
+pub(super) fn anchor(message: &MessageId) -> String {
+    format!("m-{}", segment(message.as_str()))
+}
+
+/// Returns the path of the conversation around a message.
+pub(super) fn context_path(channel: &ChannelId, message: &MessageId) -> String {
+    let around = segment(message.as_str());
+    format!("{}?around={around}#{}", channel_path(channel), anchor(message).replace('%', "%25"))
+}
+
+/// Returns the path of a media file.
+pub(super) fn media_path(channel: &ChannelId, message: &MessageId) -> String {
+    let (channel, message) = (segment(channel.as_str()), segment(message.as_str()));
+    format!("/api/v1/channels/{channel}/backup/media/{message}")
+}
+
+/// Formats a duration in milliseconds.
+pub(super) fn length(milliseconds: i64) -> String {
+    let seconds = (milliseconds / 1000).max(1);
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
+/// Formats a number of bytes.
+pub(super) fn size(bytes: i64) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    let (mut tenths, mut unit) = (bytes.saturating_mul(10) / 1024, 0);
+    while tenths >= 10_240 && unit + 1 < UNITS.len() {
+        (tenths, unit) = (tenths / 1024, unit + 1);
+    }
+    let (whole, tenth) = (tenths / 10, tenths % 10);
+    if whole >= 10 || tenth == 0 {
+        return format!("{} {}", whole.max(1), UNITS[unit]);
+    }
+    format!("{whole}.{tenth} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_lengths_and_initials_are_short() {
+        let sizes = [1, 1_536, 20_480, 5_242_880, 1_610_612_736].map(size);
+        assert_eq!(sizes, ["1 KB", "1.5 KB", "20 KB", "5 MB", "1.5 GB"]);
+        assert_eq!([0, 61_500, 3_600_000].map(length), ["0:01", "1:01", "60:00"]);
+        assert_eq!(["ann", "👋 bo", "", "王大明"].map(initial), ["A", "B", "", "王"]);
+        assert_eq!(shortened("a\n b  c", 3), "a b…");
+    }
+}

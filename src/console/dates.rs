@@ -1,0 +1,106 @@
+//! Dates and times as people read them, in a channel's zone.
+
+use chatkeep_core::time::Timestamp;
+use chatkeep_i18n::{Language, Value};
+use chrono::{DateTime, Datelike as _, NaiveDate};
+use chrono_tz::Tz;
+
+/// Dates and times in one language and zone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dates {
+    pub(super) language: Language,
+    pub(super) zone: Tz,
+    pub(super) now: Timestamp,
+}
+
+impl Dates {
+    /// Returns the day of a time.
+    pub(super) fn day(&self, at: Timestamp) -> NaiveDate {
+        self.local(at).date_naive()
+    }
+
+    /// Returns the time of day: `14:05`.
+    pub(super) fn time(&self, at: Timestamp) -> String {
+        self.local(at).format("%H:%M").to_string()
+    }
+
+    /// Returns the heading of a day: today, yesterday, or the date with its weekday.
+    pub(super) fn heading(&self, day: NaiveDate) -> String {
+        let today = self.day(self.now);
+        if day == today {
+            return self.language.text("date-today");
+        }
+        if Some(day) == today.pred_opt() {
+            return self.language.text("date-yesterday");
+        }
+        self.format("date-long", day)
+    }
+
+    /// Returns a date, with the year where that is not the present one.
+    pub(super) fn date(&self, day: NaiveDate) -> String {
+        let this_year = self.day(self.now).year() == day.year();
+        self.format(if this_year { "date-short" } else { "date-year" }, day)
+    }
+
+    /// Returns a date and time.
+    pub(super) fn moment(&self, at: Timestamp) -> String {
+        format!("{} {}", self.date(self.day(at)), self.time(at))
+    }
+
+    /// Returns the shortest text that tells a recent time: the time of today, else the date.
+    pub(super) fn brief(&self, at: Timestamp) -> String {
+        let (day, today) = (self.day(at), self.day(self.now));
+        if day == today {
+            return self.time(at);
+        }
+        if Some(day) == today.pred_opt() {
+            return self.language.text("date-yesterday");
+        }
+        self.date(day)
+    }
+
+    fn format(&self, key: &str, day: NaiveDate) -> String {
+        let weekday = format!("weekday-{}", day.weekday().number_from_monday());
+        let weekday = self.language.text(&weekday);
+        let month = self.language.text(&format!("month-{}", day.month()));
+        let year = self.language.year(day.year()).to_string();
+        let day = day.day().to_string();
+        let values = [
+            ("weekday", Value::from(&weekday)),
+            ("month", Value::from(&month)),
+            ("year", Value::from(&year)),
+            ("day", Value::from(&day)),
+        ];
+        self.language.format(key, &values)
+    }
+
+    fn local(&self, at: Timestamp) -> DateTime<Tz> {
+        let at = DateTime::from_timestamp_millis(at.millis()).unwrap_or_default();
+        at.with_timezone(&self.zone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_zone_and_the_language() {
+        let at = |text| Timestamp::parse(text).unwrap();
+        let dates = |language| Dates {
+            language,
+            zone: "Asia/Taipei".parse().unwrap(),
+            now: at("2026-02-01T16:30:00Z"),
+        };
+        let english = dates(Language::English);
+        assert_eq!(english.time(at("2026-02-01T16:05:00Z")), "00:05");
+        assert_eq!(english.heading(english.day(at("2026-02-01T16:05:00Z"))), "Today");
+        assert_eq!(english.heading(english.day(at("2026-02-01T15:59:00Z"))), "Yesterday");
+        let day = english.day(at("2025-12-31T10:00:00Z"));
+        let headings = Language::ALL.map(|language| dates(language).heading(day));
+        let expected =
+            ["2025年12月31日（三）", "Wed, 31 Dec 2025", "2025年12月31日（水）", "พ. 31 ธ.ค. 2568"];
+        assert_eq!(headings, expected);
+        assert_eq!(english.brief(at("2026-01-05T10:00:00Z")), "5 Jan");
+    }
+}

@@ -1,0 +1,113 @@
+//! Refusals as pages: they say what happened and what to do, and nothing about what is hidden.
+
+use askama::Template;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use chatkeep_store::StoreError;
+use url::form_urlencoded;
+
+use super::Console;
+use super::frame::{Frame, rendered_as};
+use super::visitor::Visitor;
+use crate::services::ServiceError;
+
+/// Reason for which there is no page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PageError {
+    /// Nobody is signed in: the visitor is led to the sign-in, and from there back.
+    SignedOut,
+    /// There is no such channel, or the visitor may not read it; they are not told which.
+    NoChannel,
+    /// The channel has no such message.
+    NoMessage,
+    /// A value in the address is invalid.
+    Input,
+    /// Something that the page needs is down.
+    Busy,
+    /// Something broke.
+    Internal,
+}
+
+/// Page about a refusal.
+#[derive(Template)]
+#[template(path = "error.html", whitespace = "minimize")]
+struct ErrorPage {
+    frame: Frame,
+    text: String,
+    hint: Option<String>,
+}
+
+impl From<ServiceError> for PageError {
+    fn from(error: ServiceError) -> Self {
+        match error {
+            ServiceError::InvalidKey => Self::SignedOut,
+            ServiceError::InsufficientPermissions
+            | ServiceError::InsufficientFor { .. }
+            | ServiceError::PermissionDenied => Self::NoChannel,
+            ServiceError::NotFound => Self::NoMessage,
+            // Refusals of a change, which the reading pages do not make.
+            ServiceError::Stale
+            | ServiceError::Conflict(_)
+            | ServiceError::TooManyKeys
+            | ServiceError::PlanRequired
+            | ServiceError::RulesTooLarge { .. }
+            | ServiceError::Invalid { .. } => Self::Input,
+            ServiceError::RequestRunning | ServiceError::Unavailable => Self::Busy,
+            ServiceError::Internal => Self::Internal,
+        }
+    }
+}
+
+impl From<StoreError> for PageError {
+    fn from(cause: StoreError) -> Self {
+        ServiceError::from(cause).into()
+    }
+}
+
+/// The layer of all pages renders it, who knows the language.
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        let mut response = StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Returns the page about a refusal.
+pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError) -> Response {
+    let (status, title, text, hint) = match error {
+        PageError::SignedOut => return to_sign_in(console, visitor),
+        PageError::NoChannel => {
+            (StatusCode::NOT_FOUND, "missing-title", "missing-text", Some("missing-hint"))
+        }
+        PageError::NoMessage => {
+            (StatusCode::NOT_FOUND, "message-missing-title", "message-missing-text", None)
+        }
+        PageError::Input => {
+            (StatusCode::BAD_REQUEST, "error-input-title", "error-input-text", None)
+        }
+        PageError::Busy => {
+            (StatusCode::SERVICE_UNAVAILABLE, "error-busy-title", "error-text", None)
+        }
+        PageError::Internal => {
+            (StatusCode::INTERNAL_SERVER_ERROR, "error-title", "error-text", None)
+        }
+    };
+    let language = visitor.language;
+    let page = ErrorPage {
+        frame: visitor.frame(language.text(title)),
+        text: language.text(text),
+        hint: hint.map(|hint| language.text(hint)),
+    };
+    rendered_as(status, &page)
+}
+
+/// Leads to the sign-in, and from there back to the page.
+fn to_sign_in(console: &Console, visitor: &Visitor) -> Response {
+    let here = visitor.address.path_and_query().map_or("/", |address| address.as_str());
+    let next = form_urlencoded::Serializer::new(String::new()).append_pair("next", here).finish();
+    let page = console.entrances.sign_in.unwrap_or("/console/sign-in");
+    let mut response = Redirect::to(&format!("{page}?{next}")).into_response();
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

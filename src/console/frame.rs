@@ -1,0 +1,153 @@
+//! Frame of a page: what the layout of all pages shows around their content.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse as _, Response};
+use chatkeep_i18n::Language;
+use tracing::error;
+use url::form_urlencoded;
+
+use super::assets::{ASSETS, Assets};
+use super::error::PageError;
+use super::visitor::Visitor;
+
+/// Frame of a page.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// Title of the page, in its language.
+    pub(super) title: String,
+    pub(super) language: Language,
+    /// Signed-in person; `None` for nobody.
+    pub(super) person: Option<SignedInPerson>,
+    /// Choice of languages.
+    pub(super) languages: Vec<LanguageLink>,
+    pub(super) assets: &'static Assets,
+}
+
+/// Signed-in person of a page.
+#[derive(Debug)]
+pub(super) struct SignedInPerson {
+    pub(super) name: String,
+    /// Token for the forms of the page.
+    pub(super) csrf: String,
+}
+
+/// Link to the page in another language.
+#[derive(Debug)]
+pub(super) struct LanguageLink {
+    pub(super) name: &'static str,
+    pub(super) tag: &'static str,
+    pub(super) href: String,
+    pub(super) current: bool,
+}
+
+impl Frame {
+    pub(super) fn new(visitor: &Visitor, title: String) -> Self {
+        let person = visitor.visit.as_ref().map(|visit| SignedInPerson {
+            name: visit.name.clone().unwrap_or_else(|| visitor.language.text("someone")),
+            csrf: visit.session.csrf.clone(),
+        });
+        let language = visitor.language;
+        let link = |other: Language| {
+            let query = visitor.address.query().unwrap_or_default();
+            let query = form_urlencoded::Serializer::new(String::new())
+                .extend_pairs(form_urlencoded::parse(query.as_bytes()))
+                .append_pair("lang", other.tag())
+                .finish();
+            let (name, tag, current) = (other.own_name(), other.tag(), other == language);
+            LanguageLink { name, tag, href: format!("?{query}"), current }
+        };
+        let languages = Language::ALL.into_iter().map(link).collect();
+        Self { title, language, person, languages, assets: &ASSETS }
+    }
+
+    /// Returns the text of a key in the language of the page.
+    pub(super) fn text(&self, key: &str) -> String {
+        self.language.text(key)
+    }
+}
+
+/// Renders a page.
+///
+/// # Errors
+/// [`PageError::Internal`] when the template fails.
+pub(super) fn rendered(page: &impl Template) -> Result<Response, PageError> {
+    match page.render() {
+        Ok(html) => Ok(Html(html).into_response()),
+        Err(cause) => {
+            let cause: &dyn std::error::Error = &cause;
+            error!(error = cause, "a page cannot be rendered");
+            Err(PageError::Internal)
+        }
+    }
+}
+
+/// Renders a page with that status; plain text if the template fails.
+pub(super) fn rendered_as(status: StatusCode, page: &impl Template) -> Response {
+    match rendered(page) {
+        Ok(mut response) => {
+            *response.status_mut() = status;
+            response
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    /// Beginnings of keys whose end is computed.
+    const COMPUTED: [&str; 5] = ["gap-", "kind-", "media-", "month-", "weekday-"];
+
+    fn texts() -> Vec<(PathBuf, String)> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folders = ["templates", "src/console"].map(|folder| root.join(folder));
+        let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+        let files = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
+        files.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+    }
+
+    /// Returns the keys that are looked up as literals, with the files that do.
+    fn used() -> Vec<(PathBuf, String)> {
+        let calls = ["text(\"", "format(\"", "label(\"", "of_day(\""];
+        let mut used = Vec::new();
+        for (path, text) in texts() {
+            for call in calls {
+                for rest in text.split(call).skip(1) {
+                    let key = rest.split('"').next().unwrap();
+                    if !key.contains('{') && !key.contains('%') {
+                        used.push((path.clone(), key.to_owned()));
+                    }
+                }
+            }
+        }
+        used
+    }
+
+    #[test]
+    fn every_key_that_is_looked_up_has_a_text() {
+        let used = used();
+        assert!(used.len() > 80);
+        for (path, key) in used {
+            assert!(Language::English.has(&key), "{}: no text {key}", path.display());
+        }
+    }
+
+    #[test]
+    fn every_text_of_the_console_is_looked_up() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let catalogue = root.join("core/i18n/locales/en/console.ftl");
+        let all: String = texts().into_iter().map(|(_, text)| text).collect();
+        for line in fs::read_to_string(catalogue).unwrap().lines() {
+            let Some((key, _)) = line.split_once(" = ").filter(|_| !line.starts_with(' ')) else {
+                continue;
+            };
+            let computed = COMPUTED.iter().any(|beginning| key.starts_with(beginning));
+            assert!(computed || all.contains(&format!("\"{key}\"")), "nobody shows {key}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The visitor's channels, with what needs their attention.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use chatkeep_i18n::{Language, Value};
+use chatkeep_store::{ChannelStatus, Webhook};
+use serde::Deserialize;
+
+use super::Console;
+use super::bubble::{name_of, shortened, size, summary};
+use super::dates::Dates;
+use super::error::PageError;
+use super::frame::{Frame, rendered};
+use super::timeline::Heading;
+use super::visitor::{Asked, Visitor};
+use crate::services::access::ReadMessages;
+use crate::services::overview::ChannelOverview;
+
+/// Channels of a page.
+const LIMIT: u32 = 50;
+/// Maximum length of the newest message of a channel in characters.
+const NEWEST: usize = 90;
+/// Percentage from which a quota is shown as a warning.
+const WARNING: f64 = 80.0;
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct HomeQuery {
+    cursor: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "home.html", whitespace = "minimize")]
+struct HomePage {
+    frame: Frame,
+    channels: Vec<ChannelRow>,
+    notes: Vec<Note>,
+    usage: Option<Ring>,
+    next: Option<String>,
+}
+
+/// A channel in the list.
+struct ChannelRow {
+    heading: Heading,
+    /// Sender and beginning of the newest message, and when it was sent.
+    newest: Option<(String, String)>,
+    when: Option<(String, String)>,
+    /// Sentence in place of a message.
+    empty: String,
+    /// State that is not as it should be.
+    mark: Option<String>,
+}
+
+/// Something that needs attention.
+struct Note {
+    /// Channel or host that it is about.
+    about: String,
+    href: Option<String>,
+    text: String,
+}
+
+/// Usage of the quota as a ring of 100 units.
+struct Ring {
+    percent: u32,
+    full: bool,
+    label: String,
+}
+
+pub(super) async fn page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Asked(query): Asked<HomeQuery>,
+) -> Result<Response, PageError> {
+    let access = visitor.scoped::<ReadMessages>(&console)?;
+    let cursor = query.cursor.as_deref();
+    let overview = console.services.overview.page(&access, LIMIT, cursor).await?;
+    let zone = console.services.messages.zone(None).await?;
+    let (language, now) = (visitor.language, console.clock.now());
+    let mut notes = Vec::new();
+    let mut channels = Vec::with_capacity(overview.channels.len());
+    for one in overview.channels {
+        let dates = Dates { language, zone: one.channel.zone(zone), now };
+        let heading = Heading::new(&one.channel, &visitor);
+        notes.extend(attention(&one, language).into_iter().map(|text| Note {
+            about: heading.name.clone(),
+            href: Some(heading.path.clone()),
+            text,
+        }));
+        channels.push(ChannelRow::new(heading, &one, dates));
+    }
+    let dates = Dates { language, zone, now };
+    notes.extend(overview.failing.iter().map(|webhook| Note::of_webhook(webhook, dates)));
+    let usage = overview.usage.map(|usage| {
+        let percent = usage.percentage().floor();
+        let label = language.format(
+            "usage-used",
+            &[
+                ("percent", Value::from(&percent.to_string())),
+                ("quota", Value::from(&size(usage.quota))),
+            ],
+        );
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
+        let percent_shown = percent.clamp(0.0, 100.0) as u32;
+        Ring { percent: percent_shown, full: percent >= WARNING, label }
+    });
+    let title = language.text("home-title");
+    let next = overview.next.map(|cursor| format!("/console?cursor={cursor}"));
+    rendered(&HomePage { frame: visitor.frame(title), channels, notes, usage, next })
+}
+
+/// Returns the sentences about what needs attention in a channel.
+fn attention(one: &ChannelOverview, language: Language) -> Vec<String> {
+    let mut texts = Vec::new();
+    if one.channel.status == ChannelStatus::Disabled {
+        texts.push(language.text("attention-left"));
+    } else if !one.backed_up {
+        texts.push(language.text("attention-unsubscribed"));
+    }
+    if one.paused {
+        texts.push(language.text("attention-paused"));
+    }
+    if one.lost_files > 0 {
+        texts.push(language.format("attention-media", &[("count", one.lost_files.into())]));
+    }
+    texts
+}
+
+impl ChannelRow {
+    fn new(heading: Heading, one: &ChannelOverview, dates: Dates) -> Self {
+        let language = dates.language;
+        let newest = one.newest.as_ref();
+        let mark = match (one.channel.status, one.paused) {
+            (ChannelStatus::Disabled, _) => Some("chat-left"),
+            (ChannelStatus::Active, true) => Some("chat-paused"),
+            (ChannelStatus::Active, false) => None,
+        };
+        Self {
+            heading,
+            newest: newest.map(|message| {
+                let text = shortened(&summary(message, language), NEWEST);
+                (name_of(message, language), text)
+            }),
+            when: newest.map(|message| (message.sent_at.to_string(), dates.brief(message.sent_at))),
+            empty: language.format("chat-messages", &[("count", one.channel.message_count.into())]),
+            mark: mark.map(|key| language.text(key)),
+        }
+    }
+}
+
+impl Note {
+    fn of_webhook(webhook: &Webhook, dates: Dates) -> Self {
+        let language = dates.language;
+        let text = match (&webhook.disabled, webhook.failing_since) {
+            (None, Some(since)) => {
+                let date = dates.date(dates.day(since));
+                language.format("attention-webhook-failing", &[("date", Value::from(&date))])
+            }
+            _ => language.text("attention-webhook-disabled"),
+        };
+        // The rest of an address may hold a secret.
+        let url = url::Url::parse(&webhook.url).ok();
+        let host = url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+        Self { about: host, href: None, text }
+    }
+}

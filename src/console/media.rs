@@ -1,0 +1,95 @@
+//! The photos and files of a channel.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chatkeep_core::message::MessageType;
+use chatkeep_store::{MediaItem, MediaStatus};
+use serde::Deserialize;
+
+use super::Console;
+use super::bubble::{context_path, kind_key, media_path, size};
+use super::dates::Dates;
+use super::error::PageError;
+use super::frame::{Frame, rendered};
+use super::timeline::Heading;
+use super::visitor::{Asked, Visitor};
+use crate::services::access::{Member, ReadMedia};
+use crate::services::media::MediaListQuery;
+
+/// Files of a page.
+const LIMIT: u32 = 40;
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct WallQuery {
+    cursor: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "media.html", whitespace = "minimize")]
+struct MediaPage {
+    frame: Frame,
+    channel: Heading,
+    tiles: Vec<Tile>,
+    next: Option<String>,
+}
+
+/// A file on the wall.
+struct Tile {
+    /// Path of the message in the conversation.
+    context: String,
+    /// Path of a picture of it.
+    picture: Option<String>,
+    kind: String,
+    /// Name of the file, or why it is not there.
+    label: String,
+    when: String,
+    size: Option<String>,
+}
+
+pub(super) async fn page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path(channel): Path<String>,
+    Asked(query): Asked<WallQuery>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel::<Member, ReadMedia>(&console, &channel).await?;
+    let query = MediaListQuery { kind: None, limit: LIMIT, cursor: query.cursor };
+    let (media, next) = console.services.media.page(&access, &query).await?;
+    let zone = console.services.messages.zone(Some(&access.channel)).await?;
+    let dates = Dates { language: visitor.language, zone, now: console.clock.now() };
+    let channel = Heading::new(&console.services.channels.one(&access).await?, &visitor);
+    let page = MediaPage {
+        frame: visitor.frame(visitor.language.text("media-wall")),
+        tiles: media.iter().map(|item| Tile::new(item, dates)).collect(),
+        next: next.map(|cursor| format!("{}/media?cursor={cursor}", channel.path)),
+        channel,
+    };
+    rendered(&page)
+}
+
+impl Tile {
+    fn new(item: &MediaItem, dates: Dates) -> Self {
+        let language = dates.language;
+        let kind = language.text(kind_key(item.kind));
+        let stored = item.record.status == MediaStatus::Stored;
+        let file = stored.then(|| media_path(&item.channel, &item.message));
+        let preview = item.record.preview.is_some();
+        let photo = item.kind == MessageType::Image;
+        let picture = file.as_ref().filter(|_| preview || photo);
+        let status = || language.text(&format!("media-{}", item.record.status.name()));
+        Self {
+            context: context_path(&item.channel, &item.message),
+            picture: picture
+                .map(|file| if preview { format!("{file}?preview=true") } else { file.clone() }),
+            label: match (&item.info.file_name, stored) {
+                (_, false) => status(),
+                (Some(name), true) => name.clone(),
+                (None, true) => kind.clone(),
+            },
+            kind,
+            when: dates.date(dates.day(item.sent_at)),
+            size: (item.record.bytes > 0).then(|| size(item.record.bytes)),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The web console: pages for people, rendered on the server, readable without script.
+//!
+//! A handler asks the services for what it shows and renders a template of `templates/`. Common to
+//! all pages, and added in one place ([`visitor::layer`]): who looks, in which language, the
+//! security headers, and the pages of refusals. Scripts and styles are files of the binary under
+//! names that contain their hash ([`assets`]); nothing is loaded from anywhere else.
+
+mod assets;
+mod bubble;
+mod dates;
+mod error;
+mod frame;
+mod home;
+mod live;
+mod media;
+mod permalink;
+mod search;
+mod sign_in;
+mod text;
+mod timeline;
+mod visitor;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use chatkeep_core::time::SharedClock;
+
+pub(crate) use sign_in::{DemoPerson, DemoRole, SignInOffer, demo_people};
+
+use crate::http::BrowserSessions;
+use crate::services::Services;
+
+/// Entrances of a deployment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entrances {
+    /// Path to which `/` leads.
+    pub(crate) home: &'static str,
+    /// Path of the page on which people sign in, where that is not the console's own.
+    pub(crate) sign_in: Option<&'static str>,
+}
+
+/// Shared state of the console. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Console {
+    pub(crate) services: Services,
+    /// Sessions of the visitors.
+    pub(crate) sessions: BrowserSessions,
+    /// Sign-in that is offered to people; `None` where it is not set up.
+    pub(crate) sign_in: Option<SignInOffer>,
+    pub(crate) clock: SharedClock,
+    pub(crate) entrances: Entrances,
+}
+
+impl Default for Entrances {
+    fn default() -> Self {
+        Self { home: "/console", sign_in: None }
+    }
+}
+
+/// Returns the console's routes. A layer around them finds out who calls.
+pub(crate) fn router(console: Console) -> Router {
+    let home = console.entrances.home;
+    let pages = Router::new()
+        .route("/console", get(home::page))
+        .route("/console/sign-in", get(sign_in::page))
+        .route("/console/sign-out", post(sign_in::leave))
+        .route("/c/{channel}", get(timeline::page))
+        .route("/c/{channel}/m/{message}", get(permalink::page))
+        .route("/c/{channel}/search", get(search::page))
+        .route("/c/{channel}/media", get(media::page))
+        .route("/c/{channel}/news", get(live::news))
+        .route_layer(from_fn_with_state(console.clone(), visitor::layer))
+        .with_state(console);
+    Router::new()
+        .route("/", get(move || async move { Redirect::to(home) }))
+        .merge(pages)
+        .merge(assets::router())
+}

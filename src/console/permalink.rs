@@ -1,0 +1,81 @@
+//! The page of one message. Its address is permanent: it tells what became of the message.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chatkeep_core::id::MessageId;
+use chatkeep_i18n::Value;
+use chatkeep_store::Order;
+
+use super::Console;
+use super::bubble::{BubbleContent, context_path};
+use super::error::PageError;
+use super::frame::{Frame, rendered};
+use super::text::Piece;
+use super::timeline::{Heading, Item, dates, items};
+use super::visitor::Visitor;
+use crate::services::access::{Member, ReadMessages};
+use crate::services::messages::MessageQuery;
+
+/// Messages around the one of the page, itself included.
+const NEIGHBOURS: u32 = 7;
+
+#[derive(Template)]
+#[template(path = "permalink.html", whitespace = "minimize")]
+struct PermalinkPage {
+    frame: Frame,
+    channel: Heading,
+    items: Vec<Item>,
+    /// Sentence about an edit or a retraction.
+    note: Option<String>,
+    /// Address of the message in the conversation.
+    conversation: String,
+}
+
+pub(super) async fn page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path((channel, message)): Path<(String, String)>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
+    if message.contains('\0') {
+        return Err(PageError::NoMessage);
+    }
+    let id = MessageId::from(message.as_str());
+    let services = &console.services;
+    let message = services.messages.one(&access, &id).await?;
+    let dates = dates(&console, &visitor, &access).await?;
+    let language = visitor.language;
+    let note = match (message.unsent_at, message.edited_at) {
+        (Some(_), _) => Some(language.text("permalink-gone")),
+        (None, Some(at)) => {
+            let (date, time) = (dates.date(dates.day(at)), dates.time(at));
+            let values = [("date", Value::from(&date)), ("time", Value::from(&time))];
+            Some(language.format("permalink-edited", &values))
+        }
+        (None, None) => None,
+    };
+    let query = MessageQuery {
+        limit: NEIGHBOURS,
+        cursor: None,
+        order: Order::Ascending,
+        date: None,
+        from: None,
+        to: None,
+        around: Some(id.to_string()),
+        sender: None,
+        kind: None,
+    };
+    let mut around = services.messages.page(&access, &query).await?;
+    around.gaps.clear();
+    let items = items(&console, &access, &around, (dates, Some(&id))).await?;
+    let channel = Heading::new(&services.channels.one(&access).await?, &visitor);
+    let page = PermalinkPage {
+        frame: visitor.frame(language.text("permalink-title")),
+        conversation: context_path(&access.channel, &id),
+        channel,
+        items,
+        note,
+    };
+    rendered(&page)
+}

@@ -1,0 +1,266 @@
+//! Search in a channel, with filters as chips.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chatkeep_core::id::UserId;
+use chatkeep_core::message::MessageType;
+use chatkeep_i18n::{Language, Value};
+use chrono::NaiveDate;
+use serde::Deserialize;
+use url::form_urlencoded;
+
+use super::Console;
+use super::bubble::{context_path, hue, initial, kind_key, name_of, summary};
+use super::dates::Dates;
+use super::error::PageError;
+use super::frame::{Frame, rendered};
+use super::text::{Piece, matched};
+use super::timeline::{Heading, dates};
+use super::visitor::{Asked, Visitor};
+use crate::search::{SearchResult, Sort};
+use crate::services::ServiceError;
+use crate::services::access::{ChannelAccess, Member, ReadMessages};
+use crate::services::search::{SearchPage, SearchQuery};
+use crate::when::When;
+
+/// Results of a page.
+const LIMIT: u32 = 25;
+/// Maximum length of a snippet in characters.
+const SNIPPET: usize = 160;
+
+/// Form of the search. Empty fields of a form count as absent.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct SearchForm {
+    #[serde(default)]
+    q: String,
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    sender: String,
+    #[serde(default)]
+    from: String,
+    #[serde(default)]
+    to: String,
+    #[serde(default)]
+    sort: String,
+    #[serde(default)]
+    cursor: String,
+}
+
+#[derive(Template)]
+#[template(path = "search.html", whitespace = "minimize")]
+struct ResultPage {
+    frame: Frame,
+    channel: Heading,
+    form: SearchForm,
+    kinds: Vec<Choice>,
+    people: Vec<Choice>,
+    chips: Vec<Chip>,
+    newest_first: bool,
+    /// Sentence about the results; `None` before the first search.
+    told: Option<String>,
+    /// Sentence about an invalid search.
+    wrong: Option<String>,
+    unknown: Vec<String>,
+    hits: Vec<HitRow>,
+    next: Option<String>,
+}
+
+/// Choice in a list.
+struct Choice {
+    value: String,
+    label: String,
+    chosen: bool,
+}
+
+/// Filter in effect, with the address of the search without it.
+struct Chip {
+    label: String,
+    remove: String,
+    href: String,
+}
+
+/// Result of a search.
+struct HitRow {
+    href: String,
+    name: String,
+    initial: String,
+    hue: u8,
+    when: String,
+    datetime: String,
+    pieces: Vec<Piece>,
+}
+
+pub(super) async fn page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path(channel): Path<String>,
+    Asked(form): Asked<SearchForm>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
+    let dates = dates(&console, &visitor, &access).await?;
+    let language = visitor.language;
+    let names = names(&console, &access, language).await?;
+    let channel = Heading::new(&console.services.channels.one(&access).await?, &visitor);
+    let (found, wrong) = match form.query() {
+        None if form.q.trim().is_empty() => (None, None),
+        None => (None, Some("search-bad")),
+        Some(query) => match console.services.search.in_channel(&access, &query).await {
+            Ok(page) => (Some(page), None),
+            Err(ServiceError::Invalid { .. }) => (None, Some("search-bad")),
+            Err(ServiceError::Unavailable) => (None, Some("search-away")),
+            Err(error) => return Err(error.into()),
+        },
+    };
+    let chosen = |kind: &MessageType| kind.name() == form.kind;
+    let kinds = MessageType::ALL.into_iter().filter(|kind| *kind != MessageType::Other);
+    let page = ResultPage {
+        frame: visitor.frame(language.text("search-label")),
+        kinds: kinds
+            .map(|kind| Choice {
+                value: kind.name().to_owned(),
+                label: language.text(kind_key(kind)),
+                chosen: chosen(&kind),
+            })
+            .collect(),
+        chips: form.chips(&channel.path, &names, dates),
+        people: names,
+        newest_first: form.sort == "newest",
+        told: found.as_ref().map(|page| told(page, language)),
+        wrong: wrong.map(|key| language.text(key)),
+        unknown: found.as_ref().map(|page| unknown(page, language)).unwrap_or_default(),
+        next: found.as_ref().and_then(|page| {
+            let next = SearchForm { cursor: page.next.clone()?, ..form.clone() };
+            Some(next.address(&channel.path))
+        }),
+        hits: found.map(|page| hits(page.hits, dates)).unwrap_or_default(),
+        channel,
+        form,
+    };
+    rendered(&page)
+}
+
+fn told(page: &SearchPage, language: Language) -> String {
+    let total = i64::try_from(page.total).unwrap_or(i64::MAX);
+    language.format("search-results", &[("count", total.into())])
+}
+
+fn unknown(page: &SearchPage, language: Language) -> Vec<String> {
+    let text = |name| language.format("search-unknown", &[("name", Value::from(name))]);
+    page.unknown_names.iter().map(text).collect()
+}
+
+/// Returns the people whose messages can be searched for, by name.
+async fn names(
+    console: &Console,
+    access: &ChannelAccess<Member, ReadMessages>,
+    language: Language,
+) -> Result<Vec<Choice>, PageError> {
+    let channels = std::slice::from_ref(&access.channel);
+    let people = console.services.members.names(channels).await?;
+    let choice = |(user, name): (UserId, Option<String>)| Choice {
+        value: user.into_string(),
+        label: name.unwrap_or_else(|| language.text("someone")),
+        chosen: false,
+    };
+    let mut people: Vec<_> = people.into_iter().map(choice).collect();
+    people.sort_by(|one, other| one.label.cmp(&other.label));
+    Ok(people)
+}
+
+fn hits(found: Vec<SearchResult>, dates: Dates) -> Vec<HitRow> {
+    let row = |hit: SearchResult| {
+        let message = &hit.message;
+        let name = name_of(message, dates.language);
+        let colour = message.sender.as_ref().map_or("bot", |sender| sender.id.as_str());
+        let marks: Vec<_> =
+            hit.snippet.highlights.iter().map(|mark| (mark.start, mark.end)).collect();
+        let mut pieces = matched(&hit.snippet.text, &marks);
+        if pieces.is_empty() {
+            pieces.push(Piece::Plain(summary(message, dates.language)));
+        }
+        HitRow {
+            href: context_path(&message.channel, &message.id),
+            initial: initial(&name),
+            hue: hue(colour),
+            name,
+            when: dates.moment(message.sent_at),
+            datetime: message.sent_at.to_string(),
+            pieces,
+        }
+    };
+    found.into_iter().map(row).collect()
+}
+
+/// Returns the day that a field of the form names; `None` for an empty one.
+fn day(text: &str) -> Option<NaiveDate> {
+    text.parse().ok()
+}
+
+impl SearchForm {
+    /// Returns the search of the form; `None` without words and for invalid dates.
+    fn query(&self) -> Option<SearchQuery> {
+        if self.q.trim().is_empty() || self.q.contains('\0') || self.sender.contains('\0') {
+            return None;
+        }
+        let time = |text: &str| match text {
+            "" => Some(None),
+            text => Some(Some(When::parse(&day(text)?.to_string())?)),
+        };
+        Some(SearchQuery {
+            text: self.q.clone(),
+            from: time(&self.from)?,
+            to: time(&self.to)?,
+            sender: (!self.sender.is_empty()).then(|| UserId::from(self.sender.as_str())),
+            kind: MessageType::parse(&self.kind),
+            sort: if self.sort == "newest" { Sort::Newest } else { Sort::Relevance },
+            limit: LIMIT,
+            cursor: (!self.cursor.is_empty()).then(|| self.cursor.clone()),
+            snippet: SNIPPET,
+        })
+    }
+
+    /// Returns the address of the search.
+    fn address(&self, channel: &str) -> String {
+        let Self { q, kind, sender, from, to, sort, cursor } = self;
+        let fields = [
+            ("q", q),
+            ("type", kind),
+            ("sender", sender),
+            ("from", from),
+            ("to", to),
+            ("sort", sort),
+            ("cursor", cursor),
+        ];
+        let filled = fields.into_iter().filter(|(_, value)| !value.is_empty());
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(filled).finish();
+        format!("{channel}/search?{query}")
+    }
+
+    /// Returns the filters in effect.
+    fn chips(&self, channel: &str, people: &[Choice], dates: Dates) -> Vec<Chip> {
+        let language = dates.language;
+        let first = Self { cursor: String::new(), ..self.clone() };
+        let chip = |label: String, without: Self| Chip {
+            remove: language.format("search-remove", &[("name", Value::from(&label))]),
+            href: without.address(channel),
+            label,
+        };
+        let of_day =
+            |key, day: NaiveDate| language.format(key, &[("date", Value::from(&dates.date(day)))]);
+        let kind = MessageType::parse(&self.kind).map(|kind| {
+            chip(language.text(kind_key(kind)), Self { kind: String::new(), ..first.clone() })
+        });
+        let sender = people.iter().find(|person| person.value == self.sender).map(|person| {
+            chip(person.label.clone(), Self { sender: String::new(), ..first.clone() })
+        });
+        let from = day(&self.from).map(|day| {
+            chip(of_day("search-after-date", day), Self { from: String::new(), ..first.clone() })
+        });
+        let to = day(&self.to).map(|day| {
+            chip(of_day("search-before-date", day), Self { to: String::new(), ..first.clone() })
+        });
+        [kind, sender, from, to].into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,193 @@
+//! Visitor of a page: who they are and which language they read; and what all pages have in common.
+
+use axum::extract::{FromRequestParts, Query, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
+use axum::middleware::Next;
+use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
+use chatkeep_core::id::ChannelId;
+use chatkeep_i18n::Language;
+use cookie::time::Duration;
+use cookie::{Cookie, SameSite};
+use serde::de::DeserializeOwned;
+use url::form_urlencoded;
+
+use super::Console;
+use super::error::{PageError, error_page};
+use super::frame::Frame;
+use crate::http::{Visit, caller};
+use crate::services::access::{AtLeast, ChannelAccess, HasScope, Scoped};
+use crate::services::{Caller, Credential, ServiceError};
+
+/// Cookie of the chosen language.
+const LANGUAGE: &str = "chatkeep_language";
+/// Maximum age of cookies in browsers.
+const LANGUAGE_AGE: Duration = Duration::days(400);
+
+/// Content security policy of all pages: nothing but our own files, and no script or style inside
+/// of a page.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                      media-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'";
+
+/// Visitor of a page.
+#[derive(Clone, Debug)]
+pub(crate) struct Visitor {
+    pub(crate) language: Language,
+    /// Their session; `None` for somebody who is not signed in.
+    pub(crate) visit: Option<Visit>,
+    /// The request as a caller of services; `None` without a session.
+    caller: Option<Caller>,
+    /// Path and query of the page.
+    pub(crate) address: Uri,
+}
+
+impl Visitor {
+    /// Creates a visitor who is not signed in.
+    pub(crate) const fn stranger(language: Language, address: Uri) -> Self {
+        Self { language, visit: None, caller: None, address }
+    }
+
+    /// Returns the visitor as a caller of services.
+    ///
+    /// # Errors
+    /// [`PageError::SignedOut`] for somebody who is not signed in.
+    pub(crate) fn caller(&self) -> Result<Caller, PageError> {
+        self.caller.clone().ok_or(PageError::SignedOut)
+    }
+
+    /// Returns their access to a channel.
+    ///
+    /// # Errors
+    /// [`PageError::SignedOut`] for somebody who is not signed in, [`PageError::NoChannel`] without
+    /// the role.
+    pub(crate) async fn channel<R: AtLeast, S: HasScope>(
+        &self,
+        console: &Console,
+        channel: &str,
+    ) -> Result<ChannelAccess<R, S>, PageError> {
+        let caller = self.caller()?;
+        if channel.contains('\0') {
+            return Err(PageError::NoChannel);
+        }
+        Ok(console.services.access.channel(caller, ChannelId::from(channel)).await?)
+    }
+
+    /// Returns their permission in general.
+    ///
+    /// # Errors
+    /// [`PageError::SignedOut`] for somebody who is not signed in.
+    pub(crate) fn scoped<S: HasScope>(&self, console: &Console) -> Result<Scoped<S>, PageError> {
+        Ok(console.services.access.scoped(self.caller()?)?)
+    }
+
+    /// Returns the frame of a page with that title.
+    pub(crate) fn frame(&self, title: impl Into<String>) -> Frame {
+        Frame::new(self, title.into())
+    }
+
+    async fn of(console: &Console, parts: &Parts) -> Result<Self, ServiceError> {
+        let caller = caller(parts).ok();
+        let caller = caller.filter(|caller| matches!(caller.credential, Credential::Session(_)));
+        let visit = match caller {
+            Some(_) => console.sessions.visit(&parts.headers).await?,
+            None => None,
+        };
+        let caller = caller.filter(|_| visit.is_some());
+        let language = language_of(&parts.headers);
+        Ok(Self { language, visit, caller, address: parts.uri.clone() })
+    }
+}
+
+/// Returns the language that a browser chose or prefers.
+pub(crate) fn language_of(headers: &HeaderMap) -> Language {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let mut cookies = lines.flat_map(Cookie::split_parse).filter_map(Result::ok);
+    let chosen = cookies.find(|cookie| cookie.name() == LANGUAGE);
+    let chosen = chosen.and_then(|cookie| Language::from_tag(cookie.value()));
+    chosen.unwrap_or_else(|| {
+        let accepted = headers.get(header::ACCEPT_LANGUAGE);
+        Language::preferred(accepted.and_then(|value| value.to_str().ok()).unwrap_or_default())
+    })
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Visitor {
+    type Rejection = PageError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, PageError> {
+        parts.extensions.get::<Self>().cloned().ok_or(PageError::Internal)
+    }
+}
+
+/// Query string of a page. Unknown parameters are ignored: other sites add theirs to links.
+pub(super) struct Asked<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+    type Rejection = PageError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, PageError> {
+        let query = Query::try_from_uri(&parts.uri);
+        query.map(|Query(query)| Self(query)).map_err(|_| PageError::Input)
+    }
+}
+
+/// Finds out who looks, switches the language, renders refusals, and adds the headers of all pages.
+pub(super) async fn layer(
+    State(console): State<Console>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if request.method() == Method::GET
+        && let Some(switched) = switch(console.sessions.url().is_secure(), request.uri())
+    {
+        return switched;
+    }
+    let (mut parts, body) = request.into_parts();
+    let visitor = match Visitor::of(&console, &parts).await {
+        Ok(visitor) => visitor,
+        Err(error) => {
+            let visitor = Visitor::stranger(language_of(&parts.headers), parts.uri);
+            return secured(error_page(&console, &visitor, &error.into()));
+        }
+    };
+    parts.extensions.insert(visitor.clone());
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    if let Some(error) = response.extensions_mut().remove::<PageError>() {
+        response = error_page(&console, &visitor, &error);
+    }
+    secured(response)
+}
+
+/// Adds the headers of all pages.
+pub(crate) fn secured(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::REFERRER_POLICY, "same-origin"),
+        (header::VARY, "Accept-Language, Cookie"),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Handles `lang=`: stores the choice, in a cookie for TLS alone if `secure`, and leads to the page without it.
+pub(super) fn switch(secure: bool, address: &Uri) -> Option<Response> {
+    let pairs = form_urlencoded::parse(address.query()?.as_bytes());
+    let (chosen, kept): (Vec<_>, Vec<_>) = pairs.partition(|(name, _)| name == "lang");
+    let (_, tag) = chosen.first()?;
+    let language = Language::from_tag(tag);
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish();
+    let path = address.path();
+    let to = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
+    let cookie = language.map(|language| {
+        let cookie = Cookie::build((LANGUAGE, language.tag()))
+            .path("/")
+            .http_only(true)
+            .secure(secure)
+            .same_site(SameSite::Lax)
+            .max_age(LANGUAGE_AGE);
+        (header::SET_COOKIE, cookie.to_string())
+    });
+    Some((AppendHeaders(cookie), Redirect::to(&to)).into_response())
+}

@@ -1,0 +1,212 @@
+//! Journeys through the console in a real browser: on a phone and on a desktop, in every language,
+//! with and without script, and without anything that the accessibility checker objects to.
+
+use chatkeep_i18n::Language;
+use serde_json::{Value, json};
+
+use super::{GROUP, PLAIN, START, Scene, secret};
+use crate::harness::browser::Browser;
+use crate::harness::process::Program;
+use crate::harness::wait::until;
+use crate::harness::{ports, scratch};
+use crate::stack::DEADLINE;
+use crate::store::{at, said};
+
+const PHONE: (u32, u32) = (390, 844);
+const DESKTOP: (u32, u32) = (1280, 800);
+
+/// Script for the distance of the conversation's end from its lower edge, in pixels.
+const FROM_END: &str = "const box = document.querySelector('#scroller').getBoundingClientRect();
+    const last = document.querySelector('#messages').lastElementChild.getBoundingClientRect();
+    return Math.round(last.bottom - box.bottom)";
+const COUNT: &str = "return document.querySelectorAll('#messages .row').length";
+
+/// Opens a browser that is signed in as the owner.
+async fn browser(scene: &Scene) -> Browser {
+    let browser = Browser::start().await;
+    browser.open(&scene.url("/console/sign-in")).await;
+    browser.plant("chatkeep_session", &secret("Uowner")).await;
+    browser
+}
+
+async fn number(browser: &Browser, script: &str) -> i64 {
+    let value = browser.script(script).await;
+    value.as_i64().unwrap_or_else(|| panic!("{script}: {value}"))
+}
+
+async fn shows(browser: &Browser, script: &str, expected: &Value) {
+    until(&format!("{script} to be {expected}"), DEADLINE, async || {
+        browser.script(script).await == *expected
+    })
+    .await;
+}
+
+/// Asserts that the open page fits its window and that nobody is shut out.
+async fn is_fine(browser: &Browser, what: &str) {
+    let over = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    assert_eq!(number(browser, over).await, 0, "{what} is too wide");
+    let small =
+        "return [...document.querySelectorAll('button, summary, .button, nav a, input, select')]
+        .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0)
+        .filter((one) => one.getBoundingClientRect().height < 43.5)
+        .map((one) => one.outerHTML)";
+    assert_eq!(browser.script(small).await, json!([]), "{what} has small targets");
+    let found = browser.violations().await;
+    assert!(found.is_empty(), "{what}: {}", found.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_page_is_fine_at_every_size_in_every_language() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    let pages = [
+        "/console".to_owned(),
+        format!("/c/{GROUP}"),
+        format!("/c/{GROUP}?around=thai"),
+        format!("/c/{GROUP}/m/edited"),
+        format!("/c/{GROUP}/search?q=message&type=text&from=2024-03-01"),
+        format!("/c/{GROUP}/media"),
+        "/c/C0unknown".to_owned(),
+        "/console/sign-in?problem=other_browser".to_owned(),
+    ];
+    let looks = [(PHONE, "light"), (DESKTOP, "dark"), (PHONE, "dark"), (DESKTOP, "light")];
+    for (language, (size, scheme)) in Language::ALL.into_iter().zip(looks) {
+        browser.plant("chatkeep_language", language.tag()).await;
+        browser.resize(size.0, size.1).await;
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        browser.command("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+        for path in &pages {
+            browser.open(&scene.url(path)).await;
+            is_fine(&browser, &format!("{path} {language:?} {size:?} {scheme}")).await;
+            browser.script("document.querySelector('.menu summary').click()").await;
+            is_fine(&browser, &format!("the menu of {path} {language:?}")).await;
+        }
+    }
+    let errors = browser.errors().await;
+    let missing = |error: &&Value| !error["message"].as_str().unwrap().contains("404");
+    assert_eq!(errors.iter().filter(missing).collect::<Vec<_>>(), Vec::<&Value>::new());
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_conversation_scrolls_on_and_follows() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    browser.resize(PHONE.0, PHONE.1).await;
+    browser.open(&scene.url("/console")).await;
+    browser.script("document.querySelector('.channels a').click()").await;
+    shows(&browser, COUNT, &json!(50)).await;
+    assert!(number(&browser, FROM_END).await <= 40, "it opens at the newest message");
+
+    // Scrolling up loads what was said before, and what is in sight stays where it is.
+    let above = "const row = document.querySelector('#messages .row');
+        row.scrollIntoView({block: 'center'}); window.seen = row;
+        window.seenAt = row.getBoundingClientRect().top; return row.id";
+    browser.script(above).await;
+    until("earlier messages", DEADLINE, async || number(&browser, COUNT).await > 50).await;
+    let moved =
+        "return Math.round(Math.abs(window.seen.getBoundingClientRect().top - window.seenAt))";
+    assert!(number(&browser, moved).await <= 2, "it jumped");
+    until("all messages", DEADLINE, async || {
+        browser.script("document.querySelector('.talk').scrollIntoView({block: 'start'})").await;
+        number(&browser, COUNT).await == PLAIN + 14
+    })
+    .await;
+    shows(&browser, "return document.querySelectorAll('.begin').length", &json!(1)).await;
+    let days = "return [...document.querySelectorAll('.day')].map((day) => day.dataset.day)";
+    let expected = json!(["2024-03-01", "2024-03-02", "2024-03-03"]);
+    assert_eq!(browser.script(days).await, expected);
+
+    // Who reads further up is told of what is new and goes there with one tap.
+    let fresh = [said(GROUP, "fresh", START + 3 * 86_400_000, "something new")];
+    scene.store.messages().ingest(&fresh, at(START)).await.unwrap();
+    shows(&browser, "return document.querySelector('#pill').hidden", &json!(false)).await;
+    browser.script("document.querySelector('#pill').click()").await;
+    shows(&browser, "return document.querySelector('#pill').hidden", &json!(true)).await;
+    until("the end", DEADLINE, async || number(&browser, FROM_END).await <= 40).await;
+    let fresh = [said(GROUP, "fresher", START + 4 * 86_400_000, "newer still")];
+    scene.store.messages().ingest(&fresh, at(START)).await.unwrap();
+    let last = "return document.querySelector('#messages').lastElementChild.id";
+    shows(&browser, last, &json!("m-fresher")).await;
+    assert!(number(&browser, FROM_END).await <= 40, "it follows");
+    assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_can_be_read_without_script() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    browser.command("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
+    browser.resize(PHONE.0, PHONE.1).await;
+    browser.open(&scene.url(&format!("/c/{GROUP}"))).await;
+    assert!(number(&browser, FROM_END).await <= 40, "it opens at the newest message");
+    let older = browser.script("return document.querySelector('[rel=prev]').href").await;
+    browser.open(older.as_str().unwrap()).await;
+    assert_eq!(number(&browser, COUNT).await, 50);
+    let quote = "return document.querySelector('.quote').href";
+    browser.open(&scene.url(&format!("/c/{GROUP}/m/quoting"))).await;
+    let quoted = browser.script(quote).await;
+    browser.open(quoted.as_str().unwrap()).await;
+    assert_eq!(browser.script("return location.hash").await, "#m-link");
+    let sight = "const row = document.querySelector('.row.target').getBoundingClientRect();
+        return row.top >= 0 && row.bottom <= innerHeight";
+    assert_eq!(browser.script(sight).await, json!(true), "the quoted message is in sight");
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_visitor_of_the_demo_looks_as_somebody() {
+    let (folder, address) = (scratch::folder("demo-"), ports::free());
+    let (data, listen) = (folder.path().display().to_string(), address.to_string());
+    let args = ["--data", &data, "--listen", &listen, "demo"];
+    let mut demo = Program::chatkeep().args(args).start();
+    demo.line("starting it again finds everything").await;
+    let browser = Browser::start().await;
+    browser.resize(PHONE.0, PHONE.1).await;
+    browser.open(&format!("http://{address}/console")).await;
+    let people = "return [...document.querySelectorAll('.people b')].map((one) => one.textContent)";
+    let expected = json!(["林小美", "Aiko", "Somchai", "Dave", "王大明"]);
+    assert_eq!(browser.script(people).await, expected);
+    is_fine(&browser, "the choice of a person").await;
+    browser.script("document.querySelectorAll('.people button')[1].click()").await;
+    shows(&browser, "return document.querySelectorAll('.channels a').length", &json!(1)).await;
+    browser.script("document.querySelector('.channels a').click()").await;
+    let photos = "return [...document.querySelectorAll('.photo img')]
+        .filter((photo) => photo.complete && photo.naturalWidth > 0).length";
+    shows(&browser, photos, &json!(2)).await;
+    is_fine(&browser, "the demo's conversation").await;
+
+    // The viewer: by tap, by keys, and back to where it was opened.
+    browser.script("document.querySelector('a[data-photo]').click()").await;
+    let full = "const picture = document.querySelector('#viewer[open] img');
+        return picture !== null && picture.complete && picture.naturalWidth === 640";
+    shows(&browser, full, &json!(true)).await;
+    is_fine(&browser, "the viewer").await;
+    let source = "return document.querySelector('#viewer img').src";
+    let first = browser.script(source).await;
+    let key = |key: &str| {
+        format!(
+            "document.querySelector('#viewer').dispatchEvent(
+                new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))"
+        )
+    };
+    browser.script(&key("ArrowRight")).await;
+    assert_ne!(browser.script(source).await, first);
+    browser.script(&key("ArrowLeft")).await;
+    assert_eq!(browser.script(source).await, first);
+    browser.script("document.querySelector('[data-do=close]').click()").await;
+    let focused = "return document.activeElement.hasAttribute('data-photo')";
+    shows(&browser, focused, &json!(true)).await;
+
+    // Somebody who is not in the group does not see it.
+    let group = browser.script("return location.pathname").await;
+    browser.open(&format!("http://{address}/demo/look-as")).await;
+    browser.script("document.querySelectorAll('.people button')[4].click()").await;
+    shows(&browser, "return document.querySelectorAll('.empty').length", &json!(1)).await;
+    browser.open(&format!("http://{address}{}", group.as_str().unwrap())).await;
+    let heading = "return document.querySelector('h1').textContent";
+    assert_eq!(browser.script(heading).await, "Not available");
+    browser.close().await;
+    demo.terminate().await;
+}

@@ -1,0 +1,215 @@
+//! Content of the pages: snapshots of the main ones, and what permalinks, search and languages do.
+
+use chatkeep_i18n::Language;
+use reqwest::StatusCode;
+use serde_json::Value;
+
+use super::{GROUP, PLAIN, START, Scene};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+use crate::store::{at, said};
+
+/// Returns a page without the hashes in the names of its files.
+fn settled(page: &str) -> String {
+    let mut parts = page.split("/console/assets/");
+    let mut text = parts.next().unwrap().to_owned();
+    for part in parts {
+        let mut names = part.splitn(3, '.');
+        let (name, _, rest) = (names.next().unwrap(), names.next(), names.next().unwrap());
+        text.extend(["/console/assets/", name, ".HASH.", rest]);
+    }
+    text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_main_pages_are_as_before() {
+    let scene = Scene::new().await;
+    let group = format!("/c/{GROUP}");
+    let pages = [
+        ("home", "/console".to_owned(), Some("Uowner")),
+        ("permalink", format!("{group}/m/edited"), Some("Uowner")),
+        ("timeline", format!("{group}?around=thai"), Some("Uadmin")),
+        ("search", format!("{group}/search"), Some("Uowner")),
+        ("missing", group.clone(), Some("Ustranger")),
+        ("sign_in", "/console/sign-in".to_owned(), None),
+    ];
+    for (name, path, user) in pages {
+        let page = scene.page(&path, user, "en").await;
+        insta::assert_snapshot!(name, settled(&page.body));
+    }
+    let page = scene.page("/console", Some("Uowner"), "zh-TW").await;
+    insta::assert_snapshot!("home_zh", settled(&page.body));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_permalink_tells_what_became_of_its_message() {
+    let base = "https://chat.example.org";
+    let scene = Scene::with(&[("CHATKEEP_API_BASE_URL", base.to_owned())]).await;
+    let page = scene.store.messages().message(&GROUP.into(), &"edited".into()).await.unwrap();
+    assert!(page.is_some());
+    // Cookies travel over TLS only with this address, so pages are asked for with a key's reader.
+    let key = key(&scene).await;
+    let ask = async |path: String| -> Value {
+        let http = crate::harness::http::client(DEADLINE);
+        let answer = http.get(scene.url(&path)).bearer_auth(&key).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK, "{path}");
+        answer.json().await.unwrap()
+    };
+    let messages = format!("/api/v1/channels/{GROUP}/backup/messages");
+    let expected = format!("{base}/c/{GROUP}/m/edited");
+    let one = ask(format!("{messages}/edited")).await;
+    assert_eq!(one["url"], Value::from(expected.clone()));
+    let page = ask(format!("{messages}?around=edited&limit=1")).await;
+    assert_eq!(page["messages"][0]["url"], Value::from(expected.clone()));
+    let search = format!("/api/v1/channels/{GROUP}/backup/search?q=four");
+    // A replica of the index needs a moment after the start.
+    until("the search is available", DEADLINE, async || {
+        let http = crate::harness::http::client(DEADLINE);
+        let asked = http.get(scene.url(&search)).bearer_auth(&key);
+        asked.send().await.unwrap().status() == StatusCode::OK
+    })
+    .await;
+    until("the message is found", DEADLINE, async || {
+        ask(search.clone()).await["hits"][0]["message"]["url"] == Value::from(expected.clone())
+    })
+    .await;
+    let feed = ask("/api/v1/events?limit=100".to_owned()).await;
+    let urls = feed["events"].as_array().unwrap();
+    let urls = urls.iter().filter_map(|event| event["data"]["message"]["url"].as_str());
+    assert!(urls.into_iter().all(|url| url.starts_with(&format!("{base}/c/{GROUP}/m/"))));
+}
+
+/// Creates a key of the owner.
+async fn key(scene: &Scene) -> String {
+    let line = &scene.stack.line;
+    scene.stack.ground.command(line, &["key", "create", "--user", "Uowner"]).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_messages_say_what_happened_to_them() {
+    let scene = Scene::new().await;
+    let page = |id: &str| format!("/c/{GROUP}/m/{id}");
+    let edited = scene.open(&page("edited")).await.body;
+    assert!(edited.contains("This message was edited on 3 Mar 2024, 01:20"), "{edited}");
+    assert!(edited.contains("four o&#39;clock") && !edited.contains("three"), "{edited}");
+    for (id, text) in
+        [("unsent", "This message was unsent"), ("erased", "This message was deleted")]
+    {
+        let gone = scene.open(&page(id)).await.body;
+        assert!(gone.contains("Its text is no longer kept") && gone.contains(text), "{gone}");
+        assert!(!gone.contains("a secret that was unsent") && !gone.contains("to be erased"));
+    }
+    let plain = scene.open(&page("p003")).await.body;
+    assert!(plain.contains("message number 3") && !plain.contains("role=\"status\""), "{plain}");
+    assert!(plain.contains(&format!("/c/{GROUP}?around=p003#m-p003")));
+    // Its days are those of the channel's zone.
+    let zone = format!("UPDATE channels SET time_zone = 'Asia/Tokyo' WHERE channel_id = '{GROUP}'");
+    scene.stack.sql(zone).await;
+    let tokyo = scene.open(&page("edited")).await.body;
+    assert!(tokyo.contains("edited on 3 Mar 2024, 10:20"), "{tokyo}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_message_is_on_one_page_in_both_directions() {
+    let scene = Scene::new().await;
+    let ids = |body: &str| -> Vec<String> {
+        let parts = body.split("id=\"m-").skip(1);
+        parts.map(|part| part.split('"').next().unwrap().to_owned()).collect()
+    };
+    let link = |body: &str, rel: &str| {
+        let start = body.find(&format!("rel=\"{rel}\""))?;
+        let href = body[..start].rfind("href=\"")? + 6;
+        Some(body[href..].split('"').next().unwrap().replace("&#38;", "&"))
+    };
+    let newest = scene.open(&format!("/c/{GROUP}")).await.body;
+    assert!(newest.contains("data-news="), "the newest page hears of news");
+    let (mut backwards, mut page) = (ids(&newest), newest);
+    while let Some(older) = link(&page, "prev") {
+        page = scene.open(&older).await.body;
+        backwards.splice(0..0, ids(&page));
+    }
+    assert!(page.contains("This is where the backup begins"));
+    assert_eq!(i64::try_from(backwards.len()).unwrap(), PLAIN + 14);
+    let first = scene.open(&format!("/c/{GROUP}?date=2024-03-01")).await.body;
+    let (mut forwards, mut page) = (ids(&first), first);
+    while let Some(newer) = link(&page, "next") {
+        page = scene.open(&newer).await.body;
+        forwards.extend(ids(&page));
+    }
+    assert_eq!(forwards, backwards);
+    let day = scene.open(&format!("/c/{GROUP}?date=2024-03-02")).await.body;
+    assert!(day.contains("message number 65") && day.contains("Sat, 2 Mar 2024"));
+    assert!(page.contains("132 messages were not kept"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_search_marks_its_words_and_leads_to_their_context() {
+    let scene = Scene::new().await;
+    let search = |rest: &str| format!("/c/{GROUP}/search?q={rest}");
+    until("everything is searchable", DEADLINE, async || {
+        scene.open(&search("%E6%8A%95%E5%BD%B1%E6%A9%9F")).await.body.contains("<mark>")
+    })
+    .await;
+    let found =
+        scene.open(&search("%E6%8A%95%E5%BD%B1%E6%A9%9F&sender=Uowner&from=2024-03-03")).await;
+    assert!(found.body.contains("<mark>投影機</mark>"), "{}", found.body);
+    assert!(found.body.contains(&format!("/c/{GROUP}?around=mention#m-mention")));
+    for chip in ["Remove filter: 林小美", "Remove filter: since 3 Mar 2024"] {
+        assert!(found.body.contains(chip), "{chip}: {}", found.body);
+    }
+    let none = scene.open(&search("%E6%8A%95%E5%BD%B1%E6%A9%9F&sender=Uadmin")).await.body;
+    assert!(none.contains("Nothing found"), "{none}");
+    let nobody = scene.open(&search("message+from:Zoe")).await.body;
+    assert!(nobody.contains("Nobody here is called Zoe."), "{nobody}");
+    for wrong in ["before:2024-99-99", "message&from=x"] {
+        let page = scene.open(&search(wrong)).await.body;
+        assert!(page.contains("This search is not understood"), "{wrong}: {page}");
+    }
+    let pages = scene.open(&search("message")).await.body;
+    assert!(pages.contains("More results") && pages.contains("130 messages found"), "{pages}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_are_in_the_language_of_the_browser_or_the_chosen_one() {
+    let scene = Scene::new().await;
+    for language in Language::ALL {
+        for path in ["/console".to_owned(), format!("/c/{GROUP}"), format!("/c/{GROUP}/search")] {
+            let page = scene.page(&path, Some("Uowner"), language.tag()).await;
+            assert!(page.body.contains(&format!("<html lang=\"{}\">", language.tag())));
+            assert!(page.body.contains(&language.text("sign-out")), "{path} {language:?}");
+        }
+    }
+    let http = crate::harness::http::client(DEADLINE);
+    let chosen = http.get(scene.url("/console/sign-in"));
+    let chosen = chosen.header("cookie", "chatkeep_language=ja").header("accept-language", "th");
+    let page = chosen.send().await.unwrap().text().await.unwrap();
+    assert!(page.contains("<html lang=\"ja\">"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn news_are_told_as_they_come() {
+    let scene = Scene::new().await;
+    let http = crate::harness::http::client(DEADLINE);
+    let cookie = format!("chatkeep_session={}", super::secret("Umember"));
+    let news = http.get(scene.url(&format!("/c/{GROUP}/news"))).header("cookie", cookie);
+    let mut news = news.send().await.unwrap();
+    assert_eq!(news.headers()["content-type"], "text/event-stream");
+    let mut heard = String::new();
+    while !heard.contains("ready") {
+        heard.push_str(&String::from_utf8(news.chunk().await.unwrap().unwrap().to_vec()).unwrap());
+    }
+    scene
+        .store
+        .messages()
+        .ingest(&[said(GROUP, "news", START + 500_000_000, "now")], at(START))
+        .await
+        .unwrap();
+    while !heard.contains("event: news\ndata: messages") {
+        heard.push_str(&String::from_utf8(news.chunk().await.unwrap().unwrap().to_vec()).unwrap());
+    }
+    assert!(!heard.contains("now"), "an event has no content: {heard}");
+    // Somebody who is no longer in the group hears nothing more.
+    let left = "UPDATE members SET left_at = 9999999999999 WHERE user_id = 'Umember'".to_owned();
+    scene.stack.sql(left).await;
+    while news.chunk().await.unwrap().is_some() {}
+}

@@ -1,0 +1,60 @@
+//! Permissions of pages: every page against everybody, and pages that tell nothing.
+
+use reqwest::StatusCode;
+
+use super::{GROUP, Scene};
+
+/// Pages of a channel.
+const PAGES: [&str; 6] =
+    ["", "?around=p003", "/m/p003", "/m/nothing", "/search?q=message", "/media"];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_members_read_the_pages_of_a_channel() {
+    let scene = Scene::new().await;
+    let elsewhere = GROUP.replace("console", "unknown");
+    for rest in PAGES.into_iter().chain(["/news"]) {
+        let path = format!("/c/{GROUP}{rest}");
+        let signed_out = scene.page(&path, None, "en").await;
+        assert_eq!(signed_out.status, StatusCode::SEE_OTHER, "{path}");
+        assert!(signed_out.location().starts_with("/console/sign-in?next=%2Fc%2FC0"), "{path}");
+        for user in ["Ustranger", "Uguest", "Uleft"] {
+            let refused = scene.page(&path, Some(user), "en").await;
+            assert_eq!(refused.status, StatusCode::NOT_FOUND, "{user} {path}");
+            // The same page as for a channel that does not exist, but for its id.
+            let unknown = path.replace(GROUP, &elsewhere);
+            let unknown = scene.page(&unknown, Some(user), "en").await;
+            assert_eq!(refused.body, unknown.body.replace(&elsewhere, GROUP), "{user} {path}");
+            assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+            for secret in ["讀書會", "number"] {
+                assert!(!refused.body.contains(secret), "{user} {path}: {secret}");
+            }
+        }
+    }
+    for user in ["Umember", "Uadmin", "Uowner"] {
+        for rest in PAGES {
+            let path = format!("/c/{GROUP}{rest}");
+            let shown = scene.page(&path, Some(user), "en").await;
+            let missing = rest == "/m/nothing";
+            let expected = if missing { StatusCode::NOT_FOUND } else { StatusCode::OK };
+            assert_eq!(shown.status, expected, "{user} {path}");
+            assert!(!missing || shown.body.contains("This message is not here"));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn home_lists_the_channels_of_its_visitor() {
+    let scene = Scene::new().await;
+    for user in ["Umember", "Uadmin", "Uowner"] {
+        let home = scene.page("/console", Some(user), "en").await;
+        assert!(home.status == StatusCode::OK && home.body.contains("週末讀書會"), "{user}");
+    }
+    for user in ["Ustranger", "Uguest", "Uleft"] {
+        let home = scene.page("/console", Some(user), "en").await;
+        assert_eq!(home.status, StatusCode::OK);
+        assert!(home.body.contains("No chats yet") && !home.body.contains("週末讀書會"), "{user}");
+    }
+    let home = scene.page("/console", None, "en").await;
+    assert_eq!(home.location(), "/console/sign-in?next=%2Fconsole");
+    assert_eq!(scene.page("/", None, "en").await.location(), "/console");
+}

@@ -1,0 +1,108 @@
+//! Safety of pages: policies, forms, redirects, hostile texts.
+
+use reqwest::StatusCode;
+
+use super::{GROUP, Scene};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_allow_nothing_but_their_own_files() {
+    let scene = Scene::new().await;
+    let missing = format!("/c/{GROUP}/m/nothing");
+    let pages = [
+        ("/console", Some("Uowner")),
+        ("/console/sign-in", None),
+        (&*format!("/c/{GROUP}"), Some("Uowner")),
+        (&*missing, Some("Uowner")),
+        (&*missing, Some("Ustranger")),
+    ];
+    for (path, user) in pages {
+        let page = scene.page(path, user, "en").await;
+        let policy = page.headers["content-security-policy"].to_str().unwrap();
+        for part in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"] {
+            assert!(policy.contains(part), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(page.headers["referrer-policy"], "same-origin", "{path}");
+        assert_eq!(page.headers["x-content-type-options"], "nosniff", "{path}");
+        for inline in ["<style", " style=", "<script>", " onclick=", "javascript:", "http://"] {
+            assert!(!page.body.contains(inline), "{path} has {inline}: {}", page.body);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_kept_for_good_and_the_first_load_is_light() {
+    let scene = Scene::new().await;
+    let page = scene.open(&format!("/c/{GROUP}")).await;
+    let mut bytes = page.body.len();
+    let files = page.body.split('"').filter(|part| part.starts_with("/console/assets/"));
+    let files: Vec<_> = files.collect();
+    assert_eq!(files.len(), 3);
+    for path in files {
+        let file = scene.page(path, None, "en").await;
+        assert_eq!(file.status, StatusCode::OK);
+        assert_eq!(file.headers["cache-control"], "public, max-age=31536000, immutable");
+        bytes += file.body.len();
+    }
+    // Not even compressed.
+    assert!(bytes < 100_000, "{bytes} bytes");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_texts_are_shown_and_not_run() {
+    let scene = Scene::new().await;
+    let page = scene.open(&format!("/c/{GROUP}")).await.body;
+    assert!(page.contains("&#60;script&#62;alert(1)&#60;/script&#62;"), "{page}");
+    assert!(page.contains(r#"href="https://example.org/a?b=1&#38;c=" rel="noopener noreferrer"#));
+    assert!(page.contains("預算 &#60;2024&#62;.xlsx") || page.contains("Still being fetched"));
+    for gone in ["a secret that was unsent", "to be erased", "three o'clock"] {
+        assert!(!page.contains(gone), "{gone}");
+    }
+    let hostile = format!("/c/{GROUP}/search?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E");
+    assert!(!scene.open(&hostile).await.body.contains("<script>alert"));
+    for nul in ["/c/C%00", "/c/C1/m/%00", &format!("/c/{GROUP}/m/%00a"), "/c/%FF"] {
+        let page = scene.page(nul, Some("Uowner"), "en").await;
+        assert!(page.status.is_client_error(), "{nul}: {}", page.status);
+    }
+    for wrong in ["?older=x", "?newer=", "?date=2024-13-01", "?date=x"] {
+        let page = scene.page(&format!("/c/{GROUP}{wrong}"), Some("Uowner"), "ja").await;
+        assert_eq!(page.status, StatusCode::BAD_REQUEST, "{wrong}");
+        assert!(page.body.contains("アドレスが正しくありません"), "{wrong}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn signing_out_needs_the_token_of_the_session() {
+    let scene = Scene::new().await;
+    let path = "/console/sign-out";
+    let foreign = [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")];
+    for (token, headers) in [("", &[][..]), ("csrf-Umember", &[]), ("csrf-Uowner", &foreign)] {
+        let refused = scene.post(path, "Uowner", &[("csrf", token)], headers).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{token}");
+        assert_eq!(scene.open("/console").await.status, StatusCode::OK);
+    }
+    let left = scene.post(path, "Uowner", &[("csrf", "csrf-Uowner")], &[]).await;
+    assert_eq!((left.status, left.location()), (StatusCode::SEE_OTHER, "/console/sign-in"));
+    let cookie = left.headers["set-cookie"].to_str().unwrap();
+    assert!(cookie.starts_with("chatkeep_session=;") && cookie.contains("Max-Age=0"), "{cookie}");
+    let home = scene.page("/console", Some("Uowner"), "en").await;
+    assert_eq!(home.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redirects_stay_on_this_service() {
+    let scene = Scene::new().await;
+    for next in ["https://evil.example", "//evil.example", "/%5Cevil.example", "/%09/evil", "x"] {
+        let page = scene.page(&format!("/console/sign-in?next={next}"), Some("Uowner"), "en").await;
+        assert_eq!((page.status, page.location()), (StatusCode::SEE_OTHER, "/console"), "{next}");
+    }
+    let page = scene.page("/console/sign-in?next=/c/C1%3Fa%3Db", Some("Uowner"), "en").await;
+    assert_eq!(page.location(), "/c/C1?a=b");
+    // The switch of the language keeps the page and nothing else.
+    let page = scene.page("/c/C1?q=a+b&lang=th&x=%26", Some("Uowner"), "en").await;
+    assert_eq!((page.status, page.location()), (StatusCode::SEE_OTHER, "/c/C1?q=a+b&x=%26"));
+    let cookie = page.headers["set-cookie"].to_str().unwrap();
+    assert!(cookie.starts_with("chatkeep_language=th; HttpOnly; SameSite=Lax; Path=/"), "{cookie}");
+    let page = scene.page("//evil.example/?lang=th", None, "en").await;
+    assert!(!page.headers.get("location").is_some_and(|to| to.as_bytes().starts_with(b"//")));
+}
