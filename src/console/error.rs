@@ -30,7 +30,7 @@ pub(crate) enum PageError {
 
 /// Page about a refusal.
 #[derive(Template)]
-#[template(path = "error.html", whitespace = "minimize")]
+#[template(path = "console/error.html", whitespace = "minimize")]
 struct ErrorPage {
     frame: Frame,
     text: String,

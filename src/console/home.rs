@@ -30,7 +30,7 @@ pub(super) struct HomeQuery {
 }
 
 #[derive(Template)]
-#[template(path = "home.html", whitespace = "minimize")]
+#[template(path = "console/home.html", whitespace = "minimize")]
 struct HomePage {
     frame: Frame,
     channels: Vec<ChannelRow>,

@@ -26,7 +26,7 @@ pub(super) struct WallQuery {
 }
 
 #[derive(Template)]
-#[template(path = "media.html", whitespace = "minimize")]
+#[template(path = "console/media.html", whitespace = "minimize")]
 struct MediaPage {
     frame: Frame,
     channel: Heading,

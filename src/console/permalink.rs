@@ -21,7 +21,7 @@ use crate::services::messages::MessageQuery;
 const NEIGHBOURS: u32 = 7;
 
 #[derive(Template)]
-#[template(path = "permalink.html", whitespace = "minimize")]
+#[template(path = "console/permalink.html", whitespace = "minimize")]
 struct PermalinkPage {
     frame: Frame,
     channel: Heading,

@@ -49,7 +49,7 @@ pub(super) struct SearchForm {
 }
 
 #[derive(Template)]
-#[template(path = "search.html", whitespace = "minimize")]
+#[template(path = "console/search.html", whitespace = "minimize")]
 struct ResultPage {
     frame: Frame,
     channel: Heading,

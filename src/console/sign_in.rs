@@ -34,7 +34,7 @@ pub(super) struct SignInQuery {
 
 /// The sign-in page.
 #[derive(Template)]
-#[template(path = "sign_in.html", whitespace = "minimize")]
+#[template(path = "console/sign_in.html", whitespace = "minimize")]
 struct SignInPage {
     frame: Frame,
     text: String,
@@ -68,7 +68,7 @@ pub(crate) enum DemoRole {
 
 /// The demo's page in place of a sign-in.
 #[derive(Template)]
-#[template(path = "demo_people.html", whitespace = "minimize")]
+#[template(path = "console/demo_people.html", whitespace = "minimize")]
 struct DemoPage {
     frame: Frame,
     people: Vec<DemoPersonView>,

@@ -71,7 +71,7 @@ pub(super) struct Heading {
 }
 
 #[derive(Template)]
-#[template(path = "timeline.html", whitespace = "minimize")]
+#[template(path = "console/timeline.html", whitespace = "minimize")]
 struct TimelinePage {
     frame: Frame,
     channel: Heading,

@@ -1,4 +1,4 @@
-//! Parts of the page, each with its template in `templates/export/`.
+//! Parts of the page, each with its template in `src/templates/export/`.
 
 use std::borrow::Cow;
 
