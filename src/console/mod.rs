@@ -1,9 +1,10 @@
 //! The web console: pages for people, rendered on the server, readable without script.
 //!
-//! A handler asks the services for what it shows and renders a template of `src/templates/console/`. Common to
-//! all pages, and added in one place ([`visitor::layer`]): who looks, in which language, the
-//! security headers, and the pages of refusals. Scripts and styles are files of the binary under
-//! names that contain their hash ([`assets`]); nothing is loaded from anywhere else.
+//! A handler asks the services for what it shows and renders a template of
+//! `src/templates/console/`. Common to all pages, and added in one place ([`visitor::layer`]): who
+//! looks, in which language, the security headers, and the pages of refusals. Scripts and styles are
+//! files of the binary under names that contain their hash ([`assets`]); nothing is loaded from
+//! anywhere else.
 
 mod assets;
 mod bubble;
