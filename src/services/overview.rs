@@ -68,12 +68,12 @@ impl OverviewService {
         let caller = &access.caller;
         let (channels, next) = self.channels.page(caller, limit, cursor).await?;
         let ids: Vec<_> = channels.iter().map(|channel| channel.id.clone()).collect();
-        let mut newest = self.store.newest_messages(&ids).await?;
+        let mut newest = self.store.messages().newest_messages(&ids).await?;
         newest.retain(|_, message| caller.bounds.reads(message.sent_at));
         let since = Timestamp::from_millis(0)
             .max(self.before(RECENT))
             .max(caller.not_before().unwrap_or(Timestamp::from_millis(0)));
-        let lost = self.store.lost_media(&ids, since).await?;
+        let lost = self.store.media().lost_media(&ids, since).await?;
         let mut overviews = Vec::with_capacity(channels.len());
         for channel in channels {
             let (backed_up, paused) = self.store.accounts().backup_state(&channel.id).await?;

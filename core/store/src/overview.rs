@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::Timestamp;
-use sqlx::query_as;
 
 use super::channels::channel_keys;
-use super::db::read;
-use super::{Store, StoreError, StoredMessage};
+use super::{MediaStore, MessageStore, StoreError, StoredMessage};
+use crate::query::query_as;
 
 const NEWEST: &str = "
     SELECT k.value ->> 'c',
@@ -23,7 +22,7 @@ const LOST: &str = "
       AND f.sent_at >= $2 AND f.status IN ('skipped', 'failed', 'expired')
     GROUP BY f.channel_id";
 
-impl Store {
+impl MessageStore<'_> {
     /// Returns the newest stored message of each of these channels that has any.
     ///
     /// # Errors
@@ -34,7 +33,7 @@ impl Store {
     ) -> Result<HashMap<ChannelId, StoredMessage>, StoreError> {
         let keys = channel_keys(channels)?;
         let rows: Vec<(String, Option<String>)> =
-            read!(self, c => query_as(NEWEST).bind(&keys).fetch_all(c))?;
+            self.store.db.fetch_all(query_as(NEWEST).bind(&keys)).await?;
         let newest = rows.into_iter().filter_map(|(channel, message)| {
             Some((ChannelId::from(channel), MessageId::from(message?)))
         });
@@ -42,7 +41,9 @@ impl Store {
         let messages = self.chosen_messages(&newest).await?;
         Ok(messages.into_iter().map(|message| (message.channel.clone(), message)).collect())
     }
+}
 
+impl MediaStore<'_> {
     /// Returns the number of media files of messages sent since that time that could not be
     /// stored, for each of these channels that has any.
     ///
@@ -54,8 +55,8 @@ impl Store {
         since: Timestamp,
     ) -> Result<HashMap<ChannelId, i64>, StoreError> {
         let keys = channel_keys(channels)?;
-        let rows: Vec<(String, i64)> = read!(self, c => query_as(LOST)
-            .bind(&keys).bind(since.millis()).fetch_all(c))?;
+        let rows: Vec<(String, i64)> =
+            self.store.db.fetch_all(query_as(LOST).bind(&keys).bind(since.millis())).await?;
         Ok(rows.into_iter().map(|(channel, count)| (channel.into(), count)).collect())
     }
 }
