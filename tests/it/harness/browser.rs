@@ -65,7 +65,7 @@ impl Browser {
         self.command("Emulation.setDeviceMetricsOverride", params).await;
     }
 
-    /// Sends a command of the DevTools protocol.
+    /// Sends a command of the browser's debugging protocol.
     pub(crate) async fn command(&self, command: &str, params: Value) {
         self.call("goog/cdp/execute", &json!({"cmd": command, "params": params})).await;
     }
