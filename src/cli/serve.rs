@@ -38,7 +38,7 @@ pub(super) async fn run(creator: CreatingContext, args: &ServeArgs) -> anyhow::R
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address} (CHATKEEP_LISTEN)"))?;
-    app.run(listener, convert::identity, on_signal()?).await
+    Box::pin(app.run(listener, convert::identity, on_signal()?)).await
 }
 
 /// Logs the settings that decide which data is served, and on which address.

@@ -47,13 +47,13 @@ pub(super) enum Item {
     /// Beginning of a day: its date for programs, and its heading.
     Day(String, String),
     /// Time without backup.
-    Gap(GapRow),
+    Gap(GapNote),
     Message(Box<Bubble>),
 }
 
 /// Time without backup as a page shows it.
 #[derive(Debug)]
-pub(super) struct GapRow {
+pub(super) struct GapNote {
     pub(super) why: String,
     pub(super) when: String,
     pub(super) skipped: Option<String>,
@@ -232,7 +232,7 @@ pub(super) async fn items(
     let (mut items, mut last): (Vec<Item>, Option<&StoredMessage>) = (Vec::new(), None);
     for message in &page.messages {
         while let Some(gap) = gaps.next_if(|gap| gap.from <= message.sent_at) {
-            items.push(Item::Gap(GapRow::new(gap, dates)));
+            items.push(Item::Gap(GapNote::new(gap, dates)));
             last = None;
         }
         let day = dates.day(message.sent_at);
@@ -245,7 +245,7 @@ pub(super) async fn items(
         items.push(Item::Message(Box::new(bubble)));
         last = Some(message);
     }
-    items.extend(gaps.map(|gap| Item::Gap(GapRow::new(gap, dates))));
+    items.extend(gaps.map(|gap| Item::Gap(GapNote::new(gap, dates))));
     Ok(items)
 }
 
@@ -267,7 +267,7 @@ fn continues(last: &StoredMessage, message: &StoredMessage) -> bool {
     last.is_bot == message.is_bot && sender(last) == sender(message) && since < PAUSE
 }
 
-impl GapRow {
+impl GapNote {
     fn new(gap: &Gap, dates: Dates) -> Self {
         let language = dates.language;
         let from = dates.moment(gap.from);

@@ -51,7 +51,7 @@ pub(super) struct MessagesOutput {
     pub(super) note: &'static str,
     /// The people p1, p2 …
     pub(super) people: BTreeMap<String, PersonRow>,
-    /// Address of a message's page, with {id} for its id.
+    // Undescribed: the names in its braces say enough, and a description costs every model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) message_url: Option<String>,
     /// Newest first.
@@ -81,7 +81,7 @@ pub(super) struct HitsOutput {
     /// Names in from: that nobody has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) unknown_names: Vec<String>,
-    /// Address of a message's page, with {channelId} and {id} for the ids.
+    // Undescribed, as above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) message_url: Option<String>,
     /// Best match first.

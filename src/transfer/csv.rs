@@ -177,6 +177,6 @@ mod tests {
     fn the_header_begins_with_the_mark() {
         let header = header().unwrap();
         assert!(header.starts_with("\u{feff}id,timestamp,senderId,".as_bytes()));
-        assert!(header.ends_with(b"channelId\r\n"));
+        assert!(header.ends_with(b"channelId,url\r\n"));
     }
 }

@@ -119,7 +119,7 @@ async fn every_message_is_on_one_page_in_both_directions() {
     let link = |body: &str, rel: &str| {
         let start = body.find(&format!("rel=\"{rel}\""))?;
         let href = body[..start].rfind("href=\"")? + 6;
-        Some(body[href..].split('"').next().unwrap().replace("&#38;", "&"))
+        Some(body[href..].split('"').next().unwrap().replace("&amp;", "&"))
     };
     let newest = scene.open(&format!("/c/{GROUP}")).await.body;
     assert!(newest.contains("data-news="), "the newest page hears of news");
