@@ -8,7 +8,7 @@ use super::{Rest, send};
 
 /// Method, path, status and code.
 const ERRORS: [(Method, &str, u16, &str); 24] = [
-    (Method::GET, "/", 404, "not_found"),
+    (Method::DELETE, "/", 405, "method_not_allowed"),
     (Method::GET, "/nope", 404, "not_found"),
     (Method::DELETE, "/nope", 404, "not_found"),
     (Method::GET, "/api", 404, "not_found"),
