@@ -189,7 +189,7 @@ impl Stack {
     pub(crate) async fn act_as(&mut self, user: &str) {
         static KEYS: AtomicU32 = AtomicU32::new(1);
         let number = KEYS.fetch_add(1, Ordering::Relaxed);
-        self.key = format!("ck_of_{user}_{number}");
+        self.key = format!("ck_test_{number}");
         let (id, user) = (KeyId::from(format!("key_{number}")), UserId::from(user));
         let key = NewKey {
             id: &id,

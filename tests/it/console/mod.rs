@@ -57,63 +57,14 @@ impl Scene {
     pub(super) async fn with(settings: &[(&'static str, String)]) -> Self {
         let mut ground = TestEnv::new(Parts::Embedded).await;
         ground.settings.extend(settings.iter().cloned());
+        // Before the program starts: it would take over jobs and files that are that old.
+        let store = Store::open(&Database::Sqlite, ground.folder.path(), 2).await.unwrap();
+        fill(&ground, &store).await;
         let stack = Stack::on(ground, emulator().await).await;
-        let folder = stack.ground.folder.path();
-        let store = Store::open(&Database::Sqlite, folder, 2).await.unwrap();
         // Sets TLS up.
         drop(http::client(DEADLINE));
         let http = reqwest::Client::builder().redirect(Policy::none()).build().unwrap();
-        let scene = Self { stack, store, http };
-        scene.people().await;
-        scene.store.messages().ingest(&conversation(), at(START + 1)).await.unwrap();
-        let (group, erased) = (ChannelId::from(GROUP), UserId::from("Uerased"));
-        erase_person(&scene.store, &group, &erased, at(i64::MAX), at(START + 2)).await;
-        scene
-            .stack
-            .sql(format!(
-                "INSERT INTO gaps VALUES ('{GROUP}', {}, {}, 'quota', 132)",
-                START + 2 * 86_400_000 + MINUTE / 2,
-                START + 2 * 86_400_000 + 40 * MINUTE
-            ))
-            .await;
-        scene
-    }
-
-    /// Creates the group with one of each role, and a session of each.
-    async fn people(&self) {
-        let people = [
-            ("Uowner", "林小美"),
-            ("Uadmin", "Aiko"),
-            ("Umember", "สมชาย ใจดี"),
-            ("Uguest", "דנה לוי"),
-            ("Uleft", "Gone"),
-            ("Uerased", "Erased"),
-            ("Ustranger", "Stranger <b>"),
-        ];
-        let mut evidence = vec![item(GROUP, 1, PresenceEvidenceKind::BotJoined)];
-        for (user, _) in people.iter().filter(|(user, _)| *user != "Ustranger") {
-            evidence.push(item(GROUP, 1, PresenceEvidenceKind::Joined((*user).into())));
-        }
-        evidence.push(item(GROUP, 3, PresenceEvidenceKind::Left("Uleft".into())));
-        self.store.members().record_presence(&evidence, at(3)).await.unwrap();
-        let (group, owner) = (ChannelId::from(GROUP), UserId::from("Uowner"));
-        self.store.accounts().subscribe(&group, &owner, at(4)).await.unwrap();
-        for (user, role) in [("Uadmin", Role::Admin), ("Uguest", Role::Guest)] {
-            self.store.members().set_role(&group, &owner, &user.into(), role, at(4)).await.unwrap();
-        }
-        self.stack
-            .sql(format!(
-                "UPDATE channels SET name = '週末讀書會 Readers' WHERE channel_id = '{GROUP}'"
-            ))
-            .await;
-        for (user, name) in people {
-            let id = SessionId::new(format!("session-{user}"));
-            let (secret, csrf) = (secret(user), format!("csrf-{user}"));
-            let session = NewSession { id: &id, secret: &secret, csrf: &csrf };
-            let user = UserId::from(user);
-            let person = SignedIn { user: &user, display_name: Some(name), picture_url: None };
-            self.store.sessions().sign_in(&person, &session, now()).await.unwrap();
-        }
+        Self { stack, store, http }
     }
 
     pub(super) fn url(&self, path: &str) -> String {
@@ -152,6 +103,59 @@ impl Scene {
         }
         let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form);
         answer(request).await
+    }
+}
+
+/// Fills a database with the group, its people and their conversation.
+async fn fill(ground: &TestEnv, store: &Store) {
+    add_people(ground, store).await;
+    store.messages().ingest(&conversation(), at(START + 1)).await.unwrap();
+    let (group, erased) = (ChannelId::from(GROUP), UserId::from("Uerased"));
+    erase_person(store, &group, &erased, at(i64::MAX), at(START + 2)).await;
+    ground
+        .sql(&format!(
+            "INSERT INTO gaps VALUES ('{GROUP}', {}, {}, 'quota', 132)",
+            START + 2 * 86_400_000 + MINUTE / 2,
+            START + 2 * 86_400_000 + 40 * MINUTE
+        ))
+        .await;
+    ground.sql("UPDATE media SET status = 'expired' WHERE status = 'pending'").await;
+}
+
+/// Creates the group with one of each role, and a session of each.
+async fn add_people(ground: &TestEnv, store: &Store) {
+    let people = [
+        ("Uowner", "林小美"),
+        ("Uadmin", "Aiko"),
+        ("Umember", "สมชาย ใจดี"),
+        ("Uguest", "דנה לוי"),
+        ("Uleft", "Gone"),
+        ("Uerased", "Erased"),
+        ("Ustranger", "Stranger <b>"),
+    ];
+    let mut evidence = vec![item(GROUP, 1, PresenceEvidenceKind::BotJoined)];
+    for (user, _) in people.iter().filter(|(user, _)| *user != "Ustranger") {
+        evidence.push(item(GROUP, 1, PresenceEvidenceKind::Joined((*user).into())));
+    }
+    evidence.push(item(GROUP, 3, PresenceEvidenceKind::Left("Uleft".into())));
+    store.members().record_presence(&evidence, at(3)).await.unwrap();
+    let (group, owner) = (ChannelId::from(GROUP), UserId::from("Uowner"));
+    store.accounts().subscribe(&group, &owner, at(4)).await.unwrap();
+    for (user, role) in [("Uadmin", Role::Admin), ("Uguest", Role::Guest)] {
+        store.members().set_role(&group, &owner, &user.into(), role, at(4)).await.unwrap();
+    }
+    ground
+        .sql(&format!(
+            "UPDATE channels SET name = '週末讀書會 Readers' WHERE channel_id = '{GROUP}'"
+        ))
+        .await;
+    for (user, name) in people {
+        let id = SessionId::new(format!("session-{user}"));
+        let (secret, csrf) = (secret(user), format!("csrf-{user}"));
+        let session = NewSession { id: &id, secret: &secret, csrf: &csrf };
+        let user = UserId::from(user);
+        let person = SignedIn { user: &user, display_name: Some(name), picture_url: None };
+        store.sessions().sign_in(&person, &session, now()).await.unwrap();
     }
 }
 

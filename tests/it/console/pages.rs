@@ -70,7 +70,7 @@ async fn a_permalink_tells_what_became_of_its_message() {
     })
     .await;
     until("the message is found", DEADLINE, async || {
-        ask(search.clone()).await["hits"][0]["message"]["url"] == Value::from(expected.clone())
+        ask(search.clone()).await["hits"][0]["message"]["url"] == expected.clone()
     })
     .await;
     let feed = ask("/api/v1/events?limit=100".to_owned()).await;
@@ -196,7 +196,7 @@ async fn news_are_told_as_they_come() {
     assert_eq!(news.headers()["content-type"], "text/event-stream");
     let mut heard = String::new();
     while !heard.contains("ready") {
-        heard.push_str(&String::from_utf8(news.chunk().await.unwrap().unwrap().to_vec()).unwrap());
+        heard.push_str(std::str::from_utf8(&news.chunk().await.unwrap().unwrap()).unwrap());
     }
     scene
         .store
@@ -205,7 +205,7 @@ async fn news_are_told_as_they_come() {
         .await
         .unwrap();
     while !heard.contains("event: news\ndata: messages") {
-        heard.push_str(&String::from_utf8(news.chunk().await.unwrap().unwrap().to_vec()).unwrap());
+        heard.push_str(std::str::from_utf8(&news.chunk().await.unwrap().unwrap()).unwrap());
     }
     assert!(!heard.contains("now"), "an event has no content: {heard}");
     // Somebody who is no longer in the group hears nothing more.

@@ -154,7 +154,7 @@ impl Bench {
     fn outgoing(&self, bot: &str, body: &[u8]) -> Vec<Outgoing> {
         let envelopes = WebhookBody::parse(body).unwrap().envelopes(bot, self.clock.now());
         let outgoing = envelopes.iter().map(|envelope| {
-            let mut message = Outgoing::event(&envelope).unwrap();
+            let mut message = Outgoing::event(envelope).unwrap();
             let number = self.published.fetch_add(1, Ordering::Relaxed);
             message.id = format!("{}#{number}", message.id);
             message
