@@ -143,7 +143,9 @@ mod tests {
             Expression::Inline(inline) => in_inline(inline, found),
             Expression::Select { selector, variants } => {
                 in_inline(selector, found);
-                variants.iter().for_each(|variant| in_pattern(&variant.value, found));
+                for variant in variants {
+                    in_pattern(&variant.value, found);
+                }
             }
         }
     }

@@ -58,9 +58,9 @@ async fn a_permalink_tells_what_became_of_its_message() {
     let messages = format!("/api/v1/channels/{GROUP}/backup/messages");
     let expected = format!("{base}/c/{GROUP}/m/edited");
     let one = ask(format!("{messages}/edited")).await;
-    assert_eq!(one["url"], Value::from(expected.clone()));
+    assert_eq!(one["url"], expected.clone());
     let page = ask(format!("{messages}?around=edited&limit=1")).await;
-    assert_eq!(page["messages"][0]["url"], Value::from(expected.clone()));
+    assert_eq!(page["messages"][0]["url"], expected.clone());
     let search = format!("/api/v1/channels/{GROUP}/backup/search?q=four");
     // A replica of the index needs a moment after the start.
     until("the search is available", DEADLINE, async || {
