@@ -87,9 +87,9 @@ pub(super) enum BubbleContent {
         map: String,
     },
     Sticker(String),
-    /// Kind of a file that is not there, and why.
+    /// Name of a file that is not there, or its kind, and why.
     Lost {
-        kind: String,
+        name: String,
         why: String,
     },
     /// Sentence in place of the content.
@@ -180,9 +180,9 @@ impl Bubbles<'_> {
         let record = message.media.as_ref();
         let status = record.map_or(MediaStatus::Pending, |record| record.status);
         if status != MediaStatus::Stored {
-            let kind = language.text(kind_key(message.kind));
+            let name = media.file_name.clone();
             return BubbleContent::Lost {
-                kind,
+                name: name.unwrap_or_else(|| language.text(kind_key(message.kind))),
                 why: language.text(&format!("media-{}", status.name())),
             };
         }

@@ -203,6 +203,8 @@ impl PermissionFixture {
         cast.people().await;
         cast.keys_of_the_owner().await;
         cast.broken_keys().await;
+        // Until its replica has caught up, the search is unavailable to everybody.
+        cast.stack.drained().await;
         cast
     }
 
