@@ -10,8 +10,8 @@
 //!
 //! Every bot has a path of its own, `/webhook/<platform>/<bot>`, and a webhook there must be signed
 //! with that bot's secret. Where a platform has only one bot, `/webhook/<platform>` is its path too.
-//! What a platform signs and how its webhooks look is known to its adapter
-//! ([`chatkeep_platform::InboundWebhooks`]).
+//! A platform's adapter ([`chatkeep_platform::InboundWebhooks`]) verifies the signature and parses
+//! the body.
 
 mod bots;
 mod response;

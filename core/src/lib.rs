@@ -18,5 +18,6 @@ pub mod profile;
 pub mod random;
 pub mod role;
 pub mod signing;
+pub mod sqlite;
 pub mod telemetry;
 pub mod time;

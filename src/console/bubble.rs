@@ -96,7 +96,7 @@ pub(super) enum BubbleContent {
     Gone(String),
 }
 
-/// What the messages of a page are shown by.
+/// View of the messages of a page: its visitor, its dates, and the texts of its language.
 pub(super) struct Bubbles<'a> {
     pub(super) dates: Dates,
     /// Visitor.

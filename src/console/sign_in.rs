@@ -38,7 +38,7 @@ pub(super) struct SignInQuery {
 struct SignInPage {
     frame: Frame,
     text: String,
-    /// What to do, step by step.
+    /// Instructions, one step each.
     steps: Vec<String>,
     /// Address of the sign-in, and the text of its button; `None` when it is not set up.
     button: Option<(String, String)>,

@@ -146,6 +146,7 @@ impl Sample {
         let _ = write!(
             text,
             "\nchatkeep demo is ready\n\n  chat page  http://{address}/demo\n  \
+             console    http://{address}/console\n  \
              API key    {key}  (the same at every start)\n  \
              kept in    {}\n\n  {curl} {api}/me\n  {curl} {api}/channels\n  {curl} \
              '{channel}/backup/messages?limit=3'\n  {curl} -H 'Content-Type: \

@@ -90,7 +90,7 @@ fn refused(verdict: RateDecision) -> Response {
     limited(HttpError::RateLimited { retry_after }.into_response(), verdict)
 }
 
-/// Tells how much is left of the limit.
+/// Adds the headers of the rate limit.
 fn limited(mut response: Response, verdict: RateDecision) -> Response {
     if verdict.limit > 0 {
         let headers = response.headers_mut();

@@ -21,7 +21,7 @@ const CODE_TIME: Duration = Duration::from_mins(2);
 /// Length of a consent's public id in characters.
 const ID: usize = 16;
 
-/// What a person consents to.
+/// Access that a person grants to a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GrantRequest<'a> {
     /// The program.

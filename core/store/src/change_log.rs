@@ -271,18 +271,17 @@ impl OutboxStore<'_> {
         now: Timestamp,
     ) -> Result<OutboxPosition, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let row = |r#type, c| NewRow { r#type, c, ids: None };
         match request {
             IndexRequest::Messages(messages) => {
-                log_messages(tx_ref, messages.iter().map(|(c, m)| (c, m)), now).await?;
+                log_messages(&mut tx, messages.iter().map(|(c, m)| (c, m)), now).await?;
             }
             IndexRequest::Channel(channel) => {
-                add(tx_ref, &[row(CHANNEL, Some(channel.as_str()))], now).await?;
+                add(&mut tx, &[row(CHANNEL, Some(channel.as_str()))], now).await?;
             }
-            IndexRequest::Rebuild => add(tx_ref, &[row(REBUILD, None)], now).await?,
+            IndexRequest::Rebuild => add(&mut tx, &[row(REBUILD, None)], now).await?,
         }
-        let last: Option<(i64, i64)> = tx_ref.fetch_optional(query_as(LAST)).await?;
+        let last: Option<(i64, i64)> = tx.fetch_optional(query_as(LAST)).await?;
         tx.commit().await?;
         Ok(last.map_or_else(OutboxPosition::default, |(tx, seq)| OutboxPosition(tx, seq)))
     }

@@ -226,8 +226,7 @@ impl ChannelStore<'_> {
         zone: Option<&str>,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(SET_TIME_ZONE).bind(channel.as_str()).bind(zone)).await?;
+        tx.execute(query(SET_TIME_ZONE).bind(channel.as_str()).bind(zone)).await?;
         tx.commit().await
     }
 
@@ -242,17 +241,15 @@ impl ChannelStore<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref
-            .execute(
-                query(SAVE_SUMMARY)
-                    .bind(channel.as_str())
-                    .bind(summary.name.as_deref())
-                    .bind(summary.picture_url.as_deref())
-                    .bind(summary.member_count)
-                    .bind(now.millis()),
-            )
-            .await?;
+        tx.execute(
+            query(SAVE_SUMMARY)
+                .bind(channel.as_str())
+                .bind(summary.name.as_deref())
+                .bind(summary.picture_url.as_deref())
+                .bind(summary.member_count)
+                .bind(now.millis()),
+        )
+        .await?;
         tx.commit().await
     }
 }

@@ -211,14 +211,13 @@ impl MessageStore<'_> {
     /// Returns an error when the database fails.
     pub async fn record_alive(self, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let alive: Option<(i64,)> = tx_ref.fetch_optional(query_as(ALIVE)).await?;
+        let alive: Option<(i64,)> = tx.fetch_optional(query_as(ALIVE)).await?;
         if let Some((alive,)) = alive
             && now.since(Timestamp::from_millis(alive)) > OUTAGE
         {
-            tx_ref.execute(query(ADD_OUTAGE).bind(alive).bind(now.millis())).await?;
+            tx.execute(query(ADD_OUTAGE).bind(alive).bind(now.millis())).await?;
         }
-        tx_ref.execute(query(BEAT).bind(now.millis())).await?;
+        tx.execute(query(BEAT).bind(now.millis())).await?;
         tx.commit().await
     }
 }

@@ -2,6 +2,7 @@
 //! SQLite.
 
 use chatkeep_core::outage::Work;
+use chatkeep_core::sqlite;
 use sqlx::postgres::PgDatabaseError;
 use sqlx::sqlite::SqliteError;
 
@@ -15,30 +16,6 @@ pub enum DatabaseFault {
     Refused,
     /// Neither is certain.
     Unknown,
-}
-
-/// Primary result codes of SQLite (<https://sqlite.org/rescode.html>).
-mod sqlite {
-    pub(super) const PERM: i32 = 3;
-    pub(super) const ABORT: i32 = 4;
-    pub(super) const BUSY: i32 = 5;
-    pub(super) const LOCKED: i32 = 6;
-    pub(super) const NO_MEMORY: i32 = 7;
-    pub(super) const READ_ONLY: i32 = 8;
-    pub(super) const INTERRUPT: i32 = 9;
-    pub(super) const IO: i32 = 10;
-    pub(super) const CORRUPT: i32 = 11;
-    pub(super) const FULL: i32 = 13;
-    pub(super) const CANNOT_OPEN: i32 = 14;
-    pub(super) const PROTOCOL: i32 = 15;
-    pub(super) const SCHEMA: i32 = 17;
-    pub(super) const TOO_BIG: i32 = 18;
-    pub(super) const CONSTRAINT: i32 = 19;
-    pub(super) const MISMATCH: i32 = 20;
-    pub(super) const NO_LARGE_FILES: i32 = 22;
-    pub(super) const AUTHORIZATION: i32 = 23;
-    pub(super) const RANGE: i32 = 25;
-    pub(super) const NOT_A_DATABASE: i32 = 26;
 }
 
 impl DatabaseFault {
@@ -76,7 +53,7 @@ pub(crate) fn outage_of(error: &sqlx::Error) -> Option<Work> {
             if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
                 sqlstate_outage(error.code())
             } else {
-                result_code_outage(primary_code(error.as_ref())?)
+                sqlite::outage_of(primary_code(error.as_ref())?)
             }
         }
         _ => None,
@@ -95,21 +72,6 @@ fn sqlstate_outage(code: &str) -> Option<Work> {
     // configuration file.
     let away = matches!(code.get(..2)?, "08" | "28" | "3D" | "53" | "58" | "F0");
     away.then_some(Work::Reading)
-}
-
-fn result_code_outage(code: i32) -> Option<Work> {
-    match code {
-        sqlite::BUSY | sqlite::READ_ONLY | sqlite::IO | sqlite::FULL => Some(Work::Writing),
-        sqlite::PERM
-        | sqlite::NO_MEMORY
-        | sqlite::CORRUPT
-        | sqlite::CANNOT_OPEN
-        | sqlite::PROTOCOL
-        | sqlite::NO_LARGE_FILES
-        | sqlite::AUTHORIZATION
-        | sqlite::NOT_A_DATABASE => Some(Work::Reading),
-        _ => None,
-    }
 }
 
 /// Returns the reason for a permanent refusal, without any value of the request.
@@ -144,8 +106,7 @@ pub(super) fn breaks_connection(error: &sqlx::Error) -> bool {
 /// Returns the primary result code of an SQLite error.
 fn primary_code(error: &(dyn sqlx::error::DatabaseError + 'static)) -> Option<i32> {
     error.try_downcast_ref::<SqliteError>()?;
-    let extended: i32 = error.code()?.parse().ok()?;
-    Some(extended & 0xff)
+    Some(sqlite::primary(error.code()?.parse().ok()?))
 }
 
 fn of_result_code(code: i32) -> DatabaseFault {
@@ -214,8 +175,8 @@ mod tests {
         assert!(away.iter().all(|code| sqlstate_outage(code) == Some(Work::Reading)));
         assert!(request.iter().all(|code| sqlstate_outage(code).is_none()));
         assert_eq!(sqlstate_outage("53100"), Some(Work::Writing));
-        assert_eq!(result_code_outage(sqlite::FULL), Some(Work::Writing));
-        assert_eq!(result_code_outage(sqlite::CONSTRAINT), None);
+        assert_eq!(sqlite::outage_of(sqlite::FULL), Some(Work::Writing));
+        assert_eq!(sqlite::outage_of(sqlite::CONSTRAINT), None);
         assert_eq!(outage_of(&sqlx::Error::PoolTimedOut), Some(Work::Reading));
         assert_eq!(outage_of(&sqlx::Error::PoolClosed), None);
     }

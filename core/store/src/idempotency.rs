@@ -146,18 +146,15 @@ impl IdempotencyStore<'_> {
         let (owner, route, hash) = (&key.owner, &key.route, &key.key_hash);
         let (now, lost) = (now.millis(), now.millis() - LOST_MS);
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let old = now - KEPT_MS;
-        tx_ref
-            .execute(query(FORGET).bind(owner).bind(route).bind(hash).bind(old).bind(lost))
-            .await?;
-        let taken = tx_ref
+        tx.execute(query(FORGET).bind(owner).bind(route).bind(hash).bind(old).bind(lost)).await?;
+        let taken = tx
             .execute(query(CLAIM).bind(owner).bind(route).bind(hash).bind(&key.request).bind(now))
             .await?;
         let known: Option<KnownRow> = if taken > 0 {
             None
         } else {
-            tx_ref.fetch_optional(query_as(KNOWN).bind(owner).bind(route).bind(hash)).await?
+            tx.fetch_optional(query_as(KNOWN).bind(owner).bind(route).bind(hash)).await?
         };
         tx.commit().await?;
         Ok(match known {
@@ -179,8 +176,7 @@ impl IdempotencyStore<'_> {
         answer: &str,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(of_claim(FINISH, claim).bind(i64::from(status)).bind(answer)).await?;
+        tx.execute(of_claim(FINISH, claim).bind(i64::from(status)).bind(answer)).await?;
         tx.commit().await
     }
 
@@ -190,8 +186,7 @@ impl IdempotencyStore<'_> {
     /// Returns an error when the database fails.
     pub async fn release_idempotency(self, claim: &IdempotencyClaim) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(of_claim(RELEASE, claim)).await?;
+        tx.execute(of_claim(RELEASE, claim)).await?;
         tx.commit().await
     }
 
@@ -202,10 +197,9 @@ impl IdempotencyStore<'_> {
     /// Returns an error when the database fails.
     pub async fn abandon_idempotency(self, claim: &IdempotencyClaim) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let freed = tx_ref.execute(of_claim(RELEASE_UNCHANGED, claim)).await?;
+        let freed = tx.execute(of_claim(RELEASE_UNCHANGED, claim)).await?;
         if freed == 0 {
-            tx_ref.execute(of_claim(END, claim)).await?;
+            tx.execute(of_claim(END, claim)).await?;
         }
         tx.commit().await?;
         Ok(freed > 0)
@@ -217,8 +211,7 @@ impl IdempotencyStore<'_> {
     /// Returns an error when the database fails.
     pub async fn purge_idempotency(self, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let gone = tx_ref.execute(query(PURGE).bind(now.millis() - KEPT_MS).bind(SWEEP)).await?;
+        let gone = tx.execute(query(PURGE).bind(now.millis() - KEPT_MS).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }

@@ -33,9 +33,8 @@ impl JobStore<'_> {
     ) -> Result<bool, StoreError> {
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let claim = CLAIM;
-        let claimed = tx_ref.execute(query(claim).bind(name).bind(process).bind(time)).await?;
+        let claimed = tx.execute(query(claim).bind(name).bind(process).bind(time)).await?;
         tx.commit().await?;
         Ok(claimed > 0)
     }
@@ -46,8 +45,7 @@ impl JobStore<'_> {
     /// Returns an error when the database fails.
     pub async fn release_job_lease(self, name: &str, process: &str) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(RELEASE).bind(name).bind(process)).await?;
+        tx.execute(query(RELEASE).bind(name).bind(process)).await?;
         tx.commit().await
     }
 }

@@ -60,17 +60,15 @@ impl SessionStore<'_> {
     /// Returns an error when the database fails.
     pub async fn add_login(self, login: &NewLogin<'_>, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref
-            .execute(
-                query(ADD_LOGIN)
-                    .bind(hash(login.state))
-                    .bind(login.nonce)
-                    .bind(login.verifier)
-                    .bind(login.return_to)
-                    .bind(now.millis()),
-            )
-            .await?;
+        tx.execute(
+            query(ADD_LOGIN)
+                .bind(hash(login.state))
+                .bind(login.nonce)
+                .bind(login.verifier)
+                .bind(login.return_to)
+                .bind(now.millis()),
+        )
+        .await?;
         tx.commit().await
     }
 
@@ -84,9 +82,8 @@ impl SessionStore<'_> {
         now: Timestamp,
     ) -> Result<Option<PendingLogin>, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let row: Option<LoginRow> =
-            tx_ref.fetch_optional(query_as(TAKE_LOGIN).bind(hash(state))).await?;
+            tx.fetch_optional(query_as(TAKE_LOGIN).bind(hash(state))).await?;
         tx.commit().await?;
         let in_time = row.filter(|row| row.created_at > before(now, LOGIN_TIME));
         Ok(in_time.map(|row| PendingLogin {
@@ -102,9 +99,8 @@ impl SessionStore<'_> {
     /// Returns an error when the database fails.
     pub async fn purge_logins(self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let late = before(now, LOGIN_TIME);
-        let gone = tx_ref.execute(query(PURGE_LOGINS).bind(late).bind(i64::from(limit))).await?;
+        let gone = tx.execute(query(PURGE_LOGINS).bind(late).bind(i64::from(limit))).await?;
         tx.commit().await?;
         Ok(gone >= u64::from(limit))
     }

@@ -153,19 +153,13 @@ impl MemberStore<'_> {
             return Ok(());
         }
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         for (user, profile) in profiles {
             let name = profile.as_ref().map(|p| p.display_name.as_str());
             let picture = profile.as_ref().and_then(|p| p.picture_url.as_deref());
-            tx_ref
-                .execute(
-                    query(SAVE_PROFILE)
-                        .bind(user.as_str())
-                        .bind(name)
-                        .bind(picture)
-                        .bind(now.millis()),
-                )
-                .await?;
+            tx.execute(
+                query(SAVE_PROFILE).bind(user.as_str()).bind(name).bind(picture).bind(now.millis()),
+            )
+            .await?;
         }
         tx.commit().await
     }

@@ -96,8 +96,7 @@ impl AccountStore<'_> {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let settled = tx_ref
+        let settled = tx
             .execute(
                 query(SETTLE)
                     .bind(notice.user.as_str())
@@ -126,8 +125,7 @@ impl AccountStore<'_> {
     /// Returns an error when the database fails.
     pub async fn set_notices_enabled(self, user: &UserId, wants: bool) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let found = tx_ref.execute(query(WANT).bind(user.as_str()).bind(i64::from(wants))).await?;
+        let found = tx.execute(query(WANT).bind(user.as_str()).bind(i64::from(wants))).await?;
         tx.commit().await?;
         Ok(found > 0)
     }

@@ -125,23 +125,21 @@ impl OAuthStore<'_> {
         let scopes = serde_json::to_string(grant.scopes)?;
         let channels = grant.channels.map(serde_json::to_string).transpose()?;
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref
-            .execute(
-                query(ADD_GRANT)
-                    .bind(grant.id)
-                    .bind(grant.user.as_str())
-                    .bind(grant.client_id)
-                    .bind(grant.client_name)
-                    .bind(&scopes)
-                    .bind(grant.resource)
-                    .bind(now.millis())
-                    .bind(&channels),
-            )
-            .await?;
-        tx_ref.execute(query(CLIENT_USED).bind(grant.client_id).bind(now.millis())).await?;
+        tx.execute(
+            query(ADD_GRANT)
+                .bind(grant.id)
+                .bind(grant.user.as_str())
+                .bind(grant.client_id)
+                .bind(grant.client_name)
+                .bind(&scopes)
+                .bind(grant.resource)
+                .bind(now.millis())
+                .bind(&channels),
+        )
+        .await?;
+        tx.execute(query(CLIENT_USED).bind(grant.client_id).bind(now.millis())).await?;
         let bound = (Some(grant.redirect_uri), Some(grant.challenge));
-        add_secret(tx_ref, "code", grant.id, (grant.code, grant.code_until), bound).await?;
+        add_secret(&mut tx, "code", grant.id, (grant.code, grant.code_until), bound).await?;
         tx.commit().await
     }
 
@@ -239,13 +237,12 @@ impl OAuthStore<'_> {
     /// Returns an error when the database fails.
     pub async fn end_grant(self, secret: &str) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let row: Option<(String,)> =
-            tx_ref.fetch_optional(query_as(GRANT_OF).bind(hash(secret))).await?;
+            tx.fetch_optional(query_as(GRANT_OF).bind(hash(secret))).await?;
         let Some((grant,)) = row else {
             return Ok(false);
         };
-        drop_grant(tx_ref, &grant).await?;
+        drop_grant(&mut tx, &grant).await?;
         tx.commit().await?;
         Ok(true)
     }

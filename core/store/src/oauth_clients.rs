@@ -86,17 +86,15 @@ impl OAuthStore<'_> {
     ) -> Result<(), StoreError> {
         let addresses = serde_json::to_string(&client.redirect_uris)?;
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref
-            .execute(
-                query(ADD_CLIENT)
-                    .bind(&client.id)
-                    .bind(&client.name)
-                    .bind(&addresses)
-                    .bind(now.millis()),
-            )
-            .await?;
-        tx_ref.execute(query(TRIM_CLIENTS).bind(UNPROVEN)).await?;
+        tx.execute(
+            query(ADD_CLIENT)
+                .bind(&client.id)
+                .bind(&client.name)
+                .bind(&addresses)
+                .bind(now.millis()),
+        )
+        .await?;
+        tx.execute(query(TRIM_CLIENTS).bind(UNPROVEN)).await?;
         tx.commit().await
     }
 
@@ -137,13 +135,12 @@ impl OAuthStore<'_> {
     /// Returns an error when the database fails.
     pub async fn revoke_consent(self, user: &UserId, id: &str) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let row: Option<(String,)> =
-            tx_ref.fetch_optional(query_as(ONE_OF_USER).bind(id).bind(user.as_str())).await?;
+            tx.fetch_optional(query_as(ONE_OF_USER).bind(id).bind(user.as_str())).await?;
         if row.is_none() {
             return Ok(false);
         }
-        drop_grant(tx_ref, id).await?;
+        drop_grant(&mut tx, id).await?;
         tx.commit().await?;
         Ok(true)
     }
@@ -156,16 +153,14 @@ impl OAuthStore<'_> {
     /// Returns an error when the database fails.
     pub async fn purge_grants(self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let most = i64::from(limit);
         let ago = |age: Duration| now.millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let (never, unused) = (ago(NEVER_USED), ago(UNUSED));
-        let secrets = tx_ref.execute(query(PURGE_SECRETS).bind(now.millis()).bind(most)).await?;
+        let secrets = tx.execute(query(PURGE_SECRETS).bind(now.millis()).bind(most)).await?;
         if secrets > 0 {
-            tx_ref.execute(query(PURGE_GRANTS)).await?;
+            tx.execute(query(PURGE_GRANTS)).await?;
         }
-        let clients =
-            tx_ref.execute(query(PURGE_CLIENTS).bind(never).bind(unused).bind(most)).await?;
+        let clients = tx.execute(query(PURGE_CLIENTS).bind(never).bind(unused).bind(most)).await?;
         tx.commit().await?;
         Ok(secrets.max(clients) >= u64::from(limit))
     }

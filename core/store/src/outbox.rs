@@ -268,11 +268,10 @@ impl OutboxStore<'_> {
     pub async fn purge_outbox_events(self, before: Timestamp) -> Result<u64, StoreError> {
         let sql = PURGE;
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let gone: Vec<(i64, i64)> =
-            tx_ref.fetch_all(query_as(sql).bind(before.millis()).bind(SWEEP)).await?;
+            tx.fetch_all(query_as(sql).bind(before.millis()).bind(SWEEP)).await?;
         if let Some((last_tx, last_seq)) = gone.iter().max() {
-            tx_ref.execute(query(PURGED).bind(last_tx).bind(last_seq)).await?;
+            tx.execute(query(PURGED).bind(last_tx).bind(last_seq)).await?;
         }
         tx.commit().await?;
         Ok(gone.len() as u64)

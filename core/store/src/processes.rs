@@ -112,13 +112,12 @@ impl ProcessStore<'_> {
         live: Duration,
     ) -> Result<Vec<ProcessRecord>, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(LOCK)).await?;
-        let mut others = all(tx_ref).await?;
+        tx.execute(query(LOCK)).await?;
+        let mut others = all(&mut tx).await?;
         others.retain(|other| other.process.id != process.id && other.silent_for <= live);
         others.retain(|other| differs(&process.shared, &other.process.shared));
         if others.is_empty() {
-            add(tx_ref, process).await?;
+            add(&mut tx, process).await?;
             tx.commit().await?;
         }
         Ok(others)
@@ -135,12 +134,11 @@ impl ProcessStore<'_> {
         search: Option<&str>,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let heartbeat = HEARTBEAT;
-        let known = tx_ref.execute(query(heartbeat).bind(&process.id).bind(search)).await?;
+        let known = tx.execute(query(heartbeat).bind(&process.id).bind(search)).await?;
         if known == 0 {
-            add(tx_ref, process).await?;
-            tx_ref.execute(query(heartbeat).bind(&process.id).bind(search)).await?;
+            add(&mut tx, process).await?;
+            tx.execute(query(heartbeat).bind(&process.id).bind(search)).await?;
         }
         tx.commit().await
     }
@@ -151,8 +149,7 @@ impl ProcessStore<'_> {
     /// Returns an error when the database fails.
     pub async fn unregister_process(self, id: &str) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(UNREGISTER).bind(id)).await?;
+        tx.execute(query(UNREGISTER).bind(id)).await?;
         tx.commit().await
     }
 
@@ -178,10 +175,9 @@ impl ProcessStore<'_> {
         result: &str,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let (forget, add) = (FORGET_CHECKS, ADD_CHECK);
-        tx_ref.execute(query(forget).bind(FORGOTTEN)).await?;
-        tx_ref.execute(query(add).bind(check).bind(process).bind(result)).await?;
+        tx.execute(query(forget).bind(FORGOTTEN)).await?;
+        tx.execute(query(add).bind(check).bind(process).bind(result)).await?;
         tx.commit().await
     }
 

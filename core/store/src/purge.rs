@@ -70,8 +70,7 @@ impl Store {
         before: Timestamp,
     ) -> Result<u64, StoreError> {
         let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        let gone = tx_ref.execute(query(sql).bind(before.millis()).bind(SWEEP)).await?;
+        let gone = tx.execute(query(sql).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }

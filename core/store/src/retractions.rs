@@ -93,9 +93,8 @@ impl MessageStore<'_> {
             return Ok(());
         }
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         for Retraction { channel, version } in looked {
-            tx_ref.execute(query(SETTLE).bind(channel.as_str()).bind(*version)).await?;
+            tx.execute(query(SETTLE).bind(channel.as_str()).bind(*version)).await?;
         }
         tx.commit().await
     }

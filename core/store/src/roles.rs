@@ -59,8 +59,7 @@ impl MemberStore<'_> {
         now: Timestamp,
     ) -> Result<RoleSet, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let rows: Vec<Row> = tx_ref
+        let rows: Vec<Row> = tx
             .fetch_all(query_as(LOCK).bind(channel.as_str()).bind(by.as_str()).bind(user.as_str()))
             .await?;
         let find = |id: &UserId| rows.iter().find(|row| row.user_id == id.as_str());
@@ -75,7 +74,7 @@ impl MemberStore<'_> {
         }
         if before != role {
             let (c, u) = (channel.as_str(), user.as_str());
-            tx_ref.execute(query(SET).bind(c).bind(u).bind(role.name()).bind(now.millis())).await?;
+            tx.execute(query(SET).bind(c).bind(u).bind(role.name()).bind(now.millis())).await?;
         }
         tx.commit().await?;
         Ok(RoleSet::Done)
@@ -96,9 +95,8 @@ impl MemberStore<'_> {
         let before = now.millis() - i64::try_from(again.as_millis()).unwrap_or(i64::MAX);
         let (c, u) = (channel.as_str(), user.as_str());
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let claimed =
-            tx_ref.execute(query(CLAIM).bind(c).bind(u).bind(now.millis()).bind(before)).await?;
+            tx.execute(query(CLAIM).bind(c).bind(u).bind(now.millis()).bind(before)).await?;
         tx.commit().await?;
         Ok(claimed > 0)
     }
@@ -113,8 +111,7 @@ impl MemberStore<'_> {
         user: &UserId,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(RELEASE).bind(channel.as_str()).bind(user.as_str())).await?;
+        tx.execute(query(RELEASE).bind(channel.as_str()).bind(user.as_str())).await?;
         tx.commit().await
     }
 }

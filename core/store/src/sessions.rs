@@ -90,26 +90,23 @@ impl SessionStore<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref
-            .execute(
-                query(SIGN_IN)
-                    .bind(person.user.as_str())
-                    .bind(person.display_name)
-                    .bind(person.picture_url)
-                    .bind(now.millis()),
-            )
-            .await?;
-        tx_ref
-            .execute(
-                query(ADD)
-                    .bind(hash(session.secret))
-                    .bind(session.id.as_str())
-                    .bind(person.user.as_str())
-                    .bind(session.csrf)
-                    .bind(now.millis()),
-            )
-            .await?;
+        tx.execute(
+            query(SIGN_IN)
+                .bind(person.user.as_str())
+                .bind(person.display_name)
+                .bind(person.picture_url)
+                .bind(now.millis()),
+        )
+        .await?;
+        tx.execute(
+            query(ADD)
+                .bind(hash(session.secret))
+                .bind(session.id.as_str())
+                .bind(person.user.as_str())
+                .bind(session.csrf)
+                .bind(now.millis()),
+        )
+        .await?;
         tx.commit().await
     }
 
@@ -163,8 +160,7 @@ impl SessionStore<'_> {
     /// Returns an error when the database fails.
     pub async fn end_session(self, user: &UserId, id: &SessionId) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let ended = tx_ref.execute(query(END).bind(user.as_str()).bind(id.as_str())).await?;
+        let ended = tx.execute(query(END).bind(user.as_str()).bind(id.as_str())).await?;
         tx.commit().await?;
         Ok(ended > 0)
     }
@@ -175,8 +171,7 @@ impl SessionStore<'_> {
     /// Returns an error when the database fails.
     pub async fn end_sessions(self, user: &UserId) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let ended = tx_ref.execute(query(END_ALL).bind(user.as_str())).await?;
+        let ended = tx.execute(query(END_ALL).bind(user.as_str())).await?;
         tx.commit().await?;
         Ok(ended)
     }
@@ -193,9 +188,7 @@ impl SessionStore<'_> {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let gone =
-            tx_ref.execute(query(PURGE).bind(before(now, idle)).bind(i64::from(limit))).await?;
+        let gone = tx.execute(query(PURGE).bind(before(now, idle)).bind(i64::from(limit))).await?;
         tx.commit().await?;
         Ok(gone >= u64::from(limit))
     }

@@ -41,9 +41,8 @@ impl MessageStore<'_> {
     /// Returns an error when the database fails; nothing of the batch is deleted then.
     pub async fn purge_other_events(self, before: Timestamp) -> Result<usize, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let gone: Vec<(String,)> =
-            tx_ref.fetch_all(query_as(PURGE).bind(before.millis()).bind(BATCH)).await?;
+            tx.fetch_all(query_as(PURGE).bind(before.millis()).bind(BATCH)).await?;
         tx.commit().await?;
         Ok(gone.len())
     }
@@ -71,8 +70,7 @@ impl MessageStore<'_> {
         rows.sort_by_key(|row| row.id);
         let rows = serde_json::to_string(&rows)?;
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(SAVE).bind(&rows)).await?;
+        tx.execute(query(SAVE).bind(&rows)).await?;
         tx.commit().await
     }
 }

@@ -69,8 +69,7 @@ impl AccountStore<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(ADD).bind(id.as_str()).bind(display_name).bind(now.millis())).await?;
+        tx.execute(query(ADD).bind(id.as_str()).bind(display_name).bind(now.millis())).await?;
         tx.commit().await
     }
 
@@ -108,21 +107,20 @@ impl AccountStore<'_> {
     ) -> Result<bool, StoreError> {
         let subscribed = self.subscribed_channels(id).await?;
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         // Channels first: the lock order of every transaction.
-        lock_ledger(tx_ref, &subscribed.iter().collect()).await?;
+        lock_ledger(&mut tx, &subscribed.iter().collect()).await?;
         let before: Option<(String, i64)> =
-            tx_ref.fetch_optional(query_as(LOCK).bind(id.as_str())).await?;
+            tx.fetch_optional(query_as(LOCK).bind(id.as_str())).await?;
         let Some((old, used)) = before else {
             return Ok(false);
         };
         let old = parsed(Plan::parse(&old), "users", "plan", id.as_str())?;
-        tx_ref.execute(query(SET_PLAN).bind(id.as_str()).bind(plan.name())).await?;
+        tx.execute(query(SET_PLAN).bind(id.as_str()).bind(plan.name())).await?;
         let (was, is) = (Usage::new(used, old).status(), Usage::new(used, plan).status());
         if was != is {
-            add_notice(tx_ref, id, is, now).await?;
+            add_notice(&mut tx, id, is, now).await?;
         }
-        resume(tx_ref, &subscribed, now).await?;
+        resume(&mut tx, &subscribed, now).await?;
         tx.commit().await?;
         Ok(true)
     }

@@ -216,8 +216,7 @@ impl AssistantStore<'_> {
             return Ok(true);
         }
         let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(SET_RULES).bind(c).bind(text).bind(at).bind(by)).await?;
+        tx.execute(query(SET_RULES).bind(c).bind(text).bind(at).bind(by)).await?;
         tx.commit().await?;
         Ok(true)
     }

@@ -125,8 +125,7 @@ impl AssistantStore<'_> {
         let changed = change_rule_in(&mut tx, channel, change, by, now).await?;
         if changed == RuleChanged::Done {
             let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
-            let tx_ref = &mut tx;
-            tx_ref.execute(query(TOUCH_QA).bind(c).bind(at).bind(by)).await?;
+            tx.execute(query(TOUCH_QA).bind(c).bind(at).bind(by)).await?;
             tx.commit().await?;
         }
         Ok(changed)

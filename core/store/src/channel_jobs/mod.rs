@@ -47,16 +47,15 @@ impl JobStore<'_> {
         let (c, kind, user) = (new.channel.as_str(), new.kind.name(), new.kind.user());
         let before = new.sent_before.millis();
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         // Two concurrent requests for the same begin one job.
-        lock_ledger(tx_ref, &[new.channel].into()).await?;
+        lock_ledger(&mut tx, &[new.channel].into()).await?;
         match new.kind {
             JobKind::Erasure(user) => {
-                bar_person(tx_ref, new.channel, user, new.sent_before).await?;
+                bar_person(&mut tx, new.channel, user, new.sent_before).await?;
             }
-            JobKind::Deletion => bar_time(tx_ref, new.channel, new.sent_before).await?,
+            JobKind::Deletion => bar_time(&mut tx, new.channel, new.sent_before).await?,
         }
-        let joined: Option<JobRow> = tx_ref
+        let joined: Option<JobRow> = tx
             .fetch_optional(query_as(JOIN).bind(c).bind(kind).bind(user).bind(before).bind(total))
             .await?;
         let (row, claimed) = if let Some(row) = joined {
@@ -65,7 +64,7 @@ impl JobStore<'_> {
             let small = total <= SMALL_JOB;
             let (worker, until) =
                 if small { (Some(new.worker), now.millis() + CLAIM_MS) } else { (None, 0) };
-            let row: JobRow = tx_ref
+            let row: JobRow = tx
                 .fetch_one(
                     query_as(ADD)
                         .bind(new.id)
@@ -114,9 +113,8 @@ impl JobStore<'_> {
     ) -> Result<Option<ChannelJob>, StoreError> {
         let (now, until) = (now.millis(), now.millis() + CLAIM_MS);
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let row: Option<JobRow> =
-            tx_ref.fetch_optional(query_as(CLAIM).bind(worker).bind(until).bind(now)).await?;
+            tx.fetch_optional(query_as(CLAIM).bind(worker).bind(until).bind(now)).await?;
         tx.commit().await?;
         row.map(ChannelJob::try_from).transpose()
     }
@@ -134,10 +132,9 @@ impl JobStore<'_> {
         now: Timestamp,
     ) -> Result<Option<JobBatch>, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        lock_ledger(tx_ref, &[&job.channel].into()).await?;
+        lock_ledger(&mut tx, &[&job.channel].into()).await?;
         let goal: Option<(i64,)> =
-            tx_ref.fetch_optional(query_as(GOAL).bind(&job.id).bind(worker)).await?;
+            tx.fetch_optional(query_as(GOAL).bind(&job.id).bind(worker)).await?;
         let Some((before,)) = goal else {
             return Ok(None);
         };
@@ -146,8 +143,8 @@ impl JobStore<'_> {
             JobKind::Deletion => None,
         };
         let before = Timestamp::from_millis(before);
-        let removed = remove_some(tx_ref, &job.channel, of, before, limit, now).await?;
-        let Some(row) = progress(tx_ref, job, worker, &removed, now).await? else {
+        let removed = remove_some(&mut tx, &job.channel, of, before, limit, now).await?;
+        let Some(row) = progress(&mut tx, job, worker, &removed, now).await? else {
             return Ok(None);
         };
         tx.commit().await?;
@@ -165,8 +162,7 @@ impl JobStore<'_> {
         next: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(RELEASE).bind(&job.id).bind(worker).bind(next.millis())).await?;
+        tx.execute(query(RELEASE).bind(&job.id).bind(worker).bind(next.millis())).await?;
         tx.commit().await
     }
 
@@ -183,18 +179,16 @@ impl JobStore<'_> {
         (now, next): (Timestamp, Timestamp),
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref
-            .execute(
-                query(FAIL)
-                    .bind(&job.id)
-                    .bind(worker)
-                    .bind(next.millis())
-                    .bind(FAILURES)
-                    .bind(why)
-                    .bind(now.millis()),
-            )
-            .await?;
+        tx.execute(
+            query(FAIL)
+                .bind(&job.id)
+                .bind(worker)
+                .bind(next.millis())
+                .bind(FAILURES)
+                .bind(why)
+                .bind(now.millis()),
+        )
+        .await?;
         tx.commit().await
     }
 
@@ -218,8 +212,7 @@ impl JobStore<'_> {
     /// Returns an error when the database fails.
     pub async fn purge_jobs(self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let gone = tx_ref.execute(query(PURGE).bind(before.millis()).bind(SWEEP)).await?;
+        let gone = tx.execute(query(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }

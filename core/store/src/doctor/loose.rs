@@ -80,9 +80,8 @@ impl AuditStore<'_> {
     /// Returns an error when the database fails; nothing is deleted then.
     pub async fn delete_orphaned_rows(self) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         for (_, _, sql) in SPARE {
-            tx_ref.execute(query(sql)).await?;
+            tx.execute(query(sql)).await?;
         }
         tx.commit().await
     }

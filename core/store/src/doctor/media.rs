@@ -173,14 +173,13 @@ impl AuditStore<'_> {
     ) -> Result<bool, StoreError> {
         let (c, m) = (channel.as_str(), found.message.as_str());
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let mut ledger = lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
-        let row: Option<LockedRow> = tx_ref.fetch_optional(query_as(LOCK).bind(c).bind(m)).await?;
+        let mut ledger = lock_ledger(&mut tx, &BTreeSet::from([channel])).await?;
+        let row: Option<LockedRow> = tx.fetch_optional(query_as(LOCK).bind(c).bind(m)).await?;
         let Some(row) = row.filter(|row| row.is(found)) else {
             return Ok(false);
         };
-        row.mend(tx_ref, &mut ledger, BulkKey { c, m: Some(m) }, mend, now).await?;
-        save_ledger(tx_ref, &ledger, now).await?;
+        row.mend(&mut tx, &mut ledger, BulkKey { c, m: Some(m) }, mend, now).await?;
+        save_ledger(&mut tx, &ledger, now).await?;
         tx.commit().await?;
         Ok(true)
     }

@@ -163,15 +163,14 @@ impl AuditStore<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
-        rules::lock(tx_ref, channel).await?;
-        tx_ref.execute(query(FORGET).bind(channel.as_str())).await?;
-        let count = recount(tx_ref, channel).await?;
-        save(tx_ref, channel, &count).await?;
-        rules::mend(tx_ref, channel).await?;
-        gaps::mend(tx_ref, channel).await?;
-        resume(tx_ref, &BTreeSet::from([channel.clone()]), now).await?;
+        lock_ledger(&mut tx, &BTreeSet::from([channel])).await?;
+        rules::lock(&mut tx, channel).await?;
+        tx.execute(query(FORGET).bind(channel.as_str())).await?;
+        let count = recount(&mut tx, channel).await?;
+        save(&mut tx, channel, &count).await?;
+        rules::mend(&mut tx, channel).await?;
+        gaps::mend(&mut tx, channel).await?;
+        resume(&mut tx, &BTreeSet::from([channel.clone()]), now).await?;
         tx.commit().await
     }
 }

@@ -96,25 +96,23 @@ impl AuditStore<'_> {
     pub async fn repair_user(self, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
         let channels = self.store.accounts().subscribed_channels(user).await?;
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         // Channels first: the lock order of every transaction.
         let locked: BTreeSet<_> = channels.iter().collect();
-        lock_ledger(tx_ref, &locked).await?;
-        let _: Option<(String,)> =
-            tx_ref.fetch_optional(query_as(LOCK).bind(user.as_str())).await?;
+        lock_ledger(&mut tx, &locked).await?;
+        let _: Option<(String,)> = tx.fetch_optional(query_as(LOCK).bind(user.as_str())).await?;
         // After the lock: a change to the user's usage holds it until it is committed.
-        let row: Option<UserRow> = tx_ref.fetch_optional(query_as(ONE).bind(user.as_str())).await?;
+        let row: Option<UserRow> = tx.fetch_optional(query_as(ONE).bind(user.as_str())).await?;
         let Some(row) = row else {
             return Ok(());
         };
         let status = row.status(row.held)?;
         if row.used_bytes != row.held {
-            tx_ref.execute(query(SET).bind(user.as_str()).bind(row.held)).await?;
+            tx.execute(query(SET).bind(user.as_str()).bind(row.held)).await?;
         }
         if row.notified_status() != status.name() {
-            add_notice(tx_ref, user, status, now).await?;
+            add_notice(&mut tx, user, status, now).await?;
         }
-        resume(tx_ref, &channels, now).await?;
+        resume(&mut tx, &channels, now).await?;
         tx.commit().await
     }
 }

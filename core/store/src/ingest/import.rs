@@ -126,23 +126,22 @@ impl ImportStore<'_> {
         now: Timestamp,
     ) -> Result<ImportOutcome, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         // The channel's lock keeps live messages out until this batch is in.
-        let mut ledger = lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
+        let mut ledger = lock_ledger(&mut tx, &BTreeSet::from([channel])).await?;
         if !ledger.subscribed(channel) {
             return Ok(ImportOutcome::NotSubscribed);
         }
-        if is_undone(tx_ref, import).await? {
+        if is_undone(&mut tx, import).await? {
             return Ok(ImportOutcome::Undone);
         }
-        let fates = fates(tx_ref, channel, messages).await?;
+        let fates = fates(&mut tx, channel, messages).await?;
         let (imported, chosen) = charge(&mut ledger, channel, messages, &fates, now);
         let stored_at = ledger.storing_time(channel, now);
-        add(tx_ref, import, channel, &chosen, stored_at).await?;
-        log_messages(tx_ref, chosen.iter().map(|message| (channel, &message.id)), now).await?;
-        save_ledger(tx_ref, &ledger, now).await?;
+        add(&mut tx, import, channel, &chosen, stored_at).await?;
+        log_messages(&mut tx, chosen.iter().map(|message| (channel, &message.id)), now).await?;
+        save_ledger(&mut tx, &ledger, now).await?;
         if imported.stored > 0 && !ledger.paused(channel) {
-            close_gaps(tx_ref, &BTreeSet::from([channel.clone()]), now).await?;
+            close_gaps(&mut tx, &BTreeSet::from([channel.clone()]), now).await?;
         }
         tx.commit().await?;
         Ok(ImportOutcome::Done(imported))
@@ -206,10 +205,7 @@ impl ImportStore<'_> {
         let rows: Vec<_> = people.values().map(PersonRow::of).collect();
         let rows = serde_json::to_string(&rows)?;
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref
-            .execute(query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis()))
-            .await?;
+        tx.execute(query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis())).await?;
         tx.commit().await
     }
 
@@ -226,17 +222,15 @@ impl ImportStore<'_> {
         now: Timestamp,
     ) -> Result<Subscribed, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref
-            .execute(
-                query(ADD_CHANNEL)
-                    .bind(channel.as_str())
-                    .bind(PlatformKind::Line.name())
-                    .bind(kind.name())
-                    .bind(now.millis())
-                    .bind(user.as_str()),
-            )
-            .await?;
+        tx.execute(
+            query(ADD_CHANNEL)
+                .bind(channel.as_str())
+                .bind(PlatformKind::Line.name())
+                .bind(kind.name())
+                .bind(now.millis())
+                .bind(user.as_str()),
+        )
+        .await?;
         tx.commit().await?;
         let present = PresenceEvidence {
             channel: ChannelRef { id: channel.clone(), kind },

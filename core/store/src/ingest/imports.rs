@@ -128,8 +128,7 @@ impl ImportStore<'_> {
         now: Timestamp,
     ) -> Result<ImportId, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let (id,): (i64,) = tx_ref
+        let (id,): (i64,) = tx
             .fetch_one(
                 query_as(BEGIN)
                     .bind(new.channel.as_str())
@@ -150,9 +149,8 @@ impl ImportStore<'_> {
     /// Returns an error when the database fails.
     pub async fn end_import(self, import: ImportId, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(END).bind(import.0).bind(now.millis())).await?;
-        let forgotten = tx_ref.execute(query(FORGET).bind(import.0)).await?;
+        tx.execute(query(END).bind(import.0).bind(now.millis())).await?;
+        let forgotten = tx.execute(query(FORGET).bind(import.0)).await?;
         tx.commit().await?;
         Ok(forgotten == 0)
     }
@@ -195,20 +193,19 @@ impl ImportStore<'_> {
     ) -> Result<Removed, StoreError> {
         let (id, channel) = (import.id.0, &import.channel_id);
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let mut removed = remove(tx_ref, channel, now, (RemovalMode::Undo, limit), async |tx| {
+        let mut removed = remove(&mut tx, channel, now, (RemovalMode::Undo, limit), async |tx| {
             tx.execute(query(UNDO).bind(id).bind(now.millis())).await?;
             rows_of(tx, channel, id, limit).await
         })
         .await?;
         if removed.last {
-            let (bytes, last) = drop_files(tx_ref, channel, id, limit, now).await?;
+            let (bytes, last) = drop_files(&mut tx, channel, id, limit, now).await?;
             removed.bytes += bytes;
             removed.last = last;
         }
         if removed.last {
-            tx_ref.execute(query(DROP_SENDERS).bind(channel.as_str())).await?;
-            tx_ref.execute(query(DROP_PEOPLE)).await?;
+            tx.execute(query(DROP_SENDERS).bind(channel.as_str())).await?;
+            tx.execute(query(DROP_PEOPLE)).await?;
         }
         tx.commit().await?;
         Ok(removed)

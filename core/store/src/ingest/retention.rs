@@ -45,8 +45,7 @@ impl ChannelStore<'_> {
         days: Option<u32>,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(SET).bind(channel.as_str()).bind(days.map(i64::from))).await?;
+        tx.execute(query(SET).bind(channel.as_str()).bind(days.map(i64::from))).await?;
         tx.commit().await
     }
 
@@ -89,9 +88,8 @@ impl ChannelStore<'_> {
     ) -> Result<Removed, StoreError> {
         let c = channel.as_str();
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let mut before = None;
-        let removed = remove(tx_ref, channel, now, (RemovalMode::Delete, limit), async |tx| {
+        let removed = remove(&mut tx, channel, now, (RemovalMode::Delete, limit), async |tx| {
             before = cutoff(tx, channel, now).await?;
             let Some(before) = before else {
                 return Ok(Vec::new());
@@ -101,8 +99,8 @@ impl ChannelStore<'_> {
         })
         .await?;
         if let Some(before) = before.filter(|_| !removed.messages.is_empty()) {
-            tx_ref.execute(query(DELETED_BEFORE).bind(c).bind(before)).await?;
-            tx_ref.execute(query(RETAINED).bind(c).bind(before)).await?;
+            tx.execute(query(DELETED_BEFORE).bind(c).bind(before)).await?;
+            tx.execute(query(RETAINED).bind(c).bind(before)).await?;
         }
         tx.commit().await?;
         Ok(removed)
@@ -133,9 +131,8 @@ impl ChannelStore<'_> {
     ) -> Result<Removed, StoreError> {
         let c = channel.as_str();
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let mut ended = None;
-        let removed = remove(tx_ref, channel, now, (RemovalMode::Delete, limit), async |tx| {
+        let removed = remove(&mut tx, channel, now, (RemovalMode::Delete, limit), async |tx| {
             let (first, last): (Option<i64>, Option<i64>) =
                 tx.fetch_one(query_as(LAST_CANCELLED).bind(c)).await?;
             // 0 is a subscription that goes on.
@@ -149,7 +146,7 @@ impl ChannelStore<'_> {
         .await?;
         // Late deliveries from that time stay away; later messages are for new subscribers.
         if let Some(ended) = ended.filter(|_| !removed.messages.is_empty()) {
-            tx_ref.execute(query(DELETED_BEFORE).bind(c).bind(ended)).await?;
+            tx.execute(query(DELETED_BEFORE).bind(c).bind(ended)).await?;
         }
         tx.commit().await?;
         Ok(removed)

@@ -24,8 +24,7 @@ impl MessageStore<'_> {
     /// Returns an error when the database fails; nothing of the batch is deleted then.
     pub async fn purge_stray_edits(self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let gone = tx_ref.execute(query(PURGE).bind(before.millis()).bind(BATCH)).await?;
+        let gone = tx.execute(query(PURGE).bind(before.millis()).bind(BATCH)).await?;
         tx.commit().await?;
         Ok(gone)
     }

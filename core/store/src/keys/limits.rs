@@ -69,9 +69,8 @@ impl KeyStore<'_> {
     pub async fn purge_keys(self, limit: u32, now: Timestamp) -> Result<u64, StoreError> {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let before = now.millis().saturating_sub(kept);
-        let gone = tx_ref.execute(query(PURGE).bind(before).bind(i64::from(limit))).await?;
+        let gone = tx.execute(query(PURGE).bind(before).bind(i64::from(limit))).await?;
         tx.commit().await?;
         Ok(gone)
     }

@@ -183,9 +183,8 @@ impl KeyStore<'_> {
     /// Returns an error when the database fails.
     pub async fn drop_key(self, id: &KeyId, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let dropped = tx_ref.execute(query(DROP).bind(id.as_str())).await?;
-        end_webhooks_of(tx_ref, id, now).await?;
+        let dropped = tx.execute(query(DROP).bind(id.as_str())).await?;
+        end_webhooks_of(&mut tx, id, now).await?;
         tx.commit().await?;
         Ok(dropped > 0)
     }

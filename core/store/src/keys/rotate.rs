@@ -47,11 +47,9 @@ impl KeyStore<'_> {
         now: Timestamp,
     ) -> Result<Rotated, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        lock_user(tx_ref, user).await?;
-        let row: Option<KeyRow> = tx_ref
-            .fetch_optional(query_as(ONE_OF_USER).bind(old.as_str()).bind(user.as_str()))
-            .await?;
+        lock_user(&mut tx, user).await?;
+        let row: Option<KeyRow> =
+            tx.fetch_optional(query_as(ONE_OF_USER).bind(old.as_str()).bind(user.as_str())).await?;
         let replaced = row.as_ref().is_some_and(|row| row.replaced_by.is_some());
         let Some(key) = row.map(Key::try_from).transpose()? else {
             return Ok(Rotated::NoKey);
@@ -59,7 +57,7 @@ impl KeyStore<'_> {
         if key.bounds().ended(now) {
             return Ok(Rotated::NoKey);
         }
-        if room_of(tx_ref, user, now).await? == KeyAllowance::Full && replaced {
+        if room_of(&mut tx, user, now).await? == KeyAllowance::Full && replaced {
             return Ok(Rotated::TooMany);
         }
         let new = NewKey {
@@ -72,11 +70,11 @@ impl KeyStore<'_> {
             not_before: key.not_before,
             expires_at: key.expires_at,
         };
-        add_in(tx_ref, &new, now).await?;
+        add_in(&mut tx, &new, now).await?;
         let (was, is) = (old.as_str(), id.as_str());
-        tx_ref.execute(query(END_BEFORE).bind(was).bind(now.millis()).bind(user.as_str())).await?;
-        tx_ref.execute(query(REPLACE).bind(was).bind(old_until.millis()).bind(is)).await?;
-        carry_webhooks(tx_ref, old, id).await?;
+        tx.execute(query(END_BEFORE).bind(was).bind(now.millis()).bind(user.as_str())).await?;
+        tx.execute(query(REPLACE).bind(was).bind(old_until.millis()).bind(is)).await?;
+        carry_webhooks(&mut tx, old, id).await?;
         tx.commit().await?;
         let (id, mask) = (id.clone(), mask(secret));
         Ok(Rotated::Done(Key { id, mask, created_at: now, last_used_at: None, ..key }))

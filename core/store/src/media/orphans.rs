@@ -100,8 +100,7 @@ impl MediaStore<'_> {
     /// Returns an error when the database fails.
     pub async fn claim_blob(self, blob: BlobId, now: Timestamp) -> Result<BlobClaim, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let (mark,): (String,) = tx_ref
+        let (mark,): (String,) = tx
             .fetch_one(query_as(CLAIMED).bind(blob.as_str()).bind(random_name()).bind(now.millis()))
             .await?;
         tx.commit().await?;
@@ -121,13 +120,12 @@ impl MediaStore<'_> {
         limit: u32,
     ) -> Result<OrphanSweep, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let marked: Vec<(String,)> =
-            tx_ref.fetch_all(query_as(OLD).bind(before.millis()).bind(i64::from(limit))).await?;
+            tx.fetch_all(query_as(OLD).bind(before.millis()).bind(i64::from(limit))).await?;
         let all = names(marked.iter().map(|(name,)| name.as_str()))?;
-        let held: Vec<(String,)> = tx_ref.fetch_all(query_as(HELD).bind(&all)).await?;
+        let held: Vec<(String,)> = tx.fetch_all(query_as(HELD).bind(&all)).await?;
         let held: BTreeSet<String> = held.into_iter().map(|(name,)| name).collect();
-        unmark(tx_ref, held.iter().map(String::as_str)).await?;
+        unmark(&mut tx, held.iter().map(String::as_str)).await?;
         let blob =
             |(name,): &(String,)| parsed(BlobId::parse(name), "blob_orphans", "sha256", name);
         let blobs = marked.iter().filter(|(name,)| !held.contains(name)).map(blob);

@@ -107,10 +107,10 @@ impl MediaStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let kept = storing.run(&mut tx).await?;
         if kept == MediaOutcome::Stored {
-            let (tx_ref, number) = (&mut tx, import.number());
+            let number = import.number();
             let (c, m) = (channel.as_str(), message.as_str());
-            tx_ref.execute(query(IMPORTED).bind(c).bind(m).bind(number)).await?;
-            tx_ref.execute(query(COUNT_IMPORTED).bind(number)).await?;
+            tx.execute(query(IMPORTED).bind(c).bind(m).bind(number)).await?;
+            tx.execute(query(COUNT_IMPORTED).bind(number)).await?;
         }
         tx.commit().await?;
         Ok(kept)
@@ -175,15 +175,14 @@ impl MediaStore<'_> {
     ) -> Result<bool, StoreError> {
         let (channel, message) = (channel.as_str(), message.as_str());
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let changed = tx_ref
+        let changed = tx
             .execute(query(GIVEN_UP).bind(channel).bind(message).bind(status.name()).bind(reason))
             .await?;
         if changed > 0 {
             let kind = OutboxEventKind::MediaFailed.name();
             let failed =
                 NewOutboxEvent { kind, at: now.millis(), c: Some(channel), s: Some(message) };
-            log(tx_ref, &[failed], now).await?;
+            log(&mut tx, &[failed], now).await?;
         }
         tx.commit().await?;
         Ok(changed > 0)

@@ -69,20 +69,19 @@ impl ChannelStore<'_> {
     ) -> Result<bool, StoreError> {
         let (c, at) = (channel.as_str(), now.millis());
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let known: Option<(String, i32)> = tx_ref.fetch_optional(query_as(OWNER).bind(c)).await?;
+        let known: Option<(String, i32)> = tx.fetch_optional(query_as(OWNER).bind(c)).await?;
         let Some((owner, gone)) = known else {
             return Ok(false);
         };
-        tx_ref.execute(query(ASSIGN).bind(c).bind(bot)).await?;
+        tx.execute(query(ASSIGN).bind(c).bind(bot)).await?;
         let joined = serde_json::to_string(&[Move { c, bot, joined: at, left: 0 }])?;
-        tx_ref.execute(query(MOVE).bind(&joined)).await?;
+        tx.execute(query(MOVE).bind(&joined)).await?;
         if !owner.is_empty() && owner != bot {
-            tx_ref.execute(query(DEPOSE).bind(c).bind(&owner).bind(at)).await?;
+            tx.execute(query(DEPOSE).bind(c).bind(&owner).bind(at)).await?;
         }
         if gone != 0 {
-            tx_ref.execute(query(ENABLE).bind(c).bind(at)).await?;
-            note(tx_ref, channel, now, CoverageChange::BotJoined).await?;
+            tx.execute(query(ENABLE).bind(c).bind(at)).await?;
+            note(&mut tx, channel, now, CoverageChange::BotJoined).await?;
         }
         tx.commit().await?;
         Ok(true)
@@ -94,10 +93,9 @@ impl ChannelStore<'_> {
     /// Returns an error when the database fails.
     pub async fn rename_bot(self, from: &str, to: &str, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let renamed = tx_ref.execute(query(RENAME).bind(from).bind(to)).await?;
-        tx_ref.execute(query(INHERIT).bind(from).bind(to)).await?;
-        tx_ref.execute(query(RETIRE).bind(from).bind(now.millis())).await?;
+        let renamed = tx.execute(query(RENAME).bind(from).bind(to)).await?;
+        tx.execute(query(INHERIT).bind(from).bind(to)).await?;
+        tx.execute(query(RETIRE).bind(from).bind(now.millis())).await?;
         tx.commit().await?;
         Ok(renamed)
     }

@@ -137,22 +137,20 @@ impl AssistantStore<'_> {
         now: Timestamp,
     ) -> Result<Vec<IngestOutcome>, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let kept = store_exchange(tx_ref, exchange, now).await?;
+        let kept = store_exchange(&mut tx, exchange, now).await?;
         let status = if outcome.is_ok() { ReplyStatus::Sent } else { ReplyStatus::Failed };
         let (status, reason) = (status.name(), outcome.err());
         let ids: Vec<_> = exchange.own.iter().map(|change| change.message.as_str()).collect();
         let ids = serde_json::to_string(&ids)?;
-        tx_ref
-            .execute(
-                query(FINISH)
-                    .bind(event.as_str())
-                    .bind(status)
-                    .bind(reason)
-                    .bind(now.millis())
-                    .bind(&ids),
-            )
-            .await?;
+        tx.execute(
+            query(FINISH)
+                .bind(event.as_str())
+                .bind(status)
+                .bind(reason)
+                .bind(now.millis())
+                .bind(&ids),
+        )
+        .await?;
         tx.commit().await?;
         Ok(kept)
     }
@@ -168,9 +166,8 @@ impl AssistantStore<'_> {
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let (before, now) = (before.millis(), now.millis());
-        let interrupted = tx_ref.execute(query(INTERRUPT).bind(before).bind(now)).await?;
+        let interrupted = tx.execute(query(INTERRUPT).bind(before).bind(now)).await?;
         tx.commit().await?;
         Ok(interrupted)
     }

@@ -80,34 +80,32 @@ impl WebhookStore<'_> {
         let bounds = BoundsColumns::of(new.maker.bounds)?;
         let user = new.user.as_str();
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let _: Option<(String,)> = tx_ref.fetch_optional(query_as(LOCK_USER).bind(user)).await?;
-        if !works(tx_ref, new.maker.key).await? {
+        let _: Option<(String,)> = tx.fetch_optional(query_as(LOCK_USER).bind(user)).await?;
+        if !works(&mut tx, new.maker.key).await? {
             return Ok(WebhookMade::KeyEnded);
         }
-        let (count,): (i64,) = tx_ref.fetch_one(query_as(COUNT).bind(user)).await?;
+        let (count,): (i64,) = tx.fetch_one(query_as(COUNT).bind(user)).await?;
         if usize::try_from(count).unwrap_or(usize::MAX) >= WEBHOOKS_OF_USER {
             return Ok(WebhookMade::TooMany);
         }
-        tx_ref
-            .execute(
-                query(ADD)
-                    .bind(new.id.as_str())
-                    .bind(user)
-                    .bind(new.change.url)
-                    .bind(new.change.description)
-                    .bind(&events)
-                    .bind(&channels)
-                    .bind(bounds.not_before)
-                    .bind(i64::from(new.change.enabled))
-                    .bind(new.secret.expose_secret())
-                    .bind(now.millis())
-                    .bind(new.maker.key.map(KeyId::as_str))
-                    .bind(&bounds.scopes)
-                    .bind(&bounds.channels)
-                    .bind(bounds.ends_at),
-            )
-            .await?;
+        tx.execute(
+            query(ADD)
+                .bind(new.id.as_str())
+                .bind(user)
+                .bind(new.change.url)
+                .bind(new.change.description)
+                .bind(&events)
+                .bind(&channels)
+                .bind(bounds.not_before)
+                .bind(i64::from(new.change.enabled))
+                .bind(new.secret.expose_secret())
+                .bind(now.millis())
+                .bind(new.maker.key.map(KeyId::as_str))
+                .bind(&bounds.scopes)
+                .bind(&bounds.channels)
+                .bind(bounds.ends_at),
+        )
+        .await?;
         tx.commit().await?;
         Ok(WebhookMade::Done)
     }
@@ -127,12 +125,11 @@ impl WebhookStore<'_> {
     ) -> Result<WebhookChanged, StoreError> {
         let (events, channels) = (event_keys(change.events)?, channels_json(change)?);
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        if !works(tx_ref, maker.key).await? {
+        if !works(&mut tx, maker.key).await? {
             return Ok(WebhookChanged::KeyEnded);
         }
         let row: Option<WebhookRow> =
-            tx_ref.fetch_optional(query_as(LOCK_ONE).bind(user.as_str()).bind(id.as_str())).await?;
+            tx.fetch_optional(query_as(LOCK_ONE).bind(user.as_str()).bind(id.as_str())).await?;
         let Some(known) = row.map(Webhook::try_from).transpose()? else {
             return Ok(WebhookChanged::NoWebhook);
         };
@@ -141,24 +138,23 @@ impl WebhookStore<'_> {
             return Ok(WebhookChanged::Beyond);
         }
         let bounds = BoundsColumns::of(&bounds)?;
-        tx_ref
-            .execute(
-                query(CHANGE)
-                    .bind(user.as_str())
-                    .bind(id.as_str())
-                    .bind(change.url)
-                    .bind(change.description)
-                    .bind(&events)
-                    .bind(&channels)
-                    .bind(i64::from(change.enabled))
-                    .bind(now.millis())
-                    .bind(key.as_ref().map(KeyId::as_str))
-                    .bind(&bounds.scopes)
-                    .bind(&bounds.channels)
-                    .bind(bounds.not_before)
-                    .bind(bounds.ends_at),
-            )
-            .await?;
+        tx.execute(
+            query(CHANGE)
+                .bind(user.as_str())
+                .bind(id.as_str())
+                .bind(change.url)
+                .bind(change.description)
+                .bind(&events)
+                .bind(&channels)
+                .bind(i64::from(change.enabled))
+                .bind(now.millis())
+                .bind(key.as_ref().map(KeyId::as_str))
+                .bind(&bounds.scopes)
+                .bind(&bounds.channels)
+                .bind(bounds.not_before)
+                .bind(bounds.ends_at),
+        )
+        .await?;
         tx.commit().await?;
         Ok(WebhookChanged::Done)
     }

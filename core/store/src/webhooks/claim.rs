@@ -1,14 +1,14 @@
 //! Claims of due deliveries: a few of each webhook, so that none waits for another.
 
 use chatkeep_core::bounds::Bounds;
-use chatkeep_core::id::{ChannelId, UserId, WebhookId};
+use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use secrecy::SecretString;
 use serde::Serialize;
 
 use super::super::db::{Sql, Tx};
-use super::super::{OutboxEventKind, StoreError, UnstoredMessage, WebhookStore};
-use super::rows::{BoundsColumns, EventRef};
+use super::super::{StoreError, WebhookStore};
+use super::rows::{BoundsColumns, EventColumns, EventRef};
 use crate::query::query_as;
 
 /// Maximum number of webhooks examined at once, chosen at random, so that with more none waits for
@@ -155,13 +155,8 @@ struct TakenRow {
     delivery_no: i64,
     claims: i64,
     attempts: i64,
-    event_id: String,
-    r#type: String,
-    at: i64,
-    channel_id: Option<String>,
-    subject_id: Option<String>,
-    detail_id: Option<String>,
-    unstored: Option<String>,
+    #[sqlx(flatten)]
+    event: EventColumns,
     webhook_id: String,
     user_id: String,
     url: String,
@@ -206,9 +201,8 @@ impl WebhookStore<'_> {
         }
         let mut tx = self.store.db.begin().await?;
         let numbers = take(&mut tx, &due, room, lease_end, now).await?;
-        let tx_ref = &mut tx;
         let list = serde_json::to_string(&numbers)?;
-        let rows: Vec<TakenRow> = tx_ref
+        let rows: Vec<TakenRow> = tx
             .fetch_all(
                 query_as(TAKEN).bind(&list).bind(now.millis()).bind(room.failing_before.millis()),
             )
@@ -283,9 +277,6 @@ impl TryFrom<TakenRow> for ClaimedDelivery {
             ends_at: row.ends_at,
         };
         let bounds = bounds.read(&row.webhook_id)?;
-        let number = row.delivery_no.to_string();
-        let unstored =
-            UnstoredMessage::read(row.unstored.as_deref(), "webhook_deliveries", &number)?;
         Ok(Self {
             number: row.delivery_no,
             claim: row.claims,
@@ -297,15 +288,7 @@ impl TryFrom<TakenRow> for ClaimedDelivery {
             may_read: row.may_read != 0,
             bounds,
             failing: row.failing != 0,
-            event: EventRef {
-                id: row.event_id,
-                kind: OutboxEventKind::parse(&row.r#type),
-                at: Timestamp::from_millis(row.at),
-                channel: row.channel_id.map(ChannelId::from),
-                subject: row.subject_id,
-                detail: row.detail_id,
-                unstored,
-            },
+            event: row.event.read(row.delivery_no)?,
         })
     }
 }

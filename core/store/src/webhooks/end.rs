@@ -47,8 +47,7 @@ impl WebhookStore<'_> {
     /// Returns an error when the database fails.
     pub async fn end_webhooks(self, now: Timestamp) -> Result<Vec<WebhookId>, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let ended: Vec<(String, String)> = tx_ref
+        let ended: Vec<(String, String)> = tx
             .fetch_all(
                 query_as(ENDED)
                     .bind(BATCH)
@@ -56,7 +55,7 @@ impl WebhookStore<'_> {
                     .bind(now.millis()),
             )
             .await?;
-        record_disabled(tx_ref, &ended, now).await?;
+        record_disabled(&mut tx, &ended, now).await?;
         tx.commit().await?;
         Ok(ended.into_iter().map(|(webhook, _)| webhook.into()).collect())
     }

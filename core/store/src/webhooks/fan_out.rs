@@ -92,26 +92,24 @@ impl WebhookStore<'_> {
 
     async fn fan_out_next(self, now: Timestamp) -> Result<Option<u64>, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let from: Option<(i64, i64)> = tx_ref.fetch_optional(query_as(TAKE_POSITION)).await?;
+        let from: Option<(i64, i64)> = tx.fetch_optional(query_as(TAKE_POSITION)).await?;
         let Some(from) = from else {
             return Ok(None);
         };
-        let end: Option<(Option<i64>, Option<i64>)> = tx_ref
-            .fetch_optional(query_as(WINDOW_END).bind(from.0).bind(from.1).bind(WINDOW))
-            .await?;
+        let end: Option<(Option<i64>, Option<i64>)> =
+            tx.fetch_optional(query_as(WINDOW_END).bind(from.0).bind(from.1).bind(WINDOW)).await?;
         let Some(OutboxPosition(end_tx, end_seq)) =
             end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?)))
         else {
             return Ok(None);
         };
         let sql = FAN_OUT;
-        let made = tx_ref
+        let made = tx
             .execute(
                 query(sql).bind(from.0).bind(from.1).bind(end_tx).bind(end_seq).bind(now.millis()),
             )
             .await?;
-        tx_ref.execute(query(SAVE_POSITION).bind(end_tx).bind(end_seq)).await?;
+        tx.execute(query(SAVE_POSITION).bind(end_tx).bind(end_seq)).await?;
         tx.commit().await?;
         Ok(Some(made))
     }

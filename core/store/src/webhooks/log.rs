@@ -1,14 +1,14 @@
 //! Log of a webhook's deliveries: results, redelivery, and deletion.
 
 use chatkeep_core::bounds::Bounds;
-use chatkeep_core::id::{ChannelId, WebhookId};
+use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::super::channels::channel_keys;
 use super::super::db::Sql;
-use super::super::{OutboxEventKind, StoreError, UnstoredMessage, WebhookStore, parsed};
-use super::rows::{EventRef, event_keys};
+use super::super::{OutboxEventKind, StoreError, WebhookStore, parsed};
+use super::rows::{EventColumns, EventRef, event_keys};
 use crate::query::{query, query_as};
 
 /// Name of the event of a test delivery.
@@ -63,13 +63,8 @@ pub struct WebhookDelivery {
 #[derive(Debug, sqlx_macros::FromRow)]
 struct DeliveryRow {
     delivery_no: i64,
-    event_id: String,
-    r#type: String,
-    at: i64,
-    channel_id: Option<String>,
-    subject_id: Option<String>,
-    detail_id: Option<String>,
-    unstored: Option<String>,
+    #[sqlx(flatten)]
+    event: EventColumns,
     created_at: i64,
     status: String,
     attempts: i64,
@@ -240,8 +235,7 @@ impl WebhookStore<'_> {
         now: Timestamp,
     ) -> Result<Option<i64>, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let row: Option<(i64,)> = tx_ref
+        let row: Option<(i64,)> = tx
             .fetch_optional(query_as(TEST).bind(webhook.as_str()).bind(event_id).bind(now.millis()))
             .await?;
         tx.commit().await?;
@@ -260,9 +254,8 @@ impl WebhookStore<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
         let (w, now) = (webhook.as_str(), now.millis());
-        tx_ref.execute(query(AGAIN).bind(w).bind(number).bind(now)).await?;
+        tx.execute(query(AGAIN).bind(w).bind(number).bind(now)).await?;
         tx.commit().await
     }
 
@@ -280,8 +273,7 @@ impl WebhookStore<'_> {
     ) -> Result<u64, StoreError> {
         let within = Within::of(bounds)?;
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let again = tx_ref
+        let again = tx
             .execute(
                 query(ALL_AGAIN)
                     .bind(webhook.as_str())
@@ -304,8 +296,7 @@ impl WebhookStore<'_> {
     pub async fn purge_webhook_deliveries(self, before: Timestamp) -> Result<u64, StoreError> {
         let sql = PURGE;
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let gone = tx_ref.execute(query(sql).bind(before.millis()).bind(SWEEP)).await?;
+        let gone = tx.execute(query(sql).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }
@@ -331,20 +322,10 @@ impl TryFrom<DeliveryRow> for WebhookDelivery {
     fn try_from(row: DeliveryRow) -> Result<Self, StoreError> {
         let status = DeliveryStatus::ALL.into_iter().find(|status| status.name() == row.status);
         let number = row.delivery_no.to_string();
-        let unstored =
-            UnstoredMessage::read(row.unstored.as_deref(), "webhook_deliveries", &number)?;
         Ok(Self {
             number: row.delivery_no,
             status: parsed(status, "webhook_deliveries", "status", &number)?,
-            event: EventRef {
-                id: row.event_id,
-                kind: OutboxEventKind::parse(&row.r#type),
-                at: Timestamp::from_millis(row.at),
-                channel: row.channel_id.map(ChannelId::from),
-                subject: row.subject_id,
-                detail: row.detail_id,
-                unstored,
-            },
+            event: row.event.read(row.delivery_no)?,
             created_at: Timestamp::from_millis(row.created_at),
             attempts: row.attempts,
             due_at: row.due_at.map(Timestamp::from_millis),

@@ -136,8 +136,7 @@ impl WebhookStore<'_> {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let changed = tx_ref
+        let changed = tx
             .execute(
                 query(ROTATE)
                     .bind(user.as_str())
@@ -157,8 +156,7 @@ impl WebhookStore<'_> {
     /// Returns an error when the database fails.
     pub async fn drop_webhook(self, user: &UserId, id: &WebhookId) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let gone = tx_ref.execute(query(DROP).bind(user.as_str()).bind(id.as_str())).await?;
+        let gone = tx.execute(query(DROP).bind(user.as_str()).bind(id.as_str())).await?;
         tx.commit().await?;
         Ok(gone > 0)
     }

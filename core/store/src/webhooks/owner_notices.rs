@@ -78,8 +78,7 @@ impl WebhookStore<'_> {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let settled = tx_ref
+        let settled = tx
             .execute(
                 query(SETTLE)
                     .bind(webhook.id.as_str())

@@ -40,8 +40,7 @@ impl WebhookStore<'_> {
             .collect();
         let claims = serde_json::to_string(&claims)?;
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        tx_ref.execute(query(RETURN).bind(&claims).bind(now.millis())).await?;
+        tx.execute(query(RETURN).bind(&claims).bind(now.millis())).await?;
         tx.commit().await
     }
 
@@ -51,8 +50,7 @@ impl WebhookStore<'_> {
     /// Returns an error when the database fails.
     pub async fn release_webhooks(self, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let freed = tx_ref.execute(query(RELEASE).bind(now.millis())).await?;
+        let freed = tx.execute(query(RELEASE).bind(now.millis())).await?;
         tx.commit().await?;
         Ok(freed)
     }

@@ -76,6 +76,34 @@ pub struct EventRef {
     pub unstored: Option<UnstoredMessage>,
 }
 
+/// Columns of a delivery that refer to its event.
+#[derive(Debug, sqlx_macros::FromRow)]
+pub(super) struct EventColumns {
+    event_id: String,
+    r#type: String,
+    at: i64,
+    channel_id: Option<String>,
+    subject_id: Option<String>,
+    detail_id: Option<String>,
+    unstored: Option<String>,
+}
+
+impl EventColumns {
+    /// Reads the reference of the delivery with this number.
+    pub(super) fn read(self, number: i64) -> Result<EventRef, StoreError> {
+        let (unstored, number) = (self.unstored.as_deref(), number.to_string());
+        Ok(EventRef {
+            unstored: UnstoredMessage::read(unstored, "webhook_deliveries", &number)?,
+            id: self.event_id,
+            kind: OutboxEventKind::parse(&self.r#type),
+            at: Timestamp::from_millis(self.at),
+            channel: self.channel_id.map(ChannelId::from),
+            subject: self.subject_id,
+            detail: self.detail_id,
+        })
+    }
+}
+
 impl Webhook {
     /// Returns the widest bounds of its deliveries: its bounds, and of these only the scopes that
     /// its events need and the channels that it was created for.

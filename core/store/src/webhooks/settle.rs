@@ -144,20 +144,19 @@ impl WebhookStore<'_> {
         now: Timestamp,
     ) -> Result<Vec<(WebhookId, DisabledReason)>, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let tx_ref = &mut tx;
-        let readable = lock_messages(tx_ref, attempts).await?;
+        let readable = lock_messages(&mut tx, attempts).await?;
         let webhooks = health(attempts);
         let _: Vec<(String,)> =
-            tx_ref.fetch_all(query_as(LOCK_WEBHOOKS).bind(list_of(webhooks.keys())?)).await?;
+            tx.fetch_all(query_as(LOCK_WEBHOOKS).bind(list_of(webhooks.keys())?)).await?;
         let rows: Vec<_> = attempts.iter().map(|attempt| settled(attempt, &readable)).collect();
         let rows = serde_json::to_string(&rows)?;
-        tx_ref.execute(query(SETTLE).bind(&rows)).await?;
+        tx.execute(query(SETTLE).bind(&rows)).await?;
         // One success in a batch proves a working endpoint, whatever else failed.
         let well = webhooks.iter().filter(|(_, health)| health.well).map(|(id, _)| id);
-        tx_ref.execute(query(WELL).bind(list_of(well)?)).await?;
+        tx.execute(query(WELL).bind(list_of(well)?)).await?;
         let mut disabled = Vec::new();
         for (id, health) in webhooks {
-            if let Some(reason) = disable_if_failing(tx_ref, id, &health, give_up, now).await? {
+            if let Some(reason) = disable_if_failing(&mut tx, id, &health, give_up, now).await? {
                 disabled.push((id.clone(), reason));
             }
         }
