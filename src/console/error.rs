@@ -22,6 +22,10 @@ pub(crate) enum PageError {
     NoMessage,
     /// A value in the address is invalid.
     Input,
+    /// A form does not belong to the present session, as after signing in again.
+    OldForm,
+    /// The object has changed since the page was shown.
+    Stale,
     /// Something that the page needs is down.
     Busy,
     /// Something broke.
@@ -45,9 +49,9 @@ impl From<ServiceError> for PageError {
             | ServiceError::InsufficientFor { .. }
             | ServiceError::PermissionDenied => Self::NoChannel,
             ServiceError::NotFound => Self::NoMessage,
-            // Refusals of a change, which the reading pages do not make.
-            ServiceError::Stale
-            | ServiceError::Conflict(_)
+            ServiceError::Stale => Self::Stale,
+            // A page with a form says these beside it.
+            ServiceError::Conflict(_)
             | ServiceError::TooManyKeys
             | ServiceError::PlanRequired
             | ServiceError::RulesTooLarge { .. }
@@ -86,6 +90,8 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         PageError::Input => {
             (StatusCode::BAD_REQUEST, "error-input-title", "error-input-text", None)
         }
+        PageError::OldForm => (StatusCode::FORBIDDEN, "error-old-title", "error-old-text", None),
+        PageError::Stale => (StatusCode::CONFLICT, "error-stale-title", "error-stale-text", None),
         PageError::Busy => {
             (StatusCode::SERVICE_UNAVAILABLE, "error-busy-title", "error-text", None)
         }

@@ -9,6 +9,7 @@ use url::form_urlencoded;
 
 use super::assets::{ASSETS, Assets};
 use super::error::PageError;
+use super::form::Done;
 use super::visitor::Visitor;
 
 /// Frame of a page.
@@ -22,6 +23,8 @@ pub(crate) struct Frame {
     /// Choice of languages.
     pub(super) languages: Vec<LanguageLink>,
     pub(super) assets: &'static Assets,
+    /// Sentence about the change that led to the page.
+    pub(super) done: Option<String>,
 }
 
 /// Signed-in person of a page.
@@ -58,7 +61,8 @@ impl Frame {
             LanguageLink { name, tag, href: format!("?{query}"), current }
         };
         let languages = Language::ALL.into_iter().map(link).collect();
-        Self { title, language, person, languages, assets: &ASSETS }
+        let done = Done::told(visitor.address.query(), language);
+        Self { title, language, person, languages, assets: &ASSETS, done }
     }
 
     /// Returns the text of a key in the language of the page.
@@ -113,7 +117,7 @@ mod tests {
 
     /// Returns the keys that are looked up as literals, with the files that do.
     fn used() -> Vec<(PathBuf, String)> {
-        let calls = ["text(\"", "format(\"", "label(\"", "of_day(\""];
+        let calls = ["text(\"", "format(\"", "label(\"", "of_day(\"", "whole(\"", "counted(\""];
         let mut used = Vec::new();
         for (path, text) in texts() {
             for call in calls {

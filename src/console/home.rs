@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::Console;
 use super::bubble::{name_of, shortened, size, summary};
+use super::channel::Heading;
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
-use super::timeline::Heading;
 use super::visitor::{Asked, Visitor};
 use crate::services::access::ReadMessages;
 use crate::services::overview::ChannelOverview;

@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::Console;
 use super::bubble::{context_path, kind_key, media_path, size};
+use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
-use super::timeline::Heading;
 use super::visitor::{Asked, Visitor};
 use crate::services::access::{Member, ReadMedia};
 use crate::services::media::MediaListQuery;
@@ -56,9 +56,8 @@ pub(super) async fn page(
     let access = visitor.channel::<Member, ReadMedia>(&console, &channel).await?;
     let query = MediaListQuery { kind: None, limit: LIMIT, cursor: query.cursor };
     let (media, next) = console.services.media.page(&access, &query).await?;
-    let zone = console.services.messages.zone(Some(&access.channel)).await?;
-    let dates = Dates { language: visitor.language, zone, now: console.clock.now() };
-    let channel = Heading::new(&console.services.channels.one(&access).await?, &visitor);
+    let dates = dates(&console, &visitor, &access).await?;
+    let channel = Heading::of_page(&console, &visitor, &access, Tab::Media).await?;
     let page = MediaPage {
         frame: visitor.frame(visitor.language.text("media-wall")),
         tiles: media.iter().map(|item| Tile::new(item, dates)).collect(),

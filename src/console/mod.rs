@@ -8,8 +8,10 @@
 
 mod assets;
 mod bubble;
+mod channel;
 mod dates;
 mod error;
+mod form;
 mod frame;
 mod home;
 mod live;

@@ -9,10 +9,11 @@ use chatkeep_store::Order;
 
 use super::Console;
 use super::bubble::{BubbleContent, context_path};
+use super::channel::{Heading, Tab, dates};
 use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::text::Piece;
-use super::timeline::{Heading, Item, dates, items};
+use super::timeline::{Item, items};
 use super::visitor::Visitor;
 use crate::services::access::{Member, ReadMessages};
 use crate::services::messages::MessageQuery;
@@ -69,7 +70,7 @@ pub(super) async fn page(
     let mut around = services.messages.page(&access, &query).await?;
     around.gaps.clear();
     let items = items(&console, &access, &around, (dates, Some(&id))).await?;
-    let channel = Heading::new(&services.channels.one(&access).await?, &visitor);
+    let channel = Heading::of_page(&console, &visitor, &access, Tab::Messages).await?;
     let page = PermalinkPage {
         frame: visitor.frame(language.text("permalink-title")),
         conversation: context_path(&access.channel, &id),

@@ -12,11 +12,11 @@ use url::form_urlencoded;
 
 use super::Console;
 use super::bubble::{context_path, hue, initial, kind_key, name_of, summary};
+use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::text::{Piece, matched};
-use super::timeline::{Heading, dates};
 use super::visitor::{Asked, Visitor};
 use crate::search::{SearchResult, Sort};
 use crate::services::ServiceError;
@@ -102,7 +102,7 @@ pub(super) async fn page(
     let dates = dates(&console, &visitor, &access).await?;
     let language = visitor.language;
     let names = names(&console, &access, language).await?;
-    let channel = Heading::new(&console.services.channels.one(&access).await?, &visitor);
+    let channel = Heading::of_page(&console, &visitor, &access, Tab::Search).await?;
     let (found, wrong) = match form.query() {
         None if form.q.trim().is_empty() => (None, None),
         None => (None, Some("search-bad")),

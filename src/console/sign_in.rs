@@ -1,7 +1,6 @@
 //! Signing in and out.
 
 use askama::Template;
-use axum::Form;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
@@ -10,6 +9,7 @@ use url::form_urlencoded;
 
 use super::Console;
 use super::error::PageError;
+use super::form::Posted;
 use super::frame::{Frame, rendered};
 use super::visitor::{Asked, Visitor, language_of, secured, switch};
 use crate::http::is_local;
@@ -83,10 +83,9 @@ struct DemoPersonView {
     role: String,
 }
 
+/// Form without values.
 #[derive(Deserialize)]
-pub(super) struct LeaveForm {
-    csrf: String,
-}
+pub(super) struct EmptyForm {}
 
 pub(super) async fn page(
     State(console): State<Console>,
@@ -154,15 +153,9 @@ fn problem(name: Option<&str>) -> Explained {
 /// Ends the session.
 pub(super) async fn leave(
     State(console): State<Console>,
-    headers: HeaderMap,
-    Form(form): Form<LeaveForm>,
+    Posted { visitor, .. }: Posted<EmptyForm>,
 ) -> Result<Response, PageError> {
-    let Some(visit) = console.sessions.visit(&headers).await? else {
-        return Ok(Redirect::to("/console/sign-in").into_response());
-    };
-    if !console.sessions.allows_form(&headers, &visit.session, &form.csrf) {
-        return Err(PageError::Input);
-    }
+    let visit = visitor.visit.ok_or(PageError::SignedOut)?;
     let cookie = console.sessions.end(&visit.session).await?;
     let cookie = [(header::SET_COOKIE, cookie)];
     Ok((AppendHeaders(cookie), Redirect::to("/console/sign-in")).into_response())

@@ -7,12 +7,13 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_i18n::Value;
-use chatkeep_store::{Channel, Gap, Order, StoredMessage};
+use chatkeep_store::{Gap, Order, StoredMessage};
 use chrono::NaiveDate;
 use serde::Deserialize;
 
 use super::Console;
-use super::bubble::{Bubble, BubbleContent, Bubbles, hue, initial};
+use super::bubble::{Bubble, BubbleContent, Bubbles};
+use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
@@ -59,17 +60,6 @@ pub(super) struct GapNote {
     pub(super) skipped: Option<String>,
 }
 
-/// Channel as the header of its pages shows it.
-#[derive(Debug)]
-pub(super) struct Heading {
-    pub(super) name: String,
-    pub(super) initial: String,
-    pub(super) hue: u8,
-    pub(super) members: String,
-    /// Path of the conversation.
-    pub(super) path: String,
-}
-
 #[derive(Template)]
 #[template(path = "console/timeline.html", whitespace = "minimize")]
 struct TimelinePage {
@@ -102,7 +92,6 @@ pub(super) async fn page(
     Asked(query): Asked<TimelineQuery>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
-    let channel = console.services.channels.one(&access).await?;
     let dates = dates(&console, &visitor, &access).await?;
     let stretch = stretch(&console, &access, &query).await?;
     let target = query.around.as_deref().map(MessageId::from);
@@ -114,7 +103,7 @@ pub(super) async fn page(
     let older = before.map(|cursor| format!("{path}?older={cursor}"));
     let newer = after.map(|cursor| format!("{path}?newer={cursor}"));
     let first = messages.first().map(|message| dates.day(message.sent_at));
-    let heading = Heading::new(&channel, &visitor);
+    let heading = Heading::of_page(&console, &visitor, &access, Tab::Messages).await?;
     let page = TimelinePage {
         frame: visitor.frame(heading.name.clone()),
         items,
@@ -133,16 +122,6 @@ pub(super) async fn page(
 fn export_path(channel: &ChannelId) -> String {
     let channel = crate::view::segment(channel.as_str());
     format!("/api/v1/channels/{channel}/backup/export?format=html")
-}
-
-/// Returns the dates of a channel's pages.
-pub(super) async fn dates(
-    console: &Console,
-    visitor: &Visitor,
-    access: &ChannelAccess<Member, ReadMessages>,
-) -> Result<Dates, PageError> {
-    let zone = console.services.messages.zone(Some(&access.channel)).await?;
-    Ok(Dates { language: visitor.language, zone, now: console.clock.now() })
 }
 
 /// Returns a request for messages in that order.
@@ -286,22 +265,6 @@ impl GapNote {
             when,
             skipped: skipped
                 .map(|count| language.format("gap-skipped", &[("count", count.into())])),
-        }
-    }
-}
-
-impl Heading {
-    /// Creates the heading of a channel's pages.
-    pub(super) fn new(channel: &Channel, visitor: &Visitor) -> Self {
-        let language = visitor.language;
-        let name = channel.name.clone().filter(|name| !name.trim().is_empty());
-        let name = name.unwrap_or_else(|| language.text("chat-nameless"));
-        Self {
-            initial: initial(&name),
-            hue: hue(channel.id.as_str()),
-            members: language.format("chat-members", &[("count", channel.member_count.into())]),
-            path: channel_path(&channel.id),
-            name,
         }
     }
 }

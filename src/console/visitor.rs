@@ -7,6 +7,7 @@ use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_i18n::Language;
+use chatkeep_store::Session;
 use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
 use serde::de::DeserializeOwned;
@@ -54,6 +55,11 @@ impl Visitor {
     /// [`PageError::SignedOut`] for somebody who is not signed in.
     pub(crate) fn caller(&self) -> Result<Caller, PageError> {
         self.caller.clone().ok_or(PageError::SignedOut)
+    }
+
+    /// Makes the person of a session, whose form it is, the caller.
+    pub(super) fn signed_in(&mut self, session: Session) {
+        self.caller = Some(session.into());
     }
 
     /// Returns their access to a channel.
@@ -174,6 +180,7 @@ pub(crate) fn secured(mut response: Response) -> Response {
 /// Handles `lang=`: stores the choice, in a cookie for TLS alone if `secure`, and leads to the page without it.
 pub(super) fn switch(secure: bool, address: &Uri) -> Option<Response> {
     let pairs = form_urlencoded::parse(address.query()?.as_bytes());
+    let pairs = pairs.filter(|(name, _)| name != "done");
     let (chosen, kept): (Vec<_>, Vec<_>) = pairs.partition(|(name, _)| name == "lang");
     let (_, tag) = chosen.first()?;
     let language = Language::from_tag(tag);

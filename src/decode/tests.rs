@@ -41,7 +41,9 @@ enum Mode {
 #[track_caller]
 fn refused<T: std::fmt::Debug>(read: Result<T, ServiceError>) -> (String, String) {
     match read {
-        Err(ServiceError::Invalid { field: Some(field), why }) => (field.text().into_owned(), why),
+        Err(ServiceError::Invalid { field: Some(field), why, .. }) => {
+            (field.text().into_owned(), why)
+        }
         other => panic!("{other:?}"),
     }
 }

@@ -268,7 +268,7 @@ impl IntoResponse for HttpError {
 impl From<ServiceError> for HttpError {
     fn from(error: ServiceError) -> Self {
         match error {
-            ServiceError::Invalid { field, why } => Self::Invalid { field, why },
+            ServiceError::Invalid { field, why, .. } => Self::Invalid { field, why },
             ServiceError::InvalidKey => Self::InvalidKey,
             ServiceError::InsufficientPermissions => Self::InsufficientPermissions,
             ServiceError::InsufficientFor { field } => Self::InsufficientFor { field },

@@ -24,7 +24,7 @@ impl ToolError {
         let (text, result) = match error {
             ServiceError::PermissionDenied => (unknown_channel(arguments), "denied"),
             ServiceError::InsufficientPermissions => (lacks(scope), "denied"),
-            ServiceError::Invalid { field, why } => (invalid(field.as_ref(), why), "invalid"),
+            ServiceError::Invalid { field, why, .. } => (invalid(field.as_ref(), why), "invalid"),
             ServiceError::Unavailable => (
                 "Part of the service is down for the moment. Try the same call again in a few \
                  seconds; if that fails, tell the person."

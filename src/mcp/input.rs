@@ -161,7 +161,7 @@ mod tests {
 
     fn why(arguments: Value) -> String {
         match read::<GetMessages>(arguments) {
-            Err(ServiceError::Invalid { field: Some(field), why }) => {
+            Err(ServiceError::Invalid { field: Some(field), why, .. }) => {
                 format!("{} {why}", field.text())
             }
             other => panic!("{other:?}"),

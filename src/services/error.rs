@@ -18,8 +18,9 @@ use super::FieldPath;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ServiceError {
     /// A value is invalid: its place in the request (absent if not known), and a sentence about it.
+    /// The defect is for surfaces that say it in another language.
     #[error("{why}")]
-    Invalid { field: Option<FieldPath>, why: String },
+    Invalid { field: Option<FieldPath>, why: String, defect: Defect },
     /// The credential is missing, unknown or expired.
     #[error("invalid or missing credential")]
     InvalidKey,
@@ -62,11 +63,37 @@ pub(crate) enum ServiceError {
     Unavailable,
 }
 
+/// Kind of defect of a value. Its text continues a sentence that begins with the name of the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Defect {
+    /// Nothing is given.
+    #[error("must not be empty")]
+    Empty,
+    /// A text has more characters than allowed.
+    #[error("is longer than {max} characters")]
+    TooLong { max: usize },
+    /// A list has more keywords than allowed.
+    #[error("contains more than {max} keywords")]
+    TooManyKeywords { max: usize },
+    /// A list has fewer keywords than needed.
+    #[error("must contain at least {min} keyword")]
+    TooFewKeywords { min: usize },
+    /// Any other defect, which its sentence describes.
+    #[error("is invalid")]
+    Other,
+}
+
 impl ServiceError {
     /// Creates an error about a value, with a sentence about it: `must be …`, `is longer than …`.
     pub(crate) fn invalid_value(field: FieldPath, why: impl Display) -> Self {
         let why = format!("{field} {why}");
-        Self::Invalid { field: Some(field), why }
+        Self::Invalid { field: Some(field), why, defect: Defect::Other }
+    }
+
+    /// Creates an error about a value with that defect.
+    pub(crate) fn defective(field: FieldPath, defect: Defect) -> Self {
+        let why = format!("{field} {defect}");
+        Self::Invalid { field: Some(field), why, defect }
     }
 }
 
@@ -92,7 +119,7 @@ impl From<&StoreError> for ServiceError {
             DatabaseFault::Unavailable => Self::Unavailable,
             DatabaseFault::Refused => {
                 let why = "A value of the request cannot be stored".to_owned();
-                Self::Invalid { field: None, why }
+                Self::Invalid { field: None, why, defect: Defect::Other }
             }
             DatabaseFault::Unknown => Self::Internal,
         };

@@ -6,7 +6,7 @@ use chatkeep_core::assistant::limits;
 use chatkeep_core::id::{ChannelId, UntrustedId};
 use icu_normalizer::ComposingNormalizerBorrowed;
 
-use super::{FieldPath, ServiceError};
+use super::{Defect, FieldPath, ServiceError};
 
 /// Maximum characters of a channel ID from a caller.
 const CHANNEL: usize = 100;
@@ -23,8 +23,7 @@ pub(super) fn text(
     max: usize,
 ) -> Result<String, ServiceError> {
     let given = if given.contains('\0') { given.replace('\0', "") } else { given };
-    let too_long =
-        |field| ServiceError::invalid_value(field, format_args!("is longer than {max} characters"));
+    let too_long = |field| ServiceError::defective(field, Defect::TooLong { max });
     // Far too much is not normalized first.
     if given.len() > max.saturating_mul(MOST_BYTES) {
         return Err(too_long(field));
@@ -34,7 +33,7 @@ pub(super) fn text(
         return Err(too_long(field));
     }
     if length < min || (min > 0 && given.trim().is_empty()) {
-        return Err(ServiceError::invalid_value(field, "must not be empty"));
+        return Err(ServiceError::defective(field, Defect::Empty));
     }
     Ok(given)
 }
@@ -86,10 +85,7 @@ pub(super) fn keywords(
     max: usize,
 ) -> Result<Vec<String>, ServiceError> {
     if given.len() > max {
-        return Err(ServiceError::invalid_value(
-            field,
-            format_args!("contains more than {max} keywords"),
-        ));
+        return Err(ServiceError::defective(field, Defect::TooManyKeywords { max }));
     }
     let mut seen = HashSet::with_capacity(given.len());
     let mut kept: Vec<String> = Vec::with_capacity(given.len());
@@ -101,10 +97,7 @@ pub(super) fn keywords(
         }
     }
     if kept.len() < min {
-        return Err(ServiceError::invalid_value(
-            field,
-            format_args!("must contain at least {min} keyword"),
-        ));
+        return Err(ServiceError::defective(field, Defect::TooFewKeywords { min }));
     }
     Ok(kept)
 }
@@ -128,7 +121,8 @@ mod tests {
         assert!(keywords(KEYWORDS, many(51), 1, 50).is_err());
         assert!(keywords(KEYWORDS, Vec::new(), 1, 50).is_err());
         let given = ["a", " "].map(str::to_owned).to_vec();
-        let ServiceError::Invalid { field, why } = keywords(KEYWORDS, given, 1, 50).unwrap_err()
+        let ServiceError::Invalid { field, why, .. } =
+            keywords(KEYWORDS, given, 1, 50).unwrap_err()
         else {
             panic!("refused otherwise");
         };

@@ -46,7 +46,7 @@ use chrono_tz::Tz;
 
 pub(crate) use access::{Caller, Credential};
 pub(crate) use cursor::{Window, decode as decode_cursor, encode as encode_cursor};
-pub(crate) use error::ServiceError;
+pub(crate) use error::{Defect, ServiceError};
 pub(crate) use field_path::FieldPath;
 pub(crate) use nullable::Nullable;
 

@@ -13,7 +13,7 @@ use tracing::debug;
 use super::access::{AccessService, Caller, ChannelAccess, Member, ReadMessages, Scoped};
 use super::cursor::not_ours;
 use super::messages::{MessageService, point_in_time};
-use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
+use super::{Defect, FieldPath, ServiceError, decode_cursor, encode_cursor};
 use crate::search::{
     ParsedQuery, QueryPeople, SearchError, SearchRequest, SearchResult, SearchService, Sort,
 };
@@ -244,7 +244,7 @@ impl From<SearchError> for ServiceError {
     fn from(cause: SearchError) -> Self {
         match cause {
             SearchError::Query(why) => {
-                Self::Invalid { field: Some(FieldPath::parameter("q")), why }
+                Self::Invalid { field: Some(FieldPath::parameter("q")), why, defect: Defect::Other }
             }
             SearchError::Cursor => not_ours(),
             SearchError::Unavailable(why) => {

@@ -1,0 +1,109 @@
+//! Pages of a channel: their heading, their tabs, their dates.
+
+use chatkeep_core::role::Role;
+use chatkeep_store::Channel;
+
+use super::Console;
+use super::bubble::{hue, initial};
+use super::dates::Dates;
+use super::error::PageError;
+use super::visitor::Visitor;
+use crate::services::access::ChannelAccess;
+use crate::view::channel_path;
+
+/// Channel as the header of its pages shows it.
+#[derive(Debug)]
+pub(super) struct Heading {
+    pub(super) name: String,
+    pub(super) initial: String,
+    pub(super) hue: u8,
+    pub(super) members: String,
+    /// Path of the conversation.
+    pub(super) path: String,
+    /// Pages of the channel that the visitor may open.
+    pub(super) tabs: Vec<TabLink>,
+}
+
+/// Page of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tab {
+    /// The conversation.
+    Messages,
+    /// The search.
+    Search,
+    /// Photos and files.
+    Media,
+    /// The assistant, for admins.
+    Assistant,
+}
+
+/// Link to a page of a channel.
+#[derive(Debug)]
+pub(super) struct TabLink {
+    pub(super) href: String,
+    pub(super) label: String,
+    pub(super) current: bool,
+}
+
+impl Tab {
+    const ALL: [Self; 4] = [Self::Messages, Self::Search, Self::Media, Self::Assistant];
+
+    /// Returns the key of its name, its path below the channel's, and the role that may open it.
+    const fn parts(self) -> (&'static str, &'static str, Role) {
+        match self {
+            Self::Messages => ("tab-messages", "", Role::Member),
+            Self::Search => ("tab-search", "/search", Role::Member),
+            Self::Media => ("tab-media", "/media", Role::Member),
+            Self::Assistant => ("tab-assistant", "/assistant", Role::Admin),
+        }
+    }
+}
+
+impl Heading {
+    /// Creates the heading of a channel in a list.
+    pub(super) fn new(channel: &Channel, visitor: &Visitor) -> Self {
+        let language = visitor.language;
+        let name = channel.name.clone().filter(|name| !name.trim().is_empty());
+        let name = name.unwrap_or_else(|| language.text("chat-nameless"));
+        Self {
+            initial: initial(&name),
+            hue: hue(channel.id.as_str()),
+            members: language.format("chat-members", &[("count", channel.member_count.into())]),
+            path: channel_path(&channel.id),
+            name,
+            tabs: Vec::new(),
+        }
+    }
+
+    /// Returns the heading of one of a channel's pages.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(super) async fn of_page<R: Sync, S: Sync>(
+        console: &Console,
+        visitor: &Visitor,
+        access: &ChannelAccess<R, S>,
+        page: Tab,
+    ) -> Result<Self, PageError> {
+        let channel = console.services.channels.one(access).await?;
+        let mut heading = Self::new(&channel, visitor);
+        let open = Tab::ALL.into_iter().filter(|tab| access.role >= tab.parts().2);
+        let link = |tab: Tab| {
+            let (key, path, _) = tab.parts();
+            let href = format!("{}{path}", heading.path);
+            TabLink { href, label: visitor.language.text(key), current: tab == page }
+        };
+        heading.tabs = open.map(link).collect();
+        Ok(heading)
+    }
+}
+
+/// Returns the dates of a channel's pages.
+pub(super) async fn dates<R: Sync, S: Sync>(
+    console: &Console,
+    visitor: &Visitor,
+    access: &ChannelAccess<R, S>,
+) -> Result<Dates, PageError> {
+    let zone = console.services.messages.zone(Some(&access.channel)).await?;
+    Ok(Dates { language: visitor.language, zone, now: console.clock.now() })
+}

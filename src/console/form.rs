@@ -1,0 +1,237 @@
+//! Forms: what people send, what is wrong with it, and where they go afterwards.
+//!
+//! A form posts to the address of its page. The handler takes a [`Posted`], which is ours and was
+//! sent by the signed-in person. When the service refuses a value, the handler renders the page again
+//! with what was typed and with [`FormErrors`]; otherwise it leads to a page ([`Done::at`]), which
+//! says once that it is done.
+
+use askama::Template;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use chatkeep_i18n::{Language, Value};
+use serde::de::DeserializeOwned;
+use url::form_urlencoded;
+
+use super::Console;
+use super::error::PageError;
+use super::frame::{Frame, rendered_as};
+use super::visitor::Visitor;
+use crate::services::{Defect, ServiceError};
+
+/// Form that a signed-in person sent from one of our pages. A body may have as many bytes as one of
+/// the API.
+pub(super) struct Posted<T> {
+    pub(super) visitor: Visitor,
+    pub(super) form: T,
+}
+
+impl<T: DeserializeOwned> FromRequest<Console> for Posted<T> {
+    type Rejection = PageError;
+
+    async fn from_request(request: Request, console: &Console) -> Result<Self, PageError> {
+        let (parts, body) = request.into_parts();
+        let mut visitor = parts.extensions.get::<Visitor>().cloned().ok_or(PageError::Internal)?;
+        let session = visitor.visit.as_ref().ok_or(PageError::SignedOut)?.session.clone();
+        let is_form = parts.headers.get(header::CONTENT_TYPE).is_some_and(|given| {
+            given.as_bytes().starts_with(b"application/x-www-form-urlencoded")
+        });
+        if !is_form {
+            return Err(PageError::Input);
+        }
+        let headers = parts.headers.clone();
+        let body = Bytes::from_request(Request::from_parts(parts, body), console).await;
+        let body = body.map_err(|_| PageError::Input)?;
+        let token = form_urlencoded::parse(&body).find(|(name, _)| name == "csrf");
+        let token = token.map(|(_, token)| token.into_owned()).unwrap_or_default();
+        if !console.sessions.allows_form(&headers, &session, &token) {
+            return Err(PageError::OldForm);
+        }
+        // Some browsers do not tell from which page a form comes; its token does.
+        visitor.signed_in(session);
+        let form = serde_html_form::from_bytes(&body).map_err(|_| PageError::Input)?;
+        Ok(Self { visitor, form })
+    }
+}
+
+/// What is wrong with a form, in the language of the page.
+#[derive(Debug, Default)]
+pub(super) struct FormErrors {
+    /// Sentence about the form as a whole.
+    pub(super) whole: Option<String>,
+    /// Fields, as the services name them, and a sentence about each.
+    fields: Vec<(String, String)>,
+}
+
+impl FormErrors {
+    /// Returns the sentences about a refused change.
+    ///
+    /// # Errors
+    /// Returns an error that is about no form: there is a page about it.
+    pub(super) fn of(error: ServiceError, language: Language) -> Result<Self, PageError> {
+        let whole = |key| Ok(Self { whole: Some(language.text(key)), fields: Vec::new() });
+        match error {
+            ServiceError::Invalid { field: Some(field), defect, .. } => {
+                let sentence = sentence(defect, language);
+                Ok(Self { whole: None, fields: vec![(field.text().into_owned(), sentence)] })
+            }
+            ServiceError::Invalid { field: None, .. } => whole("form-invalid"),
+            ServiceError::Stale => whole("form-stale"),
+            ServiceError::Conflict(_) => whole("form-conflict"),
+            ServiceError::PlanRequired => whole("form-plan-required"),
+            ServiceError::RulesTooLarge { .. } => whole("form-rules-too-large"),
+            ServiceError::TooManyKeys => whole("form-too-many-keys"),
+            ServiceError::RequestRunning | ServiceError::Unavailable => whole("form-busy"),
+            error => Err(error.into()),
+        }
+    }
+
+    /// Creates an error of one field, which is named as the services would.
+    pub(super) fn at(field: &str, sentence: String) -> Self {
+        Self { whole: None, fields: vec![(field.to_owned(), sentence)] }
+    }
+
+    /// Returns the sentence about a field or about a part of it.
+    pub(super) fn of_field(&self, field: &str) -> Option<&str> {
+        let part = |named: &str| {
+            named.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.fields.iter().find(|(named, _)| part(named)).map(|(_, sentence)| sentence.as_str())
+    }
+
+    /// Returns true if nothing is wrong.
+    pub(super) fn is_empty(&self) -> bool {
+        self.whole.is_none() && self.fields.is_empty()
+    }
+
+    /// Returns the status of a page with these errors.
+    pub(super) fn status(&self) -> StatusCode {
+        if self.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }
+    }
+}
+
+fn sentence(defect: Defect, language: Language) -> String {
+    let counted = |key, name, count: usize| {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        language.format(key, &[(name, count.into())])
+    };
+    match defect {
+        Defect::Empty => language.text("defect-empty"),
+        Defect::TooLong { max } => counted("defect-too-long", "max", max),
+        Defect::TooManyKeywords { max } => counted("defect-too-many-keywords", "max", max),
+        Defect::TooFewKeywords { .. } => language.text("defect-no-keyword"),
+        Defect::Other => language.text("defect-other"),
+    }
+}
+
+/// Change that a page confirms once, after a redirect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    /// Settings were saved.
+    Saved,
+    /// Something was added.
+    Added,
+    /// Something was deleted.
+    Deleted,
+}
+
+impl Done {
+    const ALL: [Self; 3] = [Self::Saved, Self::Added, Self::Deleted];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Saved => "saved",
+            Self::Added => "added",
+            Self::Deleted => "deleted",
+        }
+    }
+
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Saved => "done-saved",
+            Self::Added => "done-added",
+            Self::Deleted => "done-deleted",
+        }
+    }
+
+    /// Leads to a page, which confirms the change. `path` may have a query and a fragment.
+    pub(super) fn at(self, path: &str) -> Response {
+        let (path, fragment) = path.split_once('#').map_or((path, None), |(p, f)| (p, Some(f)));
+        let joint = if path.contains('?') { '&' } else { '?' };
+        let fragment = fragment.map(|fragment| format!("#{fragment}")).unwrap_or_default();
+        let to = format!("{path}{joint}done={}{fragment}", self.name());
+        let mut response = Redirect::to(&to).into_response();
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+
+    /// Returns the sentence that a page with that query begins with.
+    pub(super) fn told(query: Option<&str>, language: Language) -> Option<String> {
+        let mut pairs = form_urlencoded::parse(query?.as_bytes());
+        let (_, name) = pairs.find(|(name, _)| name == "done")?;
+        let done = Self::ALL.into_iter().find(|done| done.name() == name)?;
+        Some(language.text(done.key()))
+    }
+}
+
+/// Question before something that cannot be taken back. Its form posts to the address of the page,
+/// with `confirmed=yes`.
+#[derive(Debug)]
+pub(super) struct Question {
+    /// Question as a title.
+    pub(super) title: String,
+    /// What will happen.
+    pub(super) text: String,
+    /// Text of the button that does it.
+    pub(super) button: String,
+    /// Path to go to instead.
+    pub(super) back: String,
+    /// Values that the form carries.
+    pub(super) values: Vec<(&'static str, String)>,
+}
+
+#[derive(Template)]
+#[template(path = "console/confirm.html", whitespace = "minimize")]
+struct ConfirmPage {
+    frame: Frame,
+    question: Question,
+}
+
+impl Question {
+    /// Returns the page that asks.
+    pub(super) fn page(self, visitor: &Visitor) -> Response {
+        let frame = visitor.frame(self.title.clone());
+        rendered_as(StatusCode::OK, &ConfirmPage { frame, question: self })
+    }
+}
+
+/// Formats a number of characters for a hint, with the limit.
+pub(super) fn limit_hint(max: usize, language: Language) -> String {
+    let max = i64::try_from(max).unwrap_or(i64::MAX);
+    language.format("form-limit", &[("max", Value::from(max))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_confirmed_after_the_redirect() {
+        let response = Done::Saved.at("/c/C1/assistant/rules?sort=hits#rule-1");
+        let to = response.headers()[header::LOCATION].to_str().unwrap();
+        assert_eq!(to, "/c/C1/assistant/rules?sort=hits&done=saved#rule-1");
+        assert!(Done::told(Some("sort=hits&done=saved"), Language::English).is_some());
+        assert_eq!(Done::told(Some("done=<b>"), Language::English), None);
+        assert_eq!(Done::told(None, Language::English), None);
+    }
+
+    #[test]
+    fn an_error_of_a_part_belongs_to_its_field() {
+        let errors = FormErrors::at("/keywords/3", "x".to_owned());
+        assert_eq!(errors.of_field("/keywords"), Some("x"));
+        assert_eq!(errors.of_field("/key"), None);
+        assert_eq!(errors.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        assert_eq!(FormErrors::default().status(), StatusCode::OK);
+    }
+}
