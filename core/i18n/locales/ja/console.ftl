@@ -16,14 +16,14 @@ demo-people-title = 誰として見てみますか？
 demo-people-text = ここに並んでいるのは架空の人物です。選んだ人から見たトークを表示します。
 demo-role-owner = グループのオーナー
 demo-role-member = グループのメンバー
-demo-role-stranger = グループに参加していません
+demo-role-stranger = グループ未参加
 problem-other-browser-title = このブラウザではログインできませんでした
 problem-other-browser-text = ログインの途中で別のブラウザに切り替わったか、時間がかかりすぎました。プライベートブラウズを使っているときや、LINEのブラウザで開いたときに起こります。
 problem-other-browser-step-private = プライベートブラウズをオフにしてください。
 problem-other-browser-step-browser = 普段お使いのブラウザ（SafariやChromeなど）でこのページを開いてください。
 problem-other-browser-step-again = そこでもう一度ログインしてください。
-problem-denied-title = ログインしていません
-problem-denied-text = ログインがキャンセルされました。いつでもやり直せます。
+problem-denied-title = ログインがキャンセルされました
+problem-denied-text = いつでもやり直せます。
 problem-unconfirmed-title = ログインを確認できませんでした
 problem-unconfirmed-text = もう一度ログインしてください。繰り返し起こる場合は、サーバーの管理者にお知らせください。
 problem-unavailable-title = ログインサービスが応答しません
@@ -31,38 +31,38 @@ problem-unavailable-text = 数分後にもう一度お試しください。
 
 ## Errors
 missing-title = 表示できません
-missing-text = このトークは存在しないか、読む権限がありません。メッセージを読めるのはグループに参加している人だけです。
-missing-hint = グループに参加していますか？グループで何か発言してから、このページを開き直してください。
-message-missing-title = このメッセージはありません
-message-missing-text = 保存されていないか、その後に削除されました。
+missing-text = このトークは存在しないか、閲覧する権限がありません。メッセージを読めるのはグループに参加している人だけです。
+missing-hint = グループに参加していますか？グループでメッセージを送信してから、このページを開き直してください。
+message-missing-title = メッセージが見つかりません
+message-missing-text = 保存されていないか、すでに削除されています。
 error-title = エラーが発生しました
 error-text = しばらくしてからもう一度お試しください。
 error-busy-title = サービスが混み合っています
-error-input-title = アドレスが正しくありません
+error-input-title = URLが正しくありません
 error-input-text = 読み取れない部分があります。リンクが途中で切れているのかもしれません。
 
 ## Home
 home-title = トーク
 home-attention = 確認が必要です
 home-empty-title = トークはまだありません
-home-empty-text = LINEのグループにボットを招待して、何か発言してください。グループがここに表示されます。
+home-empty-text = LINEのグループにボットを招待して、メッセージを送信してください。グループがここに表示されます。
 home-more = 続きを表示
 usage-label = ストレージ
 usage-used = { $quota }のうち{ $percent }%を使用
 chat-members = メンバー{ $count }人
 chat-messages = { $count ->
     [0] 保存されたメッセージはありません
-   *[other] { $count }件のメッセージを保存
+   *[other] 保存済みメッセージ { $count }件
 }
 chat-nameless = 名前のないトーク
 chat-left = ボットは退出しました
-chat-paused = 停止中
+chat-paused = 一時停止中
 attention-paused = ストレージがいっぱいのため、新しいメッセージは保存されません。
 attention-unsubscribed = このトークをバックアップしている人がいません。
-attention-left = ボットはこのトークにいません。
+attention-left = ボットはこのトークから退出しました。
 attention-media = { $count }個のファイルを保存できませんでした。
 attention-webhook-disabled = このWebhookは無効になりました。
-attention-webhook-failing = このWebhookは{ $date }から応答していません。
+attention-webhook-failing = このWebhookは{ $date }以降、応答していません。
 
 ## Messages
 kind-text = テキスト
@@ -73,18 +73,18 @@ kind-file = ファイル
 kind-location = 位置情報
 kind-sticker = スタンプ
 kind-other = その他
-someone = 誰か
+someone = 不明なユーザー
 everyone-former = 不明な送信者
 bot-name = ボット
 mark-edited = 編集済み
 mark-edited-at = { $date } { $time }に編集
-message-unsent = このメッセージは送信取消されました
+message-unsent = このメッセージの送信は取り消されました
 message-erased = このメッセージは削除されました
 quote-missing = 保存されていないメッセージ
-media-pending = 取得中です
+media-pending = 保存中です
 media-skipped = 保存されていません（ストレージがいっぱいでした）
-media-failed = 取得できませんでした
-media-expired = 取得前にプラットフォームから消えました
+media-failed = 保存できませんでした
+media-expired = 保存前に保存期間が終了しました
 media-erased = 削除されました
 media-download = ダウンロード
 media-download-named = { $name }をダウンロード
@@ -93,23 +93,23 @@ video-of = { $name }の動画
 audio-of = { $name }のボイスメッセージ
 map-open = 地図で開く
 
-gap-quota = バックアップ停止：ストレージがいっぱいでした
-gap-bot_removed = ボットがトークにいませんでした
-gap-unsubscribed = バックアップしている人がいませんでした
-gap-outage = サービスが停止していました
-gap-until = { $from } – { $to }
+gap-quota = バックアップ一時停止：容量不足
+gap-bot_removed = ボットがトークにいない期間
+gap-unsubscribed = バックアップされていない期間
+gap-outage = サービス停止
+gap-until = { $from }～{ $to }
 gap-since = { $from }から
 gap-skipped = { $count }件のメッセージは保存されていません
 
 timeline-label = メッセージ
-timeline-older = 以前のメッセージ
-timeline-newer = 以降のメッセージ
+timeline-older = これより前のメッセージ
+timeline-newer = これより後のメッセージ
 timeline-begin = ここからバックアップが始まります
 timeline-newest = 最新のメッセージへ
-timeline-date = 日付へ移動
+timeline-date = 日付を指定して移動
 timeline-go = 移動
 timeline-empty-title = メッセージはまだありません
-timeline-empty-text = グループで誰かが発言すると、ここに表示されます。
+timeline-empty-text = グループで誰かがメッセージを送信すると、ここに表示されます。
 timeline-new = 新着メッセージ
 message-link = このメッセージへのリンク
 export = エクスポート
@@ -117,12 +117,12 @@ tools = ツール
 media-wall = 写真とファイル
 media-empty-title = 写真やファイルはまだありません
 media-empty-text = このトークの写真、動画、ボイスメッセージ、ファイルがここに表示されます。
-media-more = 以前のもの
+media-more = 以前の項目
 
 permalink-title = メッセージ
 permalink-edited = このメッセージは{ $date } { $time }に編集されました。現在の内容を表示しています。
-permalink-gone = このメッセージは送信取消または削除されました。内容は残っていません。
-permalink-show = トークの中で見る
+permalink-gone = このメッセージは送信が取り消されたか、削除されました。内容は残っていません。
+permalink-show = トークで表示
 
 viewer-label = 写真ビューアー
 viewer-previous = 前の写真
@@ -138,7 +138,7 @@ search-any-type = すべての種類
 search-sender = 送信者
 search-anyone = 全員
 search-from = 開始日
-search-to = 終了日（この日より前）
+search-to = 終了日（当日は含まない）
 search-sort = 並べ替え
 search-relevance = 関連度順
 search-newest = 新しい順
@@ -150,12 +150,12 @@ search-results = { $count ->
     [0] 見つかりませんでした
    *[other] { $count }件見つかりました
 }
-search-none = 言葉を減らすか変えるか、絞り込みを解除してみてください。
-search-unknown = { $name }という人はいません。
+search-none = キーワードを減らすか変更する、または絞り込みを解除してみてください。
+search-unknown = 「{ $name }」という名前の人は見つかりません。
 search-more = さらに表示
-search-bad = 検索条件を読み取れません。引用符と日付を確認してください。
+search-bad = 検索条件が正しくありません。引用符と日付を確認してください。
 search-away = 現在検索できません。しばらくしてからもう一度お試しください。
-search-start-text = このトークで話されたことをすべて検索できます。
+search-start-text = このトークのすべてのメッセージを検索できます。
 
 ## Dates
 weekday-1 = 月
@@ -207,6 +207,6 @@ defect-too-many-keywords = キーワードが多すぎます。{ $max }個まで
 defect-no-keyword = キーワードを1つ以上入れてください。
 defect-other = この項目をご確認ください。
 error-old-title = ページを開き直してください
-error-old-text = このページを開いたあとに、もう一度サインインしています。戻ってページを再読み込みし、もう一度送信してください。
+error-old-text = このページを開いたあとに、もう一度ログインしています。戻ってページを再読み込みし、もう一度送信してください。
 error-stale-title = 内容が変わりました
 error-stale-text = ページを開いている間に、ほかの人が変更しました。上書きはしていません。戻ってページを再読み込みしてください。

@@ -11,39 +11,39 @@ sign-in-text = 閱讀並搜尋您所在群組的訊息。
 sign-in-button = 登入
 sign-in-line = 使用 LINE 登入
 sign-in-off-title = 尚未設定登入功能
-sign-in-off-text = 這台伺服器還沒有登入功能，管理者只需幾分鐘就能完成設定。
-demo-people-title = 選擇要用誰的身分看看
+sign-in-off-text = 這台伺服器尚未設定登入功能，管理員只需幾分鐘就能完成設定。
+demo-people-title = 要用誰的身分看看？
 demo-people-text = 名單上的人都是虛構的。選一個人，看看他眼中的聊天室。
 demo-role-owner = 群組擁有者
 demo-role-member = 群組成員
 demo-role-stranger = 不在群組中
 problem-other-browser-title = 無法在這個瀏覽器完成登入
-problem-other-browser-text = 登入時換了瀏覽器，或是花了太久時間。使用無痕模式，或 LINE 開啟自己的瀏覽器時，常會發生這種情況。
-problem-other-browser-step-private = 關閉無痕（私密）瀏覽。
+problem-other-browser-text = 登入時換了瀏覽器，或是花了太久時間。使用無痕模式，或在 LINE 的內建瀏覽器開啟時，常會發生這種情況。
+problem-other-browser-step-private = 請關閉無痕（私密）瀏覽模式。
 problem-other-browser-step-browser = 用平常使用的瀏覽器（例如 Safari 或 Chrome）開啟這個頁面。
-problem-other-browser-step-again = 然後在那裡再登入一次。
-problem-denied-title = 您沒有登入
+problem-other-browser-step-again = 再重新登入一次。
+problem-denied-title = 尚未登入
 problem-denied-text = 登入已取消。您隨時可以再試一次。
 problem-unconfirmed-title = 無法確認登入
-problem-unconfirmed-text = 請再登入一次。如果還是不行，請告訴管理這台伺服器的人。
+problem-unconfirmed-text = 請再登入一次。如果還是不行，請聯絡伺服器管理員。
 problem-unavailable-title = 登入服務沒有回應
 problem-unavailable-text = 請過幾分鐘再試。
 
 ## Errors
-missing-title = 無法開啟
+missing-title = 無法開啟這個頁面
 missing-text = 這個聊天室不存在，或是您無權閱讀。只有群組裡的人可以看到群組的訊息。
 missing-hint = 您在群組裡嗎？請先在群組裡傳一則訊息，再重新開啟這個頁面。
 message-missing-title = 找不到這則訊息
-message-missing-text = 這則訊息沒有備份，或是之後被刪除了。
+message-missing-text = 這則訊息沒有備份，或已被刪除。
 error-title = 發生錯誤
 error-text = 請稍後再試一次。
-error-busy-title = 服務忙碌中
-error-input-title = 這個網址不正確
-error-input-text = 網址中有無法辨識的內容，也許連結被截斷了。
+error-busy-title = 系統忙碌中
+error-input-title = 連結不正確
+error-input-text = 網址中有無法辨識的內容，連結可能不完整。
 
 ## Home
 home-title = 聊天室
-home-attention = 需要您處理
+home-attention = 需要您留意
 home-empty-title = 還沒有聊天室
 home-empty-text = 把機器人邀請到 LINE 群組，並在群組裡傳一則訊息，群組就會出現在這裡。
 home-more = 更多聊天室
@@ -51,7 +51,7 @@ usage-label = 儲存空間
 usage-used = 已使用 { $quota } 的 { $percent }%
 chat-members = { $count } 位成員
 chat-messages = { $count ->
-    [0] 沒有備份的訊息
+    [0] 尚無備份訊息
    *[other] 已備份 { $count } 則訊息
 }
 chat-nameless = 未命名的聊天室
@@ -70,34 +70,34 @@ kind-image = 照片
 kind-video = 影片
 kind-audio = 語音訊息
 kind-file = 檔案
-kind-location = 位置
+kind-location = 位置資訊
 kind-sticker = 貼圖
 kind-other = 其他
-someone = 某人
+someone = 未知的使用者
 everyone-former = 未知的傳送者
 bot-name = 機器人
 mark-edited = 已編輯
 mark-edited-at = 於 { $date } { $time } 編輯
 message-unsent = 這則訊息已收回
 message-erased = 這則訊息已刪除
-quote-missing = 沒有備份的訊息
-media-pending = 正在下載
+quote-missing = 這則訊息沒有備份
+media-pending = 檔案備份中
 media-skipped = 未備份：儲存空間已滿
-media-failed = 無法下載
-media-expired = 下載時平台上已經沒有這個檔案
+media-failed = 檔案備份失敗
+media-expired = 備份前檔案已超過保存期限
 media-erased = 已刪除
 media-download = 下載
 media-download-named = 下載 { $name }
 image-of = { $name } 傳的照片
 video-of = { $name } 傳的影片
-audio-of = { $name } 的語音訊息
+audio-of = { $name } 傳的語音訊息
 map-open = 在地圖中開啟
 
 gap-quota = 備份暫停：儲存空間已滿
-gap-bot_removed = 機器人不在聊天室
+gap-bot_removed = 機器人不在聊天室中
 gap-unsubscribed = 沒有人備份這個聊天室
 gap-outage = 服務中斷
-gap-until = { $from } – { $to }
+gap-until = { $from }～{ $to }
 gap-since = 從 { $from } 起
 gap-skipped = 有 { $count } 則訊息沒有備份
 
@@ -109,7 +109,7 @@ timeline-newest = 跳到最新訊息
 timeline-date = 前往日期
 timeline-go = 前往
 timeline-empty-title = 還沒有訊息
-timeline-empty-text = 有人在群組裡傳訊息後，就會出現在這裡。
+timeline-empty-text = 有人在群組裡傳訊息後，訊息就會顯示在這裡。
 timeline-new = 有新訊息
 message-link = 這則訊息的連結
 export = 匯出
@@ -121,7 +121,7 @@ media-more = 較早的項目
 
 permalink-title = 訊息
 permalink-edited = 這則訊息已於 { $date } { $time } 編輯，以下是目前的內容。
-permalink-gone = 這則訊息已收回或刪除，內容不再保留。
+permalink-gone = 這則訊息已收回或刪除，內容已不再保留。
 permalink-show = 在對話中顯示
 
 viewer-label = 照片檢視器
@@ -131,7 +131,7 @@ viewer-next = 下一張照片
 ## Search
 search = 搜尋
 search-label = 搜尋訊息
-search-hint = 關鍵字、"完整句子"、-排除、from:名字
+search-hint = 關鍵字、"完整詞句"、-排除、from:名字
 search-submit = 搜尋
 search-type = 類型
 search-any-type = 所有類型
@@ -140,12 +140,12 @@ search-anyone = 任何人
 search-from = 開始日期
 search-to = 結束日期（不含）
 search-sort = 排序
-search-relevance = 最相關
-search-newest = 最新優先
+search-relevance = 最相關優先
+search-newest = 由新到舊
 search-filters = 篩選條件
 search-remove = 移除篩選條件：{ $name }
-search-before-date = { $date } 以前
-search-after-date = { $date } 以後
+search-before-date = { $date } 之前
+search-after-date = { $date } 起
 search-results = { $count ->
     [0] 找不到符合的訊息
    *[other] 找到 { $count } 則訊息
@@ -155,7 +155,7 @@ search-unknown = 這裡沒有名叫 { $name } 的人。
 search-more = 更多結果
 search-bad = 看不懂這個搜尋條件，請檢查引號和日期。
 search-away = 目前無法搜尋，請稍後再試。
-search-start-text = 搜尋這個聊天室裡說過的一切。
+search-start-text = 輸入關鍵字，搜尋這個聊天室的所有訊息。
 
 ## Dates
 weekday-1 = 一
@@ -207,6 +207,6 @@ defect-too-many-keywords = 關鍵字太多了，最多 { $max } 個。
 defect-no-keyword = 請至少加入一個關鍵字。
 defect-other = 請檢查這一欄。
 error-old-title = 請重新開啟這個頁面
-error-old-text = 開啟這個頁面之後，你又重新登入過。請返回並重新整理頁面，再送出一次。
+error-old-text = 開啟這個頁面之後，您又重新登入過。請返回並重新整理頁面，再送出一次。
 error-stale-title = 內容已經變了
-error-stale-text = 你開著頁面的時候，有其他人改過了。沒有覆蓋任何內容。請返回並重新整理頁面。
+error-stale-text = 您開著頁面的時候，有其他人改過了。沒有覆蓋任何內容。請返回並重新整理頁面。
