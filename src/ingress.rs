@@ -9,9 +9,9 @@
 //! neither is logged any more, and the response has a retry-after.
 //!
 //! Every bot has a path of its own, `/webhook/<platform>/<bot>`, and a webhook there must be signed
-//! with that bot's secret. Where a platform has only one bot, `/webhook/<platform>` is its path too.
-//! A platform's adapter ([`chatkeep_platform::InboundWebhooks`]) verifies the signature and parses
-//! the body.
+//! with that bot's secret. Where a platform has only one bot, `/webhook/<platform>` is its path
+//! too. A platform's adapter ([`chatkeep_platform::InboundWebhooks`]) verifies the signature and
+//! parses the body.
 
 mod bots;
 mod response;

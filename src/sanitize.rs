@@ -3,7 +3,10 @@
 
 /// Cuts a text to `max` characters; returns it with the number of omitted ones.
 pub(crate) fn cut(text: &str, max: usize) -> (String, usize) {
-    let clean = clean(text);
+    shortened(clean(text), max)
+}
+
+fn shortened(clean: String, max: usize) -> (String, usize) {
     match clean.char_indices().nth(max) {
         None => (clean, 0),
         Some((end, _)) => {
@@ -23,7 +26,8 @@ pub(crate) fn clean(text: &str) -> String {
 
 /// Returns a name on one line of at most `max` characters.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
-    cut(&text.replace('\n', " "), max).0
+    // Characters that break lines are found by cleaning.
+    shortened(clean(text).replace('\n', " "), max).0
 }
 
 fn visible(character: char) -> Option<char> {
@@ -74,6 +78,8 @@ mod tests {
         assert_eq!(cut("日本語", 3), ("日本語".to_owned(), 0));
         assert_eq!(cut("日本語", 2), ("日本…".to_owned(), 1));
         assert_eq!(cut("a b", 2), ("a…".to_owned(), 1));
+        assert_eq!(one_line("a\rb\u{2028}c", 9), "a b c");
+        assert_eq!(one_line("a\r\nb\u{85}c", 3), "a b…");
     }
 
     #[test]

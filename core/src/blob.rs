@@ -9,12 +9,7 @@ pub struct BlobId(String);
 impl BlobId {
     /// Returns the name of the content with that SHA-256.
     pub fn from_digest(digest: &[u8; 32]) -> Self {
-        use fmt::Write as _;
-        Self(digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        }))
+        Self(hex::encode(digest))
     }
 
     /// Parses a name; `None` if it is not 64 lower-case hex digits.

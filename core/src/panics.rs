@@ -1,4 +1,5 @@
-//! Panics of parts of the process: caught, counted as `chatkeep_panics_total{part}`, and logged once.
+//! Panics of parts of the process: caught, counted as `chatkeep_panics_total{part}`, and logged
+//! once.
 //!
 //! A panic is a defect, never a way to report a failure. It ends the piece of work that it happened
 //! in and nothing else: the work's caller gets [`Panicked`] and decides what that means. What runs

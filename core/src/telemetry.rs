@@ -164,7 +164,7 @@ pub(crate) mod tests {
             warn!(target: "sqlx::query", "library warn");
             debug!(target: "chatkeep_workers::runner", "own debug");
             info!(target: "chatkeep_workers::runner", duration_ms = 7, "own info");
-            warn!(target: "chatkeep_core::bus", "own warn");
+            warn!(target: "chatkeep_bus::embedded", "own warn");
         });
         kept.lines()
     }

@@ -19,8 +19,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
                       img-src 'self' data:; connect-src 'self'; font-src 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-/// The page itself. Unlike the one that comes with Swagger UI it has the product's name, and no field
-/// for the address of another document.
+/// The page itself. Unlike the one that comes with Swagger UI it has the product's name, and no
+/// field for the address of another document.
 const PAGE: &str = include_str!("docs.html");
 
 /// Returns the documentation's routes.

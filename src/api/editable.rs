@@ -1,5 +1,5 @@
-//! Bodies that may hold what an answer holds beside them: fields that the service sets are taken and
-//! ignored, so that what a GET answers can be sent back as it is.
+//! Bodies that may hold what an answer holds beside them: fields that the service sets are taken
+//! and ignored, so that what a GET answers can be sent back as it is.
 
 use std::borrow::Cow;
 use std::fmt;

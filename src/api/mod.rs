@@ -1,7 +1,7 @@
 //! The REST API, version 1.
 //!
-//! Handlers are short: an extractor authenticates and authorizes the caller (`auth`), a service does
-//! the work, a view struct is the response. Every route is in one table; its documentation is
+//! Handlers are short: an extractor authenticates and authorizes the caller (`auth`), a service
+//! does the work, a view struct is the response. Every route is in one table; its documentation is
 //! derived from the handler's signature.
 
 mod assistant;

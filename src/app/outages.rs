@@ -1,5 +1,5 @@
-//! Probes of the dependencies of the process: frequent during an outage, so that its end is noticed,
-//! and rare otherwise, so that an outage is noticed before a request fails.
+//! Probes of the dependencies of the process: frequent during an outage, so that its end is
+//! noticed, and rare otherwise, so that an outage is noticed before a request fails.
 
 use std::sync::Arc;
 use std::time::Duration;

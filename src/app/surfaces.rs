@@ -1,8 +1,9 @@
 //! Surfaces of a process: every route that it serves, and the layers around each.
 //!
-//! The order of the layers matters. The caller of a request is found out before anything of the API,
-//! the MCP server, the console, sign-in or authorization runs. Health, webhooks of the platform and the
-//! documentation are for everybody.
+//! The order of the layers matters. The caller of a request is found out before anything of the
+//! API, the MCP server, the console, sign-in or authorization runs. Health, webhooks of the
+//! platform, the documentation and the files of the console's pages are for everybody, without a
+//! rate limit.
 
 use std::sync::Arc;
 
@@ -66,7 +67,7 @@ impl App {
         let known = router
             .layer(from_fn_with_state(identification, identify))
             .layer(from_fn_with_state(supervisor.tasks().clone(), run_to_completion));
-        Ok(served(known.merge(api::docs()), large, origins))
+        Ok(served(known.merge(api::docs()).merge(console::assets()), large, origins))
     }
 
     /// Returns the sessions of browsers at this deployment.

@@ -1,8 +1,8 @@
 //! Settings of a command, and opening of the resources that they name.
 //!
 //! A [`Context`] opens existing data only: in a wrong folder a command reports it instead of
-//! showing an empty list. Only commands that get a [`CreatingContext`] can create a data folder or a
-//! database.
+//! showing an empty list. Only commands that get a [`CreatingContext`] can create a data folder or
+//! a database.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +45,8 @@ impl Context {
     /// Opens the database.
     ///
     /// # Errors
-    /// [`PreflightError`] when it has no data of chatkeep, else when it cannot be opened or reached.
+    /// [`PreflightError`] when it has no data of chatkeep, else when it cannot be opened or
+    /// reached.
     pub(super) async fn store(&self) -> anyhow::Result<Store> {
         if matches!(self.config.database, Database::Sqlite) {
             self.data_folder()?;

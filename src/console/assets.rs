@@ -67,7 +67,7 @@ impl Asset {
 }
 
 /// Returns the routes of the files.
-pub(super) fn router() -> Router {
+pub(crate) fn router() -> Router {
     let Assets { style, script, icon } = &*ASSETS;
     [style, script, icon].into_iter().fold(Router::new(), |router, asset| {
         router.route(&asset.path, get(move || async move { asset.response() }))

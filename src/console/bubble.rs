@@ -221,9 +221,9 @@ pub(super) fn name_of(message: &StoredMessage, language: Language) -> String {
     match &message.sender {
         Some(sender) => {
             let name = sender.display_name.clone().filter(|name| !name.trim().is_empty());
-            name.unwrap_or_else(|| language.text("someone"))
+            name.unwrap_or_else(|| language.text("name-unknown"))
         }
-        None => language.text("everyone-former"),
+        None => language.text("sender-unknown"),
     }
 }
 

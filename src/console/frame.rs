@@ -47,7 +47,7 @@ pub(super) struct LanguageLink {
 impl Frame {
     pub(super) fn new(visitor: &Visitor, title: String) -> Self {
         let person = visitor.visit.as_ref().map(|visit| SignedInPerson {
-            name: visit.name.clone().unwrap_or_else(|| visitor.language.text("someone")),
+            name: visit.name.clone().unwrap_or_else(|| visitor.language.text("name-unknown")),
             csrf: visit.session.csrf.clone(),
         });
         let language = visitor.language;
@@ -86,7 +86,7 @@ pub(super) fn rendered(page: &impl Template) -> Result<Response, PageError> {
     }
 }
 
-/// Renders a page with that status; plain text if the template fails.
+/// Renders a page with that status; an empty 500 if the template fails.
 pub(super) fn rendered_as(status: StatusCode, page: &impl Template) -> Response {
     match rendered(page) {
         Ok(mut response) => {
@@ -105,7 +105,17 @@ mod tests {
     use super::*;
 
     /// Beginnings of keys whose end is computed.
-    const COMPUTED: [&str; 5] = ["gap-", "kind-", "media-", "month-", "weekday-"];
+    const COMPUTED: [&str; 9] = [
+        "gap-",
+        "kind-",
+        "media-erased",
+        "media-expired",
+        "media-failed",
+        "media-pending",
+        "media-skipped",
+        "month-",
+        "weekday-",
+    ];
 
     fn texts() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -62,7 +62,8 @@ struct Note {
 /// Usage of the quota as a ring of 100 units.
 struct Ring {
     percent: u32,
-    full: bool,
+    /// True from that percentage on at which it is shown as a warning.
+    warning: bool,
     label: String,
 }
 
@@ -101,7 +102,7 @@ pub(super) async fn page(
         );
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
         let percent_shown = percent.clamp(0.0, 100.0) as u32;
-        Ring { percent: percent_shown, full: percent >= WARNING, label }
+        Ring { percent: percent_shown, warning: percent >= WARNING, label }
     });
     let title = language.text("home-title");
     let next = overview.next.map(|cursor| format!("/console?cursor={cursor}"));

@@ -2,8 +2,8 @@
 //!
 //! A handler asks the services for what it shows and renders a template of
 //! `src/templates/console/`. Common to all pages, and added in one place ([`visitor::layer`]): who
-//! looks, in which language, the security headers, and the pages of refusals. Scripts and styles are
-//! files of the binary under names that contain their hash ([`assets`]); nothing is loaded from
+//! looks, in which language, the security headers, and the pages of refusals. Scripts and styles
+//! are files of the binary under names that contain their hash ([`assets`]); nothing is loaded from
 //! anywhere else.
 
 mod assets;
@@ -29,6 +29,7 @@ use axum::response::Redirect;
 use axum::routing::{get, post};
 use chatkeep_core::time::SharedClock;
 
+pub(crate) use assets::router as assets;
 pub(crate) use sign_in::{DemoPerson, DemoRole, SignInOffer, demo_people};
 
 use crate::http::BrowserSessions;
@@ -75,8 +76,5 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/c/{channel}/news", get(live::news))
         .route_layer(from_fn_with_state(console.clone(), visitor::layer))
         .with_state(console);
-    Router::new()
-        .route("/", get(move || async move { Redirect::to(home) }))
-        .merge(pages)
-        .merge(assets::router())
+    Router::new().route("/", get(move || async move { Redirect::to(home) })).merge(pages)
 }

@@ -101,7 +101,7 @@ pub(super) async fn page(
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
     let dates = dates(&console, &visitor, &access).await?;
     let language = visitor.language;
-    let names = names(&console, &access, language).await?;
+    let names = names(&console, &access, &form.sender, language).await?;
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Search).await?;
     let (found, wrong) = match form.query() {
         None if form.q.trim().is_empty() => (None, None),
@@ -151,18 +151,19 @@ fn unknown(page: &SearchPage, language: Language) -> Vec<String> {
     page.unknown_names.iter().map(text).collect()
 }
 
-/// Returns the people whose messages can be searched for, by name.
+/// Returns the people whose messages can be searched for, by name; `chosen` is one's id.
 async fn names(
     console: &Console,
     access: &ChannelAccess<Member, ReadMessages>,
+    chosen: &str,
     language: Language,
 ) -> Result<Vec<Choice>, PageError> {
     let channels = std::slice::from_ref(&access.channel);
     let people = console.services.members.names(channels).await?;
     let choice = |(user, name): (UserId, Option<String>)| Choice {
+        chosen: user.as_str() == chosen,
         value: user.into_string(),
-        label: name.unwrap_or_else(|| language.text("someone")),
-        chosen: false,
+        label: name.unwrap_or_else(|| language.text("name-unknown")),
     };
     let mut people: Vec<_> = people.into_iter().map(choice).collect();
     people.sort_by(|one, other| one.label.cmp(&other.label));

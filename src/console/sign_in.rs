@@ -93,7 +93,7 @@ pub(super) async fn page(
     Asked(query): Asked<SignInQuery>,
 ) -> Result<Response, PageError> {
     let next = query.next.filter(|next| is_local(next));
-    let next = next.unwrap_or_else(|| console.entrances.home.to_owned());
+    let next = next.unwrap_or_else(|| "/console".to_owned());
     if visitor.visit.is_some() && query.problem.is_none() {
         return Ok(Redirect::to(&next).into_response());
     }

@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Value;
 use chatkeep_store::{Gap, Order, StoredMessage};
 use chrono::NaiveDate;
 use serde::Deserialize;
 
 use super::Console;
-use super::bubble::{Bubble, BubbleContent, Bubbles};
+use super::bubble::{Bubble, BubbleContent, Bubbles, context_path};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
@@ -38,7 +39,7 @@ pub(super) struct TimelineQuery {
     newer: Option<String>,
     /// Message in the middle.
     around: Option<String>,
-    /// First day.
+    /// Day to go to.
     date: Option<String>,
 }
 
@@ -55,6 +56,8 @@ pub(super) enum Item {
 /// Time without backup as a page shows it.
 #[derive(Debug)]
 pub(super) struct GapNote {
+    /// Name of the element.
+    pub(super) anchor: String,
     pub(super) why: String,
     pub(super) when: String,
     pub(super) skipped: Option<String>,
@@ -73,12 +76,12 @@ struct TimelinePage {
     following: Option<String>,
     /// True if the page ends with the newest message.
     at_end: bool,
-    /// First day of the page, for the choice of a date.
+    /// Day of the message that the visitor came for, or the first, for the choice of a date.
     date: String,
     export: String,
 }
 
-/// Page of messages between its neighbours.
+/// Page of messages between its neighbours, with the gaps within.
 struct Stretch {
     page: MessagePage,
     older: bool,
@@ -92,6 +95,9 @@ pub(super) async fn page(
     Asked(query): Asked<TimelineQuery>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
+    if let Some(first) = first_of_day(&console, &access, &query).await? {
+        return Ok(Redirect::to(&context_path(&access.channel, &first)).into_response());
+    }
     let dates = dates(&console, &visitor, &access).await?;
     let stretch = stretch(&console, &access, &query).await?;
     let target = query.around.as_deref().map(MessageId::from);
@@ -102,7 +108,8 @@ pub(super) async fn page(
     let after = messages.last().and_then(|last| ordered(Order::Ascending).cursor_after(last));
     let older = before.map(|cursor| format!("{path}?older={cursor}"));
     let newer = after.map(|cursor| format!("{path}?newer={cursor}"));
-    let first = messages.first().map(|message| dates.day(message.sent_at));
+    let chosen = messages.iter().find(|message| target.as_ref() == Some(&message.id));
+    let first = chosen.or(messages.first()).map(|message| dates.day(message.sent_at));
     let heading = Heading::of_page(&console, &visitor, &access, Tab::Messages).await?;
     let page = TimelinePage {
         frame: visitor.frame(heading.name.clone()),
@@ -139,6 +146,23 @@ fn ordered(order: Order) -> MessageQuery {
     }
 }
 
+/// Returns the first message of the chosen day or after; `None` without a choice and where there is
+/// none.
+async fn first_of_day(
+    console: &Console,
+    access: &ChannelAccess<Member, ReadMessages>,
+    query: &TimelineQuery,
+) -> Result<Option<MessageId>, PageError> {
+    let Some(date) = query.date.as_deref().filter(|date| !date.is_empty()) else {
+        return Ok(None);
+    };
+    let day: NaiveDate = date.parse().map_err(|_| PageError::Input)?;
+    let from = When::parse(&day.to_string()).ok_or(PageError::Input)?;
+    let query = MessageQuery { from: Some(from), limit: 1, ..ordered(Order::Ascending) };
+    let found = console.services.messages.page(access, &query).await?;
+    Ok(found.messages.into_iter().next().map(|message| message.id))
+}
+
 /// Returns the requested part of the conversation, oldest first.
 async fn stretch(
     console: &Console,
@@ -146,53 +170,46 @@ async fn stretch(
     query: &TimelineQuery,
 ) -> Result<Stretch, PageError> {
     let messages = &console.services.messages;
-    if let Some(cursor) = &query.newer {
-        let query = MessageQuery { cursor: Some(cursor.clone()), ..ordered(Order::Ascending) };
-        let page = messages.page(access, &query).await?;
-        let newer = page.next.is_some();
-        return Ok(Stretch { page, older: true, newer });
-    }
-    if let Some(around) = &query.around {
-        let query = MessageQuery { around: Some(around.clone()), ..ordered(Order::Ascending) };
-        let page = messages.page(access, &query).await?;
-        let (older, newer) = (precedes(console, access, &page).await?, page.next.is_some());
-        return Ok(Stretch { page, older, newer });
-    }
-    if let Some(date) = query.date.as_deref().filter(|date| !date.is_empty()) {
-        let day: NaiveDate = date.parse().map_err(|_| PageError::Input)?;
-        let from = When::parse(&day.to_string()).ok_or(PageError::Input)?;
-        let query = MessageQuery { from: Some(from), ..ordered(Order::Ascending) };
-        let found = messages.page(access, &query).await?;
-        if let Some(first) = found.messages.first() {
-            // A cursor of a list with a first day continues in that list alone.
-            let query = ordered(Order::Ascending);
-            let around = MessageQuery { around: Some(first.id.to_string()), ..query };
-            let page = messages.page(access, &around).await?;
-            let (older, newer) = (precedes(console, access, &page).await?, page.next.is_some());
-            return Ok(Stretch { page, older, newer });
-        }
-    }
-    let cursor = query.older.clone();
-    let newer = cursor.is_some();
-    let query = MessageQuery { cursor, ..ordered(Order::Descending) };
+    let forwards = query.newer.is_some() || query.around.is_some();
+    let order = if forwards { Order::Ascending } else { Order::Descending };
+    let cursor = query.newer.clone().or_else(|| query.older.clone().filter(|_| !forwards));
+    let around = query.around.clone().filter(|_| query.newer.is_none());
+    let at_newest = !forwards && cursor.is_none();
+    let query = MessageQuery { cursor, around, ..ordered(order) };
     let mut page = messages.page(access, &query).await?;
-    page.messages.reverse();
-    let older = page.next.is_some();
-    Ok(Stretch { page, older, newer })
+    let newer = if forwards { page.next.is_some() } else { !at_newest };
+    if !forwards {
+        page.messages.reverse();
+    }
+    let before = preceding(console, access, &page).await?;
+    page.gaps.retain(|gap| is_within(gap, &page.messages, before, !newer));
+    Ok(Stretch { page, older: before.is_some(), newer })
 }
 
-/// Returns true if there are messages before the page.
-async fn precedes(
+/// Returns the time of the message before the page; for a page without messages, of the newest.
+async fn preceding(
     console: &Console,
     access: &ChannelAccess<Member, ReadMessages>,
     page: &MessagePage,
-) -> Result<bool, PageError> {
+) -> Result<Option<Timestamp>, PageError> {
     let query = ordered(Order::Descending);
-    let Some(cursor) = page.messages.first().and_then(|first| query.cursor_after(first)) else {
-        return Ok(false);
-    };
-    let query = MessageQuery { cursor: Some(cursor), limit: 1, ..query };
-    Ok(!console.services.messages.page(access, &query).await?.messages.is_empty())
+    let cursor = page.messages.first().and_then(|first| query.cursor_after(first));
+    let query = MessageQuery { cursor, limit: 1, ..query };
+    let before = console.services.messages.page(access, &query).await?;
+    Ok(before.messages.first().map(|message| message.sent_at))
+}
+
+/// Returns true for a gap that is shown on this page: each is on the page of the message that
+/// follows it, and one that nothing follows at the end.
+fn is_within(
+    gap: &Gap,
+    messages: &[StoredMessage],
+    before: Option<Timestamp>,
+    at_end: bool,
+) -> bool {
+    let until = messages.last().map(|last| last.sent_at);
+    before.is_none_or(|before| gap.from > before)
+        && (at_end || until.is_some_and(|until| gap.from <= until))
 }
 
 /// Returns the rows of a page: messages with their days and gaps.
@@ -207,7 +224,7 @@ pub(super) async fn items(
     let quoted = quoted.into_iter().map(|message| (message.id.clone(), message));
     let viewer = Some(access.user());
     let bubbles = Bubbles { dates, viewer, target, quoted: quoted.collect::<HashMap<_, _>>() };
-    let mut gaps = shown_gaps(&page.gaps, &page.messages).into_iter().peekable();
+    let mut gaps = page.gaps.iter().peekable();
     let (mut items, mut last): (Vec<Item>, Option<&StoredMessage>) = (Vec::new(), None);
     for message in &page.messages {
         while let Some(gap) = gaps.next_if(|gap| gap.from <= message.sent_at) {
@@ -226,17 +243,6 @@ pub(super) async fn items(
     }
     items.extend(gaps.map(|gap| Item::Gap(GapNote::new(gap, dates))));
     Ok(items)
-}
-
-/// Returns the gaps within the messages of a page, and the present one at its end. Others are on
-/// the pages of their neighbours.
-fn shown_gaps<'a>(gaps: &'a [Gap], messages: &[StoredMessage]) -> Vec<&'a Gap> {
-    let (Some(first), Some(last)) = (messages.first(), messages.last()) else {
-        return gaps.iter().collect();
-    };
-    let within =
-        |gap: &&Gap| gap.from > first.sent_at && (gap.from <= last.sent_at || gap.to.is_none());
-    gaps.iter().filter(within).collect()
 }
 
 /// Returns true if a message continues what its sender said right before.
@@ -261,6 +267,7 @@ impl GapNote {
         };
         let skipped = gap.skipped.filter(|count| *count > 0);
         Self {
+            anchor: format!("gap-{}", gap.from.millis()),
             why: language.text(&format!("gap-{}", gap.reason)),
             when,
             skipped: skipped

@@ -16,7 +16,7 @@ use url::form_urlencoded;
 use super::Console;
 use super::error::{PageError, error_page};
 use super::frame::Frame;
-use crate::http::{Visit, caller};
+use crate::http::{HttpError, Visit, caller};
 use crate::services::access::{AtLeast, ChannelAccess, HasScope, Scoped};
 use crate::services::{Caller, Credential, ServiceError};
 
@@ -93,7 +93,13 @@ impl Visitor {
     }
 
     async fn of(console: &Console, parts: &Parts) -> Result<Self, ServiceError> {
-        let caller = caller(parts).ok();
+        let caller = match caller(parts) {
+            Ok(caller) => Some(caller),
+            Err(HttpError::Unavailable) => return Err(ServiceError::Unavailable),
+            Err(HttpError::Internal) => return Err(ServiceError::Internal),
+            // A stranger, or a form of another site.
+            Err(_) => None,
+        };
         let caller = caller.filter(|caller| matches!(caller.credential, Credential::Session(_)));
         let visit = match caller {
             Some(_) => console.sessions.visit(&parts.headers).await?,
@@ -164,20 +170,22 @@ pub(super) async fn layer(
     secured(response)
 }
 
-/// Adds the headers of all pages.
+/// Adds the headers of all pages. What is shown depends on who looks, so browsers ask again.
 pub(crate) fn secured(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::REFERRER_POLICY, "same-origin"),
         (header::VARY, "Accept-Language, Cookie"),
+        (header::CACHE_CONTROL, "private, no-cache"),
     ] {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
 }
 
-/// Handles `lang=`: stores the choice, in a cookie for TLS alone if `secure`, and leads to the page without it.
+/// Handles `lang=`: stores the choice, in a cookie for TLS alone if `secure`, and leads to the page
+/// without it.
 pub(super) fn switch(secure: bool, address: &Uri) -> Option<Response> {
     let pairs = form_urlencoded::parse(address.query()?.as_bytes());
     let pairs = pairs.filter(|(name, _)| name != "done");

@@ -13,6 +13,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 
+use super::look_as;
 use crate::http::HttpError;
 
 const ELSEWHERE: HttpError = HttpError::Refused {
@@ -38,16 +39,22 @@ async fn check(request: Request, next: Next) -> Response {
         return ELSEWHERE.into_response();
     };
     // A link may lead to a page, which then makes all other requests itself.
-    let visit = request.method() == Method::GET && is_page(uri.path());
+    let visit = request.method() == Method::GET && is_page(uri.path()) && is_navigation(headers);
     if !visit && is_foreign(headers, &host) {
         return FOREIGN.into_response();
     }
     next.run(request).await
 }
 
-/// Returns true for the pages that links lead to.
+/// Returns true for the pages that links lead to, and for those to which these redirect.
 fn is_page(path: &str) -> bool {
-    matches!(path, "/" | "/demo" | "/console") || path.starts_with("/c/")
+    matches!(path, "/" | "/demo" | look_as::PATH | "/console" | "/console/sign-in")
+        || (path.starts_with("/c/") && !path.ends_with("/news"))
+}
+
+/// Returns false when the browser reports a request of a page's script or for a part of a page.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-mode").is_none_or(|mode| mode == "navigate")
 }
 
 /// Returns the host and port of the request, if every host that it names is this machine.
@@ -87,8 +94,7 @@ mod tests {
     use super::*;
 
     async fn status(path: &str, headers: &[(&str, &str)]) -> u16 {
-        let all = Router::new().route("/demo", get(|| async {}));
-        let router = only_local(all.route("/demo/state", get(|| async {})));
+        let router = only_local(Router::new().route("/{*path}", get(|| async {})));
         let mut request = Request::get(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -139,7 +145,27 @@ mod tests {
             let got = status("/demo/state", &[local, (name, value)]).await;
             assert_eq!(got, expected, "{name}: {value}");
         }
-        let link = [local, ("sec-fetch-site", "cross-site")];
-        assert_eq!(status("/demo", &link).await, 200, "a link to the page");
+    }
+
+    #[tokio::test]
+    async fn links_of_others_lead_to_pages_alone() {
+        let local = ("host", "localhost:8080");
+        let site = ("sec-fetch-site", "cross-site");
+        for (path, expected) in [
+            ("/demo", 200),
+            ("/demo/look-as?next=%2Fc%2FC1", 200),
+            ("/console", 200),
+            ("/console/sign-in", 200),
+            ("/c/C1", 200),
+            ("/c/C1/m/1", 200),
+            ("/c/C1/news", 403),
+            ("/demo/state", 403),
+            ("/api/v1/channels", 403),
+        ] {
+            let link = [local, site, ("sec-fetch-mode", "navigate")];
+            assert_eq!(status(path, &link).await, expected, "a link to {path}");
+            let part = [local, site, ("sec-fetch-mode", "no-cors")];
+            assert_eq!(status(path, &part).await, 403, "{path} as a part of a page");
+        }
     }
 }

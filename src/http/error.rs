@@ -9,6 +9,7 @@ use std::fmt::Display;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
+use chatkeep_store::KEYS_OF_USER;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -141,12 +142,14 @@ impl HttpError {
         error: "The X-CSRF-Token header is missing or wrong",
     };
 
-    /// The user has as many keys as a user may have.
-    const TOO_MANY_KEYS: Self = Self::Refused {
-        status: StatusCode::CONFLICT,
-        code: "too_many_keys",
-        error: "A user can have at most 50 active keys: delete one first",
-    };
+    /// Returns the error for a user who has as many keys as a user may have.
+    fn too_many_keys() -> Self {
+        Self::Explained {
+            status: StatusCode::CONFLICT,
+            code: "too_many_keys",
+            error: format!("A user can have at most {KEYS_OF_USER} active keys: delete one first"),
+        }
+    }
 
     /// Status, stable code and public sentence.
     fn parts(&self) -> (StatusCode, &'static str, Cow<'static, str>) {
@@ -276,7 +279,7 @@ impl From<ServiceError> for HttpError {
             ServiceError::NotFound => Self::NotFound,
             ServiceError::Stale => Self::Stale,
             ServiceError::Conflict(why) => Self::Conflict(why),
-            ServiceError::TooManyKeys => Self::TOO_MANY_KEYS,
+            ServiceError::TooManyKeys => Self::too_many_keys(),
             ServiceError::PlanRequired => Self::SEMANTIC_NEEDS_PRO,
             ServiceError::RulesTooLarge { bytes } => Self::RulesTooLarge { bytes },
             ServiceError::RequestRunning => Self::RUNNING,

@@ -13,6 +13,7 @@ use chatkeep_i18n::Language;
 use chatkeep_store::{NewLogin, PendingLogin, SignedIn};
 use serde::{Deserialize, Serialize};
 use tracing::info;
+use url::form_urlencoded;
 
 use super::error::LoginError;
 use super::provider::{Provider, SignInHints};
@@ -129,12 +130,14 @@ async fn finish(
     let note = match completed(login, &headers, query).await {
         Ok(response) if noted => (response, Some(cookies.clear_again())),
         Ok(response) => (response, None),
-        Err(LoginError::NotPending) if takes_pages(&headers) && !again => {
+        Err(FailedLogin { error: LoginError::NotPending, .. })
+            if takes_pages(&headers) && !again =>
+        {
             (Redirect::to(ONCE_MORE).into_response(), Some(cookies.set_again()))
         }
-        Err(error) => match explained(&error).filter(|_| takes_pages(&headers)) {
-            Some(page) => (Redirect::to(page).into_response(), None),
-            None => return Err(error.into()),
+        Err(failed) => match failed.page().filter(|_| takes_pages(&headers)) {
+            Some(page) => (Redirect::to(&page).into_response(), None),
+            None => return Err(failed.error.into()),
         },
     };
     let (response, cookie) = note;
@@ -147,16 +150,33 @@ fn takes_pages(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
-/// Returns the page that helps a person whose login failed; `None` for errors of the service.
-fn explained(error: &LoginError) -> Option<&'static str> {
-    match error {
-        LoginError::NotPending => Some("/console/sign-in?problem=other_browser"),
-        LoginError::Denied => Some("/console/sign-in?problem=denied"),
-        LoginError::Unconfirmed | LoginError::Malformed => {
-            Some("/console/sign-in?problem=unconfirmed")
-        }
-        LoginError::Unavailable => Some("/console/sign-in?problem=unavailable"),
-        _ => None,
+/// Login that failed, with the path to return to where that is known.
+struct FailedLogin {
+    error: LoginError,
+    return_to: Option<String>,
+}
+
+impl<E: Into<LoginError>> From<E> for FailedLogin {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), return_to: None }
+    }
+}
+
+impl FailedLogin {
+    /// Returns the page that helps the person, from which they come back to where they wanted to
+    /// go; `None` for errors of the service.
+    fn page(&self) -> Option<String> {
+        let problem = match self.error {
+            LoginError::NotPending => "other_browser",
+            LoginError::Denied => "denied",
+            LoginError::Unconfirmed | LoginError::Malformed => "unconfirmed",
+            LoginError::Unavailable => "unavailable",
+            _ => return None,
+        };
+        let next = self.return_to.as_deref().map(|path| ("next", path));
+        let pairs = [("problem", problem)].into_iter().chain(next);
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        Some(format!("/console/sign-in?{query}"))
     }
 }
 
@@ -164,7 +184,7 @@ async fn completed(
     State(login): State<Login>,
     headers: &HeaderMap,
     query: Result<Query<CallbackQuery>, QueryRejection>,
-) -> Result<Response, LoginError> {
+) -> Result<Response, FailedLogin> {
     let login = &*login.0;
     login.provider()?;
     let Query(query) = query.map_err(|_| LoginError::Malformed)?;
@@ -224,9 +244,22 @@ impl Inner {
         &self,
         headers: &HeaderMap,
         query: CallbackQuery,
-    ) -> Result<(UserId, String, String), LoginError> {
+    ) -> Result<(UserId, String, String), FailedLogin> {
+        let mut pending = self.pending(headers, &query.state).await?;
+        let return_to = std::mem::take(&mut pending.return_to);
+        match self.begin(pending, query).await {
+            Ok((user, cookie)) => Ok((user, cookie, return_to)),
+            Err(error) => Err(FailedLogin { error, return_to: Some(return_to) }),
+        }
+    }
+
+    /// Begins the session of the person whom the provider sends back.
+    async fn begin(
+        &self,
+        pending: PendingLogin,
+        query: CallbackQuery,
+    ) -> Result<(UserId, String), LoginError> {
         let provider = self.provider()?;
-        let pending = self.pending(headers, &query.state).await?;
         if query.iss.is_some_and(|issuer| !provider.is(&issuer)) {
             return Err(LoginError::Malformed);
         }
@@ -242,7 +275,7 @@ impl Inner {
             picture_url: person.picture.as_deref(),
         };
         let cookie = self.sessions.begin(&person).await?;
-        Ok((user, cookie, pending.return_to))
+        Ok((user, cookie))
     }
 
     /// Returns the pending login that this browser started with that state.

@@ -218,7 +218,7 @@ pub(super) fn time(at: Timestamp) -> String {
 
 /// Returns a name, cut and sanitised.
 pub(super) fn name(name: Option<&str>) -> Option<String> {
-    name.map(|name| sanitize::cut(&name.replace('\n', " "), NAME).0)
+    name.map(|name| sanitize::one_line(name, NAME))
 }
 
 pub(super) const fn status(status: MemberStatus) -> &'static str {

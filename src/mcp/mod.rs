@@ -2,9 +2,9 @@
 //!
 //! One endpoint serves three revisions of the protocol and keeps no state between requests, so any
 //! process behind a load balancer can respond to any of them. It exposes nothing that REST does
-//! not: callers, scopes, channels and pages come from the same [`crate::services`], and the same rate
-//! limit counts the requests. The form differs: short, cut to a model's context, and
-//! marked as texts of people.
+//! not: callers, scopes, channels and pages come from the same [`crate::services`], and the same
+//! rate limit counts the requests. The form differs: short, cut to a model's context, and marked as
+//! texts of people.
 
 mod answer;
 mod budget;

@@ -2,7 +2,8 @@
 //! in the data folder of another process.
 //!
 //! The index holds no text and no names. So the caller resolves the names in `from:`
-//! ([`ParsedQuery::people`]) before, and loads the found messages ([`ParsedQuery::look_up`]) afterwards.
+//! ([`ParsedQuery::people`]) before, and loads the found messages ([`ParsedQuery::look_up`])
+//! afterwards.
 
 mod lookup;
 
@@ -49,8 +50,8 @@ pub struct SearchRequest {
     /// Channels to search: all that the caller may read, or some of them. Without any, there are no
     /// results.
     pub channels: Vec<ChannelId>,
-    /// Users of the names in `from:` (see [`ParsedQuery::people`]); a name that is not here is taken for
-    /// an id.
+    /// Users of the names in `from:` (see [`ParsedQuery::people`]); a name that is not here is
+    /// taken for an id.
     pub people: BTreeMap<String, Vec<UserId>>,
     /// Sent at or after this time.
     pub from: Option<Timestamp>,

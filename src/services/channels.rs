@@ -52,8 +52,8 @@ impl ChannelService {
         Self { store, time_zone }
     }
 
-    /// Returns at most `limit` channels for an operator from after that one, each with its number of
-    /// subscribers.
+    /// Returns at most `limit` channels for an operator from after that one, each with its number
+    /// of subscribers.
     ///
     /// # Errors
     /// Returns an error when the store fails.

@@ -71,7 +71,8 @@ impl<K: Serialize + DeserializeOwned> Window<K> {
         Ok(Self { binding, limit: limit.into(), after })
     }
 
-    /// Returns the number of rows to read: one more than the page holds, to know whether more follow.
+    /// Returns the number of rows to read: one more than the page holds, to know whether more
+    /// follow.
     pub(crate) const fn wanted(&self) -> u32 {
         self.limit + 1
     }

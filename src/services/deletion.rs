@@ -90,8 +90,8 @@ impl DeletionService {
     /// Returns a job; open to the owner, and to the person whose messages are erased.
     ///
     /// # Errors
-    /// [`ServiceError::PermissionDenied`] for others, [`ServiceError::NotFound`] when the owner asks
-    /// for an unknown one.
+    /// [`ServiceError::PermissionDenied`] for others, [`ServiceError::NotFound`] when the owner
+    /// asks for an unknown one.
     pub(crate) async fn job(
         &self,
         access: &Reaches<WriteBackup>,

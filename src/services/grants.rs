@@ -127,7 +127,8 @@ impl GrantService {
         Ok(self.store.oauth().consents(user).await?)
     }
 
-    /// Withdraws a consent of a person, whose tokens end with it; nothing is done for an unknown one.
+    /// Withdraws a consent of a person, whose tokens end with it; nothing is done for an unknown
+    /// one.
     ///
     /// # Errors
     /// Returns an error when the store fails.
@@ -151,8 +152,8 @@ impl GrantService {
         Ok(self.store.oauth().exchange_code(code, admit, tokens, self.clock.now()).await?)
     }
 
-    /// Exchanges a refresh token for the tokens that `make` derives from the seed, if `admit` allows
-    /// it; `None` otherwise.
+    /// Exchanges a refresh token for the tokens that `make` derives from the seed, if `admit`
+    /// allows it; `None` otherwise.
     ///
     /// # Errors
     /// Returns an error when the store fails.

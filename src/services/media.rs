@@ -46,7 +46,7 @@ pub(crate) struct MediaFile {
 pub(crate) enum AbsentMedia {
     /// It has not been downloaded yet.
     Pending,
-    /// It is not stored by choice, such as a file that is too large.
+    /// It was received while backup was paused.
     Skipped,
     /// It could not be downloaded.
     Failed,
@@ -115,8 +115,8 @@ impl MediaService {
     /// Returns the file of a message, or its preview.
     ///
     /// # Errors
-    /// [`MediaError::Absent`] when there is none, [`ServiceError::NotFound`] when the channel has no
-    /// such message that the caller may read, or one without a file.
+    /// [`MediaError::Absent`] when there is none, [`ServiceError::NotFound`] when the channel has
+    /// no such message that the caller may read, or one without a file.
     pub(crate) async fn file(
         &self,
         access: &ChannelAccess<Member, ReadMedia>,

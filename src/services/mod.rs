@@ -1,8 +1,9 @@
 //! Use cases of chatkeep without any surface: no HTTP, no tools, no command line.
 //!
 //! REST, MCP, the console, sign-in, the command line and the demo are edges: they parse a request,
-//! call a service, and render its result or its [`ServiceError`]. Permission is a type ([`access`]): there is no way to a channel's
-//! data without a [`access::ChannelAccess`] or a [`access::Scoped`] caller.
+//! call a service, and render its result or its [`ServiceError`]. Permission is a type
+//! ([`access`]): there is no way to a channel's data without a [`access::ChannelAccess`] or a
+//! [`access::Scoped`] caller.
 
 pub(crate) mod access;
 pub(crate) mod account;
@@ -155,6 +156,7 @@ impl Services {
         let (store, clock) = (|| store.clone(), || Arc::clone(&clock));
         let renderer = EventRenderer { store: store(), clock: clock(), links: links.clone() };
         let access = AccessService::new(store(), clock(), bots);
+        let account = AccountService::new(store(), clock());
         let channels = ChannelService::new(store(), zone);
         let messages = MessageService::new(store(), zone);
         let search = MessageSearch::new(store(), clock(), search, access.clone(), messages.clone());
@@ -162,9 +164,9 @@ impl Services {
         let private = parts.allow_private_webhooks;
         Self {
             live: LiveService::new(store(), access.clone()),
-            overview: OverviewService::new(store(), clock(), channels.clone()),
+            overview: OverviewService::new(store(), clock(), channels.clone(), account.clone()),
             access,
-            account: AccountService::new(store(), clock()),
+            account,
             assistant: AssistantService::new(store(), clock(), bus, assistants),
             channels,
             credentials: CredentialService::new(store(), clock()),

@@ -1,7 +1,5 @@
 //! Channels of a caller at a glance, with what needs their attention.
 
-use std::time::Duration;
-
 use chatkeep_core::plan::Usage;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::{SharedClock, Timestamp};
@@ -9,19 +7,21 @@ use chatkeep_store::{Channel, Store, StoredMessage, Webhook};
 
 use super::ServiceError;
 use super::access::{ReadMessages, Scoped};
+use super::account::AccountService;
 use super::channels::ChannelService;
+use super::webhooks::manages;
 
-/// Age up to which a lost file is worth a note.
-const RECENT: Duration = Duration::from_hours(7 * 24);
+/// Age in milliseconds up to which a lost file is worth a note: seven days.
+const RECENT: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// Page of the channels of a caller.
 #[derive(Debug)]
 pub(crate) struct Overview {
-    /// Channels, those with the newest message first.
+    /// Channels of this page, those with the newest message first.
     pub(crate) channels: Vec<ChannelOverview>,
     /// Cursor of the next page.
     pub(crate) next: Option<String>,
-    /// Usage of the caller's own quota; `None` for a user who is not known yet.
+    /// Usage of the caller's own quota, as the account has it; `None` for a user who is not known yet.
     pub(crate) usage: Option<Usage>,
     /// The caller's webhooks that fail or were disabled automatically.
     pub(crate) failing: Vec<Webhook>,
@@ -48,11 +48,17 @@ pub(crate) struct OverviewService {
     store: Store,
     clock: SharedClock,
     channels: ChannelService,
+    accounts: AccountService,
 }
 
 impl OverviewService {
-    pub(super) const fn new(store: Store, clock: SharedClock, channels: ChannelService) -> Self {
-        Self { store, clock, channels }
+    pub(super) const fn new(
+        store: Store,
+        clock: SharedClock,
+        channels: ChannelService,
+        accounts: AccountService,
+    ) -> Self {
+        Self { store, clock, channels, accounts }
     }
 
     /// Returns at most `limit` channels that the caller may see, with what needs their attention.
@@ -70,21 +76,22 @@ impl OverviewService {
         let ids: Vec<_> = channels.iter().map(|channel| channel.id.clone()).collect();
         let mut newest = self.store.messages().newest_messages(&ids).await?;
         newest.retain(|_, message| caller.bounds.reads(message.sent_at));
-        let since = Timestamp::from_millis(0)
-            .max(self.before(RECENT))
-            .max(caller.not_before().unwrap_or(Timestamp::from_millis(0)));
+        let recent = self.clock.now().millis().saturating_sub(RECENT);
+        let since = Timestamp::from_millis(recent);
+        let since = caller.not_before().map_or(since, |bound| bound.max(since));
         let lost = self.store.media().lost_media(&ids, since).await?;
-        let mut overviews = Vec::with_capacity(channels.len());
-        for channel in channels {
-            let (backed_up, paused) = self.store.accounts().backup_state(&channel.id).await?;
-            overviews.push(ChannelOverview {
+        let states = self.store.accounts().backup_states(&ids).await?;
+        let overview = |channel: Channel| {
+            let (backed_up, paused) = states.get(&channel.id).copied().unwrap_or_default();
+            ChannelOverview {
                 newest: newest.remove(&channel.id),
                 backed_up,
                 paused,
                 lost_files: lost.get(&channel.id).copied().unwrap_or_default(),
                 channel,
-            });
-        }
+            }
+        };
+        let mut overviews: Vec<_> = channels.into_iter().map(overview).collect();
         overviews.sort_by_key(|one| {
             std::cmp::Reverse(one.newest.as_ref().map(|message| message.sent_at))
         });
@@ -92,18 +99,12 @@ impl OverviewService {
         Ok(Overview { channels: overviews, next, usage, failing })
     }
 
-    fn before(&self, age: Duration) -> Timestamp {
-        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-        Timestamp::from_millis(self.clock.now().millis().saturating_sub(age))
-    }
-
     async fn usage(&self, access: &Scoped<ReadMessages>) -> Result<Option<Usage>, ServiceError> {
-        let user = &access.caller.user;
-        let Some(known) = self.store.accounts().user(user).await? else {
-            return Ok(None);
-        };
-        let total = self.store.accounts().usage(user).await?.total();
-        Ok(Some(Usage::new(total, known.plan)))
+        match self.accounts.usage(&access.caller).await {
+            Ok(usage) => Ok(Some(usage.total)),
+            Err(ServiceError::InvalidKey) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     async fn failing(&self, access: &Scoped<ReadMessages>) -> Result<Vec<Webhook>, ServiceError> {
@@ -112,7 +113,8 @@ impl OverviewService {
         }
         let mut webhooks = self.store.webhooks().list(&access.caller.user).await?;
         webhooks.retain(|webhook| {
-            webhook.disabled.is_some() || (webhook.enabled && webhook.failing_since.is_some())
+            let failing = webhook.enabled && webhook.failing_since.is_some();
+            (webhook.disabled.is_some() || failing) && manages(&access.caller, webhook)
         });
         Ok(webhooks)
     }

@@ -12,18 +12,28 @@ use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::role::Scope;
+use chatkeep_core::signing;
 use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_platform::Bots;
-use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, Store};
+use chatkeep_store::{
+    NewWebhook, OutboxEventKind, PresenceEvidence, PresenceEvidenceKind, Store, WebhookChange,
+    WebhookMade, WebhookMaker,
+};
 use chatkeep_workers::assistant::Assistants;
+use sqlx::{Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
 
-use super::access::{AccessService, Admin, ManageKeys, Member, WriteAssistant, WriteBackup};
+use super::access::{
+    AccessService, Admin, ManageKeys, Member, ReadMessages, WriteAssistant, WriteBackup,
+};
+use super::account::AccountService;
 use super::assistant::{
     AssistantChange, AssistantService, GroupRulesChange, KeywordWarningKind, QaChange,
 };
+use super::channels::ChannelService;
 use super::keys::{IssueKeyError, KeyDraft, KeyService, OperatorKey};
+use super::overview::OverviewService;
 use super::subscriptions::SubscriptionService;
 use super::{Caller, Credential, ServiceError};
 
@@ -38,7 +48,7 @@ struct Group {
     assistant: AssistantService,
     keys: KeyService,
     clock: SharedClock,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Group {
@@ -56,7 +66,7 @@ impl Group {
         let assistant = AssistantService::new(s, c, bus, assistants);
         let (s, c) = own();
         let subscriptions = SubscriptionService::new(s, c);
-        let group = Self { store, access, assistant, keys, clock, _folder: folder };
+        let group = Self { store, access, assistant, keys, clock, folder };
         group.fill().await;
         let owner = group.access.channel::<Member, WriteBackup>(caller(OWNER), GROUP.into());
         assert!(subscriptions.subscribe(&owner.await.unwrap()).await.unwrap());
@@ -79,6 +89,13 @@ impl Group {
     async fn settings(&self) -> super::assistant::SettingsAccess {
         let access = self.access.channel::<Admin, WriteAssistant>(caller(OWNER), GROUP.into());
         access.await.unwrap()
+    }
+
+    /// Runs a statement beneath the store.
+    async fn sql(&self, sql: &'static str) {
+        let file = format!("sqlite://{}/chatkeep.db", self.folder.path().display());
+        let mut connection = SqliteConnection::connect(&file).await.unwrap();
+        connection.execute(sql).await.unwrap();
     }
 
     async fn set_plan(&self, plan: Plan) {
@@ -193,4 +210,61 @@ async fn a_key_never_gives_more_than_its_creator_has() {
     assert!(matches!(unknown, Some(IssueKeyError::UnknownChannel(_))), "{unknown:?}");
     let past = OperatorKey { expires_at: Some(group.clock.now()), ..key };
     assert!(matches!(group.keys.issue(past).await.err(), Some(IssueKeyError::Expired)));
+}
+
+#[tokio::test]
+async fn a_key_that_is_deleted_at_once_is_not_one_too_many() {
+    let group = Group::new().await;
+    let trigger = "CREATE TRIGGER gone AFTER INSERT ON api_keys
+                   BEGIN DELETE FROM api_keys WHERE key_id = NEW.key_id; END";
+    group.sql(trigger).await;
+    let (name, scopes) = ("program".to_owned(), vec![Scope::ReadMessages]);
+    let (channels, not_before, expires_at) = (None, None, None);
+    let access = group.access.scoped::<ManageKeys>(caller(OWNER)).unwrap();
+    let draft = KeyDraft { name, scopes, channels, not_before, expires_at };
+    let gone = group.keys.create(&access, draft).await;
+    assert_eq!(gone.err(), Some(ServiceError::Internal));
+    let (name, scopes) = ("operator".to_owned(), vec![Scope::ReadMessages]);
+    let (user, channels) = (OWNER.into(), None);
+    let key = OperatorKey { user, name, scopes, channels, not_before, expires_at };
+    assert!(matches!(group.keys.issue(key).await.err(), Some(IssueKeyError::Gone)));
+}
+
+#[tokio::test]
+async fn an_overview_is_within_the_bounds_of_its_caller() {
+    let group = Group::new().await;
+    let elsewhere = ChannelRef { id: ChannelId::from("C2"), kind: ChannelKind::Group };
+    let evidence = PresenceEvidence {
+        channel: elsewhere,
+        platform: PlatformKind::Line,
+        bot: String::new(),
+        at: group.clock.now(),
+        kind: PresenceEvidenceKind::Present(OWNER.into()),
+    };
+    let now = group.clock.now();
+    group.store.members().record_presence(&[evidence], now).await.unwrap();
+    group.store.accounts().subscribe(&"C2".into(), &OWNER.into(), now).await.unwrap();
+    group.sql("UPDATE channels SET bytes = 300 WHERE channel_id = 'C2'").await;
+    let (id, user, secret) = ("wh_1".into(), OWNER.into(), signing::secret([1; 32]));
+    let url = "https://example.org/";
+    let events = &OutboxEventKind::ALL;
+    let change = WebhookChange { url, description: "", events, channels: None, enabled: true };
+    let maker = WebhookMaker { key: None, bounds: &Bounds::full() };
+    let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
+    assert_eq!(group.store.webhooks().add_webhook(&new, now).await.unwrap(), WebhookMade::Done);
+    group.sql("UPDATE webhooks SET failing_since = 1").await;
+
+    let own = || (group.store.clone(), Arc::clone(&group.clock));
+    let channels = ChannelService::new(group.store.clone(), chrono_tz::UTC);
+    let ((store, clock), accounts) = (own(), AccountService::new(own().0, own().1));
+    let overviews = OverviewService::new(store, clock, channels, accounts);
+    let seen = async |bounds: Bounds| {
+        let caller = Caller { bounds, ..caller(OWNER) };
+        let access = group.access.scoped::<ReadMessages>(caller).unwrap();
+        let overview = overviews.page(&access, 50, None).await.unwrap();
+        (overview.channels.len(), overview.usage.unwrap().used, overview.failing.len())
+    };
+    assert_eq!(seen(Bounds::full()).await, (2, 300, 1));
+    let bounds = Bounds { channels: Some(vec![GROUP.into()]), ..Bounds::full() };
+    assert_eq!(seen(bounds).await, (1, 0, 0));
 }

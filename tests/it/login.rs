@@ -433,9 +433,13 @@ async fn a_login_of_another_browser_is_tried_once_more_and_then_explained() {
     assert_eq!(location(&retried), "/auth/login?disableAutoLogin=true");
 
     let declined = Browser::new();
-    let callback = declined.sign_in(&scene.url("/auth/login"), None).await;
+    let start = scene.url("/auth/login?returnTo=/c/C1%3Fdate%3D2024-03-01");
+    let callback = declined.sign_in(&start, None).await;
     let denied = visit(&declined, &callback).await;
-    assert_eq!(location(&denied), "/console/sign-in?problem=denied");
+    let next = "%2Fc%2FC1%3Fdate%3D2024-03-01";
+    assert_eq!(location(&denied), format!("/console/sign-in?problem=denied&next={next}"));
+    let help = visit(&declined, &scene.url(&location(&denied))).await;
+    assert!(help.body.contains(&format!("/auth/login?returnTo={next}")), "{}", help.body);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -60,7 +60,8 @@ pub(crate) struct Stack {
 }
 
 impl TestEnv {
-    /// Prepares servers and folders, with a database as the program leaves it after its first start.
+    /// Prepares servers and folders, with a database as the program leaves it after its first
+    /// start.
     pub(crate) async fn new(parts: Parts) -> Self {
         let database = match parts {
             Parts::Embedded => None,

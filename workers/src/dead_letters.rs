@@ -72,7 +72,8 @@ impl DeadLetterCare {
     /// Drops the dead letters of retracted content, as far as this tick gets, and returns how many.
     ///
     /// # Errors
-    /// [`Outcome::Unavailable`] or [`Outcome::Retry`] if bus or store fail; the next tick continues.
+    /// [`Outcome::Unavailable`] or [`Outcome::Retry`] if bus or store fail; the next tick
+    /// continues.
     pub async fn clear(&mut self) -> Result<usize, Outcome> {
         let now = self.clock.now();
         if self.notes.is_empty() {

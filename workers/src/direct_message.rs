@@ -8,9 +8,9 @@ use chatkeep_core::event::ChannelRef;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{Bots, PlatformError};
+use uuid::Uuid;
 
 use crate::log_failure;
-use uuid::Uuid;
 
 /// Maximum age of a direct message that is still sent; the platform forgets its retry keys then,
 /// too.

@@ -30,7 +30,7 @@ const OWNED: u64 = 100_000;
 const HOLD: Duration = Duration::from_secs(1);
 /// Maximum time for which an event of a bot whose claim is pending is held.
 const PENDING: Duration = Duration::from_mins(1);
-/// Period in which a bot may have [`HOLDS`] events held; the others are ignored at once.
+/// Period in which a bot may have [`MAX_HELD`] events held; the others are ignored at once.
 const PERIOD: Duration = Duration::from_mins(1);
 /// Maximum number of held events of one bot: holding costs every bot's events a little.
 const MAX_HELD: u32 = 60;
@@ -140,9 +140,10 @@ impl Gate {
         }
     }
 
-    /// Returns whether it may pass soon: the evidence that its bot took the channel over may be
-    /// under way. Once for every event, and for a while if the bot joined the channel and only the
-    /// leave of its owner is missing.
+    /// Returns true for an event to hold: the evidence that its bot took the channel over may be
+    /// under way. That is so once for every event, and for a while if the bot joined the channel
+    /// and only the leave of its owner is missing; but for no more than [`MAX_HELD`] events of a
+    /// bot in a [`PERIOD`].
     fn waits(&self, event: &Event, pending: bool) -> bool {
         let (key, now) = (event.key(), self.clock.now());
         let since = self.held.get(&key);

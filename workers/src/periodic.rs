@@ -2,8 +2,8 @@
 //!
 //! The frame spreads runs over time (ten percent of the period, and a moment before the first
 //! one, so that processes that start together do not work together), measures them, restarts a
-//! job that panics (see [`crate::supervisor`]), logs failures, and lets some jobs run in one process
-//! of the deployment at a time. A process has one list of its jobs, in its assembly.
+//! job that panics (see [`crate::supervisor`]), logs failures, and lets some jobs run in one
+//! process of the deployment at a time. A process has one list of its jobs, in its assembly.
 //!
 //! Loops that are woken up for new work are no jobs: they run under the supervisor as they are.
 
@@ -18,12 +18,12 @@ use chatkeep_core::time::SharedClock;
 use chatkeep_core::{log_reason, metric};
 use chatkeep_store::Store;
 
-use crate::log_failure;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use crate::log_failure;
 use crate::outcome::Outcome;
 use crate::supervisor::Supervisor;
 
@@ -188,7 +188,7 @@ impl PeriodicJobs {
     /// Runs a job, unless another process does right now.
     async fn run_leased(&self, job: &Job, stop: &CancellationToken) {
         // An embedded database has no other process.
-        if job.scope == Scope::Process || self.store.webhooks().is_embedded() {
+        if job.scope == Scope::Process || self.store.is_embedded() {
             return self.measured(job, stop).await;
         }
         match self.store.jobs().claim_job_lease(job.name, &self.process, LEASE).await {

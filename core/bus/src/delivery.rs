@@ -36,8 +36,8 @@ impl Consumer {
 }
 
 /// A leased message. Exactly one of [`Delivery::ack`], [`Delivery::retry`] and
-/// [`Delivery::dead_letter`] ends the lease; dropped without any, it is delivered again when the lease
-/// runs out.
+/// [`Delivery::dead_letter`] ends the lease; dropped without any, it is delivered again when the
+/// lease runs out.
 #[derive(Debug)]
 pub struct Delivery {
     /// Subject of the message.

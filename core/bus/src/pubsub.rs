@@ -36,8 +36,8 @@ impl Bus {
     /// Broadcasts to all subscribers of `topic`, in every process, this one included.
     ///
     /// # Errors
-    /// [`BusError::TooLarge`] for more than [`MAX_PUBSUB_BYTES`] bytes, [`BusError::Unavailable`] when the
-    /// bus cannot be reached. Success does not mean that there was a subscriber.
+    /// [`BusError::TooLarge`] for more than [`MAX_PUBSUB_BYTES`] bytes, [`BusError::Unavailable`]
+    /// when the bus cannot be reached. Success does not mean that there was a subscriber.
     pub async fn broadcast(&self, topic: &'static str, message: Bytes) -> Result<(), BusError> {
         check(topic, &message)?;
         match self {
@@ -61,9 +61,10 @@ impl Bus {
     /// Sends a request to one of the servers of `topic`, in any process.
     ///
     /// # Errors
-    /// [`BusError::NoResponder`] when there is none, [`BusError::RequestTimeout`] when no reply came within
-    /// `timeout`, [`BusError::TooLarge`] when request or reply have more than [`MAX_PUBSUB_BYTES`] bytes,
-    /// [`BusError::Unavailable`] when the bus cannot be reached or all servers are busy.
+    /// [`BusError::NoResponder`] when there is none, [`BusError::RequestTimeout`] when no reply
+    /// came within `timeout`, [`BusError::TooLarge`] when request or reply have more than
+    /// [`MAX_PUBSUB_BYTES`] bytes, [`BusError::Unavailable`] when the bus cannot be reached or all
+    /// servers are busy.
     pub async fn request(
         &self,
         topic: &'static str,

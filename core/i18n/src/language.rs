@@ -62,8 +62,20 @@ impl Language {
     /// Returns the most preferred language of an `Accept-Language` header that has texts; English
     /// for none.
     pub fn preferred(accept_language: &str) -> Self {
-        let preferred = accept_language::parse(accept_language);
-        preferred.iter().find_map(|tag| Self::from_tag(tag)).unwrap_or_default()
+        let (mut preferred, mut best) = (None, 0.0);
+        for range in accept_language.split(',') {
+            let (tag, weight) = range.split_once(';').map_or((range, 1.0), |(tag, weight)| {
+                let weight = weight.trim().strip_prefix("q=").unwrap_or_default();
+                (tag, weight.parse().unwrap_or(0.0_f32))
+            });
+            // Neither zero, which refuses a language, nor a weight that is no number is greater.
+            if weight > best
+                && let Some(language) = Self::from_tag(tag.trim())
+            {
+                (preferred, best) = (Some(language), weight);
+            }
+        }
+        preferred.unwrap_or_default()
     }
 
     /// Returns the year as people count it: in Thailand from 543 BC.
@@ -90,9 +102,18 @@ mod tests {
             ("en;q=0.3, th-TH;q=0.9", Language::Thai),
             ("fr, ja;q=0.2, en;q=0.1", Language::Japanese),
             (";;q=,,\u{0}", Language::English),
+            ("fr, th;q=0", Language::English),
+            ("th;q=nan, ja;q=0.1", Language::Japanese),
+            ("ja;q=0.5, th;q=0.5", Language::Japanese),
+            ("th;q=x", Language::English),
+            ("ja ; q=0.2, th; q=0.3", Language::Thai),
         ] {
             assert_eq!(Language::preferred(header), expected, "{header:?}");
         }
+        // More ranges than a sort by insertion takes, without a consistent order of weights.
+        let ranges = (0..24).map(|n| if n % 2 == 0 { "fr;q=nan" } else { "ja;q=0.5" });
+        let header = ranges.collect::<Vec<_>>().join(", ");
+        assert_eq!(Language::preferred(&header), Language::Japanese);
         assert_eq!(Language::from_tag("TH"), Some(Language::Thai));
         assert_eq!(Language::from_tag("thx"), None);
     }

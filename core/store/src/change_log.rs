@@ -196,8 +196,7 @@ impl OutboxStore<'_> {
     /// Returns an error when the database fails.
     pub async fn log_state(self) -> Result<LogState, StoreError> {
         type StateRow = (String, i64, i64, i64, i64, i64, i64, Option<i64>, Option<i64>);
-        let sql = STATE;
-        let row: StateRow = self.store.db.fetch_one(query_as(sql)).await?;
+        let row: StateRow = self.store.db.fetch_one(query_as(STATE)).await?;
         let (epoch, purged_tx, purged_seq, end_tx, end_seq, limit_tx, limit_seq, tx, seq) = row;
         Ok(LogState {
             epoch,
@@ -220,11 +219,10 @@ impl OutboxStore<'_> {
         let Some(end) = self.log_window(after, limit).await? else {
             return Ok(LoggedChanges { next: after, ..LoggedChanges::default() });
         };
-        let sql = ROWS;
         let rows: Vec<Row> = self
             .store
             .db
-            .fetch_all(query_as(sql).bind(after.0).bind(after.1).bind(end.0).bind(end.1))
+            .fetch_all(query_as(ROWS).bind(after.0).bind(after.1).bind(end.0).bind(end.1))
             .await?;
         let more = rows.len() >= limit as usize;
         let mut changes = LoggedChanges { next: end, more, ..LoggedChanges::default() };
@@ -239,9 +237,8 @@ impl OutboxStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn next_logged(self, after: OutboxPosition) -> Result<Option<Timestamp>, StoreError> {
-        let sql = NEXT;
         let row: Option<(i64,)> =
-            self.store.db.fetch_optional(query_as(sql).bind(after.0).bind(after.1)).await?;
+            self.store.db.fetch_optional(query_as(NEXT).bind(after.0).bind(after.1)).await?;
         Ok(row.map(|(at,)| Timestamp::from_millis(at)))
     }
 
@@ -251,11 +248,10 @@ impl OutboxStore<'_> {
         after: OutboxPosition,
         limit: u32,
     ) -> Result<Option<OutboxPosition>, StoreError> {
-        let sql = WINDOW_END;
         let end: Option<(Option<i64>, Option<i64>)> = self
             .store
             .db
-            .fetch_optional(query_as(sql).bind(after.0).bind(after.1).bind(i64::from(limit)))
+            .fetch_optional(query_as(WINDOW_END).bind(after.0).bind(after.1).bind(i64::from(limit)))
             .await?;
         Ok(end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?))))
     }
@@ -284,13 +280,6 @@ impl OutboxStore<'_> {
         let last: Option<(i64, i64)> = tx.fetch_optional(query_as(LAST)).await?;
         tx.commit().await?;
         Ok(last.map_or_else(OutboxPosition::default, |(tx, seq)| OutboxPosition(tx, seq)))
-    }
-
-    /// Starts a new epoch where positions in the log lost their meaning, so that replicas refill.
-    pub(super) async fn renew_epoch(self) -> Result<(), StoreError> {
-        let mut tx = self.store.db.begin().await?;
-        begin_epoch(&mut tx).await?;
-        tx.commit().await
     }
 }
 

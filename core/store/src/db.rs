@@ -1,5 +1,5 @@
-//! Access to both databases by one set of methods: selection, start of transactions, and the two
-//! macros that run the same query on either.
+//! Handles of both databases: opening, transactions, and their commit. Statements are run by
+//! [`crate::query`].
 
 use std::path::Path;
 use std::str::FromStr as _;

@@ -60,7 +60,8 @@ pub enum IdempotencyState {
     Answered {
         /// HTTP status of the response.
         status: u16,
-        /// Response as given to [`IdempotencyStore::finish_idempotency`](crate::IdempotencyStore::finish_idempotency).
+        /// Response as given to
+        /// [`IdempotencyStore::finish_idempotency`](crate::IdempotencyStore::finish_idempotency).
         answer: String,
     },
 }

@@ -33,8 +33,7 @@ impl JobStore<'_> {
     ) -> Result<bool, StoreError> {
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
         let mut tx = self.store.db.begin().await?;
-        let claim = CLAIM;
-        let claimed = tx.execute(query(claim).bind(name).bind(process).bind(time)).await?;
+        let claimed = tx.execute(query(CLAIM).bind(name).bind(process).bind(time)).await?;
         tx.commit().await?;
         Ok(claimed > 0)
     }

@@ -84,14 +84,16 @@ fn note<K: Clone + Ord>(uses: &mut BTreeMap<K, Timestamp>, id: &K, at: Timestamp
 }
 
 impl KeyStore<'_> {
-    /// Records a use of a key, to the minute. [`KeyStore::write_uses`](crate::KeyStore::write_uses) writes it.
+    /// Records a use of a key, to the minute. [`KeyStore::write_uses`](crate::KeyStore::write_uses)
+    /// writes it.
     pub fn note_key_use(self, key: &Key, now: Timestamp) {
         if key.last_used_at.is_none_or(|at| now.since(at) > KEY_PRECISION) {
             note(&mut self.store.uses.noted().keys, &key.id, now);
         }
     }
 
-    /// Records a use of a session, to the hour. [`KeyStore::write_uses`](crate::KeyStore::write_uses) writes it.
+    /// Records a use of a session, to the hour.
+    /// [`KeyStore::write_uses`](crate::KeyStore::write_uses) writes it.
     pub fn note_session_use(self, session: &mut Session, now: Timestamp) {
         if now.since(session.seen_at) >= SESSION_PRECISION {
             note(&mut self.store.uses.noted().sessions, &session.id, now);

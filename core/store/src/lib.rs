@@ -271,6 +271,11 @@ impl Store {
         &self.db.watch.availability
     }
 
+    /// Returns `true` if the database is this machine's own file.
+    pub const fn is_embedded(&self) -> bool {
+        matches!(self.db.pools, db::Pools::Sqlite { .. })
+    }
+
     /// Returns a receiver that changes whenever something was logged through this store or a clone
     /// of it.
     pub fn watch_log(&self) -> watch::Receiver<u64> {

@@ -6,7 +6,7 @@
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
-use super::change_log::shown;
+use super::change_log::{begin_epoch, shown};
 use super::channels::channel_keys;
 use super::db::{Pools, Sql, Tx};
 use super::outbox_kind::OutboxEventKind;
@@ -227,12 +227,11 @@ impl OutboxStore<'_> {
         };
         let channels = channel_keys(reader.channels)?;
         let from = reader.not_before.map_or(i64::MIN, Timestamp::millis);
-        let sql = ROWS;
         let rows: Vec<Row> = self
             .store
             .db
             .fetch_all(
-                query_as(sql)
+                query_as(ROWS)
                     .bind(after.0)
                     .bind(after.1)
                     .bind(end.0)
@@ -252,11 +251,10 @@ impl OutboxStore<'_> {
     }
 
     async fn window_end(self, after: OutboxPosition) -> Result<Option<OutboxPosition>, StoreError> {
-        let sql = WINDOW_END;
         let end: Option<(Option<i64>, Option<i64>)> = self
             .store
             .db
-            .fetch_optional(query_as(sql).bind(after.0).bind(after.1).bind(WINDOW))
+            .fetch_optional(query_as(WINDOW_END).bind(after.0).bind(after.1).bind(WINDOW))
             .await?;
         Ok(end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?))))
     }
@@ -266,10 +264,9 @@ impl OutboxStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn purge_outbox_events(self, before: Timestamp) -> Result<u64, StoreError> {
-        let sql = PURGE;
         let mut tx = self.store.db.begin().await?;
         let gone: Vec<(i64, i64)> =
-            tx.fetch_all(query_as(sql).bind(before.millis()).bind(SWEEP)).await?;
+            tx.fetch_all(query_as(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         if let Some((last_tx, last_seq)) = gone.iter().max() {
             tx.execute(query(PURGED).bind(last_tx).bind(last_seq)).await?;
         }
@@ -284,10 +281,10 @@ impl OutboxStore<'_> {
             let adopted = tx.execute(query(ADOPT)).await?;
             let (purged,): (bool,) = tx.fetch_one(query_as(FOREIGN_PURGE)).await?;
             let readers = tx.execute(query(ADOPT_READER)).await?;
-            tx.commit().await?;
             if purged || adopted + readers > 0 {
-                self.renew_epoch().await?;
+                begin_epoch(&mut tx).await?;
             }
+            tx.commit().await?;
         }
         Ok(())
     }

@@ -6,7 +6,8 @@ use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::Timestamp;
 
 use super::channels::channel_keys;
-use super::{MediaStore, MessageStore, StoreError, StoredMessage};
+use super::ledger::{Ledger, SubscriberRow};
+use super::{AccountStore, MediaStore, MessageStore, StoreError, StoredMessage};
 use crate::query::query_as;
 
 const NEWEST: &str = "
@@ -21,6 +22,33 @@ const LOST: &str = "
     WHERE f.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
       AND f.sent_at >= $2 AND f.status IN ('skipped', 'failed', 'expired')
     GROUP BY f.channel_id";
+
+const SUBSCRIBERS: &str = "
+    SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
+    FROM subscriptions s JOIN users u ON u.user_id = s.user_id
+    WHERE s.cancelled_at = 0 AND s.channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
+
+impl AccountStore<'_> {
+    /// Returns two flags for each of these channels: it has subscribers, and its backup is paused
+    /// because all of them are over their quota.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn backup_states(
+        self,
+        channels: &[ChannelId],
+    ) -> Result<HashMap<ChannelId, (bool, bool)>, StoreError> {
+        let keys = channel_keys(channels)?;
+        let rows: Vec<SubscriberRow> =
+            self.store.db.fetch_all(query_as(SUBSCRIBERS).bind(&keys)).await?;
+        let ledger = Ledger::new(channels.iter().cloned(), rows)?;
+        let state = |channel: &ChannelId| {
+            let enabled = ledger.subscribed(channel);
+            (channel.clone(), (enabled, enabled && ledger.paused(channel)))
+        };
+        Ok(channels.iter().map(state).collect())
+    }
+}
 
 impl MessageStore<'_> {
     /// Returns the newest stored message of each of these channels that has any.

@@ -24,8 +24,8 @@ pub struct PresenceEvidence {
     /// Platform.
     pub platform: PlatformKind,
     /// Bot that received the event, which an unknown channel then belongs to; empty for none, as
-    /// where a channel is imported. Evidence counts whichever bot it is from: [`ChannelStore::admit`](crate::ChannelStore::admit)
-    /// decides what to record.
+    /// where a channel is imported. Evidence counts whichever bot it is from:
+    /// [`ChannelStore::admit`](crate::ChannelStore::admit) decides what to record.
     pub bot: String,
     /// Time of the event, by the platform's clock.
     pub at: Timestamp,
@@ -136,7 +136,8 @@ impl MemberStore<'_> {
     }
 }
 
-/// The body of [`MemberStore::record_presence`](crate::MemberStore::record_presence), for use inside a larger transaction.
+/// The body of [`MemberStore::record_presence`](crate::MemberStore::record_presence), for use
+/// inside a larger transaction.
 pub(super) async fn record_presence_in(
     tx: &mut Tx,
     evidence: &[PresenceEvidence],

@@ -134,11 +134,10 @@ impl ProcessStore<'_> {
         search: Option<&str>,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let heartbeat = HEARTBEAT;
-        let known = tx.execute(query(heartbeat).bind(&process.id).bind(search)).await?;
+        let known = tx.execute(query(HEARTBEAT).bind(&process.id).bind(search)).await?;
         if known == 0 {
             add(&mut tx, process).await?;
-            tx.execute(query(heartbeat).bind(&process.id).bind(search)).await?;
+            tx.execute(query(HEARTBEAT).bind(&process.id).bind(search)).await?;
         }
         tx.commit().await
     }
@@ -175,9 +174,8 @@ impl ProcessStore<'_> {
         result: &str,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let (forget, add) = (FORGET_CHECKS, ADD_CHECK);
-        tx.execute(query(forget).bind(FORGOTTEN)).await?;
-        tx.execute(query(add).bind(check).bind(process).bind(result)).await?;
+        tx.execute(query(FORGET_CHECKS).bind(FORGOTTEN)).await?;
+        tx.execute(query(ADD_CHECK).bind(check).bind(process).bind(result)).await?;
         tx.commit().await
     }
 

@@ -250,13 +250,21 @@ impl Tx {
     pub(crate) async fn execute(&mut self, query: Query<'_>) -> Result<u64, Error> {
         let done = match &mut self.held {
             TxConnection::Sqlite(tx) => {
-                let (sql, arguments) = query.for_sqlite()?;
-                let done = sqlx::query_with::<Sqlite, _>(sql, arguments).execute(tx.conn()).await;
+                let done = match query.for_sqlite() {
+                    Ok((sql, arguments)) => {
+                        sqlx::query_with::<Sqlite, _>(sql, arguments).execute(tx.conn()).await
+                    }
+                    Err(error) => Err(error),
+                };
                 tx.note(done).map(|done| done.rows_affected())
             }
             TxConnection::Postgres(tx) => {
-                let (sql, arguments) = query.for_postgres()?;
-                let done = sqlx::query_with::<Postgres, _>(sql, arguments).execute(tx.conn()).await;
+                let done = match query.for_postgres() {
+                    Ok((sql, arguments)) => {
+                        sqlx::query_with::<Postgres, _>(sql, arguments).execute(tx.conn()).await
+                    }
+                    Err(error) => Err(error),
+                };
                 tx.note(done).map(|done| done.rows_affected())
             }
         };

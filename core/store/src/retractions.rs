@@ -1,6 +1,7 @@
 //! Retractions with respect to dead letters: these hold events as received, outside of the store,
 //! so they must be searched when a message was retracted, a person erased or old messages deleted
-//! ([`MessageStore::retractions`](crate::MessageStore::retractions)), and matched against the retracted content ([`MessageStore::taken_back`](crate::MessageStore::taken_back)).
+//! ([`MessageStore::retractions`](crate::MessageStore::retractions)), and matched against the
+//! retracted content ([`MessageStore::taken_back`](crate::MessageStore::taken_back)).
 
 use std::collections::BTreeSet;
 

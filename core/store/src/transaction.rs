@@ -20,8 +20,8 @@ use super::fault::breaks_connection;
 /// Timeout for a rollback; after it the connection is closed.
 const ROLLBACK: Duration = Duration::from_secs(5);
 
-/// Connection with a transaction on it. Dropped before [`OwnedTransaction::commit`], the transaction is rolled
-/// back.
+/// Connection with a transaction on it. Dropped before [`OwnedTransaction::commit`], the
+/// transaction is rolled back.
 #[derive(Debug)]
 pub(super) struct OwnedTransaction<DB: Database>
 where

@@ -2,6 +2,8 @@
 
 const scroller = document.querySelector('#scroller');
 const messages = document.querySelector('#messages');
+/** Pause in milliseconds before news are asked for again after a refusal. */
+const REFUSED = 30_000;
 
 /** Closes the menu on a tap elsewhere and on Escape. */
 function menus() {
@@ -63,7 +65,8 @@ function endless() {
     try {
       const page = await fetchPage(more.querySelector('a').href);
       const older = more.dataset.more === 'older';
-      const anchor = older ? messages.firstElementChild : messages.lastElementChild;
+      // A message in sight stays where it is; not every browser sees to that by itself.
+      const anchor = messages.querySelector('.row');
       const before = anchor?.getBoundingClientRect().top ?? 0;
       const rows = freshRows(page).map((row) => document.importNode(row, true));
       if (older) messages.prepend(...rows);
@@ -79,9 +82,7 @@ function endless() {
       } else {
         more.remove();
       }
-      // The message in sight stays where it is.
-      const kept = anchor?.isConnected ? anchor : messages.querySelector('.row');
-      if (older && anchor?.isConnected) scroller.scrollTop += kept.getBoundingClientRect().top - before;
+      if (anchor) scroller.scrollTop += anchor.getBoundingClientRect().top - before;
     } catch {
       // The link stays: it works without script, too.
       watched.delete(more);
@@ -140,14 +141,18 @@ function news(url) {
     }
   }
 
-  source = new EventSource(url);
-  source.addEventListener('news', take);
-  // What came while the connection was lost.
-  let opened = false;
-  source.addEventListener('open', () => {
-    if (opened) take();
-    opened = true;
-  });
+  function connect() {
+    source = new EventSource(url);
+    source.addEventListener('news', take);
+    // What came since the page was made, or while the connection was lost.
+    source.addEventListener('open', take);
+    // Browsers connect again after an outage, but not after a refusal.
+    source.addEventListener('error', () => {
+      if (source.readyState === EventSource.CLOSED) setTimeout(connect, REFUSED);
+    });
+  }
+
+  connect();
   pill.addEventListener('click', () => {
     pill.hidden = true;
     toEnd();

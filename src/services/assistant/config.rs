@@ -89,8 +89,8 @@ impl AssistantService {
     /// Changes the settings if they have one of the `expected` versions; any version without.
     ///
     /// # Errors
-    /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::PlanRequired`] for a new mode that
-    /// the owner's plan does not include, [`ServiceError::Stale`] for another version.
+    /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::PlanRequired`] for a new mode
+    /// that the owner's plan does not include, [`ServiceError::Stale`] for another version.
     pub(crate) async fn change_settings(
         &self,
         access: &SettingsAccess,

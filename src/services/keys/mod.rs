@@ -9,6 +9,7 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Key, NewKey, Rotated, Store, StoreError};
+use tracing::error;
 
 pub(crate) use draft::{KeyDraft, OperatorKey};
 
@@ -48,9 +49,22 @@ pub(crate) enum IssueKeyError {
     /// The user has as many keys as a user can have.
     #[error("the user has the maximum number of active keys")]
     TooMany,
+    /// The key was deleted before it could be shown.
+    #[error("the key was deleted at once")]
+    Gone,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Result of storing a new key.
+enum Added {
+    /// It is stored.
+    Done(IssuedKey),
+    /// The user has as many keys as a user can have.
+    TooMany,
+    /// It was deleted right after it was stored.
+    Gone,
 }
 
 /// API keys. Cheap to clone.
@@ -87,15 +101,22 @@ impl KeyService {
     /// Creates a key.
     ///
     /// # Errors
-    /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::InsufficientPermissions`] for more
-    /// than the caller may do, [`ServiceError::TooManyKeys`].
+    /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::InsufficientPermissions`] for
+    /// more than the caller may do, [`ServiceError::TooManyKeys`].
     pub(crate) async fn create(
         &self,
         access: &Scoped<ManageKeys>,
         draft: KeyDraft,
     ) -> Result<IssuedKey, ServiceError> {
         let wanted = draft.checked(&access.caller, self.clock.now())?;
-        self.add(wanted).await?.ok_or(ServiceError::TooManyKeys)
+        match self.add(wanted).await? {
+            Added::Done(issued) => Ok(issued),
+            Added::TooMany => Err(ServiceError::TooManyKeys),
+            Added::Gone => {
+                error!("a new key was deleted at once");
+                Err(ServiceError::Internal)
+            }
+        }
     }
 
     /// Replaces a key by a new one with the same permissions; the old one stays valid for `overlap`
@@ -163,7 +184,11 @@ impl KeyService {
                 return Err(IssueKeyError::UnknownChannel(channel.clone()));
             }
         }
-        self.add(wanted).await?.ok_or(IssueKeyError::TooMany)
+        match self.add(wanted).await? {
+            Added::Done(issued) => Ok(issued),
+            Added::TooMany => Err(IssueKeyError::TooMany),
+            Added::Gone => Err(IssueKeyError::Gone),
+        }
     }
 
     /// Returns all keys of a user for an operator, oldest first.
@@ -191,8 +216,8 @@ impl KeyService {
         self.store.keys().drop_key(key, self.clock.now()).await
     }
 
-    /// Stores a new key; `None` when the user has as many as a user can have.
-    async fn add(&self, wanted: OperatorKey) -> Result<Option<IssuedKey>, StoreError> {
+    /// Stores a new key.
+    async fn add(&self, wanted: OperatorKey) -> Result<Added, StoreError> {
         let (id, secret) = (KeyId::new(random::key_id()), random::api_key());
         let new = NewKey {
             id: &id,
@@ -205,10 +230,12 @@ impl KeyService {
             expires_at: wanted.expires_at,
         };
         if !self.store.keys().add_key(&new, self.clock.now()).await? {
-            return Ok(None);
+            return Ok(Added::TooMany);
         }
-        let key = self.store.keys().key(&secret).await?;
-        Ok(key.map(|key| IssuedKey { key, secret, previous_until: None }))
+        Ok(match self.store.keys().key(&secret).await? {
+            Some(key) => Added::Done(IssuedKey { key, secret, previous_until: None }),
+            None => Added::Gone,
+        })
     }
 
     /// Returns the caller's key of that ID, if it is within the caller's permissions; otherwise it

@@ -49,7 +49,8 @@ impl WebhookService {
         Self { store, clock, renderer, allow_private }
     }
 
-    /// Returns at most `limit` webhooks that the caller may manage, and the cursor of the next page.
+    /// Returns at most `limit` webhooks that the caller may manage, and the cursor of the next
+    /// page.
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
@@ -86,8 +87,9 @@ impl WebhookService {
     /// Creates a webhook, which never gets more than its creator may read.
     ///
     /// # Errors
-    /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::InsufficientFor`] for more than the
-    /// caller may read, [`ServiceError::Conflict`] when the user has as many as a user can have.
+    /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::InsufficientFor`] for more than
+    /// the caller may read, [`ServiceError::Conflict`] when the user has as many as a user can
+    /// have.
     pub(crate) async fn create(
         &self,
         access: &Scoped<ManageWebhooks>,
@@ -182,7 +184,7 @@ impl WebhookService {
 
 /// Returns true when the webhook's bounds are within the caller's credential; other webhooks are
 /// hidden from it.
-fn manages(caller: &Caller, webhook: &Webhook) -> bool {
+pub(super) fn manages(caller: &Caller, webhook: &Webhook) -> bool {
     webhook.reach().within(&caller.bounds)
 }
 

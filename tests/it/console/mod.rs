@@ -26,7 +26,7 @@ pub(super) const GROUP: &str = "C00000000000000000000000000console";
 pub(super) const START: i64 = 1_709_254_800_000;
 /// Number of plain messages before the last day.
 pub(super) const PLAIN: i64 = 130;
-const MINUTE: i64 = 60_000;
+pub(super) const MINUTE: i64 = 60_000;
 
 /// The program with a group in its store, and sessions of its people.
 pub(super) struct Scene {

@@ -4,7 +4,7 @@ use chatkeep_i18n::Language;
 use reqwest::StatusCode;
 use serde_json::Value;
 
-use super::{GROUP, PLAIN, START, Scene};
+use super::{GROUP, MINUTE, PLAIN, START, Scene};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 use crate::store::{at, said};
@@ -76,7 +76,9 @@ async fn a_permalink_tells_what_became_of_its_message() {
     let feed = ask("/api/v1/events?limit=100".to_owned()).await;
     let urls = feed["events"].as_array().unwrap();
     let urls = urls.iter().filter_map(|event| event["data"]["message"]["url"].as_str());
-    assert!(urls.into_iter().all(|url| url.starts_with(&format!("{base}/c/{GROUP}/m/"))));
+    let urls: Vec<_> = urls.collect();
+    let permanent = |url: &&str| url.starts_with(&format!("{base}/c/{GROUP}/m/"));
+    assert!(!urls.is_empty() && urls.iter().all(permanent), "{feed}");
 }
 
 /// Creates a key of the owner.
@@ -110,10 +112,20 @@ async fn pages_of_messages_say_what_happened_to_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_message_is_on_one_page_in_both_directions() {
+async fn every_message_and_gap_is_on_one_page_in_both_directions() {
     let scene = Scene::new().await;
+    // A gap after each plain message, so that some are between two pages, and one that lasts.
+    let (pause, last) = (15 * MINUTE / 2, START + 3 * 86_400_000);
+    let gaps = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {PLAIN} - 1)
+         INSERT INTO gaps
+         SELECT '{GROUP}', {START} + i / 65 * 86400000 + i % 65 * 10 * {MINUTE} + {pause},
+                {START} + i / 65 * 86400000 + i % 65 * 10 * {MINUTE} + {pause} + 1, 'quota', 1
+         FROM n UNION ALL SELECT '{GROUP}', {last}, NULL, 'quota', 7"
+    );
+    scene.stack.sql(gaps).await;
     let ids = |body: &str| -> Vec<String> {
-        let parts = body.split("id=\"m-").skip(1);
+        let parts = body.split("<li id=\"").skip(1);
         parts.map(|part| part.split('"').next().unwrap().to_owned()).collect()
     };
     let link = |body: &str, rel: &str| {
@@ -129,17 +141,32 @@ async fn every_message_is_on_one_page_in_both_directions() {
         backwards.splice(0..0, ids(&page));
     }
     assert!(page.contains("This is where the backup begins"));
-    assert_eq!(i64::try_from(backwards.len()).unwrap(), PLAIN + 14);
-    let first = scene.open(&format!("/c/{GROUP}?date=2024-03-01")).await.body;
+    let of = |kind: &str| backwards.iter().filter(|id| id.starts_with(kind)).count();
+    assert_eq!((of("m-"), of("gap-")), (usize::try_from(PLAIN).unwrap() + 14, 132));
+    let first = scene.open(&format!("/c/{GROUP}?around=p000")).await.body;
     let (mut forwards, mut page) = (ids(&first), first);
     while let Some(newer) = link(&page, "next") {
         page = scene.open(&newer).await.body;
         forwards.extend(ids(&page));
     }
     assert_eq!(forwards, backwards);
-    let day = scene.open(&format!("/c/{GROUP}?date=2024-03-02")).await.body;
-    assert!(day.contains("message number 65") && day.contains("Sat, 2 Mar 2024"));
-    assert!(page.contains("132 messages were not kept"), "{page}");
+    assert!(page.contains("132 messages were not backed up"), "{page}");
+    let following = page.split("data-following=\"").nth(1).unwrap().split('"').next().unwrap();
+    let news = scene.open(&following.replace("&amp;", "&")).await.body;
+    assert_eq!(ids(&news), [format!("gap-{last}")], "nothing but what lasts is repeated");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_date_leads_to_the_first_message_of_its_day() {
+    let scene = Scene::new().await;
+    let chosen = scene.page(&format!("/c/{GROUP}?date=2024-03-02"), Some("Uowner"), "en").await;
+    assert_eq!(chosen.status, StatusCode::SEE_OTHER);
+    assert_eq!(chosen.location(), format!("/c/{GROUP}?around=p065#m-p065"));
+    let day = scene.open(chosen.location().split('#').next().unwrap()).await.body;
+    assert!(day.contains("message number 64") && day.contains("Sat, 2 Mar 2024"));
+    assert!(day.contains("name=\"date\" value=\"2024-03-02\""), "{day}");
+    let later = scene.open(&format!("/c/{GROUP}?date=2030-01-01")).await.body;
+    assert!(later.contains("data-news="), "after everything, it is the newest page");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -154,16 +181,18 @@ async fn a_search_marks_its_words_and_leads_to_their_context() {
         scene.open(&search("%E6%8A%95%E5%BD%B1%E6%A9%9F&sender=Uowner&from=2024-03-03")).await;
     assert!(found.body.contains("<mark>投影機</mark>"), "{}", found.body);
     assert!(found.body.contains(&format!("/c/{GROUP}?around=mention#m-mention")));
+    let sender = "<option value=\"Uowner\" selected>";
+    assert!(found.body.contains(sender), "a further search keeps its sender: {}", found.body);
     for chip in ["Remove filter: 林小美", "Remove filter: since 3 Mar 2024"] {
         assert!(found.body.contains(chip), "{chip}: {}", found.body);
     }
     let none = scene.open(&search("%E6%8A%95%E5%BD%B1%E6%A9%9F&sender=Uadmin")).await.body;
     assert!(none.contains("Nothing found"), "{none}");
     let nobody = scene.open(&search("message+from:Zoe")).await.body;
-    assert!(nobody.contains("Nobody here is called Zoe."), "{nobody}");
+    assert!(nobody.contains("Nobody in this chat is called Zoe."), "{nobody}");
     for wrong in ["before:2024-99-99", "message&from=x"] {
         let page = scene.open(&search(wrong)).await.body;
-        assert!(page.contains("This search is not understood"), "{wrong}: {page}");
+        assert!(page.contains("This search could not be understood"), "{wrong}: {page}");
     }
     let pages = scene.open(&search("message")).await.body;
     assert!(pages.contains("More results") && pages.contains("130 messages found"), "{pages}");

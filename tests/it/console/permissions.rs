@@ -37,7 +37,7 @@ async fn only_members_read_the_pages_of_a_channel() {
             let missing = rest == "/m/nothing";
             let expected = if missing { StatusCode::NOT_FOUND } else { StatusCode::OK };
             assert_eq!(shown.status, expected, "{user} {path}");
-            assert!(!missing || shown.body.contains("This message is not here"));
+            assert!(!missing || shown.body.contains("Message not found"));
         }
     }
 }

@@ -23,6 +23,7 @@ async fn pages_allow_nothing_but_their_own_files() {
         }
         assert!(!policy.contains("unsafe"), "{policy}");
         assert_eq!(page.headers["referrer-policy"], "same-origin", "{path}");
+        assert_eq!(page.headers["cache-control"], "private, no-cache", "{path}");
         assert_eq!(page.headers["x-content-type-options"], "nosniff", "{path}");
         for inline in ["<style", " style=", "<script>", " onclick=", "javascript:", "http://"] {
             assert!(!page.body.contains(inline), "{path} has {inline}: {}", page.body);
@@ -34,6 +35,8 @@ async fn pages_allow_nothing_but_their_own_files() {
 async fn files_are_kept_for_good_and_the_first_load_is_light() {
     let scene = Scene::new().await;
     let page = scene.open(&format!("/c/{GROUP}")).await;
+    let limit = "x-ratelimit-limit";
+    assert!(page.headers.contains_key(limit));
     let mut bytes = page.body.len();
     let files = page.body.split('"').filter(|part| part.starts_with("/console/assets/"));
     let files: Vec<_> = files.collect();
@@ -42,6 +45,7 @@ async fn files_are_kept_for_good_and_the_first_load_is_light() {
         let file = scene.page(path, None, "en").await;
         assert_eq!(file.status, StatusCode::OK);
         assert_eq!(file.headers["cache-control"], "public, max-age=31536000, immutable");
+        assert!(!file.headers.contains_key(limit), "files of pages are no requests of theirs");
         bytes += file.body.len();
     }
     // Not even compressed.
@@ -67,7 +71,7 @@ async fn hostile_texts_are_shown_and_not_run() {
     for wrong in ["?older=x", "?newer=", "?date=2024-13-01", "?date=x"] {
         let page = scene.page(&format!("/c/{GROUP}{wrong}"), Some("Uowner"), "ja").await;
         assert_eq!(page.status, StatusCode::BAD_REQUEST, "{wrong}");
-        assert!(page.body.contains("アドレスが正しくありません"), "{wrong}");
+        assert!(page.body.contains("URLが正しくありません"), "{wrong}");
     }
 }
 
@@ -78,7 +82,7 @@ async fn signing_out_needs_the_token_of_the_session() {
     let foreign = [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")];
     for (token, headers) in [("", &[][..]), ("csrf-Umember", &[]), ("csrf-Uowner", &foreign)] {
         let refused = scene.post(path, "Uowner", &[("csrf", token)], headers).await;
-        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{token}");
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{token}");
         assert_eq!(scene.open("/console").await.status, StatusCode::OK);
     }
     let left = scene.post(path, "Uowner", &[("csrf", "csrf-Uowner")], &[]).await;
@@ -87,6 +91,17 @@ async fn signing_out_needs_the_token_of_the_session() {
     assert!(cookie.starts_with("chatkeep_session=;") && cookie.contains("Max-Age=0"), "{cookie}");
     let home = scene.page("/console", Some("Uowner"), "en").await;
     assert_eq!(home.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_cannot_be_looked_up_is_not_taken_for_signed_out() {
+    let scene = Scene::new().await;
+    scene.stack.sql("ALTER TABLE sessions RENAME TO gone".to_owned()).await;
+    let page = scene.page("/console", Some("Uowner"), "en").await;
+    assert_eq!(page.status, StatusCode::INTERNAL_SERVER_ERROR, "{}", page.body);
+    assert!(page.body.contains("<html lang=\"en\">"), "{}", page.body);
+    scene.stack.sql("ALTER TABLE gone RENAME TO sessions".to_owned()).await;
+    scene.open("/console").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,5 @@
-//! Table of the borders: the modules and crates that each may use. A new module gets a place in [`LAYERS`], a new crate one in [`CRATES`].
+//! Table of the borders: the modules and crates that each may use. A new module gets a place in
+//! [`LAYERS`], a new crate one in [`CRATES`].
 //!
 //! The rules are as narrow as what the code needs: an exception that nothing needs any more is an
 //! error, so that nobody takes it up again.

@@ -62,6 +62,7 @@ async fn what_is_read_can_be_sent_back() {
     send(rest.put(&under("/assistant/rules"), &json!({"content": "be kind\n"}))).await.ok();
     send(rest.put(&format!("/webhooks/{hook}"), &json!({"enabled": false}))).await.ok();
     send(rest.put("/me/notices", &json!({"usage": false}))).await.ok();
+    assert_eq!(send(rest.get("/me/notices")).await.ok(), json!({"usage": false}));
     for path in &paths {
         sent_back(&rest, path).await;
     }
@@ -123,6 +124,10 @@ async fn items_of_lists_can_be_sent_back() {
     let detail = send(rest.get(&under(""))).await.ok();
     let put = send(rest.put(&under("/backup/config"), &detail["config"]["backup"])).await.ok();
     assert_eq!(put, detail);
+    assert_eq!(detail["config"]["backup"]["paused"], false);
+    let used = i64::MAX / 2;
+    rest.stack.sql(format!("UPDATE users SET used_bytes = {used} WHERE user_id = '{OWNER}'")).await;
+    assert_eq!(send(rest.get(&under(""))).await.ok()["config"]["backup"]["paused"], true);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -19,6 +19,7 @@ mod migrations;
 mod notices;
 mod oauth;
 mod outbox_events;
+mod overview;
 mod ownership;
 mod processes;
 mod purge;

@@ -2,20 +2,19 @@
 
 use std::time::Duration;
 
+use backon::{ExponentialBuilder, Retryable as _};
 use chatkeep_core::event::{ChannelRef, Event, EventKind, ReplyToken};
 use chatkeep_core::id::{EventId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::{log_reason, metric};
 use chatkeep_platform::{Directory, PlatformError};
 use chatkeep_store::{ChannelChange, Claim, Exchange, IngestOutcome, ReplyIntent, ReplySource};
-
-use crate::log_failure;
-use backon::{ExponentialBuilder, Retryable as _};
 use tracing::info;
 use uuid::Uuid;
 
 use super::{Assistant, Planned, text};
 use crate::backup::{change_of, count};
+use crate::log_failure;
 use crate::members::evidence_of;
 use crate::outcome::Outcome;
 

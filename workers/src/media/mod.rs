@@ -14,9 +14,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::log_failure;
-use tracing::info;
-
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
 use chatkeep_core::causes::with_causes;
@@ -28,8 +25,10 @@ use chatkeep_store::{MediaItem, MediaOutcome, MediaStatus, Store};
 use download::DownloadError;
 pub use reminder::PendingMediaJob;
 pub use throttle::ContentThrottle;
+use tracing::info;
 
 use crate::jobs::{MediaJob, external_media_job};
+use crate::log_failure;
 use crate::outcome::Outcome;
 use crate::runner::Stage;
 use crate::stages::StageName;

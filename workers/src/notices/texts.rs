@@ -55,19 +55,19 @@ mod tests {
     #[test]
     fn a_notice_says_how_full_it_is_and_what_follows() {
         let full = notice(524_288_000, Plan::Free, UsageStatus::Critical);
-        assert!(text(&full, "en").starts_with("Your backup is full (500 MB)."));
+        assert!(text(&full, "en").starts_with("Your backup storage (500 MB) is full."));
         assert!(text(&full, "zh-TW").contains("（500 MB）已滿"));
         let most = notice(48_318_382_080, Plan::Standard, UsageStatus::Ok);
         assert_eq!(
             text(&most, "xx"),
-            "Your backup uses 90% of 50 GB. When it is full, new messages are no longer kept."
+            "Your backup uses 90% of 50 GB. When it is full, new messages are no longer backed up."
         );
         let again = notice(500_000_000, Plan::Free, UsageStatus::Exceeded);
-        assert!(text(&again, "").ends_with("95% of 500 MB. New messages are kept again."));
+        assert!(text(&again, "").ends_with("95% of 500 MB. New messages are backed up again."));
         let room = notice(1, Plan::Pro, UsageStatus::Warning);
         assert_eq!(
             text(&room, "ja"),
-            "バックアップは500 GBのうち0%を使用しています。空き容量が増えました。"
+            "バックアップは500 GBのうち0%を使用しています。空き容量に余裕ができました。"
         );
     }
 }

@@ -6,12 +6,11 @@ use chatkeep_core::http::guard::Forbidden;
 use chatkeep_core::signing;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Attempt, ClaimedDelivery, EventRef, Next};
-
-use crate::log_failure;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode};
 
 use super::{Bodies, Notifier};
+use crate::log_failure;
 use crate::notifier::schedule::{after_failure, retry_after};
 
 /// Maximum bytes of a response that are read and stored.

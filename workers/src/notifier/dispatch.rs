@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ClaimRoom, ClaimedDelivery};
-
-use crate::log_failure;
+use chatkeep_store::{ClaimRoom, ClaimedDelivery, StoreError};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::record::DeliveryResult;
 use super::{Bodies, Notifier, POLL_INTERVAL};
+use crate::log_failure;
 use crate::supervisor::track;
 
 /// Time added to a delivery's lease beyond its timeout and waiting time.
@@ -62,7 +61,11 @@ impl<B: Bodies> Notifier<B> {
         let mut slots = Slots::new(self.settings.parallel);
         let tasks = TaskTracker::new();
         while !stop.is_cancelled() {
-            if self.start_due(&mut slots, stop, &tasks, &results).await == 0 {
+            let started = self.start_due(&mut slots, stop, &tasks, &results).await;
+            if let Err(error) = &started {
+                log_failure!(warn, error, "cannot claim webhook deliveries");
+            }
+            if !matches!(started, Ok(1..)) {
                 slots.each.retain(|_, lane| Arc::strong_count(lane) > 1);
                 let wait = tokio::time::timeout(POLL_INTERVAL, wake.notified());
                 stop.run_until_cancelled(wait).await;
@@ -77,7 +80,7 @@ impl<B: Bodies> Notifier<B> {
         self: Arc<Self>,
         stop: &CancellationToken,
         results: mpsc::Sender<DeliveryResult>,
-    ) -> usize {
+    ) -> Result<usize, StoreError> {
         let tasks = TaskTracker::new();
         let mut slots = Slots::new(self.settings.parallel);
         let started = self.start_due(&mut slots, stop, &tasks, &results).await;
@@ -93,20 +96,20 @@ impl<B: Bodies> Notifier<B> {
         stop: &CancellationToken,
         tasks: &TaskTracker,
         results: &mpsc::Sender<DeliveryResult>,
-    ) -> usize {
-        let taken = self.take(slots, tasks.len()).await;
+    ) -> Result<usize, StoreError> {
+        let taken = self.take(slots, tasks.len()).await?;
         let started = taken.len();
         for delivery in taken {
             self.start(delivery, slots, stop, tasks, results);
         }
-        started
+        Ok(started)
     }
 
     /// Claims due deliveries, if so few of `held` ones are left that it is worth a query.
-    async fn take(&self, slots: &Slots, held: usize) -> Vec<ClaimedDelivery> {
+    async fn take(&self, slots: &Slots, held: usize) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let most = self.settings.parallel * CLAIM_FACTOR;
         if held > most / 2 {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let now = self.clock.now();
         let while_ms = i64::try_from(FAILING_AFTER.as_millis()).unwrap_or(i64::MAX);
@@ -118,13 +121,7 @@ impl<B: Bodies> Notifier<B> {
             failing_before: Timestamp::from_millis(now.millis() - while_ms),
         };
         let lease_end = now.plus(MAX_QUEUE_TIME + self.settings.timeout + LEASE_MARGIN);
-        match self.store.webhooks().claim_webhooks(room, lease_end, now).await {
-            Ok(taken) => taken,
-            Err(error) => {
-                log_failure!(warn, &error, "cannot claim webhook deliveries");
-                Vec::new()
-            }
-        }
+        self.store.webhooks().claim_webhooks(room, lease_end, now).await
     }
 
     fn start(

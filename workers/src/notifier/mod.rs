@@ -23,11 +23,11 @@ use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
 use chatkeep_store::{EventRef, Store, StoreError};
-
-use crate::log_failure;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
+
+use crate::log_failure;
 
 /// Poll interval of new events and due deliveries.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -85,7 +85,7 @@ impl<B: Bodies> Notifier<B> {
     /// Releases the deliveries that a crash has interrupted. To be called once, before
     /// [`Notifier::run`].
     pub async fn release_interrupted(&self) {
-        if self.store.webhooks().is_embedded() {
+        if self.store.is_embedded() {
             // No other process uses the store, so existing leases belong to a dead process.
             match self.store.webhooks().release_webhooks(self.clock.now()).await {
                 Ok(0) => {}
@@ -110,11 +110,14 @@ impl<B: Bodies> Notifier<B> {
     }
 
     /// Creates the deliveries of every outbox event, makes those that are due, and returns their
-    /// number once their results are recorded. For a process that does nothing else;
-    /// [`Notifier::run`] goes on until it is stopped.
-    pub async fn drain(self: Arc<Self>) -> usize {
+    /// number once their results are recorded. For tests of stages; [`Notifier::run`] goes on until
+    /// it is stopped.
+    ///
+    /// # Errors
+    /// Returns an error when deliveries cannot be created or claimed.
+    pub async fn drain(self: Arc<Self>) -> Result<usize, StoreError> {
         let (stop, wake) = (CancellationToken::new(), Notify::new());
-        self.fan_out_all(&stop, &wake).await;
+        self.fan_out_all(&stop, &wake).await?;
         let mut delivered = 0;
         loop {
             // What is not recorded keeps others of its endpoint from being claimed.
@@ -123,10 +126,10 @@ impl<B: Bodies> Notifier<B> {
                 Arc::clone(&self).dispatch_once(&stop, results),
                 self.record(&stop, &wake, recorded),
             );
-            if made == 0 {
-                return delivered;
+            match made? {
+                0 => return Ok(delivered),
+                made => delivered += made,
             }
-            delivered += made;
         }
     }
 
@@ -134,23 +137,22 @@ impl<B: Bodies> Notifier<B> {
     async fn fan_out(&self, stop: &CancellationToken, wake: &Notify) {
         let mut ticks = ticks(POLL_INTERVAL);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            self.fan_out_all(stop, wake).await;
+            if let Err(error) = self.fan_out_all(stop, wake).await {
+                log_failure!(warn, &error, "cannot read outbox events");
+            }
         }
     }
 
     /// Creates deliveries of outbox events until none is left.
-    async fn fan_out_all(&self, stop: &CancellationToken, wake: &Notify) {
-        loop {
-            match self.store.webhooks().fan_out_webhooks(self.clock.now()).await {
-                Ok(Some(made)) if made > 0 => wake.notify_one(),
-                Ok(Some(_)) => {}
-                Ok(None) => return,
-                Err(error) => return log_failure!(warn, &error, "cannot read outbox events"),
-            }
-            if stop.is_cancelled() {
-                return;
+    async fn fan_out_all(&self, stop: &CancellationToken, wake: &Notify) -> Result<(), StoreError> {
+        while !stop.is_cancelled() {
+            match self.store.webhooks().fan_out_webhooks(self.clock.now()).await? {
+                Some(made) if made > 0 => wake.notify_one(),
+                Some(_) => {}
+                None => break,
             }
         }
+        Ok(())
     }
 }
 

@@ -5,13 +5,12 @@ use std::time::Duration;
 use chatkeep_core::metric;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Attempt, ClaimedDelivery, Next};
-
-use crate::log_failure;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::{Bodies, Notifier};
+use crate::log_failure;
 
 /// Maximum number of attempts in one transaction.
 const BATCH: usize = 256;

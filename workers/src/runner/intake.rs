@@ -51,9 +51,9 @@ impl<S: Stage> Runner<S> {
     /// Pulls and hands out until stopped, or until the bus fails.
     pub(super) async fn pull(self: &Arc<Self>, intake: &mut Intake, away: &mut Wait<'_>) {
         loop {
-            match self.step(intake, PULL).await {
+            match self.step(intake, PULL, Some(away)).await {
                 Ok(None) => return,
-                Ok(Some(_)) => away.is_over(),
+                Ok(Some(_)) => {}
                 Err(error) => {
                     let (stage, failure) = (self.stage.name(), crate::failure::of(&error));
                     away.goes_on(&failure);
@@ -65,12 +65,13 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Pulls once, waiting up to `wait` for a message, and begins to work on what came. Returns the
-    /// number of messages; `None` if stopped.
+    /// Pulls once, waiting up to `wait` for a message, and begins to work on what came; the wait
+    /// for the bus, `away`, is over before that. Returns the number of messages; `None` if stopped.
     async fn step(
         self: &Arc<Self>,
         intake: &mut Intake,
         wait: Duration,
+        away: Option<&mut Wait<'_>>,
     ) -> Result<Option<usize>, BusError> {
         // Permit first, messages second: leased messages are worked on at once.
         let permits = &intake.permits;
@@ -81,6 +82,9 @@ impl<S: Stage> Runner<S> {
         let Some(deliveries) = self.stop.run_until_cancelled(pulled).await.transpose()? else {
             return Ok(None);
         };
+        if let Some(away) = away {
+            away.is_over();
+        }
         let pulled = deliveries.len();
         intake.attempt = deliveries.iter().map(|d| d.attempt).max().unwrap_or(1);
         self.hand_out(deliveries, permit, permits, &intake.tasks).await;
@@ -92,7 +96,7 @@ impl<S: Stage> Runner<S> {
 
     /// Works on everything that can be delivered right now and returns the number of deliveries,
     /// once none is left and every call has ended. A message that is to be retried later stays on
-    /// the bus. For a process that does nothing else; [`Runner::run`] goes on until it is stopped.
+    /// the bus. For tests of stages; [`Runner::run`] goes on until it is stopped.
     ///
     /// # Errors
     /// Fails when the bus fails. What was pulled before is worked on all the same.
@@ -103,7 +107,7 @@ impl<S: Stage> Runner<S> {
         let mut intake = Intake::new(consumer, self.stage.concurrency());
         let mut deliveries = 0;
         let drained = loop {
-            match runner.step(&mut intake, Duration::ZERO).await {
+            match runner.step(&mut intake, Duration::ZERO, None).await {
                 Ok(Some(pulled)) if pulled > 0 => deliveries += pulled,
                 Ok(_) => break Ok(deliveries),
                 Err(error) => break Err(error),

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{BusLimits, DeadLetter, Outgoing};
 use chatkeep_core::time::SystemClock;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tempfile::TempDir;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::intake::lease_size;
@@ -25,6 +26,9 @@ fn suspects_are_leased_in_ever_smaller_groups() {
 #[derive(Default)]
 struct Picky {
     away: AtomicBool,
+    /// Permits of its calls; without limit if absent.
+    permits: Option<Semaphore>,
+    calls: AtomicUsize,
     fails: Option<fn(&str) -> Outcome>,
     stored: Mutex<BTreeMap<String, u32>>,
 }
@@ -55,6 +59,10 @@ impl Stage for Arc<Picky> {
     }
 
     async fn handle(&self, items: &[String]) -> Vec<Outcome> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        if let Some(permits) = &self.permits {
+            let _permit = permits.acquire().await;
+        }
         if self.away.load(Ordering::SeqCst) {
             return vec![Outcome::Unavailable("it is away".into()); items.len()];
         }
@@ -76,13 +84,24 @@ struct Bench {
     bus: Bus,
     health: Health,
     stop: CancellationToken,
-    running: JoinHandle<()>,
+    runner: Runner<Arc<Picky>>,
+    running: Option<JoinHandle<()>>,
     _folder: TempDir,
 }
 
 impl Bench {
     /// Starts the stage with everything in `messages` already on the bus.
     async fn start(stage: Picky, messages: &[&str]) -> Self {
+        let mut bench = Self::new(stage, messages).await;
+        let run = bench.runner.clone().run();
+        #[expect(clippy::disallowed_methods, reason = "joined at the end")]
+        let running = tokio::spawn(run);
+        bench.running = Some(running);
+        bench
+    }
+
+    /// Creates the stage, which is not started yet.
+    async fn new(stage: Picky, messages: &[&str]) -> Self {
         let (folder, stage) = (tempfile::tempdir().unwrap(), Arc::new(stage));
         let clock = Arc::new(SystemClock);
         let limits = BusLimits::default();
@@ -108,9 +127,7 @@ impl Bench {
             health.clone(),
             stop.clone(),
         );
-        #[expect(clippy::disallowed_methods, reason = "joined at the end")]
-        let running = tokio::spawn(runner.run());
-        Self { stage, bus, health, stop, running, _folder: folder }
+        Self { stage, bus, health, stop, runner, running: None, _folder: folder }
     }
 
     async fn until(&self, what: &str, condition: impl AsyncFn() -> bool) {
@@ -129,7 +146,9 @@ impl Bench {
 
     async fn end(self) -> Vec<DeadLetter> {
         self.stop.cancel();
-        self.running.await.unwrap();
+        if let Some(running) = self.running {
+            running.await.unwrap();
+        }
         let dead = self.bus.dead_letters(100).await.unwrap();
         self.bus.close().await;
         dead
@@ -172,6 +191,33 @@ async fn a_long_wait_is_a_problem_until_it_is_over() {
     bench.drained().await;
     bench.until("no problem", async || bench.health.problems().is_empty()).await;
     assert!(bench.end().await.is_empty(), "waiting uses up no attempts");
+}
+
+#[tokio::test]
+async fn a_bus_that_is_back_is_no_problem_while_calls_are_under_way() {
+    let stage = Picky { permits: Some(Semaphore::new(0)), ..Picky::default() };
+    let bench = Bench::new(stage, &["a"]).await;
+    let mut consumer =
+        bench.bus.consume(&StageName::Backup.consumer(Duration::from_secs(30))).await.unwrap();
+    // The runner waits for the calls on redelivered messages.
+    for delivery in consumer.fetch(1, DEADLINE).await.unwrap() {
+        delivery.retry(Duration::ZERO).await.unwrap();
+    }
+    let waits = DependencyWaits::new(bench.health.clone(), "backup", Duration::ZERO);
+    let runner = Arc::new(Runner { waits: Arc::new(waits), ..bench.runner.clone() });
+    let mut intake = Intake::new(consumer, 1);
+    let mut away = runner.waits.watch();
+    away.goes_on(&"the bus is away".to_owned().into());
+    assert_eq!(bench.health.problems().len(), 1);
+    let look = async {
+        bench.until("a call", async || bench.stage.calls.load(Ordering::SeqCst) == 1).await;
+        assert!(bench.health.problems().is_empty(), "{:?}", bench.health.problems());
+        bench.stop.cancel();
+        bench.stage.permits.as_ref().unwrap().close();
+    };
+    tokio::join!(runner.pull(&mut intake, &mut away), look);
+    intake.end().await;
+    assert!(bench.end().await.is_empty());
 }
 
 #[tokio::test]

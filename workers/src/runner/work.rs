@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use chatkeep_bus::{BusError, Delivery};
 use chatkeep_core::{log_reason, metric, panics};
-
-use crate::log_failure;
 use tracing::{Instrument as _, debug, error};
 
 use super::batch::Batch;
 use super::{PAUSE, Runner, Stage};
+use crate::log_failure;
 use crate::outcome::Outcome;
 
 /// First and longest delay before a failed event is redelivered.

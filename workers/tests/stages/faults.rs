@@ -79,8 +79,11 @@ impl Bench {
     pub(crate) async fn die<S: Stage>(&mut self, stage: S, (death, calls): (Death, usize)) {
         let (dead, calls) = (Arc::new(Notify::new()), AtomicUsize::new(calls));
         let runner = self.runner(Dying { stage, death, calls, dead: Arc::clone(&dead) });
-        let running = tokio::spawn(async move { runner.drain().await });
-        dead.notified().await;
+        let mut running = tokio::spawn(async move { runner.drain().await });
+        tokio::select! {
+            () = dead.notified() => {}
+            ended = &mut running => panic!("the stage ended instead of dying: {ended:?}"),
+        }
         running.abort();
         self.restart().await;
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::bench::{Bench, Group};
 
 /// Number of a bot's events that are held at most.
-const MAX_HELD: usize = 60;
+const MAX_HELD: u64 = 60;
 
 impl Bench {
     /// Returns a stage behind a gate that knows these bots.
@@ -128,7 +128,7 @@ async fn a_bot_has_so_many_events_held_and_no_more() {
         bench.forge("other", &group, &format!("F{n}"), text(&format!("9{n:05}"))).await;
     }
     drain(&backup).await;
-    assert_eq!(bench.backlog(StageName::Backup).await, 60, "the others are ignored at once");
+    assert_eq!(bench.backlog(StageName::Backup).await, MAX_HELD, "the others are ignored at once");
     bench.clock.advance(Duration::from_secs(1));
     drain(&backup).await;
     assert_eq!(bench.backlog(StageName::Backup).await, 0);

@@ -1,5 +1,5 @@
-//! The stages in one process: a SQLite file, the embedded bus, a clock that is moved by hand, and the
-//! emulated LINE over loopback HTTP. No process is started, and no time is waited for.
+//! The stages in one process: a SQLite file, the embedded bus, a clock that is moved by hand, and
+//! the emulated LINE over loopback HTTP. No process is started, and no time is waited for.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "tests join what they spawn")]

@@ -74,7 +74,7 @@ impl Scene {
 
     /// Makes everything that is due; returns the number of deliveries.
     async fn drain(&self) -> usize {
-        self.notifier(settings()).drain().await
+        self.notifier(settings()).drain().await.unwrap()
     }
 
     /// Ann creates a webhook to that path of the sink.
@@ -324,7 +324,7 @@ async fn private_addresses_are_not_called() {
     let scene = Scene::new().await;
     let hook = scene.hook("/private").await;
     scene.say(1).await;
-    scene.notifier_to(settings(), false).drain().await;
+    scene.notifier_to(settings(), false).drain().await.unwrap();
     assert_eq!(scene.only(&hook).await.error.as_deref(), Some("forbidden_address"));
     assert!(scene.sink.at("/private").is_empty());
 }
@@ -357,7 +357,7 @@ async fn several_notifiers_tell_everything_once() {
     let notifiers = [(); 3].map(|()| scene.notifier(settings()).drain());
     let [one, two, three] = notifiers;
     let (one, two, three) = tokio::join!(one, two, three);
-    assert_eq!(one + two + three, COUNT);
+    assert_eq!(one.unwrap() + two.unwrap() + three.unwrap(), COUNT);
     let received = scene.sink.at("/all");
     let ids: BTreeSet<_> = received.iter().map(|one| one.id().to_owned()).collect();
     assert_eq!((received.len(), ids.len()), (COUNT, COUNT));
@@ -381,9 +381,9 @@ async fn a_delivery_whose_process_died_before_its_record_is_made_again_under_the
     scene.bench.restart().await;
     scene.bench.sql("DROP TRIGGER no_record").await;
     let notifier = scene.notifier(settings());
-    assert_eq!(Arc::clone(&notifier).drain().await, 0, "its lease has not ended");
+    assert_eq!(Arc::clone(&notifier).drain().await.unwrap(), 0, "its lease has not ended");
     notifier.release_interrupted().await;
-    assert_eq!(notifier.drain().await, 1);
+    assert_eq!(notifier.drain().await.unwrap(), 1);
     let received = scene.sink.at("/once");
     assert!(received.len() == 2 && received[0].id() == received[1].id());
     let delivery = scene.only(&hook).await;
@@ -459,4 +459,19 @@ async fn who_stops_leaves_what_it_did_not_begin() {
     // The clock stands still: no lease ends, and no retry is due.
     scene.sink.status("/slow", 204);
     assert_eq!(scene.drain().await, COUNT - each);
+}
+
+#[tokio::test]
+async fn a_drain_that_fails_says_so() {
+    let scene = Scene::new().await;
+    scene.hook("/told").await;
+    for (table, what) in [("webhook_deliveries", "claims"), ("webhook_outbox_position", "fan-out")]
+    {
+        scene.bench.sql(&format!("ALTER TABLE {table} RENAME TO gone")).await;
+        let failed = scene.notifier(settings()).drain().await;
+        assert!(failed.is_err(), "{what}: {failed:?}");
+        scene.bench.sql(&format!("ALTER TABLE gone RENAME TO {table}")).await;
+    }
+    scene.say(1).await;
+    assert_eq!(scene.drain().await, 1);
 }

@@ -196,8 +196,8 @@ impl Position {
         }
     }
 
-    /// Leases a message of [`FetchPlan::again`]; returns the attempt, or `None` when the message was
-    /// acknowledged in the meantime.
+    /// Leases a message of [`FetchPlan::again`]; returns the attempt, or `None` when the message
+    /// was acknowledged in the meantime.
     pub(super) fn lease_again(&mut self, seq: i64, only: bool, now: Instant) -> Option<u32> {
         let attempt = self.held.lease_again(seq, only, now + self.lease)?;
         self.changed = true;

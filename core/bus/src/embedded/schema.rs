@@ -113,7 +113,8 @@ pub(super) async fn writer(folder: &Path) -> Result<SqliteConnection, BusError> 
         .journal_mode(SqliteJournalMode::Wal)
         // An acknowledged event also survives a power cut.
         .synchronous(SqliteSynchronous::Full)
-        // Payloads do not outlive their events where that costs nothing; see `commit::checkpoint_wal`.
+        // Payloads do not outlive their events where that costs nothing; see
+        // `commit::checkpoint_wal`.
         .pragma("secure_delete", "fast")
         .pragma("journal_size_limit", "67108864")
         .pragma("cache_size", "-16000")

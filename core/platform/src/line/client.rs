@@ -48,9 +48,9 @@ pub struct LineApi {
 pub struct LineClient(Caller);
 
 impl LineClient {
-    /// Creates a client that calls `api` through `http` (made by [`chatkeep_core::http::client`]), and
-    /// downloads through `files` (made by [`chatkeep_core::http::download_client`]). `clock` times its rate
-    /// limits.
+    /// Creates a client that calls `api` through `http` (made by [`chatkeep_core::http::client`]),
+    /// and downloads through `files` (made by [`chatkeep_core::http::download_client`]). `clock`
+    /// times its rate limits.
     pub fn new(
         api: LineApi,
         http: reqwest::Client,

@@ -49,8 +49,9 @@ const UNHELD: &str = "
       AND NOT EXISTS (SELECT 1 FROM blob_orphans WHERE sha256 = value ->> 's')";
 
 impl AuditStore<'_> {
-    /// Returns rows of missing channels: those that [`AuditStore::delete_orphaned_rows`](crate::AuditStore::delete_orphaned_rows) deletes, and those
-    /// with people's content, which nothing deletes by itself.
+    /// Returns rows of missing channels: those that
+    /// [`AuditStore::delete_orphaned_rows`](crate::AuditStore::delete_orphaned_rows) deletes, and
+    /// those with people's content, which nothing deletes by itself.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -152,8 +152,8 @@ impl AuditStore<'_> {
         Ok(audit)
     }
 
-    /// Repairs the differences of [`AuditStore::audit_channel`](crate::AuditStore::audit_channel). Users' own counters are left to
-    /// [`AuditStore::repair_user`](crate::AuditStore::repair_user).
+    /// Repairs the differences of [`AuditStore::audit_channel`](crate::AuditStore::audit_channel).
+    /// Users' own counters are left to [`AuditStore::repair_user`](crate::AuditStore::repair_user).
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.

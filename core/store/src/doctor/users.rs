@@ -88,8 +88,8 @@ impl AuditStore<'_> {
         rows.into_iter().map(|row| row.audit(parts)).collect()
     }
 
-    /// Repairs the differences of [`AuditStore::audit_users`](crate::AuditStore::audit_users) for a user, by the counters of their
-    /// channels; closes the gaps of backup that resumes by this.
+    /// Repairs the differences of [`AuditStore::audit_users`](crate::AuditStore::audit_users) for a
+    /// user, by the counters of their channels; closes the gaps of backup that resumes by this.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.

@@ -114,7 +114,8 @@ enum ImportDecision {
 
 impl ImportStore<'_> {
     /// Stores imported messages in one transaction, in their order, until no subscriber's quota has
-    /// room. They carry the number of the import, by which [`ImportStore::undo_import`](crate::ImportStore::undo_import) finds them.
+    /// room. They carry the number of the import, by which
+    /// [`ImportStore::undo_import`](crate::ImportStore::undo_import) finds them.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is stored then.
@@ -147,8 +148,8 @@ impl ImportStore<'_> {
         Ok(ImportOutcome::Done(imported))
     }
 
-    /// Simulates [`ImportStore::import`](crate::ImportStore::import) of these messages with unlimited quotas. Nothing changes, and no
-    /// subscription is needed.
+    /// Simulates [`ImportStore::import`](crate::ImportStore::import) of these messages with
+    /// unlimited quotas. Nothing changes, and no subscription is needed.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -78,8 +78,8 @@ impl MessageStore<'_> {
         let keys: Vec<_> =
             keys.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let sql = KNOWN_MESSAGES;
-        let rows: Vec<MessageRow> = self.store.db.fetch_all(query_as(sql).bind(&keys)).await?;
+        let rows: Vec<MessageRow> =
+            self.store.db.fetch_all(query_as(KNOWN_MESSAGES).bind(&keys)).await?;
         rows.into_iter().map(keyed_state).collect()
     }
 

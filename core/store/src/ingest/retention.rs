@@ -75,8 +75,8 @@ impl ChannelStore<'_> {
     }
 
     /// Deletes the oldest messages of a channel, at most `limit`, that exceed its retention, as a
-    /// job of [`JobStore::work_on_job`](crate::JobStore::work_on_job) does. Repeat until [`Removed::last`]. The retention is read
-    /// each time: it may have been changed.
+    /// job of [`JobStore::work_on_job`](crate::JobStore::work_on_job) does. Repeat until
+    /// [`Removed::last`]. The retention is read each time: it may have been changed.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.

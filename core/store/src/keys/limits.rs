@@ -62,7 +62,8 @@ pub(super) async fn room_of(
 
 impl KeyStore<'_> {
     /// Deletes keys that ended 30 days ago, at most `limit`; their webhooks were disabled when they
-    /// ended ([`WebhookStore::end_webhooks`](crate::WebhookStore::end_webhooks)). Returns their number.
+    /// ended ([`WebhookStore::end_webhooks`](crate::WebhookStore::end_webhooks)). Returns their
+    /// number.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -7,10 +7,11 @@
 //! have to be deleted. The rules:
 //!
 //! 1. A blob is claimed (marked, with the time) before its file can be seen
-//!    ([`MediaStore::claim_blob`](crate::MediaStore::claim_blob), called by `Blobs::put` of the blobs port). So a file without a message
-//!    always has a mark, wherever a process dies.
-//! 2. A transaction that makes a message hold a blob ([`MediaStore::store_media`](crate::MediaStore::store_media)) or release one
-//!    (`erase_media`) locks the blob's mark, and creates it when there is none.
+//!    ([`MediaStore::claim_blob`](crate::MediaStore::claim_blob), called by `Blobs::put` of the
+//!    blobs port). So a file without a message always has a mark, wherever a process dies.
+//! 2. A transaction that makes a message hold a blob
+//!    ([`MediaStore::store_media`](crate::MediaStore::store_media)) or release one (`erase_media`)
+//!    locks the blob's mark, and creates it when there is none.
 //! 3. Only the sweep ([`OrphanSweep`]) deletes files. It locks marks, reads *after that* which
 //!    of their blobs a message holds, drops those marks, deletes the files of the others, and only
 //!    then removes their marks and commits.

@@ -194,9 +194,9 @@ pub(super) async fn release(tx: &mut Tx, claims: &[&BlobClaim]) -> Result<(), St
     Ok(())
 }
 
-/// Releases the files of messages (`keys`: a JSON list of [`BulkKey`]): records are deleted, counters
-/// fall, blobs are marked. Returns the freed bytes. The ledger has to hold the messages' channels,
-/// and is to be saved after this.
+/// Releases the files of messages (`keys`: a JSON list of [`BulkKey`]): records are deleted,
+/// counters fall, blobs are marked. Returns the freed bytes. The ledger has to hold the messages'
+/// channels, and is to be saved after this.
 pub(crate) async fn erase_media(
     tx: &mut Tx,
     ledger: &mut Ledger,

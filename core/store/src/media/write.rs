@@ -92,7 +92,8 @@ impl MediaStore<'_> {
         Ok(kept)
     }
 
-    /// Stores a file from an import in the same way; [`ImportStore::undo_import`](crate::ImportStore::undo_import) removes it again.
+    /// Stores a file from an import in the same way;
+    /// [`ImportStore::undo_import`](crate::ImportStore::undo_import) removes it again.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.

@@ -247,8 +247,7 @@ impl MessageStore<'_> {
         let keys: Vec<_> =
             keys.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let sql = CHOSEN;
-        let rows: Vec<FullRow> = self.store.db.fetch_all(query_as(sql).bind(&keys)).await?;
+        let rows: Vec<FullRow> = self.store.db.fetch_all(query_as(CHOSEN).bind(&keys)).await?;
         rows.into_iter().map(StoredMessage::try_from).collect()
     }
 }

@@ -48,8 +48,8 @@ pub struct ReplyRecord {
 /// Reply about to be sent.
 #[derive(Clone, Debug)]
 pub struct ReplyIntent<'a> {
-    /// Event that it replies to, identified by [`Event::key`](chatkeep_core::event::Event::key); the
-    /// claim's identity.
+    /// Event that it replies to, identified by [`Event::key`](chatkeep_core::event::Event::key);
+    /// the claim's identity.
     pub event: &'a EventId,
     /// Channel.
     pub channel: &'a ChannelId,

@@ -211,11 +211,6 @@ impl WebhookStore<'_> {
         rows.into_iter().map(ClaimedDelivery::try_from).collect()
     }
 
-    /// Returns `true` if the database is this machine's own file.
-    pub const fn is_embedded(self) -> bool {
-        matches!(self.store.db.pools, super::super::db::Pools::Sqlite { .. })
-    }
-
     /// Returns the queue of the enabled webhooks.
     ///
     /// # Errors

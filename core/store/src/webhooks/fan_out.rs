@@ -81,9 +81,11 @@ impl WebhookStore<'_> {
     pub async fn fan_out_webhooks(self, now: Timestamp) -> Result<Option<u64>, StoreError> {
         // Read first without the lock: mostly there are no new events.
         let (tx, seq): (i64, i64) = self.store.db.fetch_one(query_as(POSITION)).await?;
-        let sql = WINDOW_END;
-        let end: Option<(Option<i64>, Option<i64>)> =
-            self.store.db.fetch_optional(query_as(sql).bind(tx).bind(seq).bind(WINDOW)).await?;
+        let end: Option<(Option<i64>, Option<i64>)> = self
+            .store
+            .db
+            .fetch_optional(query_as(WINDOW_END).bind(tx).bind(seq).bind(WINDOW))
+            .await?;
         if end.is_none_or(|(_, seq)| seq.is_none()) {
             return Ok(None);
         }
@@ -103,10 +105,14 @@ impl WebhookStore<'_> {
         else {
             return Ok(None);
         };
-        let sql = FAN_OUT;
         let made = tx
             .execute(
-                query(sql).bind(from.0).bind(from.1).bind(end_tx).bind(end_seq).bind(now.millis()),
+                query(FAN_OUT)
+                    .bind(from.0)
+                    .bind(from.1)
+                    .bind(end_tx)
+                    .bind(end_seq)
+                    .bind(now.millis()),
             )
             .await?;
         tx.execute(query(SAVE_POSITION).bind(end_tx).bind(end_seq)).await?;

@@ -294,9 +294,8 @@ impl WebhookStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn purge_webhook_deliveries(self, before: Timestamp) -> Result<u64, StoreError> {
-        let sql = PURGE;
         let mut tx = self.store.db.begin().await?;
-        let gone = tx.execute(query(sql).bind(before.millis()).bind(SWEEP)).await?;
+        let gone = tx.execute(query(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }

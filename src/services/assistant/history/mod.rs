@@ -1,7 +1,7 @@
 //! Tests of rules against stored messages.
 //!
-//! Stored messages are read and scored on each request, so new rules and unsent messages take effect
-//! at once; a channel without backup has no history.
+//! Stored messages are read and scored on each request, so new rules and unsent messages take
+//! effect at once; a channel without backup has no history.
 
 mod backtest;
 mod unanswered;
