@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     /// Beginnings of keys whose end is computed.
-    const COMPUTED: [&str; 5] = ["gap-", "kind-", "media-", "month-", "weekday-"];
+    const COMPUTED: [&str; 6] = ["gap-", "kind-", "media-", "month-", "role-", "weekday-"];
 
     fn texts() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
