@@ -35,6 +35,10 @@ pub(super) enum Tab {
     Media,
     /// The assistant, for admins.
     Assistant,
+    /// The people.
+    People,
+    /// Settings of the backup.
+    Settings,
 }
 
 /// Link to a page of a channel.
@@ -46,7 +50,8 @@ pub(super) struct TabLink {
 }
 
 impl Tab {
-    const ALL: [Self; 4] = [Self::Messages, Self::Search, Self::Media, Self::Assistant];
+    const ALL: [Self; 6] =
+        [Self::Messages, Self::Search, Self::Media, Self::Assistant, Self::People, Self::Settings];
 
     /// Returns the key of its name, its path below the channel's, and the role that may open it.
     const fn parts(self) -> (&'static str, &'static str, Role) {
@@ -55,6 +60,8 @@ impl Tab {
             Self::Search => ("tab-search", "/search", Role::Member),
             Self::Media => ("tab-media", "/media", Role::Member),
             Self::Assistant => ("tab-assistant", "/assistant", Role::Admin),
+            Self::People => ("tab-people", "/people", Role::Member),
+            Self::Settings => ("tab-settings", "/settings", Role::Member),
         }
     }
 }

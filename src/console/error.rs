@@ -20,6 +20,8 @@ pub(crate) enum PageError {
     NoChannel,
     /// The channel has no such message.
     NoMessage,
+    /// The channel has no such person.
+    NoPerson,
     /// A value in the address is invalid.
     Input,
     /// A form does not belong to the present session, as after signing in again.
@@ -86,6 +88,9 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         }
         PageError::NoMessage => {
             (StatusCode::NOT_FOUND, "message-missing-title", "message-missing-text", None)
+        }
+        PageError::NoPerson => {
+            (StatusCode::NOT_FOUND, "person-missing-title", "person-missing-text", None)
         }
         PageError::Input => {
             (StatusCode::BAD_REQUEST, "error-input-title", "error-input-text", None)

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     /// Beginnings of keys whose end is computed.
-    const COMPUTED: [&str; 9] = [
+    const COMPUTED: [&str; 10] = [
         "gap-",
         "kind-",
         "media-erased",
@@ -114,6 +114,7 @@ mod tests {
         "media-pending",
         "media-skipped",
         "month-",
+        "role-",
         "weekday-",
     ];
 

@@ -14,10 +14,13 @@ mod error;
 mod form;
 mod frame;
 mod home;
+mod job;
 mod live;
 mod media;
+mod people;
 mod permalink;
 mod search;
+mod settings;
 mod sign_in;
 mod text;
 mod timeline;
@@ -73,6 +76,10 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/c/{channel}/m/{message}", get(permalink::page))
         .route("/c/{channel}/search", get(search::page))
         .route("/c/{channel}/media", get(media::page))
+        .route("/c/{channel}/people", get(people::list))
+        .route("/c/{channel}/people/{user}", get(people::one).post(people::change))
+        .route("/c/{channel}/settings", get(settings::page).post(settings::change))
+        .route("/c/{channel}/jobs/{job}", get(job::page))
         .route("/c/{channel}/news", get(live::news))
         .route_layer(from_fn_with_state(console.clone(), visitor::layer))
         .with_state(console);

@@ -253,7 +253,7 @@ fn continues(last: &StoredMessage, message: &StoredMessage) -> bool {
 }
 
 impl GapNote {
-    fn new(gap: &Gap, dates: Dates) -> Self {
+    pub(super) fn new(gap: &Gap, dates: Dates) -> Self {
         let language = dates.language;
         let from = dates.moment(gap.from);
         let when = match gap.to {

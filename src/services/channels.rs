@@ -52,6 +52,11 @@ impl ChannelService {
         Self { store, time_zone }
     }
 
+    /// Returns the zone of channels without one of their own.
+    pub(crate) const fn default_zone(&self) -> Tz {
+        self.time_zone
+    }
+
     /// Returns at most `limit` channels for an operator from after that one, each with its number
     /// of subscribers.
     ///

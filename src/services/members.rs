@@ -52,6 +52,18 @@ impl MemberService {
         Ok((members, next))
     }
 
+    /// Returns a person in a channel, also after they left; `None` for somebody who was never there.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn one(
+        &self,
+        access: &ChannelAccess<Member, ReadMembers>,
+        user: &UserId,
+    ) -> Result<Option<StoredMember>, ServiceError> {
+        Ok(self.store.members().member(&access.channel, user).await?)
+    }
+
     /// Sets the role of a person. An owner sets any role for anyone except an owner; an admin may
     /// only promote a guest to member.
     ///

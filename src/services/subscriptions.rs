@@ -50,6 +50,20 @@ impl SubscriptionService {
         if ended || access.role.is_some() { Ok(()) } else { Err(ServiceError::PermissionDenied) }
     }
 
+    /// Returns true while the caller has a subscription for the channel.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn has<R: Sync, S: Sync>(
+        &self,
+        access: &ChannelAccess<R, S>,
+    ) -> Result<bool, ServiceError> {
+        let only = [access.channel.clone()];
+        let found =
+            self.store.accounts().subscriptions(access.user(), Some(&only), None, 1).await?;
+        Ok(!found.is_empty())
+    }
+
     /// Returns at most `limit` subscriptions of the caller, and the cursor of the next page.
     ///
     /// # Errors

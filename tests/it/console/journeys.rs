@@ -66,6 +66,9 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
         format!("/c/{GROUP}/m/edited"),
         format!("/c/{GROUP}/search?q=message&type=text&from=2024-03-01"),
         format!("/c/{GROUP}/media"),
+        format!("/c/{GROUP}/people"),
+        format!("/c/{GROUP}/people/Uadmin"),
+        format!("/c/{GROUP}/settings"),
         "/c/C0unknown".to_owned(),
         "/console/sign-in?problem=other_browser".to_owned(),
     ];

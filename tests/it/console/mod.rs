@@ -2,8 +2,10 @@
 
 mod journeys;
 mod pages;
+mod people;
 mod permissions;
 mod safety;
+mod settings;
 
 use chatkeep_core::config::Database;
 use chatkeep_core::id::{ChannelId, SessionId, UserId};

@@ -5,8 +5,17 @@ use reqwest::StatusCode;
 use super::{GROUP, Scene};
 
 /// Pages of a channel.
-const PAGES: [&str; 6] =
-    ["", "?around=p003", "/m/p003", "/m/nothing", "/search?q=message", "/media"];
+const PAGES: [&str; 9] = [
+    "",
+    "?around=p003",
+    "/m/p003",
+    "/m/nothing",
+    "/search?q=message",
+    "/media",
+    "/people",
+    "/people/Umember",
+    "/settings",
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_members_read_the_pages_of_a_channel() {

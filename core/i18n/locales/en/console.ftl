@@ -221,3 +221,92 @@ error-old-title = Please open the page again
 error-old-text = You have signed in again since this page was opened. Go back, reload the page, and send it once more.
 error-stale-title = This has changed in the meantime
 error-stale-text = Somebody else changed it while your page was open. Nothing was overwritten. Go back and reload the page.
+
+## People
+tab-people = People
+people-parts = Which people
+people-present = In the chat
+people-guests = Without access
+people-left = Left
+people-me = You
+people-more = More people
+people-empty-title = Nobody here
+people-empty-text = People appear here when they join, or send a message in the group.
+person-since = Since { $date }
+person-left = Left on { $date }
+person-role = Role
+person-missing-title = This person is not here
+person-missing-text = They were never in this chat, as far as the bot knows.
+role-owner = Owner
+role-owner-hint = Decides about the backup, roles and deletions.
+role-admin = Admin
+role-admin-hint = Also sets up the assistant.
+role-member = Member
+role-member-hint = Reads and searches the messages.
+role-guest = No access
+role-guest-hint = Cannot read anything here.
+person-erase-title = Erase their messages
+person-erase-text = Everything this person wrote or sent in this chat is erased from the backup for good, photos and files included. It cannot be undone. Messages in LINE itself stay.
+person-erase-label = To confirm, type the name:
+person-erase-hint = Case and spaces do not matter.
+person-erase-mistyped = That is not the name. Nothing was erased.
+person-erase-button = Erase for good
+save = Save
+
+## Settings of a chat
+tab-settings = Settings
+settings-backup = Backup
+settings-subscribed = You back up this chat: new messages are kept and count against your storage.
+settings-unsubscribed = You do not back up this chat. If you do, new messages are kept from now on and count against your storage.
+settings-subscribe = Back up this chat
+unsubscribe-title = Stop backing up this chat?
+unsubscribe-text = New messages are no longer kept for you. What is backed up already stays. If nobody else backs up this chat, its messages are no longer kept at all.
+unsubscribe-button = Stop backing up
+coverage-title = What is backed up
+coverage-since = Backed up since
+coverage-never = Never
+coverage-first = Oldest message
+coverage-last = Newest message
+coverage-removed = Deleted because of age, before
+coverage-files = { $count ->
+    [one] 1 file
+   *[other] { $count } files
+}
+coverage-gaps = Times without backup
+coverage-complete = Nothing is missing since then.
+settings-zone = Time zone
+settings-zone-label = Where days begin in this chat
+settings-zone-hint = Leave it empty for that of the server:
+settings-zone-unknown = This time zone is not known. Choose one from the list, such as Asia/Taipei.
+settings-retention = Delete old messages automatically
+settings-days-label = Days after which messages are deleted
+settings-days-hint = Leave it empty to keep them for good.
+settings-days-invalid = Please enter a whole number from 1 to 36500, or nothing.
+retention-title = Delete old messages automatically?
+retention-text = { $count ->
+    [0] Messages are deleted after { $days } days. At the moment none is that old.
+    [one] Messages are deleted after { $days } days. At the moment 1 message is that old: it is deleted for good within a day.
+   *[other] Messages are deleted after { $days } days. At the moment { $count } messages are that old: they are deleted for good within a day.
+}
+retention-button = Delete automatically
+delete-title = Delete messages before a date
+delete-text = { $count ->
+    [one] 1 message from before { $date } ({ $size }) is deleted for good. It cannot be undone.
+   *[other] { $count } messages from before { $date } ({ $size }) are deleted for good. It cannot be undone.
+}
+delete-button = Delete for good
+settings-before-label = Everything sent before
+settings-before-hint = You see how much it is before anything is deleted.
+settings-before-button = Count messages
+settings-before-invalid = Please choose a date.
+settings-before-nothing = There are no messages from before that date.
+job-running-title = Deleting …
+job-running-text = { $done } of { $total } messages are deleted. You can leave this page: it goes on by itself.
+job-done-title = Deleted
+job-done-text = { $done ->
+    [0] There was nothing to delete.
+    [one] 1 message was deleted, and { $size } were freed.
+   *[other] { $done } messages were deleted, and { $size } were freed.
+}
+job-failed-title = This could not be finished
+job-failed-text = { $done } of { $total } messages were deleted. Please try again.

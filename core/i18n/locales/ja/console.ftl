@@ -210,3 +210,84 @@ error-old-title = ページを開き直してください
 error-old-text = このページを開いたあとに、もう一度ログインしています。戻ってページを再読み込みし、もう一度送信してください。
 error-stale-title = 内容が変わりました
 error-stale-text = ページを開いている間に、ほかの人が変更しました。上書きはしていません。戻ってページを再読み込みしてください。
+
+## People
+tab-people = メンバー
+people-parts = 表示する人
+people-present = 参加中
+people-guests = 権限なし
+people-left = 退出済み
+people-me = あなた
+people-more = 続きを表示
+people-empty-title = 誰もいません
+people-empty-text = グループに参加した人、メッセージを送信した人がここに表示されます。
+person-since = { $date }から参加
+person-left = { $date }に退出
+person-role = 役割
+person-missing-title = この人は見つかりません
+person-missing-text = ボットの知る限り、この人がこのトークにいたことはありません。
+role-owner = オーナー
+role-owner-hint = バックアップ、役割、削除を決められます。
+role-admin = 管理者
+role-admin-hint = アシスタントの設定もできます。
+role-member = メンバー
+role-member-hint = メッセージを読んだり検索したりできます。
+role-guest = 権限なし
+role-guest-hint = ここでは何も読めません。
+person-erase-title = この人のメッセージを消去
+person-erase-text = この人がこのトークで送ったすべてのメッセージを、写真やファイルも含めてバックアップから完全に消去します。元に戻せません。LINE上のメッセージは残ります。
+person-erase-label = 確認のため、名前を入力してください：
+person-erase-hint = 大文字と小文字、空白は区別しません。
+person-erase-mistyped = 名前が違います。何も消去していません。
+person-erase-button = 完全に消去
+save = 保存
+
+## Settings of a chat
+tab-settings = 設定
+settings-backup = バックアップ
+settings-subscribed = このトークをバックアップしています。新しいメッセージは保存され、あなたのストレージを使用します。
+settings-unsubscribed = このトークをバックアップしていません。開始すると、これからのメッセージが保存され、あなたのストレージを使用します。
+settings-subscribe = このトークをバックアップ
+unsubscribe-title = このトークのバックアップを停止しますか？
+unsubscribe-text = 新しいメッセージは、あなたのためには保存されなくなります。保存済みのものは残ります。ほかに誰もバックアップしていなければ、メッセージはまったく保存されなくなります。
+unsubscribe-button = バックアップを停止
+coverage-title = バックアップの範囲
+coverage-since = 開始日
+coverage-never = 未開始
+coverage-first = 最も古いメッセージ
+coverage-last = 最も新しいメッセージ
+coverage-removed = 保存期間を過ぎて削除（この日より前）
+coverage-files = { $count }個のファイル
+coverage-gaps = バックアップのない期間
+coverage-complete = 開始以降、欠けているものはありません。
+settings-zone = タイムゾーン
+settings-zone-label = このトークの日付の基準
+settings-zone-hint = 空欄にするとサーバーの設定になります：
+settings-zone-unknown = このタイムゾーンはありません。Asia/Tokyoのように一覧から選んでください。
+settings-retention = 古いメッセージの自動削除
+settings-days-label = メッセージを保存する日数
+settings-days-hint = 空欄にすると、ずっと保存します。
+settings-days-invalid = 1〜36500の整数を入力するか、空欄にしてください。
+retention-title = 古いメッセージを自動で削除しますか？
+retention-text = { $count ->
+    [0] メッセージは{ $days }日後に削除されます。今のところ、それより古いものはありません。
+   *[other] メッセージは{ $days }日後に削除されます。今のところ{ $count }件がそれより古く、1日以内に完全に削除されます。
+}
+retention-button = 自動で削除
+delete-title = 日付より前のメッセージを削除
+delete-text = { $date }より前の{ $count }件のメッセージ（{ $size }）を完全に削除します。元に戻せません。
+delete-button = 完全に削除
+settings-before-label = この日より前のすべて
+settings-before-hint = 削除の前に件数を確認できます。
+settings-before-button = 件数を確認
+settings-before-invalid = 日付を選んでください。
+settings-before-nothing = この日より前のメッセージはありません。
+job-running-title = 削除しています…
+job-running-text = { $total }件中{ $done }件を削除しました。このページを閉じても処理は続きます。
+job-done-title = 削除しました
+job-done-text = { $done ->
+    [0] 削除するものはありませんでした。
+   *[other] { $done }件のメッセージを削除し、{ $size }の空きができました。
+}
+job-failed-title = 完了できませんでした
+job-failed-text = { $total }件中{ $done }件を削除しました。もう一度お試しください。

@@ -210,3 +210,84 @@ error-old-title = โปรดเปิดหน้านี้ใหม่
 error-old-text = คุณเข้าสู่ระบบใหม่หลังจากเปิดหน้านี้ โปรดย้อนกลับ โหลดหน้าใหม่ แล้วส่งอีกครั้ง
 error-stale-title = ข้อมูลเปลี่ยนไปแล้ว
 error-stale-text = มีคนอื่นแก้ไขระหว่างที่คุณเปิดหน้านี้อยู่ ยังไม่ได้เขียนทับอะไร โปรดย้อนกลับและโหลดหน้าใหม่
+
+## People
+tab-people = สมาชิก
+people-parts = แสดงใครบ้าง
+people-present = อยู่ในแชท
+people-guests = ไม่มีสิทธิ์
+people-left = ออกแล้ว
+people-me = คุณ
+people-more = สมาชิกเพิ่มเติม
+people-empty-title = ไม่มีใคร
+people-empty-text = คนที่เข้ากลุ่มหรือส่งข้อความในกลุ่มจะปรากฏที่นี่
+person-since = เข้าร่วมเมื่อ { $date }
+person-left = ออกเมื่อ { $date }
+person-role = บทบาท
+person-missing-title = ไม่พบคนนี้
+person-missing-text = เท่าที่บอทรู้ คนนี้ไม่เคยอยู่ในแชทนี้
+role-owner = เจ้าของ
+role-owner-hint = ตัดสินใจเรื่องการสำรองข้อมูล บทบาท และการลบ
+role-admin = แอดมิน
+role-admin-hint = ตั้งค่าผู้ช่วยได้ด้วย
+role-member = สมาชิก
+role-member-hint = อ่านและค้นหาข้อความได้
+role-guest = ไม่มีสิทธิ์
+role-guest-hint = อ่านอะไรที่นี่ไม่ได้
+person-erase-title = ลบข้อความของคนนี้
+person-erase-text = ทุกอย่างที่คนนี้ส่งในแชทนี้ รวมถึงรูปและไฟล์ จะถูกลบออกจากข้อมูลสำรองอย่างถาวรและกู้คืนไม่ได้ ข้อความใน LINE ยังอยู่เหมือนเดิม
+person-erase-label = พิมพ์ชื่อเพื่อยืนยัน:
+person-erase-hint = ไม่สนตัวพิมพ์เล็กใหญ่และช่องว่าง
+person-erase-mistyped = ชื่อไม่ตรง ยังไม่ได้ลบอะไร
+person-erase-button = ลบถาวร
+save = บันทึก
+
+## Settings of a chat
+tab-settings = ตั้งค่า
+settings-backup = การสำรองข้อมูล
+settings-subscribed = คุณกำลังสำรองข้อมูลแชทนี้ ข้อความใหม่จะถูกเก็บและนับรวมในพื้นที่ของคุณ
+settings-unsubscribed = คุณไม่ได้สำรองข้อมูลแชทนี้ หากเริ่ม ข้อความใหม่จะถูกเก็บและนับรวมในพื้นที่ของคุณ
+settings-subscribe = สำรองข้อมูลแชทนี้
+unsubscribe-title = หยุดสำรองข้อมูลแชทนี้ไหม
+unsubscribe-text = ข้อความใหม่จะไม่ถูกเก็บให้คุณอีก ข้อมูลที่สำรองไว้แล้วยังอยู่ หากไม่มีใครสำรองข้อมูลแชทนี้ ข้อความใหม่จะไม่ถูกเก็บเลย
+unsubscribe-button = หยุดสำรองข้อมูล
+coverage-title = ข้อมูลที่สำรองไว้
+coverage-since = สำรองข้อมูลตั้งแต่
+coverage-never = ไม่เคย
+coverage-first = ข้อความเก่าที่สุด
+coverage-last = ข้อความล่าสุด
+coverage-removed = ลบเพราะครบกำหนด ก่อนวันที่
+coverage-files = { $count } ไฟล์
+coverage-gaps = ช่วงที่ไม่มีการสำรองข้อมูล
+coverage-complete = ไม่มีอะไรขาดหายตั้งแต่นั้น
+settings-zone = เขตเวลา
+settings-zone-label = แชทนี้ใช้เวลาของที่ใด
+settings-zone-hint = เว้นว่างเพื่อใช้ของเซิร์ฟเวอร์:
+settings-zone-unknown = ไม่รู้จักเขตเวลานี้ โปรดเลือกจากรายการ เช่น Asia/Bangkok
+settings-retention = ลบข้อความเก่าอัตโนมัติ
+settings-days-label = เก็บข้อความไว้กี่วัน
+settings-days-hint = เว้นว่างเพื่อเก็บไว้ตลอด
+settings-days-invalid = โปรดใส่จำนวนเต็ม 1 ถึง 36500 หรือเว้นว่าง
+retention-title = ลบข้อความเก่าอัตโนมัติไหม
+retention-text = { $count ->
+    [0] ข้อความจะถูกลบหลังจาก { $days } วัน ตอนนี้ยังไม่มีข้อความที่เก่าขนาดนั้น
+   *[other] ข้อความจะถูกลบหลังจาก { $days } วัน ตอนนี้มี { $count } ข้อความที่เก่ากว่านั้น ซึ่งจะถูกลบถาวรภายในหนึ่งวัน
+}
+retention-button = ลบอัตโนมัติ
+delete-title = ลบข้อความก่อนวันที่
+delete-text = ข้อความ { $count } รายการก่อน { $date } ({ $size }) จะถูกลบถาวรและกู้คืนไม่ได้
+delete-button = ลบถาวร
+settings-before-label = ทุกอย่างที่ส่งก่อนวันที่
+settings-before-hint = คุณจะเห็นจำนวนก่อนที่จะลบจริง
+settings-before-button = นับข้อความ
+settings-before-invalid = โปรดเลือกวันที่
+settings-before-nothing = ไม่มีข้อความก่อนวันที่นั้น
+job-running-title = กำลังลบ…
+job-running-text = ลบแล้ว { $done } จาก { $total } ข้อความ คุณออกจากหน้านี้ได้ ระบบจะทำต่อเอง
+job-done-title = ลบแล้ว
+job-done-text = { $done ->
+    [0] ไม่มีอะไรต้องลบ
+   *[other] ลบ { $done } ข้อความแล้ว ได้พื้นที่คืน { $size }
+}
+job-failed-title = ทำไม่สำเร็จ
+job-failed-text = ลบแล้ว { $done } จาก { $total } ข้อความ โปรดลองอีกครั้ง

@@ -210,3 +210,84 @@ error-old-title = 請重新開啟這個頁面
 error-old-text = 開啟這個頁面之後，您又重新登入過。請返回並重新整理頁面，再送出一次。
 error-stale-title = 內容已經變了
 error-stale-text = 您開著頁面的時候，有其他人改過了。沒有覆蓋任何內容。請返回並重新整理頁面。
+
+## People
+tab-people = 成員
+people-parts = 顯示哪些人
+people-present = 在聊天室中
+people-guests = 沒有權限
+people-left = 已離開
+people-me = 您
+people-more = 更多成員
+people-empty-title = 沒有人
+people-empty-text = 有人加入群組或在群組傳訊息後，就會顯示在這裡。
+person-since = { $date } 加入
+person-left = { $date } 離開
+person-role = 身分
+person-missing-title = 找不到這個人
+person-missing-text = 就機器人所知，這個人不曾在這個聊天室裡。
+role-owner = 擁有者
+role-owner-hint = 決定備份、身分和刪除。
+role-admin = 管理員
+role-admin-hint = 還可以設定小幫手。
+role-member = 成員
+role-member-hint = 可以閱讀和搜尋訊息。
+role-guest = 沒有權限
+role-guest-hint = 看不到這裡的任何內容。
+person-erase-title = 清除這個人的訊息
+person-erase-text = 這個人在這個聊天室傳過的所有內容，包括照片和檔案，都會從備份中永久清除，無法復原。LINE 裡的訊息不受影響。
+person-erase-label = 請輸入名字以確認：
+person-erase-hint = 不分大小寫和空格。
+person-erase-mistyped = 名字不正確，沒有清除任何內容。
+person-erase-button = 永久清除
+save = 儲存
+
+## Settings of a chat
+tab-settings = 設定
+settings-backup = 備份
+settings-subscribed = 您正在備份這個聊天室：新訊息會保存下來，並計入您的儲存空間。
+settings-unsubscribed = 您沒有備份這個聊天室。開始備份後，新訊息會保存下來，並計入您的儲存空間。
+settings-subscribe = 備份這個聊天室
+unsubscribe-title = 要停止備份這個聊天室嗎？
+unsubscribe-text = 之後不再為您保存新訊息，已備份的內容會保留。如果沒有其他人備份這個聊天室，新訊息就完全不會保存。
+unsubscribe-button = 停止備份
+coverage-title = 備份範圍
+coverage-since = 開始備份
+coverage-never = 從未備份
+coverage-first = 最早的訊息
+coverage-last = 最新的訊息
+coverage-removed = 因過期而刪除此日期之前的訊息
+coverage-files = { $count } 個檔案
+coverage-gaps = 沒有備份的期間
+coverage-complete = 從那時起沒有缺漏。
+settings-zone = 時區
+settings-zone-label = 這個聊天室以哪裡的時間換日
+settings-zone-hint = 留空則使用伺服器的時區：
+settings-zone-unknown = 沒有這個時區。請從清單中選擇，例如 Asia/Taipei。
+settings-retention = 自動刪除舊訊息
+settings-days-label = 訊息保留幾天
+settings-days-hint = 留空表示永久保留。
+settings-days-invalid = 請輸入 1 到 36500 的整數，或留空。
+retention-title = 要自動刪除舊訊息嗎？
+retention-text = { $count ->
+    [0] 訊息會在 { $days } 天後刪除。目前沒有這麼舊的訊息。
+   *[other] 訊息會在 { $days } 天後刪除。目前有 { $count } 則訊息已超過，一天內會永久刪除。
+}
+retention-button = 自動刪除
+delete-title = 刪除某日之前的訊息
+delete-text = { $date } 之前的 { $count } 則訊息（{ $size }）會永久刪除，無法復原。
+delete-button = 永久刪除
+settings-before-label = 刪除這一天之前的所有訊息
+settings-before-hint = 刪除之前會先告訴您有多少。
+settings-before-button = 計算訊息數量
+settings-before-invalid = 請選擇日期。
+settings-before-nothing = 這個日期之前沒有訊息。
+job-running-title = 正在刪除…
+job-running-text = 已刪除 { $total } 則中的 { $done } 則。您可以離開這個頁面，刪除會繼續進行。
+job-done-title = 已刪除
+job-done-text = { $done ->
+    [0] 沒有需要刪除的訊息。
+   *[other] 已刪除 { $done } 則訊息，釋出 { $size }。
+}
+job-failed-title = 無法完成
+job-failed-text = 已刪除 { $total } 則中的 { $done } 則，請再試一次。

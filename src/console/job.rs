@@ -1,0 +1,83 @@
+//! Deletions that take a while: a page that shows how far they are.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use chatkeep_i18n::{Language, Value};
+use chatkeep_store::{ChannelJob, JobStatus};
+use serde::Deserialize;
+
+use super::Console;
+use super::bubble::size;
+use super::channel::{Heading, Tab};
+use super::error::PageError;
+use super::frame::{Frame, rendered};
+use super::visitor::{Asked, Visitor};
+use crate::http::is_local;
+use crate::services::access::{Member, ReadMessages};
+use crate::view::segment;
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct JobQuery {
+    /// Path to go back to.
+    back: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "console/job.html", whitespace = "minimize")]
+struct JobPage {
+    frame: Frame,
+    channel: Heading,
+    title: String,
+    text: String,
+    /// Messages that are done, and all of them; `None` when it has ended.
+    progress: Option<(i64, i64)>,
+    back: String,
+}
+
+/// Leads to the page of a job, and from there back to `back`.
+pub(super) fn begun(job: &ChannelJob, channel: &str, back: &str) -> Response {
+    let back: String = url::form_urlencoded::byte_serialize(back.as_bytes()).collect();
+    let to = format!("{channel}/jobs/{}?back={back}", segment(&job.id));
+    Redirect::to(&to).into_response()
+}
+
+pub(super) async fn page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path((channel, id)): Path<(String, String)>,
+    Asked(query): Asked<JobQuery>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
+    let reach = console.services.access.reaches(visitor.caller()?, access.channel.clone()).await?;
+    let job = console.services.deletion.job(&reach, &id).await?;
+    let channel = Heading::of_page(&console, &visitor, &access, Tab::Settings).await?;
+    let (title, text) = told(&job, visitor.language);
+    let running = matches!(job.status, JobStatus::Pending | JobStatus::Running);
+    let back = query.back.filter(|back| is_local(back)).unwrap_or_else(|| channel.path.clone());
+    rendered(&JobPage {
+        frame: visitor.frame(title.clone()),
+        progress: running.then_some((job.done.min(job.total), job.total.max(1))),
+        title,
+        text,
+        back,
+        channel,
+    })
+}
+
+fn told(job: &ChannelJob, language: Language) -> (String, String) {
+    let freed = if job.freed_bytes > 0 { size(job.freed_bytes) } else { "0 KB".to_owned() };
+    let values =
+        [("done", job.done.into()), ("total", job.total.into()), ("size", Value::from(&freed))];
+    match job.status {
+        JobStatus::Pending | JobStatus::Running => {
+            (language.text("job-running-title"), language.format("job-running-text", &values))
+        }
+        JobStatus::Done => {
+            (language.text("job-done-title"), language.format("job-done-text", &values))
+        }
+        JobStatus::Failed => {
+            (language.text("job-failed-title"), language.format("job-failed-text", &values))
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The people of a channel: the list, roles, erasure.
+
+use chatkeep_core::role::Role;
+use reqwest::StatusCode;
+
+use super::{GROUP, Scene};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+
+async fn role(scene: &Scene, user: &str) -> Role {
+    scene.store.members().member(&GROUP.into(), &user.into()).await.unwrap().unwrap().role
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn people_are_listed_by_what_they_are() {
+    let scene = Scene::new().await;
+    let path = format!("/c/{GROUP}/people");
+    let present = scene.open(&path).await.body;
+    for (name, shown) in [("林小美", true), ("Aiko", true), ("דנה לוי", false), ("Gone", false)]
+    {
+        assert_eq!(present.contains(name), shown, "{name}");
+    }
+    assert!(present.contains("Owner") && present.contains("You"));
+    let guests = scene.open(&format!("{path}?show=guests")).await.body;
+    assert!(guests.contains("דנה לוי") && guests.contains("No access") && !guests.contains("Aiko"));
+    let left = scene.open(&format!("{path}?show=left")).await.body;
+    assert!(left.contains("Gone") && left.contains("Left on") && !left.contains("Aiko"));
+    let nobody = scene.page(&format!("{path}/Unobody"), Some("Uowner"), "en").await;
+    assert_eq!(nobody.status, StatusCode::NOT_FOUND);
+    let wrong = scene.page(&format!("{path}?show=all"), Some("Uowner"), "en").await;
+    assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn roles_are_given_by_those_who_may() {
+    let scene = Scene::new().await;
+    let path = |user: &str| format!("/c/{GROUP}/people/{user}");
+    let give = async |by: &str, user: &str, role: &str| {
+        let form = [("csrf", &*format!("csrf-{by}")), ("action", "role"), ("role", role)];
+        scene.post(&path(user), by, &form, &[]).await
+    };
+    for (user, forms) in [("Uowner", true), ("Uadmin", false), ("Umember", false)] {
+        let page = scene.page(&path("Umember"), Some(user), "en").await;
+        assert_eq!(page.body.contains(r#"value="role""#), forms, "{user}");
+    }
+    let done = give("Uowner", "Umember", "admin").await;
+    assert_eq!(
+        (done.status, done.location()),
+        (StatusCode::SEE_OTHER, &*format!("{}?done=saved", path("Umember")))
+    );
+    assert_eq!(role(&scene, "Umember").await, Role::Admin);
+    assert!(scene.open(&format!("{}?done=saved", path("Umember"))).await.body.contains("Saved."));
+    // An admin lets guests in, and nothing else.
+    assert_eq!(give("Uadmin", "Uguest", "member").await.status, StatusCode::SEE_OTHER);
+    assert_eq!(role(&scene, "Uguest").await, Role::Member);
+    for (by, user, wanted, status) in [
+        ("Uadmin", "Uguest", "admin", StatusCode::CONFLICT),
+        ("Uadmin", "Uowner", "guest", StatusCode::CONFLICT),
+        ("Uguest", "Umember", "guest", StatusCode::NOT_FOUND),
+        ("Uowner", "Umember", "owner", StatusCode::CONFLICT),
+        ("Uowner", "Umember", "king", StatusCode::BAD_REQUEST),
+        ("Uleft", "Umember", "guest", StatusCode::NOT_FOUND),
+    ] {
+        assert_eq!(give(by, user, wanted).await.status, status, "{by} {user} {wanted}");
+    }
+    assert_eq!(role(&scene, "Umember").await, Role::Admin);
+    let form = [("csrf", "csrf-Uadmin"), ("action", "role"), ("role", "guest")];
+    let forged = scene.post(&path("Umember"), "Uowner", &form, &[]).await;
+    assert_eq!(forged.status, StatusCode::FORBIDDEN);
+    assert!(forged.body.contains("Please open the page again"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn erasing_a_person_needs_their_name() {
+    let scene = Scene::new().await;
+    let path = format!("/c/{GROUP}/people/Uadmin");
+    let erase = async |by: &str, typed: &str| {
+        let csrf = format!("csrf-{by}");
+        let form = [("csrf", &*csrf), ("action", "erase"), ("typed", typed)];
+        scene.post(&path, by, &form, &[]).await
+    };
+    let mistyped = erase("Uowner", "Aik").await;
+    assert_eq!(mistyped.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(
+        mistyped.body.contains("Nothing was erased") && mistyped.body.contains(r#"value="Aik""#)
+    );
+    assert_eq!(erase("Umember", "Aiko").await.status, StatusCode::BAD_REQUEST);
+    let begun = erase("Uowner", " aiko ").await;
+    assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
+    let job = begun.location().to_owned();
+    assert!(job.starts_with(&format!("/c/{GROUP}/jobs/job_")), "{job}");
+    until("the erasure", DEADLINE, async || {
+        scene.open(&job).await.body.contains("messages were deleted")
+    })
+    .await;
+    // Only the owner and the person themself see how it goes.
+    assert_eq!(scene.page(&job, Some("Umember"), "en").await.status, StatusCode::NOT_FOUND);
+    let found = scene.open(&format!("/c/{GROUP}?around=p001")).await.body;
+    assert!(!found.contains("message number 1<"), "it is gone");
+    assert!(found.contains("message number 2<"), "others stay");
+}
