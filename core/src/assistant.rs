@@ -67,9 +67,9 @@ pub struct QaConfig {
     pub no_match_reply: Option<String>,
     /// Messages that get this reply.
     pub no_match_scope: NoMatchScope,
-    /// Matching of keywords; also of the group-rules triggers.
+    /// Matching of keywords; also of the triggers of the group rules and of the link.
     pub keyword_match: KeywordMatch,
-    /// Seconds after a reply in which the same rule stays silent.
+    /// Seconds after a reply in which the same rule, or the link, stays silent.
     pub cooldown_seconds: u32,
 }
 
@@ -106,6 +106,16 @@ pub struct RulesConfig {
     pub trigger_keywords: Vec<String>,
 }
 
+/// Settings of the link to the channel's page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LinkConfig {
+    /// `true` when the link is switched on.
+    pub enabled: bool,
+    /// Words that make the bot reply with the address of the channel's page.
+    pub trigger_keywords: Vec<String>,
+}
+
 /// The assistant's settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -118,17 +128,20 @@ pub struct AssistantConfig {
     pub welcome: WelcomeConfig,
     /// Group rules.
     pub rules: RulesConfig,
+    /// Link to the channel's page.
+    pub link: LinkConfig,
 }
 
 impl Default for AssistantConfig {
     /// Returns settings with the master switch on, so that switching one feature on is enough; with
-    /// no rules, no welcome and no group rules set, the bot never replies.
+    /// no rules, no welcome, no group rules and no link set, the bot never replies.
     fn default() -> Self {
         Self {
             enabled: true,
             qa: QaConfig::default(),
             welcome: WelcomeConfig::default(),
             rules: RulesConfig::default(),
+            link: LinkConfig::default(),
         }
     }
 }
@@ -209,6 +222,6 @@ pub mod limits {
     pub const RULES: usize = 10_000;
     /// Maximum bytes of all rules of a channel together: keywords (as JSON), questions, answers.
     pub const RULE_BYTES: i64 = 8 * 1_024 * 1_024;
-    /// Maximum number of group-rules trigger keywords.
+    /// Maximum number of trigger keywords of the group rules, and of the link.
     pub const TRIGGERS: usize = 50;
 }

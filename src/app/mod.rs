@@ -115,7 +115,10 @@ impl App {
         let search = open::search(&config, replica.as_ref(), &bus);
         let space = open_space(&config).await?;
         info!(model = space.name(), "semantic mode is available");
-        let assistants = Assistants::new(store.clone(), space);
+        let links = Links::new(config.api.base_url.as_deref());
+        let pages = links.clone();
+        let assistants =
+            Assistants::new(store.clone(), space).with_links(move |channel| pages.channel(channel));
         let metrics = match config.metrics.listen {
             Some(address) => {
                 let listener = TcpListener::bind(address).await.with_context(|| {
@@ -135,7 +138,7 @@ impl App {
             search: search.clone(),
             removals: RemovalWorker::new(store.clone(), Arc::clone(&clock)),
             time_zone: config.time_zone,
-            links: Links::new(config.api.base_url.as_deref()),
+            links,
             allow_private_webhooks: config.webhooks.allow_private,
             session_idle: config.login.idle,
         });

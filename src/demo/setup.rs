@@ -127,6 +127,7 @@ fn settings() -> AssistantChange {
         qa: Some(qa),
         welcome: Some(welcome),
         rules: Some(GroupRulesChange { enabled: Some(true), trigger_keywords }),
+        link: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits};
-use chatkeep_core::assistant::{QaMode, RuleDraft};
+use chatkeep_core::assistant::{AssistantConfig, QaMode, RuleDraft};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
@@ -15,17 +15,18 @@ use chatkeep_core::role::Scope;
 use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_platform::Bots;
-use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, Store};
+use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, ReplySource, Store};
 use chatkeep_workers::assistant::Assistants;
 use tempfile::TempDir;
 
 use super::access::{AccessService, Admin, ManageKeys, Member, WriteAssistant, WriteBackup};
 use super::assistant::{
-    AssistantChange, AssistantService, GroupRulesChange, KeywordWarningKind, QaChange,
+    AssistantChange, AssistantService, GroupRulesChange, KeywordWarningKind, LinkChange, QaChange,
 };
 use super::keys::{IssueKeyError, KeyDraft, KeyService, OperatorKey};
 use super::subscriptions::SubscriptionService;
-use super::{Caller, Credential, ServiceError};
+use super::{Caller, Credential, FieldPath, ServiceError};
+use crate::view::Links;
 
 const GROUP: &str = "C1";
 const OWNER: &str = "U1";
@@ -43,12 +44,19 @@ struct Group {
 
 impl Group {
     async fn new() -> Self {
+        Self::at(Some("https://chat.example.org")).await
+    }
+
+    /// Creates it with that public address of the service.
+    async fn at(address: Option<&'static str>) -> Self {
         let folder = TempDir::new().unwrap();
         let clock: SharedClock = Arc::new(ManualClock::new(Timestamp::from_millis(1_000_000)));
         let store = Store::open(&Database::Sqlite, folder.path(), 2).await.unwrap();
         let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), Arc::clone(&clock));
         let bus = Bus::Embedded(bus.await.unwrap());
-        let assistants = Assistants::new(store.clone(), SemanticSpace::built_in());
+        let links = Links::new(address);
+        let assistants = Assistants::new(store.clone(), SemanticSpace::built_in())
+            .with_links(move |channel| links.channel(channel));
         let own = || (store.clone(), Arc::clone(&clock));
         let ((s, c), keys) = (own(), KeyService::new(store.clone(), Arc::clone(&clock)));
         let access = AccessService::new(s, c, Bots::new([]));
@@ -135,17 +143,65 @@ async fn a_mode_beyond_the_plan_is_refused_and_one_from_before_stays() {
 }
 
 #[tokio::test]
+async fn a_link_needs_a_public_address_and_one_from_before_stays() {
+    let link = |enabled, words: &[&str]| AssistantChange {
+        link: Some(LinkChange {
+            enabled,
+            trigger_keywords: Some(words.iter().map(ToString::to_string).collect()),
+        }),
+        ..AssistantChange::default()
+    };
+    let group = Group::new().await;
+    let access = group.settings().await;
+    let on = group.assistant.change_settings(&access, link(Some(true), &["連結"]), None).await;
+    assert!(on.unwrap().config.link.enabled);
+    let tried = group.assistant.simulate(&access, "連結".to_owned()).await.unwrap();
+    assert_eq!(tried.reply.as_deref(), Some("https://chat.example.org/c/C1"));
+    assert_eq!((tried.source, tried.score), (Some(ReplySource::Link), 1.0));
+
+    let group = Group::at(None).await;
+    let access = group.settings().await;
+    let refused = group.assistant.change_settings(&access, link(Some(true), &["連結"]), None).await;
+    let field = FieldPath::body("/assistant/link/enabled");
+    let Err(ServiceError::Invalid { field: Some(named), .. }) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(named, field);
+    let words =
+        group.assistant.change_settings(&access, link(None, &["連結"]), None).await.unwrap();
+    assert_eq!(words.config.link.trigger_keywords, ["連結"]);
+    let (channel, by) = (GROUP.into(), OWNER.into());
+    let before = |mut config: AssistantConfig, _| {
+        config.link.enabled = true;
+        Ok::<_, ()>(config)
+    };
+    let now = group.clock.now();
+    let set = group.store.assistant().change_assistant_config(&channel, &by, now, before).await;
+    set.unwrap().unwrap();
+    group.assistant.reload(&channel).await;
+    let kept = group.assistant.change_settings(&access, link(None, &["link"]), None).await.unwrap();
+    assert!(kept.config.link.enabled);
+    let tried = group.assistant.simulate(&access, "link".to_owned()).await.unwrap();
+    assert_eq!(tried.reply, None);
+}
+
+#[tokio::test]
 async fn an_editor_is_warned_of_keywords_that_do_something_else() {
     let group = Group::new().await;
     let (access, assistant) = (group.settings().await, &group.assistant);
     let triggers = Some(vec!["Rules".to_owned()]);
     let rules = GroupRulesChange { enabled: Some(true), trigger_keywords: triggers };
-    let change = AssistantChange { rules: Some(rules), ..AssistantChange::default() };
+    let words = Some(vec!["Dashboard".to_owned()]);
+    let link = LinkChange { enabled: None, trigger_keywords: words };
+    let (rules, link) = (Some(rules), Some(link));
+    let change = AssistantChange { rules, link, ..AssistantChange::default() };
     assistant.change_settings(&access, change, None).await.unwrap();
     let first = assistant.add_rule(&access, draft("hours"), None).await.unwrap();
-    for (keyword, kind, rules) in
-        [("HOURS", KeywordWarningKind::Shared, 2), ("rules", KeywordWarningKind::IsTrigger, 1)]
-    {
+    for (keyword, kind, rules) in [
+        ("HOURS", KeywordWarningKind::Shared, 2),
+        ("rules", KeywordWarningKind::IsTrigger, 1),
+        ("dashboard", KeywordWarningKind::IsTrigger, 1),
+    ] {
         let rule = assistant.add_rule(&access, draft(keyword), None).await.unwrap();
         let saved = assistant.saved_rules(&access, rule.clone()).await.unwrap();
         let [warning] = &saved.warnings[..] else { panic!("{:?}", saved.warnings) };
@@ -153,7 +209,7 @@ async fn an_editor_is_warned_of_keywords_that_do_something_else() {
         assert!(warning.rule_ids.contains(&rule));
     }
     let saved = assistant.saved_rules(&access, first).await.unwrap();
-    assert_eq!(saved.book.rules.len(), 3);
+    assert_eq!(saved.book.rules.len(), 4);
 }
 
 #[tokio::test]

@@ -18,6 +18,12 @@ impl Links {
         Self(base.map(Arc::from))
     }
 
+    /// Returns the address of a channel's page.
+    pub(crate) fn channel(&self, channel: &ChannelId) -> Option<String> {
+        let base = self.0.as_deref()?;
+        Some(format!("{base}{}", channel_path(channel)))
+    }
+
     /// Returns the address of a message's page.
     pub(crate) fn message(&self, channel: &ChannelId, message: &MessageId) -> Option<String> {
         let base = self.0.as_deref()?;
@@ -58,6 +64,9 @@ mod tests {
         let links = Links::new(Some("https://chat.example.org/x"));
         let expected = "https://chat.example.org/x/c/C1%2F%C3%BC/m/import%3Aa%3Fb%23c";
         assert_eq!(links.message(&channel, &message).as_deref(), Some(expected));
+        let expected = "https://chat.example.org/x/c/C1%2F%C3%BC";
+        assert_eq!(links.channel(&channel).as_deref(), Some(expected));
         assert_eq!(Links::default().message(&channel, &message), None);
+        assert_eq!(Links::default().channel(&channel), None);
     }
 }

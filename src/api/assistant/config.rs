@@ -2,7 +2,8 @@
 
 use axum::extract::State;
 use chatkeep_core::assistant::{
-    AssistantConfig, KeywordMatch, NoMatchScope, QaConfig, QaMode, RulesConfig, WelcomeConfig,
+    AssistantConfig, KeywordMatch, LinkConfig, NoMatchScope, QaConfig, QaMode, RulesConfig,
+    WelcomeConfig,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -12,7 +13,8 @@ use crate::api::input::Keyword;
 use crate::decode::whole;
 use crate::http::{Body, HttpError, IfMatch, Versioned};
 use crate::services::assistant::{
-    AssistantChange, AssistantSettings, GroupRulesChange, QaChange, SettingsAccess, WelcomeChange,
+    AssistantChange, AssistantSettings, GroupRulesChange, LinkChange, QaChange, SettingsAccess,
+    WelcomeChange,
 };
 use crate::services::{Nullable, Services};
 
@@ -36,6 +38,8 @@ pub(in crate::api) struct AssistantView {
     welcome: WelcomeConfig,
     /// The group rules.
     rules: RulesConfig,
+    /// The link to the channel's page.
+    link: LinkConfig,
 }
 
 /// Question-and-answer settings.
@@ -53,8 +57,8 @@ struct QaView {
 impl From<AssistantSettings> for AssistantView {
     fn from(settings: AssistantSettings) -> Self {
         let AssistantSettings { config, effective_mode, .. } = settings;
-        let AssistantConfig { enabled, qa: config, welcome, rules } = config;
-        Self { enabled, qa: QaView { config, effective_mode }, welcome, rules }
+        let AssistantConfig { enabled, qa: config, welcome, rules, link } = config;
+        Self { enabled, qa: QaView { config, effective_mode }, welcome, rules, link }
     }
 }
 
@@ -82,6 +86,9 @@ struct AssistantPatch {
     /// The group rules.
     #[schema(nullable = false)]
     rules: Option<RulesPatch>,
+    /// The link to the channel's page.
+    #[schema(nullable = false)]
+    link: Option<LinkPatch>,
 }
 
 /// Change of the question-and-answer settings; absent fields are unchanged.
@@ -102,10 +109,12 @@ struct QaPatch {
     /// Messages that get `noMatchReply`.
     #[schema(nullable = false)]
     no_match_scope: Option<NoMatchScope>,
-    /// Method of matching keywords; also applies to the triggers of the group rules.
+    /// Method of matching keywords; also applies to the triggers of the group rules and of the
+    /// link.
     #[schema(nullable = false)]
     keyword_match: Option<KeywordMatch>,
-    /// Cooldown of a rule in seconds: it answers at most once in this time; 0 for no limit.
+    /// Cooldown of a rule, and of the link, in seconds: it answers at most once in this time; 0 for
+    /// no limit.
     #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 0, maximum = 86400, nullable = false)]
     cooldown_seconds: Option<u32>,
@@ -131,6 +140,18 @@ struct RulesPatch {
     #[schema(nullable = false)]
     enabled: Option<bool>,
     /// Words that make the bot reply with the group rules.
+    #[schema(value_type = Option<Vec<Keyword>>, max_items = 50, nullable = false)]
+    trigger_keywords: Option<Vec<String>>,
+}
+
+/// Change of the settings of the link; absent fields are unchanged.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct LinkPatch {
+    /// Enables the link; needs `api.base_url`, the public address of the service.
+    #[schema(nullable = false)]
+    enabled: Option<bool>,
+    /// Words that make the bot reply with the address of the channel's page.
     #[schema(value_type = Option<Vec<Keyword>>, max_items = 50, nullable = false)]
     trigger_keywords: Option<Vec<String>>,
 }
@@ -173,6 +194,7 @@ impl From<AssistantPatch> for AssistantChange {
             qa: patch.qa.map(|Editable(qa)| qa.into()),
             welcome: patch.welcome.map(WelcomeChange::from),
             rules: patch.rules.map(GroupRulesChange::from),
+            link: patch.link.map(LinkChange::from),
         }
     }
 }
@@ -198,6 +220,12 @@ impl From<WelcomePatch> for WelcomeChange {
 
 impl From<RulesPatch> for GroupRulesChange {
     fn from(patch: RulesPatch) -> Self {
+        Self { enabled: patch.enabled, trigger_keywords: patch.trigger_keywords }
+    }
+}
+
+impl From<LinkPatch> for LinkChange {
+    fn from(patch: LinkPatch) -> Self {
         Self { enabled: patch.enabled, trigger_keywords: patch.trigger_keywords }
     }
 }

@@ -48,6 +48,8 @@ pub(in crate::api) struct TrialView {
 pub(super) enum SourceView {
     /// A trigger of the group rules.
     Rules,
+    /// A trigger of the link to the channel's page.
+    Link,
     /// Question-and-answer rule.
     Qa,
     /// No rule matched.
@@ -98,6 +100,7 @@ impl From<Option<ReplySource>> for SourceView {
     fn from(source: Option<ReplySource>) -> Self {
         match source {
             Some(ReplySource::Rules) => Self::Rules,
+            Some(ReplySource::Link) => Self::Link,
             Some(ReplySource::Qa) => Self::Qa,
             Some(ReplySource::NoMatch) => Self::NoMatch,
             Some(ReplySource::Welcome) | None => Self::None,

@@ -1,7 +1,8 @@
 //! Settings of the assistant and their changes.
 
 use chatkeep_core::assistant::{
-    AssistantConfig, KeywordMatch, NoMatchScope, QaMode, RulesConfig, WelcomeConfig, limits,
+    AssistantConfig, KeywordMatch, LinkConfig, NoMatchScope, QaMode, RulesConfig, WelcomeConfig,
+    limits,
 };
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{Setting, SettingVersions};
@@ -12,6 +13,9 @@ use super::{AssistantService, SettingsAccess};
 
 /// A day: a longer cooldown would be a switched-off rule.
 const MAX_COOLDOWN: u32 = 86_400;
+/// Refusal of a link to nowhere.
+const NO_ADDRESS: &str =
+    "cannot be true: chatkeep has no public address; its operator sets it as api.base_url";
 
 /// Settings of the assistant.
 #[derive(Clone, Debug)]
@@ -35,6 +39,8 @@ pub(crate) struct AssistantChange {
     pub(crate) welcome: Option<WelcomeChange>,
     /// The group rules.
     pub(crate) rules: Option<GroupRulesChange>,
+    /// The link to the channel's page.
+    pub(crate) link: Option<LinkChange>,
 }
 
 /// Change of the question-and-answer settings; absent values are unchanged.
@@ -72,6 +78,15 @@ pub(crate) struct GroupRulesChange {
     pub(crate) trigger_keywords: Option<Vec<String>>,
 }
 
+/// Change of the settings of the link; absent values are unchanged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinkChange {
+    /// Enables the link; possible only where the service has a public address.
+    pub(crate) enabled: Option<bool>,
+    /// Words that make the bot reply with the address of the channel's page.
+    pub(crate) trigger_keywords: Option<Vec<String>>,
+}
+
 impl AssistantService {
     /// Returns the settings.
     ///
@@ -89,7 +104,8 @@ impl AssistantService {
     /// Changes the settings if they have one of the `expected` versions; any version without.
     ///
     /// # Errors
-    /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::PlanRequired`] for a new mode that
+    /// [`ServiceError::Invalid`] for a bad value, or for enabling the link without a public address
+    /// of the service, [`ServiceError::PlanRequired`] for a new mode that
     /// the owner's plan does not include, [`ServiceError::Stale`] for another version.
     pub(crate) async fn change_settings(
         &self,
@@ -97,11 +113,17 @@ impl AssistantService {
         change: AssistantChange,
         expected: Option<&[i64]>,
     ) -> Result<AssistantSettings, ServiceError> {
-        let plan = self.store.members().owner_plan(&access.channel).await?;
+        let channel = &access.channel;
+        let plan = self.store.members().owner_plan(channel).await?;
         let change = |config: AssistantConfig, versions: SettingVersions| {
-            let mode = config.qa.mode;
+            let (mode, had_link) = (config.qa.mode, config.link.enabled);
             // Errors that apply to every version are reported first.
             let changed = change.applied_to(config)?;
+            // A link from before the public address was removed may stay: nothing is said.
+            if changed.link.enabled && !had_link && self.assistants.link_of(channel).is_none() {
+                let field = FieldPath::body("/assistant/link/enabled");
+                return Err(ServiceError::invalid_value(field, NO_ADDRESS));
+            }
             // A mode from before a downgrade may stay: it runs as another one.
             if changed.qa.mode != mode && changed.qa.mode.under(plan) != changed.qa.mode {
                 return Err(ServiceError::PlanRequired);
@@ -111,7 +133,7 @@ impl AssistantService {
             }
             Ok(changed)
         };
-        let (channel, now) = (&access.channel, self.clock.now());
+        let now = self.clock.now();
         let changed = self
             .store
             .assistant()
@@ -141,6 +163,9 @@ impl AssistantChange {
         }
         if let Some(rules) = self.rules {
             rules.apply(&mut config.rules)?;
+        }
+        if let Some(link) = self.link {
+            link.apply(&mut config.link)?;
         }
         Ok(config)
     }
@@ -191,6 +216,17 @@ impl GroupRulesChange {
         if let Some(words) = self.trigger_keywords {
             let field = FieldPath::body("/assistant/rules/triggerKeywords");
             rules.trigger_keywords = keywords(field, words, 0, limits::TRIGGERS)?;
+        }
+        Ok(())
+    }
+}
+
+impl LinkChange {
+    fn apply(self, link: &mut LinkConfig) -> Result<(), ServiceError> {
+        set(&mut link.enabled, self.enabled);
+        if let Some(words) = self.trigger_keywords {
+            let field = FieldPath::body("/assistant/link/triggerKeywords");
+            link.trigger_keywords = keywords(field, words, 0, limits::TRIGGERS)?;
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use tracing::error;
 
 pub(crate) use config::{
-    AssistantChange, AssistantSettings, GroupRulesChange, QaChange, WelcomeChange,
+    AssistantChange, AssistantSettings, GroupRulesChange, LinkChange, QaChange, WelcomeChange,
 };
 pub(crate) use history::{
     BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, DAYS, GivenReply,

@@ -52,7 +52,7 @@ pub(crate) struct KeywordWarning {
 pub(crate) enum KeywordWarningKind {
     /// Another rule has the same keyword; the oldest answers.
     Shared,
-    /// The keyword is a trigger of the group rules, which take precedence.
+    /// The keyword is a trigger of the group rules or of the link, which take precedence.
     IsTrigger,
 }
 
@@ -134,7 +134,8 @@ impl AssistantService {
     ) -> Result<SavedRules, ServiceError> {
         let book = self.rules(access).await?;
         let config = self.store.assistant().assistant_config(&access.channel).await?;
-        let triggers = config.rules.trigger_keywords;
+        let mut triggers = config.rules.trigger_keywords;
+        triggers.extend(config.link.trigger_keywords);
         let work = move || {
             let warnings = warnings(&book.rules, &triggers, &rule);
             SavedRules { book, warnings }

@@ -75,7 +75,8 @@ impl Trial {
             Decision::NoMatch | Decision::Silent => (None, None, None),
         };
         // A trigger is always hit as a whole.
-        let score = if source == Some(ReplySource::Rules) { 1.0 } else { score };
+        let triggered = matches!(source, Some(ReplySource::Rules | ReplySource::Link));
+        let score = if triggered { 1.0 } else { score };
         Self { reply, source, rule, mode, score, candidates }
     }
 }

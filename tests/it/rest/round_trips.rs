@@ -57,6 +57,7 @@ async fn what_is_read_can_be_sent_back() {
         "qa": {"mode": "fuzzy", "noMatchReply": "hm?", "cooldownSeconds": 5},
         "welcome": {"enabled": true, "message": "hi {displayName}"},
         "rules": {"enabled": true, "triggerKeywords": ["rules"]},
+        "link": {"triggerKeywords": ["dashboard"]},
     }});
     send(rest.put(&under("/assistant/config"), &config)).await.ok();
     send(rest.put(&under("/assistant/rules"), &json!({"content": "be kind\n"}))).await.ok();

@@ -8,6 +8,7 @@ use super::{Fixture, at, on_both, said};
 on_both!(
     only_one_of_many_may_answer,
     the_cooldown_suppresses_and_counts,
+    the_cooldown_of_the_link_is_the_channels,
     the_outcome_is_recorded_once,
     an_abandoned_reply_is_recorded,
     replies_are_found_by_message,
@@ -46,6 +47,20 @@ async fn claim(fixture: &Fixture, event: &str, time: i64, cooldown_ms: i64) -> C
     fixture.store.assistant().claim_reply(&intent, at(time)).await.unwrap()
 }
 
+async fn claim_link(fixture: &Fixture, event: &str, channel: &str, time: i64) -> Claim {
+    let (event, channel) = (event.into(), channel.into());
+    let intent = ReplyIntent {
+        event: &event,
+        channel: &channel,
+        source: ReplySource::Link,
+        rule: None,
+        message: None,
+        cooldown_ms: 5_000,
+        at: at(time),
+    };
+    fixture.store.assistant().claim_reply(&intent, at(time)).await.unwrap()
+}
+
 async fn hits(fixture: &Fixture) -> (i64, i64) {
     let rules = fixture.store.assistant().rules(&"C1".into()).await.unwrap().value;
     (rules.items[0].hit_count, rules.items[0].suppressed_count)
@@ -68,6 +83,21 @@ async fn the_cooldown_suppresses_and_counts(fixture: Fixture) {
     assert_eq!(again, Claim::Taken(ReplyStatus::Suppressed));
     assert_eq!(claim(&fixture, "E3", 15_000, 5_000).await, Claim::Granted);
     assert_eq!(hits(&fixture).await, (3, 1));
+}
+
+async fn the_cooldown_of_the_link_is_the_channels(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.group("C2", &["U1"]).await;
+    assert_eq!(claim(&fixture, "E0", 9_999, 5_000).await, Claim::Granted);
+    let events: Vec<_> = (0..16).map(|number| format!("L{number}")).collect();
+    let at_once = events.iter().map(|event| claim_link(&fixture, event, "C1", 10_000));
+    let claims = futures_util::future::join_all(at_once).await;
+    let granted = claims.iter().filter(|claim| **claim == Claim::Granted).count();
+    assert_eq!(granted, 1, "{claims:?}");
+    assert_eq!(claim_link(&fixture, "M1", "C2", 10_001).await, Claim::Granted);
+    assert_eq!(claim_link(&fixture, "M2", "C1", 14_999).await, Claim::Suppressed);
+    assert_eq!(claim_link(&fixture, "M3", "C1", 15_000).await, Claim::Granted);
+    assert_eq!(hits(&fixture).await, (1, 0));
 }
 
 async fn the_outcome_is_recorded_once(fixture: Fixture) {

@@ -19,7 +19,7 @@ use moka::future::Cache;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::debug;
+use tracing::{debug, warn};
 
 use super::compiled::{Compiled, Source};
 use super::decide::Decision;
@@ -50,6 +50,9 @@ pub enum CompileError {
     Died(#[from] tokio::task::JoinError),
 }
 
+/// Address of a channel's page; `None` without a public address of the service.
+type ChannelLinks = Arc<dyn Fn(&ChannelId) -> Option<String> + Send + Sync>;
+
 /// Cache of compiled settings by channel. Cheap to clone.
 #[derive(Clone)]
 pub struct Assistants {
@@ -57,6 +60,7 @@ pub struct Assistants {
     space: Arc<SemanticSpace>,
     states: Cache<ChannelId, CachedState>,
     compiled: Cache<Key, Arc<Compiled>>,
+    links: ChannelLinks,
     /// Permits to keep a processor busy with compiling or matching; one processor is left for the
     /// rest.
     turns: Arc<Semaphore>,
@@ -96,7 +100,8 @@ impl fmt::Debug for Assistants {
 }
 
 impl Assistants {
-    /// Creates an empty cache over `store`; semantic rules are matched in `space`.
+    /// Creates an empty cache over `store`; semantic rules are matched in `space`. Channels have no
+    /// links until [`with_links`](Self::with_links) says them.
     pub fn new(store: Store, space: Arc<SemanticSpace>) -> Self {
         let states = Cache::builder().max_capacity(STATES).time_to_idle(IDLE).build();
         let compiled = Cache::builder()
@@ -108,7 +113,21 @@ impl Assistants {
             .build();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let turns = Arc::new(Semaphore::new(processors.saturating_sub(1).max(1)));
-        Self { store, space, states, compiled, turns }
+        Self { store, space, states, compiled, links: Arc::new(|_| None), turns }
+    }
+
+    /// Sets the addresses of channels' pages, which the bot replies with where that is switched on.
+    #[must_use]
+    pub fn with_links(
+        self,
+        links: impl Fn(&ChannelId) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { links: Arc::new(links), ..self }
+    }
+
+    /// Returns the address of a channel's page; `None` without a public address of the service.
+    pub fn link_of(&self, channel: &ChannelId) -> Option<String> {
+        (self.links)(channel)
     }
 
     /// Returns the channel's compiled settings; `None` if nothing was ever set.
@@ -159,6 +178,13 @@ impl Assistants {
     ) -> Result<Arc<Compiled>, CompileError> {
         let mut source = self.source(channel).await?;
         source.plan = known.state.and_then(|state| state.plan);
+        if source.config.link.enabled && source.link.is_none() {
+            warn!(
+                channel = %channel,
+                "the link of a channel is switched on, but its trigger words get no reply: \
+                 api.base_url is not set"
+            );
+        }
         let before = match known.before {
             Some(state) => self.compiled.get(&Key { channel: channel.clone(), state }).await,
             None => None,
@@ -176,6 +202,7 @@ impl Assistants {
             group_rules: self.store.assistant().group_rules(channel).await?.value.text,
             rules: self.store.assistant().rules(channel).await?.value.items,
             plan: self.store.members().owner_plan(channel).await?,
+            link: self.link_of(channel),
         })
     }
 

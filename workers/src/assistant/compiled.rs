@@ -16,6 +16,9 @@ pub struct Compiled {
     pub(super) group_rules: String,
     pub(super) rules: Vec<Rule>,
     pub(super) triggers: KeywordMatcher,
+    /// Address of the channel's page, if the link is switched on and there is one.
+    pub(super) link: Option<String>,
+    pub(super) link_triggers: KeywordMatcher,
     pub(super) matcher: RuleMatcher,
     /// Effective matching mode, which the owner's plan may lower.
     pub(super) mode: QaMode,
@@ -32,6 +35,8 @@ pub struct Source {
     pub rules: Vec<Rule>,
     /// Plan of the channel's owner.
     pub plan: Option<Plan>,
+    /// Address of the channel's page; `None` without a public address of the service.
+    pub link: Option<String>,
 }
 
 impl Source {
@@ -53,7 +58,7 @@ impl Compiled {
         before: Option<&Self>,
     ) -> Result<Self, KeywordError> {
         let mode = source.mode();
-        let Source { config, group_rules, rules, .. } = source;
+        let Source { config, group_rules, rules, link, .. } = source;
         let texts: Vec<_> = rules
             .iter()
             .map(|rule| RuleText {
@@ -70,21 +75,27 @@ impl Compiled {
         let contains = config.qa.keyword_match == KeywordMatch::Contains;
         let matcher =
             RuleMatcher::build(&texts, &by, contains, before.map(|before| &before.matcher))?;
-        let triggers = config.rules.trigger_keywords.iter().map(|keyword| (0, keyword.as_str()));
-        let triggers = KeywordMatcher::build(triggers)?;
-        Ok(Self { config, group_rules, rules, triggers, matcher, mode })
+        let triggers = triggers_of(&config.rules.trigger_keywords)?;
+        let link_triggers = triggers_of(&config.link.trigger_keywords)?;
+        let link = link.filter(|_| config.link.enabled);
+        Ok(Self { config, group_rules, rules, triggers, link, link_triggers, matcher, mode })
     }
 
     /// Returns the approximate memory in bytes.
     pub(super) fn size(&self) -> usize {
         let texts: usize = self.rules.iter().map(size_of_rule).sum();
-        self.matcher.size() + self.triggers.size() + texts + self.group_rules.len()
+        let triggers = self.triggers.size() + self.link_triggers.size();
+        self.matcher.size() + triggers + texts + self.group_rules.len()
     }
 
     /// Returns the key of the settings' state; changes of neither part mean the same assistant.
     pub(super) const fn key(state: AssistantState) -> (i64, bool) {
         (state.version, matches!(state.plan, Some(Plan::Pro)))
     }
+}
+
+fn triggers_of(keywords: &[String]) -> Result<KeywordMatcher, KeywordError> {
+    KeywordMatcher::build(keywords.iter().map(|keyword| (0, keyword.as_str())))
 }
 
 fn size_of_rule(rule: &Rule) -> usize {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Rule};
 use chatkeep_core::id::RuleId;
 use chatkeep_index::answer::Rating;
+use chatkeep_index::keyword::KeywordMatcher;
 use chatkeep_store::ReplySource;
 
 use super::compiled::Compiled;
@@ -46,7 +47,8 @@ pub struct DecisionTrace {
 }
 
 impl Compiled {
-    /// Decides on a text: group-rules triggers first, then questions and answers.
+    /// Decides on a text: triggers of the group rules first, then of the link, then questions and
+    /// answers.
     pub fn decide(&self, text: &str) -> Decision {
         self.consider(text).decision
     }
@@ -64,8 +66,8 @@ impl Compiled {
         if !self.config.enabled {
             return without_rules(Decision::Silent);
         }
-        if let Some(rules) = self.group_rules_for(text) {
-            return without_rules(Decision::Answer(rules));
+        if let Some(triggered) = self.group_rules_for(text).or_else(|| self.link_for(text)) {
+            return without_rules(Decision::Answer(triggered));
         }
         if !self.config.qa.enabled {
             return without_rules(Decision::Silent);
@@ -94,18 +96,23 @@ impl Compiled {
         if !self.config.rules.enabled || self.group_rules.trim().is_empty() {
             return None;
         }
-        if !self.triggered(text) {
+        if !self.triggered(&self.triggers, text) {
             return None;
         }
         Some(Reply { source: ReplySource::Rules, rule: None, text: self.group_rules.clone() })
     }
 
+    fn link_for(&self, text: &str) -> Option<Reply> {
+        let link = self.link.as_ref().filter(|_| self.triggered(&self.link_triggers, text))?;
+        Some(Reply { source: ReplySource::Link, rule: None, text: link.clone() })
+    }
+
     /// Returns whether the text is a trigger or, if the setting says so, contains one. The tolerant
     /// modes search inside, too: whoever chose them does not expect messages to be keywords.
-    fn triggered(&self, text: &str) -> bool {
+    fn triggered(&self, triggers: &KeywordMatcher, text: &str) -> bool {
         let qa = &self.config.qa;
         let inside = qa.keyword_match == KeywordMatch::Contains || qa.mode != QaMode::Keyword;
-        self.triggers.exact(text).is_some() || (inside && self.triggers.contains(text).is_some())
+        triggers.exact(text).is_some() || (inside && triggers.contains(text).is_some())
     }
 
     /// Returns the no-match reply, if one is set.
@@ -141,6 +148,8 @@ mod tests {
     use super::super::compiled::Source;
     use super::*;
 
+    const LINK: &str = "https://chat.example.org/c/C1";
+
     fn rule(id: &str, keywords: &[&str], answer: &str) -> Rule {
         Rule {
             id: id.into(),
@@ -168,7 +177,8 @@ mod tests {
             rule("qa_2_b", &["rules"], "never reached"),
         ];
         let group_rules = "Be kind".to_owned();
-        let source = Source { config, group_rules, rules, plan };
+        let link = Some(LINK.to_owned());
+        let source = Source { config, group_rules, rules, plan, link };
         Compiled::new(source, &SemanticSpace::built_in(), None).unwrap()
     }
 
@@ -184,6 +194,29 @@ mod tests {
         let assistant = compiled(|_| ());
         assert_eq!(said(assistant.decide("RULES!")), Some("Be kind".to_owned()));
         assert_eq!(said(assistant.decide("版規")), Some("Be kind".to_owned()));
+    }
+
+    #[test]
+    fn the_link_comes_after_the_group_rules_and_before_all_rules() {
+        let words = |config: &mut AssistantConfig| {
+            config.link.trigger_keywords = ["連結", "rules", "hours"].map(str::to_owned).to_vec();
+        };
+        let off = compiled(words);
+        assert_eq!(off.decide("連結"), Decision::NoMatch);
+        let on = compiled(|config| {
+            words(config);
+            config.link.enabled = true;
+        });
+        assert_eq!(said(on.decide("連結！")), Some(LINK.to_owned()));
+        assert_eq!(said(on.decide("hours")), Some(LINK.to_owned()));
+        assert_eq!(said(on.decide("rules")), Some("Be kind".to_owned()));
+        assert_eq!(on.decide("請給我連結"), Decision::NoMatch);
+        let inside = compiled(|config| {
+            words(config);
+            config.link.enabled = true;
+            config.qa.keyword_match = KeywordMatch::Contains;
+        });
+        assert_eq!(said(inside.decide("請給我連結")), Some(LINK.to_owned()));
     }
 
     #[test]

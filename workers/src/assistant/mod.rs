@@ -1,4 +1,5 @@
-//! The assistant: group-rules triggers, questions and answers, welcome.
+//! The assistant: triggers of the group rules and of the channel's link, questions and answers,
+//! welcome.
 //!
 //! It has a consumer of its own and never waits for backup. An event gets at most one reply: the
 //! right to reply is claimed in the store before the platform is called, and a call of unknown

@@ -61,7 +61,9 @@ impl Assistant {
         }
         let platform = directory.platform();
         let texts = text::split(&planned.text, platform.max_units(), platform.max_texts());
-        let given = self.call(directory, event, channel, &texts).await;
+        // Who asks for the link can ask again; it is never worth a push, which costs money.
+        let may_push = self.policy.push_fallback && planned.source != ReplySource::Link;
+        let given = self.call(directory, event, channel, &texts, may_push).await;
         log_reply(event, planned.source, &given);
         let given = given.map_err(|error| error.reply_reason());
         self.record_surely(event, channel, &texts, given).await
@@ -87,23 +89,24 @@ impl Assistant {
             .await
     }
 
-    /// Calls the platform: by reply token while it is fresh, else by push if that is enabled.
+    /// Calls the platform: by reply token while it is fresh, else by push if it may.
     async fn call(
         &self,
         directory: &Directory,
         event: &Event,
         channel: &ChannelRef,
         texts: &[String],
+        may_push: bool,
     ) -> Result<Vec<MessageId>, PlatformError> {
         if let Some(token) = &event.reply_token
             && !self.late(event)
         {
             match self.call_with_token(directory, event, token, texts).await {
-                Err(PlatformError::InvalidReplyToken) if self.policy.push_fallback => {}
+                Err(PlatformError::InvalidReplyToken) if may_push => {}
                 done => return done,
             }
         }
-        if !self.policy.push_fallback {
+        if !may_push {
             return Err(PlatformError::InvalidReplyToken);
         }
         let key = retry_key(&event.key());

@@ -1,5 +1,6 @@
 //! The assistant: one reply to an event at most, in time, and none where somebody else speaks.
 
+mod link;
 mod silence;
 mod welcome;
 

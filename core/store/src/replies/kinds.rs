@@ -5,6 +5,8 @@
 pub enum ReplySource {
     /// Group-rules trigger.
     Rules,
+    /// Trigger of the link to the channel's page.
+    Link,
     /// Question-and-answer rule.
     Qa,
     /// No match.
@@ -18,6 +20,7 @@ impl ReplySource {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rules => "rules",
+            Self::Link => "link",
             Self::Qa => "qa",
             Self::NoMatch => "noMatch",
             Self::Welcome => "welcome",
@@ -25,7 +28,7 @@ impl ReplySource {
     }
 
     pub(super) fn parse(name: &str) -> Option<Self> {
-        [Self::Rules, Self::Qa, Self::NoMatch, Self::Welcome]
+        [Self::Rules, Self::Link, Self::Qa, Self::NoMatch, Self::Welcome]
             .into_iter()
             .find(|source| source.name() == name)
     }

@@ -20,7 +20,7 @@ pub use kinds::{ReplySource, ReplyStatus};
 pub enum Claim {
     /// This caller replies.
     Granted,
-    /// The rule's cooldown is on: nobody replies.
+    /// The cooldown of the rule or of the link is on: nobody replies.
     Suppressed,
     /// Claimed before; the state of that reply.
     Taken(ReplyStatus),
@@ -59,7 +59,7 @@ pub struct ReplyIntent<'a> {
     pub rule: Option<&'a RuleId>,
     /// Message that it replies to; `None` for a welcome.
     pub message: Option<&'a MessageId>,
-    /// Cooldown of the rule in milliseconds; 0 for none.
+    /// Cooldown of the rule, or of the link, in milliseconds; 0 for none.
     pub cooldown_ms: i64,
     /// Time of sending of the message.
     pub at: Timestamp,
@@ -82,6 +82,11 @@ const CLAIM: &str = "
 const STATUS: &str = "SELECT status FROM replies WHERE event_id = $1";
 const LAST_HIT: Sql =
     locking!("SELECT last_hit_at FROM qa_rules WHERE channel_id = $1 AND rule_id = $2");
+/// Makes replies with the channel's link wait for each other; a rule's wait for its row.
+const LOCK_CHANNEL: Sql = locking!("SELECT created_at FROM channels WHERE channel_id = $1");
+const LAST_LINK: &str = "
+    SELECT MAX(created_at) FROM replies
+    WHERE channel_id = $1 AND created_at > $2 AND source = 'link' AND status <> 'suppressed'";
 const HIT: &str = "
     UPDATE qa_rules SET hit_count = hit_count + 1, last_hit_at = $3
     WHERE channel_id = $1 AND rule_id = $2";
@@ -246,8 +251,12 @@ async fn claim_in(
     Ok(if cold { Claim::Suppressed } else { Claim::Granted })
 }
 
-/// Returns `true` if the rule's last reply is within its cooldown.
+/// Returns `true` if the last reply of the rule, or the last one with the link, is within the
+/// cooldown.
 async fn in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreError> {
+    if intent.source == ReplySource::Link && intent.cooldown_ms > 0 {
+        return link_in_cooldown(tx, intent).await;
+    }
     let (Some(rule), true) = (intent.rule, intent.cooldown_ms > 0) else {
         return Ok(false);
     };
@@ -255,6 +264,15 @@ async fn in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, Stor
     let last: Option<(i64,)> =
         tx.fetch_optional(query_as(LAST_HIT).bind(channel).bind(rule)).await?;
     Ok(last.is_some_and(|(at,)| at > 0 && intent.at.millis() < at + intent.cooldown_ms))
+}
+
+async fn link_in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreError> {
+    let channel = intent.channel.as_str();
+    let _: Option<(i64,)> = tx.fetch_optional(query_as(LOCK_CHANNEL).bind(channel)).await?;
+    let since = intent.at.millis() - intent.cooldown_ms;
+    let (last,): (Option<i64>,) =
+        tx.fetch_one(query_as(LAST_LINK).bind(channel).bind(since)).await?;
+    Ok(last.is_some())
 }
 
 impl TryFrom<ReplyRow> for ReplyRecord {
