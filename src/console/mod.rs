@@ -7,6 +7,7 @@
 //! anywhere else.
 
 mod assets;
+mod assistant;
 mod bubble;
 mod channel;
 mod dates;
@@ -73,6 +74,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/c/{channel}/search", get(search::page))
         .route("/c/{channel}/media", get(media::page))
         .route("/c/{channel}/news", get(live::news))
+        .merge(assistant::router())
         .route_layer(from_fn_with_state(console.clone(), visitor::layer))
         .with_state(console);
     Router::new()

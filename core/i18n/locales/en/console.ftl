@@ -221,3 +221,12 @@ error-old-title = Please open the page again
 error-old-text = You have signed in again since this page was opened. Go back, reload the page, and send it once more.
 error-stale-title = This has changed in the meantime
 error-stale-text = Somebody else changed it while your page was open. Nothing was overwritten. Go back and reload the page.
+
+## Pages of the assistant
+assistant-sections = Pages of the assistant
+assistant-overview = Overview
+assistant-rules = Rules
+assistant-try = Try it
+assistant-switch = Before you switch
+assistant-unanswered = Unanswered
+assistant-texts = Texts

@@ -210,3 +210,12 @@ error-old-title = ページを開き直してください
 error-old-text = このページを開いたあとに、もう一度サインインしています。戻ってページを再読み込みし、もう一度送信してください。
 error-stale-title = 内容が変わりました
 error-stale-text = ページを開いている間に、ほかの人が変更しました。上書きはしていません。戻ってページを再読み込みしてください。
+
+## Pages of the assistant
+assistant-sections = アシスタントのページ
+assistant-overview = 概要
+assistant-rules = ルール
+assistant-try = 試す
+assistant-switch = 切り替える前に
+assistant-unanswered = 未回答
+assistant-texts = 文面

@@ -210,3 +210,12 @@ error-old-title = กรุณาเปิดหน้านี้ใหม่
 error-old-text = คุณเข้าสู่ระบบใหม่หลังจากเปิดหน้านี้ กรุณาย้อนกลับ โหลดหน้าใหม่ แล้วส่งอีกครั้ง
 error-stale-title = ข้อมูลเปลี่ยนไปแล้ว
 error-stale-text = มีคนอื่นแก้ไขระหว่างที่คุณเปิดหน้านี้อยู่ ยังไม่ได้เขียนทับอะไร กรุณาย้อนกลับและโหลดหน้าใหม่
+
+## Pages of the assistant
+assistant-sections = หน้าของผู้ช่วย
+assistant-overview = ภาพรวม
+assistant-rules = กฎ
+assistant-try = ลองดู
+assistant-switch = ก่อนเปลี่ยน
+assistant-unanswered = ยังไม่ได้ตอบ
+assistant-texts = ข้อความ

@@ -210,3 +210,12 @@ error-old-title = 請重新開啟這個頁面
 error-old-text = 開啟這個頁面之後，你又重新登入過。請返回並重新整理頁面，再送出一次。
 error-stale-title = 內容已經變了
 error-stale-text = 你開著頁面的時候，有其他人改過了。沒有覆蓋任何內容。請返回並重新整理頁面。
+
+## Pages of the assistant
+assistant-sections = 小幫手的頁面
+assistant-overview = 總覽
+assistant-rules = 規則
+assistant-try = 試試看
+assistant-switch = 切換之前
+assistant-unanswered = 沒人回答
+assistant-texts = 文字
