@@ -160,12 +160,14 @@ impl Services {
         let search = MessageSearch::new(store(), clock(), search, access.clone(), messages.clone());
         let deletion = DeletionService::new(store(), clock(), messages.clone(), parts.removals);
         let private = parts.allow_private_webhooks;
+        let assistant = AssistantService::new(store(), clock(), bus, assistants);
+        let figures = assistant.figures();
         Self {
             live: LiveService::new(store(), access.clone()),
-            overview: OverviewService::new(store(), clock(), channels.clone()),
+            overview: OverviewService::new(store(), clock(), channels.clone(), figures),
             access,
             account: AccountService::new(store(), clock()),
-            assistant: AssistantService::new(store(), clock(), bus, assistants),
+            assistant,
             channels,
             credentials: CredentialService::new(store(), clock()),
             deletion,

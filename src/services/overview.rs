@@ -1,7 +1,9 @@
 //! Channels of a caller at a glance, with what needs their attention.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::plan::Usage;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::{SharedClock, Timestamp};
@@ -9,6 +11,7 @@ use chatkeep_store::{Channel, Store, StoredMessage, Webhook};
 
 use super::ServiceError;
 use super::access::{ReadMessages, Scoped};
+use super::assistant::Figures;
 use super::channels::ChannelService;
 
 /// Age up to which a lost file is worth a note.
@@ -40,6 +43,9 @@ pub(crate) struct ChannelOverview {
     pub(crate) paused: bool,
     /// Number of files of the last seven days that could not be stored.
     pub(crate) lost_files: i64,
+    /// Number of questions of the last weeks that no rule answers; 0 while it is not known, and for
+    /// everybody but admins.
+    pub(crate) unanswered: usize,
 }
 
 /// Overviews. Cheap to clone.
@@ -48,11 +54,17 @@ pub(crate) struct OverviewService {
     store: Store,
     clock: SharedClock,
     channels: ChannelService,
+    figures: Figures,
 }
 
 impl OverviewService {
-    pub(super) const fn new(store: Store, clock: SharedClock, channels: ChannelService) -> Self {
-        Self { store, clock, channels }
+    pub(super) const fn new(
+        store: Store,
+        clock: SharedClock,
+        channels: ChannelService,
+        figures: Figures,
+    ) -> Self {
+        Self { store, clock, channels, figures }
     }
 
     /// Returns at most `limit` channels that the caller may see, with what needs their attention.
@@ -74,6 +86,7 @@ impl OverviewService {
             .max(self.before(RECENT))
             .max(caller.not_before().unwrap_or(Timestamp::from_millis(0)));
         let lost = self.store.media().lost_media(&ids, since).await?;
+        let unanswered = self.unanswered(access, &ids).await?;
         let mut overviews = Vec::with_capacity(channels.len());
         for channel in channels {
             let (backed_up, paused) = self.store.accounts().backup_state(&channel.id).await?;
@@ -82,6 +95,7 @@ impl OverviewService {
                 backed_up,
                 paused,
                 lost_files: lost.get(&channel.id).copied().unwrap_or_default(),
+                unanswered: unanswered.get(&channel.id).copied().unwrap_or_default(),
                 channel,
             });
         }
@@ -95,6 +109,20 @@ impl OverviewService {
     fn before(&self, age: Duration) -> Timestamp {
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(self.clock.now().millis().saturating_sub(age))
+    }
+
+    /// Returns the known numbers of unanswered questions, where the caller may see the questions.
+    async fn unanswered(
+        &self,
+        access: &Scoped<ReadMessages>,
+        channels: &[ChannelId],
+    ) -> Result<HashMap<ChannelId, usize>, ServiceError> {
+        let caller = &access.caller;
+        if caller.not_before().is_some() {
+            return Ok(HashMap::new());
+        }
+        let own = self.store.members().administered(&caller.user, channels).await?;
+        Ok(self.figures.of(own))
     }
 
     async fn usage(&self, access: &Scoped<ReadMessages>) -> Result<Option<Usage>, ServiceError> {

@@ -3,7 +3,13 @@
 //! A page's template extends `console/assistant.html`, which shows `sections`: the links to all of
 //! these pages.
 
+mod overview;
+mod switch;
+mod texts;
+mod unanswered;
+
 use axum::Router;
+use axum::routing::get;
 
 use super::Console;
 use super::channel::{Heading, TabLink};
@@ -29,6 +35,11 @@ enum Section {
 /// Returns the routes of the pages.
 pub(super) fn router() -> Router<Console> {
     Router::new()
+        .route("/c/{channel}/assistant", get(overview::page).post(overview::save))
+        .route("/c/{channel}/assistant/switch", get(switch::page).post(switch::switch))
+        .route("/c/{channel}/assistant/unanswered", get(unanswered::page))
+        .route("/c/{channel}/assistant/unanswered/rule", get(unanswered::choose))
+        .route("/c/{channel}/assistant/texts", get(texts::page).post(texts::save))
 }
 
 impl Section {
