@@ -67,7 +67,7 @@ pub(crate) struct AssistantService {
     /// Permit for scanning a history, which takes long: one at a time.
     scan_permit: Arc<Semaphore>,
     /// Examinations of histories that go on request by request.
-    examinations: Examinations,
+    pub(super) examinations: Examinations,
     /// Numbers of unanswered questions.
     figures: Figures,
 }

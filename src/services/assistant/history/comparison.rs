@@ -12,7 +12,7 @@ use chatkeep_workers::assistant::{Compiled, Decision, Reply, Source};
 use super::super::super::{FieldPath, ServiceError};
 use super::super::AssistantService;
 use super::super::rules::checked;
-use super::stepwise::{Progress, STEP, Step};
+use super::stepwise::{Progress, Step};
 use super::{DAYS, HistoryAccess, HistoryScan, Said};
 
 /// Maximum number of different answers that are listed.
@@ -167,7 +167,7 @@ impl AssistantService {
             Step::Running(run) => run,
             Step::Nothing => Box::new(self.comparison_run(access, request).await?),
         };
-        run.scan.go_on(STEP);
+        run.scan.go_on(self.examinations.step);
         while let Some(said) = run.scan.next().await? {
             let (today, other) = (Arc::clone(&run.today), Arc::clone(&run.other));
             let compared = self.score(move || compared(&today, &other, said)).await?;

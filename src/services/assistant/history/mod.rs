@@ -80,6 +80,8 @@ struct HistoryScan {
     /// Messages given out so far.
     scanned: usize,
     ends: Instant,
+    /// True once a page was read since the scan began or went on.
+    moved: bool,
     /// True once everything since the beginning was returned.
     complete: bool,
 }
@@ -101,15 +103,17 @@ impl HistoryScan {
             newest: now,
             scanned: 0,
             ends: Instant::now() + TIME,
+            moved: false,
             complete: false,
         }
     }
 
     /// Returns the next page, newest first, until nothing is left or a limit is reached.
     async fn next(&mut self) -> Result<Option<Vec<Said>>, ServiceError> {
-        if self.is_finished() || Instant::now() >= self.ends {
+        if self.is_finished() || (self.moved && Instant::now() >= self.ends) {
             return Ok(None);
         }
+        self.moved = true;
         let page = self.store.messages().list(&self.channel, &self.filter).await?;
         self.complete = page.next.is_none();
         self.filter.after = page.next;
@@ -121,8 +125,9 @@ impl HistoryScan {
         Ok(Some(said))
     }
 
-    /// Lets the scan go on for that time.
+    /// Lets the scan go on for that time, and by one page at least.
     fn go_on(&mut self, time: Duration) {
+        self.moved = false;
         self.ends = Instant::now() + time;
     }
 

@@ -15,8 +15,8 @@ use tokio::sync::Mutex;
 use super::comparison::{Comparison, ComparisonKey, ComparisonRun};
 use super::unanswered::{QuestionSearch, UnansweredQuestions};
 
-/// Duration of a step, give or take one page of messages.
-pub(super) const STEP: Duration = Duration::from_millis(600);
+/// Usual duration of a step.
+const STEP: Duration = Duration::from_millis(600);
 /// Maximum number of examinations of each kind.
 const EXAMINATIONS: u64 = 64;
 /// Time for which an examination is kept: what was said since is not in it.
@@ -58,11 +58,13 @@ pub(super) struct QuestionsKey {
 pub(in crate::services::assistant) struct Examinations {
     comparisons: Cache<ComparisonKey, Shared<ComparisonRun, Comparison>>,
     questions: Cache<QuestionsKey, Shared<QuestionSearch, UnansweredQuestions>>,
+    /// Duration of a step, give or take one page of messages.
+    pub(in crate::services) step: Duration,
 }
 
 impl Default for Examinations {
     fn default() -> Self {
-        Self { comparisons: cache(), questions: cache() }
+        Self { comparisons: cache(), questions: cache(), step: STEP }
     }
 }
 

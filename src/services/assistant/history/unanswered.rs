@@ -11,7 +11,7 @@ use chatkeep_workers::assistant::{Compiled, Decision};
 
 use super::super::super::{FieldPath, ServiceError};
 use super::super::AssistantService;
-use super::stepwise::{Progress, QuestionsKey, STEP, Step};
+use super::stepwise::{Progress, QuestionsKey, Step};
 use super::{HistoryAccess, HistoryScan, Said};
 
 /// Maximum number of example messages per question.
@@ -99,7 +99,7 @@ impl AssistantService {
             Step::Running(search) => search,
             Step::Nothing => Box::new(self.question_search(&access.channel, from).await?),
         };
-        search.scan.go_on(STEP);
+        search.scan.go_on(self.examinations.step);
         self.search_on(&mut search).await?;
         if !search.scan.is_finished() {
             let percent = search.scan.percent();
