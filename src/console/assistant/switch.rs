@@ -128,7 +128,10 @@ struct Row {
     when: String,
     datetime: String,
     said: String,
+    /// Name of the difference.
     mark: String,
+    /// True if both answers are the same.
+    same: bool,
     today: Answer,
     other: Answer,
 }
@@ -379,6 +382,7 @@ impl View<'_> {
             datetime: message.sent_at.to_string(),
             said: shortened(&summary(&message, language), SAID),
             mark: key.map(|(_, _, key)| language.text(key)).unwrap_or_default(),
+            same: difference == Difference::Same,
             today: self.answer(today),
             other: self.answer(other),
         }

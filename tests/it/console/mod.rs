@@ -4,6 +4,8 @@ mod journeys;
 mod pages;
 mod permissions;
 mod safety;
+mod settings;
+mod zz_hold;
 
 use chatkeep_core::config::Database;
 use chatkeep_core::id::{ChannelId, SessionId, UserId};
