@@ -16,6 +16,7 @@ use crate::maintenance::{
 use crate::orphan_sweep::{OrphanSweeper, UploadSweeper};
 use crate::removals::JobPurge;
 use crate::retention::Retention;
+use crate::services::assistant::UnansweredFigures;
 
 impl App {
     /// Creates the list of periodic jobs of this process, empty at first.
@@ -36,6 +37,7 @@ impl App {
             jobs.add(IdempotencyPurge(maintenance.clone()));
             jobs.add(UseRecords(maintenance.clone()));
             jobs.add(SessionPurge(self.services.sessions.clone()));
+            jobs.add(UnansweredFigures(self.services.assistant.clone()));
         }
         if roles.contains(&Role::Worker) {
             self.start_worker_jobs(jobs, &maintenance);

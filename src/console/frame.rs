@@ -120,7 +120,8 @@ mod tests {
 
     fn texts() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let folders = ["src/templates/console", "src/console"].map(|folder| root.join(folder));
+        let folders = ["src/templates/console", "src/console", "src/console/assistant"]
+            .map(|folder| root.join(folder));
         let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
         let files = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
         files.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()

@@ -87,6 +87,7 @@ pub(super) async fn page(
             href: Some(heading.path.clone()),
             text,
         }));
+        notes.extend(unanswered(&one, &heading, language));
         channels.push(ChannelRow::new(heading, &one, dates));
     }
     let dates = Dates { language, zone, now };
@@ -124,6 +125,16 @@ fn attention(one: &ChannelOverview, language: Language) -> Vec<String> {
         texts.push(language.format("attention-media", &[("count", one.lost_files.into())]));
     }
     texts
+}
+
+/// Returns the note about questions that no rule answers.
+fn unanswered(one: &ChannelOverview, heading: &Heading, language: Language) -> Option<Note> {
+    let count = i64::try_from(one.unanswered).ok().filter(|count| *count > 0)?;
+    Some(Note {
+        about: heading.name.clone(),
+        href: Some(format!("{}/assistant/unanswered", heading.path)),
+        text: language.format("attention-unanswered", &[("count", count.into())]),
+    })
 }
 
 impl ChannelRow {

@@ -7,6 +7,7 @@
 //! anywhere else.
 
 mod assets;
+mod assistant;
 mod bubble;
 mod channel;
 mod dates;
@@ -81,6 +82,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/c/{channel}/settings", get(settings::page).post(settings::change))
         .route("/c/{channel}/jobs/{job}", get(job::page))
         .route("/c/{channel}/news", get(live::news))
+        .merge(assistant::router())
         .route_layer(from_fn_with_state(console.clone(), visitor::layer))
         .with_state(console);
     Router::new().route("/", get(move || async move { Redirect::to(home) })).merge(pages)

@@ -162,12 +162,20 @@ impl Services {
         let search = MessageSearch::new(store(), clock(), search, access.clone(), messages.clone());
         let deletion = DeletionService::new(store(), clock(), messages.clone(), parts.removals);
         let private = parts.allow_private_webhooks;
+        let assistant = AssistantService::new(store(), clock(), bus, assistants);
+        let figures = assistant.figures();
         Self {
             live: LiveService::new(store(), access.clone()),
-            overview: OverviewService::new(store(), clock(), channels.clone(), account.clone()),
+            overview: OverviewService::new(
+                store(),
+                clock(),
+                channels.clone(),
+                account.clone(),
+                figures,
+            ),
             access,
             account,
-            assistant: AssistantService::new(store(), clock(), bus, assistants),
+            assistant,
             channels,
             credentials: CredentialService::new(store(), clock()),
             deletion,

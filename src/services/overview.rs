@@ -1,5 +1,8 @@
 //! Channels of a caller at a glance, with what needs their attention.
 
+use std::collections::HashMap;
+
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::plan::Usage;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::{SharedClock, Timestamp};
@@ -8,6 +11,7 @@ use chatkeep_store::{Channel, Store, StoredMessage, Webhook};
 use super::ServiceError;
 use super::access::{ReadMessages, Scoped};
 use super::account::AccountService;
+use super::assistant::Figures;
 use super::channels::ChannelService;
 use super::webhooks::manages;
 
@@ -40,6 +44,9 @@ pub(crate) struct ChannelOverview {
     pub(crate) paused: bool,
     /// Number of files of the last seven days that could not be stored.
     pub(crate) lost_files: i64,
+    /// Number of questions of the last weeks that no rule answers; 0 while it is not known, and for
+    /// everybody but admins.
+    pub(crate) unanswered: usize,
 }
 
 /// Overviews. Cheap to clone.
@@ -49,6 +56,7 @@ pub(crate) struct OverviewService {
     clock: SharedClock,
     channels: ChannelService,
     accounts: AccountService,
+    figures: Figures,
 }
 
 impl OverviewService {
@@ -57,8 +65,9 @@ impl OverviewService {
         clock: SharedClock,
         channels: ChannelService,
         accounts: AccountService,
+        figures: Figures,
     ) -> Self {
-        Self { store, clock, channels, accounts }
+        Self { store, clock, channels, accounts, figures }
     }
 
     /// Returns at most `limit` channels that the caller may see, with what needs their attention.
@@ -80,6 +89,7 @@ impl OverviewService {
         let since = Timestamp::from_millis(recent);
         let since = caller.not_before().map_or(since, |bound| bound.max(since));
         let lost = self.store.media().lost_media(&ids, since).await?;
+        let unanswered = self.unanswered(access, &ids).await?;
         let states = self.store.accounts().backup_states(&ids).await?;
         let overview = |channel: Channel| {
             let (backed_up, paused) = states.get(&channel.id).copied().unwrap_or_default();
@@ -88,6 +98,7 @@ impl OverviewService {
                 backed_up,
                 paused,
                 lost_files: lost.get(&channel.id).copied().unwrap_or_default(),
+                unanswered: unanswered.get(&channel.id).copied().unwrap_or_default(),
                 channel,
             }
         };
@@ -97,6 +108,20 @@ impl OverviewService {
         });
         let (usage, failing) = (self.usage(access).await?, self.failing(access).await?);
         Ok(Overview { channels: overviews, next, usage, failing })
+    }
+
+    /// Returns the known numbers of unanswered questions, where the caller may see the questions.
+    async fn unanswered(
+        &self,
+        access: &Scoped<ReadMessages>,
+        channels: &[ChannelId],
+    ) -> Result<HashMap<ChannelId, usize>, ServiceError> {
+        let caller = &access.caller;
+        if caller.not_before().is_some() {
+            return Ok(HashMap::new());
+        }
+        let own = self.store.members().administered(&caller.user, channels).await?;
+        Ok(self.figures.of(own))
     }
 
     async fn usage(&self, access: &Scoped<ReadMessages>) -> Result<Option<Usage>, ServiceError> {

@@ -10,6 +10,7 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::message::{Content, MessageChange, Received};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::role::Scope;
 use chatkeep_core::signing;
@@ -17,19 +18,22 @@ use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_platform::Bots;
 use chatkeep_store::{
-    NewWebhook, OutboxEventKind, PresenceEvidence, PresenceEvidenceKind, ReplySource, Store,
-    WebhookChange, WebhookMade, WebhookMaker,
+    ChannelChange, NewWebhook, OutboxEventKind, PresenceEvidence, PresenceEvidenceKind,
+    ReplySource, Store, WebhookChange, WebhookMade, WebhookMaker,
 };
 use chatkeep_workers::assistant::Assistants;
+use chatkeep_workers::periodic::PeriodicJob as _;
 use sqlx::{Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 use super::access::{
     AccessService, Admin, ManageKeys, Member, ReadMessages, WriteAssistant, WriteBackup,
 };
 use super::account::AccountService;
 use super::assistant::{
-    AssistantChange, AssistantService, GroupRulesChange, KeywordWarningKind, LinkChange, QaChange,
+    AssistantChange, AssistantService, ComparisonRequest, Difference, GroupRulesChange,
+    KeywordWarningKind, LinkChange, Progress, QaChange, UnansweredFigures,
 };
 use super::channels::ChannelService;
 use super::keys::{IssueKeyError, KeyDraft, KeyService, OperatorKey};
@@ -313,7 +317,8 @@ async fn an_overview_is_within_the_bounds_of_its_caller() {
     let own = || (group.store.clone(), Arc::clone(&group.clock));
     let channels = ChannelService::new(group.store.clone(), chrono_tz::UTC);
     let ((store, clock), accounts) = (own(), AccountService::new(own().0, own().1));
-    let overviews = OverviewService::new(store, clock, channels, accounts);
+    let overviews =
+        OverviewService::new(store, clock, channels, accounts, group.assistant.figures());
     let seen = async |bounds: Bounds| {
         let caller = Caller { bounds, ..caller(OWNER) };
         let access = group.access.scoped::<ReadMessages>(caller).unwrap();
@@ -323,4 +328,96 @@ async fn an_overview_is_within_the_bounds_of_its_caller() {
     assert_eq!(seen(Bounds::full()).await, (2, 300, 1));
     let bounds = Bounds { channels: Some(vec![GROUP.into()]), ..Bounds::full() };
     assert_eq!(seen(bounds).await, (1, 0, 0));
+}
+
+/// Stores texts of the owner, a minute apart.
+async fn say(group: &Group, texts: &[String]) {
+    let said = |(number, text): (usize, &String)| {
+        let content = Content::text(text.as_str());
+        let received = Received {
+            at: Timestamp::from_millis(1_000 + i64::try_from(number).unwrap()),
+            sender: Some(OWNER.into()),
+            kind: content.kind(),
+            content: serde_json::to_string(&content).unwrap(),
+            quoted: None,
+            is_bot: false,
+        };
+        let (channel, message) = (GROUP.into(), format!("m{number}").as_str().into());
+        ChannelChange { channel, message, change: MessageChange::Received(received) }
+    };
+    let changes: Vec<_> = texts.iter().enumerate().map(said).collect();
+    group.store.messages().ingest(&changes, group.clock.now()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_examination_goes_on_where_it_stopped_and_tells_how_far_it_is() {
+    let mut group = Group::new().await;
+    // A page of messages a step.
+    group.assistant.examinations.step = Duration::ZERO;
+    let texts: Vec<_> = (0..1_200)
+        .map(|number| match number % 6 {
+            0 => "huors".to_owned(),
+            1 => "hours".to_owned(),
+            2 => "where is the parking garage?".to_owned(),
+            _ => format!("nothing {number}"),
+        })
+        .collect();
+    say(&group, &texts).await;
+    let settings = group.settings().await;
+    group.assistant.add_rule(&settings, draft("hours"), None).await.unwrap();
+    let access = group.access.channel::<Admin, ReadMessages>(caller(OWNER), GROUP.into());
+    let access = access.await.unwrap();
+    let request = ComparisonRequest { mode: Some(QaMode::Fuzzy), ..ComparisonRequest::default() };
+    let mut percents = Vec::new();
+    let found = loop {
+        match group.assistant.comparison(&access, request.clone()).await.unwrap() {
+            Progress::Running(percent) => percents.push(percent),
+            Progress::Finished(found) => break found,
+        }
+    };
+    assert!(percents.len() == 2 && percents.is_sorted() && percents[1] < 100, "{percents:?}");
+    assert!(found.complete && found.scanned == 1_200, "{found:?}");
+    let counts = [Difference::New, Difference::Lost, Difference::Other, Difference::Same]
+        .map(|difference| found.count(difference));
+    assert_eq!(counts, [200, 0, 0, 200]);
+    // It is kept, and made anew with other rules.
+    let again = group.assistant.comparison(&access, request.clone()).await.unwrap();
+    assert!(matches!(again, Progress::Finished(again) if Arc::ptr_eq(&again, &found)));
+    group.assistant.add_rule(&settings, draft("parking"), None).await.unwrap();
+    let again = group.assistant.comparison(&access, request).await.unwrap();
+    assert!(matches!(again, Progress::Running(_)), "{again:?}");
+
+    let mut steps = 0;
+    let questions = loop {
+        match group.assistant.unanswered_step(&access, 30).await.unwrap() {
+            Progress::Running(_) => steps += 1,
+            Progress::Finished(found) => break found,
+        }
+    };
+    let asked = questions.questions.iter().map(|question| question.count);
+    assert_eq!((steps, asked.collect::<Vec<_>>()), (2, vec![200]));
+    let whole = group.assistant.unanswered(&access, 30, 10).await.unwrap();
+    assert_eq!((whole.total, whole.questions[0].count), (questions.total, 200));
+}
+
+#[tokio::test]
+async fn numbers_of_questions_are_found_for_those_who_ask() {
+    let group = Group::new().await;
+    say(&group, &["where is it?".to_owned(), "who are you?".to_owned()]).await;
+    let group_id = ChannelId::from(GROUP);
+    let (figures, stop) = (group.assistant.figures(), CancellationToken::new());
+    let job = UnansweredFigures(group.assistant.clone());
+    job.run(&stop).await.unwrap();
+    assert!(figures.of([GROUP.into()]).is_empty(), "nobody has asked yet");
+    job.run(&stop).await.unwrap();
+    assert_eq!(
+        figures.of([GROUP.into()]).get(&group_id),
+        Some(&0),
+        "without rules nothing is expected"
+    );
+    let settings = group.settings().await;
+    group.assistant.add_rule(&settings, draft("hours"), None).await.unwrap();
+    assert!(figures.of([GROUP.into()]).is_empty(), "the rules have changed");
+    job.run(&stop).await.unwrap();
+    assert_eq!(figures.of([GROUP.into()]).get(&group_id), Some(&2));
 }

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
-use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::time::Timestamp;
 
 use super::channels::channel_keys;
 use super::ledger::{Ledger, SubscriberRow};
-use super::{AccountStore, MediaStore, MessageStore, StoreError, StoredMessage};
+use super::{
+    AccountStore, AssistantStore, MediaStore, MemberStore, MessageStore, StoreError, StoredMessage,
+};
 use crate::query::query_as;
 
 const NEWEST: &str = "
@@ -22,6 +24,14 @@ const LOST: &str = "
     WHERE f.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
       AND f.sent_at >= $2 AND f.status IN ('skipped', 'failed', 'expired')
     GROUP BY f.channel_id";
+
+const ADMINISTERED: &str = "
+    SELECT channel_id FROM members
+    WHERE user_id = $2 AND role IN ('owner', 'admin')
+      AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
+
+const ANSWERS: &str = "
+    SELECT COUNT(*) FROM replies WHERE channel_id = $1 AND created_at >= $2 AND status = 'sent'";
 
 const SUBSCRIBERS: &str = "
     SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
@@ -47,6 +57,39 @@ impl AccountStore<'_> {
             (channel.clone(), (enabled, enabled && ledger.paused(channel)))
         };
         Ok(channels.iter().map(state).collect())
+    }
+}
+
+impl MemberStore<'_> {
+    /// Returns those of these channels in which the user has the role of an admin or the owner.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn administered(
+        &self,
+        user: &UserId,
+        channels: &[ChannelId],
+    ) -> Result<Vec<ChannelId>, StoreError> {
+        let keys = channel_keys(channels)?;
+        let rows: Vec<(String,)> =
+            self.store.db.fetch_all(query_as(ADMINISTERED).bind(&keys).bind(user.as_str())).await?;
+        Ok(rows.into_iter().map(|(channel,)| channel.into()).collect())
+    }
+}
+
+impl AssistantStore<'_> {
+    /// Returns the number of replies of a channel's bot since that time.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn answers_since(
+        &self,
+        channel: &ChannelId,
+        since: Timestamp,
+    ) -> Result<i64, StoreError> {
+        let answers = query_as(ANSWERS).bind(channel.as_str()).bind(since.millis());
+        let (count,): (i64,) = self.store.db.fetch_one(answers).await?;
+        Ok(count)
     }
 }
 

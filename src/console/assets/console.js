@@ -234,7 +234,39 @@ function dates() {
   });
 }
 
+/** Shows the welcome as it is typed, as the server renders it. */
+function preview() {
+  const form = document.querySelector('form[data-preview]');
+  const text = form?.elements.welcome_text;
+  if (!text) return;
+  form.querySelector('[data-preview-button]').hidden = true;
+  let timer = null;
+  let asked = null;
+
+  async function show() {
+    asked?.abort();
+    asked = new AbortController();
+    const body = new URLSearchParams(new FormData(form));
+    body.set('do', 'preview');
+    try {
+      const answer = await fetch(location.pathname, { method: 'POST', body, signal: asked.signal });
+      if (!answer.ok || answer.redirected) return;
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      const fresh = page.querySelector('#preview');
+      if (fresh) document.querySelector('#preview').replaceChildren(...fresh.childNodes);
+    } catch {
+      // The next letter tries it again.
+    }
+  }
+
+  text.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(show, 250);
+  });
+}
+
 menus();
+preview();
 if (scroller && messages) {
   document.querySelector('.row.target')?.scrollIntoView({ block: 'center' });
   endless();

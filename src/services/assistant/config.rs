@@ -26,6 +26,8 @@ pub(crate) struct AssistantSettings {
     pub(crate) config: AssistantConfig,
     /// Mode in effect under the plan of the channel's owner.
     pub(crate) effective_mode: QaMode,
+    /// True if the plan of the channel's owner includes semantic mode.
+    pub(crate) semantic: bool,
 }
 
 /// Change of the settings; absent values are unchanged.
@@ -148,7 +150,8 @@ impl AssistantSettings {
     /// Returns the settings under the plan of the channel's owner.
     pub(in crate::services) fn new(setting: Setting<AssistantConfig>, plan: Option<Plan>) -> Self {
         let effective_mode = setting.value.qa.mode.under(plan);
-        Self { version: setting.version, config: setting.value, effective_mode }
+        let semantic = QaMode::Semantic.under(plan) == QaMode::Semantic;
+        Self { version: setting.version, config: setting.value, effective_mode, semantic }
     }
 }
 

@@ -24,13 +24,18 @@ use tracing::error;
 pub(crate) use config::{
     AssistantChange, AssistantSettings, GroupRulesChange, LinkChange, QaChange, WelcomeChange,
 };
+pub(in crate::services) use history::Figures;
 pub(crate) use history::{
-    BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, DAYS, GivenReply,
-    HistoryAccess, MAX_DAYS, UnansweredQuestion, UnansweredQuestions,
+    AssistantFigures, BacktestChange, BacktestDraft, BacktestRequest, BacktestResult,
+    ComparedAnswer, ComparedMessage, Comparison, ComparisonRequest, DAYS, Difference, GivenReply,
+    HistoryAccess, MAX_DAYS, Progress, RuleEdit, UnansweredFigures, UnansweredQuestion,
+    UnansweredQuestions,
 };
 pub(crate) use rules::{KeywordWarning, KeywordWarningKind, RuleBook, SavedRules};
 pub(crate) use texts::VersionedText;
 pub(crate) use trial::{ScoredRule, Trial};
+
+use history::Examinations;
 
 use super::ServiceError;
 use super::access::{Admin, ChannelAccess, WriteAssistant};
@@ -61,15 +66,27 @@ pub(crate) struct AssistantService {
     assistants: Assistants,
     /// Permit for scanning a history, which takes long: one at a time.
     scan_permit: Arc<Semaphore>,
+    /// Examinations of histories that go on request by request.
+    pub(super) examinations: Examinations,
+    /// Numbers of unanswered questions.
+    figures: Figures,
 }
 
 impl AssistantService {
     pub(super) fn new(store: Store, clock: SharedClock, bus: Bus, assistants: Assistants) -> Self {
-        Self { store, clock, bus, assistants, scan_permit: Arc::new(Semaphore::new(1)) }
+        let scan_permit = Arc::new(Semaphore::new(1));
+        let (examinations, figures) = (Examinations::default(), Figures::default());
+        Self { store, clock, bus, assistants, scan_permit, examinations, figures }
+    }
+
+    /// Returns the numbers of unanswered questions of channels.
+    pub(super) fn figures(&self) -> Figures {
+        self.figures.clone()
     }
 
     /// Makes every process use the present settings of a channel from its next message on.
     pub(crate) async fn reload(&self, channel: &ChannelId) {
+        self.figures.forget(channel);
         self.assistants.changed(channel, &self.bus).await;
     }
 

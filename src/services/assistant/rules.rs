@@ -172,7 +172,7 @@ impl AssistantService {
 }
 
 /// Checks the texts of a rule; duplicate keywords collapse.
-fn checked(draft: RuleDraft) -> Result<RuleDraft, ServiceError> {
+pub(super) fn checked(draft: RuleDraft) -> Result<RuleDraft, ServiceError> {
     Ok(RuleDraft {
         keywords: keywords(FieldPath::body("/keywords"), draft.keywords, 1, limits::KEYWORDS)?,
         question: text(FieldPath::body("/question"), draft.question, 0, limits::QUESTION)?,

@@ -1,12 +1,14 @@
 //! The welcome message and the group rules.
 
 use chatkeep_core::assistant::{AssistantConfig, SettingText, limits};
+use chatkeep_core::event::ChannelRef;
 use chatkeep_core::id::ChannelId;
 use chatkeep_store::{Setting, SettingVersions};
+use chatkeep_workers::assistant::Newcomers;
 
 use super::super::input::text;
 use super::super::{FieldPath, ServiceError};
-use super::{AssistantService, SettingRevision, SettingsAccess};
+use super::{AssistantChange, AssistantService, SettingRevision, SettingsAccess};
 
 /// A text of the settings.
 #[derive(Clone, Debug)]
@@ -93,6 +95,52 @@ impl AssistantService {
         }
         self.reload(channel).await;
         self.group_rules(access).await
+    }
+
+    /// Changes settings and the group rules, which stand in `field` of the request, at once if both
+    /// have the `expected` versions.
+    ///
+    /// # Errors
+    /// As of [`Self::change_settings`] and [`Self::set_group_rules`].
+    pub(crate) async fn change_texts(
+        &self,
+        access: &SettingsAccess,
+        change: AssistantChange,
+        (field, content): (FieldPath, String),
+        (settings, group_rules): (i64, i64),
+    ) -> Result<(), ServiceError> {
+        let content = text(field.clone(), content, 0, limits::TEXT)?;
+        let present = self.store.assistant().group_rules(&access.channel).await?;
+        if present.version != group_rules {
+            return Err(ServiceError::Stale);
+        }
+        self.change_settings(access, change, Some(&[settings])).await?;
+        if present.value.text != content {
+            self.set_group_rules(access, (field, content), Some(&[group_rules])).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the welcome that `template` would make for somebody with that name.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn welcome_preview(
+        &self,
+        access: &SettingsAccess,
+        template: &str,
+        name: Option<String>,
+    ) -> Result<String, ServiceError> {
+        let channel = self.store.channels().channel(&access.channel).await?;
+        let channel = channel.ok_or(ServiceError::PermissionDenied)?;
+        let compiled = self.compiled(&access.channel).await?;
+        let newcomers = Newcomers { names: name.into_iter().collect(), others: false };
+        let place = ChannelRef { id: channel.id, kind: channel.kind };
+        let text = self
+            .assistants
+            .welcome_text(&compiled, template, newcomers, channel.name, &place)
+            .await?;
+        Ok(text)
     }
 
     async fn versioned(

@@ -1,5 +1,6 @@
 //! The web console: its pages over HTTP and in a real browser.
 
+mod backup_settings;
 mod journeys;
 mod pages;
 mod people;

@@ -56,7 +56,7 @@ type ChannelLinks = Arc<dyn Fn(&ChannelId) -> Option<String> + Send + Sync>;
 /// Cache of compiled settings by channel. Cheap to clone.
 #[derive(Clone)]
 pub struct Assistants {
-    store: Store,
+    pub(super) store: Store,
     space: Arc<SemanticSpace>,
     states: Cache<ChannelId, CachedState>,
     compiled: Cache<Key, Arc<Compiled>>,

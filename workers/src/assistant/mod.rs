@@ -25,6 +25,7 @@ use chatkeep_store::{ReplySource, Store};
 pub use cache::{Assistants, CompileError};
 pub use compiled::{Compiled, Source};
 pub use decide::{Decision, DecisionTrace, Reply};
+pub use welcome::Newcomers;
 
 use crate::backup::decode_event;
 use crate::outcome::Outcome;

@@ -6,14 +6,23 @@ use chatkeep_core::event::{ChannelRef, Event};
 use chatkeep_core::id::UserId;
 use chatkeep_core::message::Content;
 use chatkeep_platform::Directory;
-use chatkeep_store::{MessageFilter, Order, ReplySource};
+use chatkeep_store::{MessageFilter, Order, ReplySource, StoreError};
 
 use super::neutral::Language;
-use super::{Assistant, Compiled, Planned, text};
+use super::{Assistant, Assistants, Compiled, Planned, text};
 use crate::outcome::Outcome;
 
 /// Number of messages of a channel that are read to detect its language, as a last resort.
 const MESSAGES: u32 = 50;
+
+/// People who join a channel.
+#[derive(Clone, Debug, Default)]
+pub struct Newcomers {
+    /// Names of those whose names are known.
+    pub names: Vec<String>,
+    /// `true` if there are others.
+    pub others: bool,
+}
 
 impl Assistant {
     /// Plans the welcome of everybody who joined in one event.
@@ -30,19 +39,11 @@ impl Assistant {
             return Ok(None);
         };
         let directory = self.bot_of(event)?;
-        let mut names = names(directory, channel, users).await;
+        let names = names(directory, channel, users).await;
+        let newcomers = Newcomers { others: names.len() < users.len(), names };
         let group = self.group_name(directory, channel).await?;
-        let unknown = names.is_empty() || names.len() < users.len();
-        let language = if unknown || group.is_none() {
-            self.language(&compiled, template, group.as_deref(), channel).await?
-        } else {
-            Language::English
-        };
-        if unknown {
-            names.push(language.person().to_owned());
-        }
-        let group = group.unwrap_or_else(|| language.chat(channel.kind).to_owned());
-        let text = text::fill(template, &text::joined(&names), &group);
+        let text =
+            self.assistants.welcome_text(&compiled, template, newcomers, group, channel).await?;
         let rule = None;
         Ok(Some(Planned { source: ReplySource::Welcome, rule, text, cooldown: Duration::ZERO }))
     }
@@ -61,6 +62,36 @@ impl Assistant {
         let known = self.store.channels().channel(&channel.id).await?;
         Ok(known.and_then(|channel| channel.name).and_then(told))
     }
+}
+
+impl Assistants {
+    /// Returns the welcome that `template` makes for these people in a channel with the name `group`.
+    /// What is not known is said in neutral words of the channel's language.
+    ///
+    /// # Errors
+    /// Fails when the store fails.
+    pub async fn welcome_text(
+        &self,
+        compiled: &Compiled,
+        template: &str,
+        newcomers: Newcomers,
+        group: Option<String>,
+        channel: &ChannelRef,
+    ) -> Result<String, StoreError> {
+        let Newcomers { mut names, others } = newcomers;
+        let group = group.and_then(told);
+        let unknown = names.is_empty() || others;
+        let language = if unknown || group.is_none() {
+            self.language(compiled, template, group.as_deref(), channel).await?
+        } else {
+            Language::English
+        };
+        if unknown {
+            names.push(language.person().to_owned());
+        }
+        let group = group.unwrap_or_else(|| language.chat(channel.kind).to_owned());
+        Ok(text::fill(template, &text::joined(&names), &group))
+    }
 
     /// Returns the language that people use in a channel; English if it is not detected.
     async fn language(
@@ -69,7 +100,7 @@ impl Assistant {
         template: &str,
         group: Option<&str>,
         channel: &ChannelRef,
-    ) -> Result<Language, Outcome> {
+    ) -> Result<Language, StoreError> {
         let plain = text::fill(template, "", "");
         if let Some(language) = compiled.language(&plain).or_else(|| Language::of(group?)) {
             return Ok(language);

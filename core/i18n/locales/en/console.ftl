@@ -310,3 +310,159 @@ job-done-text = { $done ->
 }
 job-failed-title = This could not be finished
 job-failed-text = { $done } of { $total } messages were deleted. Please try again.
+
+## Pages of the assistant
+assistant-sections = Pages of the assistant
+assistant-overview = Overview
+assistant-rules = Rules
+assistant-try = Try it
+assistant-switch = Before you switch
+assistant-unanswered = Unanswered
+assistant-texts = Texts
+
+## Assistant: overview
+attention-unanswered = { $count ->
+    [one] 1 question of the last 30 days has no answer yet.
+   *[other] { $count } questions of the last 30 days have no answer yet.
+}
+form-now = Now: { $value }
+overview-card-rules = Rules
+overview-card-answers = Answers in 30 days
+overview-card-unanswered = Unanswered questions
+overview-on = on
+overview-off = off
+overview-enabled = The bot answers in this chat
+overview-enabled-hint = While this is off, the bot never writes anything.
+overview-parts = What it does
+overview-qa = Questions and answers
+overview-qa-hint = It answers questions by your rules.
+overview-welcome = Welcome
+overview-welcome-hint = It greets people who join the group.
+overview-group-rules = Group rules
+overview-group-rules-hint = It shows the group rules when somebody writes one of their words.
+overview-to-texts = Write the welcome and the group rules
+overview-mode = How it recognizes a question
+qa-mode-keyword = By keyword
+qa-mode-keyword-hint = Somebody writes one of the keywords exactly.
+qa-mode-fuzzy = Tolerant
+qa-mode-fuzzy-hint = Typos, word order and small changes do not matter.
+qa-mode-semantic = By meaning
+qa-mode-semantic-hint = The same question in other words is enough.
+qa-mode-semantic-pro = The same question in other words is enough. Needs the plan “pro”.
+overview-replaced = The present plan does not include answers by meaning: the bot works in the mode “{ $mode }”.
+overview-match = Keywords count when
+overview-match-exact = They are the whole message
+overview-match-exact-hint = “hours” answers “hours?”, but not “What are your hours?”.
+overview-match-contains = They are in the message
+overview-match-contains-hint = “hours” also answers “What are your hours?”.
+overview-compare = See what would change
+overview-compare-hint = Shows which messages of the last 30 days would have got another answer. Nothing is saved by looking.
+overview-quiet = How much it talks
+overview-cooldown = After an answer, the same rule rests for
+overview-cooldown-hint = So that it does not repeat itself in a lively chat.
+overview-cooldown-none = No time
+overview-seconds = { $count ->
+    [one] 1 second
+   *[other] { $count } seconds
+}
+overview-minutes = { $count ->
+    [one] 1 minute
+   *[other] { $count } minutes
+}
+overview-hours = { $count ->
+    [one] 1 hour
+   *[other] { $count } hours
+}
+overview-scope = The reply when nothing matches is sent
+overview-scope-addressed = Only when the bot is meant
+overview-scope-addressed-hint = Somebody mentions it or replies to it.
+overview-scope-always = To every message without an answer
+overview-scope-always-hint = Useful only in a chat with nothing but questions.
+overview-save = Save
+
+## Assistant: past messages
+history-running = Reading the messages …
+history-incomplete = { $count ->
+    [one] Only the newest message was examined.
+   *[other] There are very many messages: the newest { $count } were examined.
+}
+pages-earlier = Previous page
+pages-later = Next page
+switch-lead = Compare what the bot would have answered in the last 30 days. Nothing is sent.
+switch-mode = Compare with
+switch-compare = Compare
+switch-told = { $changed ->
+    [0] { $scanned } messages since { $date } were examined. All of them would get the same answer.
+    [one] { $scanned } messages since { $date } were examined. 1 would get another answer.
+   *[other] { $scanned } messages since { $date } were examined. { $changed } would get another answer.
+}
+switch-new = New answers
+switch-lost = Lost answers
+switch-other = Other answers
+switch-same = Same answers
+switch-listed = Messages, the different ones first
+switch-nothing = There is no such message.
+switch-how = Compared are answers by rules, by the words of the group rules and by the link word. Pauses after an answer and the reply when nothing matches are left out.
+switch-with-rule = With this rule
+switch-no-answer = No answer
+switch-source-rules = Group rules
+switch-source-link = Link
+switch-source-rule = Rule
+switch-button = Switch to “{ $mode }”
+switch-button-match = Switch
+switch-stay = Leave it as it is
+switch-today = Now
+unanswered-lead = Questions that people asked and no rule answers.
+unanswered-period = Period
+unanswered-days = { $count ->
+    [365] 1 year
+   *[other] { $count } days
+}
+unanswered-told = { $questions ->
+    [one] 1 question in { $scanned } messages since { $date }, the most frequent first.
+   *[other] { $questions } questions in { $scanned } messages since { $date }, the most frequent first.
+}
+unanswered-nothing-title = No messages in this time
+unanswered-nothing-text = As soon as people write in the chat, their questions appear here. The bot needs a backup of the chat for that.
+unanswered-none-title = Everything is answered
+unanswered-none-text = No question of this time is left without a rule. Look again after a while, or choose a longer time.
+unanswered-asked = { $count ->
+    [one] Asked once, { $when }
+   *[other] Asked { $count } times, last { $when }
+}
+unanswered-make = Make a rule of it
+unanswered-add = Add to a rule
+unanswered-nearest = Add to the most similar rule:
+unanswered-examples = { $count ->
+    [one] Show the message
+   *[other] Show { $count } messages
+}
+unanswered-choose = Which rule answers this?
+unanswered-filter = Find a rule
+unanswered-filter-go = Find
+unanswered-no-rule-title = No rule found
+unanswered-back = Back to the questions
+unanswered-more-rules = There are more rules. Search for a word of the one you mean.
+
+## Assistant: texts
+texts-on = On
+texts-welcome = Welcome
+texts-welcome-text = Text
+texts-welcome-hint = Replaced by the name of the new member and of the group:
+texts-preview = Preview
+texts-preview-none = Write a text to see it here.
+texts-show-preview = Show the preview
+texts-now = There now:
+texts-rules = Group rules
+texts-rules-text = Text
+texts-rules-words = Words that show the group rules
+texts-words-hint = One word or phrase a line.
+texts-no-match = When nothing matches
+texts-no-match-text = Reply
+texts-no-match-hint = Empty: the bot says nothing.
+texts-no-match-scope = Choose when it is sent
+texts-link = Link to this page
+texts-link-hint = The bot answers with the address of this chat's page when somebody writes one of the words. Only members can open it.
+texts-link-address = It answers:
+texts-link-none = This server has no public address yet. Whoever runs it sets api.base_url.
+texts-link-words = Words, such as “dashboard”

@@ -291,3 +291,137 @@ job-done-text = { $done ->
 }
 job-failed-title = 完了できませんでした
 job-failed-text = { $total }件中{ $done }件を削除しました。もう一度お試しください。
+
+## Pages of the assistant
+assistant-sections = アシスタントのページ
+assistant-overview = 概要
+assistant-rules = ルール
+assistant-try = 試す
+assistant-switch = 切り替える前に
+assistant-unanswered = 未回答
+assistant-texts = 文面
+
+## Assistant: overview
+attention-unanswered = この30日間に、まだ答えのない質問が{ $count }件あります。
+form-now = 現在：{ $value }
+overview-card-rules = ルール
+overview-card-answers = 30日間の回答
+overview-card-unanswered = 未回答の質問
+overview-on = オン
+overview-off = オフ
+overview-enabled = このトークでボットが答える
+overview-enabled-hint = オフの間、ボットは何も書き込みません。
+overview-parts = ボットの役割
+overview-qa = 質問への回答
+overview-qa-hint = ルールに従って質問に答えます。
+overview-welcome = あいさつ
+overview-welcome-hint = グループに参加した人にあいさつします。
+overview-group-rules = グループのルール
+overview-group-rules-hint = 決めた言葉が送られると、グループのルールを表示します。
+overview-to-texts = あいさつとグループのルールを書く
+overview-mode = 質問の見分け方
+qa-mode-keyword = キーワード
+qa-mode-keyword-hint = キーワードがそのまま送られたときに答えます。
+qa-mode-fuzzy = ゆるやか
+qa-mode-fuzzy-hint = 打ち間違いや語順、少しの言い換えがあっても答えます。
+qa-mode-semantic = 意味
+qa-mode-semantic-hint = 別の言い方でも、同じ質問なら答えます。
+qa-mode-semantic-pro = 別の言い方でも、同じ質問なら答えます。「pro」プランが必要です。
+overview-replaced = 現在のプランでは意味による回答を使えません。ボットは「{ $mode }」で動いています。
+overview-match = キーワードの一致のしかた
+overview-match-exact = メッセージ全体がキーワード
+overview-match-exact-hint = 「営業時間」は「営業時間？」に答えますが、「営業時間を教えて」には答えません。
+overview-match-contains = メッセージにキーワードが含まれる
+overview-match-contains-hint = 「営業時間」は「営業時間を教えて」にも答えます。
+overview-compare = 変わる点を確認
+overview-compare-hint = この30日間で、回答が変わるメッセージを表示します。確認するだけでは何も保存されません。
+overview-quiet = 発言の頻度
+overview-cooldown = 回答したあと、同じルールを休ませる時間
+overview-cooldown-hint = にぎやかなトークで、同じ回答を繰り返さないようにします。
+overview-cooldown-none = 休ませない
+overview-seconds = { $count }秒
+overview-minutes = { $count }分
+overview-hours = { $count }時間
+overview-scope = 一致するルールがないときに返信する相手
+overview-scope-addressed = ボットに向けたメッセージだけ
+overview-scope-addressed-hint = ボットへのメンションか、ボットへのリプライです。
+overview-scope-always = 答えのないすべてのメッセージ
+overview-scope-always-hint = 質問専用のトークに向いています。
+overview-save = 保存
+
+## Assistant: past messages
+history-running = メッセージを読み込んでいます…
+history-incomplete = メッセージがとても多いため、新しいものから{ $count }件を調べました。
+pages-earlier = 前のページ
+pages-later = 次のページ
+switch-lead = この30日間にボットがどう答えたはずかを比べます。何も送信されません。
+switch-mode = 比べる方法
+switch-compare = 比べる
+switch-told = { $changed ->
+    [0] { $date }からの{ $scanned }件のメッセージを調べました。回答はすべて同じです。
+   *[other] { $date }からの{ $scanned }件のメッセージを調べました。{ $changed }件の回答が変わります。
+}
+switch-new = 増える回答
+switch-lost = なくなる回答
+switch-other = 変わる回答
+switch-same = 同じ回答
+switch-listed = メッセージ（違うものから）
+switch-nothing = 該当するメッセージはありません。
+switch-how = ルール、グループのルールの言葉、リンクの言葉による回答を比べています。回答後の休止時間と、一致するルールがないときの返信は含みません。
+switch-with-rule = このルールの場合
+switch-no-answer = 回答なし
+switch-source-rules = グループのルール
+switch-source-link = リンク
+switch-source-rule = ルール
+switch-button = 「{ $mode }」に切り替える
+switch-button-match = 切り替える
+switch-stay = このままにする
+switch-today = 現在
+unanswered-lead = 質問されたのに、答えるルールがないものです。
+unanswered-period = 期間
+unanswered-days = { $count ->
+    [365] 1年
+   *[other] { $count }日
+}
+unanswered-told = { $date }からの{ $scanned }件のメッセージに、質問が{ $questions }件ありました。多い順に並んでいます。
+unanswered-nothing-title = この期間のメッセージはありません
+unanswered-nothing-text = トークで質問されると、ここに表示されます。トークのバックアップが必要です。
+unanswered-none-title = すべての質問に答えがあります
+unanswered-none-text = この期間の質問には、すべてルールがあります。しばらくしてからもう一度見るか、期間を長くしてください。
+unanswered-asked = { $count ->
+    [1] 1回質問されました（{ $when }）
+   *[other] { $count }回質問されました（最近：{ $when }）
+}
+unanswered-make = ルールにする
+unanswered-add = ルールに追加
+unanswered-nearest = 最も近いルールに追加：
+unanswered-examples = メッセージを{ $count }件表示
+unanswered-choose = どのルールで答えますか？
+unanswered-filter = ルールを探す
+unanswered-filter-go = 探す
+unanswered-no-rule-title = ルールが見つかりません
+unanswered-back = 質問の一覧に戻る
+unanswered-more-rules = ほかにもルールがあります。ルールに含まれる言葉で探してください。
+
+## Assistant: texts
+texts-on = オン
+texts-welcome = あいさつ
+texts-welcome-text = 文面
+texts-welcome-hint = 新しいメンバーの名前とグループ名に置き換わります：
+texts-preview = プレビュー
+texts-preview-none = 文面を書くと、ここに表示されます。
+texts-show-preview = プレビューを表示
+texts-now = 現在の内容：
+texts-rules = グループのルール
+texts-rules-text = 文面
+texts-rules-words = グループのルールを表示する言葉
+texts-words-hint = 1行に1つずつ書いてください。
+texts-no-match = 一致するルールがないとき
+texts-no-match-text = 返信
+texts-no-match-hint = 空欄の場合、ボットは何も返しません。
+texts-no-match-scope = 返信する相手を選ぶ
+texts-link = このページのリンク
+texts-link-hint = 決めた言葉が送られると、ボットがこのトークのページのアドレスを返信します。開けるのはメンバーだけです。
+texts-link-address = 返信の内容：
+texts-link-none = このサーバーにはまだ公開アドレスがありません。管理者が api.base_url を設定してください。
+texts-link-words = 言葉（例：「リンク」）

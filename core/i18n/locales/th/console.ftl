@@ -291,3 +291,138 @@ job-done-text = { $done ->
 }
 job-failed-title = ทำไม่สำเร็จ
 job-failed-text = ลบแล้ว { $done } จาก { $total } ข้อความ โปรดลองอีกครั้ง
+
+
+## Pages of the assistant
+assistant-sections = หน้าของผู้ช่วย
+assistant-overview = ภาพรวม
+assistant-rules = กฎ
+assistant-try = ลองดู
+assistant-switch = ก่อนเปลี่ยน
+assistant-unanswered = ยังไม่ได้ตอบ
+assistant-texts = ข้อความ
+
+## Assistant: overview
+attention-unanswered = มีคำถาม { $count } ข้อในช่วง 30 วันที่ผ่านมาที่ยังไม่มีคำตอบ
+form-now = ตอนนี้: { $value }
+overview-card-rules = กฎ
+overview-card-answers = คำตอบใน 30 วัน
+overview-card-unanswered = คำถามที่ยังไม่มีคำตอบ
+overview-on = เปิด
+overview-off = ปิด
+overview-enabled = ให้บอทตอบในแชตนี้
+overview-enabled-hint = เมื่อปิด บอทจะไม่ส่งข้อความใด ๆ เลย
+overview-parts = สิ่งที่บอททำ
+overview-qa = ถาม-ตอบ
+overview-qa-hint = ตอบคำถามตามกฎของคุณ
+overview-welcome = ข้อความต้อนรับ
+overview-welcome-hint = ทักทายคนที่เข้ากลุ่ม
+overview-group-rules = กติกากลุ่ม
+overview-group-rules-hint = แสดงกติกากลุ่มเมื่อมีคนส่งคำที่กำหนดไว้
+overview-to-texts = เขียนข้อความต้อนรับและกติกากลุ่ม
+overview-mode = วิธีจับคำถาม
+qa-mode-keyword = ตามคำสำคัญ
+qa-mode-keyword-hint = ต้องส่งคำสำคัญตรงตัว
+qa-mode-fuzzy = ยืดหยุ่น
+qa-mode-fuzzy-hint = พิมพ์ผิด สลับคำ หรือเปลี่ยนคำเล็กน้อยก็ตอบได้
+qa-mode-semantic = ตามความหมาย
+qa-mode-semantic-hint = ถามเรื่องเดียวกันด้วยคำอื่นก็ตอบได้
+qa-mode-semantic-pro = ถามเรื่องเดียวกันด้วยคำอื่นก็ตอบได้ ต้องใช้แพ็กเกจ “pro”
+overview-replaced = แพ็กเกจปัจจุบันไม่รวมการตอบตามความหมาย บอทจึงทำงานแบบ “{ $mode }”
+overview-match = นับคำสำคัญเมื่อ
+overview-match-exact = ทั้งข้อความคือคำสำคัญ
+overview-match-exact-hint = “เวลาเปิด” ตอบ “เวลาเปิด?” แต่ไม่ตอบ “ขอถามเวลาเปิดหน่อย”
+overview-match-contains = มีคำสำคัญอยู่ในข้อความ
+overview-match-contains-hint = “เวลาเปิด” ตอบ “ขอถามเวลาเปิดหน่อย” ด้วย
+overview-compare = ดูว่าอะไรจะเปลี่ยน
+overview-compare-hint = แสดงข้อความในช่วง 30 วันที่จะได้คำตอบต่างไป การดูจะไม่บันทึกอะไร
+overview-quiet = ตอบบ่อยแค่ไหน
+overview-cooldown = หลังตอบแล้ว ให้กฎเดิมพัก
+overview-cooldown-hint = เพื่อไม่ให้ตอบซ้ำ ๆ ในแชตที่คุยกันเยอะ
+overview-cooldown-none = ไม่ต้องพัก
+overview-seconds = { $count } วินาที
+overview-minutes = { $count } นาที
+overview-hours = { $count } ชั่วโมง
+overview-scope = เมื่อไม่มีกฎที่ตรง ให้ตอบกลับ
+overview-scope-addressed = เฉพาะเมื่อพูดกับบอท
+overview-scope-addressed-hint = มีคนกล่าวถึงบอทหรือตอบกลับข้อความของบอท
+overview-scope-always = ทุกข้อความที่ไม่มีคำตอบ
+overview-scope-always-hint = เหมาะกับแชตที่มีไว้ถามคำถามเท่านั้น
+overview-save = บันทึก
+
+## Assistant: past messages
+history-running = กำลังอ่านข้อความ…
+history-incomplete = มีข้อความจำนวนมาก จึงตรวจเฉพาะ { $count } ข้อความล่าสุด
+pages-earlier = หน้าก่อน
+pages-later = หน้าถัดไป
+switch-lead = เปรียบเทียบว่าบอทจะตอบอย่างไรในช่วง 30 วันที่ผ่านมา โดยไม่ส่งข้อความใด ๆ
+switch-mode = เปรียบเทียบกับ
+switch-compare = เปรียบเทียบ
+switch-told = { $changed ->
+    [0] ตรวจ { $scanned } ข้อความตั้งแต่ { $date } แล้ว คำตอบเหมือนเดิมทั้งหมด
+   *[other] ตรวจ { $scanned } ข้อความตั้งแต่ { $date } แล้ว มี { $changed } ข้อความที่จะได้คำตอบต่างไป
+}
+switch-new = คำตอบใหม่
+switch-lost = คำตอบที่หายไป
+switch-other = คำตอบที่เปลี่ยน
+switch-same = คำตอบเหมือนเดิม
+switch-listed = ข้อความ (ที่ต่างกันอยู่ก่อน)
+switch-nothing = ไม่มีข้อความแบบนี้
+switch-how = เปรียบเทียบคำตอบจากกฎ จากคำเรียกกติกากลุ่ม และจากคำเรียกลิงก์ ไม่รวมเวลาพักหลังตอบและข้อความตอบกลับเมื่อไม่มีกฎที่ตรง
+switch-with-rule = เมื่อใช้กฎนี้
+switch-no-answer = ไม่ตอบ
+switch-source-rules = กติกากลุ่ม
+switch-source-link = ลิงก์
+switch-source-rule = กฎ
+switch-button = เปลี่ยนเป็น “{ $mode }”
+switch-button-match = เปลี่ยน
+switch-stay = ใช้แบบเดิม
+switch-today = ตอนนี้
+unanswered-lead = คำถามที่มีคนถามแต่ยังไม่มีกฎตอบ
+unanswered-period = ช่วงเวลา
+unanswered-days = { $count ->
+    [365] 1 ปี
+   *[other] { $count } วัน
+}
+unanswered-told = พบ { $questions } คำถามใน { $scanned } ข้อความตั้งแต่ { $date } เรียงจากที่ถามบ่อยที่สุด
+unanswered-nothing-title = ไม่มีข้อความในช่วงนี้
+unanswered-nothing-text = เมื่อมีคนถามในแชต คำถามจะปรากฏที่นี่ แชตต้องมีการสำรองข้อมูล
+unanswered-none-title = ทุกคำถามมีคำตอบแล้ว
+unanswered-none-text = คำถามในช่วงนี้มีกฎตอบครบแล้ว กลับมาดูใหม่ภายหลังหรือเลือกช่วงเวลาที่ยาวขึ้น
+unanswered-asked = { $count ->
+    [1] ถาม 1 ครั้ง ({ $when })
+   *[other] ถาม { $count } ครั้ง ล่าสุด { $when }
+}
+unanswered-make = สร้างเป็นกฎ
+unanswered-add = เพิ่มในกฎที่มี
+unanswered-nearest = เพิ่มในกฎที่ใกล้เคียงที่สุด:
+unanswered-examples = แสดง { $count } ข้อความ
+unanswered-choose = ให้กฎไหนตอบคำถามนี้
+unanswered-filter = ค้นหากฎ
+unanswered-filter-go = ค้นหา
+unanswered-no-rule-title = ไม่พบกฎ
+unanswered-back = กลับไปที่คำถาม
+unanswered-more-rules = ยังมีกฎอื่นอีก ลองค้นหาด้วยคำที่อยู่ในกฎ
+
+## Assistant: texts
+texts-on = เปิดใช้
+texts-welcome = ข้อความต้อนรับ
+texts-welcome-text = ข้อความ
+texts-welcome-hint = จะถูกแทนด้วยชื่อสมาชิกใหม่และชื่อกลุ่ม:
+texts-preview = ตัวอย่าง
+texts-preview-none = เขียนข้อความแล้วจะเห็นตัวอย่างที่นี่
+texts-show-preview = แสดงตัวอย่าง
+texts-now = ข้อความตอนนี้:
+texts-rules = กติกากลุ่ม
+texts-rules-text = ข้อความ
+texts-rules-words = คำที่ใช้เรียกกติกากลุ่ม
+texts-words-hint = หนึ่งคำต่อหนึ่งบรรทัด
+texts-no-match = เมื่อไม่มีกฎที่ตรง
+texts-no-match-text = ข้อความตอบกลับ
+texts-no-match-hint = เว้นว่างไว้ บอทจะไม่ตอบ
+texts-no-match-scope = เลือกว่าจะตอบกลับเมื่อใด
+texts-link = ลิงก์ของหน้านี้
+texts-link-hint = เมื่อมีคนส่งคำที่กำหนด บอทจะตอบด้วยที่อยู่ของหน้าแชตนี้ เฉพาะสมาชิกเท่านั้นที่เปิดได้
+texts-link-address = บอทจะตอบว่า:
+texts-link-none = เซิร์ฟเวอร์นี้ยังไม่มีที่อยู่สาธารณะ ผู้ดูแลต้องตั้งค่า api.base_url
+texts-link-words = คำเรียก เช่น “ลิงก์”

@@ -291,3 +291,138 @@ job-done-text = { $done ->
 }
 job-failed-title = 無法完成
 job-failed-text = 已刪除 { $total } 則中的 { $done } 則，請再試一次。
+
+
+## Pages of the assistant
+assistant-sections = 小幫手的頁面
+assistant-overview = 總覽
+assistant-rules = 規則
+assistant-try = 試試看
+assistant-switch = 切換之前
+assistant-unanswered = 沒人回答
+assistant-texts = 文字
+
+## Assistant: overview
+attention-unanswered = 最近 30 天有 { $count } 個問題還沒有答案。
+form-now = 目前：{ $value }
+overview-card-rules = 規則
+overview-card-answers = 30 天內的回答
+overview-card-unanswered = 未回答的問題
+overview-on = 開啟
+overview-off = 關閉
+overview-enabled = 機器人在這個聊天室回答
+overview-enabled-hint = 關閉時，機器人完全不會發言。
+overview-parts = 要做的事
+overview-qa = 問答
+overview-qa-hint = 依照您的規則回答問題。
+overview-welcome = 歡迎訊息
+overview-welcome-hint = 有人加入群組時打招呼。
+overview-group-rules = 群組規則
+overview-group-rules-hint = 有人傳送觸發詞時，顯示群組規則。
+overview-to-texts = 撰寫歡迎訊息和群組規則
+overview-mode = 如何辨識問題
+qa-mode-keyword = 關鍵字
+qa-mode-keyword-hint = 訊息要與關鍵字完全相同。
+qa-mode-fuzzy = 容錯
+qa-mode-fuzzy-hint = 錯字、順序不同或小幅改寫都沒關係。
+qa-mode-semantic = 依照意思
+qa-mode-semantic-hint = 換個說法問同一件事也會回答。
+qa-mode-semantic-pro = 換個說法問同一件事也會回答。需要「pro」方案。
+overview-replaced = 目前的方案不包含依照意思回答，機器人以「{ $mode }」模式運作。
+overview-match = 關鍵字的比對方式
+overview-match-exact = 整則訊息就是關鍵字
+overview-match-exact-hint = 「營業時間」會回答「營業時間？」，但不會回答「請問營業時間」。
+overview-match-contains = 訊息中包含關鍵字
+overview-match-contains-hint = 「營業時間」也會回答「請問營業時間」。
+overview-compare = 看看會有什麼不同
+overview-compare-hint = 顯示最近 30 天哪些訊息會得到不同的回答。只是查看，不會儲存任何變更。
+overview-quiet = 說話的頻率
+overview-cooldown = 回答之後，同一條規則休息
+overview-cooldown-hint = 避免在熱鬧的聊天室裡一再重複。
+overview-cooldown-none = 不休息
+overview-seconds = { $count } 秒
+overview-minutes = { $count } 分鐘
+overview-hours = { $count } 小時
+overview-scope = 沒有符合的規則時，在以下情況回覆
+overview-scope-addressed = 只有在問機器人時
+overview-scope-addressed-hint = 有人提及機器人，或回覆它的訊息。
+overview-scope-always = 所有沒有答案的訊息
+overview-scope-always-hint = 只適合專門用來發問的聊天室。
+overview-save = 儲存
+
+## Assistant: past messages
+history-running = 正在讀取訊息…
+history-incomplete = 訊息很多，只檢查了最新的 { $count } 則。
+pages-earlier = 上一頁
+pages-later = 下一頁
+switch-lead = 比較機器人在最近 30 天會怎麼回答。不會傳送任何訊息。
+switch-mode = 比較對象
+switch-compare = 比較
+switch-told = { $changed ->
+    [0] 檢查了 { $date }以來的 { $scanned } 則訊息，回答全都相同。
+   *[other] 檢查了 { $date }以來的 { $scanned } 則訊息，其中 { $changed } 則的回答會不同。
+}
+switch-new = 新增的回答
+switch-lost = 消失的回答
+switch-other = 不同的回答
+switch-same = 相同的回答
+switch-listed = 訊息（有差異的優先）
+switch-nothing = 沒有這樣的訊息。
+switch-how = 比較的是規則、群組規則觸發詞和連結觸發詞的回答。不計入回答後的休息時間，以及沒有符合規則時的回覆。
+switch-with-rule = 套用這條規則
+switch-no-answer = 不回答
+switch-source-rules = 群組規則
+switch-source-link = 連結
+switch-source-rule = 規則
+switch-button = 切換為「{ $mode }」
+switch-button-match = 切換
+switch-stay = 維持現狀
+switch-today = 目前
+unanswered-lead = 大家問過、但沒有規則能回答的問題。
+unanswered-period = 期間
+unanswered-days = { $count ->
+    [365] 1 年
+   *[other] { $count } 天
+}
+unanswered-told = { $date }以來的 { $scanned } 則訊息中有 { $questions } 個問題，最常問的排在前面。
+unanswered-nothing-title = 這段期間沒有訊息
+unanswered-nothing-text = 有人在聊天室發問後，問題就會出現在這裡。聊天室必須有備份。
+unanswered-none-title = 所有問題都有答案
+unanswered-none-text = 這段期間的問題都有規則可以回答。過一陣子再來看看，或選擇更長的期間。
+unanswered-asked = { $count ->
+    [1] 問過 1 次（{ $when }）
+   *[other] 問過 { $count } 次，最近一次：{ $when }
+}
+unanswered-make = 建立規則
+unanswered-add = 加到現有規則
+unanswered-nearest = 加到最相近的規則：
+unanswered-examples = 顯示 { $count } 則訊息
+unanswered-choose = 要由哪條規則回答？
+unanswered-filter = 尋找規則
+unanswered-filter-go = 尋找
+unanswered-no-rule-title = 找不到規則
+unanswered-back = 返回問題列表
+unanswered-more-rules = 還有更多規則，請輸入規則中的字詞來尋找。
+
+## Assistant: texts
+texts-on = 開啟
+texts-welcome = 歡迎訊息
+texts-welcome-text = 內容
+texts-welcome-hint = 會換成新成員的名字和群組名稱：
+texts-preview = 預覽
+texts-preview-none = 輸入內容後，就能在這裡預覽。
+texts-show-preview = 顯示預覽
+texts-now = 目前的內容：
+texts-rules = 群組規則
+texts-rules-text = 內容
+texts-rules-words = 顯示群組規則的觸發詞
+texts-words-hint = 每行一個詞。
+texts-no-match = 沒有符合的規則時
+texts-no-match-text = 回覆
+texts-no-match-hint = 留空表示不回覆。
+texts-no-match-scope = 選擇何時回覆
+texts-link = 這個頁面的連結
+texts-link-hint = 有人傳送觸發詞時，機器人會回覆這個聊天室頁面的網址。只有成員可以開啟。
+texts-link-address = 回覆內容：
+texts-link-none = 這台伺服器還沒有公開網址，請管理者設定 api.base_url。
+texts-link-words = 觸發詞，例如「連結」

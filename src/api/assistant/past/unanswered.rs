@@ -69,7 +69,7 @@ pub(in crate::api) async fn unanswered(
 
 impl From<UnansweredQuestions> for UnansweredView {
     fn from(found: UnansweredQuestions) -> Self {
-        let UnansweredQuestions { questions, scanned, complete, from } = found;
+        let UnansweredQuestions { questions, scanned, complete, from, .. } = found;
         let questions = questions.into_iter().map(QuestionView::from).collect();
         Self { questions, scanned, complete, from }
     }

@@ -102,7 +102,7 @@ impl AssistantService {
         let from = self.since(access, days)?;
         let compiled = self.compiled_draft(access, request).await?;
         let mut result = BacktestResult::new(from, compiled.mode());
-        let mut scan = HistoryScan::back(&self.store, &access.channel, from);
+        let mut scan = HistoryScan::back(&self.store, &access.channel, from, self.clock.now());
         while let Some(said) = scan.next().await? {
             let ids: Vec<_> = said.iter().map(|(message, _)| &message.id).collect();
             let replies = self.store.assistant().replies_to(&access.channel, &ids).await?;

@@ -4,6 +4,9 @@
 //! effect at once; a channel without backup has no history.
 
 mod backtest;
+mod comparison;
+mod figures;
+mod stepwise;
 mod unanswered;
 
 use std::time::{Duration, Instant};
@@ -16,6 +19,13 @@ use chatkeep_store::{MessageFilter, Store, StoredMessage};
 pub(crate) use backtest::{
     BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, GivenReply,
 };
+pub(crate) use comparison::{
+    ComparedAnswer, ComparedMessage, Comparison, ComparisonRequest, Difference, RuleEdit,
+};
+pub(in crate::services) use figures::Figures;
+pub(crate) use figures::{AssistantFigures, UnansweredFigures};
+pub(super) use stepwise::Examinations;
+pub(crate) use stepwise::Progress;
 pub(crate) use unanswered::{UnansweredQuestion, UnansweredQuestions};
 
 use super::super::access::{Admin, ChannelAccess, ReadMessages};
@@ -58,41 +68,82 @@ impl AssistantService {
 }
 
 /// Scan of stored messages, page by page from the newest.
-struct HistoryScan<'a> {
-    store: &'a Store,
-    channel: &'a ChannelId,
+#[derive(Debug)]
+struct HistoryScan {
+    store: Store,
+    channel: ChannelId,
     filter: MessageFilter,
+    /// Beginning of the period, and the present end of what is left of it.
+    period: (Timestamp, Timestamp),
+    /// Time of the newest message that may be examined.
+    newest: Timestamp,
     /// Messages given out so far.
     scanned: usize,
     ends: Instant,
+    /// True once a page was read since the scan began or went on.
+    moved: bool,
     /// True once everything since the beginning was returned.
     complete: bool,
 }
 
-impl<'a> HistoryScan<'a> {
-    /// Begins a scan back to `from`.
-    fn back(store: &'a Store, channel: &'a ChannelId, from: Timestamp) -> Self {
+impl HistoryScan {
+    /// Begins a scan from `now` back to `from`.
+    fn back(store: &Store, channel: &ChannelId, from: Timestamp, now: Timestamp) -> Self {
         let filter = MessageFilter {
             from: Some(from),
             kind: Some(MessageType::Text),
             limit: PAGE,
             ..MessageFilter::default()
         };
-        Self { store, channel, filter, scanned: 0, ends: Instant::now() + TIME, complete: false }
+        Self {
+            store: store.clone(),
+            channel: channel.clone(),
+            filter,
+            period: (from, now),
+            newest: now,
+            scanned: 0,
+            ends: Instant::now() + TIME,
+            moved: false,
+            complete: false,
+        }
     }
 
     /// Returns the next page, newest first, until nothing is left or a limit is reached.
     async fn next(&mut self) -> Result<Option<Vec<Said>>, ServiceError> {
-        let enough = self.scanned >= MESSAGES || Instant::now() >= self.ends;
-        if self.complete || enough {
+        if self.is_finished() || (self.moved && Instant::now() >= self.ends) {
             return Ok(None);
         }
-        let page = self.store.messages().list(self.channel, &self.filter).await?;
+        self.moved = true;
+        let page = self.store.messages().list(&self.channel, &self.filter).await?;
         self.complete = page.next.is_none();
         self.filter.after = page.next;
+        if let Some(oldest) = page.messages.last() {
+            self.period.1 = self.period.1.min(oldest.sent_at);
+        }
         let said: Vec<_> = page.messages.into_iter().filter_map(text_of).collect();
         self.scanned += said.len();
         Ok(Some(said))
+    }
+
+    /// Lets the scan go on for that time, and by one page at least.
+    fn go_on(&mut self, time: Duration) {
+        self.moved = false;
+        self.ends = Instant::now() + time;
+    }
+
+    /// Returns true when nothing is left, or as many messages as may be were examined.
+    const fn is_finished(&self) -> bool {
+        self.complete || self.scanned >= MESSAGES
+    }
+
+    /// Returns the examined part of the period in percent, at most 99 while it goes on.
+    fn percent(&self) -> u8 {
+        let (from, reached) = self.period;
+        let past = self.newest.millis().saturating_sub(reached.millis()).max(0);
+        let whole = self.newest.millis().saturating_sub(from.millis()).max(1);
+        let of_time = past.saturating_mul(100) / whole;
+        let of_messages = i64::try_from(self.scanned * 100 / MESSAGES).unwrap_or(100);
+        u8::try_from(of_time.max(of_messages).clamp(0, 99)).unwrap_or(99)
     }
 }
 

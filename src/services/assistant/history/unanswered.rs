@@ -1,24 +1,31 @@
 //! Frequent questions that no rule answers.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use chatkeep_core::id::{MessageId, RuleId};
+use chatkeep_core::id::{ChannelId, MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::answer::similar::{self, group, looks_like_question};
+use chatkeep_store::StoredMessage;
 use chatkeep_workers::assistant::{Compiled, Decision};
 
 use super::super::super::{FieldPath, ServiceError};
 use super::super::AssistantService;
+use super::stepwise::{Progress, QuestionsKey, Step};
 use super::{HistoryAccess, HistoryScan, Said};
 
 /// Maximum number of example messages per question.
 const EXAMPLES: usize = 5;
+/// Maximum number of questions that are kept between two steps.
+const QUESTIONS: usize = 200;
 
 /// Questions that no rule answers.
 #[derive(Clone, Debug)]
 pub(crate) struct UnansweredQuestions {
     /// Questions, the most frequent first.
     pub(crate) questions: Vec<UnansweredQuestion>,
+    /// Number of different questions, of which `questions` may be the first.
+    pub(crate) total: usize,
     /// Number of messages examined.
     pub(crate) scanned: usize,
     /// True when all messages since `from` were examined.
@@ -32,6 +39,8 @@ pub(crate) struct UnansweredQuestions {
 pub(crate) struct UnansweredQuestion {
     /// Text of one of the messages.
     pub(crate) text: String,
+    /// That message.
+    pub(crate) representative: MessageId,
     /// Number of messages in the group.
     pub(crate) count: usize,
     /// Time of the newest message.
@@ -40,6 +49,15 @@ pub(crate) struct UnansweredQuestion {
     pub(crate) messages: Vec<MessageId>,
     /// The most similar rule, if one is.
     pub(crate) nearest_rule: Option<RuleId>,
+}
+
+/// Search for questions of a history.
+#[derive(Debug)]
+pub(super) struct QuestionSearch {
+    compiled: Arc<Compiled>,
+    scan: HistoryScan,
+    from: Timestamp,
+    open: Vec<Open>,
 }
 
 impl AssistantService {
@@ -55,20 +73,95 @@ impl AssistantService {
         limit: u32,
     ) -> Result<UnansweredQuestions, ServiceError> {
         let from = self.since(access, (FieldPath::parameter("days"), days))?;
-        let compiled = self.compiled(&access.channel).await?;
-        let mut open = Vec::new();
-        let mut scan = HistoryScan::back(&self.store, &access.channel, from);
-        while let Some(said) = scan.next().await? {
-            let compiled = Arc::clone(&compiled);
-            open.extend(self.score(move || unanswered_of(&compiled, said)).await?);
+        let mut search = self.question_search(&access.channel, from).await?;
+        self.search_on(&mut search).await?;
+        self.questions_of(search, limit as usize).await
+    }
+
+    /// Finds at most `limit` of the most frequent questions of the last `days` that no rule answers;
+    /// works for a moment, and goes on with the next call.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad number of days.
+    pub(crate) async fn unanswered_step(
+        &self,
+        access: &HistoryAccess,
+        days: u32,
+    ) -> Result<Progress<UnansweredQuestions>, ServiceError> {
+        let from = self.since(access, (FieldPath::parameter("days"), days))?;
+        let not_before = access.not_before().map(Timestamp::millis);
+        let channel = access.channel.clone();
+        let state = self.state(&channel).await?;
+        let shared = self.examinations.questions(QuestionsKey { channel, state, days, not_before });
+        let mut step = shared.lock().await;
+        let mut search = match step.take() {
+            Step::Finished(found) => return Ok(step.finish(found)),
+            Step::Running(search) => search,
+            Step::Nothing => Box::new(self.question_search(&access.channel, from).await?),
+        };
+        search.scan.go_on(self.examinations.step);
+        self.search_on(&mut search).await?;
+        if !search.scan.is_finished() {
+            let percent = search.scan.percent();
+            return Ok(step.pause(search, percent));
         }
-        let questions = self.score(move || questions(&open, limit as usize)).await?;
+        let found = self.questions_of(*search, QUESTIONS).await?;
+        Ok(step.finish(Arc::new(found)))
+    }
+
+    /// Returns messages of the channel as they are now, by id.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn asked_messages(
+        &self,
+        access: &HistoryAccess,
+        messages: Vec<MessageId>,
+    ) -> Result<HashMap<MessageId, StoredMessage>, ServiceError> {
+        let key = |message| (access.channel.clone(), message);
+        let keys: Vec<_> = messages.into_iter().map(key).collect();
+        let found = self.store.messages().chosen_messages(&keys).await?;
+        let readable = found.into_iter().filter(|message| {
+            access.not_before().is_none_or(|earliest| message.sent_at >= earliest)
+        });
+        Ok(readable.map(|message| (message.id.clone(), message)).collect())
+    }
+
+    /// Begins a search for the questions since `from`.
+    pub(super) async fn question_search(
+        &self,
+        channel: &ChannelId,
+        from: Timestamp,
+    ) -> Result<QuestionSearch, ServiceError> {
+        let compiled = self.compiled(channel).await?;
+        let scan = HistoryScan::back(&self.store, channel, from, self.clock.now());
+        Ok(QuestionSearch { compiled, scan, from, open: Vec::new() })
+    }
+
+    /// Searches on until nothing is left or the time of the scan is over.
+    pub(super) async fn search_on(&self, search: &mut QuestionSearch) -> Result<(), ServiceError> {
+        while let Some(said) = search.scan.next().await? {
+            let compiled = Arc::clone(&search.compiled);
+            search.open.extend(self.score(move || unanswered_of(&compiled, said)).await?);
+        }
+        Ok(())
+    }
+
+    /// Groups what was found.
+    pub(super) async fn questions_of(
+        &self,
+        search: QuestionSearch,
+        limit: usize,
+    ) -> Result<UnansweredQuestions, ServiceError> {
+        let QuestionSearch { scan, from, open, .. } = search;
+        let (questions, total) = self.score(move || questions(&open, limit)).await?;
         let (scanned, complete) = (scan.scanned, scan.complete);
-        Ok(UnansweredQuestions { questions, scanned, complete, from })
+        Ok(UnansweredQuestions { questions, total, scanned, complete, from })
     }
 }
 
 /// Question without a matching rule.
+#[derive(Debug)]
 struct Open {
     message: MessageId,
     asked_at: Timestamp,
@@ -88,8 +181,8 @@ fn unanswered_of(compiled: &Compiled, said: Vec<Said>) -> Vec<Open> {
     questions.filter_map(open).collect()
 }
 
-/// Groups similar messages, largest group first.
-fn questions(open: &[Open], limit: usize) -> Vec<UnansweredQuestion> {
+/// Groups similar messages, largest group first; returns the first groups, and the number of all.
+fn questions(open: &[Open], limit: usize) -> (Vec<UnansweredQuestion>, usize) {
     let texts: Vec<_> = open.iter().map(|open| open.text.as_str()).collect();
     let question = |group: similar::Group| {
         let newest = group.members.iter().take(EXAMPLES).map(|&at| open[at].message.clone());
@@ -97,11 +190,14 @@ fn questions(open: &[Open], limit: usize) -> Vec<UnansweredQuestion> {
         let one = &open[group.representative];
         UnansweredQuestion {
             text: one.text.clone(),
+            representative: one.message.clone(),
             count: group.members.len(),
             last_asked_at: asked.max().unwrap_or_default(),
             messages: newest.collect(),
             nearest_rule: one.nearest.clone(),
         }
     };
-    group(&texts).into_iter().take(limit).map(question).collect()
+    let groups = group(&texts);
+    let total = groups.len();
+    (groups.into_iter().take(limit).map(question).collect(), total)
 }

@@ -1,0 +1,70 @@
+//! Pages of the assistant of a chat, for its admins.
+//!
+//! A page's template extends `console/assistant.html`, which shows `sections`: the links to all of
+//! these pages.
+
+mod overview;
+mod switch;
+mod texts;
+mod unanswered;
+
+use axum::Router;
+use axum::routing::get;
+
+use super::Console;
+use super::channel::{Heading, TabLink};
+use super::visitor::Visitor;
+
+/// Page of the assistant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    /// Switches and the mode.
+    Overview,
+    /// Rules: questions and answers.
+    Rules,
+    /// What the assistant would answer to a text.
+    Try,
+    /// What a change would have answered in the past.
+    Switch,
+    /// Questions that no rule answered.
+    Unanswered,
+    /// Welcome, group rules, and the reply when nothing matches.
+    Texts,
+}
+
+/// Returns the routes of the pages.
+pub(super) fn router() -> Router<Console> {
+    Router::new()
+        .route("/c/{channel}/assistant", get(overview::page).post(overview::save))
+        .route("/c/{channel}/assistant/switch", get(switch::page).post(switch::switch))
+        .route("/c/{channel}/assistant/unanswered", get(unanswered::page))
+        .route("/c/{channel}/assistant/unanswered/rule", get(unanswered::choose))
+        .route("/c/{channel}/assistant/texts", get(texts::page).post(texts::save))
+}
+
+impl Section {
+    const ALL: [Self; 6] =
+        [Self::Overview, Self::Rules, Self::Try, Self::Switch, Self::Unanswered, Self::Texts];
+
+    /// Returns the key of its name and its path below the channel's.
+    const fn parts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Overview => ("assistant-overview", "/assistant"),
+            Self::Rules => ("assistant-rules", "/assistant/rules"),
+            Self::Try => ("assistant-try", "/assistant/try"),
+            Self::Switch => ("assistant-switch", "/assistant/switch"),
+            Self::Unanswered => ("assistant-unanswered", "/assistant/unanswered"),
+            Self::Texts => ("assistant-texts", "/assistant/texts"),
+        }
+    }
+
+    /// Returns the links to all pages from this one.
+    fn links(self, channel: &Heading, visitor: &Visitor) -> Vec<TabLink> {
+        let link = |section: Self| {
+            let (key, path) = section.parts();
+            let href = format!("{}{path}", channel.path);
+            TabLink { href, label: visitor.language.text(key), current: section == self }
+        };
+        Self::ALL.into_iter().map(link).collect()
+    }
+}

@@ -1,0 +1,264 @@
+//! Texts of a chat's assistant: the welcome, the group rules, the reply when nothing matches, and the
+//! words that make the bot answer with them or with the chat's link.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chatkeep_core::assistant::{AssistantConfig, limits};
+use chatkeep_i18n::Language;
+use serde::Deserialize;
+
+use super::super::Console;
+use super::super::bubble::initial;
+use super::super::channel::{Heading, Tab, TabLink};
+use super::super::error::PageError;
+use super::super::form::{Done, FormErrors, Posted, limit_hint};
+use super::super::frame::{Frame, rendered_as};
+use super::super::visitor::Visitor;
+use super::Section;
+use super::overview::now;
+use crate::services::access::{Admin, WriteAssistant};
+use crate::services::assistant::{
+    AssistantChange, GroupRulesChange, LinkChange, QaChange, SettingsAccess, VersionedText,
+    WelcomeChange,
+};
+use crate::services::{FieldPath, Nullable};
+use crate::view::channel_path;
+
+/// Name of the group rules in errors.
+const GROUP_RULES: FieldPath = FieldPath::body("/groupRules");
+
+/// Form of the page. Lists of words have one word a line; an absent switch is off.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(in crate::console) struct TextsForm {
+    version: i64,
+    rules_version: i64,
+    welcome: Option<String>,
+    welcome_text: String,
+    rules: Option<String>,
+    rules_text: String,
+    rules_words: String,
+    no_match: String,
+    link: Option<String>,
+    link_words: String,
+    /// `preview` shows the welcome and saves nothing.
+    #[serde(rename = "do")]
+    act: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/assistant_texts.html", whitespace = "minimize")]
+struct TextsPage {
+    frame: Frame,
+    channel: Heading,
+    sections: Vec<TabLink>,
+    errors: FormErrors,
+    form: TextsForm,
+    /// Present values where somebody else changed them, by field.
+    present: Present,
+    limit: String,
+    words_hint: String,
+    preview: Option<String>,
+    /// Address that the link word answers with; `None` without a public address.
+    address: Option<String>,
+    /// Name of the bot in the preview.
+    bot: String,
+    bot_initial: String,
+}
+
+/// Present values that differ from those of the form.
+#[derive(Default)]
+struct Present {
+    welcome: Option<String>,
+    welcome_text: Option<String>,
+    rules: Option<String>,
+    rules_text: Option<String>,
+    rules_words: Option<String>,
+    no_match: Option<String>,
+    link: Option<String>,
+    link_words: Option<String>,
+}
+
+pub(in crate::console) async fn page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path(channel): Path<String>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
+    let form = present(&console, &access).await?;
+    shown(&console, &visitor, &access, (form, Present::default()), FormErrors::default()).await
+}
+
+pub(in crate::console) async fn save(
+    State(console): State<Console>,
+    Path(channel): Path<String>,
+    Posted { visitor, form }: Posted<TextsForm>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
+    let form = form.normalized();
+    if form.act == "preview" {
+        let nothing = (Present::default(), FormErrors::default());
+        return shown(&console, &visitor, &access, (form, nothing.0), nothing.1).await;
+    }
+    let group_rules = (GROUP_RULES, form.rules_text.clone());
+    let versions = (form.version, form.rules_version);
+    let service = &console.services.assistant;
+    match service.change_texts(&access, form.change(), group_rules, versions).await {
+        Ok(()) => {
+            let path = channel_path(&access.channel);
+            Ok(Done::Saved.at(&format!("{path}/assistant/texts")))
+        }
+        Err(error) => {
+            let errors = FormErrors::of(error, visitor.language)?;
+            let present = present(&console, &access).await?;
+            let changed = versions != (present.version, present.rules_version);
+            let differing = if changed {
+                form.differing(&present, visitor.language)
+            } else {
+                Present::default()
+            };
+            let form = TextsForm {
+                version: present.version,
+                rules_version: present.rules_version,
+                ..form
+            };
+            shown(&console, &visitor, &access, (form, differing), errors).await
+        }
+    }
+}
+
+/// Returns the form with the present values.
+async fn present(console: &Console, access: &SettingsAccess) -> Result<TextsForm, PageError> {
+    let service = &console.services.assistant;
+    let settings = service.settings(access).await?;
+    let rules = service.group_rules(access).await?;
+    Ok(TextsForm::of(settings.version, settings.config, rules))
+}
+
+async fn shown(
+    console: &Console,
+    visitor: &Visitor,
+    access: &SettingsAccess,
+    (form, present): (TextsForm, Present),
+    errors: FormErrors,
+) -> Result<Response, PageError> {
+    let language = visitor.language;
+    let channel = Heading::of_page(console, visitor, access, Tab::Assistant).await?;
+    let preview = if form.welcome_text.trim().is_empty() {
+        None
+    } else {
+        let name = visitor.visit.as_ref().and_then(|visit| visit.name.clone());
+        let service = &console.services.assistant;
+        Some(service.welcome_preview(access, &form.welcome_text, name).await?)
+    };
+    let page = TextsPage {
+        frame: visitor.frame(language.text("assistant-texts")),
+        sections: Section::Texts.links(&channel, visitor),
+        channel,
+        present,
+        limit: limit_hint(limits::TEXT, language),
+        words_hint: language.text("texts-words-hint"),
+        preview,
+        address: console.services.links.channel(&access.channel),
+        bot_initial: initial(&language.text("bot-name")),
+        bot: language.text("bot-name"),
+        form,
+        errors,
+    };
+    Ok(rendered_as(page.errors.status(), &page))
+}
+
+impl TextsForm {
+    fn of(version: i64, config: AssistantConfig, rules: VersionedText) -> Self {
+        let switch = |on: bool| on.then(|| "yes".to_owned());
+        Self {
+            version,
+            rules_version: rules.version,
+            welcome: switch(config.welcome.enabled),
+            welcome_text: config.welcome.message,
+            rules: switch(config.rules.enabled),
+            rules_text: rules.text,
+            rules_words: config.rules.trigger_keywords.join("\n"),
+            no_match: config.qa.no_match_reply.unwrap_or_default(),
+            link: switch(config.link.enabled),
+            link_words: config.link.trigger_keywords.join("\n"),
+            act: String::new(),
+        }
+    }
+
+    /// Browsers send line ends as two characters.
+    fn normalized(mut self) -> Self {
+        let texts = [
+            &mut self.welcome_text,
+            &mut self.rules_text,
+            &mut self.rules_words,
+            &mut self.no_match,
+            &mut self.link_words,
+        ];
+        for text in texts {
+            *text = text.replace("\r\n", "\n");
+        }
+        self
+    }
+
+    fn change(&self) -> AssistantChange {
+        let no_match = Some(self.no_match.clone()).filter(|text| !text.trim().is_empty());
+        AssistantChange {
+            enabled: None,
+            qa: Some(QaChange { no_match_reply: Nullable::To(no_match), ..QaChange::default() }),
+            welcome: Some(WelcomeChange {
+                enabled: Some(self.welcome.is_some()),
+                message: Some(self.welcome_text.clone()),
+            }),
+            rules: Some(GroupRulesChange {
+                enabled: Some(self.rules.is_some()),
+                trigger_keywords: Some(words(&self.rules_words)),
+            }),
+            link: Some(LinkChange {
+                enabled: Some(self.link.is_some()),
+                trigger_keywords: Some(words(&self.link_words)),
+            }),
+        }
+    }
+
+    /// Returns the present values that differ from those of the form.
+    fn differing(&self, present: &Self, language: Language) -> Present {
+        let state = |given: &Option<String>, present: &Option<String>| {
+            let key = if present.is_some() { "overview-on" } else { "overview-off" };
+            (given.is_some() != present.is_some()).then(|| now(&language.text(key), language))
+        };
+        let text = |given: &str, present: &str| (given != present).then(|| present.to_owned());
+        let list = |given: &str, present: &str| {
+            let (given, present) = (words(given), words(present));
+            (given != present).then(|| present.join(" · "))
+        };
+        Present {
+            welcome: state(&self.welcome, &present.welcome),
+            welcome_text: text(&self.welcome_text, &present.welcome_text),
+            rules: state(&self.rules, &present.rules),
+            rules_text: text(&self.rules_text, &present.rules_text),
+            rules_words: list(&self.rules_words, &present.rules_words),
+            no_match: text(&self.no_match, &present.no_match),
+            link: state(&self.link, &present.link),
+            link_words: list(&self.link_words, &present.link_words),
+        }
+    }
+}
+
+/// Returns the words of a list: one a line, without empty lines.
+fn words(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_on_lines_of_their_own() {
+        let form = TextsForm { rules_words: " a\r\n\r\nb c \n".to_owned(), ..TextsForm::default() };
+        assert_eq!(words(&form.normalized().rules_words), ["a", "b c"]);
+    }
+}

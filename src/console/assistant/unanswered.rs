@@ -1,0 +1,333 @@
+//! Questions that no rule answers, and the rules that they may belong to.
+
+use std::collections::HashMap;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chatkeep_core::assistant::{Rule, limits};
+use chatkeep_core::id::{MessageId, RuleId};
+use chatkeep_core::message::Content;
+use chatkeep_i18n::{Language, Value};
+use chatkeep_store::StoredMessage;
+use serde::Deserialize;
+use url::form_urlencoded;
+
+use super::super::Console;
+use super::super::bubble::{name_of, shortened};
+use super::super::channel::{Heading, Tab, TabLink, dates};
+use super::super::dates::Dates;
+use super::super::error::PageError;
+use super::super::form::FormErrors;
+use super::super::frame::{Frame, rendered, rendered_as};
+use super::super::visitor::{Asked, Visitor};
+use super::Section;
+use super::switch::{AGAIN, REFRESH, count};
+use crate::services::access::{Admin, ReadMessages, WriteAssistant};
+use crate::services::assistant::{
+    DAYS, HistoryAccess, Progress, UnansweredQuestion, UnansweredQuestions,
+};
+use crate::view::{message_path, segment};
+
+/// Periods to choose from, in days.
+const PERIODS: [u32; 4] = [7, 30, 90, 365];
+/// Questions of a page.
+const SIZE: usize = 20;
+/// Rules of the page that chooses one.
+const RULES: usize = 100;
+/// Maximum length of a text in a list, in characters.
+const TEXT: usize = 240;
+
+#[derive(Debug, Default, Deserialize)]
+pub(in crate::console) struct UnansweredQuery {
+    days: Option<u32>,
+    #[serde(default)]
+    page: usize,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(in crate::console) struct ChoiceQuery {
+    /// Keyword that is added to the chosen rule.
+    #[serde(default)]
+    keyword: String,
+    /// Words that the rule contains.
+    #[serde(default)]
+    q: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/assistant_unanswered.html", whitespace = "minimize")]
+struct UnansweredPage {
+    frame: Frame,
+    channel: Heading,
+    sections: Vec<TabLink>,
+    errors: FormErrors,
+    periods: Vec<TabLink>,
+    /// Percent of the work, while it goes on.
+    running: Option<u8>,
+    told: Option<String>,
+    /// Key of the title and the text of a page without questions.
+    empty: Option<(&'static str, &'static str)>,
+    incomplete: Option<String>,
+    questions: Vec<QuestionRow>,
+    earlier: Option<String>,
+    later: Option<String>,
+}
+
+/// Question of the list.
+struct QuestionRow {
+    text: String,
+    asked: String,
+    /// Link that makes a rule of it, and the one that chooses a rule.
+    rule: String,
+    choose: String,
+    /// Text of the most similar rule, and the link that adds it there.
+    nearest: Option<(String, String)>,
+    examples: Vec<Example>,
+    /// Words for the examples.
+    shown: String,
+}
+
+/// Message that asks it.
+struct Example {
+    link: String,
+    name: String,
+    when: String,
+    datetime: String,
+    text: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/assistant_choice.html", whitespace = "minimize")]
+struct ChoicePage {
+    frame: Frame,
+    channel: Heading,
+    sections: Vec<TabLink>,
+    query: ChoiceQuery,
+    rules: Vec<RuleRow>,
+    /// True if there are further rules than those shown.
+    more: bool,
+}
+
+/// Rule to choose.
+struct RuleRow {
+    href: String,
+    title: String,
+    answer: String,
+}
+
+pub(in crate::console) async fn page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path(channel): Path<String>,
+    Asked(query): Asked<UnansweredQuery>,
+) -> Result<Response, PageError> {
+    let settings = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
+    let access = visitor.channel::<Admin, ReadMessages>(&console, &channel).await?;
+    let (language, service) = (visitor.language, &console.services.assistant);
+    let dates = dates(&console, &visitor, &access).await?;
+    let channel = Heading::of_page(&console, &visitor, &access, Tab::Assistant).await?;
+    let days = query.days.unwrap_or(DAYS);
+    let at = format!("{}/assistant", channel.path);
+    let mut page = UnansweredPage {
+        frame: visitor.frame(language.text("assistant-unanswered")),
+        sections: Section::Unanswered.links(&channel, &visitor),
+        channel,
+        errors: FormErrors::default(),
+        periods: PERIODS
+            .into_iter()
+            .map(|period| period_link(&at, period, days, language))
+            .collect(),
+        running: None,
+        told: None,
+        empty: None,
+        incomplete: None,
+        questions: Vec::new(),
+        earlier: None,
+        later: None,
+    };
+    match service.unanswered_step(&access, days).await {
+        Ok(Progress::Running(percent)) => page.running = Some(percent),
+        Ok(Progress::Finished(found)) => {
+            let shown = found.questions.iter().skip(query.page.saturating_mul(SIZE)).take(SIZE);
+            let shown: Vec<_> = shown.collect();
+            let messages = messages(&console, &access, &shown).await?;
+            let rules = service.rules(&settings).await?.rules;
+            let view = View { at: &at, dates, messages: &messages, rules: &rules };
+            page.questions = shown.iter().filter_map(|question| view.row(question)).collect();
+            page.tell(&found, (&at, days, query.page), dates);
+        }
+        Err(error) => page.errors = FormErrors::of(error, language)?,
+    }
+    let mut response = rendered_as(page.errors.status(), &page);
+    if page.running.is_some() {
+        response.headers_mut().insert(REFRESH, AGAIN);
+    }
+    Ok(response)
+}
+
+pub(in crate::console) async fn choose(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path(channel): Path<String>,
+    Asked(query): Asked<ChoiceQuery>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
+    let rules = console.services.assistant.rules(&access).await?.rules;
+    let channel = Heading::of_page(&console, &visitor, &access, Tab::Assistant).await?;
+    let words = query.q.to_lowercase();
+    let found = rules.iter().filter(|rule| words.is_empty() || contains(rule, &words));
+    let mut found: Vec<_> = found.take(RULES + 1).collect();
+    let more = found.len() > RULES;
+    found.truncate(RULES);
+    let at = format!("{}/assistant", channel.path);
+    let row = |rule: &Rule| RuleRow {
+        href: rule_link(&at, &rule.id, &query.keyword),
+        title: title(rule),
+        answer: shortened(&rule.answer, TEXT),
+    };
+    let page = ChoicePage {
+        frame: visitor.frame(visitor.language.text("unanswered-choose")),
+        sections: Section::Unanswered.links(&channel, &visitor),
+        channel,
+        rules: found.into_iter().map(row).collect(),
+        more,
+        query,
+    };
+    rendered(&page)
+}
+
+fn contains(rule: &Rule, words: &str) -> bool {
+    let texts = [&rule.question, &rule.answer].into_iter().chain(&rule.keywords);
+    texts.into_iter().any(|text| text.to_lowercase().contains(words))
+}
+
+/// Returns the question of a rule, or its first keywords.
+fn title(rule: &Rule) -> String {
+    if rule.question.trim().is_empty() {
+        shortened(&rule.keywords.join(" · "), TEXT)
+    } else {
+        shortened(&rule.question, TEXT)
+    }
+}
+
+fn rule_link(at: &str, rule: &RuleId, keyword: &str) -> String {
+    let query = pairs(&[("keyword", keyword)]);
+    format!("{at}/rules/{}?{query}", segment(rule.as_str()))
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+}
+
+fn period_link(at: &str, period: u32, days: u32, language: Language) -> TabLink {
+    TabLink {
+        href: format!("{at}/unanswered?days={period}"),
+        label: language.format("unanswered-days", &[("count", i64::from(period).into())]),
+        current: period == days,
+    }
+}
+
+/// Returns the messages of questions, as they are now.
+async fn messages(
+    console: &Console,
+    access: &HistoryAccess,
+    questions: &[&UnansweredQuestion],
+) -> Result<HashMap<MessageId, StoredMessage>, PageError> {
+    let ids = questions
+        .iter()
+        .flat_map(|question| question.messages.iter().chain([&question.representative]));
+    let ids: Vec<_> = ids.cloned().collect();
+    Ok(console.services.assistant.asked_messages(access, ids).await?)
+}
+
+/// Returns the text of a message that has not been unsent.
+fn text_of(message: &StoredMessage) -> Option<&str> {
+    match &message.content {
+        Some(Content::Text { text, .. }) if message.unsent_at.is_none() => Some(text),
+        _ => None,
+    }
+}
+
+struct View<'a> {
+    /// Path of the assistant's pages.
+    at: &'a str,
+    dates: Dates,
+    messages: &'a HashMap<MessageId, StoredMessage>,
+    rules: &'a [Rule],
+}
+
+impl View<'_> {
+    /// Returns a question; `None` when all of its messages are gone.
+    fn row(&self, question: &UnansweredQuestion) -> Option<QuestionRow> {
+        let (at, dates, language) = (self.at, self.dates, self.dates.language);
+        let examples: Vec<_> = question.messages.iter().filter_map(|id| self.example(id)).collect();
+        let wording = self.messages.get(&question.representative).and_then(text_of);
+        let text = match wording {
+            Some(text) => text.to_owned(),
+            None => examples.first()?.text.clone(),
+        };
+        let text = text.trim();
+        let keyword: String = text.chars().take(limits::KEYWORD).collect();
+        let whole: String = text.chars().take(limits::QUESTION).collect();
+        let nearest =
+            self.rules.iter().find(|rule| Some(&rule.id) == question.nearest_rule.as_ref());
+        let last = dates.brief(question.last_asked_at);
+        Some(QuestionRow {
+            asked: language.format(
+                "unanswered-asked",
+                &[("count", count(question.count)), ("when", Value::from(&last))],
+            ),
+            rule: format!(
+                "{at}/rules/new?{}",
+                pairs(&[("question", &whole), ("keyword", &keyword)])
+            ),
+            choose: format!("{at}/unanswered/rule?{}", pairs(&[("keyword", &keyword)])),
+            nearest: nearest.map(|rule| (title(rule), rule_link(at, &rule.id, &keyword))),
+            shown: language.format("unanswered-examples", &[("count", count(examples.len()))]),
+            examples,
+            text: shortened(text, TEXT),
+        })
+    }
+
+    fn example(&self, id: &MessageId) -> Option<Example> {
+        let message = self.messages.get(id)?;
+        Some(Example {
+            link: message_path(&message.channel, &message.id),
+            name: name_of(message, self.dates.language),
+            when: self.dates.moment(message.sent_at),
+            datetime: message.sent_at.to_string(),
+            text: shortened(text_of(message)?, TEXT),
+        })
+    }
+}
+
+impl UnansweredPage {
+    /// Says what was found.
+    fn tell(
+        &mut self,
+        found: &UnansweredQuestions,
+        (at, days, page): (&str, u32, usize),
+        dates: Dates,
+    ) {
+        let language = dates.language;
+        let date = dates.date(dates.day(found.from));
+        let values = [
+            ("questions", count(found.total)),
+            ("scanned", count(found.scanned)),
+            ("date", Value::from(&date)),
+        ];
+        if found.total > 0 {
+            self.told = Some(language.format("unanswered-told", &values));
+        } else if found.scanned == 0 {
+            self.empty = Some(("unanswered-nothing-title", "unanswered-nothing-text"));
+        } else {
+            self.empty = Some(("unanswered-none-title", "unanswered-none-text"));
+        }
+        self.incomplete = (!found.complete)
+            .then(|| language.format("history-incomplete", &[("count", count(found.scanned))]));
+        let address = |page| format!("{at}/unanswered?days={days}&page={page}");
+        self.earlier = page.checked_sub(1).map(address);
+        self.later = (found.questions.len() > (page + 1) * SIZE).then(|| address(page + 1));
+    }
+}

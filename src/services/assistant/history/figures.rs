@@ -1,0 +1,137 @@
+//! Numbers of unanswered questions, for lists of channels.
+//!
+//! Finding the questions means to read a month of messages, which no list can wait for. A list takes
+//! the numbers that are known, and asks for the others: a job of this process finds them within
+//! moments, and they are kept for an hour. Channels that nobody looks at cost nothing.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::time::Timestamp;
+use chatkeep_workers::periodic::{JobFailure, PeriodicJob};
+use moka::sync::Cache;
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use super::super::super::{FieldPath, ServiceError};
+use super::super::AssistantService;
+use super::{DAY, DAYS, HistoryAccess};
+
+/// Time for which a number is kept.
+const KEPT: Duration = Duration::from_hours(1);
+/// Maximum number of channels with a number.
+const CHANNELS: u64 = 10_000;
+/// Maximum number of channels whose number is asked for.
+const ASKED: u64 = 200;
+
+/// Numbers of unanswered questions of the last [`DAYS`] days by channel. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(in crate::services) struct Figures {
+    known: Cache<ChannelId, usize>,
+    asked: Cache<ChannelId, ()>,
+}
+
+/// Counts unanswered questions where somebody asked for their number.
+pub(crate) struct UnansweredFigures(pub(crate) AssistantService);
+
+impl Default for Figures {
+    fn default() -> Self {
+        Self {
+            known: Cache::builder().max_capacity(CHANNELS).time_to_live(KEPT).build(),
+            asked: Cache::builder().max_capacity(ASKED).time_to_live(KEPT).build(),
+        }
+    }
+}
+
+impl Figures {
+    /// Returns the known numbers of these channels, and asks for the others.
+    pub(in crate::services) fn of(
+        &self,
+        channels: impl IntoIterator<Item = ChannelId>,
+    ) -> HashMap<ChannelId, usize> {
+        let known = |channel: ChannelId| {
+            let number = self.known.get(&channel);
+            if number.is_none() {
+                self.asked.insert(channel.clone(), ());
+            }
+            Some((channel, number?))
+        };
+        channels.into_iter().filter_map(known).collect()
+    }
+
+    /// Forgets the number of a channel, whose settings have changed.
+    pub(in crate::services::assistant) fn forget(&self, channel: &ChannelId) {
+        self.known.invalidate(channel);
+    }
+
+    /// Keeps a number that was found.
+    pub(super) fn keep(&self, channel: ChannelId, number: usize) {
+        self.asked.invalidate(&channel);
+        self.known.insert(channel, number);
+    }
+}
+
+/// Figures of an assistant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AssistantFigures {
+    /// Number of rules.
+    pub(crate) rules: i64,
+    /// Number of replies of the last [`DAYS`] days.
+    pub(crate) answers: i64,
+    /// Number of unanswered questions of these days; `None` while it is not known.
+    pub(crate) unanswered: Option<usize>,
+}
+
+impl AssistantService {
+    /// Returns the figures of an assistant.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn assistant_figures(
+        &self,
+        access: &HistoryAccess,
+    ) -> Result<AssistantFigures, ServiceError> {
+        let (channel, store) = (&access.channel, self.store.assistant());
+        let since = self.since(access, (FieldPath::parameter("days"), DAYS))?;
+        let (rules, _) = store.rule_sizes(channel).await?;
+        let answers = self.store.assistant().answers_since(channel, since).await?;
+        let unanswered = self.figures.of([channel.clone()]).remove(channel);
+        Ok(AssistantFigures { rules, answers, unanswered })
+    }
+
+    /// Counts the unanswered questions of a channel; none where no rule could answer.
+    async fn count_unanswered(&self, channel: &ChannelId) -> Result<usize, ServiceError> {
+        let source = self.assistants.source(channel).await?;
+        if !source.config.enabled || !source.config.qa.enabled || source.rules.is_empty() {
+            return Ok(0);
+        }
+        let days = i64::from(DAYS) * DAY;
+        let from = Timestamp::from_millis(self.clock.now().millis() - days);
+        let mut search = self.question_search(channel, from).await?;
+        self.search_on(&mut search).await?;
+        Ok(self.questions_of(search, 0).await?.total)
+    }
+}
+
+impl PeriodicJob for UnansweredFigures {
+    const NAME: &'static str = "unanswered_figures";
+    const PERIOD: Duration = Duration::from_secs(3);
+    const FAILURE: &'static str = "cannot count unanswered questions";
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        let figures = &self.0.figures;
+        let asked: Vec<_> = figures.asked.iter().map(|(channel, ())| channel).collect();
+        for channel in asked {
+            if stop.is_cancelled() {
+                return Ok(());
+            }
+            // Asked for again when somebody looks again.
+            figures.asked.invalidate(&*channel);
+            let number = self.0.count_unanswered(&channel).await?;
+            debug!(%channel, number, "counted unanswered questions");
+            figures.keep(ChannelId::clone(&channel), number);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! Settings of a channel's backup.
+
+use reqwest::StatusCode;
+
+use super::{GROUP, Page, Scene};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+
+fn path() -> String {
+    format!("/c/{GROUP}/settings")
+}
+
+async fn send(scene: &Scene, user: &str, form: &[(&str, &str)]) -> Page {
+    let csrf = format!("csrf-{user}");
+    let mut all = vec![("csrf", csrf.as_str())];
+    all.extend(form);
+    scene.post(&path(), user, &all, &[]).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everybody_sees_what_is_kept_and_changes_what_is_theirs() {
+    let scene = Scene::new().await;
+    for (user, zone, retention) in
+        [("Umember", false, false), ("Uadmin", true, false), ("Uowner", true, true)]
+    {
+        let page = scene.page(&path(), Some(user), "en").await.body;
+        for text in ["Backup paused: storage full", "132 messages were not backed up"] {
+            assert!(page.contains(text), "{user}: {text}");
+        }
+        assert_eq!(page.contains(r#"name="zone""#), zone, "{user}");
+        assert_eq!(page.contains(r#"name="days""#), retention, "{user}");
+        assert_eq!(page.contains(r#"name="before""#), retention, "{user}");
+    }
+    for (user, form) in [
+        ("Umember", [("action", "zone"), ("zone", "Asia/Tokyo")]),
+        ("Uadmin", [("action", "retention"), ("days", "30")]),
+        ("Uadmin", [("action", "delete"), ("before", "2024-03-02")]),
+        ("Uguest", [("action", "subscribe"), ("zone", "")]),
+    ] {
+        assert_eq!(send(&scene, user, &form).await.status, StatusCode::NOT_FOUND, "{user}");
+    }
+    let unknown = send(&scene, "Uowner", &[("action", "burn")]).await;
+    assert_eq!(unknown.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn subscriptions_begin_at_once_and_end_after_a_question() {
+    let scene = Scene::new().await;
+    let begun = send(&scene, "Umember", &[("action", "subscribe")]).await;
+    assert_eq!(begun.status, StatusCode::SEE_OTHER);
+    let page = scene.page(&path(), Some("Umember"), "en").await.body;
+    assert!(page.contains("You back up this chat"));
+    let asked = send(&scene, "Umember", &[("action", "unsubscribe")]).await;
+    assert!(asked.status == StatusCode::OK && asked.body.contains("Stop backing up this chat?"));
+    assert!(asked.body.contains(r#"name="confirmed" value="yes""#), "{}", asked.body);
+    let page = scene.page(&path(), Some("Umember"), "en").await.body;
+    assert!(page.contains("You back up this chat"), "asking changes nothing");
+    let ended = [("action", "unsubscribe"), ("confirmed", "yes")];
+    assert_eq!(send(&scene, "Umember", &ended).await.status, StatusCode::SEE_OTHER);
+    let page = scene.page(&path(), Some("Umember"), "en").await.body;
+    assert!(page.contains("You do not back up this chat"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_values_are_said_beside_their_field() {
+    let scene = Scene::new().await;
+    for (form, said) in [
+        ([("action", "zone"), ("zone", "Asia/Taipeh")], "This time zone is not known"),
+        ([("action", "retention"), ("days", "soon")], "a whole number from 1 to 36500"),
+        ([("action", "retention"), ("days", "0")], "a whole number from 1 to 36500"),
+        ([("action", "retention"), ("days", "99999999999")], "a whole number from 1 to 36500"),
+        ([("action", "delete"), ("before", "yesterday")], "Please choose a date."),
+        ([("action", "delete"), ("before", "2001-01-01")], "no messages from before that date"),
+    ] {
+        let refused = send(&scene, "Uowner", &form).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{form:?}");
+        assert!(refused.body.contains(said), "{form:?}: {}", refused.body);
+        assert!(refused.body.contains(r#"aria-invalid="true""#), "{form:?}");
+        assert!(refused.body.contains(&format!(r#"value="{}""#, form[1].1)), "{form:?} is kept");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_zone_moves_days_and_retention_asks_first() {
+    let scene = Scene::new().await;
+    let saved = send(&scene, "Uadmin", &[("action", "zone"), ("zone", "Pacific/Kiritimati")]).await;
+    assert_eq!(saved.status, StatusCode::SEE_OTHER);
+    assert!(scene.open(&path()).await.body.contains("Pacific/Kiritimati"));
+    let days = [("action", "retention"), ("days", "30")];
+    let asked = send(&scene, "Uowner", &days).await;
+    assert!(asked.body.contains("Delete old messages automatically?"), "{}", asked.body);
+    assert!(asked.body.contains("messages are that old"), "{}", asked.body);
+    let retention = async || scene.store.channels().retention(&GROUP.into()).await.unwrap().0;
+    assert_eq!(retention().await, None, "asking changes nothing");
+    let confirmed = [days[0], days[1], ("confirmed", "yes")];
+    assert_eq!(send(&scene, "Uowner", &confirmed).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(retention().await, Some(30));
+    let never = [("action", "retention"), ("days", "")];
+    assert_eq!(send(&scene, "Uowner", &never).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(retention().await, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn old_messages_are_deleted_after_their_number_was_shown() {
+    let scene = Scene::new().await;
+    let form = [("action", "delete"), ("before", "2024-03-02")];
+    let asked = send(&scene, "Uowner", &form).await;
+    assert!(asked.body.contains("65 messages from before 2 Mar 2024"), "{}", asked.body);
+    let begun = send(&scene, "Uowner", &[form[0], form[1], ("confirmed", "yes")]).await;
+    assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
+    let job = begun.location().to_owned();
+    until("the deletion", DEADLINE, async || {
+        scene.open(&job).await.body.contains("65 messages were deleted")
+    })
+    .await;
+    let gone = scene.page(&format!("/c/{GROUP}/m/p003"), Some("Uowner"), "en").await;
+    assert_eq!(gone.status, StatusCode::NOT_FOUND);
+}
