@@ -1,8 +1,9 @@
 //! Use cases of chatkeep without any surface: no HTTP, no tools, no command line.
 //!
 //! REST, MCP, the console, sign-in, the command line and the demo are edges: they parse a request,
-//! call a service, and render its result or its [`ServiceError`]. Permission is a type ([`access`]): there is no way to a channel's
-//! data without a [`access::ChannelAccess`] or a [`access::Scoped`] caller.
+//! call a service, and render its result or its [`ServiceError`]. Permission is a type ([`access`]):
+//! there is no way to a channel's data without a [`access::ChannelAccess`], a [`access::Scoped`]
+//! caller, or, for the program's commands, the [`operator::Operator`].
 
 pub(crate) mod access;
 pub(crate) mod account;
@@ -25,6 +26,7 @@ pub(crate) mod members;
 mod membership;
 pub(crate) mod messages;
 mod nullable;
+pub(crate) mod operator;
 pub(crate) mod overview;
 pub(crate) mod search;
 pub(crate) mod sessions;
@@ -155,7 +157,7 @@ impl Services {
         let (store, clock) = (|| store.clone(), || Arc::clone(&clock));
         let renderer = EventRenderer { store: store(), clock: clock(), links: links.clone() };
         let access = AccessService::new(store(), clock(), bots);
-        let channels = ChannelService::new(store(), zone);
+        let channels = ChannelService::new(store(), clock(), zone);
         let messages = MessageService::new(store(), zone);
         let search = MessageSearch::new(store(), clock(), search, access.clone(), messages.clone());
         let deletion = DeletionService::new(store(), clock(), messages.clone(), parts.removals);

@@ -24,6 +24,7 @@ use super::assistant::{
     AssistantChange, AssistantService, GroupRulesChange, KeywordWarningKind, QaChange,
 };
 use super::keys::{IssueKeyError, KeyDraft, KeyService, OperatorKey};
+use super::operator::Operator;
 use super::subscriptions::SubscriptionService;
 use super::{Caller, Credential, ServiceError};
 
@@ -182,15 +183,20 @@ async fn a_key_never_gives_more_than_its_creator_has() {
         not_before: None,
         expires_at: Some(until),
     };
-    let bounded = Caller::from(group.keys.issue(key.clone()).await.unwrap().key);
+    let bounded = Caller::from(
+        group.keys.issue(&Operator::at_command_line(), key.clone()).await.unwrap().key,
+    );
     let access = group.access.scoped::<ManageKeys>(bounded).unwrap();
     let more = group.keys.create(&access, wanted(&[Scope::ReadMembers])).await;
     assert_eq!(more.err(), Some(ServiceError::InsufficientPermissions));
     let own = group.keys.create(&access, wanted(&[Scope::ReadMessages])).await.unwrap().key;
     assert_eq!((own.channels, own.expires_at), (Some(vec![GROUP.into()]), Some(until)));
     let unknown = OperatorKey { channels: Some(vec!["C9".into()]), ..key.clone() };
-    let unknown = group.keys.issue(unknown).await.err();
+    let unknown = group.keys.issue(&Operator::at_command_line(), unknown).await.err();
     assert!(matches!(unknown, Some(IssueKeyError::UnknownChannel(_))), "{unknown:?}");
     let past = OperatorKey { expires_at: Some(group.clock.now()), ..key };
-    assert!(matches!(group.keys.issue(past).await.err(), Some(IssueKeyError::Expired)));
+    assert!(matches!(
+        group.keys.issue(&Operator::at_command_line(), past).await.err(),
+        Some(IssueKeyError::Expired)
+    ));
 }
