@@ -2,14 +2,13 @@
 //! their limits.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::id::{RuleId, UserId};
 use crate::plan::Plan;
 use crate::time::Timestamp;
 
 /// Matching mode of rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QaMode {
     /// Exact keywords.
@@ -34,7 +33,7 @@ impl QaMode {
 }
 
 /// Matching of a keyword against a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeywordMatch {
     /// The message is the keyword.
@@ -45,7 +44,7 @@ pub enum KeywordMatch {
 }
 
 /// Scope of `noMatchReply`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoMatchScope {
     /// Sent for every message that no rule answers.
@@ -56,7 +55,7 @@ pub enum NoMatchScope {
 }
 
 /// Question-and-answer settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct QaConfig {
     /// `true` when questions and answers are switched on.
@@ -87,7 +86,7 @@ impl Default for QaConfig {
 }
 
 /// Welcome settings.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WelcomeConfig {
     /// `true` when the welcome message is switched on.
@@ -97,7 +96,7 @@ pub struct WelcomeConfig {
 }
 
 /// Group-rules settings.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RulesConfig {
     /// `true` when the group rules are switched on.
@@ -107,7 +106,7 @@ pub struct RulesConfig {
 }
 
 /// Settings of the link to the channel's page.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LinkConfig {
     /// `true` when the link is switched on.
@@ -117,7 +116,7 @@ pub struct LinkConfig {
 }
 
 /// The assistant's settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AssistantConfig {
     /// Master switch.
@@ -158,7 +157,7 @@ pub struct RuleDraft {
 }
 
 /// Question-and-answer rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
     /// ID of the rule: `qa_<millis>_<suffix>`.

@@ -64,7 +64,7 @@ fn key_of(platform: PlatformKind, bot: &str, id: &EventId) -> String {
 }
 
 /// Kind of chat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelKind {
     /// A group.

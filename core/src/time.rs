@@ -100,20 +100,6 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-impl utoipa::PartialSchema for Timestamp {
-    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
-
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
-            .description(Some("Point in time in ISO 8601; responses use UTC with milliseconds."))
-            .into()
-    }
-}
-
-impl utoipa::ToSchema for Timestamp {}
-
 /// A source of the current time. The real clock is [`SystemClock`]; tests use [`ManualClock`].
 pub trait Clock: fmt::Debug + Send + Sync {
     /// Returns the current time.

@@ -7,7 +7,6 @@ use chatkeep_store::{Channel, ChannelStatus};
 use super::{Context, table};
 use crate::app::PreflightError;
 use crate::out::note;
-use crate::services::channels::ChannelService;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ChannelCommand {
@@ -58,11 +57,11 @@ pub(super) async fn run(context: &Context, command: ChannelCommand) -> anyhow::R
 
 async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let channels = ChannelService::new(store.clone(), context.config.time_zone);
+    let channels = context.channels(&store);
     let mut rows = Vec::new();
     let mut after = None;
     loop {
-        let page = channels.page_of_all(after.as_ref(), PAGE).await?;
+        let page = channels.page_of_all(&context.operator, after.as_ref(), PAGE).await?;
         for (channel, subscribers) in &page {
             if json {
                 table::json(&serde_json::json!({
@@ -125,7 +124,7 @@ fn check(context: &Context, bot: &str) -> Result<(), PreflightError> {
 
 async fn bots(context: &Context, json: bool) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let known = store.channels().bots_of_channels().await?;
+    let known = context.channels(&store).bots(&context.operator).await?;
     store.close().await;
     let configured = |bot: &str| context.config.line.iter().any(|line| line.name == bot);
     if json {
@@ -148,7 +147,7 @@ async fn bots(context: &Context, json: bool) -> anyhow::Result<()> {
 
 async fn assign(context: &Context, channel: &ChannelId, bot: &str) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let known = store.channels().assign_channel(channel, bot, context.clock.now()).await?;
+    let known = context.channels(&store).assign(&context.operator, channel, bot).await?;
     store.close().await;
     if !known {
         bail!("unknown channel {channel}");
@@ -162,7 +161,7 @@ async fn rename(context: &Context, from: &str, bot: &str) -> anyhow::Result<()> 
         bail!(PreflightError(format!("--from and --bot are both {bot:?}")));
     }
     let store = context.store().await?;
-    let given = store.channels().rename_bot(from, bot, context.clock.now()).await?;
+    let given = context.channels(&store).reassign(&context.operator, from, bot).await?;
     store.close().await;
     note!("{given} channels belong to the bot {bot}");
     Ok(())

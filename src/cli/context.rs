@@ -16,17 +16,30 @@ use chatkeep_store::{Store, StoreError};
 
 use crate::app::{self, PreflightError};
 use crate::private::{check_data_folder, make_data_folder};
+use crate::services::account::AccountService;
+use crate::services::channels::ChannelService;
+use crate::services::exports::ExportService;
+use crate::services::keys::KeyService;
+use crate::services::operator::Operator;
+use crate::view::Links;
 
 /// Settings and clock of a command that works with existing data.
 pub(super) struct Context {
     pub(super) config: Config,
     pub(super) clock: SharedClock,
+    /// Permission of whoever runs the command.
+    pub(super) operator: Operator,
 }
 
 /// Context of a command that may create data.
 pub(super) struct CreatingContext(pub(super) Context);
 
 impl Context {
+    /// Creates the context of a command with these settings.
+    pub(super) const fn new(config: Config, clock: SharedClock) -> Self {
+        Self { config, clock, operator: Operator::at_command_line() }
+    }
+
     /// Returns the data folder.
     ///
     /// # Errors
@@ -60,6 +73,27 @@ impl Context {
             .into()),
             store => opened(&self.config, store),
         }
+    }
+
+    /// Returns the accounts of users.
+    pub(super) fn accounts(&self, store: &Store) -> AccountService {
+        AccountService::new(store.clone(), Arc::clone(&self.clock))
+    }
+
+    /// Returns the channels.
+    pub(super) fn channels(&self, store: &Store) -> ChannelService {
+        ChannelService::new(store.clone(), Arc::clone(&self.clock), self.config.time_zone)
+    }
+
+    /// Returns the exports of channels.
+    pub(super) fn exports(&self, store: &Store) -> ExportService {
+        let links = Links::new(self.config.api.base_url.as_deref());
+        ExportService::new(store.clone(), self.config.time_zone, links)
+    }
+
+    /// Returns the API keys.
+    pub(super) fn keys(&self, store: &Store) -> KeyService {
+        KeyService::new(store.clone(), Arc::clone(&self.clock))
     }
 
     /// Opens the bus beside a process that may be running.

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::zone_hint;
-use chatkeep_store::Store;
+use chatkeep_store::Channel;
 use chrono_tz::Tz;
 use indicatif::HumanBytes;
 
@@ -14,9 +14,9 @@ use super::progress::ProgressReporter;
 use super::{Context, on_signal};
 use crate::app::PreflightError;
 use crate::out::note;
-use crate::transfer::pack::{Done, ExportTarget, pack};
-use crate::transfer::{Export, Format, MediaLinks, MediaSource, StoredMedia};
-use crate::view::Links;
+use crate::services::exports::{ExportService, PackRequest};
+use crate::transfer::pack::{Done, ExportTarget};
+use crate::transfer::{Format, MediaSource, StoredMedia};
 use crate::when::When;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
@@ -47,13 +47,19 @@ pub(super) struct ExportArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<()> {
-    let links = Links::new(context.config.api.base_url.as_deref());
-    let wanted = args.wanted(context.config.time_zone, links)?;
+    let wanted = args.wanted()?;
     let target = ExportTarget::of(args.out.as_deref(), wanted.format).map_err(PreflightError)?;
     let channel = ChannelId::from(args.channel.as_str());
     let store = context.store().await?;
     let media = media(context, &target)?;
-    let done = write(&store, &channel, wanted, media, &target).await;
+    let known = context.channels(&store).any(&context.operator, &channel).await?;
+    let done = match known {
+        Some(known) => {
+            let exports = context.exports(&store);
+            write(context, &exports, &known, wanted, media, &target).await
+        }
+        None => Err(anyhow!("unknown channel {channel}")),
+    };
     store.close().await;
     let Done { messages, files, bytes } = done?;
     note!("chatkeep: {messages} messages and {files} files, {}", HumanBytes(bytes));
@@ -69,19 +75,17 @@ fn media(context: &Context, target: &ExportTarget) -> anyhow::Result<Option<Arc<
 }
 
 async fn write(
-    store: &Store,
-    channel: &ChannelId,
+    context: &Context,
+    exports: &ExportService,
+    channel: &Channel,
     wanted: Wanted,
     media: Option<Arc<dyn MediaSource>>,
     target: &ExportTarget,
 ) -> anyhow::Result<Done> {
-    let Some(known) = store.channels().channel(channel).await? else {
-        bail!("unknown channel {channel}");
-    };
-    let zone = known.zone(wanted.service);
-    let export = wanted.of(zone)?;
-    let whole = export.from.is_none() && export.to.is_none();
-    let total = whole.then(|| u64::try_from(known.message_count).unwrap_or_default());
+    let zone = channel.zone(context.config.time_zone);
+    let request = wanted.of(zone, media, target)?;
+    let whole = request.from.is_none() && request.to.is_none();
+    let total = whole.then(|| u64::try_from(channel.message_count).unwrap_or_default());
     let mut progress = ProgressReporter::new(total, if whole { BAR } else { SPINNER });
     let watch = |done: Done| {
         progress.at(done.messages, || {
@@ -90,7 +94,7 @@ async fn write(
         });
     };
     let stop = on_signal()?;
-    let packed = pack(store, channel, export, media, target, watch);
+    let packed = exports.pack(&context.operator, channel, request, watch);
     // Aborted in the middle, it removes the partial output.
     let done = stop.run_until_cancelled(packed).await;
     progress.end();
@@ -103,15 +107,11 @@ struct Wanted {
     from: Option<When>,
     to: Option<When>,
     zone: Option<Tz>,
-    /// Time zone of the service.
-    service: Tz,
-    /// Addresses of the messages' pages.
-    links: Links,
 }
 
 impl ExportArgs {
-    /// Returns the requested export; days begin in `service` unless another zone is known.
-    fn wanted(&self, service: Tz, links: Links) -> Result<Wanted, PreflightError> {
+    /// Returns the requested export.
+    fn wanted(&self) -> Result<Wanted, PreflightError> {
         let time = |flag: &str, text: &Option<String>| {
             let wrong =
                 |text: &String| PreflightError(format!("{flag}: {text:?}: {}", When::refusal()));
@@ -126,12 +126,10 @@ impl ExportArgs {
             PreflightError(format!("unknown format {:?}; allowed: jsonl, csv, html", self.format))
         })?;
         Ok(Wanted {
-            service,
             format,
             from: time("--from", &self.from)?,
             to: time("--to", &self.to)?,
             zone: self.time_zone.as_ref().map(zone).transpose()?,
-            links,
         })
     }
 }
@@ -139,20 +137,18 @@ impl ExportArgs {
 impl Wanted {
     /// Returns the export of a channel whose days begin in `zone` unless the arguments say
     /// otherwise.
-    fn of(self, zone: Tz) -> Result<Export, PreflightError> {
+    fn of(
+        self,
+        zone: Tz,
+        media: Option<Arc<dyn MediaSource>>,
+        target: &ExportTarget,
+    ) -> Result<PackRequest<'_>, PreflightError> {
         let zone = self.zone.unwrap_or(zone);
         let time = |flag: &str, when: Option<When>| {
             let wrong = || PreflightError(format!("{flag} is out of range"));
             when.map(|when| when.within(zone).ok_or_else(wrong)).transpose()
         };
-        Ok(Export {
-            format: self.format,
-            from: time("--from", self.from)?,
-            to: time("--to", self.to)?,
-            not_before: None,
-            zone,
-            media: MediaLinks::None,
-            links: self.links,
-        })
+        let (from, to) = (time("--from", self.from)?, time("--to", self.to)?);
+        Ok(PackRequest { format: self.format, from, to, zone, media, target })
     }
 }

@@ -1,7 +1,5 @@
 //! `chatkeep key …`.
 
-use std::sync::Arc;
-
 use anyhow::{anyhow, bail};
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
@@ -12,7 +10,7 @@ use chrono_tz::Tz;
 use super::{Context, table};
 use crate::app::PreflightError;
 use crate::out::{note, say};
-use crate::services::keys::{IssueKeyError, KeyService, OperatorKey};
+use crate::services::keys::{IssueKeyError, OperatorKey};
 use crate::when::When;
 
 #[derive(Debug, clap::Subcommand)]
@@ -96,7 +94,7 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
         expires_at: time("--expires", wanted.expires.as_deref())?,
     };
     let store = context.store().await?;
-    let issued = KeyService::new(store.clone(), Arc::clone(&context.clock)).issue(key).await;
+    let issued = context.keys(&store).issue(&context.operator, key).await;
     store.close().await;
     let issued = issued.map_err(|error| refusal(error, &wanted.user))?;
     let (id, secret) = (issued.key.id, issued.secret);
@@ -127,7 +125,7 @@ fn refusal(error: IssueKeyError, user: &str) -> anyhow::Error {
 
 async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let keys = KeyService::new(store.clone(), Arc::clone(&context.clock)).all_of(user).await?;
+    let keys = context.keys(&store).all_of(&context.operator, user).await?;
     store.close().await;
     let mut rows = Vec::new();
     for key in keys {
@@ -161,7 +159,7 @@ async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()
 
 async fn revoke(context: &Context, id: &KeyId) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let known = KeyService::new(store.clone(), Arc::clone(&context.clock)).revoke(id).await?;
+    let known = context.keys(&store).revoke(&context.operator, id).await?;
     store.close().await;
     if !known {
         bail!("unknown key {id}");

@@ -193,7 +193,7 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
         }
     }
     let clock: SharedClock = Arc::new(SystemClock);
-    let creator = CreatingContext(Context { config, clock });
+    let creator = CreatingContext(Context::new(config, clock));
     runtime.block_on(async move {
         let command = match cli.command {
             Command::Serve(args) => return Box::pin(serve::run(creator, &args)).await,

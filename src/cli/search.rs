@@ -4,7 +4,7 @@ use anyhow::bail;
 use chatkeep_bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_store::{Channel, Store};
+use chatkeep_store::Store;
 
 use super::{Context, table};
 use crate::app::{self, PreflightError};
@@ -57,14 +57,16 @@ async fn find(
     index: SearchService,
     args: &SearchArgs,
 ) -> anyhow::Result<()> {
-    let mut zone = context.config.time_zone;
+    let (known, mut zone) = (context.channels(store), context.config.time_zone);
     let channels = match &args.channel {
         Some(channel) => {
-            let channel = known(store, ChannelId::from(channel.as_str())).await?;
+            let id = ChannelId::from(channel.as_str());
+            let channel = known.any(&context.operator, &id).await?;
+            let Some(channel) = channel else { bail!("unknown channel {id}") };
             zone = channel.zone(zone);
             vec![channel.id]
         }
-        None => store.channels().channel_ids().await?,
+        None => known.ids_of_all(&context.operator).await?,
     };
     let search = MessageSearch::for_operator(store, &context.clock, index, zone);
     let query = SearchQuery {
@@ -78,7 +80,7 @@ async fn find(
         cursor: None,
         snippet: SNIPPET,
     };
-    let found = search.unrestricted(channels, zone, &query).await;
+    let found = search.unrestricted(&context.operator, channels, zone, &query).await;
     let page = found.map_err(|failure| match failure {
         SearchFailure::Search(SearchError::Query(why)) => anyhow::Error::from(PreflightError(why)),
         other => other.into(),
@@ -89,13 +91,6 @@ async fn find(
     show(page.hits, &Links::new(context.config.api.base_url.as_deref()), args.json)?;
     note!("chatkeep: {} messages match", page.total);
     Ok(())
-}
-
-async fn known(store: &Store, id: ChannelId) -> anyhow::Result<Channel> {
-    let Some(channel) = store.channels().channel(&id).await? else {
-        bail!("unknown channel {id}");
-    };
-    Ok(channel)
 }
 
 fn show(hits: Vec<SearchResult>, links: &Links, json: bool) -> anyhow::Result<()> {

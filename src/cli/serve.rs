@@ -26,7 +26,7 @@ pub(super) struct ServeArgs {
 }
 
 pub(super) async fn run(creator: CreatingContext, args: &ServeArgs) -> anyhow::Result<()> {
-    let CreatingContext(Context { config, clock }) = creator;
+    let CreatingContext(Context { config, clock, .. }) = creator;
     telemetry::init(&config.log)?;
     log_settings(&config);
     for warning in &config.warnings {

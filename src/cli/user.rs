@@ -65,11 +65,8 @@ async fn add(
     if id.as_str().trim().is_empty() {
         bail!(PreflightError("the user id must not be empty".to_owned()));
     }
-    let (store, clock) = (creator.store().await?, &creator.0.clock);
-    store.accounts().add_user(id, name, clock.now()).await?;
-    if let Some(plan) = plan {
-        store.accounts().set_plan(id, plan, clock.now()).await?;
-    }
+    let (context, store) = (&creator.0, creator.store().await?);
+    context.accounts(&store).register(&context.operator, id, name, plan).await?;
     note!("user {id} is registered");
     store.close().await;
     Ok(())
@@ -77,10 +74,11 @@ async fn add(
 
 async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
     let store = context.store().await?;
+    let accounts = context.accounts(&store);
     let mut rows = Vec::new();
     let mut after = None;
     loop {
-        let page = store.accounts().users(after.as_ref(), PAGE).await?;
+        let page = accounts.page_of_all(&context.operator, after.as_ref(), PAGE).await?;
         for user in &page {
             let name = user.display_name.clone().unwrap_or_default();
             if json {
@@ -108,7 +106,7 @@ async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
 async fn set_plan(context: &Context, id: &UserId, plan: &str) -> anyhow::Result<()> {
     let plan = plan_of(plan)?;
     let store = context.store().await?;
-    let known = store.accounts().set_plan(id, plan, context.clock.now()).await?;
+    let known = context.accounts(&store).set_plan(&context.operator, id, plan).await?;
     store.close().await;
     if !known {
         bail!("unknown user {id}; `chatkeep user add {id}` creates it");

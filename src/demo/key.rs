@@ -12,6 +12,7 @@ use chatkeep_core::id::UserId;
 use chatkeep_core::role::Scope;
 
 use crate::services::keys::OperatorKey;
+use crate::services::operator::Operator;
 use crate::services::{ServiceError, Services};
 
 /// The key's file in the demo's folder.
@@ -36,8 +37,9 @@ pub(super) async fn lasting(
     {
         return Ok(known);
     }
-    for old in services.keys.all_of(owner).await?.iter().filter(|key| key.name == NAME) {
-        services.keys.revoke(&old.id).await?;
+    let (keys, operator) = (&services.keys, Operator::at_command_line());
+    for old in keys.all_of(&operator, owner).await?.iter().filter(|key| key.name == NAME) {
+        keys.revoke(&operator, &old.id).await?;
     }
     let key = OperatorKey {
         user: owner.clone(),
@@ -47,7 +49,7 @@ pub(super) async fn lasting(
         not_before: None,
         expires_at: None,
     };
-    let issued = services.keys.issue(key).await;
+    let issued = keys.issue(&operator, key).await;
     let secret = issued.context("cannot create the API key of the demo's person")?.secret;
     // Written after the store has the key: an existing file always names a created key.
     fs::write(&file, &secret).with_context(|| format!("cannot write {}", file.display()))?;

@@ -1,11 +1,13 @@
 //! The caller's account: who they are, what they use, and what they are notified of.
 
-use chatkeep_core::plan::Usage;
+use chatkeep_core::id::UserId;
+use chatkeep_core::plan::{Plan, Usage};
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_store::{ChannelUsage, Store, User};
+use chatkeep_store::{ChannelUsage, Store, StoreError, User};
 
 use super::ServiceError;
 use super::access::{Caller, Scoped, WriteBackup};
+use super::operator::Operator;
 
 /// Usage of the quota that the caller may see.
 #[derive(Clone, Debug)]
@@ -26,8 +28,54 @@ pub(crate) struct AccountService {
 }
 
 impl AccountService {
-    pub(super) const fn new(store: Store, clock: SharedClock) -> Self {
+    /// Creates the service; commands have it without the others.
+    pub(crate) const fn new(store: Store, clock: SharedClock) -> Self {
         Self { store, clock }
+    }
+
+    /// Registers a user. Of one who is known already, name and plan are changed where they are
+    /// given.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn register(
+        &self,
+        operator: &Operator,
+        user: &UserId,
+        name: Option<&str>,
+        plan: Option<Plan>,
+    ) -> Result<(), StoreError> {
+        self.store.accounts().add_user(user, name, self.clock.now()).await?;
+        if let Some(plan) = plan {
+            self.set_plan(operator, user, plan).await?;
+        }
+        Ok(())
+    }
+
+    /// Changes the plan of a user; `false` for an unknown user.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn set_plan(
+        &self,
+        _: &Operator,
+        user: &UserId,
+        plan: Plan,
+    ) -> Result<bool, StoreError> {
+        self.store.accounts().set_plan(user, plan, self.clock.now()).await
+    }
+
+    /// Returns at most `limit` of all users from after that one.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn page_of_all(
+        &self,
+        _: &Operator,
+        after: Option<&UserId>,
+        limit: u32,
+    ) -> Result<Vec<User>, StoreError> {
+        self.store.accounts().users(after, limit).await
     }
 
     /// Returns the caller's user.

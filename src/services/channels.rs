@@ -2,12 +2,13 @@
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
-use chatkeep_core::time::zone_hint;
-use chatkeep_store::{Channel, Coverage, Store, StoreError};
+use chatkeep_core::time::{SharedClock, zone_hint};
+use chatkeep_store::{BotChannels, Channel, Coverage, Store, StoreError};
 use chrono_tz::Tz;
 
 use super::access::{Admin, Caller, ChannelAccess, Member, ReadMembers, ReadMessages, WriteBackup};
 use super::assistant::AssistantSettings;
+use super::operator::Operator;
 use super::{FieldPath, Nullable, ServiceError, Window};
 
 /// A hundred years.
@@ -42,14 +43,15 @@ pub(crate) struct BackupChange {
 #[derive(Clone, Debug)]
 pub(crate) struct ChannelService {
     store: Store,
+    clock: SharedClock,
     /// Zone of channels without one of their own.
     time_zone: Tz,
 }
 
 impl ChannelService {
     /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(store: Store, time_zone: Tz) -> Self {
-        Self { store, time_zone }
+    pub(crate) const fn new(store: Store, clock: SharedClock, time_zone: Tz) -> Self {
+        Self { store, clock, time_zone }
     }
 
     /// Returns the zone of channels without one of their own.
@@ -57,13 +59,68 @@ impl ChannelService {
         self.time_zone
     }
 
-    /// Returns at most `limit` channels for an operator from after that one, each with its number
-    /// of subscribers.
+    /// Returns any channel.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn any(
+        &self,
+        _: &Operator,
+        channel: &ChannelId,
+    ) -> Result<Option<Channel>, StoreError> {
+        self.store.channels().channel(channel).await
+    }
+
+    /// Returns the ids of all channels.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn ids_of_all(&self, _: &Operator) -> Result<Vec<ChannelId>, StoreError> {
+        self.store.channels().channel_ids().await
+    }
+
+    /// Returns the number of channels of each bot.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn bots(&self, _: &Operator) -> Result<Vec<BotChannels>, StoreError> {
+        self.store.channels().bots_of_channels().await
+    }
+
+    /// Assigns a channel to a bot; `false` for an unknown channel.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn assign(
+        &self,
+        _: &Operator,
+        channel: &ChannelId,
+        bot: &str,
+    ) -> Result<bool, StoreError> {
+        self.store.channels().assign_channel(channel, bot, self.clock.now()).await
+    }
+
+    /// Assigns all channels of the bot `from` to another bot, and returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn reassign(
+        &self,
+        _: &Operator,
+        from: &str,
+        bot: &str,
+    ) -> Result<u64, StoreError> {
+        self.store.channels().rename_bot(from, bot, self.clock.now()).await
+    }
+
+    /// Returns at most `limit` of all channels from after that one, each with its number of
+    /// subscribers.
     ///
     /// # Errors
     /// Returns an error when the store fails.
     pub(crate) async fn page_of_all(
         &self,
+        _: &Operator,
         after: Option<&ChannelId>,
         limit: u32,
     ) -> Result<Vec<(Channel, i64)>, StoreError> {

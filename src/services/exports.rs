@@ -1,14 +1,19 @@
 //! A channel's messages as one document, which is written as they are read.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use chatkeep_store::Store;
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Channel, Store};
 use chrono_tz::Tz;
 use futures_util::Stream;
 
 use super::access::{ChannelAccess, Member, ReadMessages};
 use super::messages::point_in_time;
+use super::operator::Operator;
 use super::{FieldPath, ServiceError};
-use crate::transfer::{Export, Format, MediaLinks, TransferError, export};
+use crate::transfer::pack::{Done, ExportTarget, pack};
+use crate::transfer::{Export, Format, MediaLinks, MediaSource, TransferError, export};
 use crate::view::Links;
 use crate::when::When;
 
@@ -23,6 +28,23 @@ pub(crate) struct ExportRequest {
     pub(crate) to: Option<When>,
 }
 
+/// Request for an export to a target.
+#[derive(Debug)]
+pub(crate) struct PackRequest<'a> {
+    /// Format of the document.
+    pub(crate) format: Format,
+    /// Earliest time of sending.
+    pub(crate) from: Option<Timestamp>,
+    /// Time before which messages were sent.
+    pub(crate) to: Option<Timestamp>,
+    /// Time zone of days and of the times on a page.
+    pub(crate) zone: Tz,
+    /// Source of the files, for a target that takes them.
+    pub(crate) media: Option<Arc<dyn MediaSource>>,
+    /// Where it is written.
+    pub(crate) target: &'a ExportTarget,
+}
+
 /// Exports. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct ExportService {
@@ -34,8 +56,34 @@ pub(crate) struct ExportService {
 }
 
 impl ExportService {
-    pub(super) const fn new(store: Store, time_zone: Tz, links: Links) -> Self {
+    /// Creates the service; commands have it without the others.
+    pub(crate) const fn new(store: Store, time_zone: Tz, links: Links) -> Self {
         Self { store, time_zone, links }
+    }
+
+    /// Writes the messages of any channel to a target, with their files where it takes them.
+    ///
+    /// # Errors
+    /// Returns an error when the store or the media store fails, or the target cannot be written;
+    /// nothing is left of it then.
+    pub(crate) async fn pack(
+        &self,
+        _: &Operator,
+        channel: &Channel,
+        request: PackRequest<'_>,
+        watch: impl FnMut(Done),
+    ) -> Result<Done, TransferError> {
+        let PackRequest { format, from, to, zone, media, target } = request;
+        let wanted = Export {
+            format,
+            from,
+            to,
+            not_before: None,
+            zone,
+            media: MediaLinks::None,
+            links: self.links.clone(),
+        };
+        pack(&self.store, &channel.id, wanted, media, target, watch).await
     }
 
     /// Exports the messages of a channel that the caller may read, oldest first. An error in the

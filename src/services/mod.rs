@@ -2,8 +2,8 @@
 //!
 //! REST, MCP, the console, sign-in, the command line and the demo are edges: they parse a request,
 //! call a service, and render its result or its [`ServiceError`]. Permission is a type
-//! ([`access`]): there is no way to a channel's data without a [`access::ChannelAccess`] or a
-//! [`access::Scoped`] caller.
+//! ([`access`]): there is no way to a channel's data without a [`access::ChannelAccess`], a
+//! [`access::Scoped`] caller, or, for the program's commands, the [`operator::Operator`].
 
 pub(crate) mod access;
 pub(crate) mod account;
@@ -26,6 +26,7 @@ pub(crate) mod members;
 mod membership;
 pub(crate) mod messages;
 mod nullable;
+pub(crate) mod operator;
 pub(crate) mod overview;
 pub(crate) mod search;
 pub(crate) mod sessions;
@@ -157,7 +158,7 @@ impl Services {
         let renderer = EventRenderer { store: store(), clock: clock(), links: links.clone() };
         let access = AccessService::new(store(), clock(), bots);
         let account = AccountService::new(store(), clock());
-        let channels = ChannelService::new(store(), zone);
+        let channels = ChannelService::new(store(), clock(), zone);
         let messages = MessageService::new(store(), zone);
         let search = MessageSearch::new(store(), clock(), search, access.clone(), messages.clone());
         let deletion = DeletionService::new(store(), clock(), messages.clone(), parts.removals);

@@ -13,6 +13,7 @@ use tracing::debug;
 use super::access::{AccessService, Caller, ChannelAccess, Member, ReadMessages, Scoped};
 use super::cursor::not_ours;
 use super::messages::{MessageService, point_in_time};
+use super::operator::Operator;
 use super::{Defect, FieldPath, ServiceError, decode_cursor, encode_cursor};
 use crate::search::{
     ParsedQuery, QueryPeople, SearchError, SearchRequest, SearchResult, SearchService, Sort,
@@ -169,12 +170,13 @@ impl MessageSearch {
         Ok(self.run(reach, query).await?)
     }
 
-    /// Searches these channels for an operator, who may read everything; times are read in `zone`.
+    /// Searches these channels; times are read in `zone`.
     ///
     /// # Errors
     /// Returns [`SearchFailure`] for a bad query, or when the store or the index fails.
     pub(crate) async fn unrestricted(
         &self,
+        _: &Operator,
         channels: Vec<ChannelId>,
         zone: Tz,
         query: &SearchQuery,

@@ -37,6 +37,7 @@ use super::assistant::{
 };
 use super::channels::ChannelService;
 use super::keys::{IssueKeyError, KeyDraft, KeyService, OperatorKey};
+use super::operator::Operator;
 use super::overview::OverviewService;
 use super::subscriptions::SubscriptionService;
 use super::{Caller, Credential, FieldPath, ServiceError};
@@ -259,17 +260,22 @@ async fn a_key_never_gives_more_than_its_creator_has() {
         not_before: None,
         expires_at: Some(until),
     };
-    let bounded = Caller::from(group.keys.issue(key.clone()).await.unwrap().key);
+    let bounded = Caller::from(
+        group.keys.issue(&Operator::at_command_line(), key.clone()).await.unwrap().key,
+    );
     let access = group.access.scoped::<ManageKeys>(bounded).unwrap();
     let more = group.keys.create(&access, wanted(&[Scope::ReadMembers])).await;
     assert_eq!(more.err(), Some(ServiceError::InsufficientPermissions));
     let own = group.keys.create(&access, wanted(&[Scope::ReadMessages])).await.unwrap().key;
     assert_eq!((own.channels, own.expires_at), (Some(vec![GROUP.into()]), Some(until)));
     let unknown = OperatorKey { channels: Some(vec!["C9".into()]), ..key.clone() };
-    let unknown = group.keys.issue(unknown).await.err();
+    let unknown = group.keys.issue(&Operator::at_command_line(), unknown).await.err();
     assert!(matches!(unknown, Some(IssueKeyError::UnknownChannel(_))), "{unknown:?}");
     let past = OperatorKey { expires_at: Some(group.clock.now()), ..key };
-    assert!(matches!(group.keys.issue(past).await.err(), Some(IssueKeyError::Expired)));
+    assert!(matches!(
+        group.keys.issue(&Operator::at_command_line(), past).await.err(),
+        Some(IssueKeyError::Expired)
+    ));
 }
 
 #[tokio::test]
@@ -287,7 +293,10 @@ async fn a_key_that_is_deleted_at_once_is_not_one_too_many() {
     let (name, scopes) = ("operator".to_owned(), vec![Scope::ReadMessages]);
     let (user, channels) = (OWNER.into(), None);
     let key = OperatorKey { user, name, scopes, channels, not_before, expires_at };
-    assert!(matches!(group.keys.issue(key).await.err(), Some(IssueKeyError::Gone)));
+    assert!(matches!(
+        group.keys.issue(&Operator::at_command_line(), key).await.err(),
+        Some(IssueKeyError::Gone)
+    ));
 }
 
 #[tokio::test]
@@ -315,7 +324,8 @@ async fn an_overview_is_within_the_bounds_of_its_caller() {
     group.sql("UPDATE webhooks SET failing_since = 1").await;
 
     let own = || (group.store.clone(), Arc::clone(&group.clock));
-    let channels = ChannelService::new(group.store.clone(), chrono_tz::UTC);
+    let channels =
+        ChannelService::new(group.store.clone(), Arc::clone(&group.clock), chrono_tz::UTC);
     let ((store, clock), accounts) = (own(), AccountService::new(own().0, own().1));
     let overviews =
         OverviewService::new(store, clock, channels, accounts, group.assistant.figures());

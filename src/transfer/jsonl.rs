@@ -2,7 +2,7 @@
 //! itself in `extra`. An import restores the same content, byte for byte.
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::message::{Content, MediaInfo, MessageType, Sticker};
+use chatkeep_core::message::{Content, MediaInfo, Mention, MessageType, Sticker};
 use chatkeep_store::{ImportedMedia, ImportedMessage, ImportedPerson, StoredMessage};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -164,7 +164,7 @@ fn rebuilt(view: &MessageView) -> Option<Content> {
         MessageType::Text => Content::Text {
             text: view.content.clone()?,
             emojis: Vec::new(),
-            mentions: view.mentions.clone(),
+            mentions: view.mentions.iter().cloned().map(Mention::from).collect(),
         },
         MessageType::Image => Content::Image(info()),
         MessageType::Video => Content::Video(info()),
@@ -203,7 +203,7 @@ fn without_nul(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chatkeep_core::message::{Emoji, ImageSet, Mention};
+    use chatkeep_core::message::{Emoji, ImageSet};
     use chatkeep_core::time::Timestamp;
     use chatkeep_store::{MediaRecord, MediaStatus, Sender};
     use proptest::prelude::*;

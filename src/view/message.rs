@@ -36,7 +36,7 @@ pub(crate) struct MessageView {
     /// Mentions in the text.
     #[serde(default)]
     #[schema(required)]
-    pub(crate) mentions: Vec<Mention>,
+    pub(crate) mentions: Vec<MentionView>,
     /// Time of the last edit, if it was edited.
     pub(crate) edited_at: Option<Timestamp>,
     /// Time of retraction; its content is deleted then.
@@ -107,6 +107,23 @@ pub(crate) struct SenderView {
     pub(crate) picture_url: Option<String>,
 }
 
+/// A mention in a text.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = Mention)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MentionView {
+    /// Mentioned user; null for "all" and for people whose id is hidden.
+    user_id: Option<UserId>,
+    /// Start in the text, in UTF-16 units.
+    start: u32,
+    /// Length in the text, in UTF-16 units.
+    length: u32,
+    /// `true` if the bot itself is mentioned.
+    #[serde(default)]
+    #[schema(required)]
+    is_self: bool,
+}
+
 /// Set of pictures that were sent together.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = ImageSet)]
@@ -148,6 +165,20 @@ impl From<Sender> for SenderView {
             display_name: sender.display_name,
             picture_url: sender.picture_url,
         }
+    }
+}
+
+impl From<Mention> for MentionView {
+    fn from(mention: Mention) -> Self {
+        let Mention { user_id, start, length, is_self } = mention;
+        Self { user_id, start, length, is_self }
+    }
+}
+
+impl From<MentionView> for Mention {
+    fn from(mention: MentionView) -> Self {
+        let MentionView { user_id, start, length, is_self } = mention;
+        Self { user_id, start, length, is_self }
     }
 }
 
@@ -232,7 +263,10 @@ impl MessageView {
     /// Adds the fields of its content.
     fn with(self, content: Content) -> Self {
         match content {
-            Content::Text { text, mentions, .. } => Self { content: Some(text), mentions, ..self },
+            Content::Text { text, mentions, .. } => {
+                let mentions = mentions.into_iter().map(MentionView::from).collect();
+                Self { content: Some(text), mentions, ..self }
+            }
             Content::Image(media)
             | Content::Video(media)
             | Content::Audio(media)

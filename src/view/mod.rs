@@ -4,6 +4,7 @@ mod event;
 mod links;
 mod member;
 mod message;
+pub(crate) mod schema;
 
 pub(crate) use event::{EventData, EventMessage, EventView, WebhookPayload};
 pub(crate) use links::{Links, channel_path, message_path, segment};

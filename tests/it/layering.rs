@@ -11,7 +11,8 @@ use std::process::Command;
 use serde::Deserialize;
 
 use self::rules::{
-    CRATES, EXCEPTIONS, HANDLE_USERS, HANDLES, LAYERS, LIBRARIES, Layer, TEST_CRATES,
+    CRATES, EXCEPTIONS, HANDLE_USERS, HANDLES, LAYERS, LIBRARIES, Layer, OWN_LIBRARIES, PRIVILEGES,
+    STORE_METHODS, TEST_CRATES,
 };
 use self::source::{Name, ROOT, Source, files};
 
@@ -79,6 +80,27 @@ fn crates_use_only_those_below_them() {
     }
     assert_none(&faults);
     assert!(unused.is_empty(), "TEST_CRATES in tests/it/layering/rules.rs: not used: {unused:?}");
+}
+
+#[test]
+fn libraries_of_the_edges_stay_there() {
+    let mut faults = Vec::new();
+    for package in packages() {
+        for (owner, libraries, why) in OWN_LIBRARIES {
+            let names = |library: &&&str| {
+                package.dependencies.iter().any(|dependency| dependency.name == **library)
+            };
+            if package.name == *owner {
+                let unused: Vec<_> = libraries.iter().filter(|library| !names(library)).collect();
+                assert!(unused.is_empty(), "{owner} does not use {unused:?} any more");
+                continue;
+            }
+            let found = libraries.iter().filter(names);
+            let file = &package.manifest_path;
+            faults.extend(found.map(|library| format!("{file}: no {library} here: {why}")));
+        }
+    }
+    assert_none(&faults);
 }
 
 /// Returns the files of the program.
@@ -153,6 +175,47 @@ fn modules_use_only_those_below_them() {
     assert_none(&faults);
 }
 
+/// Returns true if the module of a file is `module`, or below it.
+fn is_within(source: &Source, module: &str) -> bool {
+    source
+        .module
+        .join("::")
+        .strip_prefix(module)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+#[test]
+fn privileges_are_for_their_callers() {
+    let (mut used, mut faults) = (BTreeSet::new(), Vec::new());
+    for source in program() {
+        for Name { line, segments } in source.paths() {
+            let path = |privilege: &&rules::Privilege| {
+                segments.ends_with(&privilege.path.map(str::to_owned))
+            };
+            let Some(privilege) = PRIVILEGES.iter().find(path) else { continue };
+            match privilege.callers.iter().find(|caller| is_within(&source, caller)) {
+                Some(caller) => _ = used.insert((privilege.path, *caller)),
+                None => faults.push(format!(
+                    "{}:{line}: `{}` is for {:?}: {}",
+                    source.file,
+                    segments.join("::"),
+                    privilege.callers,
+                    privilege.why,
+                )),
+            }
+        }
+    }
+    for privilege in PRIVILEGES {
+        for caller in privilege.callers {
+            if !used.contains(&(privilege.path, *caller)) {
+                let path = privilege.path.join("::");
+                faults.push(format!("{caller} does not call {path} any more: remove it"));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
 /// Returns true for a path of a handle in a crate of the workspace: `chatkeep_store::Store`.
 fn is_handle(Name { segments, .. }: &Name) -> bool {
     segments[0].starts_with("chatkeep_")
@@ -167,10 +230,17 @@ fn surfaces_reach_data_through_services() {
     };
     let (mut used, mut faults) = (BTreeSet::new(), Vec::new());
     for source in program() {
-        let Some(module) = source.module.first().filter(|module| above(module)) else { continue };
-        for name in source.paths().into_iter().filter(is_handle) {
-            if HANDLE_USERS.iter().any(|(user, _)| user == module) {
-                used.insert(module.clone());
+        if !source.module.first().is_some_and(|module| above(module)) {
+            continue;
+        }
+        let of_store = |Name { segments, .. }: &Name| {
+            segments[0] == "store" && !STORE_METHODS.contains(&segments[1].as_str())
+        };
+        let names = source.paths().into_iter().filter(is_handle);
+        for name in names.chain(source.calls().into_iter().filter(of_store)) {
+            if let Some((user, _)) = HANDLE_USERS.iter().find(|(user, _)| is_within(&source, user))
+            {
+                used.insert(*user);
                 continue;
             }
             let path = name.segments.join("::");
@@ -178,7 +248,7 @@ fn surfaces_reach_data_through_services() {
         }
     }
     for (user, why) in HANDLE_USERS {
-        if !used.contains(*user) {
+        if !used.contains(user) {
             faults.push(format!("{user} names no handle any more: remove it ({why})"));
         }
     }

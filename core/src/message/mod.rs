@@ -4,7 +4,6 @@
 mod state;
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::id::UserId;
 pub use state::{Effect, MessageChange, MessageState, Received};
@@ -70,7 +69,7 @@ pub struct Emoji {
 }
 
 /// A mention in a text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mention {
     /// Mentioned user; null for "all" and for people whose id is hidden.
@@ -81,7 +80,6 @@ pub struct Mention {
     pub length: u32,
     /// `true` if the bot itself is mentioned.
     #[serde(default)]
-    #[schema(required)]
     pub is_self: bool,
 }
 
@@ -142,7 +140,7 @@ pub struct Sticker {
 }
 
 /// Type of a message, in every interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum MessageType {

@@ -7,14 +7,14 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::profile::ChannelSummary;
 use chatkeep_core::time::Timestamp;
 use chrono_tz::Tz;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ingest::BulkKey;
 use super::{ChannelStore, StoreError, parsed};
 use crate::query::{query, query_as};
 
 /// Presence of the bot in a chat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelStatus {
     /// The bot is in the chat.

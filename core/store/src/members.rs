@@ -14,7 +14,7 @@ use super::{MemberStore, StoreError, parsed};
 use crate::query::{query, query_as};
 
 /// Presence of a person in a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberStatus {
     /// In the channel.

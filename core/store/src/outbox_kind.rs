@@ -6,10 +6,7 @@ use chatkeep_core::plan::UsageStatus;
 use chatkeep_core::role::Scope;
 
 /// Kind of an event.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, utoipa::ToSchema, serde::Serialize, serde::Deserialize,
-)]
-#[schema(as = EventKind)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum OutboxEventKind {
     #[serde(rename = "message.received")]

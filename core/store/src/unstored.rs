@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{IngestOutcome, StoreError, parsed};
 
 /// Reason for not storing a message that has an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnstoredReason {
     /// Every subscriber's quota is exceeded.

@@ -35,11 +35,11 @@ pub(in crate::api) struct AssistantView {
     /// Question-and-answer settings.
     qa: QaView,
     /// The welcome of new members.
-    welcome: WelcomeConfig,
+    welcome: WelcomeConfigView,
     /// The group rules.
-    rules: RulesConfig,
+    rules: RulesConfigView,
     /// The link to the channel's page.
-    link: LinkConfig,
+    link: LinkConfigView,
 }
 
 /// Question-and-answer settings.
@@ -48,17 +48,129 @@ pub(in crate::api) struct AssistantView {
 #[serde(rename_all = "camelCase")]
 struct QaView {
     #[serde(flatten)]
-    config: QaConfig,
+    config: QaConfigView,
     /// Mode in effect: `fuzzy` instead of `semantic` while the owner's plan does not include
     /// semantic mode.
     effective_mode: QaMode,
+}
+
+/// Question-and-answer settings.
+#[derive(Serialize, ToSchema)]
+#[schema(as = QaConfig)]
+#[serde(rename_all = "camelCase", default)]
+struct QaConfigView {
+    /// `true` when questions and answers are switched on.
+    enabled: bool,
+    /// Matching mode.
+    mode: QaMode,
+    /// Reply that is sent when no rule matches.
+    no_match_reply: Option<String>,
+    /// Messages that get this reply.
+    no_match_scope: NoMatchScope,
+    /// Matching of keywords; also of the group-rules triggers.
+    keyword_match: KeywordMatch,
+    /// Seconds after a reply in which the same rule stays silent.
+    cooldown_seconds: u32,
+}
+
+/// Welcome settings.
+#[derive(Serialize, ToSchema)]
+#[schema(as = WelcomeConfig)]
+#[serde(default)]
+struct WelcomeConfigView {
+    /// `true` when the welcome message is switched on.
+    enabled: bool,
+    /// Welcome text; the same as the first text of the welcome object.
+    message: String,
+}
+
+/// Group-rules settings.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RulesConfig)]
+#[serde(rename_all = "camelCase", default)]
+struct RulesConfigView {
+    /// `true` when the group rules are switched on.
+    enabled: bool,
+    /// Words that make the bot reply with the group rules.
+    trigger_keywords: Vec<String>,
+}
+
+/// Settings of the link to the channel's page.
+#[derive(Serialize, ToSchema)]
+#[schema(as = LinkConfig)]
+#[serde(rename_all = "camelCase", default)]
+struct LinkConfigView {
+    /// `true` when the link is switched on.
+    enabled: bool,
+    /// Words that make the bot reply with the address of the channel's page.
+    trigger_keywords: Vec<String>,
+}
+
+impl From<QaConfig> for QaConfigView {
+    fn from(qa: QaConfig) -> Self {
+        Self {
+            enabled: qa.enabled,
+            mode: qa.mode,
+            no_match_reply: qa.no_match_reply,
+            no_match_scope: qa.no_match_scope,
+            keyword_match: qa.keyword_match,
+            cooldown_seconds: qa.cooldown_seconds,
+        }
+    }
+}
+
+impl From<WelcomeConfig> for WelcomeConfigView {
+    fn from(welcome: WelcomeConfig) -> Self {
+        Self { enabled: welcome.enabled, message: welcome.message }
+    }
+}
+
+impl From<RulesConfig> for RulesConfigView {
+    fn from(rules: RulesConfig) -> Self {
+        Self { enabled: rules.enabled, trigger_keywords: rules.trigger_keywords }
+    }
+}
+
+impl From<LinkConfig> for LinkConfigView {
+    fn from(link: LinkConfig) -> Self {
+        Self { enabled: link.enabled, trigger_keywords: link.trigger_keywords }
+    }
+}
+
+/// Defaults of the document.
+impl Default for QaConfigView {
+    fn default() -> Self {
+        QaConfig::default().into()
+    }
+}
+
+/// Defaults of the document.
+impl Default for WelcomeConfigView {
+    fn default() -> Self {
+        WelcomeConfig::default().into()
+    }
+}
+
+/// Defaults of the document.
+impl Default for RulesConfigView {
+    fn default() -> Self {
+        RulesConfig::default().into()
+    }
+}
+
+/// Defaults of the document.
+impl Default for LinkConfigView {
+    fn default() -> Self {
+        LinkConfig::default().into()
+    }
 }
 
 impl From<AssistantSettings> for AssistantView {
     fn from(settings: AssistantSettings) -> Self {
         let AssistantSettings { config, effective_mode, .. } = settings;
         let AssistantConfig { enabled, qa: config, welcome, rules, link } = config;
-        Self { enabled, qa: QaView { config, effective_mode }, welcome, rules, link }
+        let qa = QaView { config: config.into(), effective_mode };
+        Self { enabled, qa, welcome: welcome.into(), rules: rules.into(), link: link.into() }
     }
 }
 

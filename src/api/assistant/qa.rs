@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use axum::Json;
 use axum::extract::State;
 use chatkeep_core::assistant::{Rule, RuleDraft};
-use chatkeep_core::id::RuleId;
+use chatkeep_core::id::{RuleId, UserId};
+use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -28,7 +29,30 @@ pub(in crate::api) struct RuleListView {
     #[serde(flatten)]
     revision: RevisionView,
     /// Rules, oldest first.
-    items: Vec<Rule>,
+    items: Vec<RuleView>,
+}
+
+/// Question-and-answer rule.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Rule)]
+#[serde(rename_all = "camelCase")]
+struct RuleView {
+    /// ID of the rule: `qa_<millis>_<suffix>`.
+    id: RuleId,
+    /// Keywords that trigger it.
+    keywords: Vec<String>,
+    /// Question that it is for, shown to administrators.
+    question: String,
+    /// The reply.
+    answer: String,
+    /// Time of creation.
+    created_at: Timestamp,
+    /// User who created it.
+    created_by: UserId,
+    /// Number of messages that it matched.
+    hit_count: i64,
+    /// Number of its replies that the cooldown suppressed.
+    suppressed_count: i64,
 }
 
 /// List of rules after saving a rule.
@@ -184,7 +208,23 @@ async fn prepared<T>(
 
 impl From<RuleBook> for RuleListView {
     fn from(book: RuleBook) -> Self {
-        Self { revision: book.revision.into(), items: book.rules }
+        let items = book.rules.into_iter().map(RuleView::from).collect();
+        Self { revision: book.revision.into(), items }
+    }
+}
+
+impl From<Rule> for RuleView {
+    fn from(rule: Rule) -> Self {
+        Self {
+            id: rule.id,
+            keywords: rule.keywords,
+            question: rule.question,
+            answer: rule.answer,
+            created_at: rule.created_at,
+            created_by: rule.created_by,
+            hit_count: rule.hit_count,
+            suppressed_count: rule.suppressed_count,
+        }
     }
 }
 

@@ -1,9 +1,5 @@
 //! Adjusts descriptions in the document for readers and generators.
 
-use std::fmt::Write as _;
-
-use chatkeep_core::role::Scope;
-use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 /// Moves the description of a nullable property from the schema beside `null` to the property
@@ -21,23 +17,6 @@ pub(in crate::api) fn lift(schema: &mut RefOr<Schema>) {
         }
         _ => {}
     }
-}
-
-/// Adds the meaning of each scope to the schema of scopes.
-pub(super) fn of_scopes(name: &str, schema: &mut RefOr<Schema>) {
-    if name == <Scope as ToSchema>::name()
-        && let RefOr::T(Schema::Object(object)) = schema
-    {
-        object.description = Some(format!("Operation that a key permits:\n\n{}", scopes()));
-    }
-}
-
-/// Returns a list of all scopes and what each of them allows, in Markdown.
-pub(super) fn scopes() -> String {
-    Scope::ALL.iter().fold(String::new(), |mut list, scope| {
-        let _ = writeln!(list, "- `{}`: {}", scope.name(), scope.meaning());
-        list
-    })
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ use super::examples::Examples;
 use super::{Answer, Need, Route, Routes, Tag, complete, descriptions, errors, headers};
 use crate::api::webhooks;
 use crate::http::ErrorView;
+use crate::view::schema::scopes;
 
 const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
     `/api/v1/…` is the same as `/api/…`. Every response has `X-API-Version`, `X-Request-Id` and \
@@ -71,7 +72,7 @@ fn about_keys() -> String {
     format!(
         "API key (`ck_…`), created by `chatkeep key create` or `POST /api/keys`. Its scopes are the \
          operations that it permits:\n\n{}",
-        descriptions::scopes()
+        scopes()
     )
 }
 
@@ -83,9 +84,8 @@ fn components(routes: &Routes) -> Components {
         schemas
             .extend(route.describe.schemas.iter().map(|(name, form)| (name.clone(), form.clone())));
     }
-    for (name, schema) in &mut schemas {
+    for schema in schemas.values_mut() {
         descriptions::lift(schema);
-        descriptions::of_scopes(name, schema);
     }
     for name in complete::of_answers(routes, &schemas) {
         if let Some(schema) = schemas.get_mut(&name) {

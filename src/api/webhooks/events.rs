@@ -17,6 +17,7 @@ use crate::api::route::{Examples, complete, lift};
 use crate::http::HttpError;
 use crate::services::access::{ManageWebhooks, Scoped};
 use crate::view::EventData;
+use crate::view::schema::TimestampSchema;
 
 /// `GET /api/webhooks/events`.
 #[derive(Serialize, ToSchema)]
@@ -118,7 +119,7 @@ fn form(kind: &str, members: &[&'static str], always: usize) -> Schema {
     let text = |about| ObjectBuilder::new().schema_type(Type::String).description(Some(about));
     ObjectBuilder::new()
         .property("type", text("The name of the event.").enum_values(Some([kind])))
-        .property("timestamp", chatkeep_core::time::Timestamp::schema())
+        .property("timestamp", TimestampSchema::schema())
         .property(
             "data",
             data.description(Some("Current state of the object that the event is about.")),

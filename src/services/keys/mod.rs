@@ -14,6 +14,7 @@ use tracing::error;
 pub(crate) use draft::{KeyDraft, OperatorKey};
 
 use super::access::{Caller, ManageKeys, Scoped};
+use super::operator::Operator;
 use super::{FieldPath, ServiceError, Window};
 use crate::random;
 
@@ -168,11 +169,15 @@ impl KeyService {
         if dropped { Ok(()) } else { Err(ServiceError::NotFound) }
     }
 
-    /// Creates a key for an operator, who may give any permission.
+    /// Creates a key with any permission.
     ///
     /// # Errors
     /// Returns an error when a value is bad, the user has too many keys, or the store fails.
-    pub(crate) async fn issue(&self, wanted: OperatorKey) -> Result<IssuedKey, IssueKeyError> {
+    pub(crate) async fn issue(
+        &self,
+        _: &Operator,
+        wanted: OperatorKey,
+    ) -> Result<IssuedKey, IssueKeyError> {
         if wanted.expires_at.is_some_and(|at| at <= self.clock.now()) {
             return Err(IssueKeyError::Expired);
         }
@@ -191,11 +196,11 @@ impl KeyService {
         }
     }
 
-    /// Returns all keys of a user for an operator, oldest first.
+    /// Returns all keys of a user, oldest first.
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn all_of(&self, user: &UserId) -> Result<Vec<Key>, StoreError> {
+    pub(crate) async fn all_of(&self, _: &Operator, user: &UserId) -> Result<Vec<Key>, StoreError> {
         let mut keys: Vec<Key> = Vec::new();
         loop {
             let after = keys.last().map(|key| (key.created_at, key.id.clone()));
@@ -208,11 +213,11 @@ impl KeyService {
         }
     }
 
-    /// Deletes any key for an operator; returns false for an unknown one.
+    /// Deletes any key; returns false for an unknown one.
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn revoke(&self, key: &KeyId) -> Result<bool, StoreError> {
+    pub(crate) async fn revoke(&self, _: &Operator, key: &KeyId) -> Result<bool, StoreError> {
         self.store.keys().drop_key(key, self.clock.now()).await
     }
 

@@ -117,19 +117,57 @@ pub(super) const LIBRARIES: &[Library] = &[
     Library { crates: &["openidconnect"], users: &["login"], why: "sign-in is in one place" },
     Library { crates: &["clap"], users: &["commands"], why: "arguments end at the commands" },
     Library {
+        crates: &["utoipa", "utoipa_swagger_ui"],
+        users: &["api", "http", "view", "when"],
+        why: "the OpenAPI document describes DTOs and is written by the API",
+    },
+    Library {
         crates: &["chatkeep_emulator"],
         users: &["demo"],
         why: "the service must not know that its platform is emulated",
     },
 ];
 
+/// Libraries of one crate of the workspace: others do not depend on them.
+pub(super) const OWN_LIBRARIES: &[(&str, &[&str], &str)] = &[(
+    "chatkeep",
+    &["clap", "rmcp", "utoipa", "utoipa-config", "utoipa-swagger-ui"],
+    "what is shown is a matter of the edges: the domain, its ports and the stages know no surface",
+)];
+
+/// Functions that only some modules may call.
+pub(super) struct Privilege {
+    /// Last segments of its path.
+    pub(super) path: [&'static str; 2],
+    pub(super) callers: &'static [&'static str],
+    pub(super) why: &'static str,
+}
+
+/// Functions of the program with a border of their own.
+pub(super) const PRIVILEGES: &[Privilege] = &[Privilege {
+    path: ["Operator", "at_command_line"],
+    callers: &["cli::context", "demo::key", "services::tests"],
+    why: "requests have callers, whose permissions count",
+}];
+
 /// Handles on what is stored and sent, by their names.
 pub(super) const HANDLES: [&str; 3] = ["Blobs", "Bus", "Store"];
 
-/// Modules above the services that may name a handle, each with its reason.
+/// Methods of a store that everybody may call: they reach no data.
+pub(super) const STORE_METHODS: [&str; 2] = ["clone", "close"];
+
+/// Modules above the services that may name a handle and use a store, each with its reason.
 pub(super) const HANDLE_USERS: &[(&str, &str)] = &[
     ("app", "it opens them"),
-    ("cli", "commands open them, too"),
+    ("cli::bus", "it looks after the bus itself"),
+    ("cli::context", "commands open them, too"),
+    ("cli::dead", "dead letters are on the bus"),
+    ("cli::doctor", "it compares what is in each of them"),
+    ("cli::import", "an import writes past every service"),
+    ("cli::imports", "so does its undoing"),
+    ("cli::reindex", "it follows the index through the store"),
+    ("cli::search", "it searches without a running process"),
+    ("cli::status", "it reads the registered processes and the backlog of the bus"),
     ("demo", "it looks whether the pipeline has stored what the emulator sent"),
     ("ingress", "it publishes events and knows no use case"),
     ("ops", "it asks whether they can be reached"),

@@ -43,6 +43,13 @@ impl Source {
         found
     }
 
+    /// Returns the calls of methods as their receiver, which is a name, and the method.
+    pub(super) fn calls(&self) -> Vec<Name> {
+        let mut found = Vec::new();
+        calls(self.tokens.clone(), &mut found);
+        found
+    }
+
     /// Returns the types, traits and aliases that others may see: `pub`, also with a restriction.
     pub(super) fn types(&self) -> Vec<Name> {
         let mut found = Vec::new();
@@ -161,6 +168,28 @@ fn is_colons(trees: &[TokenTree]) -> bool {
     first.as_char() == ':' && first.spacing() == Spacing::Joint && second.as_char() == ':'
 }
 
+fn calls(tokens: TokenStream, found: &mut Vec<Name>) {
+    let trees: Vec<_> = tokens.into_iter().collect();
+    for (at, tree) in trees.iter().enumerate() {
+        if let TokenTree::Group(group) = tree {
+            calls(group.stream(), found);
+        }
+        if let [
+            TokenTree::Ident(receiver),
+            TokenTree::Punct(dot),
+            TokenTree::Ident(method),
+            TokenTree::Group(arguments),
+            ..,
+        ] = &trees[at..]
+            && dot.as_char() == '.'
+            && arguments.delimiter() == Delimiter::Parenthesis
+        {
+            let segments = vec![receiver.to_string(), method.to_string()];
+            found.push(Name { line: method.span().start().line, segments });
+        }
+    }
+}
+
 fn types(tokens: TokenStream, found: &mut Vec<Name>) {
     let trees: Vec<_> = tokens.into_iter().collect();
     for (at, tree) in trees.iter().enumerate() {
@@ -227,6 +256,15 @@ mod tests {
             (13, "crate::api::keys::tests::n::o"),
         ];
         assert_eq!(paths, expected.map(|(line, path)| (line, path.to_owned())));
+    }
+
+    #[test]
+    fn calls_are_found_with_their_receivers() {
+        let found =
+            source("fn f() { g(store.users()\n.list(x), self.store.close()); a::b(); c.d; }")
+                .calls();
+        let calls: Vec<_> = found.iter().map(|name| name.segments.join(".")).collect();
+        assert_eq!(calls, ["store.users", "store.close"]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub const TEST_EVENT: &str = "webhook.test";
 const SWEEP: i64 = 5_000;
 
 /// Status of a delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryStatus {
     /// Waiting for its first or next attempt, or being made.

@@ -46,7 +46,7 @@ pub struct Webhook {
 }
 
 /// Reason for disabling a webhook automatically.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DisabledReason {
     /// The endpoint responded with 410.

@@ -1,0 +1,40 @@
+//! Tells utoipa's derives which schema stands for which type of the domain.
+//!
+//! The domain's crates know no OpenAPI, and a schema cannot be implemented for their types here, so
+//! wherever a DTO has a field of such a type, its schema is taken from `src/view/schema.rs`. A type
+//! that is missing here does not compile in a DTO.
+
+/// Types of the domain that DTOs have as fields; the schema of each is named `<type>Schema`.
+const DOMAIN: [&str; 22] = [
+    "ChannelId",
+    "ChannelKind",
+    "ChannelStatus",
+    "DeliveryStatus",
+    "DisabledReason",
+    "KeyId",
+    "KeywordMatch",
+    "MemberStatus",
+    "MessageId",
+    "MessageType",
+    "NoMatchScope",
+    "OutboxEventKind",
+    "Plan",
+    "QaMode",
+    "Role",
+    "RuleId",
+    "Scope",
+    "Timestamp",
+    "UnstoredReason",
+    "UsageStatus",
+    "UserId",
+    "WebhookId",
+];
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let schemas = DOMAIN.map(|name| (name, format!("crate::view::schema::{name}Schema")));
+    schemas
+        .iter()
+        .fold(utoipa_config::Config::new(), |config, (name, schema)| config.alias_for(name, schema))
+        .write_to_file();
+}
