@@ -45,24 +45,41 @@ struct NoticeRow {
     channel_id: Option<String>,
 }
 
-/// A person has a chat with each bot, the first of them under their own id
+/// Joins the direct chat of a user with a bot as `c`. A person has a chat with each bot, the first
+/// of them under their own id
 /// ([`ChannelId::chat_with`](chatkeep_core::id::ChannelId::chat_with)).
-const PENDING: &str = "
-    SELECT n.notice_id, n.user_id, n.status, n.created_at, u.plan, u.used_bytes,
-           u.notify_usage, c.bot, c.channel_id,
-           (SELECT t.status FROM usage_notices t
-            WHERE t.user_id = n.user_id AND t.outcome = 'sent'
-            ORDER BY t.notice_id DESC LIMIT 1) AS last_notified
-    FROM usage_notices n
-    JOIN users u ON u.user_id = n.user_id
-    LEFT JOIN channels c ON c.channel_id =
-        (SELECT MIN(o.channel_id) FROM channels o
-         WHERE o.type = 'user' AND o.enabled_at >= o.disabled_at
-           AND (o.channel_id = n.user_id OR (o.channel_id > n.user_id || '~'
-                                         AND o.channel_id < n.user_id || '~~')))
-    WHERE n.notified_at IS NULL
-      AND n.notice_id = (SELECT MAX(m.notice_id) FROM usage_notices m WHERE m.user_id = n.user_id)
-    ORDER BY n.notice_id LIMIT $1";
+macro_rules! join_direct_chat {
+    ($user:literal) => {
+        concat!(
+            " LEFT JOIN channels c ON c.channel_id =
+                (SELECT MIN(o.channel_id) FROM channels o
+                 WHERE o.type = 'user' AND o.enabled_at >= o.disabled_at
+                   AND (o.channel_id = ",
+            $user,
+            " OR (o.channel_id > ",
+            $user,
+            " || '~' AND o.channel_id < ",
+            $user,
+            " || '~~'))) "
+        )
+    };
+}
+
+pub(crate) use join_direct_chat;
+
+const PENDING: &str = concat!(
+    "SELECT n.notice_id, n.user_id, n.status, n.created_at, u.plan, u.used_bytes,
+            u.notify_usage, c.bot, c.channel_id,
+            (SELECT t.status FROM usage_notices t
+             WHERE t.user_id = n.user_id AND t.outcome = 'sent'
+             ORDER BY t.notice_id DESC LIMIT 1) AS last_notified
+     FROM usage_notices n
+     JOIN users u ON u.user_id = n.user_id",
+    join_direct_chat!("n.user_id"),
+    "WHERE n.notified_at IS NULL
+       AND n.notice_id = (SELECT MAX(m.notice_id) FROM usage_notices m WHERE m.user_id = n.user_id)
+     ORDER BY n.notice_id LIMIT $1"
+);
 
 /// Those before it were overtaken.
 const SETTLE: &str = "
@@ -131,15 +148,20 @@ impl AccountStore<'_> {
     }
 }
 
+/// Returns the bot and the chat of [`join_direct_chat`]'s columns; `None` without a chat.
+pub(crate) fn direct_chat(
+    bot: Option<String>,
+    channel: Option<String>,
+) -> Option<(String, ChannelRef)> {
+    Some((bot?, ChannelRef { id: channel?.into(), kind: ChannelKind::User }))
+}
+
 impl TryFrom<NoticeRow> for UsageNotice {
     type Error = StoreError;
 
     fn try_from(row: NoticeRow) -> Result<Self, StoreError> {
         let id = row.user_id.as_str();
         let status = |name: &str| parsed(UsageStatus::parse(name), "usage_notices", "status", id);
-        let chat = row.bot.zip(row.channel_id);
-        let chat =
-            chat.map(|(bot, id)| (bot, ChannelRef { id: id.into(), kind: ChannelKind::User }));
         let plan = parsed(Plan::parse(&row.plan), "users", "plan", id)?;
         Ok(Self {
             id: row.notice_id,
@@ -148,7 +170,7 @@ impl TryFrom<NoticeRow> for UsageNotice {
             last_notified: row.last_notified.as_deref().map_or(Ok(UsageStatus::Ok), status)?,
             usage: Usage::new(row.used_bytes, plan),
             wanted: row.notify_usage != 0,
-            chat,
+            chat: direct_chat(row.bot, row.channel_id),
             user: row.user_id.into(),
         })
     }

@@ -1,11 +1,12 @@
 //! Notifications of owners, in their own chat with the bot, about automatically disabled webhooks.
 
-use chatkeep_core::event::{ChannelKind, ChannelRef};
+use chatkeep_core::event::ChannelRef;
 use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
 
 use super::super::{StoreError, WebhookStore, parsed};
 use super::rows::DisabledReason;
+use crate::notices::{direct_chat, join_direct_chat};
 use crate::query::{query, query_as};
 
 /// Automatically disabled webhook whose owner was not notified yet.
@@ -36,18 +37,13 @@ struct PendingNoticeRow {
     channel_id: Option<String>,
 }
 
-/// A person has a chat with each bot, the first of them under their own id
-/// ([`ChannelId::chat_with`](chatkeep_core::id::ChannelId::chat_with)).
-const PENDING: &str = "
-    SELECT w.webhook_id, w.user_id, w.url, w.disabled_reason, w.disabled_at, c.bot, c.channel_id
-    FROM webhooks w
-    LEFT JOIN channels c ON c.channel_id =
-        (SELECT MIN(o.channel_id) FROM channels o
-         WHERE o.type = 'user' AND o.enabled_at >= o.disabled_at
-           AND (o.channel_id = w.user_id OR (o.channel_id > w.user_id || '~'
-                                         AND o.channel_id < w.user_id || '~~')))
-    WHERE w.disabled_reason IS NOT NULL AND w.notified_at IS NULL
-    ORDER BY w.disabled_at LIMIT $1";
+const PENDING: &str = concat!(
+    "SELECT w.webhook_id, w.user_id, w.url, w.disabled_reason, w.disabled_at, c.bot, c.channel_id
+     FROM webhooks w",
+    join_direct_chat!("w.user_id"),
+    "WHERE w.disabled_reason IS NOT NULL AND w.notified_at IS NULL
+     ORDER BY w.disabled_at LIMIT $1"
+);
 const SETTLE: &str = "
     UPDATE webhooks SET notified_at = $3, notice_outcome = $4
     WHERE webhook_id = $1 AND disabled_at = $2 AND notified_at IS NULL";
@@ -98,16 +94,13 @@ impl TryFrom<PendingNoticeRow> for PendingNotice {
     fn try_from(row: PendingNoticeRow) -> Result<Self, StoreError> {
         let reason = DisabledReason::parse(&row.disabled_reason);
         let reason = parsed(reason, "webhooks", "disabled_reason", &row.webhook_id)?;
-        let chat = row.bot.zip(row.channel_id);
-        let chat =
-            chat.map(|(bot, id)| (bot, ChannelRef { id: id.into(), kind: ChannelKind::User }));
         Ok(Self {
             id: row.webhook_id.into(),
             user: row.user_id.into(),
             url: row.url,
             reason,
             at: Timestamp::from_millis(row.disabled_at),
-            chat,
+            chat: direct_chat(row.bot, row.channel_id),
         })
     }
 }
