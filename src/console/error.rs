@@ -20,6 +20,10 @@ pub(crate) enum PageError {
     NoChannel,
     /// The channel has no such message.
     NoMessage,
+    /// The assistant has no such rule.
+    NoRule,
+    /// A form is larger than accepted.
+    TooLarge,
     /// A value in the address is invalid.
     Input,
     /// A form does not belong to the present session, as after signing in again.
@@ -86,6 +90,12 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         }
         PageError::NoMessage => {
             (StatusCode::NOT_FOUND, "message-missing-title", "message-missing-text", None)
+        }
+        PageError::NoRule => {
+            (StatusCode::NOT_FOUND, "rule-missing-title", "rule-missing-text", None)
+        }
+        PageError::TooLarge => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "error-large-title", "error-large-text", None)
         }
         PageError::Input => {
             (StatusCode::BAD_REQUEST, "error-input-title", "error-input-text", None)

@@ -3,7 +3,15 @@
 //! A page's template extends `console/assistant.html`, which shows `sections`: the links to all of
 //! these pages.
 
+mod csv;
+mod import;
+mod rule;
+mod rules;
+mod try_it;
+
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::get;
 
 use super::Console;
 use super::channel::{Heading, TabLink};
@@ -29,6 +37,15 @@ enum Section {
 /// Returns the routes of the pages.
 pub(super) fn router() -> Router<Console> {
     Router::new()
+        .route("/c/{channel}/assistant/rules", get(rules::page))
+        .route("/c/{channel}/assistant/rules.csv", get(rules::file))
+        .route("/c/{channel}/assistant/rules/new", get(rule::add_page).post(rule::add))
+        .route(
+            "/c/{channel}/assistant/rules/import",
+            get(import::page).post(import::take).layer(DefaultBodyLimit::max(import::MAX_BYTES)),
+        )
+        .route("/c/{channel}/assistant/rules/{rule}", get(rule::edit_page).post(rule::edit))
+        .route("/c/{channel}/assistant/try", get(try_it::page).post(try_it::tried))
 }
 
 impl Section {

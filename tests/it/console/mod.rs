@@ -3,6 +3,8 @@
 mod journeys;
 mod pages;
 mod permissions;
+mod rule_journeys;
+mod rules;
 mod safety;
 
 use chatkeep_core::config::Database;
