@@ -172,6 +172,9 @@ pub struct Rule {
     pub created_at: Timestamp,
     /// User who created it.
     pub created_by: UserId,
+    /// Time of the last change of its texts; the time of creation before the first.
+    #[serde(skip)]
+    pub changed_at: Timestamp,
     /// Number of messages that it matched.
     pub hit_count: i64,
     /// Number of its replies that the cooldown suppressed.

@@ -28,6 +28,8 @@ pub(crate) struct Asset {
 pub(crate) struct Assets {
     pub(crate) style: Asset,
     pub(crate) script: Asset,
+    /// Script of the pages of rules.
+    pub(crate) rules: Asset,
     pub(crate) icon: Asset,
 }
 
@@ -44,6 +46,12 @@ pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
         "js",
         "text/javascript; charset=utf-8",
         include_str!("assets/console.js"),
+    ),
+    rules: Asset::new(
+        "rules",
+        "js",
+        "text/javascript; charset=utf-8",
+        include_str!("assets/rules.js"),
     ),
     icon: Asset::new("icon", "svg", "image/svg+xml", include_str!("assets/icon.svg")),
 });
@@ -68,8 +76,8 @@ impl Asset {
 
 /// Returns the routes of the files.
 pub(crate) fn router() -> Router {
-    let Assets { style, script, icon } = &*ASSETS;
-    [style, script, icon].into_iter().fold(Router::new(), |router, asset| {
+    let Assets { style, script, rules, icon } = &*ASSETS;
+    [style, script, rules, icon].into_iter().fold(Router::new(), |router, asset| {
         router.route(&asset.path, get(move || async move { asset.response() }))
     })
 }

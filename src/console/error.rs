@@ -22,6 +22,10 @@ pub(crate) enum PageError {
     NoMessage,
     /// The channel has no such person.
     NoPerson,
+    /// The assistant has no such rule.
+    NoRule,
+    /// A form is larger than accepted.
+    TooLarge,
     /// A value in the address is invalid.
     Input,
     /// A form does not belong to the present session, as after signing in again.
@@ -91,6 +95,12 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         }
         PageError::NoPerson => {
             (StatusCode::NOT_FOUND, "person-missing-title", "person-missing-text", None)
+        }
+        PageError::NoRule => {
+            (StatusCode::NOT_FOUND, "rule-missing-title", "rule-missing-text", None)
+        }
+        PageError::TooLarge => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "error-large-title", "error-large-text", None)
         }
         PageError::Input => {
             (StatusCode::BAD_REQUEST, "error-input-title", "error-input-text", None)

@@ -42,7 +42,10 @@ impl<T: DeserializeOwned> FromRequest<Console> for Posted<T> {
         }
         let headers = parts.headers.clone();
         let body = Bytes::from_request(Request::from_parts(parts, body), console).await;
-        let body = body.map_err(|_| PageError::Input)?;
+        let body = body.map_err(|error| match error.into_response().status() {
+            StatusCode::PAYLOAD_TOO_LARGE => PageError::TooLarge,
+            _ => PageError::Input,
+        })?;
         let token = form_urlencoded::parse(&body).find(|(name, _)| name == "csrf");
         let token = token.map(|(_, token)| token.into_owned()).unwrap_or_default();
         if !console.sessions.allows_form(&headers, &session, &token) {
@@ -92,6 +95,11 @@ impl FormErrors {
         Self { whole: None, fields: vec![(field.to_owned(), sentence)] }
     }
 
+    /// Creates an error of the form as a whole.
+    pub(super) fn all(sentence: String) -> Self {
+        Self { whole: Some(sentence), fields: Vec::new() }
+    }
+
     /// Returns the sentence about a field or about a part of it.
     pub(super) fn of_field(&self, field: &str) -> Option<&str> {
         let part = |named: &str| {
@@ -111,7 +119,8 @@ impl FormErrors {
     }
 }
 
-fn sentence(defect: Defect, language: Language) -> String {
+/// Returns the sentence about a defect.
+pub(super) fn sentence(defect: Defect, language: Language) -> String {
     let counted = |key, name, count: usize| {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         language.format(key, &[(name, count.into())])
@@ -134,16 +143,19 @@ pub(super) enum Done {
     Added,
     /// Something was deleted.
     Deleted,
+    /// Rules were imported.
+    Imported,
 }
 
 impl Done {
-    const ALL: [Self; 3] = [Self::Saved, Self::Added, Self::Deleted];
+    const ALL: [Self; 4] = [Self::Saved, Self::Added, Self::Deleted, Self::Imported];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Saved => "saved",
             Self::Added => "added",
             Self::Deleted => "deleted",
+            Self::Imported => "imported",
         }
     }
 
@@ -152,6 +164,7 @@ impl Done {
             Self::Saved => "done-saved",
             Self::Added => "done-added",
             Self::Deleted => "done-deleted",
+            Self::Imported => "done-imported",
         }
     }
 

@@ -134,6 +134,41 @@ fn guarded(cell: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// Returns a guarded cell that [`opened`] gives back as it was: what looks guarded already gets one
+/// more apostrophe.
+pub(crate) fn sealed(cell: &str) -> String {
+    guarded(&at_line_starts(cell, |quotes| quotes + 1)).into_owned()
+}
+
+/// Returns the text of a cell from [`sealed`], or of one that somebody wrote into a spreadsheet.
+pub(crate) fn opened(cell: &str) -> String {
+    at_line_starts(cell, |quotes| quotes - 1)
+}
+
+/// Changes the number of apostrophes where a line begins with some of them and what looks like a
+/// formula.
+fn at_line_starts(cell: &str, change: impl Fn(usize) -> usize) -> String {
+    let mut out = String::with_capacity(cell.len() + 8);
+    let (mut rest, mut begins) = (cell, true);
+    while let Some(c) = rest.chars().next() {
+        let after = rest.trim_start_matches('\'');
+        let quotes = rest.len() - after.len();
+        if begins && quotes > 0 {
+            let hides = |c: char| {
+                FORMULAS.contains(&c) || c == '\t' || (out.is_empty() && LINE_ENDS.contains(&c))
+            };
+            let count = if after.starts_with(hides) { change(quotes) } else { quotes };
+            out.extend(std::iter::repeat_n('\'', count));
+            (rest, begins) = (after, false);
+            continue;
+        }
+        begins = LINE_ENDS.contains(&c);
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
 /// Returns true for a plain number in digits.
 fn is_number(cell: &str) -> bool {
     let digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E');
@@ -171,6 +206,33 @@ mod tests {
         ] {
             assert_eq!(guarded(cell), safe);
         }
+    }
+
+    #[test]
+    fn a_sealed_cell_is_safe_and_gives_its_text_back() {
+        for cell in [
+            "",
+            "=1+1",
+            "'=1+1",
+            "''＝1",
+            "+1",
+            "'+1",
+            "-1.5",
+            "a\n=b\n'=c",
+            "\n=1",
+            "'\n=1",
+            "'a",
+            "\t=1",
+            "it's\n'quoted'",
+            "\r\n'@x",
+            "+1\n=2",
+        ] {
+            let sealed = sealed(cell);
+            assert_eq!(opened(&sealed), cell, "{sealed:?}");
+            assert_eq!(guarded(&sealed), sealed, "{cell:?} is not safe");
+        }
+        assert_eq!(sealed("=1+1"), "'=1+1");
+        assert_eq!(opened("=1+1"), "=1+1");
     }
 
     #[test]

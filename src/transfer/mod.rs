@@ -1,7 +1,7 @@
 //! Export and import of messages: exports as JSONL, CSV and a readable page, imports of that JSONL
 //! and of the text that the LINE app exports.
 
-mod csv;
+pub(crate) mod csv;
 mod export;
 mod format;
 mod html;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::fuzzy::FuzzyMatcher;
-use crate::keyword::{KeywordError, KeywordMatcher};
+use crate::keyword::{KeywordError, KeywordHit, KeywordMatcher};
 use crate::semantic::{NoVectors, PhraseVectors, SemanticMatcher, SemanticSpace};
 
-use super::{Candidate, Rating, RuleText};
+use super::{Acceptance, Candidate, Rating, RuleText, thresholds};
 
 /// Tolerance between a message and a rule.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl RuleMatcher {
     /// Returns the rule that answers `message`, if any, and the best candidates. A word-for-word
     /// match takes precedence over any tolerant one.
     pub fn rate(&self, message: &str) -> Rating {
-        if let Some(rule) = self.literally(message) {
+        if let Some(KeywordHit { rule, .. }) = self.literally(message) {
             let candidates = vec![Candidate { rule, score: 1.0 }];
             return Rating { answer: Some(rule), candidates };
         }
@@ -82,9 +82,19 @@ impl RuleMatcher {
         }
     }
 
-    fn literally(&self, message: &str) -> Option<u32> {
+    /// Returns the rule that answers `message` word for word, with the keyword.
+    pub fn literally(&self, message: &str) -> Option<KeywordHit> {
         let inside = || self.keywords.contains(message).filter(|_| self.contains);
-        self.keywords.exact(message).or_else(inside).map(|hit| hit.rule)
+        self.keywords.exact(message).or_else(inside)
+    }
+
+    /// Returns the thresholds of tolerant matches; `None` where there are none.
+    pub fn acceptance(&self) -> Option<Acceptance> {
+        match &self.tolerant {
+            Tolerant::Off => None,
+            Tolerant::Fuzzy(_) => Some(thresholds::FUZZY),
+            Tolerant::Semantic(matcher) => Some(matcher.acceptance()),
+        }
     }
 
     /// Returns the memory of the matcher in bytes.

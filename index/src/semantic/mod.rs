@@ -143,6 +143,11 @@ impl SemanticMatcher {
         Rating { answer: Some(rule), candidates }
     }
 
+    /// Returns the thresholds at which the best rule answers.
+    pub fn acceptance(&self) -> Acceptance {
+        self.space.calibration().acceptance
+    }
+
     /// Returns the best rules for a folded message, the best first.
     fn candidates(&self, folded: &str) -> Vec<Candidate> {
         let calibration = self.space.calibration();

@@ -19,7 +19,7 @@ use crate::api::subscriptions::Success;
 use crate::http::{Body, Digest, HttpError, IfMatch, LARGE, Path, Prepared, Turn, apart};
 use crate::services::Services;
 use crate::services::assistant::{
-    KeywordWarning, KeywordWarningKind, RuleBook, SavedRules, SettingsAccess,
+    KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, SettingsAccess,
 };
 
 /// List of rules.
@@ -183,7 +183,7 @@ async fn saved(
 ) -> Result<Replayable<Prepared<SavedView>>, HttpError> {
     let turn = turn(api, access).await?;
     let note = ReplayNote(rule.to_string());
-    let SavedRules { book, warnings } = api.services.assistant.saved_rules(access, rule).await?;
+    let ReviewedRules { book, warnings } = api.services.assistant.saved_rules(access, rule).await?;
     let work = move || {
         let (version, list) = (book.version, RuleListView::from(book));
         // The warnings are for the editor, and no part of the object.

@@ -3,12 +3,18 @@
 //! A page's template extends `console/assistant.html`, which shows `sections`: the links to all of
 //! these pages.
 
+mod csv;
+mod import;
 mod overview;
+mod rule;
+mod rules;
 mod switch;
 mod texts;
+mod try_it;
 mod unanswered;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::routing::get;
 
 use super::Console;
@@ -40,6 +46,15 @@ pub(super) fn router() -> Router<Console> {
         .route("/c/{channel}/assistant/unanswered", get(unanswered::page))
         .route("/c/{channel}/assistant/unanswered/rule", get(unanswered::choose))
         .route("/c/{channel}/assistant/texts", get(texts::page).post(texts::save))
+        .route("/c/{channel}/assistant/rules", get(rules::page))
+        .route("/c/{channel}/assistant/rules.csv", get(rules::file))
+        .route("/c/{channel}/assistant/rules/new", get(rule::add_page).post(rule::add))
+        .route(
+            "/c/{channel}/assistant/rules/import",
+            get(import::page).post(import::take).layer(DefaultBodyLimit::max(import::MAX_BYTES)),
+        )
+        .route("/c/{channel}/assistant/rules/{rule}", get(rule::edit_page).post(rule::edit))
+        .route("/c/{channel}/assistant/try", get(try_it::page).post(try_it::tried))
 }
 
 impl Section {

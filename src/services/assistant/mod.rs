@@ -6,6 +6,8 @@
 
 mod config;
 mod history;
+mod import;
+mod listing;
 mod rules;
 mod texts;
 mod trial;
@@ -31,9 +33,11 @@ pub(crate) use history::{
     HistoryAccess, MAX_DAYS, Progress, RuleEdit, UnansweredFigures, UnansweredQuestion,
     UnansweredQuestions,
 };
-pub(crate) use rules::{KeywordWarning, KeywordWarningKind, RuleBook, SavedRules};
+pub(crate) use import::{ImportPlan, ImportRow, PlannedRow, RowFate, RowField, RuleLimit};
+pub(crate) use listing::{FoundRules, RuleOrder, RuleQuery};
+pub(crate) use rules::{KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook};
 pub(crate) use texts::VersionedText;
-pub(crate) use trial::{ScoredRule, Trial};
+pub(crate) use trial::{ModeTrial, Rehearsal, ScoredRule, Trial, TrialCandidate, TrialReason};
 
 use history::Examinations;
 

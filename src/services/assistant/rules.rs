@@ -27,12 +27,12 @@ pub(crate) struct RuleBook {
     pub(crate) rules: Vec<Rule>,
 }
 
-/// Rules of a channel after one of them was saved.
+/// Rules of a channel with warnings about their keywords.
 #[derive(Clone, Debug)]
-pub(crate) struct SavedRules {
+pub(crate) struct ReviewedRules {
     /// The rules.
     pub(crate) book: RuleBook,
-    /// Keywords of the saved rule that will not do what its editor thinks.
+    /// Keywords that will not do what their editor thinks.
     pub(crate) warnings: Vec<KeywordWarning>,
 }
 
@@ -123,7 +123,7 @@ impl AssistantService {
         self.change_rule(access, RuleChange::Remove(rule), expected).await
     }
 
-    /// Returns the rules after `rule` was saved, with warnings for its editor.
+    /// Returns the rules after `rule` was saved, with warnings about its keywords.
     ///
     /// # Errors
     /// Returns an error when the store fails.
@@ -131,16 +131,43 @@ impl AssistantService {
         &self,
         access: &SettingsAccess,
         rule: RuleId,
-    ) -> Result<SavedRules, ServiceError> {
+    ) -> Result<ReviewedRules, ServiceError> {
+        let mut reviewed = self.reviewed_rules(access).await?;
+        reviewed.warnings.retain(|warning| warning.rule_ids.contains(&rule));
+        Ok(reviewed)
+    }
+
+    /// Returns the rules with warnings about all keywords.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn reviewed_rules(
+        &self,
+        access: &SettingsAccess,
+    ) -> Result<ReviewedRules, ServiceError> {
         let book = self.rules(access).await?;
         let config = self.store.assistant().assistant_config(&access.channel).await?;
         let mut triggers = config.rules.trigger_keywords;
         triggers.extend(config.link.trigger_keywords);
         let work = move || {
-            let warnings = warnings(&book.rules, &triggers, &rule);
-            SavedRules { book, warnings }
+            let warnings = warnings(&book.rules, &triggers);
+            ReviewedRules { book, warnings }
         };
         Ok(CALLERS.run(work).await)
+    }
+
+    /// Returns a rule with the version of the list.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] for an unknown rule.
+    pub(crate) async fn rule(
+        &self,
+        access: &SettingsAccess,
+        rule: &RuleId,
+    ) -> Result<(Rule, i64), ServiceError> {
+        let RuleBook { version, rules, .. } = self.rules(access).await?;
+        let rule = rules.into_iter().find(|listed| listed.id == *rule);
+        Ok((rule.ok_or(ServiceError::NotFound)?, version))
     }
 
     async fn change_rule(
@@ -149,13 +176,19 @@ impl AssistantService {
         change: RuleChange<'_>,
         expected: Option<&[i64]>,
     ) -> Result<(), ServiceError> {
+        self.change_rules(access, &[change], expected).await
+    }
+
+    /// Changes rules if the list has one of the `expected` versions: all, or none.
+    pub(super) async fn change_rules(
+        &self,
+        access: &SettingsAccess,
+        changes: &[RuleChange<'_>],
+        expected: Option<&[i64]>,
+    ) -> Result<(), ServiceError> {
         let (channel, now) = (&access.channel, self.clock.now());
-        match self
-            .store
-            .assistant()
-            .change_rule(channel, change, expected, access.user(), now)
-            .await?
-        {
+        let store = self.store.assistant();
+        match store.change_rules(channel, changes, expected, access.user(), now).await? {
             RuleChanged::Done => {
                 self.reload(channel).await;
                 Ok(())
@@ -180,24 +213,22 @@ pub(super) fn checked(draft: RuleDraft) -> Result<RuleDraft, ServiceError> {
     })
 }
 
-/// Returns the keywords of `rule` that will not do what its editor thinks.
-fn warnings(rules: &[Rule], triggers: &[String], rule: &RuleId) -> Vec<KeywordWarning> {
+/// Returns the keywords that will not do what their editor thinks.
+fn warnings(rules: &[Rule], triggers: &[String]) -> Vec<KeywordWarning> {
     let words = rules.iter().zip(0_u32..).flat_map(|(rule, ordinal)| {
         rule.keywords.iter().map(move |keyword| (ordinal, keyword.as_str()))
     });
     let id = |ordinal: u32| rules.get(ordinal as usize).map(|rule| rule.id.clone());
-    let shared = duplicates(words).into_iter().filter_map(|shared| {
+    let shared = duplicates(words.clone()).into_iter().map(|shared| {
         let rule_ids: Vec<_> = shared.rules.into_iter().filter_map(id).collect();
-        let (kind, keyword) = (KeywordWarningKind::Shared, shared.keyword);
-        rule_ids.contains(rule).then_some(KeywordWarning { kind, keyword, rule_ids })
+        KeywordWarning { kind: KeywordWarningKind::Shared, keyword: shared.keyword, rule_ids }
     });
     let triggers: BTreeSet<_> = triggers.iter().map(|trigger| fold_phrase(trigger)).collect();
-    let own = rules.iter().filter(|saved| saved.id == *rule).flat_map(|rule| &rule.keywords);
-    let shadowed = own.map(|keyword| fold_phrase(keyword)).filter(|word| triggers.contains(word));
-    let shadowed = shadowed.map(|keyword| KeywordWarning {
-        kind: KeywordWarningKind::IsTrigger,
-        keyword,
-        rule_ids: vec![rule.clone()],
+    let folded = words.map(|(ordinal, keyword)| (ordinal, fold_phrase(keyword)));
+    let shadowed = folded.filter(|(_, keyword)| triggers.contains(keyword));
+    let shadowed = shadowed.map(|(ordinal, keyword)| {
+        let rule_ids = id(ordinal).into_iter().collect();
+        KeywordWarning { kind: KeywordWarningKind::IsTrigger, keyword, rule_ids }
     });
     shared.chain(shadowed).collect()
 }

@@ -1,11 +1,14 @@
 //! Simulated reply: what the assistant would say, without saying or counting it.
 
-use chatkeep_core::assistant::QaMode;
+use std::sync::Arc;
+
+use chatkeep_core::assistant::{QaMode, Rule};
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::RuleId;
-use chatkeep_index::answer;
+use chatkeep_core::plan::Plan;
+use chatkeep_index::{answer, fold, fold_phrase};
 use chatkeep_store::ReplySource;
-use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply};
+use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply, Source};
 
 use super::super::input::text;
 use super::super::{FieldPath, ServiceError};
@@ -41,7 +44,100 @@ pub(crate) struct ScoredRule {
     pub(crate) score: f32,
 }
 
+/// Simulated replies in all modes.
+#[derive(Clone, Debug)]
+pub(crate) struct Rehearsal {
+    /// Reply under the present settings, cooldowns aside.
+    pub(crate) now: Trial,
+    /// True while the assistant and its questions and answers are switched on.
+    pub(crate) is_on: bool,
+    /// Replies of each mode, as if the assistant were switched on.
+    pub(crate) modes: Vec<ModeTrial>,
+}
+
+/// Simulated reply in one mode.
+#[derive(Clone, Debug)]
+pub(crate) struct ModeTrial {
+    /// The mode.
+    pub(crate) mode: QaMode,
+    /// True if the plan of the channel's owner includes it.
+    pub(crate) is_included: bool,
+    /// Reason for the reply or for none.
+    pub(crate) reason: TrialReason,
+    /// Minimum score for a reply; `None` where words have to be the same.
+    pub(crate) least_score: Option<f32>,
+    /// Best matching rules, best first.
+    pub(crate) candidates: Vec<TrialCandidate>,
+}
+
+/// Rule that a simulated message may be about.
+#[derive(Clone, Debug)]
+pub(crate) struct TrialCandidate {
+    /// The rule.
+    pub(crate) rule: Rule,
+    /// Score, from 0 to 1.
+    pub(crate) score: f32,
+    /// Its keywords that occur in the message.
+    pub(crate) found: Vec<String>,
+}
+
+/// Reason for a reply or for none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TrialReason {
+    /// The text has this trigger of the group rules, which take precedence.
+    Trigger(String),
+    /// The text is or has this keyword of the first candidate.
+    Keyword(String),
+    /// The first candidate is near enough.
+    Near,
+    /// No rule is near enough.
+    TooFar,
+    /// The best two rules are about equally near.
+    TooClose,
+    /// No rule has anything in common with the text.
+    Nothing,
+}
+
+/// Maximum bytes of the rules that are compiled for modes that are not in effect.
+const MOST_RULES: usize = 1024 * 1024;
+
 impl AssistantService {
+    /// Simulates the reply to a message in all modes; nothing is sent, stored or counted. Where a
+    /// channel has very many rules, only the mode in effect is tried.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a text that is empty or too long.
+    pub(crate) async fn rehearse(
+        &self,
+        access: &SettingsAccess,
+        message: String,
+    ) -> Result<Rehearsal, ServiceError> {
+        let now = self.simulate(access, message.clone()).await?;
+        let present = self.compiled(&access.channel).await?;
+        let source = self.assistants.source(&access.channel).await?;
+        let is_on = source.config.enabled && source.config.qa.enabled;
+        let is_small = self.rules_size(access).await? <= MOST_RULES;
+        // One at a time: each compiles all rules anew.
+        let permit = self.scan_permit.acquire().await.map_err(|_| ServiceError::Unavailable)?;
+        let mut modes = Vec::new();
+        for mode in [QaMode::Keyword, QaMode::Fuzzy, QaMode::Semantic] {
+            let is_included = mode.under(source.plan) == mode;
+            let compiled = if is_on && mode == present.mode() {
+                Arc::clone(&present)
+            } else if is_small || mode == present.mode() {
+                let source = in_mode(source.clone(), mode);
+                self.assistants.compile_source(source, Some(Arc::clone(&present))).await?
+            } else {
+                continue;
+            };
+            let text = message.clone();
+            let work = move || ModeTrial::new(&compiled, &text, (mode, is_included));
+            modes.push(CALLERS.run(work).await);
+        }
+        drop(permit);
+        Ok(Rehearsal { now, is_on, modes })
+    }
+
     /// Simulates the reply to a message with that text; nothing is sent, stored or counted.
     ///
     /// # Errors
@@ -78,6 +174,46 @@ impl Trial {
         let triggered = matches!(source, Some(ReplySource::Rules | ReplySource::Link));
         let score = if triggered { 1.0 } else { score };
         Self { reply, source, rule, mode, score, candidates }
+    }
+}
+
+/// Returns settings as if the assistant were switched on in a mode that the plan includes.
+fn in_mode(mut source: Source, mode: QaMode) -> Source {
+    source.config.enabled = true;
+    source.config.qa.enabled = true;
+    source.config.qa.mode = mode;
+    source.plan = Some(Plan::Pro);
+    source
+}
+
+impl ModeTrial {
+    fn new(compiled: &Compiled, text: &str, (mode, is_included): (QaMode, bool)) -> Self {
+        let DecisionTrace { decision, rating } = compiled.consider(text);
+        let least_score = compiled.acceptance().map(|acceptance| acceptance.least_score);
+        let reason = match decision {
+            Decision::Answer(Reply { source: ReplySource::Rules, .. }) => {
+                TrialReason::Trigger(compiled.trigger_of(text).unwrap_or_default())
+            }
+            Decision::Answer(_) => {
+                compiled.keyword_of(text).map_or(TrialReason::Near, TrialReason::Keyword)
+            }
+            Decision::NoMatch | Decision::Silent => {
+                match (rating.candidates.first(), least_score) {
+                    (Some(best), Some(least)) if best.score >= least => TrialReason::TooClose,
+                    (Some(_), _) => TrialReason::TooFar,
+                    (None, _) => TrialReason::Nothing,
+                }
+            }
+        };
+        let folded = fold(text);
+        let candidate = |near: &answer::Candidate| {
+            let (rule, score) = (compiled.rule(near.rule)?.clone(), near.score);
+            let occurs = |keyword: &&String| folded.contains(&fold_phrase(keyword));
+            let found = rule.keywords.iter().filter(occurs).cloned().collect();
+            Some(TrialCandidate { rule, score, found })
+        };
+        let candidates = rating.candidates.iter().filter_map(candidate).collect();
+        Self { mode, is_included, reason, least_score, candidates }
     }
 }
 

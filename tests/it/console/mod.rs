@@ -5,6 +5,8 @@ mod journeys;
 mod pages;
 mod people;
 mod permissions;
+mod rule_journeys;
+mod rules;
 mod safety;
 mod settings;
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Rule};
 use chatkeep_core::id::RuleId;
-use chatkeep_index::answer::Rating;
-use chatkeep_index::keyword::KeywordMatcher;
+use chatkeep_index::answer::{Acceptance, Rating};
+use chatkeep_index::fold;
+use chatkeep_index::keyword::{KeywordHit, KeywordMatcher};
 use chatkeep_store::ReplySource;
 
 use super::compiled::Compiled;
@@ -107,6 +108,23 @@ impl Compiled {
         Some(Reply { source: ReplySource::Link, rule: None, text: link.clone() })
     }
 
+    /// Returns the group-rules trigger of a text, folded, where such a text gets the group rules.
+    pub fn trigger_of(&self, text: &str) -> Option<String> {
+        self.group_rules_for(text)?;
+        let hit = self.triggers.exact(text).or_else(|| self.triggers.contains(text))?;
+        Some(keyword_at(text, hit))
+    }
+
+    /// Returns the keyword of a rule, folded, that answers a text word for word.
+    pub fn keyword_of(&self, text: &str) -> Option<String> {
+        self.matcher.literally(text).map(|hit| keyword_at(text, hit))
+    }
+
+    /// Returns the thresholds of tolerant matches; `None` in keyword mode.
+    pub fn acceptance(&self) -> Option<Acceptance> {
+        self.matcher.acceptance()
+    }
+
     /// Returns whether the text is a trigger or, if the setting says so, contains one. The tolerant
     /// modes search inside, too: whoever chose them does not expect messages to be keywords.
     fn triggered(&self, triggers: &KeywordMatcher, text: &str) -> bool {
@@ -138,6 +156,10 @@ impl Compiled {
     }
 }
 
+fn keyword_at(text: &str, hit: KeywordHit) -> String {
+    fold(text).chars().skip(hit.start).take(hit.len).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use chatkeep_core::assistant::AssistantConfig;
@@ -158,6 +180,7 @@ mod tests {
             answer: answer.to_owned(),
             created_at: Timestamp::default(),
             created_by: "U1".into(),
+            changed_at: Timestamp::default(),
             hit_count: 0,
             suppressed_count: 0,
         }
@@ -217,6 +240,18 @@ mod tests {
             config.qa.keyword_match = KeywordMatch::Contains;
         });
         assert_eq!(said(inside.decide("請給我連結")), Some(LINK.to_owned()));
+    }
+
+    #[test]
+    fn keywords_and_triggers_of_a_text_can_be_told() {
+        let contains = compiled(|c| c.qa.keyword_match = KeywordMatch::Contains);
+        assert_eq!(contains.keyword_of("請問 Ｈｏｕｒｓ?").as_deref(), Some("hours"));
+        assert_eq!(contains.trigger_of("the RULES please").as_deref(), Some("rules"));
+        assert_eq!(contains.trigger_of("hours"), None);
+        let exact = compiled(|_| ());
+        assert_eq!(exact.keyword_of("my hours"), None);
+        assert_eq!((exact.trigger_of("my rules"), exact.acceptance()), (None, None));
+        assert!(compiled(|c| c.qa.mode = QaMode::Fuzzy).acceptance().is_some());
     }
 
     #[test]

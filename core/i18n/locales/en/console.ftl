@@ -466,3 +466,126 @@ texts-link-hint = The bot answers with the address of this chat's page when some
 texts-link-address = It answers:
 texts-link-none = This server has no public address yet. Whoever runs it sets api.base_url.
 texts-link-words = Words, such as “dashboard”
+
+## Rules of the assistant
+done-imported = Imported.
+error-large-title = This is too much at once
+error-large-text = Send it in several parts. Nothing was changed.
+rule-missing-title = This rule is not here
+rule-missing-text = Somebody may have deleted it.
+rules-count = { $count ->
+    [one] 1 rule
+   *[other] { $count } rules
+}
+rules-add = Add rule
+rules-import = Import
+rules-export = Export
+rules-empty-title = No rules yet
+rules-empty-text = Add a question that people often ask and its answer. The bot then answers it in the group.
+rules-filter = Find in rules
+rules-sort = Sort
+rules-sort-oldest = Matching order
+rules-sort-hits = Most answers
+rules-sort-changed = Newest change
+rules-show = Show
+rules-none-title = No rule found
+rules-none-text = Try fewer or other words.
+rules-all = Show all
+rules-caption = Rules of this chat
+rules-texts = Question and answer
+rules-use = Use
+rules-actions = Edit
+rules-edit = Edit
+rules-hits = { $count ->
+    [0] Not used yet
+    [one] 1 answer
+   *[other] { $count } answers
+}
+rules-previous = Previous page
+rules-next = Next page
+rules-warning-first = “{ $word }” is in several rules. This one answers, because it is the oldest.
+rules-warning-later = “{ $word }” is also in an older rule, which answers instead.
+rules-warning-trigger = “{ $word }” shows the group rules, so this rule does not answer it.
+rule-new-title = Add a rule
+rule-edit-title = Edit rule
+rule-keywords = Keywords
+rule-keywords-lines = One keyword a line.
+rule-keywords-chips = Enter or a comma adds a keyword.
+rule-keywords-hint = Up to { $count } keywords of { $max } characters.
+rule-keyword-remove = Remove keyword
+rule-keyword-added = Added
+rule-keyword-removed = Removed
+rule-question = Question
+rule-question-hint = Optional. Helps the bot to find the rule when words differ.
+rule-answer = Answer
+rule-answer-hint = The bot writes this into the chat.
+rule-save = Save
+rule-delete = Delete rule
+rule-delete-title = Delete this rule?
+rule-delete-text = The bot will no longer answer “{ $word }” with it. This cannot be undone.
+rule-present = What is there now
+rule-gone = Somebody else deleted this rule in the meantime. If you save, it is added again.
+import-title = Import rules
+import-text = Rules from a spreadsheet: you see what will happen before anything changes. Rules that are not in the table stay.
+import-file = Choose a file (CSV)
+import-paste = Or paste the table here
+import-hint = Columns: keywords, question, answer. Several keywords go into one cell, between commas or on lines of their own. Easiest: export, edit, import.
+import-check = Check
+import-preview = What the import does
+import-empty = There is no rule in this table.
+import-too-many = A chat can have { $count } rules at most.
+import-added = { $count } new
+import-changed = { $count } changed
+import-same = { $count } as before
+import-refused = { $count } not possible
+import-nothing-until = { $count ->
+    [one] Nothing was imported. Correct 1 row, then check again.
+   *[other] Nothing was imported. Correct { $count } rows, then check again.
+}
+import-ready = Nothing has changed yet.
+import-nothing-to-do = All these rules are there already.
+import-stale = Somebody else changed the rules in the meantime. This is what the import would do now.
+import-more = { $count ->
+    [one] And 1 more row
+   *[other] And { $count } more rows
+}
+import-confirm = { $count ->
+    [one] Import 1 rule
+   *[other] Import { $count } rules
+}
+import-row-added = New
+import-row-changed = Changed
+import-row-same = As before
+import-row-refused = Not possible
+import-line = Line { $line }
+import-repeated = Line { $line } is about the same rule.
+try-label = What somebody writes
+try-hint = Write as people do in the group. Nothing is sent.
+try-submit = Try it
+try-now = Now
+try-now-rule = A rule answers.
+try-now-group-rules = The bot shows the group rules.
+try-now-no-match = No rule answers. The bot sends the reply for that.
+try-now-off = The assistant is switched off: the bot says nothing.
+try-now-silent = No rule answers: the bot says nothing.
+try-rule = To the rule
+try-modes = In each mode
+try-mode-keyword = Keyword
+try-mode-keyword-text = Answers when the keyword is there word for word.
+try-mode-fuzzy = Tolerant
+try-mode-fuzzy-text = Also understands typing mistakes and another order of words.
+try-mode-semantic = By meaning
+try-mode-semantic-text = Also understands other words with the same meaning.
+try-present = In use
+try-needs-plan = Needs the plan “pro”
+try-answers = Answers.
+try-silent = Says nothing.
+try-score = Likeness
+try-reason-trigger = “{ $word }” is a trigger word of the group rules, which come before all rules.
+try-reason-keyword = It has the keyword “{ $word }”.
+try-reason-near = It is { $score }% like this rule; { $least }% are enough.
+try-reason-far = The best rule is { $score }% like it; { $least }% would be needed.
+try-reason-close = Two rules are about equally like it, and the bot does not guess.
+try-reason-no-keyword = No keyword is there.
+try-reason-nothing = No rule has anything in common with it.
+try-note = In the chat, a rule may pause between two answers; a trial does not count that. Welcome texts are for new members only.

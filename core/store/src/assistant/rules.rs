@@ -17,6 +17,7 @@ struct RuleRow {
     answer: String,
     created_at: i64,
     created_by: String,
+    changed_at: Option<i64>,
     hit_count: i64,
     suppressed_count: i64,
 }
@@ -25,23 +26,20 @@ const TOUCH_QA: &str = "
     UPDATE assistants SET qa_at = $2, qa_by = $3, version = version + 1, qa_v = qa_v + 1
     WHERE channel_id = $1";
 const RULES: &str = "
-    SELECT rule_id, keywords, question, answer, created_at, created_by, hit_count,
+    SELECT rule_id, keywords, question, answer, created_at, created_by, changed_at, hit_count,
            suppressed_count
     FROM qa_rules WHERE channel_id = $1 ORDER BY created_at, rule_id";
-/// Number of rules, and the bytes of all and of one of them.
+/// Number of rules, and their bytes.
 const MEASURE: &str = "
     SELECT COUNT(*),
            CAST(COALESCE(SUM(OCTET_LENGTH(keywords) + OCTET_LENGTH(question)
-                             + OCTET_LENGTH(answer)), 0) AS BIGINT),
-           CAST(COALESCE(SUM(CASE WHEN rule_id = $2
-                                  THEN OCTET_LENGTH(keywords) + OCTET_LENGTH(question)
-                                       + OCTET_LENGTH(answer) END), 0) AS BIGINT)
+                             + OCTET_LENGTH(answer)), 0) AS BIGINT)
     FROM qa_rules WHERE channel_id = $1";
 const ADD_RULE: &str = "
     INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, created_at, created_by)
     VALUES ($1, $2, $3, $4, $5, $6, $7)";
 const SET_RULE: &str = "
-    UPDATE qa_rules SET keywords = $3, question = $4, answer = $5
+    UPDATE qa_rules SET keywords = $3, question = $4, answer = $5, changed_at = $6
     WHERE channel_id = $1 AND rule_id = $2";
 const SAME_RULE: &str = "
     SELECT COUNT(*) FROM qa_rules
@@ -101,9 +99,7 @@ impl AssistantStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn rule_sizes(self, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
-        let (count, bytes, _): (i64, i64, i64) =
-            self.store.db.fetch_one(query_as(MEASURE).bind(channel.as_str()).bind("")).await?;
-        Ok((count, bytes))
+        Ok(self.store.db.fetch_one(query_as(MEASURE).bind(channel.as_str())).await?)
     }
 
     /// Adds, replaces or removes a rule.
@@ -118,94 +114,95 @@ impl AssistantStore<'_> {
         by: &UserId,
         now: Timestamp,
     ) -> Result<RuleChanged, StoreError> {
+        self.change_rules(channel, &[change], if_match, by, now).await
+    }
+
+    /// Changes rules one after another: all of them, or none when one is refused. The result is
+    /// that of all changes together; [`RuleChanged::NoRule`] when a rule to change does not exist.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn change_rules(
+        self,
+        channel: &ChannelId,
+        changes: &[RuleChange<'_>],
+        if_match: IfMatch<'_>,
+        by: &UserId,
+        now: Timestamp,
+    ) -> Result<RuleChanged, StoreError> {
         let mut tx = self.store.db.begin().await?;
         if !fits(locked(&mut tx, channel).await?.qa_v, if_match) {
             return Ok(RuleChanged::Stale);
         }
-        let changed = change_rule_in(&mut tx, channel, change, by, now).await?;
-        if changed == RuleChanged::Done {
+        let before = measure(&mut tx, channel).await?;
+        let mut result = RuleChanged::Unchanged;
+        for change in changes {
+            match change_rule_in(&mut tx, channel, change, by, now).await? {
+                RuleChanged::Unchanged => {}
+                RuleChanged::Done => result = RuleChanged::Done,
+                refused => return Ok(refused),
+            }
+        }
+        if let Some(refused) = exceeded(before, measure(&mut tx, channel).await?) {
+            return Ok(refused);
+        }
+        if result == RuleChanged::Done {
             let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
             tx.execute(query(TOUCH_QA).bind(c).bind(at).bind(by)).await?;
             tx.commit().await?;
         }
-        Ok(changed)
+        Ok(result)
     }
+}
+
+/// Returns the number of rules and their bytes.
+async fn measure(tx: &mut Tx, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
+    Ok(tx.fetch_one(query_as(MEASURE).bind(channel.as_str())).await?)
+}
+
+/// Refuses a list that exceeds the limits on its length or size. One that is larger already, from
+/// before there was a limit, may be changed as long as it does not grow.
+fn exceeded(before: (i64, i64), after: (i64, i64)) -> Option<RuleChanged> {
+    let most = i64::try_from(limits::RULES).unwrap_or(i64::MAX);
+    if after.0 > most && after.0 > before.0 {
+        return Some(RuleChanged::TooMany);
+    }
+    let too_large = after.1 > limits::RULE_BYTES && after.1 > before.1;
+    too_large.then_some(RuleChanged::TooLarge(after.1))
 }
 
 async fn change_rule_in(
     tx: &mut Tx,
     channel: &ChannelId,
-    change: RuleChange<'_>,
+    change: &RuleChange<'_>,
     by: &UserId,
     now: Timestamp,
 ) -> Result<RuleChanged, StoreError> {
-    let c = channel.as_str();
-    let (id, draft, is_new) = match change {
-        RuleChange::Add(id, draft) => (id, draft, true),
-        RuleChange::Replace(id, draft) => (id, draft, false),
+    let (c, at) = (channel.as_str(), now.millis());
+    let (id, draft, is_new) = match *change {
+        RuleChange::Add(id, draft) => (id.as_str(), draft, true),
+        RuleChange::Replace(id, draft) => (id.as_str(), draft, false),
         RuleChange::Remove(id) => {
             return Ok(touched(tx.execute(query(DROP_RULE).bind(c).bind(id.as_str())).await?));
         }
     };
     let keywords = serde_json::to_string(&draft.keywords)?;
-    let (question, answer) = (&draft.question, &draft.answer);
-    let same: (i64,) = tx
-        .fetch_one(
-            query_as(SAME_RULE)
-                .bind(c)
-                .bind(id.as_str())
-                .bind(&keywords)
-                .bind(question)
-                .bind(&draft.answer),
-        )
-        .await?;
-    if !is_new && same.0 > 0 {
+    let RuleDraft { question, answer, .. } = draft;
+    let texts =
+        |sql| query(sql).bind(c).bind(id).bind(keywords.as_str()).bind(question).bind(answer);
+    if is_new {
+        return Ok(touched(tx.execute(texts(ADD_RULE).bind(at).bind(by.as_str())).await?));
+    }
+    let same = query_as(SAME_RULE).bind(c).bind(id).bind(&keywords).bind(question).bind(answer);
+    let same: (i64,) = tx.fetch_one(same).await?;
+    if same.0 > 0 {
         return Ok(RuleChanged::Unchanged);
     }
-    let size = keywords.len() + question.len() + answer.len();
-    if let Some(refusal) = check_bounds(tx, channel, id, (is_new, size)).await? {
-        return Ok(refusal);
-    }
-    let (id, by, at) = (id.as_str(), by.as_str(), now.millis());
-    Ok(touched(if is_new {
-        tx.execute(
-            query(ADD_RULE)
-                .bind(c)
-                .bind(id)
-                .bind(&keywords)
-                .bind(question)
-                .bind(answer)
-                .bind(at)
-                .bind(by),
-        )
-        .await?
-    } else {
-        tx.execute(query(SET_RULE).bind(c).bind(id).bind(&keywords).bind(question).bind(answer))
-            .await?
-    }))
+    Ok(touched(tx.execute(texts(SET_RULE).bind(at)).await?))
 }
 
 const fn touched(rows: u64) -> RuleChanged {
     if rows == 0 { RuleChanged::NoRule } else { RuleChanged::Done }
-}
-
-/// Refuses a rule of `size` bytes that exceeds the limits on the list's length or size. A list that
-/// is larger already, from before there was a limit, may be changed as long as it does not grow.
-async fn check_bounds(
-    tx: &mut Tx,
-    channel: &ChannelId,
-    id: &RuleId,
-    (is_new, size): (bool, usize),
-) -> Result<Option<RuleChanged>, StoreError> {
-    let (count, bytes, before): (i64, i64, i64) =
-        tx.fetch_one(query_as(MEASURE).bind(channel.as_str()).bind(id.as_str())).await?;
-    if is_new && usize::try_from(count).is_ok_and(|count| count >= limits::RULES) {
-        return Ok(Some(RuleChanged::TooMany));
-    }
-    let size = i64::try_from(size).unwrap_or(i64::MAX);
-    let after = (bytes - before).saturating_add(size);
-    let too_large = after > limits::RULE_BYTES && size > before;
-    Ok(too_large.then_some(RuleChanged::TooLarge(after)))
 }
 
 impl TryFrom<RuleRow> for Rule {
@@ -220,6 +217,7 @@ impl TryFrom<RuleRow> for Rule {
             answer: row.answer,
             created_at: Timestamp::from_millis(row.created_at),
             created_by: row.created_by.into(),
+            changed_at: Timestamp::from_millis(row.changed_at.unwrap_or(row.created_at)),
             hit_count: row.hit_count,
             suppressed_count: row.suppressed_count,
         })

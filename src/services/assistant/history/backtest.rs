@@ -220,6 +220,7 @@ fn drafts(
             answer: text(at("answer"), draft.answer, 1, limits::ANSWER)?,
             created_at: now,
             created_by: by.clone(),
+            changed_at: now,
             hit_count: 0,
             suppressed_count: 0,
         })

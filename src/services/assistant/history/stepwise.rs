@@ -55,7 +55,7 @@ pub(super) struct QuestionsKey {
 
 /// Examinations of this process. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(in crate::services::assistant) struct Examinations {
+pub(in crate::services) struct Examinations {
     comparisons: Cache<ComparisonKey, Shared<ComparisonRun, Comparison>>,
     questions: Cache<QuestionsKey, Shared<QuestionSearch, UnansweredQuestions>>,
     /// Duration of a step, give or take one page of messages.

@@ -1,0 +1,251 @@
+//! Rules as a table for spreadsheets (RFC 4180).
+//!
+//! One row a rule; its keywords are one cell, one keyword a line. The table begins with a byte order
+//! mark, and texts that a spreadsheet would take for formulas are guarded as in exports of messages.
+
+use chatkeep_core::assistant::{Rule, RuleDraft, limits};
+use chatkeep_core::id::RuleId;
+use csv::{ReaderBuilder, StringRecord, Terminator, WriterBuilder};
+
+use super::super::error::PageError;
+use crate::services::assistant::ImportRow;
+use crate::transfer::csv::{opened, sealed};
+
+const BOM: char = '\u{feff}';
+const COLUMNS: [&str; 5] = ["id", "keywords", "question", "answer", "hits"];
+
+/// Reason for which a table cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TableFault {
+    /// It has no rows.
+    Empty,
+    /// It has more rows than a channel can have rules.
+    TooManyRows,
+}
+
+/// Places of the columns in a table.
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    id: Option<usize>,
+    keywords: Option<usize>,
+    question: Option<usize>,
+    answer: Option<usize>,
+}
+
+/// Returns rules as a table.
+///
+/// # Errors
+/// [`PageError::Internal`] when it cannot be written.
+pub(super) fn table(rules: &[Rule]) -> Result<Vec<u8>, PageError> {
+    write(rules).map_err(|_| PageError::Internal)
+}
+
+fn write(rules: &[Rule]) -> csv::Result<Vec<u8>> {
+    let mark = BOM.to_string().into_bytes();
+    let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(mark);
+    out.write_record(COLUMNS)?;
+    for rule in rules {
+        let (keywords, hits) = (keyword_cell(&rule.keywords)?, rule.hit_count.to_string());
+        let cells = [rule.id.as_str(), &keywords, &rule.question, &rule.answer, &hits];
+        out.write_record(cells.map(sealed))?;
+    }
+    Ok(out.into_inner().map_err(csv::IntoInnerError::into_error)?)
+}
+
+/// Returns keywords as one cell: a keyword a line, in quotation marks if it has a comma, a quotation
+/// mark or a line break.
+fn keyword_cell(keywords: &[String]) -> csv::Result<String> {
+    let mut out = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(Vec::new());
+    for keyword in keywords {
+        out.write_record([keyword])?;
+    }
+    let cell = out.into_inner().map_err(csv::IntoInnerError::into_error)?;
+    Ok(String::from_utf8_lossy(&cell).trim_end_matches('\n').to_owned())
+}
+
+/// Returns the keywords of a cell, which are on lines of their own or between commas.
+fn keywords(cell: &str) -> Vec<String> {
+    let mut lines =
+        ReaderBuilder::new().has_headers(false).flexible(true).from_reader(cell.as_bytes());
+    let words = lines
+        .records()
+        .filter_map(Result::ok)
+        .flat_map(|record| record.iter().map(|word| word.trim().to_owned()).collect::<Vec<_>>());
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+/// Reads a table: from a file, or copied from a spreadsheet, whose cells are between tabs. Without
+/// names of columns these are keywords and answer, or keywords, question and answer.
+pub(super) fn rows(table: &str) -> Result<Vec<ImportRow>, TableFault> {
+    let table = table.trim_start_matches(BOM).replace("\r\n", "\n").replace('\r', "\n");
+    let mut records = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter(&table))
+        .from_reader(table.as_bytes())
+        .into_records()
+        // The text is UTF-8, so nothing else can be wrong with a record.
+        .filter_map(Result::ok)
+        .filter(|record| record.iter().any(|cell| !cell.trim().is_empty()))
+        .peekable();
+    let first = records.peek().ok_or(TableFault::Empty)?;
+    let columns = match Columns::named(first) {
+        Some(named) => {
+            records.next();
+            named
+        }
+        None => Columns::of(first),
+    };
+    let mut rows = Vec::new();
+    for record in records {
+        if rows.len() >= limits::RULES {
+            return Err(TableFault::TooManyRows);
+        }
+        rows.push(columns.row(&record));
+    }
+    if rows.is_empty() { Err(TableFault::Empty) } else { Ok(rows) }
+}
+
+/// Returns what is between the cells of a table, by its first line.
+fn delimiter(table: &str) -> u8 {
+    let first = table.trim_start().lines().next().unwrap_or_default();
+    match first {
+        first if first.contains('\t') => b'\t',
+        first if first.contains(';') && !first.contains(',') => b';',
+        _ => b',',
+    }
+}
+
+impl Columns {
+    /// Returns the columns that a first row names.
+    fn named(first: &StringRecord) -> Option<Self> {
+        let place = |name| first.iter().position(|cell| cell.trim().eq_ignore_ascii_case(name));
+        let [id, keywords, question, answer, _] = COLUMNS.map(place);
+        (keywords.is_some() && answer.is_some()).then_some(Self { id, keywords, question, answer })
+    }
+
+    /// Returns the columns of a table without names.
+    fn of(first: &StringRecord) -> Self {
+        let has_id = first.len() > 3 && first.get(0).is_some_and(|id| id.starts_with("qa_"));
+        let start = usize::from(has_id);
+        let question = (first.len() > start + 2).then_some(start + 1);
+        let answer = Some(if question.is_some() { start + 2 } else { start + 1 });
+        Self { id: has_id.then_some(0), keywords: Some(start), question, answer }
+    }
+
+    fn row(self, record: &StringRecord) -> ImportRow {
+        let cell = |place: Option<usize>| opened(place.and_then(|at| record.get(at)).unwrap_or(""));
+        let id = Some(cell(self.id).trim().to_owned()).filter(|id| !id.is_empty());
+        let (keywords, question) = (keywords(&cell(self.keywords)), cell(self.question));
+        let draft = RuleDraft { keywords, question, answer: cell(self.answer) };
+        let line = record.position().map_or(0, csv::Position::line);
+        ImportRow { line, id: id.map(RuleId::new), draft }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chatkeep_core::time::Timestamp;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rule((id, keywords, question, answer): (String, Vec<String>, String, String)) -> Rule {
+        Rule {
+            id: RuleId::new(format!("qa_{id}")),
+            keywords,
+            question,
+            answer,
+            created_at: Timestamp::default(),
+            created_by: "U1".into(),
+            changed_at: Timestamp::default(),
+            hit_count: 3,
+            suppressed_count: 0,
+        }
+    }
+
+    /// Returns texts with everything that a table and a spreadsheet may stumble over.
+    fn text() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
+            "a",
+            "密碼",
+            "ワイファイ",
+            "รหัส",
+            "👨‍👩‍👧",
+            " ",
+            ",",
+            ";",
+            "\t",
+            "\"",
+            "\n",
+            "'",
+            "=",
+            "+",
+            "-",
+            "@",
+            "＝",
+            "1",
+            "qa_",
+            "\u{2028}",
+            "\u{feff}",
+            "\\",
+        ]);
+        prop::collection::vec(part, 0..8).prop_map(|parts| parts.concat())
+    }
+
+    fn word() -> impl Strategy<Value = String> {
+        text().prop_map(|text| text.trim().to_owned()).prop_filter("empty", |word| !word.is_empty())
+    }
+
+    proptest! {
+        #[test]
+        fn a_table_gives_back_its_rules(
+            rules in prop::collection::vec(
+                ("[a-z]{1,8}", prop::collection::vec(word(), 1..4), text(), text()), 1..5),
+        ) {
+            let rules: Vec<_> = rules.into_iter().map(rule).collect();
+            let table = String::from_utf8(table(&rules).unwrap()).unwrap();
+            let header = "\u{feff}id,keywords,question,answer,hits\r\n";
+            prop_assert!(table.starts_with(header));
+            let rows = rows(&table).unwrap();
+            prop_assert_eq!(rows.len(), rules.len());
+            for (row, rule) in rows.into_iter().zip(rules) {
+                prop_assert_eq!(row.id, Some(rule.id));
+                prop_assert_eq!(row.draft.keywords, rule.keywords);
+                prop_assert_eq!(row.draft.question, rule.question);
+                prop_assert_eq!(row.draft.answer, rule.answer);
+            }
+        }
+    }
+
+    fn read(table: &str) -> Vec<(Vec<String>, String, String)> {
+        let rows = rows(table).unwrap().into_iter().map(|row| row.draft);
+        rows.map(|draft| (draft.keywords, draft.question, draft.answer)).collect()
+    }
+
+    #[test]
+    fn tables_of_people_are_understood() {
+        let expected = |question: &str| {
+            let keywords = ["wifi", "密碼"].map(str::to_owned).to_vec();
+            vec![(keywords, question.to_owned(), "1234, ok".to_owned())]
+        };
+        assert_eq!(read("\"wifi, 密碼\",\"1234, ok\""), expected(""));
+        assert_eq!(read("wifi,密碼\tQ\t1234, ok\n\n"), expected("Q"));
+        assert_eq!(
+            read("\u{feff}Answer;X;Keywords\r\n1234, ok;?;\"wifi\r\n密碼\"\r\n")[0].2,
+            "1234, ok"
+        );
+        assert_eq!(read("qa_1,\"wifi\n密碼\",Q,\"1234, ok\",7"), expected("Q"));
+        let two = rows("keywords,answer\n\"a\nb\",1\nc,2\n").unwrap();
+        assert_eq!(two.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4]);
+    }
+
+    #[test]
+    fn a_table_without_rows_or_with_too_many_is_refused() {
+        for empty in ["", " \n ,,\n", "keywords,answer\r\n"] {
+            assert_eq!(rows(empty).unwrap_err(), TableFault::Empty, "{empty:?}");
+        }
+        let many = "k,a\n".repeat(limits::RULES + 1);
+        assert_eq!(rows(&many).unwrap_err(), TableFault::TooManyRows);
+    }
+}

@@ -1,0 +1,336 @@
+//! Form of one rule: a new one, or one to change or delete.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chatkeep_core::assistant::{Rule, RuleDraft, limits};
+use chatkeep_core::id::RuleId;
+use chatkeep_i18n::{Language, Value};
+use serde::Deserialize;
+use url::form_urlencoded;
+
+use super::super::Console;
+use super::super::channel::{Heading, Tab, TabLink};
+use super::super::error::PageError;
+use super::super::form::{Done, FormErrors, Posted, Question, limit_hint};
+use super::super::frame::{Frame, rendered_as};
+use super::super::visitor::{Asked, Visitor};
+use super::Section;
+use super::rules::{RulesQuery, rules_path, warnings_about};
+use crate::services::ServiceError;
+use crate::services::assistant::SettingsAccess;
+
+/// Form of a rule as a browser sends it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct RuleForm {
+    /// Keywords, one a line.
+    keywords: String,
+    question: String,
+    answer: String,
+    /// Version of the list that the form was filled with.
+    version: Option<i64>,
+    /// `delete` for the button that deletes.
+    #[serde(rename = "do")]
+    action: String,
+    confirmed: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/rule.html", whitespace = "minimize")]
+struct RulePage {
+    frame: Frame,
+    channel: Heading,
+    sections: Vec<TabLink>,
+    /// Address that the form posts to.
+    address: String,
+    /// Address of the rules.
+    back: String,
+    form: RuleForm,
+    errors: FormErrors,
+    hints: RuleHints,
+    warnings: Vec<String>,
+    /// What is there now, where somebody else has changed it.
+    present: Option<RuleForm>,
+    is_new: bool,
+}
+
+/// Sentences about the limits of the fields.
+struct RuleHints {
+    keywords: String,
+    question: String,
+    answer: String,
+}
+
+impl RuleForm {
+    fn of(rule: &Rule, version: i64) -> Self {
+        Self {
+            keywords: lines(&rule.keywords),
+            question: rule.question.clone(),
+            answer: rule.answer.clone(),
+            version: Some(version),
+            ..Self::default()
+        }
+    }
+
+    fn draft(&self) -> RuleDraft {
+        let keywords = self.keywords.lines().map(str::trim).filter(|word| !word.is_empty());
+        RuleDraft {
+            keywords: keywords.map(str::to_owned).collect(),
+            question: unbroken(&self.question),
+            answer: unbroken(&self.answer),
+        }
+    }
+
+    /// Adds the texts of an address: `question`, and any number of `keyword`.
+    fn prefilled(mut self, visitor: &Visitor) -> Self {
+        let query = visitor.address.query().unwrap_or_default();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "question" => self.question = value.into_owned(),
+                "keyword" if self.keywords.lines().all(|line| line != value) => {
+                    let joint = if self.keywords.is_empty() { "" } else { "\n" };
+                    self.keywords.extend([joint, &value]);
+                }
+                _ => {}
+            }
+        }
+        self
+    }
+
+    fn has_texts_of(&self, other: &Self) -> bool {
+        let (own, other) = (self.draft(), other.draft());
+        own == other
+    }
+}
+
+/// Returns keywords one a line. A line break in a keyword means no more than a space.
+fn lines(keywords: &[String]) -> String {
+    let lines = keywords.iter().map(|keyword| keyword.split_whitespace().collect::<Vec<_>>());
+    lines.map(|words| words.join(" ")).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns a text of a form with plain line breaks, of which browsers make two characters.
+fn unbroken(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+impl RuleHints {
+    fn new(language: Language) -> Self {
+        let most = |max: usize| Value::from(i64::try_from(max).unwrap_or(i64::MAX));
+        let keywords = [("count", most(limits::KEYWORDS)), ("max", most(limits::KEYWORD))];
+        Self {
+            keywords: language.format("rule-keywords-hint", &keywords),
+            question: limit_hint(limits::QUESTION, language),
+            answer: limit_hint(limits::ANSWER, language),
+        }
+    }
+}
+
+/// Form with all that its page needs.
+struct Desk<'a> {
+    console: &'a Console,
+    visitor: &'a Visitor,
+    access: &'a SettingsAccess,
+    query: &'a RulesQuery,
+    /// Rule to change; `None` for a new one.
+    rule: Option<&'a RuleId>,
+}
+
+impl Desk<'_> {
+    /// Returns the page with a form and what is wrong with it.
+    async fn page(
+        &self,
+        form: RuleForm,
+        errors: FormErrors,
+        present: Option<RuleForm>,
+    ) -> Result<Response, PageError> {
+        let Self { console, visitor, access, query, rule } = self;
+        let heading = Heading::of_page(console, visitor, access, Tab::Assistant).await?;
+        let path = rules_path(&access.channel);
+        let language = visitor.language;
+        let (title, name) = match rule {
+            Some(rule) => ("rule-edit-title", rule.as_str()),
+            None => ("rule-new-title", "new"),
+        };
+        let warnings = match rule {
+            Some(rule) => self.warnings(rule).await?,
+            None => Vec::new(),
+        };
+        let status = errors.status();
+        let page = RulePage {
+            frame: visitor.frame(language.text(title)),
+            sections: Section::Rules.links(&heading, visitor),
+            channel: heading,
+            address: query.at(&format!("{path}/{name}")),
+            back: query.at(&path),
+            form,
+            errors,
+            hints: RuleHints::new(language),
+            warnings,
+            present,
+            is_new: rule.is_none(),
+        };
+        Ok(rendered_as(status, &page))
+    }
+
+    async fn warnings(&self, id: &RuleId) -> Result<Vec<String>, PageError> {
+        let service = &self.console.services.assistant;
+        let saved = service.saved_rules(self.access, id.clone()).await?;
+        let rule = saved.book.rules.iter().find(|rule| rule.id == *id);
+        let language = self.visitor.language;
+        Ok(rule.map_or_else(Vec::new, |rule| warnings_about(rule, &saved.warnings, language)))
+    }
+
+    /// Returns the page again after a refused change, with what was typed.
+    async fn refused(&self, error: ServiceError, form: RuleForm) -> Result<Response, PageError> {
+        let language = self.visitor.language;
+        let Some(rule) = self.rule else {
+            return self.page(form, FormErrors::of(error, language)?, None).await;
+        };
+        let service = &self.console.services.assistant;
+        let is_stale = error == ServiceError::Stale;
+        let present = match service.rule(self.access, rule).await {
+            Ok((rule, version)) => RuleForm::of(&rule, version),
+            Err(ServiceError::NotFound) => return self.gone(form).await,
+            Err(error) => return Err(error.into()),
+        };
+        let errors = FormErrors::of(error, language)?;
+        // The next attempt is against what is shown now.
+        let version = if is_stale { present.version } else { form.version };
+        let shown = is_stale && !form.has_texts_of(&present);
+        self.page(RuleForm { version, ..form }, errors, shown.then_some(present)).await
+    }
+
+    /// Offers to add a rule again that somebody else deleted.
+    async fn gone(&self, form: RuleForm) -> Result<Response, PageError> {
+        let errors = FormErrors::all(self.visitor.language.text("rule-gone"));
+        let form = RuleForm { version: None, ..form };
+        Desk { rule: None, ..*self }.page(form, errors, None).await
+    }
+}
+
+pub(super) async fn add_page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path(channel): Path<String>,
+    Asked(query): Asked<RulesQuery>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel(&console, &channel).await?;
+    let (console, visitor, query) = (&console, &visitor, &query);
+    let desk = Desk { console, visitor, access: &access, query, rule: None };
+    desk.page(RuleForm::default().prefilled(visitor), FormErrors::default(), None).await
+}
+
+pub(super) async fn add(
+    State(console): State<Console>,
+    Path(channel): Path<String>,
+    Asked(query): Asked<RulesQuery>,
+    Posted { visitor, form }: Posted<RuleForm>,
+) -> Result<Response, PageError> {
+    let access: SettingsAccess = visitor.channel(&console, &channel).await?;
+    match console.services.assistant.add_rule(&access, form.draft(), None).await {
+        Ok(id) => Ok(Done::Added.at(&anchored(&access, &query, &id))),
+        Err(error) => {
+            let (console, visitor, query) = (&console, &visitor, &query);
+            let desk = Desk { console, visitor, access: &access, query, rule: None };
+            desk.refused(error, form).await
+        }
+    }
+}
+
+pub(super) async fn edit_page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path((channel, rule)): Path<(String, RuleId)>,
+    Asked(query): Asked<RulesQuery>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel(&console, &channel).await?;
+    let (shown, version) = match console.services.assistant.rule(&access, &rule).await {
+        Err(ServiceError::NotFound) => return Err(PageError::NoRule),
+        shown => shown?,
+    };
+    let (console, visitor, query) = (&console, &visitor, &query);
+    let desk = Desk { console, visitor, access: &access, query, rule: Some(&rule) };
+    let form = RuleForm::of(&shown, version).prefilled(visitor);
+    desk.page(form, FormErrors::default(), None).await
+}
+
+pub(super) async fn edit(
+    State(console): State<Console>,
+    Path((channel, rule)): Path<(String, RuleId)>,
+    Asked(query): Asked<RulesQuery>,
+    Posted { visitor, form }: Posted<RuleForm>,
+) -> Result<Response, PageError> {
+    let access: SettingsAccess = visitor.channel(&console, &channel).await?;
+    if form.action == "delete" {
+        return delete(&console, &visitor, (&access, &rule, &query), &form).await;
+    }
+    let service = &console.services.assistant;
+    let expected = form.version.map(|version| [version]);
+    let expected = expected.as_ref().map(<[i64; 1]>::as_slice);
+    match service.replace_rule(&access, &rule, form.draft(), expected).await {
+        Ok(()) => Ok(Done::Saved.at(&anchored(&access, &query, &rule))),
+        Err(error) => {
+            let (console, visitor, query) = (&console, &visitor, &query);
+            let desk = Desk { console, visitor, access: &access, query, rule: Some(&rule) };
+            desk.refused(error, form).await
+        }
+    }
+}
+
+/// Deletes a rule once its admin has said so twice.
+async fn delete(
+    console: &Console,
+    visitor: &Visitor,
+    (access, rule, query): (&SettingsAccess, &RuleId, &RulesQuery),
+    form: &RuleForm,
+) -> Result<Response, PageError> {
+    let (service, language) = (&console.services.assistant, visitor.language);
+    let back = query.at(&rules_path(&access.channel));
+    if form.confirmed != "yes" {
+        let (shown, version) = match service.rule(access, rule).await {
+            // Somebody else was faster.
+            Err(ServiceError::NotFound) => return Ok(Done::Deleted.at(&back)),
+            shown => shown?,
+        };
+        let name = shown.keywords.first().cloned().unwrap_or_default();
+        let question = Question {
+            title: language.text("rule-delete-title"),
+            text: language.format("rule-delete-text", &[("word", Value::from(&name))]),
+            button: language.text("rule-delete"),
+            back: format!("{back}#rule-{rule}"),
+            values: vec![("do", "delete".to_owned()), ("version", version.to_string())],
+        };
+        return Ok(question.page(visitor));
+    }
+    let expected = [form.version.unwrap_or_default()];
+    match service.remove_rule(access, rule, Some(&expected)).await {
+        Ok(()) | Err(ServiceError::NotFound) => Ok(Done::Deleted.at(&back)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the path of a rule in the table.
+fn anchored(access: &SettingsAccess, query: &RulesQuery, rule: &RuleId) -> String {
+    format!("{}#rule-{rule}", query.at(&rules_path(&access.channel)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_has_one_keyword_a_line() {
+        let form = RuleForm {
+            keywords: " wifi \r\n\r\n密碼, 帳號\r\n".to_owned(),
+            answer: "a\r\nb".to_owned(),
+            ..RuleForm::default()
+        };
+        let draft = form.draft();
+        assert_eq!(draft.keywords, ["wifi", "密碼, 帳號"]);
+        assert_eq!(draft.answer, "a\nb");
+        assert_eq!(lines(&["a\n b".to_owned(), "c".to_owned()]), "a b\nc");
+        assert!(form.has_texts_of(&RuleForm { version: Some(3), ..form.clone() }));
+    }
+}

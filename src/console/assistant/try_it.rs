@@ -1,0 +1,260 @@
+//! What the assistant would answer to a text, in each mode, and why.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chatkeep_core::assistant::QaMode;
+use chatkeep_i18n::{Language, Value};
+use chatkeep_store::ReplySource;
+use serde::Deserialize;
+
+use super::super::Console;
+use super::super::channel::{Heading, Tab, TabLink};
+use super::super::error::PageError;
+use super::super::form::{FormErrors, Posted};
+use super::super::frame::{Frame, rendered_as};
+use super::super::visitor::{Asked, Visitor};
+use super::Section;
+use super::rules::rules_path;
+use crate::services::assistant::{
+    ModeTrial, Rehearsal, SettingsAccess, Trial, TrialCandidate, TrialReason,
+};
+
+/// Text to try, in an address or in a form.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct TryForm {
+    text: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/try.html", whitespace = "minimize")]
+struct TryPage {
+    frame: Frame,
+    channel: Heading,
+    sections: Vec<TabLink>,
+    text: String,
+    errors: FormErrors,
+    outcome: Option<Outcome>,
+    rules: String,
+}
+
+/// What would be said.
+struct Outcome {
+    /// Sentence about what happens now.
+    now: String,
+    /// What the bot says now.
+    reply: Option<String>,
+    /// Path of the rule that says it.
+    rule: Option<String>,
+    modes: Vec<ModeCard>,
+}
+
+/// What one mode would say.
+struct ModeCard {
+    name: String,
+    about: String,
+    is_present: bool,
+    needs_plan: bool,
+    answers: bool,
+    reason: String,
+    candidates: Vec<CandidateRow>,
+}
+
+/// Rule that comes close to the text.
+struct CandidateRow {
+    href: String,
+    name: String,
+    answer: String,
+    answers: bool,
+    percent: u32,
+    /// Keywords, and whether they occur in the text.
+    keywords: Vec<(String, bool)>,
+}
+
+pub(super) async fn page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path(channel): Path<String>,
+    Asked(form): Asked<TryForm>,
+) -> Result<Response, PageError> {
+    shown(&console, &visitor, &channel, form, false).await
+}
+
+pub(super) async fn tried(
+    State(console): State<Console>,
+    Path(channel): Path<String>,
+    Posted { visitor, form }: Posted<TryForm>,
+) -> Result<Response, PageError> {
+    shown(&console, &visitor, &channel, form, true).await
+}
+
+async fn shown(
+    console: &Console,
+    visitor: &Visitor,
+    channel: &str,
+    TryForm { text }: TryForm,
+    is_sent: bool,
+) -> Result<Response, PageError> {
+    let access: SettingsAccess = visitor.channel(console, channel).await?;
+    let (service, language) = (&console.services.assistant, visitor.language);
+    let heading = Heading::of_page(console, visitor, &access, Tab::Assistant).await?;
+    let rules = rules_path(&access.channel);
+    let mut errors = FormErrors::default();
+    let mut outcome = None;
+    if is_sent || !text.is_empty() {
+        match service.rehearse(&access, text.clone()).await {
+            Ok(rehearsal) => outcome = Some(Outcome::new(rehearsal, &rules, language)),
+            Err(error) => errors = FormErrors::of(error, language)?,
+        }
+    }
+    let page = TryPage {
+        frame: visitor.frame(language.text("assistant-try")),
+        sections: Section::Try.links(&heading, visitor),
+        channel: heading,
+        text,
+        errors,
+        outcome,
+        rules,
+    };
+    Ok(rendered_as(page.errors.status(), &page))
+}
+
+impl Outcome {
+    fn new(rehearsal: Rehearsal, rules: &str, language: Language) -> Self {
+        let Rehearsal { now, is_on, modes } = rehearsal;
+        let Trial { reply, source, rule, mode, .. } = now;
+        let key = match source {
+            Some(ReplySource::Qa) => "try-now-rule",
+            Some(ReplySource::Rules) => "try-now-group-rules",
+            Some(_) => "try-now-no-match",
+            None if !is_on => "try-now-off",
+            None => "try-now-silent",
+        };
+        let card = |trial| ModeCard::new(trial, (mode, is_on), rules, language);
+        Self {
+            now: language.text(key),
+            reply,
+            rule: rule.map(|rule| format!("{rules}/{rule}")),
+            modes: modes.into_iter().map(card).collect(),
+        }
+    }
+}
+
+impl ModeCard {
+    fn new(
+        trial: ModeTrial,
+        (present, is_on): (QaMode, bool),
+        rules: &str,
+        language: Language,
+    ) -> Self {
+        let (name, about) = match trial.mode {
+            QaMode::Keyword => ("try-mode-keyword", "try-mode-keyword-text"),
+            QaMode::Fuzzy => ("try-mode-fuzzy", "try-mode-fuzzy-text"),
+            QaMode::Semantic => ("try-mode-semantic", "try-mode-semantic-text"),
+        };
+        let reason = reason(&trial, language);
+        let by_rule = matches!(trial.reason, TrialReason::Keyword(_) | TrialReason::Near);
+        let rows = trial.candidates.into_iter().zip(0..);
+        let least = trial.least_score.unwrap_or(1.0);
+        let rows = rows.map(|(near, rank)| {
+            let percent = percent(near.score, least);
+            CandidateRow::new(near, (by_rule && rank == 0, percent), rules)
+        });
+        Self {
+            name: language.text(name),
+            about: language.text(about),
+            is_present: is_on && trial.mode == present,
+            needs_plan: !trial.is_included,
+            answers: by_rule || matches!(trial.reason, TrialReason::Trigger(_)),
+            reason,
+            candidates: rows.collect(),
+        }
+    }
+}
+
+/// Returns the sentence about why a mode answers, or why not.
+fn reason(trial: &ModeTrial, language: Language) -> String {
+    let best = trial.candidates.first().map_or(0.0, |best| best.score);
+    let least = trial.least_score.unwrap_or(1.0);
+    let [score, least] = [percent(best, least), needed(least)].map(i64::from);
+    let scores = [("score", Value::from(score)), ("least", Value::from(least))];
+    match &trial.reason {
+        TrialReason::Trigger(word) => {
+            language.format("try-reason-trigger", &[("word", Value::from(word))])
+        }
+        TrialReason::Keyword(word) => {
+            language.format("try-reason-keyword", &[("word", Value::from(word))])
+        }
+        TrialReason::Near => language.format("try-reason-near", &scores),
+        TrialReason::TooFar => language.format("try-reason-far", &scores),
+        TrialReason::TooClose => language.text("try-reason-close"),
+        TrialReason::Nothing if trial.mode == QaMode::Keyword => {
+            language.text("try-reason-no-keyword")
+        }
+        TrialReason::Nothing => language.text("try-reason-nothing"),
+    }
+}
+
+impl CandidateRow {
+    fn new(near: TrialCandidate, (answers, percent): (bool, u32), rules: &str) -> Self {
+        let TrialCandidate { rule, found, .. } = near;
+        let question = Some(rule.question).filter(|question| !question.trim().is_empty());
+        let name = question.or_else(|| rule.keywords.first().cloned()).unwrap_or_default();
+        let keywords = rule.keywords.into_iter().map(|word| {
+            let is_found = found.contains(&word);
+            (word, is_found)
+        });
+        Self {
+            href: format!("{rules}/{}", rule.id),
+            name,
+            answer: rule.answer,
+            answers,
+            percent,
+            keywords: keywords.collect(),
+        }
+    }
+}
+
+/// Returns a score in whole percent that is below the least one exactly if the score is.
+fn percent(score: f32, least: f32) -> u32 {
+    let (shown, needed) = ((score * 100.0).floor(), needed(least));
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and 100"
+    )]
+    let shown = shown.clamp(0.0, 100.0) as u32;
+    if score >= least { shown.max(needed) } else { shown.min(needed.saturating_sub(1)) }
+}
+
+/// Returns a least score in whole percent.
+fn needed(least: f32) -> u32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and 100"
+    )]
+    let needed = (least * 100.0 - 0.01).ceil().clamp(0.0, 100.0) as u32;
+    needed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percents_are_on_the_right_side_of_the_threshold() {
+        for (score, least, shown) in [
+            (0.607, 0.605, (61, 61)),
+            (0.604, 0.605, (60, 61)),
+            (0.599, 0.6, (59, 60)),
+            (0.6, 0.6, (60, 60)),
+            (1.0, 0.65, (100, 65)),
+            (0.0, 0.65, (0, 65)),
+            (1.0, 1.0, (100, 100)),
+        ] {
+            assert_eq!((percent(score, least), needed(least)), shown, "{score} {least}");
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! Import of rules: a plan of what it would do, row by row, and the import itself.
+
+use std::collections::{BTreeSet, HashMap};
+
+use chatkeep_core::assistant::{Rule, RuleDraft, limits};
+use chatkeep_core::id::RuleId;
+use chatkeep_index::fold_phrase;
+use chatkeep_store::RuleChange;
+
+use super::super::input::{keywords, text};
+use super::super::{Defect, FieldPath, ServiceError};
+use super::{AssistantService, RuleBook, SettingsAccess};
+use crate::heavy::CALLERS;
+use crate::random;
+
+/// Row of an import.
+#[derive(Clone, Debug)]
+pub(crate) struct ImportRow {
+    /// Line at which it begins.
+    pub(crate) line: u64,
+    /// ID of the rule that it replaces; one that the channel does not have is ignored.
+    pub(crate) id: Option<RuleId>,
+    /// Texts of the rule.
+    pub(crate) draft: RuleDraft,
+}
+
+/// Rules of a channel and what an import would do to them.
+#[derive(Clone, Debug)]
+pub(crate) struct ImportPlan {
+    /// Version of the list that the plan is for.
+    pub(crate) version: i64,
+    /// Rows in their order.
+    pub(crate) rows: Vec<PlannedRow>,
+    /// Limit that the rules would be beyond.
+    pub(crate) beyond: Option<RuleLimit>,
+}
+
+/// Row of an import with what becomes of it.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedRow {
+    /// Line at which it begins.
+    pub(crate) line: u64,
+    /// Texts of the rule as they are stored.
+    pub(crate) draft: RuleDraft,
+    /// What becomes of the row.
+    pub(crate) fate: RowFate,
+}
+
+/// What becomes of a row of an import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RowFate {
+    /// A rule is added.
+    Added,
+    /// A rule is changed.
+    Changed(RuleId),
+    /// The rule is there already.
+    Same(RuleId),
+    /// A text is not as it must be.
+    Defective(RowField, Defect),
+    /// The row of that line is about the same rule.
+    Repeated(u64),
+}
+
+/// Text of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowField {
+    /// The keywords.
+    Keywords,
+    /// The question.
+    Question,
+    /// The answer.
+    Answer,
+}
+
+/// Limit on a channel's rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RuleLimit {
+    /// [`limits::RULES`].
+    Count,
+    /// [`limits::RULE_BYTES`].
+    Bytes,
+}
+
+impl ImportPlan {
+    /// Returns true if the rules can be imported: all rows are good, and some change something.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.refused() == 0 && self.beyond.is_none() && self.added() + self.changed() > 0
+    }
+
+    /// Returns the number of rules to add.
+    pub(crate) fn added(&self) -> usize {
+        self.count(|fate| *fate == RowFate::Added)
+    }
+
+    /// Returns the number of rules to change.
+    pub(crate) fn changed(&self) -> usize {
+        self.count(|fate| matches!(fate, RowFate::Changed(_)))
+    }
+
+    /// Returns the number of rows that change nothing.
+    pub(crate) fn same(&self) -> usize {
+        self.count(|fate| matches!(fate, RowFate::Same(_)))
+    }
+
+    /// Returns the number of refused rows.
+    pub(crate) fn refused(&self) -> usize {
+        self.count(RowFate::is_refused)
+    }
+
+    fn count(&self, of: impl Fn(&RowFate) -> bool) -> usize {
+        self.rows.iter().filter(|row| of(&row.fate)).count()
+    }
+}
+
+impl RowFate {
+    /// Returns true for a row that cannot be imported.
+    pub(crate) const fn is_refused(&self) -> bool {
+        matches!(self, Self::Defective(..) | Self::Repeated(_))
+    }
+}
+
+impl AssistantService {
+    /// Returns what an import would do. A row is about the rule with its ID, or else about the one
+    /// with the same keywords; other rules stay as they are.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn plan_import(
+        &self,
+        access: &SettingsAccess,
+        rows: Vec<ImportRow>,
+    ) -> Result<ImportPlan, ServiceError> {
+        let book = self.rules(access).await?;
+        Ok(CALLERS.run(move || ImportPlan::new(&book, rows)).await)
+    }
+
+    /// Imports rules if the list has that version: all rows, or none.
+    ///
+    /// # Errors
+    /// [`ServiceError::Stale`] for another version, [`ServiceError::Conflict`] when the plan is not
+    /// possible.
+    pub(crate) async fn import_rules(
+        &self,
+        access: &SettingsAccess,
+        rows: Vec<ImportRow>,
+        expected: i64,
+    ) -> Result<ImportPlan, ServiceError> {
+        let plan = self.plan_import(access, rows).await?;
+        if plan.version != expected {
+            return Err(ServiceError::Stale);
+        }
+        if !plan.is_possible() {
+            return Err(ServiceError::Conflict("The rules cannot be imported"));
+        }
+        // Rules are in the order of their time and ID, and new ones in that of their rows.
+        let (now, suffix) = (self.clock.now().millis(), random::text(4));
+        let ids: Vec<_> = (0..plan.rows.len())
+            .map(|row| RuleId::new(format!("qa_{now}_{row:05}{suffix}")))
+            .collect();
+        let changes = plan.rows.iter().zip(&ids).filter_map(|(row, id)| match &row.fate {
+            RowFate::Added => Some(RuleChange::Add(id, &row.draft)),
+            RowFate::Changed(id) => Some(RuleChange::Replace(id, &row.draft)),
+            _ => None,
+        });
+        let changes: Vec<_> = changes.collect();
+        self.change_rules(access, &changes, Some(&[expected])).await?;
+        Ok(plan)
+    }
+}
+
+impl ImportPlan {
+    fn new(book: &RuleBook, rows: Vec<ImportRow>) -> Self {
+        let known = KnownRules::new(&book.rules);
+        let (mut rules, mut words) = (HashMap::new(), HashMap::new());
+        let mut plan = |row: ImportRow| {
+            let ImportRow { line, id, draft } = row;
+            let draft = match checked(draft) {
+                Ok(draft) => draft,
+                Err((draft, field, defect)) => {
+                    return PlannedRow { line, draft, fate: RowFate::Defective(field, defect) };
+                }
+            };
+            let key = word_key(&draft.keywords);
+            let rule = known.rule(id.as_ref(), &key);
+            let first = *words.entry(key).or_insert(line);
+            let first = match rule {
+                Some(rule) => first.min(*rules.entry(rule.id.clone()).or_insert(line)),
+                None => first,
+            };
+            let fate = match rule {
+                _ if first != line => RowFate::Repeated(first),
+                Some(rule) if is_same(rule, &draft) => RowFate::Same(rule.id.clone()),
+                Some(rule) => RowFate::Changed(rule.id.clone()),
+                None => RowFate::Added,
+            };
+            PlannedRow { line, draft, fate }
+        };
+        let rows = rows.into_iter().map(&mut plan).collect();
+        let mut plan = Self { version: book.version, rows, beyond: None };
+        plan.beyond = plan.limit(&book.rules);
+        plan
+    }
+
+    /// Returns the limit that the rules would be beyond. What is beyond it already may stay.
+    fn limit(&self, rules: &[Rule]) -> Option<RuleLimit> {
+        let added = self.added();
+        if added > 0 && rules.len() + added > limits::RULES {
+            return Some(RuleLimit::Count);
+        }
+        let by_id: HashMap<_, _> = rules.iter().map(|rule| (&rule.id, rule)).collect();
+        let before = rules.iter().map(|rule| size(&rule.keywords, &rule.question, &rule.answer));
+        let before: i64 = before.sum();
+        let grown = self.rows.iter().map(|row| {
+            let RuleDraft { keywords, question, answer } = &row.draft;
+            match &row.fate {
+                RowFate::Added => size(keywords, question, answer),
+                RowFate::Changed(id) => by_id.get(id).map_or(0, |rule| {
+                    let before = size(&rule.keywords, &rule.question, &rule.answer);
+                    size(keywords, question, answer) - before
+                }),
+                _ => 0,
+            }
+        });
+        let grown: i64 = grown.sum();
+        (grown > 0 && before + grown > limits::RULE_BYTES).then_some(RuleLimit::Bytes)
+    }
+}
+
+/// Rules of a channel by what a row may name.
+struct KnownRules<'a> {
+    by_id: HashMap<&'a str, &'a Rule>,
+    /// The oldest rule of those with the same keywords.
+    by_words: HashMap<BTreeSet<String>, &'a Rule>,
+}
+
+impl<'a> KnownRules<'a> {
+    fn new(rules: &'a [Rule]) -> Self {
+        let by_id = rules.iter().map(|rule| (rule.id.as_str(), rule)).collect();
+        let by_words = rules.iter().rev().map(|rule| (word_key(&rule.keywords), rule)).collect();
+        Self { by_id, by_words }
+    }
+
+    fn rule(&self, id: Option<&RuleId>, words: &BTreeSet<String>) -> Option<&'a Rule> {
+        let named = id.and_then(|id| self.by_id.get(id.as_str()));
+        named.or_else(|| self.by_words.get(words)).copied()
+    }
+}
+
+/// Returns what keywords are compared by: the forms that are matched, in any order.
+fn word_key(keywords: &[String]) -> BTreeSet<String> {
+    keywords.iter().map(|keyword| fold_phrase(keyword)).collect()
+}
+
+/// Returns true if a draft has the texts of a rule, but for the kind of its line breaks, which
+/// browsers and spreadsheets change.
+fn is_same(rule: &Rule, draft: &RuleDraft) -> bool {
+    let same = |left: &str, right: &str| broken_alike(left) == broken_alike(right);
+    let keywords = rule.keywords.iter().map(|keyword| broken_alike(keyword));
+    keywords.eq(draft.keywords.iter().map(|keyword| broken_alike(keyword)))
+        && same(&rule.question, &draft.question)
+        && same(&rule.answer, &draft.answer)
+}
+
+fn broken_alike(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// Returns the bytes of a rule as [`limits::RULE_BYTES`] counts them.
+fn size(keywords: &[String], question: &str, answer: &str) -> i64 {
+    let keywords = serde_json::to_string(keywords).map_or(0, |keywords| keywords.len());
+    i64::try_from(keywords + question.len() + answer.len()).unwrap_or(i64::MAX)
+}
+
+/// Checks the texts of a row; returns them with the first defect of one that is not good.
+fn checked(draft: RuleDraft) -> Result<RuleDraft, (RuleDraft, RowField, Defect)> {
+    let given = draft.clone();
+    texts(draft).map_err(|(field, error)| (given, field, defect(&error)))
+}
+
+fn texts(draft: RuleDraft) -> Result<RuleDraft, (RowField, ServiceError)> {
+    let in_field = |field| move |error| (field, error);
+    let words = keywords(FieldPath::BODY, draft.keywords, 1, limits::KEYWORDS);
+    let question = text(FieldPath::BODY, draft.question, 0, limits::QUESTION);
+    let answer = text(FieldPath::BODY, draft.answer, 1, limits::ANSWER);
+    Ok(RuleDraft {
+        keywords: words.map_err(in_field(RowField::Keywords))?,
+        question: question.map_err(in_field(RowField::Question))?,
+        answer: answer.map_err(in_field(RowField::Answer))?,
+    })
+}
+
+fn defect(error: &ServiceError) -> Defect {
+    match error {
+        ServiceError::Invalid { defect, .. } => *defect,
+        _ => Defect::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chatkeep_core::time::Timestamp;
+
+    use super::super::SettingRevision;
+    use super::*;
+
+    fn rule(id: &str, keywords: &[&str], answer: &str) -> Rule {
+        Rule {
+            id: id.into(),
+            keywords: keywords.iter().map(ToString::to_string).collect(),
+            question: String::new(),
+            answer: answer.to_owned(),
+            created_at: Timestamp::default(),
+            created_by: "U1".into(),
+            changed_at: Timestamp::default(),
+            hit_count: 0,
+            suppressed_count: 0,
+        }
+    }
+
+    fn plan(rules: Vec<Rule>, rows: &[(Option<&str>, &[&str], &str)]) -> ImportPlan {
+        let revision =
+            SettingRevision { updated_at: Timestamp::default(), updated_by: "U1".into() };
+        let rows = (2..).zip(rows).map(|(line, &(id, keywords, answer))| {
+            let Rule { keywords, question, answer, .. } = rule("", keywords, answer);
+            ImportRow {
+                line,
+                id: id.map(Into::into),
+                draft: RuleDraft { keywords, question, answer },
+            }
+        });
+        ImportPlan::new(&RuleBook { version: 7, revision, rules }, rows.collect())
+    }
+
+    fn fates(plan: ImportPlan) -> Vec<RowFate> {
+        plan.rows.into_iter().map(|row| row.fate).collect()
+    }
+
+    #[test]
+    fn rows_are_about_rules_by_id_or_by_keywords() {
+        let rules = || vec![rule("qa_1", &["wifi", "密碼"], "a\nb"), rule("qa_2", &["hours"], "9")];
+        let same = plan(rules(), &[(Some("qa_1"), &["wifi", "密碼"], "a\r\nb")]);
+        assert!(!same.is_possible());
+        assert_eq!(fates(same), [RowFate::Same("qa_1".into())]);
+        let planned = plan(
+            rules(),
+            &[
+                (Some("elsewhere"), &["密碼", "ＷＩＦＩ"], "new"),
+                (Some("qa_2"), &["opening"], "9"),
+                (None, &["fresh"], "x"),
+            ],
+        );
+        assert!(planned.is_possible());
+        assert_eq!((planned.added(), planned.changed(), planned.version), (1, 2, 7));
+        let (one, two) = ("qa_1".into(), "qa_2".into());
+        let expected = [RowFate::Changed(one), RowFate::Changed(two), RowFate::Added];
+        assert_eq!(fates(planned), expected);
+    }
+
+    #[test]
+    fn one_bad_row_refuses_all() {
+        let long = "x".repeat(limits::ANSWER + 1);
+        let rows: [(Option<&str>, &[&str], &str); 5] = [
+            (None, &["a"], "1"),
+            (None, &["A!"], "2"),
+            (None, &[], "3"),
+            (None, &["b"], ""),
+            (None, &["c"], &long),
+        ];
+        let planned = plan(Vec::new(), &rows);
+        assert!(!planned.is_possible() && planned.refused() == 4);
+        let defects = fates(planned);
+        assert_eq!(defects[1], RowFate::Repeated(2));
+        let keywords = Defect::TooFewKeywords { min: 1 };
+        assert_eq!(defects[2], RowFate::Defective(RowField::Keywords, keywords));
+        assert_eq!(defects[3], RowFate::Defective(RowField::Answer, Defect::Empty));
+        let long = Defect::TooLong { max: limits::ANSWER };
+        assert_eq!(defects[4], RowFate::Defective(RowField::Answer, long));
+    }
+
+    #[test]
+    fn the_limits_on_all_rules_hold() {
+        let many = |count: usize, answer: &str| -> Vec<Rule> {
+            (0..count).map(|n| rule(&format!("qa_{n}"), &[&format!("k{n}")], answer)).collect()
+        };
+        let full = || many(limits::RULES, "x");
+        let added = plan(full(), &[(None, &["one more"], "x")]);
+        assert_eq!((added.beyond, added.is_possible()), (Some(RuleLimit::Count), false));
+        assert!(plan(full(), &[(Some("qa_1"), &["other"], "x")]).is_possible());
+        let long = "x".repeat(limits::ANSWER);
+        let large = || many(1_670, &long);
+        assert!(plan(large(), &[(None, &["new"], "x")]).is_possible());
+        let rows: Vec<_> = (0..20).map(|n| format!("new {n}")).collect();
+        let rows: Vec<[&str; 1]> = rows.iter().map(|row| [row.as_str()]).collect();
+        let rows: Vec<(Option<&str>, &[&str], &str)> =
+            rows.iter().map(|row| (None, row.as_slice(), long.as_str())).collect();
+        assert_eq!(plan(large(), &rows).beyond, Some(RuleLimit::Bytes));
+    }
+}

@@ -1,0 +1,216 @@
+//! Journeys through the assistant's rules in a real browser.
+
+use chatkeep_i18n::Language;
+use serde_json::json;
+
+use super::journeys::{DESKTOP, PHONE, browser, is_fine, shows};
+use super::rules::{RULES, add, rules};
+use super::{GROUP, Scene};
+use crate::harness::browser::Browser;
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+
+const ROWS: &str = "return document.querySelectorAll('table.rules tbody tr').length";
+
+/// Sends the form of the open page, with that of its buttons, and waits for the next page.
+async fn submit(browser: &Browser, button: &str) {
+    browser
+        .script(&format!(
+            "document.body.dataset.old = '1'; document.querySelector('{button}').click()"
+        ))
+        .await;
+    shows(browser, "return document.body?.dataset.old ?? 'new'", &json!("new")).await;
+    shows(browser, "return document.readyState", &json!("complete")).await;
+}
+
+/// Fills fields of the open page.
+async fn fill(browser: &Browser, fields: &[(&str, &str)]) {
+    for (name, value) in fields {
+        let (name, value) = (json!(format!("main [name={name}]")), json!(value));
+        browser.script(&format!("document.querySelector({name}).value = {value}")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_rules_are_fine_at_every_size_in_every_language() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    let empty = [RULES.to_owned(), format!("{RULES}/new")];
+    browser.resize(PHONE.0, PHONE.1).await;
+    for path in &empty {
+        browser.open(&scene.url(path)).await;
+        is_fine(&browser, path).await;
+    }
+    add(
+        &scene,
+        "營業時間\n幾點開門\nopening hours",
+        "請問今天營業到幾點？",
+        "週一到週五 9:00–18:00",
+    )
+    .await;
+    add(&scene, "wifi", "", &"https://example.org/".repeat(20)).await;
+    add(&scene, "WIFI\nรหัสไวไฟของร้านกาแฟ\nשלום", "Wi-Fi のパスワードは？", "1234\n5678\n9\n10\n11")
+        .await;
+    add(&scene, &"長".repeat(100), "", "x").await;
+    let rule = rules(&scene).await[0].id.clone();
+    let pages = [
+        RULES.to_owned(),
+        format!("{RULES}?q=nowhere"),
+        format!("{RULES}/{rule}"),
+        format!("{RULES}/import"),
+        format!("/c/{GROUP}/assistant/try?text=opning%20huors"),
+        format!("{RULES}/nothing"),
+    ];
+    let looks = [(PHONE, "light"), (DESKTOP, "dark"), (PHONE, "dark"), (DESKTOP, "light")];
+    for (language, (size, scheme)) in Language::ALL.into_iter().zip(looks) {
+        browser.plant("chatkeep_language", language.tag()).await;
+        browser.resize(size.0, size.1).await;
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        browser.command("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+        for path in &pages {
+            browser.open(&scene.url(path)).await;
+            is_fine(&browser, &format!("{path} {language:?} {size:?} {scheme}")).await;
+        }
+        // A form with errors, and what an import would do.
+        browser.open(&scene.url(&format!("{RULES}/new"))).await;
+        submit(&browser, "main .main").await;
+        shows(&browser, "return document.querySelectorAll('.wrong').length", &json!(1)).await;
+        is_fine(&browser, &format!("errors {language:?}")).await;
+        for table in ["wifi,new\nfresh,x", "wifi,\nk,a"] {
+            browser.open(&scene.url(&format!("{RULES}/import"))).await;
+            fill(&browser, &[("csv", table)]).await;
+            submit(&browser, "main button.main").await;
+            is_fine(&browser, &format!("an import {language:?}")).await;
+        }
+    }
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rule_is_edited_in_its_row_with_chips() {
+    let scene = Scene::new().await;
+    add(&scene, "wifi", "Q", "old").await;
+    add(&scene, "hours", "", "9-18").await;
+    let browser = browser(&scene).await;
+    for size in [PHONE, DESKTOP] {
+        browser.resize(size.0, size.1).await;
+        browser.open(&scene.url(RULES)).await;
+        browser.script("document.querySelector('[data-edit]').click()").await;
+        shows(&browser, "return document.activeElement.id", &json!("keywords")).await;
+        is_fine(&browser, "a rule in its row").await;
+        // Cancelled, the row is as before.
+        browser.script("document.querySelector('tr [data-cancel]').click()").await;
+        shows(&browser, "return document.querySelectorAll('.editing').length", &json!(0)).await;
+        shows(&browser, "return document.activeElement.hasAttribute('data-edit')", &json!(true))
+            .await;
+    }
+    browser.script("document.querySelector('[data-edit]').click()").await;
+    shows(&browser, "return document.activeElement.id", &json!("keywords")).await;
+    let key = |key: &str| {
+        format!(
+            "document.activeElement.dispatchEvent(
+                new KeyboardEvent('keydown', {{key: '{key}', bubbles: true, cancelable: true}}))"
+        )
+    };
+    let typed = |text: &str| {
+        format!(
+            "document.activeElement.value = '{text}';
+             document.activeElement.dispatchEvent(new InputEvent('input', {{bubbles: true}}))"
+        )
+    };
+    let field = "return document.querySelector('[name=keywords]').value";
+    browser.script(&typed("密碼、")).await;
+    browser.script(&typed("network")).await;
+    browser.script(&key("Enter")).await;
+    assert_eq!(browser.script(field).await, "wifi\n密碼\nnetwork");
+    assert_eq!(
+        browser
+            .script("return document.querySelector('.chip-input [role=status]').textContent")
+            .await,
+        "Added: network"
+    );
+    browser.script(&key("Backspace")).await;
+    assert_eq!(browser.script("return document.activeElement.value").await, "network");
+    browser.script(&typed("")).await;
+    browser
+        .script(
+            "const data = new DataTransfer(); data.setData('text', 'a\\nb b\\n\\na');
+             document.activeElement.dispatchEvent(
+                 new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}))",
+        )
+        .await;
+    assert_eq!(browser.script(field).await, "wifi\n密碼\na\nb b");
+    browser.script("document.querySelectorAll('.chip')[2].click()").await;
+    assert_eq!(browser.script(field).await, "wifi\n密碼\nb b");
+    // An error stays in the row.
+    fill(&browser, &[("answer", " ")]).await;
+    browser.script("document.querySelector('tr form .main').click()").await;
+    shows(&browser, "return document.querySelectorAll('tr .wrong').length", &json!(1)).await;
+    shows(&browser, "return document.activeElement.name", &json!("answer")).await;
+    is_fine(&browser, "an error in a row").await;
+    fill(&browser, &[("answer", "new")]).await;
+    browser.script("document.querySelector('tr form .main').click()").await;
+    shows(&browser, "return document.querySelector('.done')?.textContent", &json!("Saved.")).await;
+    assert!(browser.script("return location.hash").await.as_str().unwrap().starts_with("#rule-"));
+    let saved = &rules(&scene).await[0];
+    assert_eq!((saved.keywords.join("|"), &*saved.answer), ("wifi|密碼|b b".to_owned(), "new"));
+    // A file is read and checked at once, in the encoding of spreadsheets in Taiwan, too.
+    browser.plant("chatkeep_language", "zh-Hant").await;
+    browser.open(&scene.url(&format!("{RULES}/import"))).await;
+    browser
+        .script(
+            "const big5 = new Uint8Array([0xb1, 0x4b, 0xbd, 0x58, 44, 0xb5, 0xaa, 10]);
+             const data = new DataTransfer(); data.items.add(new File([big5], 'rules.csv'));
+             const input = document.querySelector('#file'); input.files = data.files;
+             input.dispatchEvent(new Event('change', {bubbles: true}))",
+        )
+        .await;
+    let planned = "return document.querySelector('.planned .words')?.textContent";
+    shows(&browser, planned, &json!("密碼")).await;
+    assert_eq!(
+        json!(
+            browser
+                .errors()
+                .await
+                .iter()
+                .filter(|error| { !error["message"].as_str().unwrap().contains("422") })
+                .collect::<Vec<_>>()
+        ),
+        json!([])
+    );
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rules_are_kept_in_order_without_script() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    browser.command("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
+    browser.resize(PHONE.0, PHONE.1).await;
+    browser.open(&scene.url(&format!("{RULES}/new"))).await;
+    fill(&browser, &[("keywords", "wifi\n密碼"), ("answer", "")]).await;
+    submit(&browser, "form.form .main").await;
+    is_fine(&browser, "an error without script").await;
+    assert_eq!(
+        browser.script("return document.querySelector('[name=keywords]').value").await,
+        "wifi\n密碼"
+    );
+    fill(&browser, &[("answer", "1234")]).await;
+    submit(&browser, "form.form .main").await;
+    shows(&browser, ROWS, &json!(1)).await;
+    submit(&browser, "[data-edit]").await;
+    fill(&browser, &[("answer", "5678")]).await;
+    submit(&browser, "form.form .main").await;
+    assert_eq!(rules(&scene).await[0].answer, "5678");
+    submit(&browser, "[data-edit]").await;
+    submit(&browser, "[value=delete]").await;
+    submit(&browser, ".danger").await;
+    until("the rule is deleted", DEADLINE, async || rules(&scene).await.is_empty()).await;
+    shows(&browser, "return document.querySelectorAll('.empty').length", &json!(1)).await;
+    browser.open(&scene.url(&format!("{RULES}/import"))).await;
+    fill(&browser, &[("csv", "wifi\t1234")]).await;
+    submit(&browser, "main button.main").await;
+    submit(&browser, "main button.main").await;
+    shows(&browser, ROWS, &json!(1)).await;
+    browser.close().await;
+}
