@@ -270,6 +270,7 @@ fn new_rule(draft: RuleDraft, now: Timestamp, access: &HistoryAccess) -> Rule {
         answer,
         created_at: now,
         created_by: access.user().clone(),
+        changed_at: now,
         hit_count: 0,
         suppressed_count: 0,
     }
