@@ -14,7 +14,7 @@ use super::progress::ProgressReporter;
 use super::{Context, on_signal};
 use crate::app::PreflightError;
 use crate::out::note;
-use crate::transfer::pack::{Done, ExportTarget, pack};
+use crate::transfer::pack::{ExportTarget, PackProgress, pack};
 use crate::transfer::{Export, Format, MediaLinks, MediaSource, StoredMedia};
 use crate::view::Links;
 use crate::when::When;
@@ -55,7 +55,7 @@ pub(super) async fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<
     let media = media(context, &target)?;
     let done = write(&store, &channel, wanted, media, &target).await;
     store.close().await;
-    let Done { messages, files, bytes } = done?;
+    let PackProgress { messages, files, bytes } = done?;
     note!("chatkeep: {messages} messages and {files} files, {}", HumanBytes(bytes));
     Ok(())
 }
@@ -74,7 +74,7 @@ async fn write(
     wanted: Wanted,
     media: Option<Arc<dyn MediaSource>>,
     target: &ExportTarget,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<PackProgress> {
     let Some(known) = store.channels().channel(channel).await? else {
         bail!("unknown channel {channel}");
     };
@@ -83,7 +83,7 @@ async fn write(
     let whole = export.from.is_none() && export.to.is_none();
     let total = whole.then(|| u64::try_from(known.message_count).unwrap_or_default());
     let mut progress = ProgressReporter::new(total, if whole { BAR } else { SPINNER });
-    let watch = |done: Done| {
+    let watch = |done: PackProgress| {
         progress.at(done.messages, || {
             let of = total.map_or_else(String::new, |total| format!(" of about {total}"));
             format!("{}{of} messages, {}", done.messages, HumanBytes(done.bytes))
