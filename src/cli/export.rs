@@ -15,7 +15,7 @@ use super::{Context, on_signal};
 use crate::app::PreflightError;
 use crate::out::note;
 use crate::services::exports::{ExportService, PackRequest};
-use crate::transfer::pack::{Done, ExportTarget};
+use crate::transfer::pack::{ExportTarget, PackProgress};
 use crate::transfer::{Format, MediaSource, StoredMedia};
 use crate::when::When;
 
@@ -61,7 +61,7 @@ pub(super) async fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<
         None => Err(anyhow!("unknown channel {channel}")),
     };
     store.close().await;
-    let Done { messages, files, bytes } = done?;
+    let PackProgress { messages, files, bytes } = done?;
     note!("chatkeep: {messages} messages and {files} files, {}", HumanBytes(bytes));
     Ok(())
 }
@@ -81,13 +81,13 @@ async fn write(
     wanted: Wanted,
     media: Option<Arc<dyn MediaSource>>,
     target: &ExportTarget,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<PackProgress> {
     let zone = channel.zone(context.config.time_zone);
     let request = wanted.of(zone, media, target)?;
     let whole = request.from.is_none() && request.to.is_none();
     let total = whole.then(|| u64::try_from(channel.message_count).unwrap_or_default());
     let mut progress = ProgressReporter::new(total, if whole { BAR } else { SPINNER });
-    let watch = |done: Done| {
+    let watch = |done: PackProgress| {
         progress.at(done.messages, || {
             let of = total.map_or_else(String::new, |total| format!(" of about {total}"));
             format!("{}{of} messages, {}", done.messages, HumanBytes(done.bytes))

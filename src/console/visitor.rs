@@ -97,13 +97,13 @@ impl Visitor {
             Ok(caller) => Some(caller),
             Err(HttpError::Unavailable) => return Err(ServiceError::Unavailable),
             Err(HttpError::Internal) => return Err(ServiceError::Internal),
-            // A stranger, or a form of another site.
             Err(_) => None,
         };
         let caller = caller.filter(|caller| matches!(caller.credential, Credential::Session(_)));
+        // A form is sent in a session that is no caller yet: its token tells whose form it is.
         let visit = match caller {
-            Some(_) => console.sessions.visit(&parts.headers).await?,
-            None => None,
+            None if parts.method == Method::GET => None,
+            _ => console.sessions.visit(&parts.headers).await?,
         };
         let caller = caller.filter(|_| visit.is_some());
         let language = language_of(&parts.headers);

@@ -12,7 +12,7 @@ use super::access::{ChannelAccess, Member, ReadMessages};
 use super::messages::point_in_time;
 use super::operator::Operator;
 use super::{FieldPath, ServiceError};
-use crate::transfer::pack::{Done, ExportTarget, pack};
+use crate::transfer::pack::{PackProgress, ExportTarget, pack};
 use crate::transfer::{Export, Format, MediaLinks, MediaSource, TransferError, export};
 use crate::view::Links;
 use crate::when::When;
@@ -71,8 +71,8 @@ impl ExportService {
         _: &Operator,
         channel: &Channel,
         request: PackRequest<'_>,
-        watch: impl FnMut(Done),
-    ) -> Result<Done, TransferError> {
+        watch: impl FnMut(PackProgress),
+    ) -> Result<PackProgress, TransferError> {
         let PackRequest { format, from, to, zone, media, target } = request;
         let wanted = Export {
             format,

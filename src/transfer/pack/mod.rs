@@ -38,9 +38,9 @@ pub(crate) enum ExportTarget {
     Zip(PathBuf),
 }
 
-/// Result of an export.
+/// Progress of an export, at its end the result.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct PackProgress {
     /// Number of messages written.
     pub(crate) messages: u64,
     /// Number of media files written.
@@ -95,15 +95,15 @@ pub(crate) async fn pack(
     mut export: Export,
     media: Option<Arc<dyn MediaSource>>,
     target: &ExportTarget,
-    mut watch: impl FnMut(Done),
-) -> Result<Done, TransferError> {
+    mut watch: impl FnMut(PackProgress),
+) -> Result<PackProgress, TransferError> {
     let media = media.filter(|_| target.takes_media());
     if let Some(media) = &media {
         export.media = MediaLinks::Beside(Arc::clone(media));
     }
     let partial = target.path().map(|path| Partial::new(path)).transpose()?;
     let mut out = Out::open(target, partial.as_ref().map(|partial| partial.path.as_path()))?;
-    let mut done = Done::default();
+    let mut done = PackProgress::default();
     out.start(&format!("messages.{}", export.format.extension()), false).await?;
     let filter = MessageFilter { from: export.from, to: export.to, ..MessageFilter::default() };
     let mut parts = std::pin::pin!(pages(store.clone(), channel.clone(), export));
@@ -130,8 +130,8 @@ async fn files(
     filter: MessageFilter,
     media: &dyn MediaSource,
     out: &mut Out,
-    done: &mut Done,
-    watch: &mut impl FnMut(Done),
+    done: &mut PackProgress,
+    watch: &mut impl FnMut(PackProgress),
 ) -> Result<(), TransferError> {
     for kind in MessageType::ALL.into_iter().filter(|kind| kind.is_media()) {
         let (order, limit) = (Order::Ascending, PAGE);
@@ -158,8 +158,8 @@ async fn files(
 async fn copy(
     mut bytes: impl Stream<Item = Result<Bytes, TransferError>> + Unpin,
     out: &mut Out,
-    done: &mut Done,
-    watch: &mut impl FnMut(Done),
+    done: &mut PackProgress,
+    watch: &mut impl FnMut(PackProgress),
 ) -> Result<(), TransferError> {
     while let Some(part) = bytes.next().await {
         let part = part?;

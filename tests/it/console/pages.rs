@@ -121,7 +121,7 @@ async fn every_message_and_gap_is_on_one_page_in_both_directions() {
          INSERT INTO gaps
          SELECT '{GROUP}', {START} + i / 65 * 86400000 + i % 65 * 10 * {MINUTE} + {pause},
                 {START} + i / 65 * 86400000 + i % 65 * 10 * {MINUTE} + {pause} + 1, 'quota', 1
-         FROM n UNION ALL SELECT '{GROUP}', {last}, NULL, 'quota', 7"
+         FROM n UNION ALL SELECT '{GROUP}', {last}, 0, 'quota', 7"
     );
     scene.stack.sql(gaps).await;
     let ids = |body: &str| -> Vec<String> {

@@ -33,7 +33,7 @@ async fn pages_allow_nothing_but_their_own_files() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_are_kept_for_good_and_the_first_load_is_light() {
-    let scene = Scene::new().await;
+    let scene = Scene::with(&[("CHATKEEP_RATE_LIMIT_PER_MINUTE", "600".to_owned())]).await;
     let page = scene.open(&format!("/c/{GROUP}")).await;
     let limit = "x-ratelimit-limit";
     assert!(page.headers.contains_key(limit));
