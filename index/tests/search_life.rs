@@ -272,6 +272,7 @@ fn a_writer_killed_at_any_moment_loses_nothing_and_doubles_nothing() {
             .spawn()
             .unwrap();
         wait_for_progress(folder.path(), before);
+        // A random moment of its work; nothing is expected of the time.
         thread::sleep(Duration::from_micros(numbers.below(60_000)));
         child.kill().unwrap();
         child.wait().unwrap();

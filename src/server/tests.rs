@@ -176,6 +176,8 @@ async fn a_dripping_body_is_answered_408_and_a_steady_one_taken() {
     assert!(told.contains("connection: close"), "{told}");
     let mut steady = server.send(head).await;
     steady.write_all(&[b'x'; 500]).await.unwrap();
+    // Twice the window in real time, for sockets do not follow a clock of the test: a client that
+    // is slow but steady outlasts it.
     for _ in 0..20 {
         tokio::time::sleep(Duration::from_millis(100)).await;
         steady.write_all(&[b'x'; 25]).await.unwrap();

@@ -37,7 +37,8 @@ impl Crowd {
                 } else {
                     drip(stream, n).await;
                 }
-                // Closed connections are opened again: this crowd does not get tired.
+                // Closed connections are opened again: this crowd does not get tired, but leaves
+                // the machine time for the others.
                 loop {
                     let again = TcpStream::connect(address).await;
                     if let Ok(stream) = again {
@@ -69,7 +70,8 @@ async fn idle(mut stream: TcpStream, n: usize) {
     let _ = stream.read_to_end(&mut answer).await;
 }
 
-/// Sends a body of a megabyte byte by byte, until it is closed.
+/// Sends a body of a megabyte byte by byte, until it is closed. The pauses are in real time, for
+/// that is what the program's limits count; no test waits for one.
 async fn drip(mut stream: TcpStream, n: usize) {
     let path = if n.is_multiple_of(2) { "/webhook/line" } else { "/api/keys" };
     let head = format!(

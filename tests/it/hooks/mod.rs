@@ -3,6 +3,8 @@
 mod delivery;
 mod flood;
 mod flow;
+#[path = "../../support/sink.rs"]
+#[expect(dead_code, reason = "some responses are for the stages' tests")]
 pub(crate) mod sink;
 mod verify;
 

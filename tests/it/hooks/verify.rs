@@ -3,12 +3,24 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::sink::Received;
 use crate::harness::process::Program;
 use crate::harness::scratch;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hooks");
+
+impl Received {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    /// Returns it in the form of the verifiers' input.
+    pub(crate) fn to_verify(&self, secret: &str) -> Value {
+        json!({"secret": secret, "headers": self.headers, "body": self.body})
+    }
+}
 
 /// Checks that both accept every delivery.
 pub(crate) async fn all(cases: &[Value]) {

@@ -39,7 +39,8 @@ async fn killed_again_and_again_while_messages_come(parts: Parts) {
     let mut moment = 12_345_u64;
     for _ in 0..kills {
         moment = moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
-        // The moment itself is random here; nothing is waited for.
+        // The moment itself is random here, in the real time of a real process; nothing is waited
+        // for, and nothing expected of the time.
         tokio::time::sleep(Duration::from_millis(30 + (moment >> 33) % 300)).await;
         stack.crash().await;
     }

@@ -13,6 +13,7 @@ use chatkeep_emulator::{Event, Fault, Target};
 use chatkeep_store::{ReplyStatus, RuleChange};
 use chatkeep_workers::StageName;
 use chatkeep_workers::assistant::{Assistant, ReplyPolicy};
+use serde_json::json;
 
 use super::bench::{ATTEMPTS, Bench, Group, START, skip, until};
 use super::faults::deaths;
@@ -275,4 +276,28 @@ async fn a_changed_rule_answers_the_next_message() {
     bench.publish(&bench.say(&group.id, &group.bob, "wifi")).await;
     bench.drain(bench.assistant()).await;
     assert_eq!(bench.said(&group.id), ["9-18", "ask me"]);
+}
+
+#[tokio::test]
+async fn a_reply_is_never_dated_before_its_question() {
+    let (bench, group) = answering().await;
+    let ahead = bench.clock.now().plus(Duration::from_secs(10));
+    let asked = bench.say(&group.id, &group.bob, "hours");
+    // The platform's clock is ahead of ours.
+    bench.publish_edited(&asked, |event| event["timestamp"] = json!(ahead.millis())).await;
+    bench.drain(bench.assistant()).await;
+    let messages = bench.messages(&group.channel()).await;
+    let sent: Vec<_> = messages.iter().map(|message| (message.is_bot, message.sent_at)).collect();
+    assert_eq!(sent, [(false, ahead), (true, ahead.plus(Duration::from_millis(1)))]);
+}
+
+#[tokio::test]
+async fn nothing_is_said_where_another_program_has_the_chat() {
+    let (bench, group) = answering().await;
+    let asked = bench.say(&group.id, &group.bob, "hours");
+    bench.publish_edited(&asked, |event| event["mode"] = json!("standby")).await;
+    bench.drain(bench.assistant()).await;
+    assert!(bench.said(&group.id).is_empty());
+    assert_eq!(bench.calls("/reply"), 0);
+    assert_eq!(bench.backlog(StageName::Assistant).await, 0);
 }

@@ -9,13 +9,12 @@ use chatkeep_emulator::{Action, Event, Media, Post};
 use chatkeep_store::Gap;
 use chatkeep_workers::StageName;
 use chatkeep_workers::backup::Backup;
-use proptest::strategy::{Just, Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::Map;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bench::{Bench, Group, LEASE, message, until};
+use super::bench::{Bench, Group, LEASE, message, shuffled_twice, until};
 use super::faults::deaths;
 
 /// Returns a message that stays, one edited twice, one unsent, a picture that stays and one unsent,
@@ -72,8 +71,7 @@ async fn any_order_and_repetition_ends_the_same() {
     for _ in 0..6 {
         let (bench, group) = Bench::with_group().await;
         let events = story(&bench, &group);
-        let twice = Just([events.clone(), events].concat()).prop_shuffle();
-        for part in twice.new_tree(&mut random).unwrap().current().chunks(5) {
+        for part in shuffled_twice(events, &mut random).chunks(5) {
             bench.publish(part).await;
             bench.drain(bench.backup()).await;
         }

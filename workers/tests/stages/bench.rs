@@ -24,6 +24,9 @@ use chatkeep_workers::media::{ContentThrottle, Lane, Media, MediaLimits};
 use chatkeep_workers::members::Members;
 use chatkeep_workers::tap::Tap;
 use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, Stage, StageName};
+use proptest::strategy::{Just, Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -149,6 +152,14 @@ impl Bench {
     /// Does the same for any webhook body.
     pub(crate) async fn publish_raw(&self, bot: &str, body: &str) {
         self.bus.publish(self.outgoing(bot, body.as_bytes())).await.unwrap();
+    }
+
+    /// Does the same for the first of these events with its webhook changed.
+    pub(crate) async fn publish_edited(&self, events: &[Event], edit: impl FnOnce(&mut Value)) {
+        let body = self.line.sign(events[..1].to_vec(), false).body;
+        let mut body: Value = serde_json::from_slice(&body).unwrap();
+        edit(&mut body["events"][0]);
+        self.publish_raw("main", &body.to_string()).await;
     }
 
     fn outgoing(&self, bot: &str, body: &[u8]) -> Vec<Outgoing> {
@@ -362,6 +373,12 @@ pub(crate) fn bots(line: &Emulator, clock: &SharedClock, names: &[&str]) -> Bots
 /// Returns the id of the message that was sent, edited or unsent.
 pub(crate) fn message(events: &[Event]) -> MessageId {
     events[0].message_id.as_deref().unwrap().into()
+}
+
+/// Returns the events, each of them twice, in an order that nobody thought of.
+pub(crate) fn shuffled_twice(events: Vec<Event>, random: &mut TestRunner) -> Vec<Event> {
+    let twice = Just([events.clone(), events].concat()).prop_shuffle();
+    twice.new_tree(random).unwrap().current()
 }
 
 /// Moves the timers of the runtime ahead: leases, and pauses in this process.

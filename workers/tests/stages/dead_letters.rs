@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::SharedClock;
-use chatkeep_emulator::Event;
+use chatkeep_emulator::{Action, Event};
+use chatkeep_workers::StageName;
 use chatkeep_workers::dead_letters::{DeadLetterCare, DeadLetterJob};
 use chatkeep_workers::periodic::PeriodicJob as _;
+use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use super::bench::{Bench, Group};
+use super::bench::{Bench, Group, LEASE};
 
 /// Returns a bench where every message becomes a dead letter of the backup stage.
 async fn bench() -> (Bench, Group) {
@@ -118,4 +121,54 @@ async fn a_letter_that_somebody_dropped_meanwhile_is_no_error() {
     bench.take_back(&said).await;
     assert_eq!(care.clear().await, Ok(0));
     assert!(bench.store.messages().retractions(10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_note_is_settled_once_every_letter_was_read() {
+    /// One more than is read at a time.
+    const LETTERS: usize = 2_001;
+    let (bench, group) = bench().await;
+    let said: Vec<_> =
+        (0..LETTERS).flat_map(|n| bench.say(&group.id, &group.bob, format!("{n}"))).collect();
+    bench.publish(&said).await;
+    let mut consumer = bench.bus.consume(&StageName::Backup.consumer(LEASE)).await.unwrap();
+    while bench.backlog(StageName::Backup).await > 0 {
+        let deliveries = consumer.fetch(LETTERS, Duration::ZERO).await.unwrap();
+        for put_aside in
+            join_all(deliveries.into_iter().map(|one| one.dead_letter("refused"))).await
+        {
+            put_aside.unwrap();
+        }
+    }
+    drop(consumer);
+    bench.take_back(&said[..1]).await;
+    let mut care = bench.care();
+    for (dropped, notes) in [(1, 1), (0, 0)] {
+        assert_eq!(care.clear().await, Ok(dropped));
+        assert_eq!(bench.store.messages().retractions(10).await.unwrap().len(), notes);
+    }
+}
+
+#[tokio::test]
+async fn a_letter_of_a_second_bots_chat_goes_with_its_message() {
+    let (bench, group) = bench().await;
+    let (ann, bots) = (group.ann.as_str(), ["main", "other"]);
+    let follow = bench.line.build(Action::Follow { user: ann.to_owned() }).unwrap();
+    for bot in bots {
+        bench.publish_for(bot, &follow).await;
+        bench.gated(bench.members(), &bots).drain().await.unwrap();
+    }
+    let chat = ChannelId::from(ann).chat_with("other");
+    bench.subscribe(chat.as_str(), ann).await;
+    let backup = bench.gated(bench.backup(), &bots);
+    let said = bench.say(ann, ann, "secret");
+    bench.publish_for("other", &said).await;
+    backup.drain().await.unwrap();
+    assert_eq!(bench.buried().await, ["secret"]);
+    let mut care = bench.care();
+    assert_eq!(care.clear().await, Ok(0));
+    bench.publish_for("other", &bench.unsend(&said)).await;
+    backup.drain().await.unwrap();
+    assert_eq!(care.clear().await, Ok(1));
+    assert!(bench.buried().await.is_empty());
 }

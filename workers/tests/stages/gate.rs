@@ -16,7 +16,7 @@ const MAX_HELD: u64 = 60;
 
 impl Bench {
     /// Returns a stage behind a gate that knows these bots.
-    fn gated<S>(&self, stage: S, bots: &[&str]) -> Runner<Gated<S>>
+    pub(super) fn gated<S>(&self, stage: S, bots: &[&str]) -> Runner<Gated<S>>
     where
         Gated<S>: Stage,
     {
@@ -99,6 +99,25 @@ async fn a_bot_that_joined_is_waited_for_until_the_owners_leave_is_known() {
         bench.store.channels().channel(&group.channel()).await.unwrap().unwrap().bot,
         "other"
     );
+}
+
+#[tokio::test]
+async fn an_owner_that_has_just_been_heard_leaves_all_the_same() {
+    let (bench, group) = Bench::with_group().await;
+    let backup = bench.gated(bench.backup(), &["main", "other"]);
+    bench.publish(&bench.say(&group.id, &group.bob, "ours")).await;
+    drain(&backup).await;
+    bench.clock.advance(Duration::from_secs(1));
+    bench.forge("main", &group, "L1", json!({"type": "leave"})).await;
+    drain(&backup).await;
+    bench.clock.advance(Duration::from_secs(1));
+    bench.forge("other", &group, "J1", json!({"type": "join"})).await;
+    bench.forge("other", &group, "M1", text("900001")).await;
+    drain(&backup).await;
+    bench.clock.advance(Duration::from_secs(2));
+    drain(&backup).await;
+    assert_eq!(bench.backlog(StageName::Backup).await, 0);
+    assert_eq!(bench.counted(&group.channel()).await.1, 2);
 }
 
 #[tokio::test]

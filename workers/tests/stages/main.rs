@@ -16,4 +16,6 @@ mod notices;
 mod notifier;
 mod replica;
 mod runner;
+#[path = "../../../tests/support/sink.rs"]
+#[expect(dead_code, reason = "some responses are for the program's tests")]
 mod sink;

@@ -9,8 +9,9 @@ use chatkeep_emulator::{Event, Fault, Media as File, MediaState, Post, Target};
 use chatkeep_store::{MediaRecord, MediaStatus};
 use chatkeep_workers::StageName;
 use chatkeep_workers::jobs::media_job;
-use chatkeep_workers::media::{Lane, Media, PendingMediaJob};
+use chatkeep_workers::media::{ContentThrottle, Lane, Media, PendingMediaJob};
 use chatkeep_workers::periodic::PeriodicJob as _;
+use futures_util::FutureExt as _;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -312,4 +313,24 @@ async fn a_download_whose_lease_was_lost_counts_once() {
     assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Stored);
     let size = i64::try_from(PDF.len()).unwrap();
     assert_eq!(bench.counted(&group.channel()).await.0, before + size);
+}
+
+#[tokio::test]
+async fn a_throttle_lasts_as_long_as_was_asked_for_and_five_minutes_at_most() {
+    let bench = Bench::new().await;
+    let clock = Arc::clone(&bench.clock) as SharedClock;
+    let throttle = ContentThrottle::new(bench.bus.clone(), clock);
+    let waits = |bot| throttle.wait(bot).now_or_never().is_none();
+    throttle.slow_down("main", Some(Duration::from_mins(1))).await;
+    // Another worker is told less, or nothing.
+    throttle.slow_down("main", None).await;
+    bench.clock.advance(Duration::from_secs(59));
+    assert!(waits("main") && !waits("other"));
+    bench.clock.advance(Duration::from_secs(1));
+    assert!(!waits("main"));
+    throttle.slow_down("main", Some(Duration::from_hours(1))).await;
+    bench.clock.advance(Duration::from_mins(5) - Duration::from_millis(1));
+    assert!(waits("main"));
+    bench.clock.advance(Duration::from_millis(1));
+    assert!(!waits("main"));
 }

@@ -6,10 +6,10 @@ use chatkeep_core::time::Clock as _;
 use chatkeep_emulator::{Action, Event, Fault, Target};
 use chatkeep_store::{ChannelStatus, MemberStatus};
 use chatkeep_workers::StageName;
-use proptest::strategy::{Just, Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
+use serde_json::json;
 
-use super::bench::{Bench, Group};
+use super::bench::{Bench, Group, shuffled_twice};
 use super::faults::deaths;
 
 /// Returns what the stage knows of a channel, as text: status, and each member with their status.
@@ -64,8 +64,7 @@ async fn any_order_and_repetition_ends_the_same() {
     for _ in 0..6 {
         let (bench, group) = Bench::with_group().await;
         let events = story(&bench, &group);
-        let twice = Just([events.clone(), events].concat()).prop_shuffle();
-        for part in twice.new_tree(&mut random).unwrap().current().chunks(3) {
+        for part in shuffled_twice(events, &mut random).chunks(3) {
             bench.publish(part).await;
             bench.drain(bench.members()).await;
         }
@@ -165,4 +164,24 @@ async fn whom_the_platform_does_not_know_is_not_asked_for_again_and_again() {
     bench.drain(bench.members()).await;
     assert_eq!(name(&bench, &group, &stranger).await, None);
     assert_eq!(bench.calls(&format!("/member/{stranger}")), 1);
+}
+
+#[tokio::test]
+async fn a_leave_proves_nobody_present() {
+    let (bench, group) = Bench::with_group().await;
+    let leaves = |user: &str| {
+        bench.clock.advance(Duration::from_secs(1));
+        let (chat, users) = (group.id.clone(), vec![user.to_owned()]);
+        bench.line.build(Action::MembersLeave { chat, users }).unwrap()
+    };
+    bench.publish(&leaves(&group.ann)).await;
+    // As if Ann, who is gone, had removed Bob.
+    let removed = leaves(&group.bob);
+    bench.publish_edited(&removed, |event| event["source"]["userId"] = json!(group.ann)).await;
+    bench.drain(bench.members()).await;
+    for user in [&group.ann, &group.bob] {
+        let user = user.as_str().into();
+        let member = bench.store.members().member(&group.channel(), &user).await.unwrap().unwrap();
+        assert_eq!(member.status, MemberStatus::Left, "{user}");
+    }
 }

@@ -17,11 +17,13 @@ struct Script {
     seen: Arc<Mutex<BTreeMap<String, u32>>>,
     outcome: fn(&str, u32) -> Outcome,
     given_up: Arc<Mutex<Vec<String>>>,
+    /// Messages of each call.
+    calls: Arc<Mutex<Vec<Vec<String>>>>,
 }
 
 impl Script {
     fn new(outcome: fn(&str, u32) -> Outcome) -> Self {
-        Self { seen: Arc::default(), outcome, given_up: Arc::default() }
+        Self { seen: Arc::default(), outcome, given_up: Arc::default(), calls: Arc::default() }
     }
 
     /// Returns how often the stage got a message.
@@ -54,6 +56,7 @@ impl Stage for Script {
     }
 
     async fn handle(&self, items: &[String]) -> Vec<Outcome> {
+        self.calls.lock().unwrap().push(items.to_vec());
         let mut seen = self.seen.lock().unwrap();
         let mut outcomes = Vec::new();
         for item in items {
@@ -114,6 +117,24 @@ async fn a_message_that_succeeds_at_its_last_attempt_is_no_dead_letter() {
     }
     assert_eq!((stage.times("a"), bench.backlog(StageName::Backup).await), (ATTEMPTS, 0));
     assert!(bench.dead_letters().await.is_empty() && stage.given_up().is_empty());
+}
+
+#[tokio::test]
+async fn what_comes_again_is_handled_alone() {
+    let once = |text: &str, times| {
+        if text.starts_with("late") && times == 1 { retry(text, times) } else { Outcome::Done }
+    };
+    let (bench, stage) = (Bench::new().await, Script::new(once));
+    publish(&bench, &["late 1", "late 2"]).await;
+    bench.drain(stage.clone()).await;
+    bench.clock.advance(Duration::from_secs(1));
+    publish(&bench, &["a", "b", "c"]).await;
+    stage.calls.lock().unwrap().clear();
+    assert_eq!(bench.drain(stage.clone()).await, 5);
+    let calls = stage.calls.lock().unwrap().clone();
+    let again = calls.iter().filter(|call| call.iter().any(|text| text.starts_with("late")));
+    let again: Vec<_> = again.map(Vec::len).collect();
+    assert_eq!(again, [1, 1], "{calls:?}");
 }
 
 #[tokio::test]
