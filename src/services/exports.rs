@@ -12,7 +12,7 @@ use super::access::{ChannelAccess, Member, ReadMessages};
 use super::messages::point_in_time;
 use super::operator::Operator;
 use super::{FieldPath, ServiceError};
-use crate::transfer::pack::{PackProgress, ExportTarget, pack};
+use crate::transfer::pack::{ExportTarget, PackProgress, pack};
 use crate::transfer::{Export, Format, MediaLinks, MediaSource, TransferError, export};
 use crate::view::Links;
 use crate::when::When;
