@@ -1,10 +1,12 @@
 //! Content of the pages: snapshots of the main ones, and what permalinks, search and languages do.
 
+use std::collections::BTreeSet;
+
 use chatkeep_i18n::Language;
 use reqwest::StatusCode;
 use serde_json::Value;
 
-use super::{GROUP, MINUTE, PLAIN, START, Scene};
+use super::{GROUP, MINUTE, PLAIN, START, Scene, now};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 use crate::store::{at, said};
@@ -73,6 +75,9 @@ async fn a_permalink_tells_what_became_of_its_message() {
         ask(search.clone()).await["hits"][0]["message"]["url"] == expected.clone()
     })
     .await;
+    // Older events may be deleted by now.
+    let told = [said(GROUP, "told", START + 3 * 86_400_000, "something new")];
+    scene.store.messages().ingest(&told, now()).await.unwrap();
     let feed = ask("/api/v1/events?limit=100".to_owned()).await;
     let urls = feed["events"].as_array().unwrap();
     let urls = urls.iter().filter_map(|event| event["data"]["message"]["url"].as_str());
@@ -142,7 +147,10 @@ async fn every_message_and_gap_is_on_one_page_in_both_directions() {
     }
     assert!(page.contains("This is where the backup begins"));
     let of = |kind: &str| backwards.iter().filter(|id| id.starts_with(kind)).count();
-    assert_eq!((of("m-"), of("gap-")), (usize::try_from(PLAIN).unwrap() + 14, 132));
+    assert_eq!(of("m-"), usize::try_from(PLAIN).unwrap() + 14);
+    // The time before the program started may be one, too.
+    assert!(of("gap-") >= 132, "{backwards:?}");
+    assert_eq!(backwards.iter().collect::<BTreeSet<_>>().len(), backwards.len(), "twice");
     let first = scene.open(&format!("/c/{GROUP}?around=p000")).await.body;
     let (mut forwards, mut page) = (ids(&first), first);
     while let Some(newer) = link(&page, "next") {
@@ -153,7 +161,10 @@ async fn every_message_and_gap_is_on_one_page_in_both_directions() {
     assert!(page.contains("132 messages were not backed up"), "{page}");
     let following = page.split("data-following=\"").nth(1).unwrap().split('"').next().unwrap();
     let news = scene.open(&following.replace("&amp;", "&")).await.body;
-    assert_eq!(ids(&news), [format!("gap-{last}")], "nothing but what lasts is repeated");
+    let repeated = ids(&news);
+    let newest = format!("gap-{}", START + 2 * 86_400_000 + 50 * MINUTE);
+    assert!(repeated.contains(&format!("gap-{last}")), "{repeated:?}");
+    assert!(repeated.iter().all(|id| *id > newest), "earlier ones are repeated: {repeated:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
