@@ -152,7 +152,18 @@ fn rule(id: &str, draft: RuleDraft) -> Rule {
     let (created_at, created_by) = (at(1), "Uowner".into());
     let id = id.into();
     let (hit_count, suppressed_count) = (0, 0);
-    Rule { id, keywords, question, answer, created_at, created_by, hit_count, suppressed_count }
+    let changed_at = created_at;
+    Rule {
+        id,
+        keywords,
+        question,
+        answer,
+        created_at,
+        created_by,
+        changed_at,
+        hit_count,
+        suppressed_count,
+    }
 }
 
 const TILES: [&str; 4] = ["New answers", "Lost answers", "Other answers", "Same answers"];
