@@ -1,9 +1,10 @@
 //! Tests of delivery: which messages consumers get, at what time, and how often.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use chatkeep_bus::{BusError, ConsumerSpec};
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::{MissedTickBehavior, timeout};
 
 use crate::fixture::{
     Fixture, TIMEOUT, WATCH, ack_all, event, events, gather, ids, jobs, message, nothing, one,
@@ -44,21 +45,11 @@ pub(crate) async fn keeps_the_order_of_publishing(fixture: Fixture) {
 pub(crate) async fn waits_for_the_first_message(fixture: Fixture) {
     let bus = fixture.open().await;
     let mut consumer = bus.consume(&events("backup")).await.unwrap();
-    let start = Instant::now();
     nothing(&mut consumer).await;
-    assert!(start.elapsed() >= WATCH);
-
-    let waiting = tokio::spawn(async move {
-        let come = consumer.fetch(10, TIMEOUT).await.unwrap();
-        (ids(&come).join(","), Instant::now())
-    });
-    tokio::time::sleep(WATCH).await;
-    let published = Instant::now();
+    let mut waiting = pin!(consumer.fetch(10, TIMEOUT));
+    assert!(timeout(WATCH, &mut waiting).await.is_err(), "nothing is published yet");
     publish(&bus, &["e1"]).await;
-    let (come, at) = waiting.await.unwrap();
-    assert_eq!(come, "e1");
-    // Woken at once; a consumer that only polls would need longer.
-    assert!(at.duration_since(published) < Duration::from_millis(500));
+    assert_eq!(ids(&waiting.await.unwrap()), ["e1"]);
     bus.close().await;
 }
 
@@ -126,12 +117,8 @@ pub(crate) async fn delivers_again_when_the_lease_runs_out(fixture: Fixture) {
     let mut consumer = bus.consume(&with_lease(events("backup"), lease)).await.unwrap();
     publish(&bus, &["e1"]).await;
     for attempt in 1..=3 {
-        let start = Instant::now();
         let delivery = one(&mut consumer).await;
         assert_eq!((delivery.id.as_str(), delivery.attempt), ("e1", attempt));
-        if attempt > 1 {
-            assert!(start.elapsed() > lease / 2, "the lease was not kept");
-        }
         if attempt == 3 {
             delivery.ack().await.unwrap();
         }
@@ -148,6 +135,7 @@ pub(crate) async fn extends_the_lease_on_progress(fixture: Fixture) {
     publish(&bus, &["e1"]).await;
     let delivery = one(&mut consumer).await;
 
+    // The lease is that of a server with a clock of its own, so this takes three leases of time.
     let work = async {
         let mut ticks = tokio::time::interval(Duration::from_millis(200));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -172,26 +160,26 @@ pub(crate) async fn waits_before_a_retry(fixture: Fixture) {
     let mut consumer = bus.consume(&events("backup")).await.unwrap();
     publish(&bus, &["e1", "e2"]).await;
     let mut come = gather(&mut consumer, 2).await;
-    let after = Duration::from_millis(600);
-    let start = Instant::now();
-    come.remove(0).retry(after).await.unwrap();
-    come.remove(0).ack().await.unwrap();
+    come.remove(0).retry(Duration::from_mins(1)).await.unwrap();
+    come.remove(0).retry(Duration::from_millis(300)).await.unwrap();
 
-    // Other messages pass meanwhile.
+    // Other messages pass meanwhile, and each retry waits for its own time.
     publish(&bus, &["e3"]).await;
-    let third = one(&mut consumer).await;
-    assert_eq!(third.id, "e3");
-    third.ack().await.unwrap();
-    let again = one(&mut consumer).await;
-    assert!(start.elapsed() >= after, "came after {:?}", start.elapsed());
-    assert_eq!((again.id.as_str(), again.attempt), ("e1", 2));
+    let mut come = gather(&mut consumer, 2).await;
+    come.sort_by(|one, other| one.id.cmp(&other.id));
+    let attempts: Vec<_> = come.iter().map(|come| (come.id.as_str(), come.attempt)).collect();
+    assert_eq!(attempts, [("e2", 2), ("e3", 1)]);
+    nothing(&mut consumer).await;
+    come.remove(1).ack().await.unwrap();
+    let again = come.remove(0);
 
     // At once.
     again.retry(Duration::ZERO).await.unwrap();
     let again = one(&mut consumer).await;
-    assert_eq!((again.id.as_str(), again.attempt), ("e1", 3));
+    assert_eq!((again.id.as_str(), again.attempt), ("e2", 3));
     again.ack().await.unwrap();
     nothing(&mut consumer).await;
+    until_backlog(&bus, &events("backup"), 1).await;
     bus.close().await;
 }
 
@@ -209,11 +197,11 @@ pub(crate) async fn leases_no_more_than_allowed(fixture: Fixture) {
     nothing(&mut other).await;
 
     // A waiting member notices that there is capacity.
-    let waiting = tokio::spawn(async move { (one(&mut other).await.id, other) });
-    tokio::time::sleep(WATCH).await;
+    let mut waiting = Box::pin(one(&mut other));
+    assert!(timeout(WATCH, &mut waiting).await.is_err(), "there is no capacity yet");
     held.remove(0).ack().await.unwrap();
-    let (fifth, mut other) = waiting.await.unwrap();
-    assert_eq!(fifth, "e4");
+    let fifth = waiting.await;
+    assert_eq!(fifth.id, "e4");
     ack_all(held).await;
     let rest = gather(&mut other, 3).await;
     assert_eq!(ids(&rest), ["e5", "e6", "e7"]);
@@ -226,7 +214,8 @@ pub(crate) async fn loses_nothing_when_a_fetch_is_given_up(fixture: Fixture) {
     for round in 0..20 {
         let name = format!("e{round}");
         let messages = vec![event(&name)];
-        // Cancelled at any point: before, while and after the message arrives.
+        // Cancelled at any point: before, while and after the message arrives. The time sets the
+        // point; nothing is expected of it.
         tokio::select! {
             biased;
             () = tokio::time::sleep(Duration::from_micros(150 * round)) => {}

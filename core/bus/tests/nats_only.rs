@@ -6,7 +6,7 @@ use std::time::Duration;
 use chatkeep_bus::nats::NatsBus;
 use chatkeep_bus::{Bus, BusError, BusLimits};
 use chatkeep_core::time::SystemClock;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::fixture::{Fixture, TIMEOUT, ack_all, event, events, gather, ids, jobs, publish, set};
 use crate::nats_server::{NatsServer, free_port};
@@ -28,10 +28,9 @@ async fn publish_again(bus: &Bus, id: &str) {
 
 #[tokio::test]
 async fn says_when_no_server_is_there() {
-    let start = Instant::now();
-    let refused = connect(&format!("nats://127.0.0.1:{}", free_port())).await;
+    let address = format!("nats://127.0.0.1:{}", free_port());
+    let refused = timeout(TIMEOUT, connect(&address)).await.expect("it waits for a server");
     assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
-    assert!(start.elapsed() < Duration::from_secs(6));
 }
 
 #[tokio::test]
@@ -56,13 +55,14 @@ async fn recovers_from_an_outage_without_loss() {
     let held = gather(&mut consumer, 1).await;
 
     fixture.server().kill();
-    let start = Instant::now();
-    let refused = bus.publish(vec![event("e3")]).await;
-    assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
-    let refused = consumer.fetch(1, TIMEOUT).await;
-    assert!(matches!(refused, Err(BusError::Unavailable(_))));
-    assert!(bus.ready().await.is_err());
-    assert!(start.elapsed() < Duration::from_secs(6), "took {:?}", start.elapsed());
+    let refusals = async {
+        let refused = bus.publish(vec![event("e3")]).await;
+        assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
+        let refused = consumer.fetch(1, TIMEOUT * 10).await;
+        assert!(matches!(refused, Err(BusError::Unavailable(_))));
+        assert!(bus.ready().await.is_err());
+    };
+    timeout(TIMEOUT, refusals).await.expect("it waits for the server");
     for delivery in held {
         assert!(delivery.ack().await.is_err(), "an acknowledgement that nobody takes");
     }
