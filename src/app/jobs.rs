@@ -16,6 +16,7 @@ use crate::maintenance::{
 use crate::orphan_sweep::{OrphanSweeper, UploadSweeper};
 use crate::removals::JobPurge;
 use crate::retention::Retention;
+use crate::services::pictures::PictureSweep;
 
 impl App {
     /// Creates the list of periodic jobs of this process, empty at first.
@@ -35,6 +36,7 @@ impl App {
         if roles.contains(&Role::Api) {
             jobs.add(IdempotencyPurge(maintenance.clone()));
             jobs.add(UseRecords(maintenance.clone()));
+            jobs.add(PictureSweep(self.services.pictures.clone()));
             jobs.add(SessionPurge(self.services.sessions.clone()));
         }
         if roles.contains(&Role::Worker) {

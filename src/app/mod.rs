@@ -134,6 +134,7 @@ impl App {
             assistants: assistants.clone(),
             search: search.clone(),
             removals: RemovalWorker::new(store.clone(), Arc::clone(&clock)),
+            pictures: config.data.join("pictures"),
             time_zone: config.time_zone,
             links: Links::new(config.api.base_url.as_deref()),
             allow_private_webhooks: config.webhooks.allow_private,

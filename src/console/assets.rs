@@ -28,6 +28,8 @@ pub(crate) struct Asset {
 pub(crate) struct Assets {
     pub(crate) style: Asset,
     pub(crate) script: Asset,
+    /// Script of the page of exports.
+    pub(crate) export: Asset,
     pub(crate) icon: Asset,
 }
 
@@ -44,6 +46,12 @@ pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
         "js",
         "text/javascript; charset=utf-8",
         include_str!("assets/console.js"),
+    ),
+    export: Asset::new(
+        "export",
+        "js",
+        "text/javascript; charset=utf-8",
+        include_str!("assets/export.js"),
     ),
     icon: Asset::new("icon", "svg", "image/svg+xml", include_str!("assets/icon.svg")),
 });
@@ -68,8 +76,8 @@ impl Asset {
 
 /// Returns the routes of the files.
 pub(super) fn router() -> Router {
-    let Assets { style, script, icon } = &*ASSETS;
-    [style, script, icon].into_iter().fold(Router::new(), |router, asset| {
+    let Assets { style, script, export, icon } = &*ASSETS;
+    [style, script, export, icon].into_iter().fold(Router::new(), |router, asset| {
         router.route(&asset.path, get(move || async move { asset.response() }))
     })
 }

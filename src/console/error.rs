@@ -20,6 +20,14 @@ pub(crate) enum PageError {
     NoChannel,
     /// The channel has no such message.
     NoMessage,
+    /// There is no such page.
+    NoPage,
+    /// The page does not take this method.
+    Method,
+    /// What was sent is too large.
+    TooLarge,
+    /// Too many requests in a short time; the next one is allowed in that many seconds.
+    Hasty { seconds: u32 },
     /// A value in the address is invalid.
     Input,
     /// Something that the page needs is down.
@@ -83,6 +91,14 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         PageError::NoMessage => {
             (StatusCode::NOT_FOUND, "message-missing-title", "message-missing-text", None)
         }
+        PageError::NoPage => (StatusCode::NOT_FOUND, "error-page-title", "error-page-text", None),
+        PageError::Method => {
+            (StatusCode::METHOD_NOT_ALLOWED, "error-page-title", "error-page-text", None)
+        }
+        PageError::TooLarge => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "error-large-title", "error-large-text", None)
+        }
+        PageError::Hasty { seconds } => return hasty(visitor, *seconds),
         PageError::Input => {
             (StatusCode::BAD_REQUEST, "error-input-title", "error-input-text", None)
         }
@@ -100,6 +116,18 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         hint: hint.map(|hint| language.text(hint)),
     };
     rendered_as(status, &page)
+}
+
+/// Returns the page for those who were too fast.
+fn hasty(visitor: &Visitor, seconds: u32) -> Response {
+    let language = visitor.language;
+    let seconds = i64::from(seconds.max(1));
+    let page = ErrorPage {
+        frame: visitor.frame(language.text("error-hasty-title")),
+        text: language.text("error-hasty-text"),
+        hint: Some(language.format("error-hasty-hint", &[("count", seconds.into())])),
+    };
+    rendered_as(StatusCode::TOO_MANY_REQUESTS, &page)
 }
 
 /// Leads to the sign-in, and from there back to the page.

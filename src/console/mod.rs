@@ -10,11 +10,16 @@ mod assets;
 mod bubble;
 mod dates;
 mod error;
+mod export;
 mod frame;
 mod home;
 mod live;
 mod media;
+mod origin;
 mod permalink;
+mod picture;
+mod refusals;
+mod rows;
 mod search;
 mod sign_in;
 mod text;
@@ -27,6 +32,7 @@ use axum::response::Redirect;
 use axum::routing::{get, post};
 use chatkeep_core::time::SharedClock;
 
+pub(crate) use refusals::layer as refusals;
 pub(crate) use sign_in::{DemoPerson, DemoRole, SignInOffer, demo_people};
 
 use crate::http::BrowserSessions;
@@ -59,6 +65,17 @@ impl Default for Entrances {
     }
 }
 
+/// Returns true for the path of a picture or file that pages show.
+pub(crate) fn is_file(path: &str) -> bool {
+    let parts: Vec<_> = path.split('/').collect();
+    matches!(
+        parts.as_slice(),
+        ["", "console", "assets", _]
+            | ["", "c", _, "picture"]
+            | ["", "c", _, "people", _, "picture"]
+    )
+}
+
 /// Returns the console's routes. A layer around them finds out who calls.
 pub(crate) fn router(console: Console) -> Router {
     let home = console.entrances.home;
@@ -70,7 +87,12 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/c/{channel}/m/{message}", get(permalink::page))
         .route("/c/{channel}/search", get(search::page))
         .route("/c/{channel}/media", get(media::page))
+        .route("/c/{channel}/export", get(export::page))
+        .route("/c/{channel}/export/file", get(export::file))
+        .route("/c/{channel}/picture", get(picture::channel))
+        .route("/c/{channel}/people/{person}/picture", get(picture::person))
         .route("/c/{channel}/news", get(live::news))
+        .route("/c/{channel}/rows", get(rows::page))
         .route_layer(from_fn_with_state(console.clone(), visitor::layer))
         .with_state(console);
     Router::new()

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::id::MessageId;
 use chatkeep_i18n::Value;
 use chatkeep_store::{Channel, Gap, Order, StoredMessage};
 use chrono::NaiveDate;
@@ -16,6 +16,7 @@ use super::bubble::{Bubble, BubbleContent, Bubbles, hue, initial};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
+use super::picture::channel_picture;
 use super::text::Piece;
 use super::visitor::{Asked, Visitor};
 use crate::services::access::{ChannelAccess, Member, ReadMessages};
@@ -65,6 +66,8 @@ pub(super) struct Heading {
     pub(super) name: String,
     pub(super) initial: String,
     pub(super) hue: u8,
+    /// Address of its picture.
+    pub(super) picture: Option<String>,
     pub(super) members: String,
     /// Path of the conversation.
     pub(super) path: String,
@@ -123,16 +126,10 @@ pub(super) async fn page(
         newer: newer.filter(|_| stretch.newer),
         at_end: !stretch.newer,
         date: first.map(|day| day.to_string()).unwrap_or_default(),
-        export: export_path(&access.channel),
+        export: format!("{path}/export"),
         channel: heading,
     };
     rendered(&page)
-}
-
-/// Returns the path of a channel's export for reading.
-fn export_path(channel: &ChannelId) -> String {
-    let channel = crate::view::segment(channel.as_str());
-    format!("/api/v1/channels/{channel}/backup/export?format=html")
 }
 
 /// Returns the dates of a channel's pages.
@@ -226,8 +223,10 @@ pub(super) async fn items(
     let quoted = page.messages.iter().filter_map(|message| message.quoted.clone());
     let quoted = console.services.messages.several(access, quoted).await?;
     let quoted = quoted.into_iter().map(|message| (message.id.clone(), message));
+    let rules = console.services.assistant.rules_behind(access, &page.messages).await?;
     let viewer = Some(access.user());
-    let bubbles = Bubbles { dates, viewer, target, quoted: quoted.collect::<HashMap<_, _>>() };
+    let quoted = quoted.collect::<HashMap<_, _>>();
+    let bubbles = Bubbles { dates, viewer, target, quoted, rules };
     let mut gaps = shown_gaps(&page.gaps, &page.messages).into_iter().peekable();
     let (mut items, mut last): (Vec<Item>, Option<&StoredMessage>) = (Vec::new(), None);
     for message in &page.messages {
@@ -299,6 +298,7 @@ impl Heading {
         Self {
             initial: initial(&name),
             hue: hue(channel.id.as_str()),
+            picture: channel_picture(&channel.id, channel.picture_url.as_deref()),
             members: language.format("chat-members", &[("count", channel.member_count.into())]),
             path: channel_path(&channel.id),
             name,

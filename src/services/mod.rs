@@ -19,13 +19,14 @@ pub(crate) mod grants;
 pub(crate) mod idempotency;
 mod input;
 pub(crate) mod keys;
-mod live;
+pub(crate) mod live;
 pub(crate) mod media;
 pub(crate) mod members;
 mod membership;
 pub(crate) mod messages;
 mod nullable;
 pub(crate) mod overview;
+pub(crate) mod pictures;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod subscriptions;
@@ -33,6 +34,7 @@ pub(crate) mod subscriptions;
 mod tests;
 pub(crate) mod webhooks;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,6 +68,7 @@ use media::MediaService;
 use members::MemberService;
 use messages::MessageService;
 use overview::OverviewService;
+use pictures::PictureService;
 use search::MessageSearch;
 use sessions::SessionService;
 use subscriptions::SubscriptionService;
@@ -90,6 +93,8 @@ pub(crate) struct ServiceParts {
     pub(crate) assistants: Assistants,
     pub(crate) search: SearchService,
     pub(crate) removals: RemovalWorker,
+    /// Folder of the pictures of people and channels.
+    pub(crate) pictures: PathBuf,
     /// Zone in which the days of channels begin that have none of their own.
     pub(crate) time_zone: Tz,
     /// Addresses of the pages about channels and messages.
@@ -137,6 +142,8 @@ pub(crate) struct Services {
     pub(crate) messages: MessageService,
     /// Channels at a glance.
     pub(crate) overview: OverviewService,
+    /// Pictures of people and channels.
+    pub(crate) pictures: PictureService,
     /// Message search.
     pub(crate) search: MessageSearch,
     /// Sessions of browsers.
@@ -154,6 +161,7 @@ impl Services {
         let zone = parts.time_zone;
         let (store, clock) = (|| store.clone(), || Arc::clone(&clock));
         let renderer = EventRenderer { store: store(), clock: clock(), links: links.clone() };
+        let pictures = PictureService::new(store(), bots.clone(), parts.pictures);
         let access = AccessService::new(store(), clock(), bots);
         let channels = ChannelService::new(store(), zone);
         let messages = MessageService::new(store(), zone);
@@ -178,6 +186,7 @@ impl Services {
             media: MediaService::new(store(), blobs),
             members: MemberService::new(store(), clock()),
             messages,
+            pictures,
             search,
             sessions: SessionService::new(store(), clock(), parts.session_idle),
             subscriptions: SubscriptionService::new(store(), clock()),

@@ -6,6 +6,7 @@
 
 mod config;
 mod history;
+mod origins;
 mod rules;
 mod texts;
 mod trial;
@@ -28,6 +29,7 @@ pub(crate) use history::{
     BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, DAYS, GivenReply,
     HistoryAccess, MAX_DAYS, UnansweredQuestion, UnansweredQuestions,
 };
+pub(crate) use origins::KnownRules;
 pub(crate) use rules::{KeywordWarning, KeywordWarningKind, RuleBook, SavedRules};
 pub(crate) use texts::VersionedText;
 pub(crate) use trial::{ScoredRule, Trial};

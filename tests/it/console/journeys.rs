@@ -12,7 +12,7 @@ use crate::harness::{ports, scratch};
 use crate::stack::DEADLINE;
 use crate::store::{at, said};
 
-const PHONE: (u32, u32) = (390, 844);
+pub(super) const PHONE: (u32, u32) = (390, 844);
 const DESKTOP: (u32, u32) = (1280, 800);
 
 /// Script for the distance of the conversation's end from its lower edge, in pixels.
@@ -22,19 +22,19 @@ const FROM_END: &str = "const box = document.querySelector('#scroller').getBound
 const COUNT: &str = "return document.querySelectorAll('#messages .row').length";
 
 /// Opens a browser that is signed in as the owner.
-async fn browser(scene: &Scene) -> Browser {
+pub(super) async fn browser(scene: &Scene) -> Browser {
     let browser = Browser::start().await;
     browser.open(&scene.url("/console/sign-in")).await;
     browser.plant("chatkeep_session", &secret("Uowner")).await;
     browser
 }
 
-async fn number(browser: &Browser, script: &str) -> i64 {
+pub(super) async fn number(browser: &Browser, script: &str) -> i64 {
     let value = browser.script(script).await;
     value.as_i64().unwrap_or_else(|| panic!("{script}: {value}"))
 }
 
-async fn shows(browser: &Browser, script: &str, expected: &Value) {
+pub(super) async fn shows(browser: &Browser, script: &str, expected: &Value) {
     until(&format!("{script} to be {expected}"), DEADLINE, async || {
         browser.script(script).await == *expected
     })
@@ -42,7 +42,7 @@ async fn shows(browser: &Browser, script: &str, expected: &Value) {
 }
 
 /// Asserts that the open page fits its window and that nobody is shut out.
-async fn is_fine(browser: &Browser, what: &str) {
+pub(super) async fn is_fine(browser: &Browser, what: &str) {
     let over = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
     assert_eq!(number(browser, over).await, 0, "{what} is too wide");
     let small =
@@ -66,6 +66,8 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
         format!("/c/{GROUP}/m/edited"),
         format!("/c/{GROUP}/search?q=message&type=text&from=2024-03-01"),
         format!("/c/{GROUP}/media"),
+        format!("/c/{GROUP}/export"),
+        format!("/c/{GROUP}/export/file?from=2024-03-05&to=2024-03-01"),
         "/c/C0unknown".to_owned(),
         "/console/sign-in?problem=other_browser".to_owned(),
     ];

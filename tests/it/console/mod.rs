@@ -1,6 +1,7 @@
 //! The web console: its pages over HTTP and in a real browser.
 
 mod journeys;
+mod messages;
 mod pages;
 mod permissions;
 mod safety;

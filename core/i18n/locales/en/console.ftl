@@ -193,3 +193,51 @@ date-year = { $day } { $month } { $year }
 date-short = { $day } { $month }
 date-today = Today
 date-yesterday = Yesterday
+
+## Origins of replies
+origin-rule = Answered by a rule:
+origin-some-rule = Answered by a rule
+origin-rule-removed = Answered by a rule that was removed since
+origin-welcome = Welcome message
+origin-group-rules = Group rules
+origin-no-match = No rule matched
+origin-keywords = { $first }, { $next }
+
+## Export
+export-cancel = Cancel
+export-title = Export messages
+export-text = Save a copy of this chat’s messages as a file. Photos, videos and files are not in it.
+export-format = Kind of file
+export-html = Page for reading
+export-html-hint = Opens in every browser
+export-csv = Table
+export-csv-hint = For Excel, Numbers or Google Sheets
+export-jsonl = Full copy
+export-jsonl-hint = Can be imported again, on this server or another one
+export-days = Period
+export-days-hint = Leave both empty to export everything.
+export-from = First day
+export-to = Last day
+export-bad-date = Please enter a valid date.
+export-bad-order = The last day is before the first day.
+export-start = Export
+export-progress = { $done } of { $total } messages · { $size }
+export-ready = Done: { $total } messages, { $size }.
+export-save = Save file
+export-share = Share
+export-again = New export
+export-failed = The export was interrupted. Please try again.
+export-cancelled = The export was cancelled.
+export-hint = Was nothing saved? Open this page in your usual browser, such as Safari or Chrome.
+
+## Refusals
+error-page-title = There is no such page
+error-page-text = Perhaps the link was cut off.
+error-large-title = That was too much
+error-large-text = What you sent is too large. Please make it shorter.
+error-hasty-title = One moment, please
+error-hasty-text = Too many pages were opened in a short time.
+error-hasty-hint = { $count ->
+    [one] Try again in 1 second.
+   *[other] Try again in { $count } seconds.
+}
