@@ -191,6 +191,13 @@ impl Emulator {
         chat
     }
 
+    /// Hosts a picture of a person or group, and returns its address.
+    pub fn add_picture(&self, picture: Media) -> String {
+        let mut world = lock(&self.shared.world);
+        world.pictures.push(picture);
+        format!("{}/pictures/{}", self.api_base(), world.pictures.len() - 1)
+    }
+
     /// Changes whether LINE has a message's content to give.
     pub fn set_content_state(&self, message_id: &str, state: MediaState) {
         if let Some(posted) = lock(&self.shared.world).posts.get_mut(message_id)

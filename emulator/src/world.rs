@@ -82,6 +82,8 @@ pub(super) struct World {
     pub(super) tokens: HashMap<String, Token>,
     /// Pushes by retry key.
     pub(super) accepted: HashMap<String, Accepted>,
+    /// Pictures of people and groups, by the number in their address.
+    pub(super) pictures: Vec<Media>,
 }
 
 impl World {
@@ -105,6 +107,7 @@ impl World {
             quotes: HashMap::new(),
             tokens: HashMap::new(),
             accepted: HashMap::new(),
+            pictures: Vec::new(),
         }
     }
 

@@ -1,25 +1,19 @@
 //! A channel's messages as one document, streamed as they are read.
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use chatkeep_workers::log_failure;
-use futures_util::TryStreamExt as _;
 use serde::Deserialize;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::{IntoParams, ToSchema};
 
 use super::route::{Answer, Describe, Output};
-use crate::http::{HttpError, Query};
+use crate::http::{HttpError, Query, attachment};
 use crate::services::Services;
 use crate::services::access::{ChannelAccess, Member, ReadMessages};
 use crate::services::exports::ExportRequest;
 use crate::transfer::Format;
 use crate::when::When;
-
-/// The page is read from a disk later on, too; here it gets what it says itself.
-const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -56,19 +50,8 @@ pub(super) async fn messages(
 ) -> Result<Document, HttpError> {
     let format = Format::from(query.format);
     let request = ExportRequest { format, from: query.from, to: query.to };
-    // The status is out already: all that is left is to break the connection off and to say so.
-    let stream = services.exports.document(&access, request).await?.inspect_err(|cause| {
-        log_failure!(error, cause, "an export was interrupted");
-    });
-    let name = format!("attachment; filename=\"messages.{}\"", format.extension());
-    let mut response = Body::from_stream(stream).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
-    if let Ok(name) = HeaderValue::from_str(&name) {
-        headers.insert(header::CONTENT_DISPOSITION, name);
-    }
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
-    Ok(Document(response))
+    let document = services.exports.document(&access, request).await?;
+    Ok(Document(attachment(document, format, "messages")))
 }
 
 impl From<FormatParam> for Format {

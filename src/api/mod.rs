@@ -68,6 +68,16 @@ impl FromRef<Api> for PublicUrl {
     }
 }
 
+/// Returns true for the path of a media file.
+pub(crate) fn is_media_file(path: &str) -> bool {
+    let parts: Vec<_> = path.split('/').collect();
+    let parts = match parts.as_slice() {
+        ["", "api", "v1", rest @ ..] | ["", "api", rest @ ..] => rest,
+        _ => return false,
+    };
+    matches!(parts, ["channels", _, "backup", "media", message] if !message.is_empty())
+}
+
 /// Returns the API's routes, under both `/api` and `/api/v1`. The caller of a request is known when
 /// it comes here: see [`crate::http::identify`].
 pub(crate) fn router(api: Api, idempotency: Idempotency) -> Router {
@@ -107,4 +117,27 @@ async fn unknown(uri: Uri) -> HttpError {
             !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
         });
     if version { HttpError::UnknownVersion } else { HttpError::NotFound }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_files_are_told_from_everything_else() {
+        for path in ["/api/channels/C1/backup/media/m1", "/api/v1/channels/C1/backup/media/m%2F1"] {
+            assert!(is_media_file(path), "{path}");
+        }
+        for path in [
+            "/api/channels/C1/backup/media",
+            "/api/channels/C1/backup/media/",
+            "/api/channels/C1/backup/media/m1/x",
+            "/api/channels/C1/backup/messages/m1",
+            "/api/v2/channels/C1/backup/media/m1",
+            "/channels/C1/backup/media/m1",
+            "/api",
+        ] {
+            assert!(!is_media_file(path), "{path}");
+        }
+    }
 }

@@ -17,6 +17,7 @@ use crate::orphan_sweep::{OrphanSweeper, UploadSweeper};
 use crate::removals::JobPurge;
 use crate::retention::Retention;
 use crate::services::assistant::UnansweredFigures;
+use crate::services::pictures::PictureSweep;
 
 impl App {
     /// Creates the list of periodic jobs of this process, empty at first.
@@ -36,6 +37,7 @@ impl App {
         if roles.contains(&Role::Api) {
             jobs.add(IdempotencyPurge(maintenance.clone()));
             jobs.add(UseRecords(maintenance.clone()));
+            jobs.add(PictureSweep(self.services.pictures.clone()));
             jobs.add(SessionPurge(self.services.sessions.clone()));
             jobs.add(UnansweredFigures(self.services.assistant.clone()));
         }

@@ -137,6 +137,7 @@ impl App {
             assistants: assistants.clone(),
             search: search.clone(),
             removals: RemovalWorker::new(store.clone(), Arc::clone(&clock)),
+            pictures: config.data.join("pictures"),
             time_zone: config.time_zone,
             links,
             allow_private_webhooks: config.webhooks.allow_private,

@@ -38,13 +38,15 @@ impl App {
             router = router.merge(self.ingress()?);
         }
         if roles.contains(&Role::Api) {
-            router = router.merge(self.callers(supervisor)?);
+            let (callers, console) = self.callers(supervisor)?;
+            // Around all of them: a path that nobody knows has its page, too.
+            router = router.merge(callers).layer(from_fn_with_state(console, console::refusals));
         }
         Ok(router)
     }
 
-    /// Returns the surfaces for people, programs and models.
-    fn callers(&self, supervisor: &Supervisor) -> anyhow::Result<Router> {
+    /// Returns the surfaces for people, programs and models, and what the console shows with.
+    fn callers(&self, supervisor: &Supervisor) -> anyhow::Result<(Router, Console)> {
         let (config, services) = (&self.config, &self.services);
         let origins = &config.api.cors_origins;
         let sessions = self.browser_sessions()?;
@@ -59,7 +61,7 @@ impl App {
         let mut router = api::router(state, idempotency)
             .merge(login::router(login))
             .merge(mcp::router(services.clone(), &url, has_login, origins))
-            .merge(console::router(console));
+            .merge(console::router(console.clone()));
         if has_login {
             router = router.merge(oauth::router(self.oauth(&sessions)?));
         }
@@ -67,7 +69,8 @@ impl App {
         let known = router
             .layer(from_fn_with_state(identification, identify))
             .layer(from_fn_with_state(supervisor.tasks().clone(), run_to_completion));
-        Ok(served(known.merge(api::docs()).merge(console::assets()), large, origins))
+        let router = known.merge(api::docs()).merge(console::assets());
+        Ok((served(router, large, origins), console))
     }
 
     /// Returns the sessions of browsers at this deployment.
@@ -93,7 +96,8 @@ impl App {
     fn identification(&self, sessions: BrowserSessions, supervisor: &Supervisor) -> Identification {
         let (config, credentials) = (&self.config, self.services.credentials.clone());
         let gate = RateLimitGate::new(config.rate_limit, &self.bus, &self.clock, supervisor);
-        Identification { credentials, sessions, gate, proxies: config.api.proxies }
+        let is_file = |path: &str| console::is_file(path) || api::is_media_file(path);
+        Identification { credentials, sessions, gate, is_file, proxies: config.api.proxies }
     }
 
     fn oauth(&self, sessions: &BrowserSessions) -> anyhow::Result<OAuth> {

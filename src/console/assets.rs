@@ -30,6 +30,8 @@ pub(crate) struct Assets {
     pub(crate) script: Asset,
     /// Script of the pages of rules.
     pub(crate) rules: Asset,
+    /// Script of the page of exports.
+    pub(crate) export: Asset,
     pub(crate) icon: Asset,
 }
 
@@ -52,6 +54,12 @@ pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
         "js",
         "text/javascript; charset=utf-8",
         include_str!("assets/rules.js"),
+    ),
+    export: Asset::new(
+        "export",
+        "js",
+        "text/javascript; charset=utf-8",
+        include_str!("assets/export.js"),
     ),
     icon: Asset::new("icon", "svg", "image/svg+xml", include_str!("assets/icon.svg")),
 });
@@ -76,8 +84,8 @@ impl Asset {
 
 /// Returns the routes of the files.
 pub(crate) fn router() -> Router {
-    let Assets { style, script, rules, icon } = &*ASSETS;
-    [style, script, rules, icon].into_iter().fold(Router::new(), |router, asset| {
+    let Assets { style, script, rules, export, icon } = &*ASSETS;
+    [style, script, rules, export, icon].into_iter().fold(Router::new(), |router, asset| {
         router.route(&asset.path, get(move || async move { asset.response() }))
     })
 }

@@ -9,7 +9,10 @@ use chatkeep_store::{MediaStatus, StoredMessage};
 use sha2::{Digest as _, Sha256};
 
 use super::dates::Dates;
+use super::origin::OriginNote;
+use super::picture::person_picture;
 use super::text::{Piece, pieces};
+use crate::services::assistant::KnownRules;
 use crate::view::{channel_path, message_path, segment};
 
 /// Number of colours of people.
@@ -29,6 +32,8 @@ pub(super) struct Bubble {
     pub(super) name: String,
     pub(super) initial: String,
     pub(super) hue: u8,
+    /// Address of the sender's picture.
+    pub(super) picture: Option<String>,
     /// True for messages of the bot.
     pub(super) bot: bool,
     /// True for messages of the visitor.
@@ -44,6 +49,8 @@ pub(super) struct Bubble {
     pub(super) body: BubbleContent,
     /// Sentence about its last edit.
     pub(super) edited: Option<String>,
+    /// Origin of a reply of the bot.
+    pub(super) origin: Option<OriginNote>,
 }
 
 /// Message that another one quotes.
@@ -105,6 +112,8 @@ pub(super) struct Bubbles<'a> {
     pub(super) target: Option<&'a MessageId>,
     /// Quoted messages.
     pub(super) quoted: HashMap<MessageId, StoredMessage>,
+    /// Rules that gave the replies.
+    pub(super) rules: KnownRules,
 }
 
 impl Bubbles<'_> {
@@ -119,6 +128,7 @@ impl Bubbles<'_> {
             link: message_path(&message.channel, &message.id),
             initial: initial(&name),
             hue: hue(colour),
+            picture: picture_of(message),
             name,
             bot: message.is_bot,
             mine: self.viewer.is_some() && sender.map(|sender| &sender.id) == self.viewer,
@@ -128,6 +138,7 @@ impl Bubbles<'_> {
             datetime: message.sent_at.to_string(),
             quote: message.quoted.as_ref().map(|id| self.quote(&message.channel, id)),
             body: self.body(message),
+            origin: OriginNote::of(message, &self.rules, language),
             edited: message.edited_at.filter(|_| message.unsent_at.is_none()).map(|at| {
                 let (date, time) = (self.dates.date(self.dates.day(at)), self.dates.time(at));
                 let values = [("date", Value::from(&date)), ("time", Value::from(&time))];
@@ -225,6 +236,12 @@ pub(super) fn name_of(message: &StoredMessage, language: Language) -> String {
         }
         None => language.text("sender-unknown"),
     }
+}
+
+/// Returns the address of the picture of a message's sender.
+pub(super) fn picture_of(message: &StoredMessage) -> Option<String> {
+    let sender = message.sender.as_ref()?;
+    person_picture(&message.channel, &sender.id, sender.picture_url.as_deref())
 }
 
 /// Returns one line about the content of a message.

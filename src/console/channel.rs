@@ -7,6 +7,7 @@ use super::Console;
 use super::bubble::{hue, initial};
 use super::dates::Dates;
 use super::error::PageError;
+use super::picture::channel_picture;
 use super::visitor::Visitor;
 use crate::services::access::ChannelAccess;
 use crate::view::channel_path;
@@ -17,6 +18,8 @@ pub(super) struct Heading {
     pub(super) name: String,
     pub(super) initial: String,
     pub(super) hue: u8,
+    /// Address of its picture.
+    pub(super) picture: Option<String>,
     pub(super) members: String,
     /// Path of the conversation.
     pub(super) path: String,
@@ -75,6 +78,7 @@ impl Heading {
         Self {
             initial: initial(&name),
             hue: hue(channel.id.as_str()),
+            picture: channel_picture(&channel.id, channel.picture_url.as_deref()),
             members: language.format("chat-members", &[("count", channel.member_count.into())]),
             path: channel_path(&channel.id),
             name,

@@ -24,8 +24,14 @@ pub(crate) enum PageError {
     NoPerson,
     /// The assistant has no such rule.
     NoRule,
-    /// A form is larger than accepted.
+    /// There is no such page.
+    NoPage,
+    /// The page does not take this method.
+    Method,
+    /// What was sent is too large.
     TooLarge,
+    /// Too many requests in a short time; the next one is allowed in that many seconds.
+    Hasty { seconds: u32 },
     /// A value in the address is invalid.
     Input,
     /// A form does not belong to the present session, as after signing in again.
@@ -99,9 +105,14 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         PageError::NoRule => {
             (StatusCode::NOT_FOUND, "rule-missing-title", "rule-missing-text", None)
         }
+        PageError::NoPage => (StatusCode::NOT_FOUND, "error-page-title", "error-page-text", None),
+        PageError::Method => {
+            (StatusCode::METHOD_NOT_ALLOWED, "error-page-title", "error-page-text", None)
+        }
         PageError::TooLarge => {
             (StatusCode::PAYLOAD_TOO_LARGE, "error-large-title", "error-large-text", None)
         }
+        PageError::Hasty { seconds } => return hasty(visitor, *seconds),
         PageError::Input => {
             (StatusCode::BAD_REQUEST, "error-input-title", "error-input-text", None)
         }
@@ -121,6 +132,18 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         hint: hint.map(|hint| language.text(hint)),
     };
     rendered_as(status, &page)
+}
+
+/// Returns the page for those who were too fast.
+fn hasty(visitor: &Visitor, seconds: u32) -> Response {
+    let language = visitor.language;
+    let seconds = i64::from(seconds.max(1));
+    let page = ErrorPage {
+        frame: visitor.frame(language.text("error-hasty-title")),
+        text: language.text("error-hasty-text"),
+        hint: Some(language.format("error-hasty-hint", &[("count", seconds.into())])),
+    };
+    rendered_as(StatusCode::TOO_MANY_REQUESTS, &page)
 }
 
 /// Leads to the sign-in, and from there back to the page.

@@ -12,14 +12,19 @@ mod bubble;
 mod channel;
 mod dates;
 mod error;
+mod export;
 mod form;
 mod frame;
 mod home;
 mod job;
 mod live;
 mod media;
+mod origin;
 mod people;
 mod permalink;
+mod picture;
+mod refusals;
+mod rows;
 mod search;
 mod settings;
 mod sign_in;
@@ -34,6 +39,7 @@ use axum::routing::{get, post};
 use chatkeep_core::time::SharedClock;
 
 pub(crate) use assets::router as assets;
+pub(crate) use refusals::layer as refusals;
 pub(crate) use sign_in::{DemoPerson, DemoRole, SignInOffer, demo_people};
 
 use crate::http::BrowserSessions;
@@ -66,6 +72,17 @@ impl Default for Entrances {
     }
 }
 
+/// Returns true for the path of a picture or file that pages show.
+pub(crate) fn is_file(path: &str) -> bool {
+    let parts: Vec<_> = path.split('/').collect();
+    matches!(
+        parts.as_slice(),
+        ["", "console", "assets", _]
+            | ["", "c", _, "picture"]
+            | ["", "c", _, "people", _, "picture"]
+    )
+}
+
 /// Returns the console's routes. A layer around them finds out who calls.
 pub(crate) fn router(console: Console) -> Router {
     let home = console.entrances.home;
@@ -81,8 +98,13 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/c/{channel}/people/{user}", get(people::one).post(people::change))
         .route("/c/{channel}/settings", get(settings::page).post(settings::change))
         .route("/c/{channel}/jobs/{job}", get(job::page))
-        .route("/c/{channel}/news", get(live::news))
         .merge(assistant::router())
+        .route("/c/{channel}/export", get(export::page))
+        .route("/c/{channel}/export/file", get(export::file))
+        .route("/c/{channel}/picture", get(picture::channel))
+        .route("/c/{channel}/people/{person}/picture", get(picture::person))
+        .route("/c/{channel}/news", get(live::news))
+        .route("/c/{channel}/rows", get(rows::page))
         .route_layer(from_fn_with_state(console.clone(), visitor::layer))
         .with_state(console);
     Router::new().route("/", get(move || async move { Redirect::to(home) })).merge(pages)

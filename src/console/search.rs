@@ -11,7 +11,7 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::Console;
-use super::bubble::{context_path, hue, initial, kind_key, name_of, summary};
+use super::bubble::{context_path, hue, initial, kind_key, name_of, picture_of, summary};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
@@ -87,6 +87,7 @@ struct HitRow {
     name: String,
     initial: String,
     hue: u8,
+    picture: Option<String>,
     when: String,
     datetime: String,
     pieces: Vec<Piece>,
@@ -185,6 +186,7 @@ fn hits(found: Vec<SearchResult>, dates: Dates) -> Vec<HitRow> {
             href: context_path(&message.channel, &message.id),
             initial: initial(&name),
             hue: hue(colour),
+            picture: picture_of(message),
             name,
             when: dates.moment(message.sent_at),
             datetime: message.sent_at.to_string(),

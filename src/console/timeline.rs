@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::id::MessageId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Value;
 use chatkeep_store::{Gap, Order, StoredMessage};
@@ -119,16 +119,10 @@ pub(super) async fn page(
         newer: newer.filter(|_| stretch.newer),
         at_end: !stretch.newer,
         date: first.map(|day| day.to_string()).unwrap_or_default(),
-        export: export_path(&access.channel),
+        export: format!("{path}/export"),
         channel: heading,
     };
     rendered(&page)
-}
-
-/// Returns the path of a channel's export for reading.
-fn export_path(channel: &ChannelId) -> String {
-    let channel = crate::view::segment(channel.as_str());
-    format!("/api/v1/channels/{channel}/backup/export?format=html")
 }
 
 /// Returns a request for messages in that order.
@@ -222,8 +216,10 @@ pub(super) async fn items(
     let quoted = page.messages.iter().filter_map(|message| message.quoted.clone());
     let quoted = console.services.messages.several(access, quoted).await?;
     let quoted = quoted.into_iter().map(|message| (message.id.clone(), message));
+    let rules = console.services.assistant.rules_behind(access, &page.messages).await?;
     let viewer = Some(access.user());
-    let bubbles = Bubbles { dates, viewer, target, quoted: quoted.collect::<HashMap<_, _>>() };
+    let quoted = quoted.collect::<HashMap<_, _>>();
+    let bubbles = Bubbles { dates, viewer, target, quoted, rules };
     let mut gaps = page.gaps.iter().peekable();
     let (mut items, mut last): (Vec<Item>, Option<&StoredMessage>) = (Vec::new(), None);
     for message in &page.messages {

@@ -68,7 +68,7 @@ pub async fn run(_: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     let sample = Arc::new(Sample::new(line.clone(), &app, clock, &folder).await?);
     let page = page::router(Arc::clone(&sample), app.tap().clone())
         .merge(look_as::router(Arc::clone(&sample), sessions));
-    let finish = |router: axum::Router| guard::only_local(router.merge(page));
+    let finish = |router: axum::Router| guard::only_local(page.merge(router));
     let stop = on_signal()?;
     let ended = stop.clone();
     #[expect(clippy::disallowed_methods, reason = "it is joined, and its panic with it")]

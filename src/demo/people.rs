@@ -1,14 +1,22 @@
 //! The people of the sample group: members, newcomers, and the owner.
 
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::profile::{ChannelSummary, Profile};
+use chatkeep_core::time::Timestamp;
 use chatkeep_emulator::{ActError, Chat, Emulator, Told, User};
 use chatkeep_store::{MemberStatus, Store};
+
+use super::pictures;
 
 /// Initial members of the group; the first one owns it.
 const FOUNDERS: [&str; 4] = ["林小美", "Aiko", "Somchai", "Dave"];
 /// People who may join later, in this order.
 const NEWCOMERS: [&str; 6] = ["王大明", "Yuki", "Niran", "Grace", "陳怡君", "Kenji"];
 const GROUP_NAME: &str = "週末讀書會 Weekend Readers";
+/// Number of the group's picture.
+const GROUP_PICTURE: usize = 9;
+/// One of so many people has no picture.
+const PLAIN: usize = 4;
 /// Upper bound of the number of people.
 const MANY: u32 = 1_000;
 
@@ -38,6 +46,19 @@ pub(super) struct People {
     owner_left: bool,
 }
 
+/// Creates people, most of them with a picture; `first` is the number of the first one.
+async fn with_pictures(line: &Emulator, names: &[&str], first: usize) -> anyhow::Result<Vec<User>> {
+    let mut people = Vec::with_capacity(names.len());
+    for (number, name) in (first..).zip(names) {
+        let picture = match number % PLAIN {
+            3 => None,
+            _ => Some(line.add_picture(pictures::portrait(number).await?)),
+        };
+        people.push(line.add_user(name, picture.as_deref()));
+    }
+    Ok(people)
+}
+
 impl People {
     /// Creates the people and the group as in the store: without those who left in an earlier run,
     /// and with those who joined.
@@ -45,10 +66,11 @@ impl People {
     /// # Errors
     /// Returns an error when the store fails.
     pub(super) async fn new(line: Emulator, store: &Store) -> anyhow::Result<Self> {
-        let founders: Vec<User> = FOUNDERS.iter().map(|name| line.add_user(name, None)).collect();
-        let newcomers = NEWCOMERS.iter().map(|name| line.add_user(name, None));
-        let all: Vec<User> = newcomers.chain(founders.iter().cloned()).collect();
-        let group: ChannelId = line.add_group(GROUP_NAME, None, &[]).chat_id.into();
+        let founders = with_pictures(&line, &FOUNDERS, 0).await?;
+        let newcomers = with_pictures(&line, &NEWCOMERS, FOUNDERS.len()).await?;
+        let all: Vec<User> = newcomers.into_iter().chain(founders.iter().cloned()).collect();
+        let picture = line.add_picture(pictures::portrait(GROUP_PICTURE).await?);
+        let group: ChannelId = line.add_group(GROUP_NAME, Some(&picture), &[]).chat_id.into();
         let known = store.members().list(&group, None, None, None, MANY).await?;
         let status =
             |user: &User| known.iter().find(|m| m.user.as_str() == user.user_id).map(|m| m.status);
@@ -69,6 +91,24 @@ impl People {
         let owner = founders[0].clone();
         let owner_left = status(&owner) == Some(MemberStatus::Left);
         Ok(Self { line, group, owner, all, owner_left })
+    }
+
+    /// Tells the store the present addresses of pictures: the emulator's address is another one at
+    /// every start.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(super) async fn tell_pictures(&self, store: &Store, now: Timestamp) -> anyhow::Result<()> {
+        let profile = |user: &User| {
+            let (display_name, picture_url) = (user.display_name.clone(), user.picture_url.clone());
+            let profile = Profile { display_name, picture_url, language: None };
+            (UserId::from(user.user_id.as_str()), Some(profile))
+        };
+        store.members().save_profiles(&self.all.iter().map(profile).collect(), now).await?;
+        let picture_url = self.chat().and_then(|chat| chat.picture_url);
+        let summary = ChannelSummary { picture_url, ..ChannelSummary::default() };
+        store.channels().save_summary(&self.group, &summary, now).await?;
+        Ok(())
     }
 
     /// Returns the group's ID.

@@ -11,6 +11,8 @@ use chatkeep_emulator::Media;
 
 const WIDTH: u16 = 640;
 const HEIGHT: u16 = 480;
+/// Length of a side of a profile picture.
+const PORTRAIT: u16 = 200;
 /// The edge of a pixel.
 const PIXEL: f32 = 4.0 / 640.0;
 /// JPEG's quality, of 100.
@@ -39,17 +41,37 @@ pub(super) async fn photo(number: usize) -> anyhow::Result<Media> {
     Ok(Media::new("image/jpeg", drawn.context("cannot draw a picture")?))
 }
 
+/// Returns the picture of that number as somebody's profile picture: a square from its middle.
+///
+/// # Errors
+/// Returns an error when it cannot be encoded.
+pub(super) async fn portrait(number: usize) -> anyhow::Result<Media> {
+    let step = 3.0 / f32::from(PORTRAIT);
+    let square = move || render(number, (PORTRAIT, PORTRAIT), (0.5, step));
+    let drawn = tokio::task::spawn_blocking(square).await?;
+    Ok(Media::new("image/jpeg", drawn.context("cannot draw a picture")?))
+}
+
 fn draw(number: usize) -> Result<Vec<u8>, image::ImageError> {
+    render(number, (WIDTH, HEIGHT), (0.0, PIXEL))
+}
+
+/// Renders a scene from that place on, with that much of it for each pixel.
+fn render(
+    number: usize,
+    (width, height): (u16, u16),
+    (left, step): (f32, f32),
+) -> Result<Vec<u8>, image::ImageError> {
     let scene = SCENES[number % SCENES.len()];
     let palette = &PALETTES[(number / SCENES.len() + number) % PALETTES.len()];
-    let mut pixels = Vec::with_capacity(usize::from(WIDTH) * usize::from(HEIGHT) * 3);
-    for row in 0..HEIGHT {
-        for column in 0..WIDTH {
-            let color = scene(f32::from(column) * PIXEL, f32::from(row) * PIXEL, palette);
-            pixels.extend(color.map(level));
+    let mut pixels = Vec::with_capacity(usize::from(width) * usize::from(height) * 3);
+    for row in 0..height {
+        for column in 0..width {
+            let x = f32::from(column).mul_add(step, left);
+            pixels.extend(scene(x, f32::from(row) * step, palette).map(level));
         }
     }
-    let image = RgbImage::from_raw(WIDTH.into(), HEIGHT.into(), pixels).unwrap_or_default();
+    let image = RgbImage::from_raw(width.into(), height.into(), pixels).unwrap_or_default();
     let mut file = Vec::new();
     JpegEncoder::new_with_quality(&mut file, QUALITY).encode_image(&image)?;
     Ok(file)

@@ -48,6 +48,7 @@ impl Sample {
     ) -> anyhow::Result<Self> {
         let (store, services) = (app.store().clone(), app.services().clone());
         let people = People::new(line.clone(), &store).await?;
+        people.tell_pictures(&store, clock.now()).await?;
         let (owner, name) = (people.owner_id(), people.owner().display_name.as_str());
         store.accounts().add_user(&owner, Some(name), clock.now()).await?;
         let key = key::lasting(&services, &owner, folder).await?;

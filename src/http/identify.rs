@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use super::browser::BrowserSessions;
 use super::error::HttpError;
 use crate::random::{is_access_token, is_api_key};
-use crate::rate_limit::{Address, Lookup, RateDecision, RateLimitGate};
+use crate::rate_limit::{Address, Lookup, RateDecision, RateLimitGate, RequestClass};
 use crate::services::credentials::CredentialService;
 use crate::services::{Caller, Credential};
 
@@ -24,6 +24,8 @@ pub(crate) struct Identification {
     pub(crate) sessions: BrowserSessions,
     /// Rate limits of callers.
     pub(crate) gate: RateLimitGate,
+    /// Returns true for the path of a picture or file that pages show.
+    pub(crate) is_file: fn(&str) -> bool,
     /// Number of proxies in front, for telling a caller's address.
     pub(crate) proxies: usize,
 }
@@ -57,7 +59,8 @@ pub(crate) async fn identify(
     next: Next,
 ) -> Response {
     let address = Address::of(request.extensions(), request.headers(), parts.proxies);
-    let entry = parts.gate.enter(parts.secret(request.headers()), address).await;
+    let class = parts.class(&request);
+    let entry = parts.gate.enter(parts.secret(request.headers()), address, class).await;
     if !entry.verdict.allowed {
         return refused(entry.verdict);
     }
@@ -109,6 +112,15 @@ impl Identification {
             return bearer(headers).filter(|secret| is_access_token(secret) || is_api_key(secret));
         }
         self.sessions.cookie(headers)
+    }
+
+    /// Returns the class of a request: what a browser loads for a page is shown there alone, with
+    /// the cookie of its session.
+    fn class(&self, request: &Request) -> RequestClass {
+        let of_page = !request.headers().contains_key(AUTHORIZATION)
+            && request.method() == Method::GET
+            && (self.is_file)(request.uri().path());
+        if of_page { RequestClass::File } else { RequestClass::Ordinary }
     }
 
     /// Returns the caller: of a key, where one is given; else of a session.

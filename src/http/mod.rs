@@ -1,6 +1,7 @@
 //! Parts that all HTTP surfaces share: one form of errors, the identity of the caller, sessions of
 //! browsers, and the layers around every response.
 
+mod attachment;
 mod browser;
 mod complete;
 mod cookies;
@@ -15,6 +16,7 @@ mod public_url;
 mod respond;
 mod return_path;
 
+pub(crate) use attachment::attachment;
 pub(crate) use browser::{BrowserSessions, Visit};
 pub(crate) use complete::layer as run_to_completion;
 pub(crate) use error::{ErrorView, HttpError, sentence};

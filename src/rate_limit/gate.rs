@@ -4,6 +4,10 @@
 //! comes from, which gets the token back when the secret turns out to be valid. So guessing secrets
 //! is throttled before it costs anything, and a known caller is never held up by others behind the
 //! same address.
+//!
+//! A page with many pictures asks for all of them at once. So what a browser's session loads for a
+//! page ([`RequestClass::File`]) has buckets of its own: it takes nothing from the pages, and is
+//! bounded all the same.
 
 use std::time::Duration;
 
@@ -15,10 +19,12 @@ use chatkeep_workers::supervisor::Supervisor;
 use moka::future::Cache;
 use sha2::{Digest as _, Sha256};
 
-use super::{Address, Limiter, RateDecision, USER_TOPIC};
+use super::{Address, FILE_TOPIC, FILE_USER_TOPIC, Limiter, RateDecision, TOPIC, USER_TOPIC};
 
 /// Rate of one user over all keys and sessions, as a multiple of one of them.
 const USER: u32 = 5;
+/// Rate of files of pages, as a multiple of that of other requests.
+const FILE: u32 = 10;
 /// Maximum number of secrets cached with their users: about 20 MB.
 const KNOWN: u64 = 100_000;
 /// Idle time after which a secret is looked up like a new one.
@@ -27,10 +33,26 @@ const IDLE: Duration = Duration::from_hours(24);
 /// First check of every request. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct RateLimitGate {
-    callers: Limiter,
-    users: Limiter,
+    ordinary: Limits,
+    files: Limits,
     /// Users of secrets, by SHA-256.
     known: Cache<[u8; 32], UserId>,
+}
+
+/// Limits of one class of requests.
+#[derive(Clone, Debug)]
+struct Limits {
+    callers: Limiter,
+    users: Limiter,
+}
+
+/// Class of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestClass {
+    /// Page, call of the API, anything else.
+    Ordinary,
+    /// Picture or file that a page of a signed-in person shows.
+    File,
 }
 
 /// Request that passed the gate, before its secret is looked up.
@@ -39,6 +61,7 @@ pub struct AdmittedRequest {
     /// Decision, with the figures for its rate limit headers.
     pub verdict: RateDecision,
     address: String,
+    class: RequestClass,
     /// Secret of the request that can be looked up.
     secret: Option<Secret>,
 }
@@ -73,22 +96,37 @@ impl RateLimitGate {
         let limiter = |config, topic| {
             Limiter::on_topic(config, topic, bus.clone(), clock.clone(), supervisor)
         };
-        Self::build(limiter(config, super::TOPIC), limiter(of_user(config), USER_TOPIC))
+        let limits = |config, topic, user_topic| Limits {
+            callers: limiter(config, topic),
+            users: limiter(times(config, USER), user_topic),
+        };
+        Self::build(
+            limits(config, TOPIC, USER_TOPIC),
+            limits(times(config, FILE), FILE_TOPIC, FILE_USER_TOPIC),
+        )
     }
 
     /// Creates a gate for this process alone.
     pub fn alone(config: RateLimitConfig, clock: &SharedClock) -> Self {
         let limiter = |config| Limiter::alone(config, clock.clone());
-        Self::build(limiter(config), limiter(of_user(config)))
+        let limits =
+            |config| Limits { callers: limiter(config), users: limiter(times(config, USER)) };
+        Self::build(limits(config), limits(times(config, FILE)))
     }
 
-    fn build(callers: Limiter, users: Limiter) -> Self {
+    fn build(ordinary: Limits, files: Limits) -> Self {
         let known = Cache::builder().max_capacity(KNOWN).time_to_idle(IDLE).build();
-        Self { callers, users, known }
+        Self { ordinary, files, known }
     }
 
-    /// Counts a request with `secret`, or without a plausible one.
-    pub async fn enter(&self, secret: Option<&str>, address: Address) -> AdmittedRequest {
+    /// Counts a request with `secret`, or without a plausible one. Without a known one, every
+    /// request is an ordinary one of its address.
+    pub async fn enter(
+        &self,
+        secret: Option<&str>,
+        address: Address,
+        class: RequestClass,
+    ) -> AdmittedRequest {
         let address = format!("address:{address}");
         let hash = secret.map(|secret| <[u8; 32]>::from(Sha256::digest(secret.as_bytes())));
         let user = match &hash {
@@ -96,20 +134,21 @@ impl RateLimitGate {
             None => None,
         };
         let verdict = match (&hash, &user) {
-            (Some(hash), Some(user)) => self.count(hash, user),
-            _ => self.callers.take(&address),
+            (Some(hash), Some(user)) => self.count(class, hash, user),
+            _ => self.ordinary.callers.take(&address),
         };
         let is_known = user.is_some();
-        AdmittedRequest { verdict, address, secret: hash.map(|hash| Secret { hash, is_known }) }
+        let secret = hash.map(|hash| Secret { hash, is_known });
+        AdmittedRequest { verdict, address, class, secret }
     }
 
     /// Completes the count of an allowed request, once its secret was looked up.
     pub async fn looked_up(&self, entry: &AdmittedRequest, lookup: Lookup<'_>) -> RateDecision {
         match (&entry.secret, lookup) {
             (Some(secret), Lookup::Of(user)) if !secret.is_known => {
-                self.callers.give_back(&entry.address);
+                self.ordinary.callers.give_back(&entry.address);
                 self.known.insert(secret.hash, user.clone()).await;
-                self.count(&secret.hash, user)
+                self.count(entry.class, &secret.hash, user)
             }
             (Some(secret), Lookup::Nobody) if secret.is_known => {
                 // It expired. From now on it costs the address, as any invalid one.
@@ -121,12 +160,16 @@ impl RateLimitGate {
     }
 
     /// Takes a request off the bucket of a secret and off its user's.
-    fn count(&self, hash: &[u8; 32], user: &UserId) -> RateDecision {
-        let own = self.callers.take_bytes(&[b"secret:", &hash[..]].concat());
+    fn count(&self, class: RequestClass, hash: &[u8; 32], user: &UserId) -> RateDecision {
+        let limits = match class {
+            RequestClass::Ordinary => &self.ordinary,
+            RequestClass::File => &self.files,
+        };
+        let own = limits.callers.take_bytes(&[b"secret:", &hash[..]].concat());
         if !own.allowed {
             return own;
         }
-        let all = self.users.take(&format!("user:{user}"));
+        let all = limits.users.take(&format!("user:{user}"));
         if !all.allowed {
             return all;
         }
@@ -134,11 +177,11 @@ impl RateLimitGate {
     }
 }
 
-fn of_user(config: RateLimitConfig) -> RateLimitConfig {
+fn times(config: RateLimitConfig, factor: u32) -> RateLimitConfig {
     let RateLimitConfig { per_minute, burst } = config;
     RateLimitConfig {
-        per_minute: per_minute.saturating_mul(USER),
-        burst: burst.saturating_mul(USER),
+        per_minute: per_minute.saturating_mul(factor),
+        burst: burst.saturating_mul(factor),
     }
 }
 
@@ -171,7 +214,17 @@ mod tests {
         from: Address,
         user: Option<&UserId>,
     ) -> (bool, bool) {
-        let entry = gate.enter(Some(secret), from).await;
+        request_of(RequestClass::Ordinary, gate, secret, from, user).await
+    }
+
+    async fn request_of(
+        class: RequestClass,
+        gate: &RateLimitGate,
+        secret: &str,
+        from: Address,
+        user: Option<&UserId>,
+    ) -> (bool, bool) {
+        let entry = gate.enter(Some(secret), from, class).await;
         if !entry.verdict.allowed {
             return (false, false);
         }
@@ -188,7 +241,10 @@ mod tests {
             queries += u32::from(request(&gate, &format!("bad{n}"), address(1), None).await.0);
         }
         assert_eq!(queries, BURST, "what the good one cost was given back");
-        assert!(!gate.enter(None, address(1)).await.verdict.allowed, "nobody has the same bucket");
+        assert!(
+            !gate.enter(None, address(1), RequestClass::Ordinary).await.verdict.allowed,
+            "nobody has the same bucket"
+        );
         // Known callers go on, from there, too; others have their own.
         assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
         assert_eq!(request(&gate, "bad", address(2), None).await, (true, true));
@@ -216,9 +272,15 @@ mod tests {
         assert_eq!(queries, BURST);
         // An outage of the database invalidates nothing.
         assert_eq!(request(&gate, "x", address(2), Some(&user)).await, (true, true));
-        let entry = gate.enter(Some("x"), address(2)).await;
+        let entry = gate.enter(Some("x"), address(2), RequestClass::Ordinary).await;
         assert!(gate.looked_up(&entry, Lookup::Failed).await.allowed);
-        assert!(gate.enter(Some("x"), address(2)).await.secret.unwrap().is_known);
+        assert!(
+            gate.enter(Some("x"), address(2), RequestClass::Ordinary)
+                .await
+                .secret
+                .unwrap()
+                .is_known
+        );
     }
 
     #[tokio::test]
@@ -235,5 +297,29 @@ mod tests {
         assert_eq!(granted, BURST * USER);
         let other = UserId::from("U2");
         assert_eq!(request(&gate, "theirs", address(1), Some(&other)).await, (true, true));
+    }
+
+    #[tokio::test]
+    async fn files_of_pages_have_buckets_of_their_own() {
+        let (gate, user) = (gate(), UserId::from("U1"));
+        assert_eq!(request(&gate, "page", address(1), Some(&user)).await, (true, true));
+        let mut files = 0;
+        for _ in 0..10 * BURST * FILE {
+            let known = request_of(RequestClass::File, &gate, "page", address(1), Some(&user));
+            files += u32::from(known.await.1);
+        }
+        assert_eq!(files, BURST * FILE, "they are bounded");
+        for _ in 1..BURST {
+            assert!(request(&gate, "page", address(1), Some(&user)).await.1, "pages go on");
+        }
+        assert!(!request(&gate, "page", address(1), Some(&user)).await.1);
+        // Who is not known gains nothing by asking for files.
+        let mut queries = 0;
+        for n in 0..100 {
+            let secret = format!("bad{n}");
+            let guess = request_of(RequestClass::File, &gate, &secret, address(2), None);
+            queries += u32::from(guess.await.0);
+        }
+        assert_eq!(queries, BURST);
     }
 }

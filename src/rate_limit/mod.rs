@@ -27,7 +27,7 @@ use tracing::{debug, warn};
 pub use address::Address;
 use bucket::Rate;
 pub use bucket::RateDecision;
-pub use gate::{AdmittedRequest, Lookup, RateLimitGate};
+pub use gate::{AdmittedRequest, Lookup, RateLimitGate, RequestClass};
 use grant_gossip::PeerId;
 use table::{CallerHash, Table};
 
@@ -35,6 +35,9 @@ use table::{CallerHash, Table};
 const TOPIC: &str = "limit";
 /// Topic of broadcast grants to users, over all their keys.
 const USER_TOPIC: &str = "limit_user";
+/// Topics of the same grants for pictures and files of pages.
+const FILE_TOPIC: &str = "limit_file";
+const FILE_USER_TOPIC: &str = "limit_file_user";
 
 /// Interval in which grants are collected before the broadcast.
 const BROADCAST_INTERVAL: Duration = Duration::from_millis(100);

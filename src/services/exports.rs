@@ -99,17 +99,41 @@ impl ExportService {
         impl Stream<Item = Result<Bytes, TransferError>> + Send + 'static + use<>,
         ServiceError,
     > {
-        let channel = self.store.channels().channel(&access.channel).await?;
-        let zone = channel.ok_or(ServiceError::PermissionDenied)?.zone(self.time_zone);
+        let (zone, from, to) = self.range(access, request).await?;
         let wanted = Export {
             format: request.format,
-            from: point_in_time(FieldPath::FROM, request.from, zone)?.max(access.not_before()),
-            to: point_in_time(FieldPath::TO, request.to, zone)?,
+            from,
+            to,
             not_before: access.not_before(),
             zone,
             media: MediaLinks::None,
             links: self.links.clone(),
         };
         Ok(export(self.store.clone(), access.channel.clone(), wanted))
+    }
+
+    /// Returns the number of messages that an export would have now.
+    ///
+    /// # Errors
+    /// As of [`Self::document`].
+    pub(crate) async fn count(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+        request: ExportRequest,
+    ) -> Result<i64, ServiceError> {
+        let (_, from, to) = self.range(access, request).await?;
+        Ok(self.store.messages().count(&access.channel, from, to).await?)
+    }
+
+    /// Returns the channel's zone, and the times between which messages are exported.
+    async fn range(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+        request: ExportRequest,
+    ) -> Result<(Tz, Option<Timestamp>, Option<Timestamp>), ServiceError> {
+        let channel = self.store.channels().channel(&access.channel).await?;
+        let zone = channel.ok_or(ServiceError::PermissionDenied)?.zone(self.time_zone);
+        let from = point_in_time(FieldPath::FROM, request.from, zone)?.max(access.not_before());
+        Ok((zone, from, point_in_time(FieldPath::TO, request.to, zone)?))
     }
 }

@@ -20,7 +20,7 @@ pub(crate) mod grants;
 pub(crate) mod idempotency;
 mod input;
 pub(crate) mod keys;
-mod live;
+pub(crate) mod live;
 pub(crate) mod media;
 pub(crate) mod members;
 mod membership;
@@ -28,6 +28,7 @@ pub(crate) mod messages;
 mod nullable;
 pub(crate) mod operator;
 pub(crate) mod overview;
+pub(crate) mod pictures;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod subscriptions;
@@ -35,6 +36,7 @@ pub(crate) mod subscriptions;
 mod tests;
 pub(crate) mod webhooks;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,6 +70,7 @@ use media::MediaService;
 use members::MemberService;
 use messages::MessageService;
 use overview::OverviewService;
+use pictures::PictureService;
 use search::MessageSearch;
 use sessions::SessionService;
 use subscriptions::SubscriptionService;
@@ -92,6 +95,8 @@ pub(crate) struct ServiceParts {
     pub(crate) assistants: Assistants,
     pub(crate) search: SearchService,
     pub(crate) removals: RemovalWorker,
+    /// Folder of the pictures of people and channels.
+    pub(crate) pictures: PathBuf,
     /// Zone in which the days of channels begin that have none of their own.
     pub(crate) time_zone: Tz,
     /// Addresses of the pages about channels and messages.
@@ -139,6 +144,8 @@ pub(crate) struct Services {
     pub(crate) messages: MessageService,
     /// Channels at a glance.
     pub(crate) overview: OverviewService,
+    /// Pictures of people and channels.
+    pub(crate) pictures: PictureService,
     /// Message search.
     pub(crate) search: MessageSearch,
     /// Sessions of browsers.
@@ -156,6 +163,7 @@ impl Services {
         let zone = parts.time_zone;
         let (store, clock) = (|| store.clone(), || Arc::clone(&clock));
         let renderer = EventRenderer { store: store(), clock: clock(), links: links.clone() };
+        let pictures = PictureService::new(store(), bots.clone(), parts.pictures);
         let access = AccessService::new(store(), clock(), bots);
         let account = AccountService::new(store(), clock());
         let channels = ChannelService::new(store(), clock(), zone);
@@ -189,6 +197,7 @@ impl Services {
             media: MediaService::new(store(), blobs),
             members: MemberService::new(store(), clock()),
             messages,
+            pictures,
             search,
             sessions: SessionService::new(store(), clock(), parts.session_idle),
             subscriptions: SubscriptionService::new(store(), clock()),

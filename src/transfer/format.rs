@@ -72,7 +72,9 @@ impl ExportWriter {
         match format {
             Format::Jsonl => Self::Jsonl(links),
             Format::Csv => Self::Csv(links),
-            Format::Html => Self::Html(Box::new(html::HtmlPage::new(head, export.media.clone()))),
+            Format::Html => {
+                Self::Html(Box::new(html::HtmlPage::new(head, export.media.clone(), links)))
+            }
         }
     }
 

@@ -313,6 +313,7 @@ mod tests {
             edited_at: Some(Timestamp::from_millis(at + 9)),
             unsent_at: None,
             is_bot: true,
+            reply: None,
         };
         (message, json)
     }

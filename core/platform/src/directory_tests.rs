@@ -68,6 +68,10 @@ impl Platform for Counting {
         unreachable!()
     }
 
+    fn picture<'a>(&'a self, _: &'a str) -> Answer<'a, bytes::Bytes> {
+        unreachable!()
+    }
+
     fn bot(&self) -> Answer<'_, BotInfo> {
         Box::pin(async move {
             self.asked().await;

@@ -96,6 +96,10 @@ pub trait Platform: fmt::Debug + Send + Sync {
         message: &'a MessageId,
     ) -> BoxFuture<'a, Result<Preparation, PlatformError>>;
 
+    /// Returns a picture of a person or chat whose address the platform named. Any other address is
+    /// [`PlatformError::NotFound`] without a call.
+    fn picture<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Bytes, PlatformError>>;
+
     /// Returns the bot's own profile.
     fn bot(&self) -> BoxFuture<'_, Result<BotInfo, PlatformError>>;
 

@@ -86,7 +86,7 @@ pub use media::{
     NewMedia, OrphanSweep, Preview,
 };
 pub use members::{Member, MemberStatus};
-pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
+pub use messages::{Gap, MessageFilter, MessagePage, Order, ReplyOrigin, Sender, StoredMessage};
 pub use notices::UsageNotice;
 pub use oauth::{Grant, NewGrant, Tokens};
 pub use oauth_clients::{Consent, OAuthClient};

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
@@ -58,6 +58,21 @@ pub(super) async fn transcoding(
         Readiness::Failed => "failed",
     };
     Ok(Json(json!({ "status": status })))
+}
+
+/// Returns a picture of a person or group. LINE hosts them outside of the API: for everybody who
+/// knows the address. A token does not belong there.
+pub(super) async fn picture(
+    State(emulator): State<Emulator>,
+    Path(picture): Path<usize>,
+    headers: HeaderMap,
+) -> Result<Response, StatusCode> {
+    if headers.contains_key(header::AUTHORIZATION) {
+        return Err(StatusCode::BAD_REQUEST);
+    }
+    let world = lock(&emulator.shared.world);
+    let picture = world.pictures.get(picture).ok_or(StatusCode::NOT_FOUND)?;
+    Ok(bytes(&picture.content_type, picture.bytes.clone()))
 }
 
 /// Returns the type and the content of a message.

@@ -55,6 +55,7 @@ pub(super) fn router(emulator: Emulator) -> Router {
         .method_not_allowed_fallback(async || Refusal::wrong_method())
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn_with_state(emulator.clone(), gate))
+        .route("/pictures/{picture}", get(content::picture))
         .with_state(emulator)
 }
 

@@ -74,7 +74,7 @@ function endless() {
       tidyDays();
       const next = page.querySelector(`[data-more="${more.dataset.more}"], .begin`);
       const own = next?.classList.contains('begin') && !older ? null : next;
-      if (!older && page.querySelector('#scroller').dataset.news) follow(page);
+      if (!older && 'end' in page.querySelector('#scroller').dataset) follow(page);
       if (own) {
         const link = document.importNode(own, true);
         more.replaceWith(link);
@@ -93,24 +93,78 @@ function endless() {
 }
 
 let following = scroller?.dataset.following;
+/** True if the last row is the newest message, so that new ones follow it. */
+let ended = scroller !== null && 'end' in scroller.dataset;
+let take = () => {};
 
 /** Takes over from a page that ends with the newest message. */
 function follow(page) {
-  const data = page.querySelector('#scroller').dataset;
-  following = data.following ?? following;
-  news(data.news);
+  following = page.querySelector('#scroller').dataset.following ?? following;
+  ended = true;
+  take();
 }
 
-let source = null;
+/** Returns the name of a message's row. */
+function rowName(id) {
+  const escaped = (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`;
+  return `m-${encodeURIComponent(id).replace(/[!'()*]/g, escaped)}`;
+}
 
-/** Shows new messages as they come. */
+/** Returns the rows of messages, and those that quote them. */
+function affectedRows(ids) {
+  const names = new Set(ids.map(rowName));
+  const rows = [...names].map((name) => document.getElementById(name)).filter((row) => row);
+  for (const quote of messages.querySelectorAll('a.quote')) {
+    const quoted = decodeURIComponent(new URL(quote.href).hash.slice(1));
+    if (names.has(quoted)) rows.push(quote.closest('.row'));
+  }
+  return [...new Set(rows)];
+}
+
+/** Replaces what rows say; what is in sight stays where it is. */
+async function refresh(ids) {
+  const rows = affectedRows(ids);
+  if (rows.length === 0) return;
+  const asked = rows.slice(0, 100).map((row) => ['id', decodeURIComponent(row.id.slice(2))]);
+  const page = await fetchPage(`${scroller.dataset.news.replace(/news$/, 'rows')}?${new URLSearchParams(asked)}`);
+  const wasAtEnd = isAtEnd();
+  const top = scroller.getBoundingClientRect().top;
+  const kept = [...messages.children].find((row) => row.getBoundingClientRect().bottom > top);
+  const before = kept?.getBoundingClientRect().top;
+  for (const row of rows) {
+    const now = page.getElementById(row.id);
+    if (now) replaceRow(row, now);
+    else row.remove();
+  }
+  tidyDays();
+  if (wasAtEnd) toEnd();
+  else if (kept?.isConnected) scroller.scrollTop += kept.getBoundingClientRect().top - before;
+  const open = document.querySelector('#viewer[open]');
+  const photo = open?.querySelector('img').src;
+  const photos = [...messages.querySelectorAll('a[data-photo]')];
+  if (open && !photos.some((link) => link.href === photo)) open.close();
+}
+
+/** Takes over what another form of a row says; whether it shows its sender depends on neighbours. */
+function replaceRow(row, now) {
+  const focused = row.contains(document.activeElement);
+  for (const part of ['.bubble', '.meta', '.origin']) {
+    const [old, fresh] = [row.querySelector(part), now.querySelector(part)];
+    if (fresh && old) old.replaceWith(document.importNode(fresh, true));
+    else if (fresh) row.append(document.importNode(fresh, true));
+    else old?.remove();
+  }
+  if (focused) row.querySelector('.meta a')?.focus({ preventScroll: true });
+}
+
+/** Shows new messages as they come, and changes of those that are shown. */
 function news(url) {
-  if (source || !url) return;
   const pill = document.querySelector('#pill');
   let busy = false;
   let again = false;
 
-  async function take() {
+  take = async () => {
+    if (!ended) return;
     if (busy) {
       again = true;
       return;
@@ -139,10 +193,14 @@ function news(url) {
       again = false;
       take();
     }
-  }
+  };
 
   function connect() {
     source = new EventSource(url);
+    source.addEventListener('changed', (event) => {
+      // What cannot be fetched now is fetched with the page.
+      refresh(JSON.parse(event.data)).catch(() => {});
+    });
     source.addEventListener('news', take);
     // What came since the page was made, or while the connection was lost.
     source.addEventListener('open', take);
@@ -176,7 +234,7 @@ function viewer() {
     if (!link) return;
     current = link;
     const all = photos();
-    const at = all.indexOf(link);
+    const at = all.findIndex((one) => one.href === link.href);
     picture.src = link.href;
     picture.alt = link.querySelector('img').alt;
     download.href = link.href;
@@ -187,7 +245,7 @@ function viewer() {
 
   function step(by) {
     const all = photos();
-    show(all[all.indexOf(current) + by]);
+    show(all[all.findIndex((one) => one.href === current.href) + by]);
   }
 
   messages.addEventListener('click', (event) => {

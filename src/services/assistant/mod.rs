@@ -8,6 +8,7 @@ mod config;
 mod history;
 mod import;
 mod listing;
+mod origins;
 mod rules;
 mod texts;
 mod trial;
@@ -35,6 +36,7 @@ pub(crate) use history::{
 };
 pub(crate) use import::{ImportPlan, ImportRow, PlannedRow, RowFate, RowField, RuleLimit};
 pub(crate) use listing::{FoundRules, RuleOrder, RuleQuery};
+pub(crate) use origins::KnownRules;
 pub(crate) use rules::{KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook};
 pub(crate) use texts::VersionedText;
 pub(crate) use trial::{ModeTrial, Rehearsal, ScoredRule, Trial, TrialCandidate, TrialReason};

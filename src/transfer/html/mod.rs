@@ -20,6 +20,7 @@ use self::parts::{
 };
 use super::MediaLinks;
 use super::format::Head;
+use crate::view::Links;
 
 /// Number of messages whose beginning is retained for quotes.
 const REMEMBERED: usize = 5_000;
@@ -35,6 +36,8 @@ pub(in crate::transfer) struct HtmlPage {
     id: String,
     zone: Tz,
     media: MediaLinks,
+    /// Addresses of the messages' own pages.
+    links: Links,
     gaps: VecDeque<Gap>,
     day: Option<NaiveDate>,
     /// Last sender, and the time.
@@ -45,7 +48,7 @@ pub(in crate::transfer) struct HtmlPage {
 }
 
 impl HtmlPage {
-    pub(in crate::transfer) fn new(head: Head, media: MediaLinks) -> Self {
+    pub(in crate::transfer) fn new(head: Head, media: MediaLinks, links: Links) -> Self {
         let title =
             head.channel.and_then(|channel| channel.name).unwrap_or_else(|| head.id.clone());
         Self {
@@ -53,6 +56,7 @@ impl HtmlPage {
             id: head.id,
             zone: head.zone,
             media,
+            links,
             gaps: head.gaps.into(),
             day: None,
             last: None,
@@ -100,6 +104,7 @@ impl HtmlPage {
             gaps,
             day: is_new_day.then(|| day.format("%Y-%m-%d").to_string()),
             anchor: anchor(message.id.as_str()),
+            link: self.links.message(&message.channel, &message.id),
             sender: (!follows).then(|| SenderLabel::of(message, who)),
             quote: self.quote(message),
             body: self.body(message),

@@ -28,6 +28,8 @@ pub(super) struct MessagePart<'a> {
     /// Day that begins with it.
     pub(super) day: Option<String>,
     pub(super) anchor: String,
+    /// Address of the message's own page, where the service has a public address.
+    pub(super) link: Option<String>,
     /// `None` if it follows one of the same sender.
     pub(super) sender: Option<SenderLabel>,
     pub(super) quote: Option<QuoteLink<'a>>,

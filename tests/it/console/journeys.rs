@@ -29,7 +29,7 @@ pub(super) async fn browser(scene: &Scene) -> Browser {
     browser
 }
 
-async fn number(browser: &Browser, script: &str) -> i64 {
+pub(super) async fn number(browser: &Browser, script: &str) -> i64 {
     let value = browser.script(script).await;
     value.as_i64().unwrap_or_else(|| panic!("{script}: {value}"))
 }
@@ -69,6 +69,8 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
         format!("/c/{GROUP}/people"),
         format!("/c/{GROUP}/people/Uadmin"),
         format!("/c/{GROUP}/settings"),
+        format!("/c/{GROUP}/export"),
+        format!("/c/{GROUP}/export/file?from=2024-03-05&to=2024-03-01"),
         "/c/C0unknown".to_owned(),
         "/console/sign-in?problem=other_browser".to_owned(),
     ];

@@ -2,6 +2,7 @@
 
 mod backup_settings;
 mod journeys;
+mod messages;
 mod pages;
 mod people;
 mod permissions;

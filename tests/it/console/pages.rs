@@ -32,6 +32,7 @@ async fn the_main_pages_are_as_before() {
         ("permalink", format!("{group}/m/edited"), Some("Uowner")),
         ("timeline", format!("{group}?around=thai"), Some("Uadmin")),
         ("search", format!("{group}/search"), Some("Uowner")),
+        ("export", format!("{group}/export"), Some("Uowner")),
         ("missing", group.clone(), Some("Ustranger")),
         ("sign_in", "/console/sign-in".to_owned(), None),
     ];
@@ -87,7 +88,7 @@ async fn a_permalink_tells_what_became_of_its_message() {
 }
 
 /// Creates a key of the owner.
-async fn key(scene: &Scene) -> String {
+pub(super) async fn key(scene: &Scene) -> String {
     let line = &scene.stack.line;
     scene.stack.ground.command(line, &["key", "create", "--user", "Uowner"]).await
 }

@@ -5,7 +5,7 @@ use reqwest::StatusCode;
 use super::{GROUP, Scene};
 
 /// Pages of a channel.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 12] = [
     "",
     "?around=p003",
     "/m/p003",
@@ -15,13 +15,16 @@ const PAGES: [&str; 9] = [
     "/people",
     "/people/Umember",
     "/settings",
+    "/export",
+    "/export/file?format=csv",
+    "/rows?id=p003",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_members_read_the_pages_of_a_channel() {
     let scene = Scene::new().await;
     let elsewhere = GROUP.replace("console", "unknown");
-    for rest in PAGES.into_iter().chain(["/news"]) {
+    for rest in PAGES.into_iter().chain(["/news", "/picture", "/people/Umember/picture"]) {
         let path = format!("/c/{GROUP}{rest}");
         let signed_out = scene.page(&path, None, "en").await;
         assert_eq!(signed_out.status, StatusCode::SEE_OTHER, "{path}");

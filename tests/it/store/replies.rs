@@ -1,9 +1,11 @@
 //! Replies: claimed once, counted once, recorded with their outcome.
 
 use chatkeep_core::assistant::RuleDraft;
-use chatkeep_store::{Claim, Exchange, ReplyIntent, ReplySource, ReplyStatus, RuleChange};
+use chatkeep_store::{
+    Claim, Exchange, ReplyIntent, ReplyOrigin, ReplySource, ReplyStatus, RuleChange,
+};
 
-use super::{Fixture, at, on_both, said};
+use super::{Fixture, at, edited, on_both, said};
 
 on_both!(
     only_one_of_many_may_answer,
@@ -12,6 +14,7 @@ on_both!(
     the_outcome_is_recorded_once,
     an_abandoned_reply_is_recorded,
     replies_are_found_by_message,
+    the_bots_messages_keep_their_origin,
 );
 
 async fn prepared(fixture: &Fixture) {
@@ -145,4 +148,29 @@ async fn replies_are_found_by_message(fixture: Fixture) {
     assert_eq!(found, ["E1", "E3"]);
     assert!(fixture.store.assistant().replies_to(&"C2".into(), &asked).await.unwrap().is_empty());
     assert!(fixture.store.assistant().replies_to(&"C1".into(), &[]).await.unwrap().is_empty());
+}
+
+async fn the_bots_messages_keep_their_origin(fixture: Fixture) {
+    prepared(&fixture).await;
+    claim(&fixture, "E1", 10, 0).await;
+    let own = [said("C1", "bot1", 11, "9-18"), said("C1", "bot2", 11, "on weekdays")];
+    let exchange = Exchange { own: &own, ..Exchange::default() };
+    fixture.store.assistant().finish_reply(&"E1".into(), Ok(()), exchange, at(12)).await.unwrap();
+    // The record goes one day, and an edit changes nothing of it.
+    while fixture.store.assistant().purge_replies(at(1_000)).await.unwrap() > 0 {}
+    fixture.store.messages().ingest(&[edited("C1", "bot1", 20, "10-18")], at(21)).await.unwrap();
+    let expected = ReplyOrigin { source: ReplySource::Qa, rule: Some("qa_1_a".into()) };
+    for id in ["bot1", "bot2"] {
+        let message = fixture.store.messages().message(&"C1".into(), &id.into()).await.unwrap();
+        assert_eq!(message.unwrap().reply, Some(expected.clone()), "{id}");
+    }
+    fixture.store.messages().ingest(&[said("C1", "other", 30, "hi")], at(31)).await.unwrap();
+    let other = fixture.store.messages().message(&"C1".into(), &"other".into()).await.unwrap();
+    assert_eq!(other.unwrap().reply, None);
+    let rules = ["qa_1_a".into(), "qa_2_b".into()];
+    let asked: Vec<_> = rules.iter().collect();
+    let found = fixture.store.assistant().chosen_rules(&"C1".into(), &asked).await.unwrap();
+    assert_eq!(found.iter().map(|rule| rule.id.as_str()).collect::<Vec<_>>(), ["qa_1_a"]);
+    let count = fixture.store.messages().count(&"C1".into(), Some(at(11)), Some(at(30))).await;
+    assert_eq!(count.unwrap(), 2);
 }

@@ -25,6 +25,7 @@ use chatkeep_store::{MediaItem, MediaOutcome, MediaStatus, Store};
 use download::DownloadError;
 pub use reminder::PendingMediaJob;
 pub use throttle::ContentThrottle;
+pub use thumbnail::small_picture;
 use tracing::info;
 
 use crate::jobs::{MediaJob, external_media_job};

@@ -36,21 +36,27 @@ pub(super) async fn of_blob(blobs: &Blobs, stored: &Stored) -> Option<Bytes> {
         all.extend_from_slice(&piece);
         Ok(all)
     });
-    shrunk(bytes.await.ok()?.into()).await
+    shrunk(bytes.await.ok()?.into(), SIDE).await
 }
 
 /// Returns the thumbnail of a picture in memory.
 pub(super) async fn of_bytes(picture: Bytes) -> Option<Bytes> {
-    let _turn = TURN.acquire().await.ok()?;
-    shrunk(picture).await
+    small_picture(picture, SIDE).await
 }
 
-async fn shrunk(picture: Bytes) -> Option<Bytes> {
-    let made = tokio::task::spawn_blocking(move || make(&picture)).await.ok()?;
+/// Returns a picture as JPEG whose longer side has at most `side` pixels; `None` if it is no picture
+/// that can be read within the limits.
+pub async fn small_picture(picture: Bytes, side: u32) -> Option<Bytes> {
+    let _turn = TURN.acquire().await.ok()?;
+    shrunk(picture, side).await
+}
+
+async fn shrunk(picture: Bytes, side: u32) -> Option<Bytes> {
+    let made = tokio::task::spawn_blocking(move || make(&picture, side)).await.ok()?;
     made.inspect_err(|error| debug!(%error, "no thumbnail")).ok()
 }
 
-fn make(picture: &[u8]) -> Result<Bytes, image::ImageError> {
+fn make(picture: &[u8], side: u32) -> Result<Bytes, image::ImageError> {
     let mut reader = ImageReader::new(Cursor::new(picture)).with_guessed_format()?;
     let mut limits = Limits::default();
     limits.max_image_width = Some(MAX_SIDE);
@@ -60,7 +66,7 @@ fn make(picture: &[u8]) -> Result<Bytes, image::ImageError> {
     let mut decoder = reader.into_decoder()?;
     limits.reserve(decoder.total_bytes())?;
     let orientation = decoder.orientation()?;
-    let mut small = DynamicImage::from_decoder(decoder)?.thumbnail(SIDE, SIDE);
+    let mut small = DynamicImage::from_decoder(decoder)?.thumbnail(side, side);
     small.apply_orientation(orientation);
     let mut jpeg = Vec::new();
     small.to_rgb8().write_with_encoder(JpegEncoder::new_with_quality(&mut jpeg, QUALITY))?;
@@ -81,15 +87,15 @@ mod tests {
 
     #[test]
     fn a_thumbnail_is_small_and_keeps_its_form() {
-        let small = image::load_from_memory(&make(&png(2_000, 1_000)).unwrap()).unwrap();
+        let small = image::load_from_memory(&make(&png(2_000, 1_000), SIDE).unwrap()).unwrap();
         assert_eq!((small.width(), small.height()), (480, 240));
     }
 
     #[test]
     fn bombs_and_nonsense_make_none() {
-        assert!(make(&png(16_385, 1)).is_err());
+        assert!(make(&png(16_385, 1), SIDE).is_err());
         // Small as a file, but 300 MB as pixels.
-        assert!(make(&png(10_000, 10_000)).is_err());
-        assert!(make(b"not a picture").is_err());
+        assert!(make(&png(10_000, 10_000), SIDE).is_err());
+        assert!(make(b"not a picture", SIDE).is_err());
     }
 }

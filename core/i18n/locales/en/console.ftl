@@ -589,3 +589,50 @@ try-reason-close = Two rules are about equally like it, and the bot does not gue
 try-reason-no-keyword = No keyword is there.
 try-reason-nothing = No rule has anything in common with it.
 try-note = In the chat, a rule may pause between two answers; a trial does not count that. Welcome texts are for new members only.
+
+## Origins of replies
+origin-rule = Answered by a rule:
+origin-some-rule = Answered by a rule
+origin-rule-removed = Answered by a rule that was removed since
+origin-welcome = Welcome message
+origin-group-rules = Group rules
+origin-link = Link to this page
+origin-no-match = No rule matched
+origin-keywords = { $first }, { $next }
+
+## Export
+export-cancel = Cancel
+export-title = Export messages
+export-text = Save a copy of this chat’s messages as a file. Photos, videos and files are not in it.
+export-format = Kind of file
+export-html = Page for reading
+export-html-hint = Opens in every browser
+export-csv = Table
+export-csv-hint = For Excel, Numbers or Google Sheets
+export-jsonl = Full copy
+export-jsonl-hint = Can be imported again, on this server or another one
+export-days = Period
+export-days-hint = Leave both empty to export everything.
+export-from = First day
+export-to = Last day
+export-bad-date = Please enter a valid date.
+export-bad-order = The last day is before the first day.
+export-start = Export
+export-progress = { $done } of { $total } messages · { $size }
+export-ready = Done: { $total } messages, { $size }.
+export-save = Save file
+export-share = Share
+export-again = New export
+export-failed = The export was interrupted. Please try again.
+export-cancelled = The export was cancelled.
+export-hint = Was nothing saved? Open this page in your usual browser, such as Safari or Chrome.
+
+## Refusals
+error-page-title = There is no such page
+error-page-text = Perhaps the link was cut off.
+error-hasty-title = One moment, please
+error-hasty-text = Too many pages were opened in a short time.
+error-hasty-hint = { $count ->
+    [one] Try again in 1 second.
+   *[other] Try again in { $count } seconds.
+}

@@ -535,3 +535,47 @@ try-reason-close = 同じくらい近いルールが 2 つあり、ボットは�
 try-reason-no-keyword = 当てはまるキーワードがありません。
 try-reason-nothing = 近いルールがありません。
 try-note = トークでは同じルールがしばらく答えないことがありますが、ここでは考えません。あいさつは新しいメンバーだけに送られます。
+
+## Origins of replies
+origin-rule = 自動応答ルール：
+origin-some-rule = 自動応答ルールによる回答
+origin-rule-removed = 削除済みの自動応答ルールによる回答
+origin-welcome = あいさつメッセージ
+origin-group-rules = グループのルール
+origin-link = このページへのリンク
+origin-no-match = 一致するルールなし
+origin-keywords = { $first }、{ $next }
+
+## Export
+export-cancel = キャンセル
+export-title = メッセージのエクスポート
+export-text = このトークのメッセージを1つのファイルに保存します。写真、動画、ファイルは含まれません。
+export-format = ファイルの種類
+export-html = 閲覧用のページ
+export-html-hint = どのブラウザでも開けます
+export-csv = 表
+export-csv-hint = Excel、Numbers、Google スプレッドシート用
+export-jsonl = 完全なコピー
+export-jsonl-hint = このサーバーや別のサーバーに取り込めます
+export-days = 期間
+export-days-hint = 両方とも空欄にすると、すべてのメッセージを保存します。
+export-from = 開始日
+export-to = 終了日
+export-bad-date = 正しい日付を入力してください。
+export-bad-order = 終了日が開始日より前です。
+export-start = エクスポート
+export-progress = { $total }件中{ $done }件 · { $size }
+export-ready = 完了しました：{ $total }件、{ $size }
+export-save = ファイルを保存
+export-share = 共有
+export-again = もう一度エクスポート
+export-failed = エクスポートが中断されました。もう一度お試しください。
+export-cancelled = エクスポートをキャンセルしました。
+export-hint = 保存されない場合は、SafariやChromeなど、ふだんのブラウザでこのページを開いてください。
+
+## Refusals
+error-page-title = ページが見つかりません
+error-page-text = リンクが途中で切れている可能性があります。
+error-hasty-title = 少々お待ちください
+error-hasty-text = 短い時間に多くのページが開かれました。
+error-hasty-hint = { $count }秒後にもう一度お試しください。

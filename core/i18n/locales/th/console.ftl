@@ -536,3 +536,47 @@ try-reason-close = มีสองกฎที่ใกล้เคียงพ�
 try-reason-no-keyword = ไม่มีคีย์เวิร์ดที่ตรง
 try-reason-nothing = ไม่มีกฎใดใกล้เคียง
 try-note = ในแชตจริงกฎเดิมอาจเว้นช่วงก่อนตอบซ้ำ แต่การลองนี้ไม่นับช่วงเว้น ส่วนข้อความต้อนรับมีไว้สำหรับสมาชิกใหม่เท่านั้น
+
+## Origins of replies
+origin-rule = ตอบโดยกฎ:
+origin-some-rule = ตอบโดยกฎอัตโนมัติ
+origin-rule-removed = ตอบโดยกฎที่ถูกลบไปแล้ว
+origin-welcome = ข้อความต้อนรับ
+origin-group-rules = กฎของกลุ่ม
+origin-link = ลิงก์ไปยังหน้านี้
+origin-no-match = ไม่มีกฎที่ตรงกัน
+origin-keywords = { $first }, { $next }
+
+## Export
+export-cancel = ยกเลิก
+export-title = ส่งออกข้อความ
+export-text = บันทึกข้อความของแชทนี้เป็นไฟล์เดียว ไม่รวมรูปภาพ วิดีโอ และไฟล์
+export-format = ชนิดของไฟล์
+export-html = หน้าเว็บสำหรับอ่าน
+export-html-hint = เปิดได้ในทุกเบราว์เซอร์
+export-csv = ตาราง
+export-csv-hint = สำหรับ Excel, Numbers หรือ Google ชีต
+export-jsonl = สำเนาฉบับเต็ม
+export-jsonl-hint = นำเข้าเซิร์ฟเวอร์นี้หรือเซิร์ฟเวอร์อื่นได้อีก
+export-days = ช่วงเวลา
+export-days-hint = เว้นว่างทั้งสองช่องเพื่อส่งออกทั้งหมด
+export-from = วันแรก
+export-to = วันสุดท้าย
+export-bad-date = โปรดใส่วันที่ให้ถูกต้อง
+export-bad-order = วันสุดท้ายอยู่ก่อนวันแรก
+export-start = ส่งออก
+export-progress = { $done } จาก { $total } ข้อความ · { $size }
+export-ready = เสร็จแล้ว: { $total } ข้อความ, { $size }
+export-save = บันทึกไฟล์
+export-share = แชร์
+export-again = ส่งออกใหม่
+export-failed = การส่งออกถูกขัดจังหวะ โปรดลองอีกครั้ง
+export-cancelled = ยกเลิกการส่งออกแล้ว
+export-hint = ถ้าไฟล์ไม่ถูกบันทึก ให้เปิดหน้านี้ในเบราว์เซอร์ที่ใช้ประจำ เช่น Safari หรือ Chrome
+
+## Refusals
+error-page-title = ไม่พบหน้านี้
+error-page-text = ลิงก์อาจไม่ครบ
+error-hasty-title = โปรดรอสักครู่
+error-hasty-text = มีการเปิดหลายหน้าเกินไปในเวลาสั้นๆ
+error-hasty-hint = ลองอีกครั้งใน { $count } วินาที

@@ -536,3 +536,47 @@ try-reason-close = 有兩條規則差不多相似，機器人不會亂猜。
 try-reason-no-keyword = 沒有符合的關鍵字。
 try-reason-nothing = 沒有任何相近的規則。
 try-note = 在聊天室裡，同一條規則可能要隔一段時間才會再回答；這裡不計算間隔。歡迎訊息只給新成員。
+
+## Origins of replies
+origin-rule = 自動回覆規則：
+origin-some-rule = 由自動回覆規則回答
+origin-rule-removed = 由已刪除的自動回覆規則回答
+origin-welcome = 歡迎訊息
+origin-group-rules = 群組規則
+origin-link = 這個頁面的連結
+origin-no-match = 沒有符合的規則
+origin-keywords = { $first }、{ $next }
+
+## Export
+export-cancel = 取消
+export-title = 匯出訊息
+export-text = 將這個聊天的訊息存成一個檔案，不含照片、影片和檔案。
+export-format = 檔案類型
+export-html = 閱讀用網頁
+export-html-hint = 任何瀏覽器都能開啟
+export-csv = 表格
+export-csv-hint = 適用 Excel、Numbers 或 Google 試算表
+export-jsonl = 完整副本
+export-jsonl-hint = 可以再匯入這台或其他伺服器
+export-days = 期間
+export-days-hint = 兩個都留空，就會匯出全部訊息。
+export-from = 開始日期
+export-to = 結束日期
+export-bad-date = 請輸入正確的日期。
+export-bad-order = 結束日期早於開始日期。
+export-start = 匯出
+export-progress = { $done }／{ $total } 則訊息 · { $size }
+export-ready = 完成：{ $total } 則訊息，{ $size }。
+export-save = 儲存檔案
+export-share = 分享
+export-again = 重新匯出
+export-failed = 匯出中斷了，請再試一次。
+export-cancelled = 已取消匯出。
+export-hint = 沒有存到檔案？請改用平常的瀏覽器（例如 Safari 或 Chrome）開啟這個頁面。
+
+## Refusals
+error-page-title = 找不到這個頁面
+error-page-text = 連結可能不完整。
+error-hasty-title = 請稍候
+error-hasty-text = 短時間內開啟了太多頁面。
+error-hasty-hint = 請在 { $count } 秒後再試。

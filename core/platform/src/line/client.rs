@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
+use bytes::Bytes;
 use chatkeep_core::event::{ChannelKind, ChannelRef, ReplyToken};
 use chatkeep_core::id::{MessageId, UserId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
@@ -16,6 +17,7 @@ use tracing::debug;
 use super::call::Caller;
 use super::decode::storable;
 use super::endpoint::Endpoint;
+use super::picture;
 use super::refusal::hide;
 use super::wire::{
     LineBot, LineGroup, LineProfile, MemberCount, PushRequest, ReplyRequest, Sent, Transcoding,
@@ -243,6 +245,13 @@ impl Platform for LineClient {
                     })
                 }
             }
+        })
+    }
+
+    fn picture<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Bytes, PlatformError>> {
+        Box::pin(async move {
+            let url = picture::checked(address, &self.0.api.api_base);
+            picture::fetch(&self.0.files, url.ok_or(PlatformError::NotFound)?).await
         })
     }
 

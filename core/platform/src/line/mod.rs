@@ -5,6 +5,7 @@ mod client;
 mod decode;
 mod endpoint;
 mod inbound;
+mod picture;
 mod refusal;
 mod signature;
 mod trace;

@@ -3,6 +3,7 @@
 use chatkeep_core::assistant::{Rule, RuleDraft, RuleList, limits};
 use chatkeep_core::id::{ChannelId, RuleId, UserId};
 use chatkeep_core::time::Timestamp;
+use serde::Serialize;
 
 use super::{IfMatch, Setting, fits, locked, revision};
 use crate::db::Tx;
@@ -29,6 +30,11 @@ const RULES: &str = "
     SELECT rule_id, keywords, question, answer, created_at, created_by, changed_at, hit_count,
            suppressed_count
     FROM qa_rules WHERE channel_id = $1 ORDER BY created_at, rule_id";
+const CHOSEN_RULES: &str = "
+    SELECT rule_id, keywords, question, answer, created_at, created_by, changed_at, hit_count,
+           suppressed_count
+    FROM qa_rules
+    WHERE channel_id = $1 AND rule_id IN (SELECT value ->> 'r' FROM json_each($2))";
 /// Number of rules, and their bytes.
 const MEASURE: &str = "
     SELECT COUNT(*),
@@ -45,6 +51,11 @@ const SAME_RULE: &str = "
     SELECT COUNT(*) FROM qa_rules
     WHERE channel_id = $1 AND rule_id = $2 AND keywords = $3 AND question = $4 AND answer = $5";
 const DROP_RULE: &str = "DELETE FROM qa_rules WHERE channel_id = $1 AND rule_id = $2";
+
+#[derive(Serialize)]
+struct RuleKey<'a> {
+    r: &'a str,
+}
 
 /// Change to a channel's rules.
 #[derive(Clone, Debug)]
@@ -90,6 +101,21 @@ impl AssistantStore<'_> {
         let items = query_as::<RuleRow>(RULES).bind(channel.as_str());
         let items = self.store.db.fetch_mapped(items, Rule::try_from).await?;
         Ok(Setting { version, value: RuleList { revision, items } })
+    }
+
+    /// Returns those of a channel's rules that have these ids, in any order.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn chosen_rules(
+        self,
+        channel: &ChannelId,
+        rules: &[&RuleId],
+    ) -> Result<Vec<Rule>, StoreError> {
+        let keys: Vec<_> = rules.iter().map(|rule| RuleKey { r: rule.as_str() }).collect();
+        let keys = serde_json::to_string(&keys)?;
+        let rows = query_as::<RuleRow>(CHOSEN_RULES).bind(channel.as_str()).bind(&keys);
+        self.store.db.fetch_mapped(rows, Rule::try_from).await
     }
 
     /// Returns the number of a channel's rules and their total bytes as [`RULE_BYTES`] counts them.

@@ -2,15 +2,15 @@
 
 mod sql;
 
-use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::id::{ChannelId, MessageId, RuleId, UserId};
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::time::Timestamp;
 
 use super::ingest::BulkKey;
 use super::media::{MediaRecord, MediaRow};
-use super::{MessageState, MessageStore, StoreError, parsed};
+use super::{MessageState, MessageStore, ReplySource, StoreError, parsed};
 use crate::query::query_as;
-use sql::{ALL, CHOSEN, OF_SENDER, OF_TYPE, ONE};
+use sql::{ALL, CHOSEN, COUNT, OF_SENDER, OF_TYPE, ONE};
 
 /// Row of `messages`.
 #[derive(Debug, sqlx_macros::FromRow)]
@@ -34,6 +34,8 @@ pub(super) struct MessageRow {
 struct FullRow {
     #[sqlx(flatten)]
     message: MessageRow,
+    reply_source: Option<String>,
+    reply_rule_id: Option<String>,
     display_name: Option<String>,
     picture_url: Option<String>,
     #[sqlx(flatten)]
@@ -67,6 +69,8 @@ pub struct StoredMessage {
     pub unsent_at: Option<Timestamp>,
     /// `true` if the bot sent it.
     pub is_bot: bool,
+    /// Origin of a reply of the bot; `None` for other messages, and where it is not known.
+    pub reply: Option<ReplyOrigin>,
     /// Media record, for media types.
     pub media: Option<MediaRecord>,
 }
@@ -87,6 +91,15 @@ pub struct Sender {
     pub display_name: Option<String>,
     /// Picture, once known.
     pub picture_url: Option<String>,
+}
+
+/// Origin of a reply of the bot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplyOrigin {
+    /// Source.
+    pub source: ReplySource,
+    /// Rule, for [`ReplySource::Qa`]. It may have been changed or removed since.
+    pub rule: Option<RuleId>,
 }
 
 /// Order of a page.
@@ -217,6 +230,26 @@ impl MessageStore<'_> {
         Ok(MessagePage { messages, next })
     }
 
+    /// Returns the number of a channel's messages that were sent in that range.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn count(
+        self,
+        channel: &ChannelId,
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+    ) -> Result<i64, StoreError> {
+        let from = from.map_or(i64::MIN, Timestamp::millis);
+        let to = to.map_or(i64::MAX, Timestamp::millis);
+        let (count,): (i64,) = self
+            .store
+            .db
+            .fetch_one(query_as(COUNT).bind(channel.as_str()).bind(from).bind(to))
+            .await?;
+        Ok(count)
+    }
+
     /// Returns one message of a channel; `None` when it is not stored.
     ///
     /// # Errors
@@ -285,6 +318,10 @@ impl TryFrom<FullRow> for StoredMessage {
             None if kind.is_media() && state.unsent_at.is_some() => Some(MediaRecord::erased()),
             media => media,
         };
+        let source = row.reply_source.as_deref().map(ReplySource::parse);
+        let source = source.map(|source| parsed(source, "messages", "reply_source", &id));
+        let rule = row.reply_rule_id.map(RuleId::new);
+        let reply = source.transpose()?.map(|source| ReplyOrigin { source, rule });
         let bytes = state.bytes() + media.as_ref().map_or(0, |media| media.bytes);
         Ok(Self {
             sent_at: parsed(state.sent_at, "messages", "sent_at", &id)?,
@@ -303,6 +340,7 @@ impl TryFrom<FullRow> for StoredMessage {
             edited_at: state.edited_at,
             unsent_at: state.unsent_at,
             is_bot: state.is_bot,
+            reply,
             media,
         })
     }

@@ -10,6 +10,7 @@ macro_rules! columns {
             "SELECT m.channel_id, m.message_id, m.sent_at,
                     COALESCE(m.first_kept_at, m.backed_up_at) AS backed_up_at, m.sender_id, m.type,
                     m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
+                    m.reply_source, m.reply_rule_id,
                     u.display_name, u.picture_url, ",
             media_columns!(),
             " "
@@ -76,6 +77,10 @@ pub(super) const ONE: &str = concat!(
     joins!(),
     "WHERE m.channel_id = $1 AND m.message_id = $2 AND m.sent_at IS NOT NULL"
 );
+
+pub(super) const COUNT: &str = "
+    SELECT COUNT(*) FROM messages
+    WHERE channel_id = $1 AND sent_at IS NOT NULL AND sent_at >= $2 AND sent_at < $3";
 
 /// LATERAL with LIMIT keeps PostgreSQL to one index lookup per key.
 pub(super) const CHOSEN: Sql = Sql {

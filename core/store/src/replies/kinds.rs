@@ -27,7 +27,7 @@ impl ReplySource {
         }
     }
 
-    pub(super) fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         [Self::Rules, Self::Link, Self::Qa, Self::NoMatch, Self::Welcome]
             .into_iter()
             .find(|source| source.name() == name)

@@ -96,6 +96,12 @@ const SUPPRESSED: &str = "
 const FINISH: &str = "
     UPDATE replies SET status = $2, reason = $3, finished_at = $4, sent_ids = $5
     WHERE event_id = $1 AND status = 'sending'";
+/// The bot's own messages keep the origin of the reply, whose record is deleted one day.
+const MARK_REPLY: &str = "
+    UPDATE messages SET reply_source = r.source, reply_rule_id = r.rule_id
+    FROM replies r
+    WHERE r.event_id = $1 AND messages.channel_id = r.channel_id
+      AND messages.message_id IN (SELECT value ->> 'm' FROM json_each($2))";
 const INTERRUPT: &str = "
     UPDATE replies SET status = 'failed', reason = 'interrupted', finished_at = $2
     WHERE status = 'sending' AND created_at < $1";
@@ -156,6 +162,15 @@ impl AssistantStore<'_> {
                 .bind(&ids),
         )
         .await?;
+        if !exchange.own.is_empty() {
+            let own: Vec<_> = exchange
+                .own
+                .iter()
+                .map(|change| MessageKey { m: change.message.as_str() })
+                .collect();
+            let own = serde_json::to_string(&own)?;
+            tx.execute(query(MARK_REPLY).bind(event.as_str()).bind(&own)).await?;
+        }
         tx.commit().await?;
         Ok(kept)
     }

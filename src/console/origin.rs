@@ -1,0 +1,73 @@
+//! Origin of a reply of the bot, as a page tells it beside the reply.
+
+use chatkeep_core::assistant::Rule;
+use chatkeep_core::id::ChannelId;
+use chatkeep_i18n::{Language, Value};
+use chatkeep_store::{ReplyOrigin, ReplySource, StoredMessage};
+
+use super::bubble::shortened;
+use crate::services::assistant::KnownRules;
+use crate::view::{channel_path, segment};
+
+/// Maximum length of a rule's label in characters.
+const LABEL: usize = 48;
+
+/// Origin of a reply as a page shows it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct OriginNote {
+    pub(super) text: String,
+    /// Question or keywords of the rule, and the path to it; for those who may edit rules.
+    pub(super) rule: Option<(String, String)>,
+}
+
+impl OriginNote {
+    /// Returns the note of a message; `None` for one that is no reply, or is gone.
+    pub(super) fn of(
+        message: &StoredMessage,
+        rules: &KnownRules,
+        language: Language,
+    ) -> Option<Self> {
+        let origin = message.reply.as_ref().filter(|_| message.content.is_some())?;
+        let plain = |text| Some(Self { text, rule: None });
+        match origin.source {
+            ReplySource::Welcome => plain(language.text("origin-welcome")),
+            ReplySource::Rules => plain(language.text("origin-group-rules")),
+            ReplySource::Link => plain(language.text("origin-link")),
+            ReplySource::NoMatch => plain(language.text("origin-no-match")),
+            ReplySource::Qa => Some(Self::of_rule(&message.channel, origin, rules, language)),
+        }
+    }
+
+    fn of_rule(
+        channel: &ChannelId,
+        origin: &ReplyOrigin,
+        rules: &KnownRules,
+        language: Language,
+    ) -> Self {
+        let rule = match (rules, &origin.rule) {
+            (KnownRules::Of(rules), Some(id)) => rules.get(id),
+            _ => return Self { text: language.text("origin-some-rule"), rule: None },
+        };
+        let Some(rule) = rule else {
+            return Self { text: language.text("origin-rule-removed"), rule: None };
+        };
+        let id = segment(rule.id.as_str()).replace('%', "%25");
+        let path = format!("{}/assistant/rules#rule-{id}", channel_path(channel));
+        Self { text: language.text("origin-rule"), rule: Some((label(rule, language), path)) }
+    }
+}
+
+/// Returns the words by which people know a rule: its question, else its keywords.
+fn label(rule: &Rule, language: Language) -> String {
+    let question = rule.question.trim();
+    if !question.is_empty() {
+        return shortened(question, LABEL);
+    }
+    let mut keywords = rule.keywords.iter();
+    let first = keywords.next().cloned().unwrap_or_default();
+    let all = keywords.fold(first, |all, next| {
+        let pair = [("first", Value::from(&all)), ("next", Value::from(next))];
+        language.format("origin-keywords", &pair)
+    });
+    shortened(&all, LABEL)
+}

@@ -1,0 +1,113 @@
+//! Refusals from around the pages: of rate limits, unknown paths, wrong methods, bodies that are too
+//! large. People get a page in their language in place of JSON.
+
+use axum::extract::{Request, State};
+use axum::http::header::{ACCEPT, ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::Console;
+use super::error::{PageError, error_page};
+use super::visitor::{Visitor, language_of, secured};
+
+/// Headers of a refusal that its page keeps.
+const KEPT: [HeaderName; 5] = [
+    ALLOW,
+    RETRY_AFTER,
+    HeaderName::from_static("x-ratelimit-limit"),
+    HeaderName::from_static("x-ratelimit-remaining"),
+    HeaderName::from_static("x-ratelimit-reset"),
+];
+
+/// Renders refusals below the console's paths, and of the sign-in, for those who accept pages.
+pub(crate) async fn layer(
+    State(console): State<Console>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !is_page(request.uri().path()) || !accepts_pages(request.headers()) {
+        return next.run(request).await;
+    }
+    let visitor = Visitor::stranger(language_of(request.headers()), request.uri().clone());
+    let response = next.run(request).await;
+    let Some(error) = refusal(&response) else { return response };
+    let mut page = secured(error_page(&console, &visitor, &error));
+    for name in KEPT {
+        if let Some(value) = response.headers().get(&name) {
+            page.headers_mut().insert(name, value.clone());
+        }
+    }
+    page
+}
+
+fn is_page(path: &str) -> bool {
+    let below = |root: &str| {
+        path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    path == "/" || ["/c", "/console", "/auth"].into_iter().any(below)
+}
+
+/// Returns true for a browser that opens a page. Scripts and programs accept anything, or ask for
+/// something else.
+fn accepts_pages(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut ranges = accepted.flat_map(|value| value.split(','));
+    ranges.any(|range| {
+        range.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/html")
+    })
+}
+
+/// Returns what a response refuses; `None` for one that is a page, or no refusal.
+fn refusal(response: &Response) -> Option<PageError> {
+    let kind = response.headers().get(CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if kind.starts_with("text/html") {
+        return None;
+    }
+    match response.status() {
+        StatusCode::TOO_MANY_REQUESTS => {
+            let seconds = response.headers().get(RETRY_AFTER);
+            let seconds = seconds.and_then(|value| value.to_str().ok()?.parse().ok());
+            Some(PageError::Hasty { seconds: seconds.unwrap_or(1) })
+        }
+        StatusCode::NOT_FOUND => Some(PageError::NoPage),
+        StatusCode::METHOD_NOT_ALLOWED => Some(PageError::Method),
+        StatusCode::PAYLOAD_TOO_LARGE => Some(PageError::TooLarge),
+        StatusCode::SERVICE_UNAVAILABLE => Some(PageError::Busy),
+        status if status.is_client_error() => Some(PageError::Input),
+        status if status.is_server_error() => Some(PageError::Internal),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_for_those_who_open_them() {
+        for (path, page) in [
+            ("/", true),
+            ("/c", true),
+            ("/c/C1/nothing", true),
+            ("/console/x", true),
+            ("/auth/login", true),
+            ("/consoles", false),
+            ("/api/c/x", false),
+            ("/mcp", false),
+        ] {
+            assert_eq!(is_page(path), page, "{path}");
+        }
+        for (accept, page) in [
+            ("text/html,application/xhtml+xml,*/*;q=0.8", true),
+            ("application/json, TEXT/HTML;q=0.5", true),
+            ("*/*", false),
+            ("text/event-stream", false),
+        ] {
+            let headers = HeaderMap::from_iter([(ACCEPT, accept.parse().unwrap())]);
+            assert_eq!(accepts_pages(&headers), page, "{accept}");
+        }
+        assert!(!accepts_pages(&HeaderMap::new()));
+    }
+}

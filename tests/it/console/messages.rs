@@ -1,0 +1,403 @@
+//! What a conversation tells and offers beside its messages: origins of replies, changes of what is
+//! on screen, exports, pictures of people, and refusals for those who are too fast.
+
+use std::collections::BTreeMap;
+
+use chatkeep_core::assistant::RuleDraft;
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::profile::Profile;
+use chatkeep_emulator::Media;
+use chatkeep_store::{Exchange, ReplyIntent, ReplySource, RuleChange, Store};
+use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, COOKIE};
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use super::journeys::{PHONE, browser, is_fine, number, shows};
+use super::{GROUP, Page, START, Scene, answer, secret};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+use crate::store::{answered, at, edited, unsent};
+
+/// Time of the replies: after everything else.
+const LATE: i64 = START + 3 * 86_400_000;
+
+/// Accepted types of a browser that opens a page.
+const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+impl Scene {
+    /// Opens a page as a browser does.
+    async fn browse(&self, method: Method, path: &str, language: &str) -> Page {
+        let cookie = format!("chatkeep_session={}", secret("Uowner"));
+        let request = self.http.request(method, self.url(path));
+        let request = request.header(ACCEPT, BROWSER).header(ACCEPT_LANGUAGE, language);
+        answer(request.header(COOKIE, cookie)).await
+    }
+}
+
+/// Has the bot reply to an event, for that reason.
+async fn reply(store: &Store, message: &str, source: ReplySource, rule: Option<&str>) {
+    let (event, channel) = (format!("event-{message}").as_str().into(), ChannelId::from(GROUP));
+    let rule = rule.map(Into::into);
+    let intent = ReplyIntent {
+        event: &event,
+        channel: &channel,
+        source,
+        rule: rule.as_ref(),
+        message: None,
+        cooldown_ms: 0,
+        at: at(LATE),
+    };
+    store.assistant().claim_reply(&intent, at(LATE)).await.unwrap();
+    let own = [answered(GROUP, message, LATE, &format!("reply {message}"))];
+    let exchange = Exchange { own: &own, ..Exchange::default() };
+    store.assistant().finish_reply(&event, Ok(()), exchange, at(LATE)).await.unwrap();
+}
+
+/// Returns the row of a message on a page.
+fn row<'p>(page: &'p str, message: &str) -> &'p str {
+    let row = page.split("<li id=\"").find(|row| row.starts_with(&format!("m-{message}\"")));
+    row.unwrap_or_else(|| panic!("no {message} in {page}"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replies_tell_what_gave_them_to_those_who_may_know() {
+    let scene = Scene::new().await;
+    let (group, rule) = (ChannelId::from(GROUP), "qa_1_a".into());
+    let draft = RuleDraft {
+        keywords: vec!["營業時間".to_owned(), "<hours>".to_owned()],
+        question: String::new(),
+        answer: "9-18".to_owned(),
+    };
+    let assistant = || scene.store.assistant();
+    let change = async |change| {
+        assistant().change_rule(&group, change, None, &"Uowner".into(), at(6)).await.unwrap();
+    };
+    change(RuleChange::Add(&rule, &draft)).await;
+    reply(&scene.store, "ruled", ReplySource::Qa, Some("qa_1_a")).await;
+    reply(&scene.store, "welcome", ReplySource::Welcome, None).await;
+    reply(&scene.store, "unmatched", ReplySource::NoMatch, None).await;
+    reply(&scene.store, "rules", ReplySource::Rules, None).await;
+    let path = format!("/c/{GROUP}");
+    let page = scene.page(&path, Some("Uadmin"), "en").await.body;
+    let ruled = row(&page, "ruled");
+    assert!(ruled.contains("Answered by a rule:"), "{ruled}");
+    assert!(
+        ruled.contains("營業時間, &lt;hours&gt;</a>")
+            || ruled.contains("營業時間, &#60;hours&#62;</a>"),
+        "{ruled}"
+    );
+    assert!(ruled.contains(&format!("href=\"/c/{GROUP}/assistant/rules#rule-qa_1_a\"")), "{ruled}");
+    for (message, text) in
+        [("welcome", "Welcome message"), ("unmatched", "No rule matched"), ("rules", "Group rules")]
+    {
+        assert!(row(&page, message).contains(text), "{}", row(&page, message));
+    }
+    assert!(!row(&page, "answer").contains("class=\"origin\""), "nobody knows its origin");
+    // Members learn that a rule answered, and not which.
+    let page = scene.page(&path, Some("Umember"), "en").await.body;
+    let ruled = row(&page, "ruled");
+    assert!(ruled.contains("Answered by a rule<") && !ruled.contains("hours"), "{ruled}");
+    assert!(!ruled.contains("assistant/rules"), "{ruled}");
+    change(RuleChange::Remove(&rule)).await;
+    let page = scene.page(&path, Some("Uadmin"), "en").await.body;
+    assert!(row(&page, "ruled").contains("removed since"), "{}", row(&page, "ruled"));
+    // A reply that is gone has no origin.
+    scene.store.messages().ingest(&[unsent(GROUP, "welcome", LATE + 1)], at(LATE)).await.unwrap();
+    let page = scene.page(&path, Some("Uadmin"), "en").await.body;
+    assert!(!row(&page, "welcome").contains("Welcome message"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_of_changed_messages_are_for_those_who_may_read_them() {
+    let scene = Scene::new().await;
+    let path = format!("/c/{GROUP}/rows?id=p003&id=edited&id=nothing&id=p001");
+    let rows = scene.page(&path, Some("Umember"), "en").await;
+    assert_eq!(rows.status, StatusCode::OK);
+    let shown: Vec<_> = rows.body.split("<li id=\"").skip(1).collect();
+    let names: Vec<_> = shown.iter().map(|row| row.split('"').next().unwrap()).collect();
+    assert_eq!(names, ["m-p001", "m-p003", "m-edited"]);
+    assert_eq!(scene.page(&path, Some("Uguest"), "en").await.status, StatusCode::NOT_FOUND);
+    let many = format!("/c/{GROUP}/rows?{}", "id=x&".repeat(101));
+    assert_eq!(scene.page(&many, Some("Umember"), "en").await.status, StatusCode::BAD_REQUEST);
+    let nul = format!("/c/{GROUP}/rows?id=%00");
+    assert_eq!(scene.page(&nul, Some("Umember"), "en").await.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_of_messages_on_screen_appear_by_themselves() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    browser.resize(PHONE.0, PHONE.1).await;
+    // In the middle of the conversation: what follows is not loaded.
+    browser.open(&scene.url(&format!("/c/{GROUP}?around=p060"))).await;
+    let seen =
+        "const row = document.querySelector('#m-p060'); row.scrollIntoView({block: 'center'});
+        window.seen = row; window.seenAt = row.getBoundingClientRect().top; return row.id";
+    browser.script(seen).await;
+    let long = "a much longer text than before ".repeat(20);
+    let change = async |change| scene.store.messages().ingest(&[change], at(START)).await.unwrap();
+    // The connection is made when the first change arrives.
+    let says =
+        |id: &str| format!("return document.querySelector('#m-{id} .bubble').innerText.trim()");
+    let mut time = START + 5 * 86_400_000;
+    until("an edit above", DEADLINE, async || {
+        time += 1;
+        change(edited(GROUP, "p055", time, &long)).await;
+        browser.script(&says("p055")).await == long.trim()
+    })
+    .await;
+    let moved =
+        "return Math.round(Math.abs(window.seen.getBoundingClientRect().top - window.seenAt))";
+    assert!(number(&browser, moved).await <= 2, "what is in sight jumped");
+    let mark = "return document.querySelector('#m-p055 .meta span').textContent";
+    assert_eq!(browser.script(mark).await, "edited");
+    change(unsent(GROUP, "p061", time)).await;
+    shows(&browser, &says("p061"), &json!("⊘ This message was unsent")).await;
+    is_fine(&browser, "a conversation with changes").await;
+
+    // An unsent message also goes from where it is quoted.
+    browser.open(&scene.url(&format!("/c/{GROUP}?around=quoting"))).await;
+    let quote = "return document.querySelector('.quote').innerText";
+    assert!(browser.script(quote).await.as_str().unwrap().contains("example.org"));
+    change(unsent(GROUP, "link", time)).await;
+    until("the quote is gone", DEADLINE, async || {
+        !browser.script(quote).await.as_str().unwrap().contains("example.org")
+    })
+    .await;
+    assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_says_what_is_wrong_and_how_much_there_is() {
+    let scene = Scene::new().await;
+    let file = format!("/c/{GROUP}/export/file");
+    let all = scene.open(&format!("{file}?format=csv&from=&to=")).await;
+    let lines = csv_records(&all.body);
+    assert_eq!(all.headers["x-message-count"].to_str().unwrap(), (lines - 1).to_string());
+    let disposition = all.headers["content-disposition"].to_str().unwrap();
+    assert_eq!(disposition, "attachment; filename=\"messages.csv\"");
+    let day = scene.open(&format!("{file}?format=jsonl&from=2024-03-01&to=2024-03-01")).await;
+    assert_eq!(
+        (day.headers["x-message-count"].to_str().unwrap(), day.body.lines().count()),
+        ("65", 65)
+    );
+    let page = scene.open(&format!("{file}?format=html")).await;
+    assert!(page.headers["content-security-policy"].to_str().unwrap().contains("sandbox"));
+    for (query, field) in [
+        ("format=csv&from=2024-03-05&to=2024-03-01", "The last day is before the first day."),
+        ("format=csv&from=2024-02-30&to=", "Please enter a valid date."),
+    ] {
+        let wrong = scene.page(&format!("{file}?{query}"), Some("Uowner"), "en").await;
+        assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
+        assert!(wrong.body.contains(field) && wrong.body.contains("aria-invalid"), "{query}");
+        // What was chosen stays.
+        assert!(wrong.body.contains("value=\"csv\" checked"), "{}", wrong.body);
+    }
+    let guest = scene.page(&format!("{file}?format=csv"), Some("Uguest"), "en").await;
+    assert_eq!(guest.status, StatusCode::NOT_FOUND);
+}
+
+fn csv_records(text: &str) -> usize {
+    let mut quoted = false;
+    let ends = text.chars().filter(|character| {
+        quoted ^= *character == '"';
+        *character == '\n' && !quoted
+    });
+    ends.count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_shows_that_it_works_and_ends() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    browser.resize(PHONE.0, PHONE.1).await;
+    for format in ["html", "csv", "jsonl"] {
+        browser.open(&scene.url(&format!("/c/{GROUP}/export?format={format}"))).await;
+        is_fine(&browser, "the form of an export").await;
+        browser.script("document.querySelector('#export .main').click()").await;
+        shows(&browser, "return document.querySelector('[data-do=save]').hidden", &json!(false))
+            .await;
+        let told = browser.script("return document.querySelector('.told').textContent").await;
+        assert!(told.as_str().unwrap().starts_with("Done: 144 messages"), "{format}: {told}");
+        is_fine(&browser, "a finished export").await;
+        let name = browser.script("return document.querySelector('[data-do=save]').download").await;
+        assert_eq!(name, format!("週末讀書會 Readers.{format}"));
+    }
+    // One that breaks off says so; the form is there again, with what was chosen.
+    browser.script("window.fetch = async () => { throw new TypeError('broken'); }").await;
+    browser.script("document.querySelector('[data-do=again]').click()").await;
+    browser.script("document.querySelector('#export .main').click()").await;
+    let failed = "return document.querySelector('[data-when=failed]').hidden";
+    shows(&browser, failed, &json!(false)).await;
+    is_fine(&browser, "a failed export").await;
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refusals_are_pages_in_the_language_of_the_visitor() {
+    let limit = [("PER_MINUTE", "1"), ("BURST", "6")];
+    let [minute, burst] = limit.map(|(_, value)| value.to_owned());
+    let settings =
+        [("CHATKEEP_RATE_LIMIT_PER_MINUTE", minute), ("CHATKEEP_RATE_LIMIT_BURST", burst)];
+    let scene = Scene::with(&settings).await;
+    for (method, path, status, text) in [
+        (
+            Method::GET,
+            format!("/c/{GROUP}/nothing"),
+            StatusCode::NOT_FOUND,
+            "There is no such page",
+        ),
+        (
+            Method::GET,
+            "/console/nothing".to_owned(),
+            StatusCode::NOT_FOUND,
+            "There is no such page",
+        ),
+        (
+            Method::POST,
+            "/console".to_owned(),
+            StatusCode::METHOD_NOT_ALLOWED,
+            "There is no such page",
+        ),
+        (
+            Method::POST,
+            "/console/sign-out".to_owned(),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "not right",
+        ),
+    ] {
+        let page = scene.browse(method, &path, "en").await;
+        assert!(page.body.contains(text), "{path}: {}", page.body);
+        assert!(page.body.starts_with("<!doctype html>"), "{path}");
+        assert!(page.status == status || text == "not right", "{path}: {}", page.status);
+        assert!(page.headers["content-security-policy"].to_str().unwrap().contains("script-src"));
+    }
+    // Programs get what they always got.
+    let nothing = scene.page(&format!("/c/{GROUP}/nothing"), Some("Uowner"), "en").await;
+    assert!(nothing.body.starts_with('{'), "{}", nothing.body);
+
+    // Pictures of a page take nothing from the pages.
+    let file = format!("/api/v1/channels/{GROUP}/backup/media/photo?preview=true");
+    for _ in 0..20 {
+        for path in [&file, &format!("/c/{GROUP}/picture")] {
+            let picture = scene.page(path, Some("Umember"), "en").await;
+            assert_ne!(picture.status, StatusCode::TOO_MANY_REQUESTS, "{path}");
+        }
+    }
+    let page = scene.page(&format!("/c/{GROUP}"), Some("Umember"), "en").await;
+    assert_eq!(page.status, StatusCode::OK);
+    let mut refused = None;
+    for _ in 0..10 {
+        let page = scene.browse(Method::GET, "/console", "zh-TW").await;
+        if page.status == StatusCode::TOO_MANY_REQUESTS {
+            refused = Some(page);
+            break;
+        }
+    }
+    let refused = refused.expect("no limit");
+    assert!(
+        refused.body.contains("請稍候") && refused.body.contains("秒後再試"),
+        "{}",
+        refused.body
+    );
+    assert!(refused.headers.contains_key("retry-after"));
+    assert_eq!(refused.headers["x-ratelimit-limit"], "6");
+}
+
+/// Gives a person a picture at that address.
+async fn give_picture(scene: &Scene, user: &str, address: &str) {
+    let profile = Profile {
+        display_name: user.to_owned(),
+        picture_url: Some(address.to_owned()),
+        language: None,
+    };
+    let profiles = BTreeMap::from([(UserId::from(user), Some(profile))]);
+    scene.store.members().save_profiles(&profiles, at(START)).await.unwrap();
+}
+
+fn png() -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    image::RgbImage::new(600, 600).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_of_people_come_from_here_alone() {
+    let scene = Scene::new().await;
+    let address = scene.stack.line.add_picture(Media::new("text/html", png()));
+    give_picture(&scene, "Umember", &address).await;
+    let page = scene.open(&format!("/c/{GROUP}?around=thai")).await.body;
+    assert!(!page.contains(&address), "the page names the platform's address");
+    let start = page.find(&format!("/c/{GROUP}/people/Umember/picture?v=")).expect("no picture");
+    let path = page[start..].split('"').next().unwrap().to_owned();
+    let ask = async |path: &str, user: Option<&str>| {
+        let mut request = scene.http.get(scene.url(path));
+        if let Some(user) = user {
+            request = request.header(COOKIE, format!("chatkeep_session={}", secret(user)));
+        }
+        request.send().await.unwrap()
+    };
+    for round in ["fetched", "kept"] {
+        let picture = ask(&path, Some("Uowner")).await;
+        assert_eq!(picture.status(), StatusCode::OK, "{round}");
+        assert_eq!(picture.headers()["content-type"], "image/jpeg");
+        assert_eq!(picture.headers()["cache-control"], "private, max-age=86400, immutable");
+        assert_eq!(picture.headers()["x-content-type-options"], "nosniff");
+        let picture = image::load_from_memory(&picture.bytes().await.unwrap()).unwrap();
+        assert_eq!((picture.width(), picture.height()), (192, 192), "{round}");
+        // Not fetched again.
+        if round == "fetched" {
+            scene.stack.line.shutdown().await;
+        }
+    }
+    let other = path.replace("?v=", "?v=other");
+    assert_eq!(ask(&other, Some("Uowner")).await.headers()["cache-control"], "private, no-cache");
+    for user in ["Uguest", "Uleft", "Ustranger"] {
+        assert_eq!(ask(&path, Some(user)).await.status(), StatusCode::NOT_FOUND, "{user}");
+    }
+    assert_eq!(ask(&path, None).await.status(), StatusCode::SEE_OTHER);
+    // Whoever is not in the group has no picture here.
+    give_picture(&scene, "Ustranger", &address).await;
+    for person in ["Ustranger", "Unobody", "%00"] {
+        let path = format!("/c/{GROUP}/people/{person}/picture");
+        assert_eq!(ask(&path, Some("Uowner")).await.status(), StatusCode::NOT_FOUND, "{person}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_that_are_none_are_initials() {
+    let scene = Scene::new().await;
+    let line = &scene.stack.line;
+    let bad = [
+        line.add_picture(Media::new("image/png", "<script>alert(1)</script>")),
+        format!("{}/pictures/77", line.api_base()),
+        "https://203.0.113.9/picture.png".to_owned(),
+        "http://127.0.0.1:9/picture.png".to_owned(),
+    ];
+    for address in bad {
+        give_picture(&scene, "Umember", &address).await;
+        let path = format!("/c/{GROUP}/people/Umember/picture");
+        let picture = scene.page(&path, Some("Uowner"), "en").await;
+        assert_eq!(picture.status, StatusCode::NOT_FOUND, "{address}");
+        assert_eq!(picture.headers["cache-control"], "private, max-age=600");
+    }
+    let browser = browser(&scene).await;
+    browser.resize(PHONE.0, PHONE.1).await;
+    browser.open(&scene.url(&format!("/c/{GROUP}?around=thai"))).await;
+    is_fine(&browser, "a person whose picture is missing").await;
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_for_reading_links_to_the_messages_own_pages() {
+    let base = "https://chat.example.org";
+    let scene = Scene::with(&[("CHATKEEP_API_BASE_URL", base.to_owned())]).await;
+    let key = super::pages::key(&scene).await;
+    let path = format!("/api/v1/channels/{GROUP}/backup/export?format=html");
+    let http = crate::harness::http::client(DEADLINE);
+    let page = http.get(scene.url(&path)).bearer_auth(&key).send().await.unwrap();
+    let page = page.text().await.unwrap();
+    assert!(page.contains(&format!("href=\"{base}/c/{GROUP}/m/edited\"")), "{page}");
+    assert!(!page.contains("href=\"#m-edited\""));
+}
