@@ -6,6 +6,7 @@
 mod csv;
 mod import;
 mod rule;
+mod rule_form;
 mod rules;
 mod try_it;
 

@@ -154,7 +154,25 @@ async fn a_rule_is_edited_in_its_row_with_chips() {
     assert!(browser.script("return location.hash").await.as_str().unwrap().starts_with("#rule-"));
     let saved = &rules(&scene).await[0];
     assert_eq!((saved.keywords.join("|"), &*saved.answer), ("wifi|密碼|b b".to_owned(), "new"));
-    // A file is read and checked at once, in the encoding of spreadsheets in Taiwan, too.
+    assert_eq!(
+        json!(
+            browser
+                .errors()
+                .await
+                .iter()
+                .filter(|error| { !error["message"].as_str().unwrap().contains("422") })
+                .collect::<Vec<_>>()
+        ),
+        json!([])
+    );
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_rules_is_read_and_checked_at_once() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    // In the encoding of spreadsheets in Taiwan.
     browser.plant("chatkeep_language", "zh-Hant").await;
     browser.open(&scene.url(&format!("{RULES}/import"))).await;
     browser
@@ -167,17 +185,6 @@ async fn a_rule_is_edited_in_its_row_with_chips() {
         .await;
     let planned = "return document.querySelector('.planned .words')?.textContent";
     shows(&browser, planned, &json!("密碼")).await;
-    assert_eq!(
-        json!(
-            browser
-                .errors()
-                .await
-                .iter()
-                .filter(|error| { !error["message"].as_str().unwrap().contains("422") })
-                .collect::<Vec<_>>()
-        ),
-        json!([])
-    );
     browser.close().await;
 }
 
