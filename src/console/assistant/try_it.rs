@@ -169,7 +169,7 @@ impl ModeCard {
             needs_plan: !trial.is_included,
             answers: by_rule || matches!(trial.reason, TrialReason::Trigger(_)),
             reason,
-            candidates: rows.collect(),
+            candidates: rows.filter(|row| row.percent > 0).collect(),
         }
     }
 }

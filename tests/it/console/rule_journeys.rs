@@ -197,7 +197,7 @@ async fn rules_are_kept_in_order_without_script() {
     browser.open(&scene.url(&format!("{RULES}/new"))).await;
     fill(&browser, &[("keywords", "wifi\n密碼"), ("answer", "")]).await;
     submit(&browser, "form.form .main").await;
-    is_fine(&browser, "an error without script").await;
+    shows(&browser, "return document.querySelectorAll('.wrong').length", &json!(1)).await;
     assert_eq!(
         browser.script("return document.querySelector('[name=keywords]').value").await,
         "wifi\n密碼"

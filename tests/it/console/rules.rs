@@ -73,7 +73,7 @@ async fn a_rule_is_added_with_every_limit_said_beside_its_field() {
         let wrong = wrong.unwrap_or_else(|| panic!("{field}: {}", page.body));
         let wrong = wrong.split('<').next().unwrap();
         assert!(wrong.contains(sentence), "{field}: {wrong}");
-        assert!(!page.body.contains("&#13;"), "{field}: line breaks are shown as characters");
+        assert!(!page.body.contains('\u{fffd}'), "{field}: line breaks are shown as characters");
         for (_, typed) in form {
             assert!(
                 page.body.contains(&typed.replace("\r\n", "\n")),
@@ -293,7 +293,7 @@ async fn a_trial_tells_what_each_mode_answers_and_why() {
         assert!(typo.contains(part), "{part}: {typo}");
     }
     assert!(typo.contains(&format!("{RULES}/qa_")), "{typo}");
-    let far = tried("haha opening a door").await;
+    let far = tried("is it open").await;
     assert!(far.contains("would be needed") || far.contains("anything in common"), "{far}");
     let change = |mut config: chatkeep_core::assistant::AssistantConfig, _| -> Result<_, ()> {
         config.enabled = false;
