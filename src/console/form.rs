@@ -219,6 +219,11 @@ impl Question {
     }
 }
 
+/// Returns a text of a form with plain line breaks, of which browsers make two characters.
+pub(super) fn unbroken(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
 /// Formats a number of characters for a hint, with the limit.
 pub(super) fn limit_hint(max: usize, language: Language) -> String {
     let max = i64::try_from(max).unwrap_or(i64::MAX);

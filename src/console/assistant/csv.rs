@@ -65,6 +65,8 @@ fn keyword_cell(keywords: &[String]) -> csv::Result<String> {
 
 /// Returns the keywords of a cell, which are on lines of their own or between commas.
 fn keywords(cell: &str) -> Vec<String> {
+    // A reader drops a byte order mark at the beginning, which here belongs to the keyword.
+    let cell = format!("\n{cell}");
     let mut lines =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(cell.as_bytes());
     let words = lines

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted, sentence};
+use super::super::form::{Done, FormErrors, Posted, sentence, unbroken};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
@@ -95,8 +95,12 @@ pub(super) async fn take(
 ) -> Result<Response, PageError> {
     let access: SettingsAccess = visitor.channel(&console, &channel).await?;
     let (service, language) = (&console.services.assistant, visitor.language);
-    let (csv, table) = CALLERS.run(move || (rows(&form.csv), form.csv)).await;
-    let table_rows = match csv {
+    let read = move || {
+        let table = unbroken(&form.csv);
+        (rows(&table), table)
+    };
+    let (read, table) = CALLERS.run(read).await;
+    let table_rows = match read {
         Ok(rows) => rows,
         Err(fault) => {
             let errors = FormErrors::at("/csv", fault_sentence(fault, language));

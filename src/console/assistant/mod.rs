@@ -7,6 +7,7 @@ mod csv;
 mod import;
 mod overview;
 mod rule;
+mod rule_form;
 mod rules;
 mod switch;
 mod texts;

@@ -3,38 +3,20 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chatkeep_core::assistant::{Rule, RuleDraft, limits};
 use chatkeep_core::id::RuleId;
-use chatkeep_i18n::{Language, Value};
-use serde::Deserialize;
-use url::form_urlencoded;
+use chatkeep_i18n::Value;
 
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted, Question, limit_hint};
+use super::super::form::{Done, FormErrors, Posted, Question};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
+use super::rule_form::{RuleForm, RuleHints};
 use super::rules::{RulesQuery, rules_path, warnings_about};
 use crate::services::ServiceError;
 use crate::services::assistant::SettingsAccess;
-
-/// Form of a rule as a browser sends it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct RuleForm {
-    /// Keywords, one a line.
-    keywords: String,
-    question: String,
-    answer: String,
-    /// Version of the list that the form was filled with.
-    version: Option<i64>,
-    /// `delete` for the button that deletes.
-    #[serde(rename = "do")]
-    action: String,
-    confirmed: String,
-}
 
 #[derive(Template)]
 #[template(path = "console/rule.html", whitespace = "minimize")]
@@ -53,78 +35,6 @@ struct RulePage {
     /// What is there now, where somebody else has changed it.
     present: Option<RuleForm>,
     is_new: bool,
-}
-
-/// Sentences about the limits of the fields.
-struct RuleHints {
-    keywords: String,
-    question: String,
-    answer: String,
-}
-
-impl RuleForm {
-    fn of(rule: &Rule, version: i64) -> Self {
-        Self {
-            keywords: lines(&rule.keywords),
-            question: rule.question.clone(),
-            answer: rule.answer.clone(),
-            version: Some(version),
-            ..Self::default()
-        }
-    }
-
-    fn draft(&self) -> RuleDraft {
-        let keywords = self.keywords.lines().map(str::trim).filter(|word| !word.is_empty());
-        RuleDraft {
-            keywords: keywords.map(str::to_owned).collect(),
-            question: unbroken(&self.question),
-            answer: unbroken(&self.answer),
-        }
-    }
-
-    /// Adds the texts of an address: `question`, and any number of `keyword`.
-    fn prefilled(mut self, visitor: &Visitor) -> Self {
-        let query = visitor.address.query().unwrap_or_default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            match &*name {
-                "question" => self.question = value.into_owned(),
-                "keyword" if self.keywords.lines().all(|line| line != value) => {
-                    let joint = if self.keywords.is_empty() { "" } else { "\n" };
-                    self.keywords.extend([joint, &value]);
-                }
-                _ => {}
-            }
-        }
-        self
-    }
-
-    fn has_texts_of(&self, other: &Self) -> bool {
-        let (own, other) = (self.draft(), other.draft());
-        own == other
-    }
-}
-
-/// Returns keywords one a line. A line break in a keyword means no more than a space.
-fn lines(keywords: &[String]) -> String {
-    let lines = keywords.iter().map(|keyword| keyword.split_whitespace().collect::<Vec<_>>());
-    lines.map(|words| words.join(" ")).collect::<Vec<_>>().join("\n")
-}
-
-/// Returns a text of a form with plain line breaks, of which browsers make two characters.
-fn unbroken(text: &str) -> String {
-    text.replace("\r\n", "\n")
-}
-
-impl RuleHints {
-    fn new(language: Language) -> Self {
-        let most = |max: usize| Value::from(i64::try_from(max).unwrap_or(i64::MAX));
-        let keywords = [("count", most(limits::KEYWORDS)), ("max", most(limits::KEYWORD))];
-        Self {
-            keywords: language.format("rule-keywords-hint", &keywords),
-            question: limit_hint(limits::QUESTION, language),
-            answer: limit_hint(limits::ANSWER, language),
-        }
-    }
 }
 
 /// Form with all that its page needs.
@@ -164,7 +74,7 @@ impl Desk<'_> {
             channel: heading,
             address: query.at(&format!("{path}/{name}")),
             back: query.at(&path),
-            form,
+            form: form.typed(),
             errors,
             hints: RuleHints::new(language),
             warnings,
@@ -314,23 +224,4 @@ async fn delete(
 /// Returns the path of a rule in the table.
 fn anchored(access: &SettingsAccess, query: &RulesQuery, rule: &RuleId) -> String {
     format!("{}#rule-{rule}", query.at(&rules_path(&access.channel)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_form_has_one_keyword_a_line() {
-        let form = RuleForm {
-            keywords: " wifi \r\n\r\n密碼, 帳號\r\n".to_owned(),
-            answer: "a\r\nb".to_owned(),
-            ..RuleForm::default()
-        };
-        let draft = form.draft();
-        assert_eq!(draft.keywords, ["wifi", "密碼, 帳號"]);
-        assert_eq!(draft.answer, "a\nb");
-        assert_eq!(lines(&["a\n b".to_owned(), "c".to_owned()]), "a b\nc");
-        assert!(form.has_texts_of(&RuleForm { version: Some(3), ..form.clone() }));
-    }
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
-use super::super::form::{FormErrors, Posted};
+use super::super::form::{FormErrors, Posted, unbroken};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
@@ -100,6 +100,7 @@ async fn shown(
     let (service, language) = (&console.services.assistant, visitor.language);
     let heading = Heading::of_page(console, visitor, &access, Tab::Assistant).await?;
     let rules = rules_path(&access.channel);
+    let text = unbroken(&text);
     let mut errors = FormErrors::default();
     let mut outcome = None;
     if is_sent || !text.is_empty() {
@@ -168,7 +169,7 @@ impl ModeCard {
             needs_plan: !trial.is_included,
             answers: by_rule || matches!(trial.reason, TrialReason::Trigger(_)),
             reason,
-            candidates: rows.collect(),
+            candidates: rows.filter(|row| row.percent > 0).collect(),
         }
     }
 }

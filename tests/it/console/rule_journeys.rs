@@ -154,19 +154,6 @@ async fn a_rule_is_edited_in_its_row_with_chips() {
     assert!(browser.script("return location.hash").await.as_str().unwrap().starts_with("#rule-"));
     let saved = &rules(&scene).await[0];
     assert_eq!((saved.keywords.join("|"), &*saved.answer), ("wifi|密碼|b b".to_owned(), "new"));
-    // A file is read and checked at once, in the encoding of spreadsheets in Taiwan, too.
-    browser.plant("chatkeep_language", "zh-Hant").await;
-    browser.open(&scene.url(&format!("{RULES}/import"))).await;
-    browser
-        .script(
-            "const big5 = new Uint8Array([0xb1, 0x4b, 0xbd, 0x58, 44, 0xb5, 0xaa, 10]);
-             const data = new DataTransfer(); data.items.add(new File([big5], 'rules.csv'));
-             const input = document.querySelector('#file'); input.files = data.files;
-             input.dispatchEvent(new Event('change', {bubbles: true}))",
-        )
-        .await;
-    let planned = "return document.querySelector('.planned .words')?.textContent";
-    shows(&browser, planned, &json!("密碼")).await;
     assert_eq!(
         json!(
             browser
@@ -182,6 +169,26 @@ async fn a_rule_is_edited_in_its_row_with_chips() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_rules_is_read_and_checked_at_once() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    // In the encoding of spreadsheets in Taiwan.
+    browser.plant("chatkeep_language", "zh-Hant").await;
+    browser.open(&scene.url(&format!("{RULES}/import"))).await;
+    browser
+        .script(
+            "const big5 = new Uint8Array([0xb1, 0x4b, 0xbd, 0x58, 44, 0xb5, 0xaa, 10]);
+             const data = new DataTransfer(); data.items.add(new File([big5], 'rules.csv'));
+             const input = document.querySelector('#file'); input.files = data.files;
+             input.dispatchEvent(new Event('change', {bubbles: true}))",
+        )
+        .await;
+    let planned = "return document.querySelector('.planned .words')?.textContent";
+    shows(&browser, planned, &json!("密碼")).await;
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rules_are_kept_in_order_without_script() {
     let scene = Scene::new().await;
     let browser = browser(&scene).await;
@@ -190,7 +197,7 @@ async fn rules_are_kept_in_order_without_script() {
     browser.open(&scene.url(&format!("{RULES}/new"))).await;
     fill(&browser, &[("keywords", "wifi\n密碼"), ("answer", "")]).await;
     submit(&browser, "form.form .main").await;
-    is_fine(&browser, "an error without script").await;
+    shows(&browser, "return document.querySelectorAll('.wrong').length", &json!(1)).await;
     assert_eq!(
         browser.script("return document.querySelector('[name=keywords]').value").await,
         "wifi\n密碼"
