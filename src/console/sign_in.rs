@@ -11,7 +11,7 @@ use url::form_urlencoded;
 use super::Console;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
-use super::visitor::{Asked, Visitor, language_of, secured, switch};
+use super::visitor::{Asked, Visitor, language_of, secured, switch_language};
 use crate::http::is_local;
 
 /// Sign-in of a deployment, as its page names it.
@@ -177,7 +177,7 @@ pub(crate) fn demo_people(
     next: Option<&str>,
 ) -> Response {
     // Browsers reach it on this machine, without TLS.
-    if let Some(switched) = switch(false, address) {
+    if let Some(switched) = switch_language(false, address) {
         return switched;
     }
     let language = language_of(headers);
@@ -200,5 +200,5 @@ pub(crate) fn demo_people(
     };
     let page =
         rendered(&page).unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response());
-    secured(page)
+    secured(page, true)
 }

@@ -1,22 +1,21 @@
-//! The people of the sample group: members, newcomers, and the owner.
+//! The people of a sample group: members, newcomers, and the owner.
+
+use std::collections::HashMap;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_emulator::{ActError, Chat, Emulator, Told, User};
 use chatkeep_store::{MemberStatus, Store};
 
-/// Initial members of the group; the first one owns it.
-const FOUNDERS: [&str; 4] = ["林小美", "Aiko", "Somchai", "Dave"];
-/// People who may join later, in this order.
-const NEWCOMERS: [&str; 6] = ["王大明", "Yuki", "Niran", "Grace", "陳怡君", "Kenji"];
-const GROUP_NAME: &str = "週末讀書會 Weekend Readers";
+use super::cast::Cast;
+
 /// Upper bound of the number of people.
 const MANY: u32 = 1_000;
 
-/// Reason for refusing an action in the sample group.
+/// Reason for refusing an action in a sample group.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PeopleError {
-    /// The page and the key are the owner's.
-    #[error("{0} owns this group and is signed in on this page: they cannot leave it")]
+    /// The group would have nobody who manages it.
+    #[error("{0} owns this group and cannot leave it in the demo")]
     OwnerStays(String),
     /// Everybody is in the group.
     #[error("everybody is already in the group")]
@@ -26,10 +25,21 @@ pub(super) enum PeopleError {
     Refused(#[from] ActError),
 }
 
-/// The people of the sample group on the emulator. Their IDs are the same at every start.
+/// Everybody on the emulator by name: who is in several groups is one person.
+#[derive(Debug, Default)]
+pub(super) struct Population(HashMap<&'static str, User>);
+
+impl Population {
+    fn user(&mut self, line: &Emulator, name: &'static str) -> User {
+        self.0.entry(name).or_insert_with(|| line.add_user(name, None)).clone()
+    }
+}
+
+/// The people of a sample group on the emulator. Their IDs are the same at every start.
 #[derive(Debug)]
 pub(super) struct People {
     line: Emulator,
+    cast: &'static Cast,
     group: ChannelId,
     owner: User,
     /// Everybody, those who joined later first: the order in which they join.
@@ -44,11 +54,19 @@ impl People {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(super) async fn new(line: Emulator, store: &Store) -> anyhow::Result<Self> {
-        let founders: Vec<User> = FOUNDERS.iter().map(|name| line.add_user(name, None)).collect();
-        let newcomers = NEWCOMERS.iter().map(|name| line.add_user(name, None));
-        let all: Vec<User> = newcomers.chain(founders.iter().cloned()).collect();
-        let group: ChannelId = line.add_group(GROUP_NAME, None, &[]).chat_id.into();
+    pub(super) async fn new(
+        line: Emulator,
+        store: &Store,
+        cast: &'static Cast,
+        population: &mut Population,
+    ) -> anyhow::Result<Self> {
+        let mut users = |names: &'static [&'static str]| -> Vec<User> {
+            names.iter().map(|name| population.user(&line, name)).collect()
+        };
+        let founders = users(cast.founders);
+        let all: Vec<User> =
+            users(cast.newcomers).into_iter().chain(founders.iter().cloned()).collect();
+        let group: ChannelId = line.add_group(cast.name, None, &[]).chat_id.into();
         let known = store.members().list(&group, None, None, None, MANY).await?;
         let status =
             |user: &User| known.iter().find(|m| m.user.as_str() == user.user_id).map(|m| m.status);
@@ -68,7 +86,17 @@ impl People {
         }
         let owner = founders[0].clone();
         let owner_left = status(&owner) == Some(MemberStatus::Left);
-        Ok(Self { line, group, owner, all, owner_left })
+        Ok(Self { line, cast, group, owner, all, owner_left })
+    }
+
+    /// Returns the group as it is described.
+    pub(super) const fn cast(&self) -> &'static Cast {
+        self.cast
+    }
+
+    /// Returns everybody who is or was in the group, or may join it.
+    pub(super) fn everybody(&self) -> impl Iterator<Item = &User> {
+        self.all.iter()
     }
 
     /// Returns the group's ID.
@@ -76,7 +104,7 @@ impl People {
         &self.group
     }
 
-    /// Returns the owner, whose key the page uses.
+    /// Returns the owner.
     pub(super) const fn owner(&self) -> &User {
         &self.owner
     }
