@@ -172,6 +172,10 @@ impl App {
         &self.store
     }
 
+    pub(crate) const fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
     pub(crate) fn services(&self) -> &Services {
         &self.services
     }

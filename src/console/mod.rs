@@ -41,6 +41,7 @@ use chatkeep_core::time::SharedClock;
 pub(crate) use assets::router as assets;
 pub(crate) use refusals::layer as refusals;
 pub(crate) use sign_in::{DemoPerson, DemoRole, SignInOffer, demo_people};
+pub(crate) use visitor::{language_of, switch_language};
 
 use crate::http::BrowserSessions;
 use crate::services::Services;
@@ -52,6 +53,9 @@ pub(crate) struct Entrances {
     pub(crate) home: &'static str,
     /// Path of the page on which people sign in, where that is not the console's own.
     pub(crate) sign_in: Option<&'static str>,
+    /// True if pages of the same origin may show the console in a frame, as the demo's does. No
+    /// deployment has such pages.
+    pub(crate) framed: bool,
 }
 
 /// Shared state of the console. Cheap to clone.
@@ -68,7 +72,7 @@ pub(crate) struct Console {
 
 impl Default for Entrances {
     fn default() -> Self {
-        Self { home: "/console", sign_in: None }
+        Self { home: "/console", sign_in: None, framed: false }
     }
 }
 

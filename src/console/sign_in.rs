@@ -11,7 +11,7 @@ use super::Console;
 use super::error::PageError;
 use super::form::Posted;
 use super::frame::{Frame, rendered};
-use super::visitor::{Asked, Visitor, language_of, secured, switch};
+use super::visitor::{Asked, Visitor, language_of, secured, switch_language};
 use crate::http::is_local;
 
 /// Sign-in of a deployment, as its page names it.
@@ -170,7 +170,7 @@ pub(crate) fn demo_people(
     next: Option<&str>,
 ) -> Response {
     // Browsers reach it on this machine, without TLS.
-    if let Some(switched) = switch(false, address) {
+    if let Some(switched) = switch_language(false, address) {
         return switched;
     }
     let language = language_of(headers);
@@ -193,5 +193,5 @@ pub(crate) fn demo_people(
     };
     let page =
         rendered(&page).unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response());
-    secured(page)
+    secured(page, true)
 }

@@ -27,9 +27,21 @@ const LANGUAGE_AGE: Duration = Duration::days(400);
 
 /// Content security policy of all pages: nothing but our own files, and no script or style inside
 /// of a page.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-                      media-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
-                      frame-ancestors 'none'";
+macro_rules! policy {
+    ($ancestors:literal) => {
+        concat!(
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+             media-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+             frame-ancestors ",
+            $ancestors
+        )
+    };
+}
+
+/// Policy of deployments: no page may frame these.
+const POLICY: &str = policy!("'none'");
+/// Policy where pages of the same origin may frame these.
+const FRAMED_POLICY: &str = policy!("'self'");
 
 /// Visitor of a page.
 #[derive(Clone, Debug)]
@@ -150,7 +162,7 @@ pub(super) async fn layer(
     next: Next,
 ) -> Response {
     if request.method() == Method::GET
-        && let Some(switched) = switch(console.sessions.url().is_secure(), request.uri())
+        && let Some(switched) = switch_language(console.sessions.url().is_secure(), request.uri())
     {
         return switched;
     }
@@ -159,7 +171,8 @@ pub(super) async fn layer(
         Ok(visitor) => visitor,
         Err(error) => {
             let visitor = Visitor::stranger(language_of(&parts.headers), parts.uri);
-            return secured(error_page(&console, &visitor, &error.into()));
+            let page = error_page(&console, &visitor, &error.into());
+            return secured(page, console.entrances.framed);
         }
     };
     parts.extensions.insert(visitor.clone());
@@ -167,14 +180,16 @@ pub(super) async fn layer(
     if let Some(error) = response.extensions_mut().remove::<PageError>() {
         response = error_page(&console, &visitor, &error);
     }
-    secured(response)
+    secured(response, console.entrances.framed)
 }
 
 /// Adds the headers of all pages. What is shown depends on who looks, so browsers ask again.
-pub(crate) fn secured(mut response: Response) -> Response {
+/// `framed`: pages of the same origin may frame them.
+pub(super) fn secured(mut response: Response, framed: bool) -> Response {
+    let policy = if framed { FRAMED_POLICY } else { POLICY };
     let headers = response.headers_mut();
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CONTENT_SECURITY_POLICY, policy),
         (header::REFERRER_POLICY, "same-origin"),
         (header::VARY, "Accept-Language, Cookie"),
         (header::CACHE_CONTROL, "private, no-cache"),
@@ -186,7 +201,7 @@ pub(crate) fn secured(mut response: Response) -> Response {
 
 /// Handles `lang=`: stores the choice, in a cookie for TLS alone if `secure`, and leads to the page
 /// without it.
-pub(super) fn switch(secure: bool, address: &Uri) -> Option<Response> {
+pub(crate) fn switch_language(secure: bool, address: &Uri) -> Option<Response> {
     let pairs = form_urlencoded::parse(address.query()?.as_bytes());
     let pairs = pairs.filter(|(name, _)| name != "done");
     let (chosen, kept): (Vec<_>, Vec<_>) = pairs.partition(|(name, _)| name == "lang");

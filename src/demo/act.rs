@@ -1,49 +1,81 @@
-//! Actions of a person on the page, in LINE and as the group's owner.
+//! Actions of a person on the page, in LINE and as a group's owner.
 
 use axum::http::StatusCode;
+use chatkeep_core::assistant::QaMode;
 use chatkeep_core::plan::Plan;
 use serde::{Deserialize, Serialize};
 
-use super::people::PeopleError;
+use super::people::{People, PeopleError};
 use super::sample::Sample;
 use crate::http::HttpError;
-use chatkeep_emulator::{ActError, Post, Text, Told};
+use crate::services::ServiceError;
+use crate::services::access::{Admin, WriteAssistant};
+use crate::services::assistant::{AssistantChange, QaChange};
+use chatkeep_emulator::{ActError, Location, MentionTarget, Post, Sticker, Text, Told};
 
-/// An action of the page.
+/// Package and number of the sticker.
+const STICKER: (&str, &str) = ("446", "1988");
+
+/// An action of the page in a group.
+#[derive(Deserialize)]
+pub(super) struct GroupAct {
+    /// The group; the first one when absent.
+    group: Option<String>,
+    #[serde(flatten)]
+    act: Act,
+}
+
+/// An action.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub(super) enum Act {
-    /// Sends a text, which may quote a message.
+enum Act {
+    /// Sends a text, which may reply to a message. `@` and a name is a mention.
     Say { user_id: String, text: String, quoted: Option<String> },
     /// Sends a photo.
     Image { user_id: String },
+    /// Sends a sticker.
+    Sticker { user_id: String, word: String },
+    /// Sends a location.
+    Place { user_id: String },
+    /// Edits a text.
+    Edit { message_id: String, text: String },
     /// Unsends a message.
     Unsend { message_id: String },
-    /// A person joins: the one with that ID, or the next one.
+    /// Joins: the person with that ID, or the next one.
     Join { user_id: Option<String> },
-    /// A person leaves, or is removed.
+    /// Leaves, or is removed.
     Leave { user_id: String },
     /// Sends the last webhook again, as LINE does when it received no response.
     Redeliver,
     /// Puts the owner on another plan.
     Plan { plan: Plan },
+    /// Sets how the bot answers.
+    Mode { mode: QaMode },
 }
 
-/// Result of an action.
+/// Result of an action, which the page puts into words.
 #[derive(Serialize)]
 pub(super) struct Outcome {
-    /// Description for people.
-    says: String,
-    /// Technical description.
-    detail: String,
+    /// What was done: a key of the page's texts.
+    done: &'static str,
+    /// HTTP status of the webhook's response; null when it was not answered or none was sent.
+    status: Option<u16>,
+    /// True when a webhook was sent.
+    sent: bool,
 }
 
 /// Reason for refusing an action.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
+    /// There is no such group.
+    #[error("no such group")]
+    NoGroup,
     /// The action is not possible in this group now.
     #[error(transparent)]
     Impossible(#[from] PeopleError),
+    /// The settings do not allow it.
+    #[error(transparent)]
+    Refused(#[from] ServiceError),
     /// The demo itself failed.
     #[error(transparent)]
     Broken(#[from] anyhow::Error),
@@ -57,7 +89,9 @@ impl From<ActError> for Failure {
 
 impl From<Failure> for HttpError {
     fn from(failure: Failure) -> Self {
-        let (status, code) = match &failure {
+        let (status, code) = match failure {
+            Failure::NoGroup => return Self::NotFound,
+            Failure::Refused(error) => return error.into(),
             Failure::Impossible(_) => (StatusCode::CONFLICT, "conflict"),
             Failure::Broken(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         };
@@ -65,37 +99,58 @@ impl From<Failure> for HttpError {
     }
 }
 
-impl Act {
+impl GroupAct {
     /// Performs the action and returns its result.
     ///
     /// # Errors
     /// Returns an error when it is not possible, or the demo itself fails.
     pub(super) async fn perform(self, sample: &Sample) -> Result<Outcome, Failure> {
-        let (line, people) = (sample.line(), sample.people());
-        let group = people.group().as_str();
-        let (says, told) = match self {
-            Self::Say { user_id, text, quoted } => {
-                let text = Text { quoted, ..Text::from(text) };
-                ("Sent", line.post_message(group, &user_id, Post::Text(text)).await?)
+        let people = sample.group(self.group.as_deref()).ok_or(Failure::NoGroup)?;
+        let (line, group) = (sample.line(), people.group().as_str());
+        let (done, told) = match self.act {
+            Act::Say { user_id, text, quoted } => {
+                let text = Text { quoted, ..mentioning(people, text, &line.bot().display_name) };
+                ("sent", line.post_message(group, &user_id, Post::Text(text)).await?)
             }
-            Self::Image { user_id } => {
+            Act::Image { user_id } => {
                 let photo = Post::Image(sample.next_photo().await?);
-                ("Photo sent", line.post_message(group, &user_id, photo).await?)
+                ("photo-sent", line.post_message(group, &user_id, photo).await?)
             }
-            Self::Unsend { message_id } => ("Unsent", line.unsend(&message_id).await?),
-            Self::Join { user_id } => ("Joined", people.join(user_id.as_deref()).await?),
-            Self::Leave { user_id } => ("Left", people.leave(&user_id).await?),
-            Self::Redeliver => return Ok(redeliver(sample).await),
-            Self::Plan { plan } => return change_plan(sample, plan).await,
+            Act::Sticker { user_id, word } => {
+                ("sticker-sent", line.post_message(group, &user_id, sticker(word)).await?)
+            }
+            Act::Place { user_id } => {
+                ("place-sent", line.post_message(group, &user_id, place()).await?)
+            }
+            Act::Edit { message_id, text } => ("edited", line.edit(&message_id, text).await?),
+            Act::Unsend { message_id } => ("unsent", line.unsend(&message_id).await?),
+            Act::Join { user_id } => ("joined", people.join(user_id.as_deref()).await?),
+            Act::Leave { user_id } => ("left", people.leave(&user_id).await?),
+            Act::Redeliver => return Ok(redeliver(sample).await),
+            Act::Plan { plan } => {
+                sample.set_plan(people, plan).await?;
+                return Ok(Outcome { done: "plan-set", status: None, sent: false });
+            }
+            Act::Mode { mode } => return set_mode(sample, people, mode).await,
         };
-        Ok(Outcome { says: says.to_owned(), detail: answered(&told) })
+        Ok(Outcome::of(done, &told))
     }
 }
 
-async fn change_plan(sample: &Sample, plan: Plan) -> Result<Outcome, Failure> {
-    sample.set_plan(plan).await?;
-    let detail = format!("as `chatkeep user set-plan` does: {plan}");
-    Ok(Outcome { says: "Plan changed".to_owned(), detail })
+impl Outcome {
+    fn of(done: &'static str, told: &Told) -> Self {
+        let delivery = told.delivery.as_ref();
+        let status = delivery.and_then(|delivery| delivery.status);
+        Self { done, status, sent: delivery.is_some() }
+    }
+}
+
+async fn set_mode(sample: &Sample, people: &People, mode: QaMode) -> Result<Outcome, Failure> {
+    let access = sample.access::<Admin, WriteAssistant>(people).await?;
+    let qa = QaChange { mode: Some(mode), ..QaChange::default() };
+    let change = AssistantChange { qa: Some(qa), ..AssistantChange::default() };
+    sample.services().assistant.change_settings(&access, change, None).await?;
+    Ok(Outcome { done: "mode-set", status: None, sent: false })
 }
 
 async fn redeliver(sample: &Sample) -> Outcome {
@@ -104,19 +159,45 @@ async fn redeliver(sample: &Sample) -> Outcome {
         Some(number) => sample.line().redeliver(number).await,
         None => None,
     };
-    let (says, detail) = match again.and_then(|delivery| delivery.status) {
-        Some(status) => {
-            ("Sent once more: nothing may change", format!("webhook answered {status}"))
-        }
-        None => ("Nothing was sent yet", String::new()),
-    };
-    Outcome { says: says.to_owned(), detail }
+    let status = again.and_then(|delivery| delivery.status);
+    let done = if status.is_some() { "redelivered" } else { "nothing-sent" };
+    Outcome { done, status, sent: status.is_some() }
 }
 
-fn answered(told: &Told) -> String {
-    match told.delivery.as_ref().map(|delivery| delivery.status) {
-        Some(Some(status)) => format!("webhook answered {status}"),
-        Some(None) => "webhook not answered".to_owned(),
-        None => "the bot is not in the group".to_owned(),
+/// Returns a text with the mentions of members and of the bot in it.
+fn mentioning(people: &People, text: String, bot: &str) -> Text {
+    let mut found: Vec<(usize, String, MentionTarget)> = Vec::new();
+    let members = people.members().into_iter();
+    let members = members.map(|user| (user.display_name, MentionTarget::User(user.user_id)));
+    for (name, target) in members.chain([(bot.to_owned(), MentionTarget::Bot)]) {
+        let literal = format!("@{name}");
+        if let Some(at) = text.find(&literal) {
+            found.push((at, literal, target));
+        }
     }
+    // The longest name at a place is meant.
+    found.sort_by_key(|(at, literal, _)| (*at, std::cmp::Reverse(literal.len())));
+    found.dedup_by_key(|(at, ..)| *at);
+    found
+        .into_iter()
+        .fold(Text::from(text), |text, (_, literal, target)| text.mentioning(literal, target))
+}
+
+fn sticker(word: String) -> Post {
+    Post::Sticker(Sticker {
+        package_id: STICKER.0.to_owned(),
+        sticker_id: STICKER.1.to_owned(),
+        resource_type: "STATIC".to_owned(),
+        keywords: vec![word],
+        quoted: None,
+    })
+}
+
+fn place() -> Post {
+    Post::Location(Location {
+        title: Some("大安森林公園 Daan Park".to_owned()),
+        address: Some("106 台北市大安區新生南路二段 1 號".to_owned()),
+        latitude: 25.0297,
+        longitude: 121.5353,
+    })
 }

@@ -8,9 +8,11 @@ use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use axum::{Form, Router};
 use chatkeep_core::id::UserId;
+use chatkeep_emulator::User;
 use chatkeep_store::SignedIn;
 use serde::Deserialize;
 
+use super::people::People;
 use super::sample::Sample;
 use crate::console::{DemoPerson, DemoRole, demo_people};
 use crate::http::{BrowserSessions, HttpError, is_local};
@@ -64,19 +66,25 @@ async fn choose(
 }
 
 impl LookAs {
-    /// Returns everybody of the sample group, its owner first, and one who is not in it.
+    /// Returns everybody of the sample groups, owners first within each, and one who is in none.
     fn people(&self) -> Vec<DemoPerson> {
-        let people = self.sample.people();
-        let owner = &people.owner().user_id;
-        let inside = people.members().into_iter().map(|user| {
-            let role = if user.user_id == *owner { DemoRole::Owner } else { DemoRole::Member };
-            DemoPerson { id: user.user_id, name: user.display_name, role }
-        });
-        let outside = people.outside().into_iter().take(1).map(|user| DemoPerson {
-            id: user.user_id,
-            name: user.display_name,
-            role: DemoRole::Stranger,
-        });
-        inside.chain(outside).collect()
+        let mut all: Vec<DemoPerson> = Vec::new();
+        let mut add = |user: User, role| {
+            if !all.iter().any(|known| known.id == user.user_id) {
+                all.push(DemoPerson { id: user.user_id, name: user.display_name, role });
+            }
+        };
+        let groups = self.sample.groups();
+        let owns = |user: &User| groups.iter().any(|people| people.owner().user_id == user.user_id);
+        for user in groups.iter().flat_map(People::members) {
+            let role = if owns(&user) { DemoRole::Owner } else { DemoRole::Member };
+            add(user, role);
+        }
+        let in_one = |user: &User| groups.iter().any(|people| people.members().contains(user));
+        let outside = groups.iter().flat_map(People::outside).find(|user| !in_one(user));
+        if let Some(user) = outside {
+            add(user, DemoRole::Stranger);
+        }
+        all
     }
 }

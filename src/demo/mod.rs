@@ -1,15 +1,20 @@
-//! The demonstration: a complete chatkeep in one process, with an emulated LINE, a sample group,
-//! and a page to chat in it and watch the processing.
+//! The demonstration: a complete chatkeep in one process, with an emulated LINE, sample groups with
+//! a history, and a page to chat in them beside the console.
 
 mod act;
+mod cast;
 mod guard;
+mod history;
 mod key;
 mod look_as;
 mod page;
 mod people;
 mod pictures;
+mod recording;
 mod sample;
 mod setup;
+mod state;
+mod texts;
 
 use std::sync::Arc;
 
@@ -28,13 +33,28 @@ use sample::Sample;
 
 /// Arguments of `chatkeep demo`; everything else comes from the settings.
 #[derive(Debug, clap::Args)]
-pub struct DemoArgs {}
+pub struct DemoArgs {
+    /// Sample groups: `full` has five, four of them with a year of messages; `small` has one, which
+    /// begins with the first start.
+    #[arg(long, value_enum, default_value_t)]
+    pub sample: SampleSize,
+}
+
+/// Size of the sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum SampleSize {
+    /// All groups, with their histories.
+    #[default]
+    Full,
+    /// One group without a history.
+    Small,
+}
 
 /// Runs the demonstration until shutdown.
 ///
 /// # Errors
 /// Returns an error when a part cannot be started.
-pub async fn run(_: DemoArgs, sources: Sources) -> anyhow::Result<()> {
+pub async fn run(args: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     let mut config = Config::load(sources)?;
     telemetry::init(&config.log)?;
     let mut options = Options::new(Arc::new(|| SystemClock.now().millis()));
@@ -63,9 +83,10 @@ pub async fn run(_: DemoArgs, sources: Sources) -> anyhow::Result<()> {
 
     let clock: SharedClock = Arc::new(SystemClock);
     let mut app = Box::pin(App::open(config, ProcessRoles::default(), Arc::clone(&clock))).await?;
-    app.enter_at(Entrances { home: "/demo", sign_in: Some(look_as::PATH) });
+    app.enter_at(Entrances { home: "/demo", sign_in: Some(look_as::PATH), framed: true });
     let sessions = app.browser_sessions()?;
-    let sample = Arc::new(Sample::new(line.clone(), &app, clock, &folder).await?);
+    let sample = Sample::new(line.clone(), &app, clock, &folder, args.sample).await?;
+    let sample = Arc::new(sample);
     let page = page::router(Arc::clone(&sample), app.tap().clone())
         .merge(look_as::router(Arc::clone(&sample), sessions));
     let finish = |router: axum::Router| guard::only_local(page.merge(router));

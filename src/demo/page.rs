@@ -1,31 +1,38 @@
 //! The demo's page: its files, its state, and the live stream of events. Only the demo serves it;
 //! it is not part of a deployment.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::extract::State;
-use axum::http::{StatusCode, header};
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use chatkeep_i18n::Language;
 use chatkeep_workers::tap::{Notice, Tap};
 use futures_util::{Stream, StreamExt as _};
-use serde::Serialize;
+use serde::Deserialize;
 use serde_json::json;
 use tokio_stream::wrappers::BroadcastStream;
 
-use super::act::{Act, Outcome};
+use super::act::{GroupAct, Outcome};
 use super::sample::Sample;
+use super::state::PageState;
+use super::texts;
+use crate::console::{language_of, switch_language};
 use crate::http::HttpError;
-use chatkeep_emulator::{Change, Entry, User};
+use chatkeep_emulator::Change;
 
-/// Content security policy: only own resources, and photos that the script fetched.
+/// Content security policy: only own resources, photos that the script fetched, and the console in
+/// a frame.
 const POLICY: &str = "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'";
 
 /// The page's files: path, type and text.
-const FILES: [(&str, &str, &str); 7] = [
-    ("/demo", HTML, include_str!("page/index.html")),
+const FILES: [(&str, &str, &str); 6] = [
     ("/demo/app.js", SCRIPT, include_str!("page/app.js")),
     ("/demo/client.js", SCRIPT, include_str!("page/client.js")),
     ("/demo/chat.js", SCRIPT, include_str!("page/chat.js")),
@@ -33,7 +40,6 @@ const FILES: [(&str, &str, &str); 7] = [
     ("/demo/behind.js", SCRIPT, include_str!("page/behind.js")),
     ("/demo/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
 ];
-const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// State of the page's routes.
@@ -43,87 +49,75 @@ struct Page {
     tap: Tap,
 }
 
+#[derive(Template)]
+#[template(path = "demo/index.html", whitespace = "minimize")]
+struct DemoPage {
+    language: Language,
+    texts: BTreeMap<&'static str, String>,
+}
+
+impl DemoPage {
+    fn text(&self, key: &str) -> &str {
+        self.texts.get(key).map(String::as_str).unwrap_or_default()
+    }
+}
+
+#[derive(Deserialize)]
+struct Group {
+    group: Option<String>,
+}
+
 pub(super) fn router(sample: Arc<Sample>, tap: Tap) -> Router {
     let file = |router: Router<Page>, (path, kind, text): (&str, &'static str, &'static str)| {
         // A new version of the demo comes with new files.
-        let headers = [
-            (header::CONTENT_TYPE, kind),
-            (header::CONTENT_SECURITY_POLICY, POLICY),
-            (header::CACHE_CONTROL, "no-cache"),
-        ];
+        let headers = [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")];
         router.route(path, get(move || async move { (headers, text) }))
     };
     let routes = Router::new()
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
+        .route("/demo", get(page))
+        .route("/demo/texts", get(words))
         .route("/demo/state", get(state))
         .route("/demo/act", post(act))
         .route("/demo/events", get(events));
     FILES.into_iter().fold(routes, file).with_state(Page { sample, tap })
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PageState {
-    group_id: String,
-    group_name: String,
-    key: String,
-    /// The signed-in owner of the page and its key.
-    owner_id: String,
-    bot_name: String,
-    /// People in the group.
-    people: Vec<Person>,
-    /// People who may join, the next one first.
-    outside: Vec<Person>,
-    /// People who joined and left since the demo started.
-    notes: Vec<Note>,
-}
-
-#[derive(Serialize)]
-struct Person {
-    id: String,
-    name: String,
-}
-
-/// A line of the chat itself.
-#[derive(Serialize)]
-struct Note {
-    /// Milliseconds since the Unix epoch.
-    at: i64,
-    /// `memberJoined` or `memberLeft`.
-    kind: String,
-    /// Names of the people.
-    names: String,
-}
-
-impl From<User> for Person {
-    fn from(user: User) -> Self {
-        Self { id: user.user_id, name: user.display_name }
+async fn page(headers: HeaderMap, address: Uri) -> Response {
+    // Browsers reach it on this machine, without TLS.
+    if let Some(switched) = switch_language(false, &address) {
+        return switched;
+    }
+    let language = language_of(&headers);
+    let page = DemoPage { language, texts: texts::of(language) };
+    let headers = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::VARY, "Accept-Language, Cookie"),
+    ];
+    match page.render() {
+        Ok(html) => (headers, Html(html)).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 
-async fn state(State(page): State<Page>) -> Json<PageState> {
-    let (people, line) = (page.sample.people(), page.sample.line());
-    let chat = people.chat();
-    Json(PageState {
-        group_id: people.group().to_string(),
-        group_name: chat.and_then(|chat| chat.name).unwrap_or_default(),
-        key: page.sample.key().to_owned(),
-        owner_id: people.owner().user_id.clone(),
-        bot_name: line.bot().display_name,
-        people: people.members().into_iter().map(Person::from).collect(),
-        outside: people.outside().into_iter().map(Person::from).collect(),
-        notes: notes(line.transcript(people.group().as_str())),
-    })
+/// Returns the texts for the script.
+async fn words(headers: HeaderMap) -> Json<BTreeMap<&'static str, String>> {
+    Json(texts::of(language_of(&headers)))
 }
 
-/// Returns who joined and left since the bot joined the group; earlier entries are its creation.
-fn notes(lines: Vec<Entry>) -> Vec<Note> {
-    let since = lines.into_iter().skip_while(|line| line.kind != "join");
-    let moves = since.filter(|line| matches!(line.kind.as_str(), "memberJoined" | "memberLeft"));
-    moves.map(|l| Note { at: l.at, kind: l.kind, names: l.text.unwrap_or_default() }).collect()
+async fn state(
+    State(page): State<Page>,
+    Query(query): Query<Group>,
+) -> Result<Json<PageState>, HttpError> {
+    let people = page.sample.group(query.group.as_deref()).ok_or(HttpError::NotFound)?;
+    Ok(Json(PageState::of(&page.sample, people).await?))
 }
 
-async fn act(State(page): State<Page>, Json(act): Json<Act>) -> Result<Json<Outcome>, HttpError> {
+async fn act(
+    State(page): State<Page>,
+    Json(act): Json<GroupAct>,
+) -> Result<Json<Outcome>, HttpError> {
     Ok(Json(act.perform(&page.sample).await?))
 }
 

@@ -1,4 +1,6 @@
-//! The people of the sample group: members, newcomers, and the owner.
+//! The people of a sample group: members, newcomers, and the owner.
+
+use std::collections::HashMap;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
@@ -6,25 +8,21 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_emulator::{ActError, Chat, Emulator, Told, User};
 use chatkeep_store::{MemberStatus, Store};
 
+use super::cast::Cast;
 use super::pictures;
 
-/// Initial members of the group; the first one owns it.
-const FOUNDERS: [&str; 4] = ["林小美", "Aiko", "Somchai", "Dave"];
-/// People who may join later, in this order.
-const NEWCOMERS: [&str; 6] = ["王大明", "Yuki", "Niran", "Grace", "陳怡君", "Kenji"];
-const GROUP_NAME: &str = "週末讀書會 Weekend Readers";
-/// Number of the group's picture.
-const GROUP_PICTURE: usize = 9;
+/// Number of pictures of people; more people share them.
+const PICTURES: usize = 12;
 /// One of so many people has no picture.
 const PLAIN: usize = 4;
 /// Upper bound of the number of people.
 const MANY: u32 = 1_000;
 
-/// Reason for refusing an action in the sample group.
+/// Reason for refusing an action in a sample group.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PeopleError {
-    /// The page and the key are the owner's.
-    #[error("{0} owns this group and is signed in on this page: they cannot leave it")]
+    /// The group would have nobody who manages it.
+    #[error("{0} owns this group and cannot leave it in the demo")]
     OwnerStays(String),
     /// Everybody is in the group.
     #[error("everybody is already in the group")]
@@ -34,10 +32,56 @@ pub(super) enum PeopleError {
     Refused(#[from] ActError),
 }
 
-/// The people of the sample group on the emulator. Their IDs are the same at every start.
+/// Everybody on the emulator by name: who is in several groups is one person.
+#[derive(Debug, Default)]
+pub(super) struct Population {
+    people: HashMap<&'static str, User>,
+    /// Addresses of the pictures that are drawn.
+    pictures: Vec<String>,
+    /// Number of people and groups with a picture.
+    pictured: usize,
+}
+
+impl Population {
+    /// Returns the people with these names, most of them with a picture.
+    async fn users(
+        &mut self,
+        line: &Emulator,
+        names: &[&'static str],
+    ) -> anyhow::Result<Vec<User>> {
+        let mut users = Vec::with_capacity(names.len());
+        for name in names {
+            if let Some(known) = self.people.get(name) {
+                users.push(known.clone());
+                continue;
+            }
+            let plain = self.people.len() % PLAIN == PLAIN - 1;
+            let picture = if plain { None } else { Some(self.picture(line).await?) };
+            let user = line.add_user(name, picture.as_deref());
+            self.people.insert(name, user.clone());
+            users.push(user);
+        }
+        Ok(users)
+    }
+
+    /// Returns the address of the next picture.
+    async fn picture(&mut self, line: &Emulator) -> anyhow::Result<String> {
+        let number = self.pictured % PICTURES;
+        self.pictured += 1;
+        if let Some(drawn) = self.pictures.get(number) {
+            return Ok(drawn.clone());
+        }
+        let drawn = line.add_picture(pictures::portrait(number).await?);
+        self.pictures.push(drawn.clone());
+        Ok(drawn)
+    }
+}
+
+/// The people of a sample group on the emulator. Their IDs are the same at every start.
 #[derive(Debug)]
 pub(super) struct People {
     line: Emulator,
+    cast: &'static Cast,
     group: ChannelId,
     owner: User,
     /// Everybody, those who joined later first: the order in which they join.
@@ -65,12 +109,17 @@ impl People {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(super) async fn new(line: Emulator, store: &Store) -> anyhow::Result<Self> {
-        let founders = with_pictures(&line, &FOUNDERS, 0).await?;
-        let newcomers = with_pictures(&line, &NEWCOMERS, FOUNDERS.len()).await?;
+    pub(super) async fn new(
+        line: Emulator,
+        store: &Store,
+        cast: &'static Cast,
+        population: &mut Population,
+    ) -> anyhow::Result<Self> {
+        let founders = population.users(&line, cast.founders).await?;
+        let newcomers = population.users(&line, cast.newcomers).await?;
         let all: Vec<User> = newcomers.into_iter().chain(founders.iter().cloned()).collect();
-        let picture = line.add_picture(pictures::portrait(GROUP_PICTURE).await?);
-        let group: ChannelId = line.add_group(GROUP_NAME, Some(&picture), &[]).chat_id.into();
+        let picture = population.picture(&line).await?;
+        let group: ChannelId = line.add_group(cast.name, Some(&picture), &[]).chat_id.into();
         let known = store.members().list(&group, None, None, None, MANY).await?;
         let status =
             |user: &User| known.iter().find(|m| m.user.as_str() == user.user_id).map(|m| m.status);
@@ -90,7 +139,17 @@ impl People {
         }
         let owner = founders[0].clone();
         let owner_left = status(&owner) == Some(MemberStatus::Left);
-        Ok(Self { line, group, owner, all, owner_left })
+        Ok(Self { line, cast, group, owner, all, owner_left })
+    }
+
+    /// Returns the group as it is described.
+    pub(super) const fn cast(&self) -> &'static Cast {
+        self.cast
+    }
+
+    /// Returns everybody who is or was in the group, or may join it.
+    pub(super) fn everybody(&self) -> impl Iterator<Item = &User> {
+        self.all.iter()
     }
 
     /// Tells the store the present addresses of pictures: the emulator's address is another one at
@@ -116,7 +175,7 @@ impl People {
         &self.group
     }
 
-    /// Returns the owner, whose key the page uses.
+    /// Returns the owner.
     pub(super) const fn owner(&self) -> &User {
         &self.owner
     }

@@ -1,42 +1,49 @@
-//! The sample group on the emulator and in the store, and its owner's key.
+//! The sample groups on the emulator and in the store, and the key of the first one's owner.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use chatkeep_blobs::Blobs;
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::Content;
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_emulator::{Emulator, Media, RestoredMessage};
+use chatkeep_emulator::{Action, Emulator, Media, RestoredMessage};
 use chatkeep_store::{MemberStatus, MessageFilter, Store, StoredMessage};
 
-use super::people::People;
-use super::{key, pictures};
+use super::cast::CASTS;
+use super::history::Historian;
+use super::people::{People, Population};
+use super::{SampleSize, key, pictures};
 use crate::app::App;
 use crate::services::access::{AtLeast, ChannelAccess, HasScope, Member, WriteBackup};
-use crate::services::{ServiceError, Services};
+use crate::services::{Caller, Credential, ServiceError, Services};
 
 /// Messages of earlier runs that can still be quoted and unsent.
 const RESTORED: u32 = 1_000;
 /// The photos of the history come first.
 const FIRST_PHOTO: usize = 2;
 
-/// The sample group on the emulator, and the store it ends up in.
+/// The sample groups on the emulator, and the store they end up in.
 #[derive(Debug)]
 pub(super) struct Sample {
     line: Emulator,
     store: Store,
+    blobs: Blobs,
     services: Services,
     clock: SharedClock,
-    people: People,
+    /// The first one is that of the first start.
+    groups: Vec<People>,
     key: String,
     photos: AtomicUsize,
 }
 
 impl Sample {
-    /// Creates the people and the group, the same at every start and as the last run left them, and
-    /// the owner's key in `folder`.
+    /// Creates the people and the groups, the same at every start and as the last run left them,
+    /// stores the histories of new ones, and keeps the key of the first one's owner in `folder`.
     ///
     /// # Errors
     /// Returns an error when the store fails or the key's file cannot be read or written.
@@ -45,18 +52,51 @@ impl Sample {
         app: &App,
         clock: SharedClock,
         folder: &Path,
+        size: SampleSize,
     ) -> anyhow::Result<Self> {
         let (store, services) = (app.store().clone(), app.services().clone());
-        let people = People::new(line.clone(), &store).await?;
-        people.tell_pictures(&store, clock.now()).await?;
-        let (owner, name) = (people.owner_id(), people.owner().display_name.as_str());
+        let casts = match size {
+            SampleSize::Full => &CASTS[..],
+            SampleSize::Small => &CASTS[..1],
+        };
+        let (mut groups, mut population) = (Vec::new(), Population::default());
+        for cast in casts {
+            groups.push(People::new(line.clone(), &store, cast, &mut population).await?);
+        }
+        let first = &groups[0];
+        let (owner, name) = (first.owner_id(), first.owner().display_name.as_str());
         store.accounts().add_user(&owner, Some(name), clock.now()).await?;
         let key = key::lasting(&services, &owner, folder).await?;
+        let (photos, blobs) = (AtomicUsize::new(FIRST_PHOTO), app.blobs().clone());
+        let sample = Self { line, store, blobs, services, clock, groups, key, photos };
+        sample.tell_histories().await?;
+        for people in &sample.groups {
+            people.tell_pictures(&sample.store, sample.now()).await?;
+        }
+        sample.restore().await?;
+        Ok(sample)
+    }
+
+    /// Stores the histories of groups that have none yet, and takes the bot into these groups.
+    async fn tell_histories(&self) -> anyhow::Result<()> {
+        let bot = self.line.bot();
+        let mut historian = Historian::new(&self.store, &self.blobs, &bot, self.now()).await?;
+        for people in self.groups.iter().filter(|people| people.cast().past.is_some()) {
+            historian.tell(people).await?;
+            // The bot is there since long ago: no event says so.
+            self.line.build(Action::BotJoins { chat: people.group().to_string() })?;
+        }
+        Ok(())
+    }
+
+    /// Brings back to the emulator what was said last.
+    async fn restore(&self) -> anyhow::Result<()> {
         let filter = MessageFilter { limit: RESTORED, ..MessageFilter::default() };
-        let earlier = store.messages().list(people.group(), &filter).await?.messages;
-        line.restore(earlier.into_iter().rev().filter_map(restored));
-        let photos = AtomicUsize::new(FIRST_PHOTO);
-        Ok(Self { line, store, services, clock, people, key, photos })
+        for people in &self.groups {
+            let earlier = self.store.messages().list(people.group(), &filter).await?.messages;
+            self.line.restore(earlier.into_iter().rev().filter_map(restored));
+        }
+        Ok(())
     }
 
     pub(super) const fn line(&self) -> &Emulator {
@@ -67,8 +107,26 @@ impl Sample {
         &self.services
     }
 
-    pub(super) const fn people(&self) -> &People {
-        &self.people
+    /// Returns the group of the first start.
+    pub(super) fn people(&self) -> &People {
+        &self.groups[0]
+    }
+
+    /// Returns all groups.
+    pub(super) fn groups(&self) -> &[People] {
+        &self.groups
+    }
+
+    /// Returns the group of that ID; the first one without.
+    pub(super) fn group(&self, id: Option<&str>) -> Option<&People> {
+        match id {
+            Some(id) => self.groups.iter().find(|people| people.group().as_str() == id),
+            None => self.groups.first(),
+        }
+    }
+
+    pub(super) const fn store(&self) -> &Store {
+        &self.store
     }
 
     pub(super) fn key(&self) -> &str {
@@ -87,30 +145,35 @@ impl Sample {
         pictures::photo(self.photos.fetch_add(1, Ordering::SeqCst)).await
     }
 
-    /// Changes the owner's plan.
+    /// Changes the plan of a group's owner.
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(super) async fn set_plan(&self, plan: Plan) -> anyhow::Result<()> {
-        self.store.accounts().set_plan(&self.people.owner_id(), plan, self.now()).await?;
-        self.services.assistant.reload(self.people.group()).await;
+    pub(super) async fn set_plan(&self, people: &People, plan: Plan) -> anyhow::Result<()> {
+        self.store.accounts().set_plan(&people.owner_id(), plan, self.now()).await?;
+        for group in self.groups.iter().filter(|other| other.owner_id() == people.owner_id()) {
+            self.services.assistant.reload(group.group()).await;
+        }
         Ok(())
     }
 
-    /// Returns the owner's access to the group.
+    /// Returns the access of a group's owner to it.
     ///
     /// # Errors
     /// Returns an error when the owner has not that role, or the store fails.
     pub(super) async fn access<R: AtLeast, S: HasScope>(
         &self,
+        people: &People,
     ) -> Result<ChannelAccess<R, S>, ServiceError> {
-        let owner = self.services.credentials.caller(&self.key).await?;
-        self.services.access.channel(owner, self.people.group().clone()).await
+        // Whoever uses the demo's page may do what everybody in the groups may.
+        let credential = Credential::Session("demo".into());
+        let owner = Caller { user: people.owner_id(), credential, bounds: Bounds::full() };
+        self.services.access.channel(owner, people.group().clone()).await
     }
 
     /// Returns true when an earlier run set up the group: it has messages or rules.
     pub(super) async fn is_set_up(&self) -> anyhow::Result<bool> {
-        let group = self.people.group();
+        let group = self.people().group();
         let filter = MessageFilter { limit: 1, ..MessageFilter::default() };
         Ok(!self.store.messages().list(group, &filter).await?.messages.is_empty()
             || !self.store.assistant().rules(group).await?.value.items.is_empty())
@@ -119,27 +182,31 @@ impl Sample {
     /// Returns true when the store knows the owner as a member.
     pub(super) async fn knows_owner(&self) -> anyhow::Result<bool> {
         let member =
-            self.store.members().member(self.people.group(), &self.people.owner_id()).await?;
+            self.store.members().member(self.group_id(), &self.people().owner_id()).await?;
         Ok(member.is_some_and(|member| member.status == MemberStatus::Active))
     }
 
     /// Creates the owner's backup subscription.
     pub(super) async fn subscribe(&self) -> anyhow::Result<()> {
-        let access = self.access::<Member, WriteBackup>().await?;
+        let access = self.access::<Member, WriteBackup>(self.people()).await?;
         self.services.subscriptions.subscribe(&access).await?;
         Ok(())
     }
 
+    fn group_id(&self) -> &ChannelId {
+        self.people().group()
+    }
+
     /// Returns the number of the owner's stored messages.
     pub(super) async fn stored_messages(&self) -> anyhow::Result<i64> {
-        let usage = self.store.accounts().usage(&self.people.owner_id()).await?;
+        let usage = self.store.accounts().usage(&self.people().owner_id()).await?;
         Ok(usage.channels.iter().map(|channel| channel.message_count).sum())
     }
 
     /// Returns the instructions for the terminal.
     pub(super) fn greeting(&self, address: SocketAddr, folder: &Path) -> String {
         let (api, key) = (format!("http://{address}/api"), &self.key);
-        let channel = format!("{api}/channels/{}", self.people.group());
+        let channel = format!("{api}/channels/{}", self.group_id());
         // Responses have no final newline; the shell's prompt shall begin on a new line.
         let curl = format!("curl -w '\\n' -H 'Authorization: Bearer {key}'");
         let mut text = String::new();

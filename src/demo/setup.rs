@@ -10,7 +10,9 @@ use super::pictures;
 use super::sample::Sample;
 use crate::services::FieldPath;
 use crate::services::access::{Admin, WriteAssistant};
-use crate::services::assistant::{AssistantChange, GroupRulesChange, QaChange, WelcomeChange};
+use crate::services::assistant::{
+    AssistantChange, GroupRulesChange, LinkChange, QaChange, WelcomeChange,
+};
 
 /// Initial history: index of a person and a text.
 const HISTORY: [(usize, &str); 8] = [
@@ -48,7 +50,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(25);
 
 impl Sample {
-    /// Adds the bot to the group; the very first start also sets up everything else.
+    /// Adds the bot to the first group; the very first start also sets up everything else of it.
     ///
     /// # Errors
     /// Returns an error when a webhook is refused, the store fails, or the pipeline takes too long.
@@ -84,7 +86,7 @@ impl Sample {
     }
 
     async fn set_up_assistant(&self) -> anyhow::Result<()> {
-        let access = self.access::<Admin, WriteAssistant>().await?;
+        let access = self.access::<Admin, WriteAssistant>(self.people()).await?;
         let assistant = &self.services().assistant;
         assistant.change_settings(&access, settings(), None).await?;
         let group_rules = (FieldPath::BODY, GROUP_RULES.to_owned());
@@ -122,12 +124,13 @@ fn settings() -> AssistantChange {
     let qa = QaChange { keyword_match: Some(KeywordMatch::Contains), ..QaChange::default() };
     let welcome = WelcomeChange { enabled: Some(true), message: Some(WELCOME.to_owned()) };
     let trigger_keywords = Some(vec!["rules".to_owned(), "版規".to_owned()]);
+    let link_words = Some(vec!["連結".to_owned(), "dashboard".to_owned()]);
     AssistantChange {
         enabled: None,
         qa: Some(qa),
         welcome: Some(welcome),
         rules: Some(GroupRulesChange { enabled: Some(true), trigger_keywords }),
-        link: None,
+        link: Some(LinkChange { enabled: Some(true), trigger_keywords: link_words }),
     }
 }
 

@@ -1,7 +1,9 @@
 //! The demo: its page in a real browser, and what its group allows.
 
 mod group;
+mod history;
 mod page;
+mod panes;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,11 +22,16 @@ struct Demo {
 }
 
 impl Demo {
-    /// Starts the demo in a folder and waits until its group is there.
+    /// Starts the demo with one group in a folder and waits until it is there.
     async fn start(folder: &TempDir) -> Self {
+        Self::with(folder, "small").await
+    }
+
+    /// Does the same with a sample of that size.
+    async fn with(folder: &TempDir, sample: &str) -> Self {
         let address = ports::free();
         let (data, listen) = (folder.path().display().to_string(), address.to_string());
-        let args = ["--data", &data, "--listen", &listen, "demo"];
+        let args = ["--data", &data, "--listen", &listen, "demo", "--sample", sample];
         let mut process = Program::chatkeep().args(args).start();
         process.line("starting it again finds everything").await;
         let (base, http) = (format!("http://{address}"), http::client(DEADLINE));
@@ -85,6 +92,13 @@ impl Demo {
         })
         .await;
         found.unwrap_or_default()
+    }
+
+    /// Returns what `chatkeep doctor` says about its folder, which it has left.
+    async fn doctor(folder: &TempDir) -> (bool, Vec<String>) {
+        let own = folder.path().join("demo").display().to_string();
+        let mut doctor = Program::chatkeep().args(["--data", &own, "doctor"]).start();
+        (doctor.finish().await.success(), doctor.stdout())
     }
 
     /// Ends it as Ctrl-C does.

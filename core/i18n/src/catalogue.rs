@@ -15,6 +15,7 @@ macro_rules! files {
     ($tag:literal) => {
         [
             include_str!(concat!("../locales/", $tag, "/console.ftl")),
+            include_str!(concat!("../locales/", $tag, "/demo.ftl")),
             include_str!(concat!("../locales/", $tag, "/notices.ftl")),
         ]
     };
@@ -94,7 +95,7 @@ impl Language {
     }
 
     /// Returns the Fluent files of the language.
-    const fn files(self) -> [&'static str; 2] {
+    const fn files(self) -> [&'static str; 3] {
         match self {
             Self::English => files!("en"),
             Self::TraditionalChinese => files!("zh-Hant"),

@@ -1,49 +1,49 @@
 // What lies behind the chat: how questions are answered, who is there, what is stored, and the way
 // of every event.
 
-import { $, api, button, element, fill, perform, state, write } from "/demo/client.js";
-import { act, suggest, tell } from "/demo/chat.js";
+import { $, api, button, element, fill, state, t, words } from "/demo/client.js";
+import { act, suggest } from "/demo/chat.js";
 
 const STAGES = ["ingress", "members", "assistant", "backup"];
 const EVENTS_SHOWN = 8;
-const MODES = {
-  keyword: { says: "A message that contains a keyword is answered.", tries: ["營業時間", "hours", "wifi", "rules"] },
-  fuzzy: { says: "Typing mistakes and a different order of words are understood, too.", tries: ["opning huors", "adress?", "營業的時間", "rules"] },
-  semantic: { says: "Other words that mean the same are understood, too.", tries: ["What time do you open?", "How do I get online?", "Where can I find you?", "地点"] },
+/** Texts to try in the group of the first start, by the mode in effect. */
+const TRIES = {
+  keyword: ["營業時間", "hours", "wifi", "rules", "dashboard"],
+  fuzzy: ["opning huors", "adress?", "營業的時間", "rules"],
+  semantic: ["What time do you open?", "How do I get online?", "Where can I find you?", "地点"],
 };
 
 /** Shows everything beside the chat; `last` is the newest stored message. */
 export async function show(last) {
   const channel = `/channels/${state.groupId}`;
-  const [me, usage, members, settings, rules] = await Promise.all([
-    api("/me"), api("/usage"), api(`${channel}/members?limit=100`), api(`${channel}/assistant/config`),
-    api(`${channel}/assistant/qa`),
-  ]);
-  answers(me.plan, settings.assistant.qa, rules.items);
-  showMembers(members.members);
-  showUsage(usage);
-  $("stored").textContent = last ? JSON.stringify(last, null, 1) : "nothing yet";
+  answers(state.assistant);
+  showUsage(state.usage);
+  const { members } = await api(`${channel}/members?limit=100`);
+  showMembers(members);
+  $("stored").textContent = last ? JSON.stringify(last, null, 1) : t("nothing");
   $("curl").textContent = `curl -w '\\n' -H 'Authorization: Bearer ${state.key}' \\\n  '${location.origin}/api${channel}/backup/messages?limit=3'`;
 }
 
-function answers(plan, qa, rules) {
+function answers({ plan, mode, effectiveMode, rules }) {
   for (const choice of document.getElementsByName("plan")) choice.checked = choice.value === plan;
   for (const choice of document.getElementsByName("mode")) {
-    choice.checked = choice.value === qa.mode;
+    choice.checked = choice.value === mode;
     choice.disabled = choice.value === "semantic" && plan !== "pro" && !choice.checked;
   }
-  const mode = MODES[qa.effectiveMode];
   $("needs").hidden = plan === "pro";
-  $("needs").textContent = qa.mode === qa.effectiveMode
-    ? "Semantic answers come with the plan Pro."
-    : "Semantic answers come with the plan Pro: on this plan the bot answers as in fuzzy.";
-  $("means").textContent = mode.says;
-  suggest(mode.tries);
-  fill($("rules"), rules.map(({ id, keywords, question, answer }) => ({ key: id, keywords, question, answer })), (rule) => {
+  $("needs").textContent = t(mode === effectiveMode ? "needs-pro" : "needs-pro-now");
+  $("means").textContent = t(`mode-${effectiveMode}-means`);
+  suggest(tries(effectiveMode, rules));
+  fill($("rules"), rules.map(({ id, keywords, answer }) => ({ key: id, keywords, answer })), (rule) => {
     const item = element("li");
-    item.append(element("b", rule.keywords.join(" · ")), element("span", rule.answer));
+    item.append(words("b", rule.keywords.join(" · ")), words("span", rule.answer));
     return item;
   });
+}
+
+function tries(mode, rules) {
+  if (state.groupId === state.groups[0].id) return TRIES[mode];
+  return rules.slice(0, 4).map((rule) => mode === "keyword" ? rule.keywords[0] : rule.question);
 }
 
 function showMembers(members) {
@@ -55,28 +55,29 @@ function showMembers(members) {
   const seen = new Set(items.map((item) => item.key));
   const others = [...state.people.map((p) => [p, false]), ...state.outside.map((p) => [p, true])]
     .filter(([person]) => !seen.has(person.id))
-    .map(([person, left]) => ({ key: person.id, name: person.name, role: left ? "" : "joined just now", left, fresh: left }));
+    .map(([person, left]) => ({ key: person.id, name: person.name, role: "", left, fresh: left }));
   const order = (item) => (item.owner ? 0 : item.left ? 2 : 1);
   const all = [...items, ...others].sort((one, two) => order(one) - order(two));
   fill($("members"), all, (item) => {
     const row = element("li", undefined, item.left && "left");
-    const about = item.fresh ? "not in the group yet" : item.left ? "left" : item.role;
-    row.append(element("span", item.name), element("small", about));
-    if (item.left) row.append(button("Join", () => act({ kind: "join", userId: item.key })));
-    else if (!item.owner) row.append(button("Remove", () => act({ kind: "leave", userId: item.key })));
-    else row.append(element("small", "you, signed in: stays", "you"));
+    const role = item.role ? t(`role-${item.role}`) : t("inside");
+    const about = item.fresh ? t("not-yet") : item.left ? t("left") : role;
+    row.append(words("span", item.name), element("small", about));
+    if (item.left) row.append(button(t("join"), () => act({ kind: "join", userId: item.key })));
+    else if (!item.owner) row.append(button(t("remove"), () => act({ kind: "leave", userId: item.key })));
     return row;
   });
 }
 
-function showUsage(usage) {
-  $("bar").firstElementChild.style.width = `${usage.percentage}%`;
-  const mine = usage.channels[state.groupId];
-  $("used").textContent = `${mine?.messageCount ?? 0} messages · ${size(usage.totalBytes)} of ${size(usage.quota)} · ${usage.status}`;
+function showUsage({ used, quota, percentage, messages }) {
+  $("bar").firstElementChild.style.width = `${percentage}%`;
+  $("bar").classList.toggle("full", percentage >= 80);
+  const count = new Intl.NumberFormat(document.documentElement.lang).format(messages);
+  $("used").textContent = t("storage-used", { count, used: size(used), quota: size(quota) });
 }
 
 function size(bytes) {
-  const units = ["bytes", "kB", "MB", "GB"];
+  const units = ["B", "kB", "MB", "GB"];
   let unit = 0;
   let shown = bytes;
   while (shown >= 1024 && unit < units.length - 1) { shown /= 1024; unit += 1; }
@@ -105,12 +106,12 @@ export function notice({ stage, event, outcome }) {
 
 /** Makes the switches do what they say; `again` shows everything anew. */
 export function start(again) {
-  const change = (name, set) => {
+  const change = (name) => {
     for (const choice of document.getElementsByName(name)) {
-      choice.onchange = () => set(choice.value).then(again, (error) => { tell(error.message, "", true); again(); });
+      choice.onchange = () => act({ kind: name, [name]: choice.value }).then(again);
     }
   };
-  change("plan", (plan) => perform({ kind: "plan", plan }));
-  change("mode", (mode) => write("PUT", `/channels/${state.groupId}/assistant/config`, { assistant: { qa: { mode } } }));
+  change("plan");
+  change("mode");
   $("redeliver").onclick = () => act({ kind: "redeliver" });
 }

@@ -221,7 +221,7 @@ async fn everything_can_be_read_without_script() {
 async fn a_visitor_of_the_demo_looks_as_somebody() {
     let (folder, address) = (scratch::folder("demo-"), ports::free());
     let (data, listen) = (folder.path().display().to_string(), address.to_string());
-    let args = ["--data", &data, "--listen", &listen, "demo"];
+    let args = ["--data", &data, "--listen", &listen, "demo", "--sample", "small"];
     let mut demo = Program::chatkeep().args(args).start();
     demo.line("starting it again finds everything").await;
     let browser = Browser::start().await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{DEADLINE, Demo, Program, scratch, until};
+use super::{DEADLINE, Demo, scratch, until};
 use crate::harness::browser::Browser;
 
 /// Script for the number of messages on the page with a text.
@@ -72,9 +72,8 @@ async fn a_person_chats_on_the_page() {
     browser.close().await;
     demo.stop().await;
     // Everything of it, pictures included, is in its own folder.
-    let own = folder.path().join("demo").display().to_string();
-    let mut doctor = Program::chatkeep().args(["--data", &own, "doctor"]).start();
-    assert!(doctor.finish().await.success(), "{:?}", doctor.stdout());
+    let (fine, said) = Demo::doctor(&folder).await;
+    assert!(fine, "{said:?}");
 }
 
 /// The person's own messages are green and on the right, everybody else's on the left.

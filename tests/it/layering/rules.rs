@@ -111,7 +111,7 @@ pub(super) const LIBRARIES: &[Library] = &[
     Library { crates: &["rmcp"], users: &["mcp"], why: "MCP ends at its edge" },
     Library {
         crates: &["askama"],
-        users: &["console", "html", "oauth", "transfer"],
+        users: &["console", "demo", "html", "oauth", "transfer"],
         why: "pages are written in few places",
     },
     Library { crates: &["openidconnect"], users: &["login"], why: "sign-in is in one place" },
@@ -168,7 +168,7 @@ pub(super) const HANDLE_USERS: &[(&str, &str)] = &[
     ("cli::reindex", "it follows the index through the store"),
     ("cli::search", "it searches without a running process"),
     ("cli::status", "it reads the registered processes and the backlog of the bus"),
-    ("demo", "it looks whether the pipeline has stored what the emulator sent"),
+    ("demo", "it stores sample histories, and looks whether what the emulator sent is stored"),
     ("ingress", "it publishes events and knows no use case"),
     ("ops", "it asks whether they can be reached"),
 ];
