@@ -48,9 +48,9 @@ pub(super) async fn news(
 
 /// Returns the events about news: browsers drop an event without data.
 fn events(news: &News) -> Vec<Event> {
-    let event = |name| Event::default().event(name).id(news.place.text());
-    let newer = news.newer.then(|| event("news").data("messages"));
+    let event = |name, data: &str| Event::default().event(name).data(data).id(news.place.text());
+    let newer = news.newer.then(|| event("news", "messages"));
     let ids: Vec<_> = news.changed.iter().map(MessageId::as_str).collect();
     let changed = serde_json::to_string(&ids).ok().filter(|_| !ids.is_empty());
-    newer.into_iter().chain(changed.map(|ids| event("changed").data(ids))).collect()
+    newer.into_iter().chain(changed.map(|ids| event("changed", &ids))).collect()
 }

@@ -142,14 +142,14 @@ async fn changes_of_messages_on_screen_appear_by_themselves() {
     let mut time = START + 5 * 86_400_000;
     until("an edit above", DEADLINE, async || {
         time += 1;
-        change(edited(GROUP, "p055", time, &long)).await;
-        browser.script(&says("p055")).await == long.trim()
+        change(edited(GROUP, "p040", time, &long)).await;
+        browser.script(&says("p040")).await == long.trim()
     })
     .await;
     let moved =
         "return Math.round(Math.abs(window.seen.getBoundingClientRect().top - window.seenAt))";
     assert!(number(&browser, moved).await <= 2, "what is in sight jumped");
-    let mark = "return document.querySelector('#m-p055 .meta span').textContent";
+    let mark = "return document.querySelector('#m-p040 .meta span').textContent";
     assert_eq!(browser.script(mark).await, "edited");
     change(unsent(GROUP, "p061", time)).await;
     shows(&browser, &says("p061"), &json!("⊘ This message was unsent")).await;
