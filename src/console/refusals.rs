@@ -32,7 +32,7 @@ pub(crate) async fn layer(
     let visitor = Visitor::stranger(language_of(request.headers()), request.uri().clone());
     let response = next.run(request).await;
     let Some(error) = refusal(&response) else { return response };
-    let mut page = secured(error_page(&console, &visitor, &error));
+    let mut page = secured(error_page(&console, &visitor, &error), console.entrances.framed);
     for name in KEPT {
         if let Some(value) = response.headers().get(&name) {
             page.headers_mut().insert(name, value.clone());

@@ -49,7 +49,7 @@ async fn check(request: Request, next: Next) -> Response {
 /// Returns true for the pages that links lead to, and for those to which these redirect.
 fn is_page(path: &str) -> bool {
     matches!(path, "/" | "/demo" | look_as::PATH | "/console" | "/console/sign-in")
-        || (path.starts_with("/c/") && !path.ends_with("/news"))
+        || (path.starts_with("/c/") && !["/news", "/rows"].iter().any(|end| path.ends_with(end)))
 }
 
 /// Returns false when the browser reports a request of a page's script or for a part of a page.
@@ -159,6 +159,7 @@ mod tests {
             ("/c/C1", 200),
             ("/c/C1/m/1", 200),
             ("/c/C1/news", 403),
+            ("/c/C1/rows", 403),
             ("/demo/state", 403),
             ("/api/v1/channels", 403),
         ] {

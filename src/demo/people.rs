@@ -90,19 +90,6 @@ pub(super) struct People {
     owner_left: bool,
 }
 
-/// Creates people, most of them with a picture; `first` is the number of the first one.
-async fn with_pictures(line: &Emulator, names: &[&str], first: usize) -> anyhow::Result<Vec<User>> {
-    let mut people = Vec::with_capacity(names.len());
-    for (number, name) in (first..).zip(names) {
-        let picture = match number % PLAIN {
-            3 => None,
-            _ => Some(line.add_picture(pictures::portrait(number).await?)),
-        };
-        people.push(line.add_user(name, picture.as_deref()));
-    }
-    Ok(people)
-}
-
 impl People {
     /// Creates the people and the group as in the store: without those who left in an earlier run,
     /// and with those who joined.

@@ -222,6 +222,7 @@ fn compiled(script: &Script, at: Timestamp) -> anyhow::Result<Compiled> {
             answer,
             created_at: at,
             created_by: UserId::from("demo"),
+            changed_at: at,
             hit_count: 0,
             suppressed_count: 0,
         }
