@@ -25,7 +25,7 @@ function chips(field) {
     if (field.hasAttribute(name)) entry.setAttribute(name, field.getAttribute(name));
     field.removeAttribute(name);
   }
-  const lines = document.querySelector('#keywords-hint span');
+  const lines = document.querySelector(`#${entry.id}-hint span`);
   if (lines) lines.textContent = hint;
   field.hidden = true;
   field.before(box);
@@ -154,7 +154,7 @@ async function edit(link) {
 
 /** Sends the form of a row: its errors appear in the row, a success shows the table anew. */
 async function submit(event, form) {
-  if (event.submitter?.value === 'delete') return;
+  if (['delete', 'compare'].includes(event.submitter?.value)) return;
   event.preventDefault();
   const button = form.querySelector('.main');
   button.disabled = true;

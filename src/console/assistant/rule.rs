@@ -15,6 +15,7 @@ use super::super::visitor::{Asked, Visitor};
 use super::Section;
 use super::rule_form::{RuleForm, RuleHints};
 use super::rules::{RulesQuery, rules_path, warnings_about};
+use super::switch::compared;
 use crate::services::ServiceError;
 use crate::services::assistant::SettingsAccess;
 
@@ -139,6 +140,9 @@ pub(super) async fn add(
     Posted { visitor, form }: Posted<RuleForm>,
 ) -> Result<Response, PageError> {
     let access: SettingsAccess = visitor.channel(&console, &channel).await?;
+    if form.action == "compare" {
+        return Ok(compared(&access, None, form.draft()));
+    }
     match console.services.assistant.add_rule(&access, form.draft(), None).await {
         Ok(id) => Ok(Done::Added.at(&anchored(&access, &query, &id))),
         Err(error) => {
@@ -177,6 +181,14 @@ pub(super) async fn edit(
         return delete(&console, &visitor, (&access, &rule, &query), &form).await;
     }
     let service = &console.services.assistant;
+    if form.action == "compare" {
+        let mut draft = form.draft();
+        let saved = service.rule(&access, &rule).await;
+        if saved.is_ok_and(|(saved, _)| saved.answer == draft.answer) {
+            draft.answer.clear();
+        }
+        return Ok(compared(&access, Some(&rule), draft));
+    }
     let expected = form.version.map(|version| [version]);
     let expected = expected.as_ref().map(<[i64; 1]>::as_slice);
     match service.replace_rule(&access, &rule, form.draft(), expected).await {

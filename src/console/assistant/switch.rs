@@ -3,8 +3,8 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, HeaderValue};
-use axum::response::Response;
-use chatkeep_core::assistant::{KeywordMatch, QaMode};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use chatkeep_core::assistant::{KeywordMatch, QaMode, RuleDraft};
 use chatkeep_core::id::RuleId;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_store::ReplySource;
@@ -24,9 +24,9 @@ use super::overview::{MODES, match_key, match_name, mode_key, mode_name};
 use crate::services::access::{Admin, ReadMessages, WriteAssistant};
 use crate::services::assistant::{
     AssistantChange, AssistantSettings, ComparedAnswer, ComparedMessage, Comparison,
-    ComparisonRequest, Difference, HistoryAccess, Progress, QaChange, RuleEdit,
+    ComparisonRequest, Difference, HistoryAccess, Progress, QaChange, RuleEdit, SettingsAccess,
 };
-use crate::view::message_path;
+use crate::view::{channel_path, message_path, segment};
 
 /// Messages of a page.
 const SIZE: usize = 20;
@@ -171,7 +171,7 @@ pub(in crate::console) async fn switch(
     let service = &console.services.assistant;
     match service.change_settings(&access, change, Some(&[form.version])).await {
         Ok(_) => {
-            let path = crate::view::channel_path(&access.channel);
+            let path = channel_path(&access.channel);
             Ok(Done::Saved.at(&format!("{path}/assistant")))
         }
         Err(error) => {
@@ -400,8 +400,7 @@ impl View<'_> {
             ReplySource::Qa | ReplySource::NoMatch | ReplySource::Welcome => "switch-source-rule",
         };
         let rules = self.page.trim_end_matches("/switch");
-        let rule =
-            rule.map(|rule| format!("{rules}/rules/{}", crate::view::segment(rule.as_str())));
+        let rule = rule.map(|rule| format!("{rules}/rules/{}", segment(rule.as_str())));
         Answer { text: Some(text), source: language.text(key), rule }
     }
 
@@ -421,6 +420,24 @@ impl View<'_> {
             label,
         }
     }
+}
+
+/// Leads to what a rule as it is being edited would have answered. An empty answer stands for the
+/// saved one; of a long one, its beginning is enough.
+pub(super) fn compared(
+    access: &SettingsAccess,
+    rule: Option<&RuleId>,
+    draft: RuleDraft,
+) -> Response {
+    let query = SwitchQuery {
+        rule: rule.map(|rule| rule.as_str().to_owned()),
+        keyword: draft.keywords,
+        question: draft.question,
+        answer: draft.answer.chars().take(SAID).collect(),
+        ..SwitchQuery::default()
+    };
+    let page = format!("{}/assistant/switch", channel_path(&access.channel));
+    Redirect::to(&query.address(&page, None, 0)).into_response()
 }
 
 /// Returns a number for a text.

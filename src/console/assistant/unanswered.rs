@@ -39,7 +39,7 @@ const RULES: usize = 100;
 const TEXT: usize = 240;
 
 #[derive(Debug, Default, Deserialize)]
-pub(in crate::console) struct UnansweredQuery {
+pub(in crate::console) struct PeriodQuery {
     days: Option<u32>,
     #[serde(default)]
     page: usize,
@@ -120,7 +120,7 @@ pub(in crate::console) async fn page(
     State(console): State<Console>,
     visitor: Visitor,
     Path(channel): Path<String>,
-    Asked(query): Asked<UnansweredQuery>,
+    Asked(query): Asked<PeriodQuery>,
 ) -> Result<Response, PageError> {
     let settings = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
     let access = visitor.channel::<Admin, ReadMessages>(&console, &channel).await?;
@@ -268,7 +268,9 @@ impl View<'_> {
             None => examples.first()?.text.clone(),
         };
         let text = text.trim();
-        let keyword: String = text.chars().take(limits::KEYWORD).collect();
+        // A keyword is one line of a form.
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let keyword: String = line.chars().take(limits::KEYWORD).collect();
         let whole: String = text.chars().take(limits::QUESTION).collect();
         let nearest =
             self.rules.iter().find(|rule| Some(&rule.id) == question.nearest_rule.as_ref());

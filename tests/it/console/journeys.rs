@@ -48,7 +48,7 @@ pub(super) async fn is_fine(browser: &Browser, what: &str) {
     let small =
         "return [...document.querySelectorAll('button, summary, .button, nav a, input, select')]
         .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0)
-        .filter((one) => one.getBoundingClientRect().height < 43.5)
+        .filter((one) => (one.closest('label.check') ?? one).getBoundingClientRect().height < 43.5)
         .map((one) => one.outerHTML)";
     assert_eq!(browser.script(small).await, json!([]), "{what} has small targets");
     let found = browser.violations().await;

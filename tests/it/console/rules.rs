@@ -21,7 +21,7 @@ const HOSTILE: [(&str, &str, &str); 5] = [
 ];
 
 /// What browsers say about a form of our own pages.
-const SAME_ORIGIN: [(&str, &str); 1] = [("sec-fetch-site", "same-origin")];
+pub(super) const SAME_ORIGIN: [(&str, &str); 1] = [("sec-fetch-site", "same-origin")];
 
 /// Posts a form as that person, with their token.
 pub(super) async fn send(scene: &Scene, path: &str, user: &str, form: &[(&str, &str)]) -> Page {

@@ -11,6 +11,7 @@ use reqwest::StatusCode;
 use serde_json::json;
 
 use super::journeys::{DESKTOP, PHONE, browser, is_fine, shows};
+use super::rules::SAME_ORIGIN;
 use super::{GROUP, MINUTE, Page, Scene, now, of, secret};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
@@ -192,9 +193,15 @@ async fn a_comparison_counts_what_every_message_would_get() {
     let expected = counted(QaMode::Keyword, Plan::Pro, &edited);
     assert_eq!(TILES.map(|label| tile(&page, label)), expected);
     assert!(expected[2] > 0 && !page.contains("Switch to"), "{expected:?}");
+    // As the form of the rule leads there.
+    let form = [("csrf", "csrf-Uowner"), ("keywords", "hours\r\nparking"), ("do", "compare")];
+    let form = [&form[..], &[("answer", "9:00 to 18:00"), ("version", "1")]].concat();
+    let to = scene.post(&path("/rules/qa_1_hours"), "Uowner", &form, &SAME_ORIGIN).await;
+    assert_eq!(to.location(), path("/switch?rule=qa_1_hours&keyword=hours&keyword=parking"));
     // A rule that is too long is refused as where it is saved.
     let refused = scene.page(&path("/switch?keyword=+&answer=x"), Some("Uowner"), "en").await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.body);
+    assert!(refused.body.contains("Please fill this in."), "{}", refused.body);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -235,7 +242,7 @@ async fn a_comparison_lists_messages_and_switches() {
         let form = form(version, mode);
         let mut form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
         form.push(("match", "exact"));
-        scene.post(&path("/switch"), "Uowner", &form, &[]).await
+        scene.post(&path("/switch"), "Uowner", &form, &SAME_ORIGIN).await
     };
     let stale = post("999", "fuzzy").await;
     assert_eq!(stale.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", stale.body);
@@ -272,12 +279,12 @@ async fn of_two_who_edit_the_second_is_told() {
     (admin[0].1, admin[7].1) = ("csrf-Uadmin", "300");
     admin.retain(|(name, _)| *name != "qa");
     admin.push(("version", &version));
-    let saved = scene.post(&path(""), "Uadmin", &admin, &[]).await;
+    let saved = scene.post(&path(""), "Uadmin", &admin, &SAME_ORIGIN).await;
     assert_eq!(saved.location(), path("?done=saved"));
     assert!(scene.open(saved.location()).await.body.contains("Saved."));
     let mut owner = OVERVIEW.to_vec();
     owner.push(("version", &version));
-    let stale = scene.post(&path(""), "Uowner", &owner, &[]).await;
+    let stale = scene.post(&path(""), "Uowner", &owner, &SAME_ORIGIN).await;
     assert_eq!(stale.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(stale.body.contains("Somebody else changed this"), "{}", stale.body);
     // What was typed is kept, and what is there now stands beside it.
@@ -289,16 +296,16 @@ async fn of_two_who_edit_the_second_is_told() {
     let present = field(&stale.body, "version").to_owned();
     owner.pop();
     owner.push(("version", &present));
-    let saved = scene.post(&path(""), "Uowner", &owner, &[]).await;
+    let saved = scene.post(&path(""), "Uowner", &owner, &SAME_ORIGIN).await;
     assert_eq!(saved.status, StatusCode::SEE_OTHER, "{}", saved.body);
     let config = scene.store.assistant().assistant_config(&GROUP.into()).await.unwrap();
     assert!(config.qa.enabled && config.qa.cooldown_seconds == 60);
     // Looking first saves nothing.
     owner.push(("do", "compare"));
     owner[4].1 = "fuzzy";
-    let compare = scene.post(&path(""), "Uowner", &owner, &[]).await;
+    let compare = scene.post(&path(""), "Uowner", &owner, &SAME_ORIGIN).await;
     assert_eq!(compare.location(), path("/switch?mode=fuzzy&match=contains"));
-    let forged = scene.post(&path(""), "Uowner", &owner[1..], &[]).await;
+    let forged = scene.post(&path(""), "Uowner", &owner[1..], &SAME_ORIGIN).await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
 }
 
@@ -367,18 +374,17 @@ async fn texts_are_saved_and_refused_ones_are_kept() {
     let long = "x".repeat(101);
     let words = format!("fine\n{long}");
     form[7].1 = &words;
-    let wrong = scene.post(&path("/texts"), "Uowner", &form, &[]).await;
+    let wrong = scene.post(&path("/texts"), "Uowner", &form, &SAME_ORIGIN).await;
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
     let beside = wrong.body.find("id=\"rules-words-wrong\"").unwrap();
     assert!(wrong.body[beside..].contains("This is too long: up to 100 characters."));
     for typed in [&*long, "Hi {displayName}\nin {groupName}", "Be kind &amp; &lt;b&gt;", "Sorry?"] {
-        let typed =
-            typed.replace("&amp;", "&#38;").replace("&lt;", "&#60;").replace("&gt;", "&#62;");
-        assert!(wrong.body.contains(&typed), "{typed}: {}", wrong.body);
+        assert!(wrong.body.contains(typed), "{typed}: {}", wrong.body);
     }
     assert!(!wrong.body.contains("There now:"), "nobody else changed anything");
-    let saved =
-        scene.post(&path("/texts"), "Uowner", &texts(&versions[0], &versions[1]), &[]).await;
+    let saved = scene
+        .post(&path("/texts"), "Uowner", &texts(&versions[0], &versions[1]), &SAME_ORIGIN)
+        .await;
     assert_eq!(saved.location(), path("/texts?done=saved"), "{}", saved.body);
     let (group, assistant) = (GROUP.into(), scene.store.assistant());
     let config = assistant.assistant_config(&group).await.unwrap();
@@ -392,7 +398,7 @@ async fn texts_are_saved_and_refused_ones_are_kept() {
     // The second of two is told, whichever text it was.
     let mut late = texts(&versions[0], &versions[1]);
     (late[4].1, late[9].1) = ("Welcome", "link");
-    let stale = scene.post(&path("/texts"), "Uowner", &late, &[]).await;
+    let stale = scene.post(&path("/texts"), "Uowner", &late, &SAME_ORIGIN).await;
     assert_eq!(stale.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(stale.body.contains("Somebody else changed this") && stale.body.contains(">Welcome<"));
     assert!(stale.body.contains("There now:") && stale.body.contains("dashboard"));
@@ -400,19 +406,15 @@ async fn texts_are_saved_and_refused_ones_are_kept() {
     let mut fresh = late;
     let versions = ["version", "rules_version"].map(|name| field(&stale.body, name).to_owned());
     (fresh[1].1, fresh[2].1) = (&versions[0], &versions[1]);
-    let saved = scene.post(&path("/texts"), "Uowner", &fresh, &[]).await;
+    let saved = scene.post(&path("/texts"), "Uowner", &fresh, &SAME_ORIGIN).await;
     assert_eq!(saved.status, StatusCode::SEE_OTHER, "{}", saved.body);
 }
 
 /// Returns the text of the preview of a page, as it is read.
 fn previewed(page: &str) -> Option<String> {
     let text = page.split("id=\"preview-text\">").nth(1)?.split("</p>").next()?;
-    Some(
-        text.replace("&#60;", "<")
-            .replace("&#62;", ">")
-            .replace("&#39;", "'")
-            .replace("&#38;", "&"),
-    )
+    let escapes = [("&lt;", "<"), ("&gt;", ">"), ("&#39;", "'"), ("&quot;", "\""), ("&amp;", "&")];
+    Some(escapes.iter().fold(text.to_owned(), |text, (escape, plain)| text.replace(escape, plain)))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -437,7 +439,7 @@ async fn the_preview_is_what_the_bot_says() {
         ["{displayName}, welcome to {groupName}! {other} {displayName}", "歡迎 {displayName}"];
     for template in templates {
         let form = [("csrf", &*token), ("welcome_text", template), ("do", "preview")];
-        let page = scene.post(&at, &ann, &form, &[]).await;
+        let page = scene.post(&at, &ann, &form, &SAME_ORIGIN).await;
         assert_eq!(page.status, StatusCode::OK, "{}", page.body);
         let preview = previewed(&page.body).unwrap_or_else(|| panic!("{}", page.body));
         let config = json!({"assistant": {"welcome": {"enabled": true, "message": template}}});
@@ -452,7 +454,7 @@ async fn the_preview_is_what_the_bot_says() {
         line.members_leave(&group, &[&kim]).await.unwrap();
     }
     let form = [("csrf", &*token), ("welcome_text", "  "), ("do", "preview")];
-    let empty = scene.post(&at, &ann, &form, &[]).await;
+    let empty = scene.post(&at, &ann, &form, &SAME_ORIGIN).await;
     assert!(empty.body.contains("Write a text to see it here."), "{}", empty.body);
 }
 
@@ -483,7 +485,7 @@ async fn only_admins_open_the_pages() {
     let mut all = texts("0", "0");
     all[0].1 = "csrf-Umember";
     for (rest, form) in [("", &overview[..]), ("/switch", &form), ("/texts", &all)] {
-        let refused = scene.post(&path(rest), "Umember", form, &[]).await;
+        let refused = scene.post(&path(rest), "Umember", form, &SAME_ORIGIN).await;
         assert_eq!(refused.status, StatusCode::NOT_FOUND, "{rest}");
     }
 }

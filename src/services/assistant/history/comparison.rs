@@ -44,7 +44,7 @@ pub(crate) struct RuleEdit {
     pub(crate) keywords: Vec<String>,
     /// Question that it is for.
     pub(crate) question: String,
-    /// The reply.
+    /// The reply; empty for that of the rule that it replaces.
     pub(crate) answer: String,
 }
 
@@ -248,8 +248,10 @@ impl AssistantService {
         qa.mode = request.mode.unwrap_or(qa.mode);
         qa.keyword_match = request.keyword_match.unwrap_or(qa.keyword_match);
         if let Some(RuleEdit { rule: id, keywords, question, answer }) = request.rule {
-            let draft = checked(RuleDraft { keywords, question, answer })?;
             let place = id.and_then(|id| source.rules.iter_mut().find(|rule| rule.id == id));
+            let saved = place.as_ref().filter(|_| answer.is_empty());
+            let answer = saved.map_or(answer, |rule| rule.answer.clone());
+            let draft = checked(RuleDraft { keywords, question, answer })?;
             if let Some(rule) = place {
                 let RuleDraft { keywords, question, answer } = draft;
                 (rule.keywords, rule.question, rule.answer) = (keywords, question, answer);
@@ -269,8 +271,8 @@ fn new_rule(draft: RuleDraft, now: Timestamp, access: &HistoryAccess) -> Rule {
         question,
         answer,
         created_at: now,
-        created_by: access.user().clone(),
         changed_at: now,
+        created_by: access.user().clone(),
         hit_count: 0,
         suppressed_count: 0,
     }

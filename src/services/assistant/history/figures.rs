@@ -108,7 +108,8 @@ impl AssistantService {
         }
         let days = i64::from(DAYS) * DAY;
         let from = Timestamp::from_millis(self.clock.now().millis() - days);
-        let mut search = self.question_search(channel, from).await?;
+        let compiled = self.compiled_anew(channel).await?;
+        let mut search = self.question_search(channel, compiled, from);
         self.search_on(&mut search).await?;
         Ok(self.questions_of(search, 0).await?.total)
     }

@@ -24,7 +24,7 @@ pub(crate) use comparison::{
 };
 pub(in crate::services) use figures::Figures;
 pub(crate) use figures::{AssistantFigures, UnansweredFigures};
-pub(super) use stepwise::Examinations;
+pub(in crate::services) use stepwise::Examinations;
 pub(crate) use stepwise::Progress;
 pub(crate) use unanswered::{UnansweredQuestion, UnansweredQuestions};
 

@@ -34,7 +34,7 @@ pub(crate) enum Progress<T> {
 /// An examination: work in progress, or its result. A request that ends in the middle of a step
 /// leaves nothing, and the next one begins anew.
 #[derive(Debug)]
-pub(in crate::services::assistant) enum Step<R, T> {
+pub(super) enum Step<R, T> {
     Nothing,
     Running(Box<R>),
     Finished(Arc<T>),

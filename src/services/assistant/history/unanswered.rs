@@ -73,7 +73,8 @@ impl AssistantService {
         limit: u32,
     ) -> Result<UnansweredQuestions, ServiceError> {
         let from = self.since(access, (FieldPath::parameter("days"), days))?;
-        let mut search = self.question_search(&access.channel, from).await?;
+        let compiled = self.compiled(&access.channel).await?;
+        let mut search = self.question_search(&access.channel, compiled, from);
         self.search_on(&mut search).await?;
         self.questions_of(search, limit as usize).await
     }
@@ -97,7 +98,10 @@ impl AssistantService {
         let mut search = match step.take() {
             Step::Finished(found) => return Ok(step.finish(found)),
             Step::Running(search) => search,
-            Step::Nothing => Box::new(self.question_search(&access.channel, from).await?),
+            Step::Nothing => {
+                let compiled = self.compiled_anew(&access.channel).await?;
+                Box::new(self.question_search(&access.channel, compiled, from))
+            }
         };
         search.scan.go_on(self.examinations.step);
         self.search_on(&mut search).await?;
@@ -128,14 +132,25 @@ impl AssistantService {
     }
 
     /// Begins a search for the questions since `from`.
-    pub(super) async fn question_search(
+    pub(super) fn question_search(
         &self,
         channel: &ChannelId,
+        compiled: Arc<Compiled>,
         from: Timestamp,
-    ) -> Result<QuestionSearch, ServiceError> {
-        let compiled = self.compiled(channel).await?;
+    ) -> QuestionSearch {
         let scan = HistoryScan::back(&self.store, channel, from, self.clock.now());
-        Ok(QuestionSearch { compiled, scan, from, open: Vec::new() })
+        QuestionSearch { compiled, scan, from, open: Vec::new() }
+    }
+
+    /// Returns the channel's assistant as it is now: what is kept for minutes must not come from
+    /// settings that are cached a moment too long.
+    pub(super) async fn compiled_anew(
+        &self,
+        channel: &ChannelId,
+    ) -> Result<Arc<Compiled>, ServiceError> {
+        let before = self.compiled(channel).await?;
+        let source = self.assistants.source(channel).await?;
+        Ok(self.assistants.compile_source(source, Some(before)).await?)
     }
 
     /// Searches on until nothing is left or the time of the scan is over.
