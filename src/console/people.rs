@@ -265,7 +265,7 @@ impl PersonRow {
     ) -> Self {
         let language = dates.language;
         let name = person.display_name.clone().filter(|name| !name.trim().is_empty());
-        let name = name.unwrap_or_else(|| language.text("someone"));
+        let name = name.unwrap_or_else(|| language.text("name-unknown"));
         let (key, at) = match person.left_at.filter(|_| person.status != MemberStatus::Active) {
             Some(left) => ("person-left", left),
             None => ("person-since", person.joined_at),

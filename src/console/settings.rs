@@ -169,6 +169,8 @@ impl Act<'_> {
             days => Some(days.parse::<u32>().map_err(|_| wrong())?),
         };
         let path = settings_path(&access.channel);
+        let change = BackupChange { retention_days: Nullable::To(days), ..BackupChange::default() };
+        change.check().map_err(|_| wrong())?;
         if let Some(days) = days.filter(|_| self.form.confirmed != "yes") {
             let since = self.console.clock.now().millis() - i64::from(days).saturating_mul(DAY);
             let before = When::parse(&Timestamp::from_millis(since).to_string());
@@ -180,7 +182,6 @@ impl Act<'_> {
             return Ok(self.ask("retention", &path, text, &[("days", days.to_string())]));
         }
         let admin = self.visitor.channel::<Admin, WriteBackup>(self.console, self.channel).await?;
-        let change = BackupChange { retention_days: Nullable::To(days), ..BackupChange::default() };
         let changed = self.console.services.channels.change_backup(&admin, change).await;
         changed
             .map_err(|error| self.refused_as(error, "/retentionDays", "settings-days-invalid"))?;

@@ -224,7 +224,11 @@ impl ChannelService {
 }
 
 impl BackupChange {
-    fn check(&self) -> Result<(), ServiceError> {
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for an unknown zone or a bad number of days.
+    pub(crate) fn check(&self) -> Result<(), ServiceError> {
         if let Nullable::To(Some(zone)) = &self.time_zone
             && zone.parse::<Tz>().is_err()
         {

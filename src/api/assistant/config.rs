@@ -67,9 +67,9 @@ struct QaConfigView {
     no_match_reply: Option<String>,
     /// Messages that get this reply.
     no_match_scope: NoMatchScope,
-    /// Matching of keywords; also of the group-rules triggers.
+    /// Matching of keywords; also of the triggers of the group rules and of the link.
     keyword_match: KeywordMatch,
-    /// Seconds after a reply in which the same rule stays silent.
+    /// Seconds after a reply in which the same rule, or the link, stays silent.
     cooldown_seconds: u32,
 }
 

@@ -162,6 +162,7 @@ function news(url) {
   const pill = document.querySelector('#pill');
   let busy = false;
   let again = false;
+  let source;
 
   take = async () => {
     if (!ended) return;

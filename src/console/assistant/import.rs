@@ -19,7 +19,7 @@ use super::rules::{counted, rules_path};
 use crate::heavy::CALLERS;
 use crate::services::ServiceError;
 use crate::services::assistant::{
-    ImportPlan, ImportRow, PlannedRow, RowFate, RowField, RuleLimit, SettingsAccess,
+    ImportRow, PlannedRow, RowFate, RowField, RuleImportPlan, RuleLimit, SettingsAccess,
 };
 
 /// Maximum bytes of a form with a table, in which a Chinese character has nine.
@@ -164,7 +164,7 @@ async fn preview(
 }
 
 impl Preview {
-    fn new(plan: ImportPlan, language: Language) -> Self {
+    fn new(plan: RuleImportPlan, language: Language) -> Self {
         let refused = plan.refused();
         let numbers = [
             ("import-added", plan.added(), false),

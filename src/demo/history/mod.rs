@@ -30,7 +30,7 @@ use chatkeep_workers::assistant::{Compiled, Source};
 use super::cast::{Cast, Past};
 use super::people::People;
 use crate::random;
-use plan::{CastMember, Planner, Step, begin, days_before};
+use plan::{CastMember, PlannedStep, Planner, begin, days_before};
 use replay::{GroupReplay, Replay};
 use script::{Script, ScriptRule};
 
@@ -93,7 +93,7 @@ impl<'a> Historian<'a> {
         &mut self,
         group: &ChannelId,
         assistant: Arc<Compiled>,
-        steps: impl IntoIterator<Item = Step>,
+        steps: impl IntoIterator<Item = PlannedStep>,
     ) -> anyhow::Result<()> {
         let mut group = GroupReplay {
             replay: &mut self.replay,

@@ -46,7 +46,7 @@ pub(super) struct CastMember {
 
 /// Event of a history.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct PlannedStep {
     pub(super) at: Timestamp,
     pub(super) deed: Deed,
 }
@@ -93,7 +93,7 @@ pub(super) struct Planner<'a> {
     zone: Tz,
     now: Timestamp,
     dice: Dice,
-    steps: Vec<Step>,
+    steps: Vec<PlannedStep>,
     messages: i64,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns all events in order.
-    pub(super) fn steps(mut self) -> Vec<Step> {
+    pub(super) fn steps(mut self) -> Vec<PlannedStep> {
         self.moves();
         if self.past.recordings {
             self.recordings();
@@ -127,7 +127,7 @@ impl<'a> Planner<'a> {
     }
 
     fn step(&mut self, at: Timestamp, deed: Deed) {
-        self.steps.push(Step { at, deed });
+        self.steps.push(PlannedStep { at, deed });
     }
 
     /// Adds comings and goings.

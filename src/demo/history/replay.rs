@@ -20,7 +20,7 @@ use chatkeep_workers::assistant::{Compiled, Decision, Reply};
 use futures_util::stream;
 
 use super::super::{pictures, recording};
-use super::plan::{Deed, Said, SampleFile, Step};
+use super::plan::{Deed, PlannedStep, Said, SampleFile};
 
 /// Changes that are stored together.
 const BATCH: usize = 250;
@@ -55,7 +55,7 @@ impl GroupReplay<'_, '_> {
     ///
     /// # Errors
     /// Returns an error when the store fails or a file cannot be made.
-    pub(super) async fn step(&mut self, step: Step) -> anyhow::Result<()> {
+    pub(super) async fn step(&mut self, step: PlannedStep) -> anyhow::Result<()> {
         self.last = step.at;
         match step.deed {
             Deed::BotJoined => self.presence(PresenceEvidenceKind::BotJoined).await,

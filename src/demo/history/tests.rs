@@ -11,7 +11,7 @@ use plan::{Deed, SampleFile};
 
 const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_000);
 
-fn planned(cast: &Cast) -> Vec<Step> {
+fn planned(cast: &Cast) -> Vec<PlannedStep> {
     let past = cast.past.as_ref().unwrap();
     let script = Script::read(past.script).unwrap();
     let at = |list: &[(&str, i64)], name: &str| {

@@ -26,7 +26,7 @@ pub(crate) struct ImportRow {
 
 /// Rules of a channel and what an import would do to them.
 #[derive(Clone, Debug)]
-pub(crate) struct ImportPlan {
+pub(crate) struct RuleImportPlan {
     /// Version of the list that the plan is for.
     pub(crate) version: i64,
     /// Rows in their order.
@@ -81,7 +81,7 @@ pub(crate) enum RuleLimit {
     Bytes,
 }
 
-impl ImportPlan {
+impl RuleImportPlan {
     /// Returns true if the rules can be imported: all rows are good, and some change something.
     pub(crate) fn is_possible(&self) -> bool {
         self.refused() == 0 && self.beyond.is_none() && self.added() + self.changed() > 0
@@ -129,9 +129,9 @@ impl AssistantService {
         &self,
         access: &SettingsAccess,
         rows: Vec<ImportRow>,
-    ) -> Result<ImportPlan, ServiceError> {
+    ) -> Result<RuleImportPlan, ServiceError> {
         let book = self.rules(access).await?;
-        Ok(CALLERS.run(move || ImportPlan::new(&book, rows)).await)
+        Ok(CALLERS.run(move || RuleImportPlan::new(&book, rows)).await)
     }
 
     /// Imports rules if the list has that version: all rows, or none.
@@ -144,7 +144,7 @@ impl AssistantService {
         access: &SettingsAccess,
         rows: Vec<ImportRow>,
         expected: i64,
-    ) -> Result<ImportPlan, ServiceError> {
+    ) -> Result<RuleImportPlan, ServiceError> {
         let plan = self.plan_import(access, rows).await?;
         if plan.version != expected {
             return Err(ServiceError::Stale);
@@ -168,7 +168,7 @@ impl AssistantService {
     }
 }
 
-impl ImportPlan {
+impl RuleImportPlan {
     fn new(book: &RuleBook, rows: Vec<ImportRow>) -> Self {
         let known = KnownRules::new(&book.rules);
         let (mut rules, mut words) = (HashMap::new(), HashMap::new());
@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    fn plan(rules: Vec<Rule>, rows: &[(Option<&str>, &[&str], &str)]) -> ImportPlan {
+    fn plan(rules: Vec<Rule>, rows: &[(Option<&str>, &[&str], &str)]) -> RuleImportPlan {
         let revision =
             SettingRevision { updated_at: Timestamp::default(), updated_by: "U1".into() };
         let rows = (2..).zip(rows).map(|(line, &(id, keywords, answer))| {
@@ -328,10 +328,10 @@ mod tests {
                 draft: RuleDraft { keywords, question, answer },
             }
         });
-        ImportPlan::new(&RuleBook { version: 7, revision, rules }, rows.collect())
+        RuleImportPlan::new(&RuleBook { version: 7, revision, rules }, rows.collect())
     }
 
-    fn fates(plan: ImportPlan) -> Vec<RowFate> {
+    fn fates(plan: RuleImportPlan) -> Vec<RowFate> {
         plan.rows.into_iter().map(|row| row.fate).collect()
     }
 

@@ -34,7 +34,7 @@ pub(crate) use history::{
     HistoryAccess, MAX_DAYS, Progress, RuleEdit, UnansweredFigures, UnansweredQuestion,
     UnansweredQuestions,
 };
-pub(crate) use import::{ImportPlan, ImportRow, PlannedRow, RowFate, RowField, RuleLimit};
+pub(crate) use import::{ImportRow, PlannedRow, RowFate, RowField, RuleImportPlan, RuleLimit};
 pub(crate) use listing::{FoundRules, RuleOrder, RuleQuery};
 pub(crate) use origins::KnownRules;
 pub(crate) use rules::{KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook};

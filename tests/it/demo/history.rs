@@ -19,7 +19,7 @@ impl Demo {
     async fn messages(&self, group: &str) -> Vec<Value> {
         let (mut all, mut cursor) = (Vec::new(), String::new());
         loop {
-            let path = format!("channels/{group}/backup/messages?limit=200{cursor}");
+            let path = format!("channels/{group}/backup/messages?limit=100{cursor}");
             let mut page = self.read(&path).await;
             all.append(page["messages"].as_array_mut().unwrap());
             match page["nextCursor"].as_str() {

@@ -81,20 +81,16 @@ async fn sides(browser: &Browser) {
     let sides = browser
         .script(
             "const box = document.querySelector('#messages').getBoundingClientRect();
-             const middle = (box.left + box.right) / 2;
              const of = (which) => {
                const says = [...document.querySelectorAll(which + ' span.says')].at(-1);
                const place = says.getBoundingClientRect();
-               return [place.right > middle + box.width / 4, place.left < box.left + box.width / 4,
-                       getComputedStyle(says).backgroundColor];
+               const right = place.left - box.left > box.right - place.right;
+               return [right, getComputedStyle(says).backgroundColor];
              };
              return [of('.row.mine'), of('.row.bot')];",
         )
         .await;
-    assert_eq!(
-        sides,
-        json!([[true, false, "rgb(141, 224, 85)"], [false, true, "rgb(255, 255, 255)"]])
-    );
+    assert_eq!(sides, json!([[true, "rgb(141, 224, 85)"], [false, "rgb(255, 255, 255)"]]));
 }
 
 /// Only this machine's own page is answered.
