@@ -71,11 +71,10 @@ impl FromRef<Api> for PublicUrl {
 /// Returns true for the path of a media file.
 pub(crate) fn is_media_file(path: &str) -> bool {
     let parts: Vec<_> = path.split('/').collect();
-    let parts = match parts.as_slice() {
-        ["", "api", "v1", rest @ ..] | ["", "api", rest @ ..] => rest,
-        _ => return false,
+    let (["", "api", "v1", rest @ ..] | ["", "api", rest @ ..]) = parts.as_slice() else {
+        return false;
     };
-    matches!(parts, ["channels", _, "backup", "media", message] if !message.is_empty())
+    matches!(rest, ["channels", _, "backup", "media", message] if !message.is_empty())
 }
 
 /// Returns the API's routes, under both `/api` and `/api/v1`. The caller of a request is known when

@@ -140,7 +140,7 @@ pub(super) async fn list(
     let row = |person: &StoredMember| PersonRow::new(person, &channel, &access, dates);
     let people = people.iter().map(row).collect();
     let frame = visitor.frame(visitor.language.text("tab-people"));
-    rendered(&PeoplePage { frame, parts, people, next, channel })
+    rendered(&PeoplePage { frame, channel, parts, people, next })
 }
 
 pub(super) async fn one(

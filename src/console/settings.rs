@@ -133,7 +133,7 @@ impl Act<'_> {
             self.visitor.channel::<Member, WriteBackup>(self.console, self.channel).await?;
         let subscribed = self.console.services.subscriptions.subscribe(&access).await;
         subscribed.map_err(|error| self.refused(error))?;
-        Ok(self.saved(&access.channel))
+        Ok(Done::Saved.at(&settings_path(&access.channel)))
     }
 
     async fn unsubscribe(&self) -> Result<Response, Refused> {
@@ -158,7 +158,7 @@ impl Act<'_> {
         let change = BackupChange { time_zone: Nullable::To(zone), ..BackupChange::default() };
         let changed = self.console.services.channels.change_backup(&access, change).await;
         changed.map_err(|error| self.refused_as(error, "/timeZone", "settings-zone-unknown"))?;
-        Ok(self.saved(&access.channel))
+        Ok(Done::Saved.at(&settings_path(&access.channel)))
     }
 
     async fn set_retention(&self) -> Result<Response, Refused> {
@@ -185,7 +185,7 @@ impl Act<'_> {
         let changed = self.console.services.channels.change_backup(&admin, change).await;
         changed
             .map_err(|error| self.refused_as(error, "/retentionDays", "settings-days-invalid"))?;
-        Ok(self.saved(&access.channel))
+        Ok(Done::Saved.at(&settings_path(&access.channel)))
     }
 
     async fn delete(&self) -> Result<Response, Refused> {
@@ -237,10 +237,6 @@ impl Act<'_> {
 
     fn text(&self, key: &str) -> String {
         self.visitor.language.text(key)
-    }
-
-    fn saved(&self, channel: &chatkeep_core::id::ChannelId) -> Response {
-        Done::Saved.at(&settings_path(channel))
     }
 
     fn wrong(&self, field: &str, key: &str) -> Refused {

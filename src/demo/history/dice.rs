@@ -1,6 +1,6 @@
 //! Reproducible choices: the same seed gives the same history.
 
-/// Source of pseudo-random numbers (SplitMix64).
+/// Source of pseudo-random numbers (`SplitMix64`).
 #[derive(Clone, Debug)]
 pub(super) struct Dice(u64);
 

@@ -61,7 +61,7 @@ pub(crate) enum IssueKeyError {
 /// Result of storing a new key.
 enum Added {
     /// It is stored.
-    Done(IssuedKey),
+    Done(Box<IssuedKey>),
     /// The user has as many keys as a user can have.
     TooMany,
     /// It was deleted right after it was stored.
@@ -111,7 +111,7 @@ impl KeyService {
     ) -> Result<IssuedKey, ServiceError> {
         let wanted = draft.checked(&access.caller, self.clock.now())?;
         match self.add(wanted).await? {
-            Added::Done(issued) => Ok(issued),
+            Added::Done(issued) => Ok(*issued),
             Added::TooMany => Err(ServiceError::TooManyKeys),
             Added::Gone => {
                 error!("a new key was deleted at once");
@@ -190,7 +190,7 @@ impl KeyService {
             }
         }
         match self.add(wanted).await? {
-            Added::Done(issued) => Ok(issued),
+            Added::Done(issued) => Ok(*issued),
             Added::TooMany => Err(IssueKeyError::TooMany),
             Added::Gone => Err(IssueKeyError::Gone),
         }
@@ -238,7 +238,7 @@ impl KeyService {
             return Ok(Added::TooMany);
         }
         Ok(match self.store.keys().key(&secret).await? {
-            Some(key) => Added::Done(IssuedKey { key, secret, previous_until: None }),
+            Some(key) => Added::Done(Box::new(IssuedKey { key, secret, previous_until: None })),
             None => Added::Gone,
         })
     }

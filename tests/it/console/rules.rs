@@ -43,7 +43,7 @@ pub(super) async fn add(scene: &Scene, keywords: &str, question: &str, answer: &
 
 /// Returns the version that a form carries.
 fn version(page: &Page) -> String {
-    let after = page.body.split("name=\"version\" value=\"").nth(1).expect("a version");
+    let after = page.body.split("name=\"version\" value=\"").nth(1).unwrap();
     after.split('"').next().unwrap().to_owned()
 }
 

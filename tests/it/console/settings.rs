@@ -333,10 +333,11 @@ async fn unanswered_questions_lead_to_rules() {
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
 
     // The list of chats tells admins, and nobody else.
-    let note = |page: &Page| page.body.contains("have no answer yet");
-    until("the note about questions", DEADLINE, async || note(&scene.open("/console").await)).await;
+    let has_note = |page: &Page| page.body.contains("have no answer yet");
+    until("the note about questions", DEADLINE, async || has_note(&scene.open("/console").await))
+        .await;
     let home = scene.page("/console", Some("Umember"), "en").await;
-    assert!(!note(&home), "{}", home.body);
+    assert!(!has_note(&home), "{}", home.body);
     assert!(scene.open(&path("")).await.body.contains("</b> <span>Unanswered questions"));
 
     // A rule for it takes it from the list.

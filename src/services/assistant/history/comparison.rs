@@ -171,7 +171,9 @@ impl AssistantService {
         while let Some(said) = run.scan.next().await? {
             let (today, other) = (Arc::clone(&run.today), Arc::clone(&run.other));
             let compared = self.score(move || compared(&today, &other, said)).await?;
-            compared.into_iter().for_each(|one| run.found.add(one));
+            for one in compared {
+                run.found.add(one);
+            }
         }
         if !run.scan.is_finished() {
             let percent = run.scan.percent();
