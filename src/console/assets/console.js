@@ -5,6 +5,15 @@ const messages = document.querySelector('#messages');
 /** Pause in milliseconds before news are asked for again after a refusal. */
 const REFUSED = 30_000;
 
+/** Shows the present page in rows of tabs that are wider than the window. */
+function tabs() {
+  for (const tab of document.querySelectorAll('.tabs [aria-current]')) {
+    const row = tab.closest('.tabs');
+    const place = tab.getBoundingClientRect();
+    row.scrollLeft += place.left + place.width / 2 - row.getBoundingClientRect().left - row.clientWidth / 2;
+  }
+}
+
 /** Closes the menu on a tap elsewhere and on Escape. */
 function menus() {
   const menu = document.querySelector('.menu');
@@ -324,6 +333,7 @@ function preview() {
   });
 }
 
+tabs();
 menus();
 preview();
 if (scroller && messages) {
