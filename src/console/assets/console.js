@@ -213,7 +213,11 @@ function news(url) {
     });
     source.addEventListener('news', take);
     // What came since the page was made, or while the connection was lost.
-    source.addEventListener('open', take);
+    source.addEventListener('open', () => {
+      take();
+      const shown = [...messages.querySelectorAll('.row[id]')].slice(-100);
+      refresh(shown.map((row) => decodeURIComponent(row.id.slice(2)))).catch(() => {});
+    });
     // Browsers connect again after an outage, but not after a refusal.
     source.addEventListener('error', () => {
       if (source.readyState === EventSource.CLOSED) setTimeout(connect, REFUSED);
