@@ -28,7 +28,7 @@ pub(crate) enum PageError {
     NoPage,
     /// The page does not take this method.
     Method,
-    /// What was sent is too large.
+    /// The body of the request is too large.
     TooLarge,
     /// Too many requests in a short time; the next one is allowed in that many seconds.
     Hasty { seconds: u32 },

@@ -33,7 +33,7 @@ pub(super) struct ExportForm {
     to: String,
 }
 
-/// What is wrong with a form: keys of sentences beside the fields.
+/// Errors of a form: keys of the sentences beside the fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Mistakes {
     from: Option<&'static str>,

@@ -58,7 +58,7 @@ impl<T: DeserializeOwned> FromRequest<Console> for Posted<T> {
     }
 }
 
-/// What is wrong with a form, in the language of the page.
+/// Errors of a form, in the language of the page.
 #[derive(Debug, Default)]
 pub(super) struct FormErrors {
     /// Sentence about the form as a whole.
@@ -194,7 +194,7 @@ impl Done {
 pub(super) struct Question {
     /// Question as a title.
     pub(super) title: String,
-    /// What will happen.
+    /// Consequence of the action.
     pub(super) text: String,
     /// Text of the button that does it.
     pub(super) button: String,

@@ -94,7 +94,7 @@ struct PersonPage {
     roles: Vec<RoleChoice>,
     /// True if the visitor may erase what this person wrote.
     may_erase: bool,
-    /// What was typed to confirm the erasure.
+    /// Name that was typed to confirm the erasure.
     typed: String,
     errors: FormErrors,
 }

@@ -56,7 +56,7 @@ enum Act {
 /// Result of an action, which the page puts into words.
 #[derive(Serialize)]
 pub(super) struct Outcome {
-    /// What was done: a key of the page's texts.
+    /// Key of the page's text about the action.
     done: &'static str,
     /// HTTP status of the webhook's response; null when it was not answered or none was sent.
     status: Option<u16>,

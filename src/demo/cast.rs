@@ -17,7 +17,7 @@ pub(super) struct Cast {
 /// History of a group.
 #[derive(Debug)]
 pub(super) struct Past {
-    /// What is said in it.
+    /// Script of the conversations.
     pub(super) script: &'static str,
     /// Zone in which its days begin.
     pub(super) zone: &'static str,

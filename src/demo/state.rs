@@ -54,7 +54,7 @@ struct Note {
     names: String,
 }
 
-/// How the bot answers.
+/// Mode in which the bot answers.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AssistantState {

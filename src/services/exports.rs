@@ -41,7 +41,7 @@ pub(crate) struct PackRequest<'a> {
     pub(crate) zone: Tz,
     /// Source of the files, for a target that takes them.
     pub(crate) media: Option<Arc<dyn MediaSource>>,
-    /// Where it is written.
+    /// Destination.
     pub(crate) target: &'a ExportTarget,
 }
 

@@ -49,7 +49,7 @@ struct ImportPage {
     preview: Option<Preview>,
 }
 
-/// What an import would do.
+/// Outcome of an import that is not made yet.
 struct Preview {
     version: i64,
     is_possible: bool,

@@ -29,9 +29,9 @@ enum Section {
     Overview,
     /// Rules: questions and answers.
     Rules,
-    /// What the assistant would answer to a text.
+    /// Simulated replies to a text.
     Try,
-    /// What a change would have answered in the past.
+    /// Replies that a change would have given in the past.
     Switch,
     /// Questions that no rule answered.
     Unanswered,

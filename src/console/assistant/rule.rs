@@ -33,7 +33,7 @@ struct RulePage {
     errors: FormErrors,
     hints: RuleHints,
     warnings: Vec<String>,
-    /// What is there now, where somebody else has changed it.
+    /// Present rule, where somebody else has changed it.
     present: Option<RuleForm>,
     is_new: bool,
 }

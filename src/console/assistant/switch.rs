@@ -44,7 +44,7 @@ const DIFFERENCES: [(Difference, &str, &str); 4] = [
     (Difference::Same, "same", "switch-same"),
 ];
 
-/// What to compare with: another mode or matching, or an edited rule.
+/// Settings to compare with: another mode or matching, or an edited rule.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(in crate::console) struct SwitchQuery {
     mode: Option<QaMode>,
@@ -140,7 +140,7 @@ struct Row {
 struct Answer {
     /// Text of the answer; `None` for no answer.
     text: Option<String>,
-    /// What gives it.
+    /// Source of the answer.
     source: String,
     /// Path of the rule.
     rule: Option<String>,

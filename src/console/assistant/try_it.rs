@@ -1,4 +1,4 @@
-//! What the assistant would answer to a text, in each mode, and why.
+//! Simulated replies to a text, in each mode, with the reasons.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -39,18 +39,18 @@ struct TryPage {
     rules: String,
 }
 
-/// What would be said.
+/// Simulated reply as a page shows it.
 struct Outcome {
     /// Sentence about what happens now.
     now: String,
-    /// What the bot says now.
+    /// Sentence about the reply in the present mode.
     reply: Option<String>,
     /// Path of the rule that says it.
     rule: Option<String>,
     modes: Vec<ModeCard>,
 }
 
-/// What one mode would say.
+/// Simulated reply of one mode.
 struct ModeCard {
     name: String,
     about: String,

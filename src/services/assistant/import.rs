@@ -42,11 +42,11 @@ pub(crate) struct PlannedRow {
     pub(crate) line: u64,
     /// Texts of the rule as they are stored.
     pub(crate) draft: RuleDraft,
-    /// What becomes of the row.
+    /// Fate of the row.
     pub(crate) fate: RowFate,
 }
 
-/// What becomes of a row of an import.
+/// Fate of a row of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RowFate {
     /// A rule is added.

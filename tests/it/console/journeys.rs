@@ -55,6 +55,18 @@ pub(super) async fn is_fine(browser: &Browser, what: &str) {
     assert!(found.is_empty(), "{what}: {}", found.join("\n"));
 }
 
+/// Visits pages in each language, at one of the sizes and in one of the colour schemes each.
+pub(super) async fn in_every_language(browser: &Browser, mut visit: impl AsyncFnMut(&str)) {
+    let looks = [(PHONE, "light"), (DESKTOP, "dark"), (PHONE, "dark"), (DESKTOP, "light")];
+    for (language, (size, scheme)) in Language::ALL.into_iter().zip(looks) {
+        browser.plant("chatkeep_language", language.tag()).await;
+        browser.resize(size.0, size.1).await;
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        browser.command("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+        visit(&format!("{language:?} {size:?} {scheme}")).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_page_is_fine_at_every_size_in_every_language() {
     let scene = Scene::new().await;
@@ -74,19 +86,15 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
         "/c/C0unknown".to_owned(),
         "/console/sign-in?problem=other_browser".to_owned(),
     ];
-    let looks = [(PHONE, "light"), (DESKTOP, "dark"), (PHONE, "dark"), (DESKTOP, "light")];
-    for (language, (size, scheme)) in Language::ALL.into_iter().zip(looks) {
-        browser.plant("chatkeep_language", language.tag()).await;
-        browser.resize(size.0, size.1).await;
-        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
-        browser.command("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+    in_every_language(&browser, async |look| {
         for path in &pages {
             browser.open(&scene.url(path)).await;
-            is_fine(&browser, &format!("{path} {language:?} {size:?} {scheme}")).await;
+            is_fine(&browser, &format!("{path} {look}")).await;
             browser.script("document.querySelector('.menu summary').click()").await;
-            is_fine(&browser, &format!("the menu of {path} {language:?}")).await;
+            is_fine(&browser, &format!("the menu of {path} {look}")).await;
         }
-    }
+    })
+    .await;
     let errors = browser.errors().await;
     let wrong = |error: &&Value| {
         let message = error["message"].as_str().unwrap();

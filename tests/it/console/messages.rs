@@ -1,4 +1,4 @@
-//! What a conversation tells and offers beside its messages: origins of replies, changes of what is
+//! Content of a conversation beside its messages: origins of replies, changes of what is
 //! on screen, exports, pictures of people, and refusals for those who are too fast.
 
 use std::collections::BTreeMap;

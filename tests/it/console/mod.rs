@@ -1,5 +1,6 @@
 //! The web console: its pages over HTTP and in a real browser.
 
+mod assistant;
 mod backup_settings;
 mod journeys;
 mod messages;
@@ -9,7 +10,6 @@ mod permissions;
 mod rule_journeys;
 mod rules;
 mod safety;
-mod settings;
 
 use chatkeep_core::config::Database;
 use chatkeep_core::id::{ChannelId, SessionId, UserId};

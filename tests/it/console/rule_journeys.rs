@@ -1,9 +1,8 @@
 //! Journeys through the assistant's rules in a real browser.
 
-use chatkeep_i18n::Language;
 use serde_json::json;
 
-use super::journeys::{DESKTOP, PHONE, browser, is_fine, shows};
+use super::journeys::{DESKTOP, PHONE, browser, in_every_language, is_fine, shows};
 use super::rules::{RULES, add, rules};
 use super::{GROUP, Scene};
 use crate::harness::browser::Browser;
@@ -61,28 +60,24 @@ async fn the_rules_are_fine_at_every_size_in_every_language() {
         format!("/c/{GROUP}/assistant/try?text=opning%20huors"),
         format!("{RULES}/nothing"),
     ];
-    let looks = [(PHONE, "light"), (DESKTOP, "dark"), (PHONE, "dark"), (DESKTOP, "light")];
-    for (language, (size, scheme)) in Language::ALL.into_iter().zip(looks) {
-        browser.plant("chatkeep_language", language.tag()).await;
-        browser.resize(size.0, size.1).await;
-        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
-        browser.command("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+    in_every_language(&browser, async |look| {
         for path in &pages {
             browser.open(&scene.url(path)).await;
-            is_fine(&browser, &format!("{path} {language:?} {size:?} {scheme}")).await;
+            is_fine(&browser, &format!("{path} {look}")).await;
         }
         // A form with errors, and what an import would do.
         browser.open(&scene.url(&format!("{RULES}/new"))).await;
         submit(&browser, "main .main").await;
         shows(&browser, "return document.querySelectorAll('.wrong').length", &json!(1)).await;
-        is_fine(&browser, &format!("errors {language:?}")).await;
+        is_fine(&browser, &format!("errors {look}")).await;
         for table in ["wifi,new\nfresh,x", "wifi,\nk,a"] {
             browser.open(&scene.url(&format!("{RULES}/import"))).await;
             fill(&browser, &[("csv", table)]).await;
             submit(&browser, "main button.main").await;
-            is_fine(&browser, &format!("an import {language:?}")).await;
+            is_fine(&browser, &format!("an import {look}")).await;
         }
-    }
+    })
+    .await;
     browser.close().await;
 }
 

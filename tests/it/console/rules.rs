@@ -20,7 +20,7 @@ const HOSTILE: [(&str, &str, &str); 5] = [
     ("<b>bold</b>", "<script>alert(1)</script>", "& ampersand"),
 ];
 
-/// What browsers say about a form of our own pages.
+/// Headers of browsers for a form of our own pages.
 pub(super) const SAME_ORIGIN: [(&str, &str); 1] = [("sec-fetch-site", "same-origin")];
 
 /// Posts a form as that person, with their token.

@@ -66,7 +66,7 @@ impl Assistant {
 
 impl Assistants {
     /// Returns the welcome that `template` makes for these people in a channel with the name `group`.
-    /// What is not known is said in neutral words of the channel's language.
+    /// Unknown names are replaced by neutral words of the channel's language.
     ///
     /// # Errors
     /// Fails when the store fails.

@@ -1,4 +1,4 @@
-//! What is said in a conversation: by whom, how fast, and in which words.
+//! Lines of a conversation: their speakers, their pace and their words.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
