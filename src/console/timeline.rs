@@ -76,6 +76,8 @@ struct TimelinePage {
     following: Option<String>,
     /// True if the page ends with the newest message.
     at_end: bool,
+    /// True if somebody backs the channel up, so that new messages appear.
+    is_backed_up: bool,
     /// Day of the message that the visitor came for, or the first, for the choice of a date.
     date: String,
     export: String,
@@ -118,6 +120,7 @@ pub(super) async fn page(
         older: older.filter(|_| stretch.older),
         newer: newer.filter(|_| stretch.newer),
         at_end: !stretch.newer,
+        is_backed_up: console.services.channels.is_backed_up(&access).await?,
         date: first.map(|day| day.to_string()).unwrap_or_default(),
         export: format!("{path}/export"),
         channel: heading,

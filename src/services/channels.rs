@@ -199,6 +199,17 @@ impl ChannelService {
         self.settings_of(channel).await
     }
 
+    /// Returns true if somebody backs the channel up.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn is_backed_up(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+    ) -> Result<bool, ServiceError> {
+        Ok(self.store.accounts().backup_state(&access.channel).await?.0)
+    }
+
     /// Returns the coverage of a channel's backup within the caller's bounds: since when it is
     /// backed up, and what is missing.
     ///

@@ -2,6 +2,7 @@
 
 mod assistant;
 mod backup_settings;
+mod first_run;
 mod journeys;
 mod messages;
 mod pages;
