@@ -6,7 +6,7 @@ use chatkeep_i18n::{Language, Value};
 use chatkeep_store::{ReplyOrigin, ReplySource, StoredMessage};
 
 use super::bubble::shortened;
-use crate::services::assistant::KnownRules;
+use crate::services::assistant::VisibleRules;
 use crate::view::{channel_path, segment};
 
 /// Maximum length of a rule's label in characters.
@@ -24,7 +24,7 @@ impl OriginNote {
     /// Returns the note of a message; `None` for one that is no reply, or is gone.
     pub(super) fn of(
         message: &StoredMessage,
-        rules: &KnownRules,
+        rules: &VisibleRules,
         language: Language,
     ) -> Option<Self> {
         let origin = message.reply.as_ref().filter(|_| message.content.is_some())?;
@@ -41,11 +41,11 @@ impl OriginNote {
     fn of_rule(
         channel: &ChannelId,
         origin: &ReplyOrigin,
-        rules: &KnownRules,
+        rules: &VisibleRules,
         language: Language,
     ) -> Self {
         let rule = match (rules, &origin.rule) {
-            (KnownRules::Of(rules), Some(id)) => rules.get(id),
+            (VisibleRules::Of(rules), Some(id)) => rules.get(id),
             _ => return Self { text: language.text("origin-some-rule"), rule: None },
         };
         let Some(rule) = rule else {

@@ -12,7 +12,7 @@ use super::super::Console;
 use super::super::bubble::initial;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted, limit_hint};
+use super::super::form::{Done, FormErrors, Posted, limit_hint, unbroken};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
@@ -197,7 +197,7 @@ impl TextsForm {
             &mut self.link_words,
         ];
         for text in texts {
-            *text = text.replace("\r\n", "\n");
+            *text = unbroken(text);
         }
         self
     }

@@ -128,7 +128,10 @@ impl Outcome {
         let key = match source {
             Some(ReplySource::Qa) => "try-now-rule",
             Some(ReplySource::Rules) => "try-now-group-rules",
-            Some(_) => "try-now-no-match",
+            Some(ReplySource::Link) => "try-now-link",
+            Some(ReplySource::NoMatch) => "try-now-no-match",
+            // No text is a welcome, which new members alone get.
+            Some(ReplySource::Welcome) => "try-now-silent",
             None if !is_on => "try-now-off",
             None => "try-now-silent",
         };
@@ -149,10 +152,10 @@ impl ModeCard {
         rules: &str,
         language: Language,
     ) -> Self {
-        let (name, about) = match trial.mode {
-            QaMode::Keyword => ("try-mode-keyword", "try-mode-keyword-text"),
-            QaMode::Fuzzy => ("try-mode-fuzzy", "try-mode-fuzzy-text"),
-            QaMode::Semantic => ("try-mode-semantic", "try-mode-semantic-text"),
+        let about = match trial.mode {
+            QaMode::Keyword => "try-mode-keyword-text",
+            QaMode::Fuzzy => "try-mode-fuzzy-text",
+            QaMode::Semantic => "try-mode-semantic-text",
         };
         let reason = reason(&trial, language);
         let by_rule = matches!(trial.reason, TrialReason::Keyword(_) | TrialReason::Near);
@@ -163,11 +166,12 @@ impl ModeCard {
             CandidateRow::new(near, (by_rule && rank == 0, percent), rules)
         });
         Self {
-            name: language.text(name),
+            name: language.text(mode_key(trial.mode)),
             about: language.text(about),
             is_present: is_on && trial.mode == present,
             needs_plan: !trial.is_included,
-            answers: by_rule || matches!(trial.reason, TrialReason::Trigger(_)),
+            answers: by_rule
+                || matches!(trial.reason, TrialReason::Trigger(_) | TrialReason::LinkTrigger(_)),
             reason,
             candidates: rows.filter(|row| row.percent > 0).collect(),
         }
@@ -183,6 +187,9 @@ fn reason(trial: &ModeTrial, language: Language) -> String {
     match &trial.reason {
         TrialReason::Trigger(word) => {
             language.format("try-reason-trigger", &[("word", Value::from(word))])
+        }
+        TrialReason::LinkTrigger(word) => {
+            language.format("try-reason-link", &[("word", Value::from(word))])
         }
         TrialReason::Keyword(word) => {
             language.format("try-reason-keyword", &[("word", Value::from(word))])

@@ -13,7 +13,7 @@ use super::AssistantService;
 
 /// Rules by id, as far as a caller may know them.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum KnownRules {
+pub(crate) enum VisibleRules {
     /// The caller may not see rules.
     #[default]
     Hidden,
@@ -31,17 +31,17 @@ impl AssistantService {
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         messages: &[StoredMessage],
-    ) -> Result<KnownRules, ServiceError> {
+    ) -> Result<VisibleRules, ServiceError> {
         let reads = access.role >= Role::Admin && access.caller.bounds.has(Scope::WriteAssistant);
         if !reads {
-            return Ok(KnownRules::Hidden);
+            return Ok(VisibleRules::Hidden);
         }
         let rules = messages.iter().filter_map(|message| message.reply.as_ref()?.rule.as_ref());
         let rules: Vec<_> = rules.collect::<BTreeSet<_>>().into_iter().collect();
         if rules.is_empty() {
-            return Ok(KnownRules::Of(HashMap::new()));
+            return Ok(VisibleRules::Of(HashMap::new()));
         }
         let found = self.store.assistant().chosen_rules(&access.channel, &rules).await?;
-        Ok(KnownRules::Of(found.into_iter().map(|rule| (rule.id.clone(), rule)).collect()))
+        Ok(VisibleRules::Of(found.into_iter().map(|rule| (rule.id.clone(), rule)).collect()))
     }
 }

@@ -115,6 +115,16 @@ impl Compiled {
         Some(keyword_at(text, hit))
     }
 
+    /// Returns the trigger of the link in a text, folded, where such a text gets the link.
+    pub fn link_trigger_of(&self, text: &str) -> Option<String> {
+        if self.group_rules_for(text).is_some() {
+            return None;
+        }
+        self.link_for(text)?;
+        let hit = self.link_triggers.exact(text).or_else(|| self.link_triggers.contains(text))?;
+        Some(keyword_at(text, hit))
+    }
+
     /// Returns the keyword of a rule, folded, that answers a text word for word.
     pub fn keyword_of(&self, text: &str) -> Option<String> {
         self.matcher.literally(text).map(|hit| keyword_at(text, hit))

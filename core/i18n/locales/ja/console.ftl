@@ -347,7 +347,6 @@ overview-scope-addressed = ボットに向けたメッセージだけ
 overview-scope-addressed-hint = ボットへのメンションか、ボットへのリプライです。
 overview-scope-always = 答えのないすべてのメッセージ
 overview-scope-always-hint = 質問専用のトークに向いています。
-overview-save = 保存
 
 ## Assistant: past messages
 history-running = メッセージを読み込んでいます…
@@ -420,7 +419,7 @@ texts-no-match = 一致するルールがないとき
 texts-no-match-text = 返信
 texts-no-match-hint = 空欄の場合、ボットは何も返しません。
 texts-no-match-scope = 返信する相手を選ぶ
-texts-link = このページのリンク
+texts-link = このトークのリンク
 texts-link-hint = 決めた言葉が送られると、ボットがこのトークのページのアドレスを返信します。開けるのはメンバーだけです。
 texts-link-address = 返信の内容：
 texts-link-none = このサーバーにはまだ公開アドレスがありません。管理者が api.base_url を設定してください。
@@ -456,11 +455,9 @@ rules-hits = { $count ->
     [0] まだ使われていません
    *[other] { $count } 回回答
 }
-rules-previous = 前のページ
-rules-next = 次のページ
 rules-warning-first = 「{ $word }」は複数のルールにあります。一番古いこのルールが答えます。
 rules-warning-later = 「{ $word }」は古いルールにもあり、そちらが答えます。
-rules-warning-trigger = 「{ $word }」ではグループのきまりが表示されるため、このルールは答えません。
+rules-warning-trigger = 「{ $word }」ではグループのルールかリンクが返信されるため、このルールは答えません。
 rule-new-title = ルールを追加
 rule-edit-title = ルールを編集
 rule-keywords = キーワード
@@ -474,7 +471,6 @@ rule-question = 質問
 rule-question-hint = なくても構いません。言い方が違うときにルールを見つけやすくなります。
 rule-answer = 答え
 rule-answer-hint = ボットがトークに送る文です。
-rule-save = 保存
 rule-delete = ルールを削除
 rule-delete-title = このルールを削除しますか？
 rule-delete-text = ボットは「{ $word }」にこのルールで答えなくなります。元には戻せません。
@@ -510,24 +506,23 @@ try-hint = グループで書くように入力してください。実際には
 try-submit = 試す
 try-now = 今の設定では
 try-now-rule = ルールが答えます。
-try-now-group-rules = ボットがグループのきまりを表示します。
+try-now-group-rules = ボットがグループのルールを表示します。
+try-now-link = ボットがこのトークのページのリンクを返信します。
 try-now-no-match = 答えるルールがないため、決まった返信を送ります。
 try-now-off = アシスタントがオフなので、ボットは何も言いません。
 try-now-silent = 答えるルールがないため、ボットは何も言いません。
 try-rule = ルールを見る
 try-modes = モードごとの結果
-try-mode-keyword = キーワード
 try-mode-keyword-text = キーワードがそのままあるときに答えます。
-try-mode-fuzzy = あいまい
 try-mode-fuzzy-text = 打ち間違いや語順の違いにも対応します。
-try-mode-semantic = 意味
 try-mode-semantic-text = 同じ意味の別の言い方にも対応します。
 try-present = 使用中
 try-needs-plan = プラン「pro」が必要
 try-answers = 答えます。
 try-silent = 答えません。
 try-score = 近さ
-try-reason-trigger = 「{ $word }」はグループのきまりの合言葉で、どのルールより優先されます。
+try-reason-trigger = 「{ $word }」はグループのルールの合言葉で、どのルールより優先されます。
+try-reason-link = 「{ $word }」はリンクの合言葉で、どのルールより優先されます。
 try-reason-keyword = キーワード「{ $word }」があります。
 try-reason-near = このルールに { $score }% 近く、必要な { $least }% に届いています。
 try-reason-far = 一番近いルールでも { $score }% で、{ $least }% が必要です。
@@ -547,7 +542,6 @@ origin-no-match = 一致するルールなし
 origin-keywords = { $first }、{ $next }
 
 ## Export
-export-cancel = キャンセル
 export-title = メッセージのエクスポート
 export-text = このトークのメッセージを1つのファイルに保存します。写真、動画、ファイルは含まれません。
 export-format = ファイルの種類

@@ -348,7 +348,6 @@ overview-scope-addressed = 只有在問機器人時
 overview-scope-addressed-hint = 有人提及機器人，或回覆它的訊息。
 overview-scope-always = 所有沒有答案的訊息
 overview-scope-always-hint = 只適合專門用來發問的聊天室。
-overview-save = 儲存
 
 ## Assistant: past messages
 history-running = 正在讀取訊息…
@@ -421,7 +420,7 @@ texts-no-match = 沒有符合的規則時
 texts-no-match-text = 回覆
 texts-no-match-hint = 留空表示不回覆。
 texts-no-match-scope = 選擇何時回覆
-texts-link = 這個頁面的連結
+texts-link = 這個聊天室的連結
 texts-link-hint = 有人傳送觸發詞時，機器人會回覆這個聊天室頁面的網址。只有成員可以開啟。
 texts-link-address = 回覆內容：
 texts-link-none = 這台伺服器還沒有公開網址，請管理者設定 api.base_url。
@@ -457,11 +456,9 @@ rules-hits = { $count ->
     [0] 還沒用過
    *[other] 回答 { $count } 次
 }
-rules-previous = 上一頁
-rules-next = 下一頁
 rules-warning-first = 「{ $word }」出現在好幾條規則裡，由這條最早的回答。
 rules-warning-later = 「{ $word }」也在更早的規則裡，會由那一條回答。
-rules-warning-trigger = 「{ $word }」會叫出群組規範，所以這條規則不會回答它。
+rules-warning-trigger = 「{ $word }」會叫出群組規則或連結，所以這條規則不會回答它。
 rule-new-title = 新增規則
 rule-edit-title = 編輯規則
 rule-keywords = 關鍵字
@@ -475,7 +472,6 @@ rule-question = 問題
 rule-question-hint = 可以不填。換句話問時，能幫機器人找到這條規則。
 rule-answer = 答案
 rule-answer-hint = 機器人會把這段話傳到聊天室。
-rule-save = 儲存
 rule-delete = 刪除規則
 rule-delete-title = 要刪除這條規則嗎？
 rule-delete-text = 機器人不會再用它回答「{ $word }」。刪除後無法復原。
@@ -511,24 +507,23 @@ try-hint = 照群組裡的說法寫就好，不會真的送出。
 try-submit = 試試看
 try-now = 現在
 try-now-rule = 有規則會回答。
-try-now-group-rules = 機器人會顯示群組規範。
+try-now-group-rules = 機器人會顯示群組規則。
+try-now-link = 機器人會回覆這個聊天室頁面的連結。
 try-now-no-match = 沒有規則符合，機器人會送出預設回覆。
 try-now-off = 小幫手已關閉，機器人不會說話。
 try-now-silent = 沒有規則符合，機器人不會說話。
 try-rule = 看這條規則
 try-modes = 各種模式
-try-mode-keyword = 關鍵字
 try-mode-keyword-text = 關鍵字一模一樣才回答。
-try-mode-fuzzy = 寬鬆
 try-mode-fuzzy-text = 打錯字或順序不同也看得懂。
-try-mode-semantic = 語意
 try-mode-semantic-text = 換個說法、意思一樣也看得懂。
 try-present = 使用中
 try-needs-plan = 需要 pro 方案
 try-answers = 會回答。
 try-silent = 不回答。
 try-score = 相似度
-try-reason-trigger = 「{ $word }」是群組規範的觸發詞，會比所有規則優先。
+try-reason-trigger = 「{ $word }」是群組規則的觸發詞，會比所有規則優先。
+try-reason-link = 「{ $word }」是連結的觸發詞，會比所有規則優先。
 try-reason-keyword = 有關鍵字「{ $word }」。
 try-reason-near = 和這條規則有 { $score }% 相似，達到 { $least }% 就會回答。
 try-reason-far = 最接近的規則相似度 { $score }%，需要 { $least }%。
@@ -548,7 +543,6 @@ origin-no-match = 沒有符合的規則
 origin-keywords = { $first }、{ $next }
 
 ## Export
-export-cancel = 取消
 export-title = 匯出訊息
 export-text = 將這個聊天的訊息存成一個檔案，不含照片、影片和檔案。
 export-format = 檔案類型
