@@ -9,7 +9,6 @@ use super::channels::channel_keys;
 use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, locking};
 use super::ingest::{close_gaps, lock_ledger, save_ledger};
-use super::ledger::{Ledger, SubscriberRow};
 use super::{AccountStore, StoreError};
 use crate::query::{query, query_as};
 

@@ -13,8 +13,10 @@ use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
 use super::super::form::{FormErrors, Posted, unbroken};
 use super::super::frame::{Frame, rendered_as};
+use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
+use super::overview::mode_key;
 use super::rules::rules_path;
 use crate::services::assistant::{
     ModeTrial, Rehearsal, SettingsAccess, Trial, TrialCandidate, TrialReason,
@@ -163,7 +165,7 @@ impl ModeCard {
         let least = trial.least_score.unwrap_or(1.0);
         let rows = rows.map(|(near, rank)| {
             let percent = percent(near.score, least);
-            CandidateRow::new(near, (by_rule && rank == 0, percent), rules)
+            CandidateRow::new(near, (by_rule && rank == 0, percent), rules, language)
         });
         Self {
             name: language.text(mode_key(trial.mode)),
@@ -205,10 +207,14 @@ fn reason(trial: &ModeTrial, language: Language) -> String {
 }
 
 impl CandidateRow {
-    fn new(near: TrialCandidate, (answers, percent): (bool, u32), rules: &str) -> Self {
+    fn new(
+        near: TrialCandidate,
+        (answers, percent): (bool, u32),
+        rules: &str,
+        language: Language,
+    ) -> Self {
         let TrialCandidate { rule, found, .. } = near;
-        let question = Some(rule.question).filter(|question| !question.trim().is_empty());
-        let name = question.or_else(|| rule.keywords.first().cloned()).unwrap_or_default();
+        let name = rule_name(&rule, language);
         let keywords = rule.keywords.into_iter().map(|word| {
             let is_found = found.contains(&word);
             (word, is_found)

@@ -265,6 +265,24 @@ mod tests {
     }
 
     #[test]
+    fn triggers_of_the_link_can_be_told() {
+        let words = |config: &mut AssistantConfig| {
+            config.link.trigger_keywords = ["Link", "rules"].map(str::to_owned).to_vec();
+            config.qa.keyword_match = KeywordMatch::Contains;
+        };
+        let on = compiled(|config| {
+            words(config);
+            config.link.enabled = true;
+        });
+        assert_eq!(on.link_trigger_of("the ＬＩＮＫ please").as_deref(), Some("link"));
+        assert_eq!(on.link_trigger_of("hours"), None);
+        // Who gets the group rules does not get the link.
+        assert_eq!(on.link_trigger_of("link to the rules"), None);
+        assert_eq!(on.trigger_of("link to the rules").as_deref(), Some("rules"));
+        assert_eq!(compiled(words).link_trigger_of("link"), None);
+    }
+
+    #[test]
     fn exact_needs_the_whole_message_and_contains_does_not() {
         let exact = compiled(|_| ());
         assert_eq!(said(exact.decide("Ｈｏｕｒｓ?")), Some("9-18".to_owned()));

@@ -475,6 +475,7 @@ rule-answer-hint = บอทจะส่งข้อความนี้ใน�
 rule-delete = ลบกฎ
 rule-delete-title = ลบกฎนี้ใช่ไหม
 rule-delete-text = บอทจะไม่ใช้กฎนี้ตอบ “{ $word }” อีก และย้อนกลับไม่ได้
+rule-compare-too-long = กฎนี้ยาวเกินไปจึงเปรียบเทียบไม่ได้ แต่ยังบันทึกได้
 rule-present = ข้อมูลปัจจุบัน
 rule-gone = มีคนลบกฎนี้ไปแล้ว ถ้าบันทึกจะเพิ่มใหม่อีกครั้ง
 import-title = นำเข้ากฎ
