@@ -8,7 +8,7 @@ mod harness;
 mod people;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use chatkeep_core::config::Database;
@@ -38,6 +38,8 @@ const STEP: i64 = 31_500;
 const ROUNDS: usize = 2_000;
 /// Goal for the 99th percentile of every page.
 const GOAL: Duration = Duration::from_millis(20);
+/// Maximum time until a million messages can be searched.
+const INDEXED: Duration = Duration::from_mins(20);
 /// Secret of the reader's session.
 const SESSION: &str = "secret-of-the-bench-0123456789012345678901234567890123456789";
 
@@ -87,7 +89,7 @@ async fn fill(store: &Store, messages: i64) -> Result<()> {
     let session = NewSession { id: &"bench".into(), secret: SESSION, csrf: "csrf" };
     let person = SignedIn { user: &user, display_name: Some("Ann"), picture_url: None };
     store.sessions().sign_in(&person, &session, now).await?;
-    for first in (0..messages).step_by(1_000) {
+    for first in (0..messages).step_by(usize::try_from(BATCH)?) {
         let batch: Result<Vec<_>> = (first..first + BATCH).map(message).collect();
         store.messages().ingest(&batch?, now).await?;
     }
@@ -113,7 +115,7 @@ fn message(n: i64) -> Result<ChannelChange> {
     Ok(ChannelChange { channel: "C1".into(), message: format!("{n}").into(), change })
 }
 
-/// Pages that are measured, each at many places of the conversation.
+/// Pages that are measured: those that show a place of the conversation, at many places.
 const PAGES: [(&str, PageOf); 7] = [
     ("home", |_| "/console".to_owned()),
     ("newest messages", |_| "/c/C1".to_owned()),
@@ -136,7 +138,7 @@ async fn measure(what: &str, program: Program, messages: i64) -> Result<()> {
     process.ready(address, "/readyz").await;
     let client = http::client(Duration::from_mins(1));
     let base = format!("http://{address}");
-    indexed(&client, &base, messages).await;
+    indexed(&client, &base, messages).await?;
     for (name, page) in PAGES {
         let mut n = 0;
         let (half, most) = latency(ROUNDS, async || {
@@ -153,21 +155,25 @@ async fn measure(what: &str, program: Program, messages: i64) -> Result<()> {
 }
 
 /// Waits until the last message is found.
-async fn indexed(client: &Client, base: &str, messages: i64) {
+async fn indexed(client: &Client, base: &str, messages: i64) -> Result<()> {
     let last = messages - 1;
     let url = format!("{base}/api/channels/C1/backup/search?q=%22message+{last}%22");
+    let found = async || {
+        let answer = client.get(&url).bearer_auth(KEY).send().await?.error_for_status()?;
+        let page: Value = serde_json::from_slice(&answer.bytes().await?)?;
+        let first = page["hits"][0]["message"]["id"].as_str().context("not found")?;
+        ensure!(first == last.to_string(), "another one is found");
+        Ok(())
+    };
+    let start = Instant::now();
     loop {
-        let found = async {
-            let answer = client.get(&url).bearer_auth(KEY).send().await?.error_for_status()?;
-            let page: Value = serde_json::from_slice(&answer.bytes().await?)?;
-            let first = page["hits"][0]["message"]["id"].as_str().context("not found")?;
-            ensure!(first == last.to_string(), "another one is found");
-            Ok(())
-        };
-        if found.await.is_ok() {
-            return;
+        match found().await {
+            Err(error) if start.elapsed() > INDEXED => {
+                return Err(error.context(format!("message {last} was not found in {INDEXED:?}")));
+            }
+            Err(_) => tokio::time::sleep(Duration::from_millis(500)).await,
+            found => return found,
         }
-        tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
 

@@ -12,7 +12,7 @@ use super::dates::Dates;
 use super::origin::OriginNote;
 use super::picture::person_picture;
 use super::text::{Piece, pieces};
-use crate::services::assistant::KnownRules;
+use crate::services::assistant::VisibleRules;
 use crate::view::{channel_path, message_path, segment};
 
 /// Number of colours of people.
@@ -113,7 +113,7 @@ pub(super) struct Bubbles<'a> {
     /// Quoted messages.
     pub(super) quoted: HashMap<MessageId, StoredMessage>,
     /// Rules that gave the replies.
-    pub(super) rules: KnownRules,
+    pub(super) rules: VisibleRules,
 }
 
 impl Bubbles<'_> {

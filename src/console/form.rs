@@ -121,14 +121,12 @@ impl FormErrors {
 
 /// Returns the sentence about a defect.
 pub(super) fn sentence(defect: Defect, language: Language) -> String {
-    let counted = |key, name, count: usize| {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
-        language.format(key, &[(name, count.into())])
-    };
     match defect {
         Defect::Empty => language.text("defect-empty"),
-        Defect::TooLong { max } => counted("defect-too-long", "max", max),
-        Defect::TooManyKeywords { max } => counted("defect-too-many-keywords", "max", max),
+        Defect::TooLong { max } => language.format("defect-too-long", &[("max", count(max))]),
+        Defect::TooManyKeywords { max } => {
+            language.format("defect-too-many-keywords", &[("max", count(max))])
+        }
         Defect::TooFewKeywords { .. } => language.text("defect-no-keyword"),
         Defect::Other => language.text("defect-other"),
     }
@@ -224,10 +222,26 @@ pub(super) fn unbroken(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
+/// Returns the values of a field with one a line; neither empty lines nor white space around a value
+/// count.
+pub(super) fn lines(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(str::to_owned).collect()
+}
+
 /// Formats a number of characters for a hint, with the limit.
 pub(super) fn limit_hint(max: usize, language: Language) -> String {
-    let max = i64::try_from(max).unwrap_or(i64::MAX);
-    language.format("form-limit", &[("max", Value::from(max))])
+    language.format("form-limit", &[("max", count(max))])
+}
+
+/// Returns a number for a text.
+pub(super) fn count(number: impl TryInto<i64>) -> Value<'static> {
+    Value::from(number.try_into().unwrap_or(i64::MAX))
+}
+
+/// Encodes a query string.
+pub(super) fn query_of(pairs: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
 #[cfg(test)]
@@ -242,6 +256,12 @@ mod tests {
         assert!(Done::told(Some("sort=hits&done=saved"), Language::English).is_some());
         assert_eq!(Done::told(Some("done=<b>"), Language::English), None);
         assert_eq!(Done::told(None, Language::English), None);
+    }
+
+    #[test]
+    fn a_list_has_one_value_a_line() {
+        assert_eq!(lines(" a\r\n\r\nb c \n"), ["a", "b c"]);
+        assert_eq!(lines(" \n"), Vec::<String>::new());
     }
 
     #[test]

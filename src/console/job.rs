@@ -14,6 +14,7 @@ use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::visitor::{Asked, Visitor};
 use crate::http::is_local;
+use crate::services::ServiceError;
 use crate::services::access::{Member, ReadMessages};
 use crate::view::segment;
 
@@ -50,7 +51,10 @@ pub(super) async fn page(
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
     let reach = console.services.access.reaches(visitor.caller()?, access.channel.clone()).await?;
-    let job = console.services.deletion.job(&reach, &id).await?;
+    let job = match console.services.deletion.job(&reach, &id).await {
+        Err(ServiceError::NotFound) => return Err(PageError::NoPage),
+        job => job?,
+    };
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Settings).await?;
     let (title, text) = told(&job, visitor.language);
     let running = matches!(job.status, JobStatus::Pending | JobStatus::Running);

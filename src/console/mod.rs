@@ -76,15 +76,10 @@ impl Default for Entrances {
     }
 }
 
-/// Returns true for the path of a picture or file that pages show.
+/// Returns true for the path of a picture that pages show. Their other files ask for nobody.
 pub(crate) fn is_file(path: &str) -> bool {
     let parts: Vec<_> = path.split('/').collect();
-    matches!(
-        parts.as_slice(),
-        ["", "console", "assets", _]
-            | ["", "c", _, "picture"]
-            | ["", "c", _, "people", _, "picture"]
-    )
+    matches!(parts.as_slice(), ["", "c", _, "picture"] | ["", "c", _, "people", _, "picture"])
 }
 
 /// Returns the console's routes. A layer around them finds out who calls.

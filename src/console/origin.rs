@@ -6,11 +6,11 @@ use chatkeep_i18n::{Language, Value};
 use chatkeep_store::{ReplyOrigin, ReplySource, StoredMessage};
 
 use super::bubble::shortened;
-use crate::services::assistant::KnownRules;
+use crate::services::assistant::VisibleRules;
 use crate::view::{channel_path, segment};
 
-/// Maximum length of a rule's label in characters.
-const LABEL: usize = 48;
+/// Maximum length of a rule's name in characters.
+const NAME: usize = 80;
 
 /// Origin of a reply as a page shows it.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl OriginNote {
     /// Returns the note of a message; `None` for one that is no reply, or is gone.
     pub(super) fn of(
         message: &StoredMessage,
-        rules: &KnownRules,
+        rules: &VisibleRules,
         language: Language,
     ) -> Option<Self> {
         let origin = message.reply.as_ref().filter(|_| message.content.is_some())?;
@@ -41,27 +41,27 @@ impl OriginNote {
     fn of_rule(
         channel: &ChannelId,
         origin: &ReplyOrigin,
-        rules: &KnownRules,
+        rules: &VisibleRules,
         language: Language,
     ) -> Self {
         let rule = match (rules, &origin.rule) {
-            (KnownRules::Of(rules), Some(id)) => rules.get(id),
+            (VisibleRules::Of(rules), Some(id)) => rules.get(id),
             _ => return Self { text: language.text("origin-some-rule"), rule: None },
         };
         let Some(rule) = rule else {
             return Self { text: language.text("origin-rule-removed"), rule: None };
         };
-        let id = segment(rule.id.as_str()).replace('%', "%25");
-        let path = format!("{}/assistant/rules#rule-{id}", channel_path(channel));
-        Self { text: language.text("origin-rule"), rule: Some((label(rule, language), path)) }
+        let id = segment(rule.id.as_str());
+        let path = format!("{}/assistant/rules/{id}", channel_path(channel));
+        Self { text: language.text("origin-rule"), rule: Some((rule_name(rule, language), path)) }
     }
 }
 
 /// Returns the words by which people know a rule: its question, else its keywords.
-fn label(rule: &Rule, language: Language) -> String {
+pub(super) fn rule_name(rule: &Rule, language: Language) -> String {
     let question = rule.question.trim();
     if !question.is_empty() {
-        return shortened(question, LABEL);
+        return shortened(question, NAME);
     }
     let mut keywords = rule.keywords.iter();
     let first = keywords.next().cloned().unwrap_or_default();
@@ -69,5 +69,5 @@ fn label(rule: &Rule, language: Language) -> String {
         let pair = [("first", Value::from(&all)), ("next", Value::from(next))];
         language.format("origin-keywords", &pair)
     });
-    shortened(&all, LABEL)
+    shortened(&all, NAME)
 }

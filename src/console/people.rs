@@ -18,6 +18,7 @@ use super::error::PageError;
 use super::form::{Done, FormErrors, Posted};
 use super::frame::{Frame, rendered, rendered_as};
 use super::job;
+use super::picture::person_picture;
 use super::visitor::{Asked, Visitor};
 use crate::services::ServiceError;
 use crate::services::access::{Admin, ChannelAccess, Member, ReadMembers, WriteMembers};
@@ -53,6 +54,8 @@ struct PersonRow {
     name: String,
     initial: String,
     hue: u8,
+    /// Address of their picture.
+    picture: Option<String>,
     /// Their role, where it is not that of a plain member.
     role: Option<String>,
     /// Sentence about when they came or left.
@@ -167,6 +170,7 @@ pub(super) async fn change(
             Ok(()) => Ok(Done::Saved.at(&view.person.href)),
             // The page offered it: somebody has changed a role since.
             Err(ServiceError::PermissionDenied) => Err(PageError::Stale),
+            Err(ServiceError::NotFound) => Err(PageError::NoPerson),
             Err(error) => view.rendered(&visitor, String::new(), FormErrors::of(error, language)?),
         };
     }
@@ -205,9 +209,6 @@ impl PersonView {
         (channel, user): (&str, &str),
     ) -> Result<Self, PageError> {
         let access = visitor.channel::<Member, ReadMembers>(console, channel).await?;
-        if user.contains('\0') {
-            return Err(PageError::NoPerson);
-        }
         let found = console.services.members.one(&access, &UserId::from(user)).await?;
         let found = found.ok_or(PageError::NoPerson)?;
         let dates = dates(console, visitor, &access).await?;
@@ -276,6 +277,7 @@ impl PersonRow {
             href: format!("{}/people/{}", channel.path, segment(person.user.as_str())),
             initial: initial(&name),
             hue: hue(person.user.as_str()),
+            picture: person_picture(&access.channel, &person.user, person.picture_url.as_deref()),
             role: role.map(|role| language.text(&format!("role-{}", role.name()))),
             since: language.format(key, &[("date", Value::from(&date))]),
             me: person.user == *access.user(),

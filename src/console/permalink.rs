@@ -39,9 +39,6 @@ pub(super) async fn page(
     Path((channel, message)): Path<(String, String)>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
-    if message.contains('\0') {
-        return Err(PageError::NoMessage);
-    }
     let id = MessageId::from(message.as_str());
     let services = &console.services;
     let message = services.messages.one(&access, &id).await?;

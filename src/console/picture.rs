@@ -35,9 +35,6 @@ pub(super) async fn person(
     Asked(query): Asked<PictureQuery>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
-    if person.contains('\0') {
-        return Err(PageError::NoPage);
-    }
     let person = UserId::new(person);
     Ok(sent(console.services.pictures.of_person(&access, &person).await?, &query))
 }

@@ -15,6 +15,7 @@ use super::bubble::{context_path, hue, initial, kind_key, name_of, picture_of, s
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
+use super::form::count;
 use super::frame::{Frame, rendered};
 use super::text::{Piece, matched};
 use super::visitor::{Asked, Visitor};
@@ -143,8 +144,7 @@ pub(super) async fn page(
 }
 
 fn told(page: &SearchPage, language: Language) -> String {
-    let total = i64::try_from(page.total).unwrap_or(i64::MAX);
-    language.format("search-results", &[("count", total.into())])
+    language.format("search-results", &[("count", count(page.total))])
 }
 
 fn unknown(page: &SearchPage, language: Language) -> Vec<String> {
@@ -204,7 +204,7 @@ fn day(text: &str) -> Option<NaiveDate> {
 impl SearchForm {
     /// Returns the search of the form; `None` without words and for invalid dates.
     fn query(&self) -> Option<SearchQuery> {
-        if self.q.trim().is_empty() || self.q.contains('\0') || self.sender.contains('\0') {
+        if self.q.trim().is_empty() {
             return None;
         }
         let time = |text: &str| match text {

@@ -176,7 +176,9 @@ impl Act<'_> {
             let before = When::parse(&Timestamp::from_millis(since).to_string());
             let estimate =
                 self.console.services.deletion.estimate(&access, before.ok_or_else(wrong)?);
-            let estimate = estimate.await.map_err(|_| wrong())?;
+            let estimate = estimate.await.map_err(|error| {
+                self.refused_as(error, "/retentionDays", "settings-days-invalid")
+            })?;
             let values = [("days", i64::from(days).into()), ("count", estimate.messages.into())];
             let text = self.visitor.language.format("retention-text", &values);
             return Ok(self.ask("retention", &path, text, &[("days", days.to_string())]));

@@ -5,11 +5,10 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
-use url::form_urlencoded;
 
 use super::Console;
 use super::error::PageError;
-use super::form::Posted;
+use super::form::{Posted, query_of};
 use super::frame::{Frame, rendered};
 use super::visitor::{Asked, Visitor, language_of, secured, switch_language};
 use crate::http::is_local;
@@ -121,11 +120,6 @@ pub(super) async fn page(
         button,
     };
     rendered(&page)
-}
-
-/// Encodes a query string.
-fn query_of(pairs: &[(&str, &str)]) -> String {
-    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
 /// Keys of title, text and steps of a page.

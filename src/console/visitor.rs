@@ -85,9 +85,6 @@ impl Visitor {
         channel: &str,
     ) -> Result<ChannelAccess<R, S>, PageError> {
         let caller = self.caller()?;
-        if channel.contains('\0') {
-            return Err(PageError::NoChannel);
-        }
         Ok(console.services.access.channel(caller, ChannelId::from(channel)).await?)
     }
 
@@ -175,12 +172,24 @@ pub(super) async fn layer(
             return secured(page, console.entrances.framed);
         }
     };
+    if let Some(error) = unstorable(&parts.uri) {
+        return secured(error_page(&console, &visitor, &error), console.entrances.framed);
+    }
     parts.extensions.insert(visitor.clone());
     let mut response = next.run(Request::from_parts(parts, body)).await;
     if let Some(error) = response.extensions_mut().remove::<PageError>() {
         response = error_page(&console, &visitor, &error);
     }
     secured(response, console.entrances.framed)
+}
+
+/// Returns the refusal of an address with U+0000: no id or text has it, and PostgreSQL takes none.
+fn unstorable(address: &Uri) -> Option<PageError> {
+    const NUL: &str = "%00";
+    if address.path().contains(NUL) {
+        return Some(PageError::NoPage);
+    }
+    address.query().is_some_and(|query| query.contains(NUL)).then_some(PageError::Input)
 }
 
 /// Adds the headers of all pages. What is shown depends on who looks, so browsers ask again.

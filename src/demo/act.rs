@@ -11,7 +11,7 @@ use crate::http::HttpError;
 use crate::services::ServiceError;
 use crate::services::access::{Admin, WriteAssistant};
 use crate::services::assistant::{AssistantChange, QaChange};
-use chatkeep_emulator::{ActError, Location, MentionTarget, Post, Sticker, Text, Told};
+use chatkeep_emulator::{ActError, Delivery, Location, MentionTarget, Post, Sticker, Text, Told};
 
 /// Package and number of the sticker.
 const STICKER: (&str, &str) = ("446", "1988");
@@ -143,6 +143,12 @@ impl Outcome {
         let status = delivery.and_then(|delivery| delivery.status);
         Self { done, status, sent: delivery.is_some() }
     }
+
+    /// Returns the result of sending a webhook again; without any that could be, `None`.
+    fn of_redelivery(again: Option<&Delivery>) -> Self {
+        let done = if again.is_some() { "redelivered" } else { "nothing-sent" };
+        Self { done, status: again.and_then(|delivery| delivery.status), sent: again.is_some() }
+    }
 }
 
 async fn set_mode(sample: &Sample, people: &People, mode: QaMode) -> Result<Outcome, Failure> {
@@ -159,9 +165,7 @@ async fn redeliver(sample: &Sample) -> Outcome {
         Some(number) => sample.line().redeliver(number).await,
         None => None,
     };
-    let status = again.and_then(|delivery| delivery.status);
-    let done = if status.is_some() { "redelivered" } else { "nothing-sent" };
-    Outcome { done, status, sent: status.is_some() }
+    Outcome::of_redelivery(again.as_ref())
 }
 
 /// Returns a text with the mentions of members and of the bot in it.
@@ -200,4 +204,22 @@ fn place() -> Post {
         latitude: 25.0297,
         longitude: 121.5353,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhook_that_nobody_answered_was_sent() {
+        let told = |status| {
+            let again = Delivery { webhook: 1, attempts: 1, status, accepted: status.is_some() };
+            let Outcome { done, status, sent } = Outcome::of_redelivery(Some(&again));
+            (done, status, sent)
+        };
+        assert_eq!(told(Some(200)), ("redelivered", Some(200), true));
+        assert_eq!(told(None), ("redelivered", None, true));
+        let Outcome { done, sent, .. } = Outcome::of_redelivery(None);
+        assert_eq!((done, sent), ("nothing-sent", false));
+    }
 }

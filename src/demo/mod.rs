@@ -29,6 +29,7 @@ use crate::cli::on_signal;
 use crate::console::Entrances;
 use crate::out::say;
 use chatkeep_emulator::{Emulator, Options};
+use history::HistoryMark;
 use sample::Sample;
 
 /// Arguments of `chatkeep demo`; everything else comes from the settings.
@@ -82,10 +83,11 @@ pub async fn run(args: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     line.set_webhook_url(Some(format!("http://{address}/webhook/line")));
 
     let clock: SharedClock = Arc::new(SystemClock);
+    let mark = HistoryMark::of(&folder)?;
     let mut app = Box::pin(App::open(config, ProcessRoles::default(), Arc::clone(&clock))).await?;
     app.enter_at(Entrances { home: "/demo", sign_in: Some(look_as::PATH), framed: true });
     let sessions = app.browser_sessions()?;
-    let sample = Sample::new(line.clone(), &app, clock, &folder, args.sample).await?;
+    let sample = Sample::new(line.clone(), &app, clock, (&folder, args.sample), &mark).await?;
     let sample = Arc::new(sample);
     let page = page::router(Arc::clone(&sample), app.tap().clone())
         .merge(look_as::router(Arc::clone(&sample), sessions));

@@ -15,11 +15,12 @@ use chatkeep_emulator::{Action, Emulator, Media, RestoredMessage};
 use chatkeep_store::{MemberStatus, MessageFilter, Store, StoredMessage};
 
 use super::cast::CASTS;
-use super::history::Historian;
+use super::history::{Historian, HistoryMark};
 use super::people::{People, Population};
 use super::{SampleSize, key, pictures};
 use crate::app::App;
 use crate::services::access::{AtLeast, ChannelAccess, HasScope, Member, WriteBackup};
+use crate::services::operator::Operator;
 use crate::services::{Caller, Credential, ServiceError, Services};
 
 /// Messages of earlier runs that can still be quoted and unsent.
@@ -51,8 +52,8 @@ impl Sample {
         line: Emulator,
         app: &App,
         clock: SharedClock,
-        folder: &Path,
-        size: SampleSize,
+        (folder, size): (&Path, SampleSize),
+        mark: &HistoryMark,
     ) -> anyhow::Result<Self> {
         let (store, services) = (app.store().clone(), app.services().clone());
         let casts = match size {
@@ -69,7 +70,7 @@ impl Sample {
         let key = key::lasting(&services, &owner, folder).await?;
         let (photos, blobs) = (AtomicUsize::new(FIRST_PHOTO), app.blobs().clone());
         let sample = Self { line, store, blobs, services, clock, groups, key, photos };
-        sample.tell_histories().await?;
+        sample.tell_histories(mark).await?;
         for people in &sample.groups {
             people.tell_pictures(&sample.store, sample.now()).await?;
         }
@@ -78,11 +79,11 @@ impl Sample {
     }
 
     /// Stores the histories of groups that have none yet, and takes the bot into these groups.
-    async fn tell_histories(&self) -> anyhow::Result<()> {
+    async fn tell_histories(&self, mark: &HistoryMark) -> anyhow::Result<()> {
         let bot = self.line.bot();
         let mut historian = Historian::new(&self.store, &self.blobs, &bot, self.now()).await?;
+        historian.tell(&self.groups, mark).await?;
         for people in self.groups.iter().filter(|people| people.cast().past.is_some()) {
-            historian.tell(people).await?;
             // The bot is there since long ago: no event says so.
             self.line.build(Action::BotJoins { chat: people.group().to_string() })?;
         }
@@ -150,7 +151,8 @@ impl Sample {
     /// # Errors
     /// Returns an error when the store fails.
     pub(super) async fn set_plan(&self, people: &People, plan: Plan) -> anyhow::Result<()> {
-        self.store.accounts().set_plan(&people.owner_id(), plan, self.now()).await?;
+        let operator = Operator::at_command_line();
+        self.services.account.set_plan(&operator, &people.owner_id(), plan).await?;
         for group in self.groups.iter().filter(|other| other.owner_id() == people.owner_id()) {
             self.services.assistant.reload(group.group()).await;
         }

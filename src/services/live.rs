@@ -105,10 +105,12 @@ impl LiveService {
         let seat = seat.map_err(|_| ServiceError::Unavailable)?;
         let logged = self.store.watch_log();
         let log = self.store.outbox().log_state().await?;
-        // A position of another log, or one before what is still logged, means nothing.
+        // On PostgreSQL, what was read may be beyond the end that is told while older transactions run.
+        let latest = log.limit.max(log.end).max(log.purged);
+        // A position after the log's end, or one before what is still logged, means nothing.
         let since =
-            since.map(|since| since.0).filter(|since| (log.purged..=log.end).contains(since));
-        let place = since.unwrap_or(log.end);
+            since.map(|since| since.0).filter(|since| (log.purged..=latest).contains(since));
+        let place = since.unwrap_or(log.end.max(log.purged));
         let told = self.newest(&access).await?;
         let until = Instant::now() + STAY;
         let live = self.clone();

@@ -33,7 +33,7 @@ use super::access::{
 use super::account::AccountService;
 use super::assistant::{
     AssistantChange, AssistantService, ComparisonRequest, Difference, GroupRulesChange,
-    KeywordWarningKind, LinkChange, Progress, QaChange, UnansweredFigures,
+    KeywordWarningKind, LinkChange, Progress, QaChange, TrialReason, UnansweredFigures,
 };
 use super::channels::ChannelService;
 use super::keys::{IssueKeyError, KeyDraft, KeyService, OperatorKey};
@@ -208,13 +208,41 @@ async fn a_link_needs_a_public_address_and_one_from_before_stays() {
 }
 
 #[tokio::test]
+async fn a_trial_knows_the_words_of_the_link() {
+    let group = Group::new().await;
+    let (access, assistant) = (group.settings().await, &group.assistant);
+    let words = |word: &str| Some(vec![word.to_owned(), "both".to_owned()]);
+    let change = |enabled| AssistantChange {
+        rules: Some(GroupRulesChange { enabled: Some(true), trigger_keywords: words("rules") }),
+        link: Some(LinkChange { enabled: Some(enabled), trigger_keywords: words("連結") }),
+        ..AssistantChange::default()
+    };
+    assistant.change_settings(&access, change(true), None).await.unwrap();
+    let text = (FieldPath::body("/groupRules"), "Be kind".to_owned());
+    assistant.set_group_rules(&access, text, None).await.unwrap();
+    assistant.add_rule(&access, draft("連結"), None).await.unwrap();
+    let tried = async |text: &str| {
+        let rehearsal = assistant.rehearse(&access, text.to_owned()).await.unwrap();
+        let reasons: Vec<_> = rehearsal.modes.into_iter().map(|trial| trial.reason).collect();
+        (rehearsal.now.source, reasons)
+    };
+    let link = TrialReason::LinkTrigger("連結".to_owned());
+    assert_eq!(tried("連結！").await, (Some(ReplySource::Link), vec![link; 3]));
+    let both = TrialReason::Trigger("both".to_owned());
+    assert_eq!(tried("both").await, (Some(ReplySource::Rules), vec![both; 3]));
+    assistant.change_settings(&access, change(false), None).await.unwrap();
+    let rule = TrialReason::Keyword("連結".to_owned());
+    assert_eq!(tried("連結！").await, (Some(ReplySource::Qa), vec![rule; 3]));
+}
+
+#[tokio::test]
 async fn an_editor_is_warned_of_keywords_that_do_something_else() {
     let group = Group::new().await;
     let (access, assistant) = (group.settings().await, &group.assistant);
     let triggers = Some(vec!["Rules".to_owned()]);
     let rules = GroupRulesChange { enabled: Some(true), trigger_keywords: triggers };
     let words = Some(vec!["Dashboard".to_owned()]);
-    let link = LinkChange { enabled: None, trigger_keywords: words };
+    let link = LinkChange { enabled: Some(true), trigger_keywords: words };
     let (rules, link) = (Some(rules), Some(link));
     let change = AssistantChange { rules, link, ..AssistantChange::default() };
     assistant.change_settings(&access, change, None).await.unwrap();
@@ -232,6 +260,17 @@ async fn an_editor_is_warned_of_keywords_that_do_something_else() {
     }
     let saved = assistant.saved_rules(&access, first).await.unwrap();
     assert_eq!(saved.book.rules.len(), 4);
+    // The words of what is switched off bring nothing.
+    let rules = GroupRulesChange { enabled: Some(false), trigger_keywords: None };
+    let link = LinkChange { enabled: Some(false), trigger_keywords: None };
+    for (rules, link, left) in [(Some(rules), None, "dashboard"), (None, Some(link), "")] {
+        let change = AssistantChange { rules, link, ..AssistantChange::default() };
+        assistant.change_settings(&access, change, None).await.unwrap();
+        let warnings = assistant.reviewed_rules(&access).await.unwrap().warnings;
+        let triggers = warnings.iter().filter(|one| one.kind == KeywordWarningKind::IsTrigger);
+        let words: Vec<_> = triggers.map(|warning| warning.keyword.as_str()).collect();
+        assert_eq!(words.concat(), left);
+    }
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod page;
 mod panes;
 
 use serde_json::{Value, json};
+use sqlx::{Connection as _, SqliteConnection};
 use tempfile::TempDir;
 
 use crate::harness::process::{Process, Program};
@@ -38,6 +39,25 @@ impl Demo {
         let mut demo = Self { process, base, http, state: Value::Null };
         demo.look().await;
         demo
+    }
+
+    /// Kills the first start in a folder while it writes the histories.
+    async fn interrupted(folder: &TempDir) {
+        let (data, listen) = (folder.path().display().to_string(), ports::free().to_string());
+        let args = ["--data", &data, "--listen", &listen, "demo"];
+        let mut process = Program::chatkeep().args(args).start();
+        let (mark, file) = ("demo/history-unfinished", "demo/chatkeep.db");
+        let [mark, file] = [mark, file].map(|file| folder.path().join(file));
+        let begun = async || {
+            // Before there is a database, there are no messages.
+            let store = SqliteConnection::connect(&format!("sqlite://{}", file.display())).await;
+            let Ok(mut store) = store else { return false };
+            let count = sqlx::query_scalar("SELECT count(*) FROM messages").fetch_one(&mut store);
+            count.await.is_ok_and(|count: i64| count > 100)
+        };
+        until("the histories to begin", DEADLINE, begun).await;
+        process.kill().await;
+        assert!(mark.exists(), "they were complete before");
     }
 
     /// Reads the page's state anew.

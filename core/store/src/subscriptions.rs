@@ -9,7 +9,6 @@ use super::channels::channel_keys;
 use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, locking};
 use super::ingest::{close_gaps, lock_ledger, save_ledger};
-use super::ledger::{Ledger, SubscriberRow};
 use super::{AccountStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -235,11 +234,8 @@ impl AccountStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn backup_state(self, channel: &ChannelId) -> Result<(bool, bool), StoreError> {
-        let rows: Vec<SubscriberRow> =
-            self.store.db.fetch_all(query_as(SUBSCRIBERS).bind(channel.as_str())).await?;
-        let ledger = Ledger::new([channel.clone()], rows)?;
-        let enabled = ledger.subscribed(channel);
-        Ok((enabled, enabled && ledger.paused(channel)))
+        let mut states = self.backup_states(std::slice::from_ref(channel)).await?;
+        Ok(states.remove(channel).unwrap_or_default())
     }
 }
 

@@ -132,9 +132,9 @@ function affectedRows(ids) {
 
 /** Replaces what rows say; what is in sight stays where it is. */
 async function refresh(ids) {
-  const rows = affectedRows(ids);
+  const rows = affectedRows(ids).slice(0, 100);
   if (rows.length === 0) return;
-  const asked = rows.slice(0, 100).map((row) => ['id', decodeURIComponent(row.id.slice(2))]);
+  const asked = rows.map((row) => ['id', decodeURIComponent(row.id.slice(2))]);
   const page = await fetchPage(`${scroller.dataset.news.replace(/news$/, 'rows')}?${new URLSearchParams(asked)}`);
   const wasAtEnd = isAtEnd();
   const top = scroller.getBoundingClientRect().top;
@@ -156,14 +156,16 @@ async function refresh(ids) {
 
 /** Takes over what another form of a row says; whether it shows its sender depends on neighbours. */
 function replaceRow(row, now) {
-  const focused = row.contains(document.activeElement);
+  const focused = row.contains(document.activeElement) ? document.activeElement : null;
   for (const part of ['.bubble', '.meta', '.origin']) {
     const [old, fresh] = [row.querySelector(part), now.querySelector(part)];
+    // What is the same stays: somebody may be listening to it.
+    if (fresh && old?.isEqualNode(fresh)) continue;
     if (fresh && old) old.replaceWith(document.importNode(fresh, true));
     else if (fresh) row.append(document.importNode(fresh, true));
     else old?.remove();
   }
-  if (focused) row.querySelector('.meta a')?.focus({ preventScroll: true });
+  if (focused && !focused.isConnected) row.querySelector('.meta a')?.focus({ preventScroll: true });
 }
 
 /** Shows new messages as they come, and changes of those that are shown. */

@@ -11,6 +11,7 @@ use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Posted, Question};
 use super::super::frame::{Frame, rendered_as};
+use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
 use super::rule_form::{RuleForm, RuleHints};
@@ -48,14 +49,24 @@ struct Desk<'a> {
     rule: Option<&'a RuleId>,
 }
 
+/// Rule as it is saved.
+struct SavedRule {
+    form: RuleForm,
+    warnings: Vec<String>,
+}
+
+/// What a page says beside its form.
+#[derive(Default)]
+struct Remarks {
+    errors: FormErrors,
+    warnings: Vec<String>,
+    /// Present rule, where somebody else has changed it.
+    present: Option<RuleForm>,
+}
+
 impl Desk<'_> {
     /// Returns the page with a form and what is wrong with it.
-    async fn page(
-        &self,
-        form: RuleForm,
-        errors: FormErrors,
-        present: Option<RuleForm>,
-    ) -> Result<Response, PageError> {
+    async fn page(&self, form: RuleForm, remarks: Remarks) -> Result<Response, PageError> {
         let Self { console, visitor, access, query, rule } = self;
         let heading = Heading::of_page(console, visitor, access, Tab::Assistant).await?;
         let path = rules_path(&access.channel);
@@ -64,10 +75,7 @@ impl Desk<'_> {
             Some(rule) => ("rule-edit-title", rule.as_str()),
             None => ("rule-new-title", "new"),
         };
-        let warnings = match rule {
-            Some(rule) => self.warnings(rule).await?,
-            None => Vec::new(),
-        };
+        let Remarks { errors, warnings, present } = remarks;
         let status = errors.status();
         let page = RulePage {
             frame: visitor.frame(language.text(title)),
@@ -85,39 +93,60 @@ impl Desk<'_> {
         Ok(rendered_as(status, &page))
     }
 
-    async fn warnings(&self, id: &RuleId) -> Result<Vec<String>, PageError> {
+    /// Returns a rule as it is saved; `None` if there is no such rule.
+    async fn saved(&self, id: &RuleId) -> Result<Option<SavedRule>, PageError> {
         let service = &self.console.services.assistant;
         let saved = service.saved_rules(self.access, id.clone()).await?;
         let rule = saved.book.rules.iter().find(|rule| rule.id == *id);
-        let language = self.visitor.language;
-        Ok(rule.map_or_else(Vec::new, |rule| warnings_about(rule, &saved.warnings, language)))
+        Ok(rule.map(|rule| SavedRule {
+            form: RuleForm::of(rule, saved.book.version),
+            warnings: warnings_about(rule, &saved.warnings, self.visitor.language),
+        }))
+    }
+
+    /// Leads to what the rule of a form would have answered.
+    async fn compare(&self, form: RuleForm) -> Result<Response, PageError> {
+        let mut draft = form.draft();
+        let mut warnings = Vec::new();
+        if let Some(rule) = self.rule {
+            let Some(saved) = self.saved(rule).await? else { return self.gone(form).await };
+            if saved.form.answer == draft.answer {
+                draft.answer.clear();
+            }
+            warnings = saved.warnings;
+        }
+        if let Some(response) = compared(self.access, self.rule, draft) {
+            return Ok(response);
+        }
+        let errors = FormErrors::all(self.visitor.language.text("rule-compare-too-long"));
+        self.page(form, Remarks { errors, warnings, present: None }).await
     }
 
     /// Returns the page again after a refused change, with what was typed.
     async fn refused(&self, error: ServiceError, form: RuleForm) -> Result<Response, PageError> {
         let language = self.visitor.language;
         let Some(rule) = self.rule else {
-            return self.page(form, FormErrors::of(error, language)?, None).await;
+            let errors = FormErrors::of(error, language)?;
+            return self.page(form, Remarks { errors, ..Remarks::default() }).await;
         };
-        let service = &self.console.services.assistant;
         let is_stale = error == ServiceError::Stale;
-        let present = match service.rule(self.access, rule).await {
-            Ok((rule, version)) => RuleForm::of(&rule, version),
-            Err(ServiceError::NotFound) => return self.gone(form).await,
-            Err(error) => return Err(error.into()),
+        let Some(SavedRule { form: present, warnings }) = self.saved(rule).await? else {
+            return self.gone(form).await;
         };
         let errors = FormErrors::of(error, language)?;
         // The next attempt is against what is shown now.
         let version = if is_stale { present.version } else { form.version };
         let shown = is_stale && !form.has_texts_of(&present);
-        self.page(RuleForm { version, ..form }, errors, shown.then_some(present)).await
+        let present = shown.then_some(present);
+        self.page(RuleForm { version, ..form }, Remarks { errors, warnings, present }).await
     }
 
     /// Offers to add a rule again that somebody else deleted.
     async fn gone(&self, form: RuleForm) -> Result<Response, PageError> {
         let errors = FormErrors::all(self.visitor.language.text("rule-gone"));
         let form = RuleForm { version: None, ..form };
-        Desk { rule: None, ..*self }.page(form, errors, None).await
+        let remarks = Remarks { errors, ..Remarks::default() };
+        Desk { rule: None, ..*self }.page(form, remarks).await
     }
 }
 
@@ -130,7 +159,7 @@ pub(super) async fn add_page(
     let access = visitor.channel(&console, &channel).await?;
     let (console, visitor, query) = (&console, &visitor, &query);
     let desk = Desk { console, visitor, access: &access, query, rule: None };
-    desk.page(RuleForm::default().prefilled(visitor), FormErrors::default(), None).await
+    desk.page(RuleForm::default().prefilled(visitor), Remarks::default()).await
 }
 
 pub(super) async fn add(
@@ -140,16 +169,18 @@ pub(super) async fn add(
     Posted { visitor, form }: Posted<RuleForm>,
 ) -> Result<Response, PageError> {
     let access: SettingsAccess = visitor.channel(&console, &channel).await?;
+    let (console, visitor, query) = (&console, &visitor, &query);
+    let desk = Desk { console, visitor, access: &access, query, rule: None };
     if form.action == "compare" {
-        return Ok(compared(&access, None, form.draft()));
+        return desk.compare(form).await;
     }
     match console.services.assistant.add_rule(&access, form.draft(), None).await {
-        Ok(id) => Ok(Done::Added.at(&anchored(&access, &query, &id))),
-        Err(error) => {
-            let (console, visitor, query) = (&console, &visitor, &query);
-            let desk = Desk { console, visitor, access: &access, query, rule: None };
-            desk.refused(error, form).await
+        // Under the other choice it may be on a later page, or on none.
+        Ok(id) => {
+            let newest = RulesQuery::newest(&rules_path(&access.channel));
+            Ok(Done::Added.at(&format!("{newest}#rule-{id}")))
         }
+        Err(error) => desk.refused(error, form).await,
     }
 }
 
@@ -160,14 +191,10 @@ pub(super) async fn edit_page(
     Asked(query): Asked<RulesQuery>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel(&console, &channel).await?;
-    let (shown, version) = match console.services.assistant.rule(&access, &rule).await {
-        Err(ServiceError::NotFound) => return Err(PageError::NoRule),
-        shown => shown?,
-    };
     let (console, visitor, query) = (&console, &visitor, &query);
     let desk = Desk { console, visitor, access: &access, query, rule: Some(&rule) };
-    let form = RuleForm::of(&shown, version).prefilled(visitor);
-    desk.page(form, FormErrors::default(), None).await
+    let SavedRule { form, warnings } = desk.saved(&rule).await?.ok_or(PageError::NoRule)?;
+    desk.page(form.prefilled(visitor), Remarks { warnings, ..Remarks::default() }).await
 }
 
 pub(super) async fn edit(
@@ -180,24 +207,20 @@ pub(super) async fn edit(
     if form.action == "delete" {
         return delete(&console, &visitor, (&access, &rule, &query), &form).await;
     }
-    let service = &console.services.assistant;
+    let (console, visitor, query) = (&console, &visitor, &query);
+    let desk = Desk { console, visitor, access: &access, query, rule: Some(&rule) };
     if form.action == "compare" {
-        let mut draft = form.draft();
-        let saved = service.rule(&access, &rule).await;
-        if saved.is_ok_and(|(saved, _)| saved.answer == draft.answer) {
-            draft.answer.clear();
-        }
-        return Ok(compared(&access, Some(&rule), draft));
+        return desk.compare(form).await;
     }
     let expected = form.version.map(|version| [version]);
     let expected = expected.as_ref().map(<[i64; 1]>::as_slice);
+    let service = &console.services.assistant;
     match service.replace_rule(&access, &rule, form.draft(), expected).await {
-        Ok(()) => Ok(Done::Saved.at(&anchored(&access, &query, &rule))),
-        Err(error) => {
-            let (console, visitor, query) = (&console, &visitor, &query);
-            let desk = Desk { console, visitor, access: &access, query, rule: Some(&rule) };
-            desk.refused(error, form).await
+        Ok(()) => {
+            let list = query.at(&rules_path(&access.channel));
+            Ok(Done::Saved.at(&format!("{list}#rule-{rule}")))
         }
+        Err(error) => desk.refused(error, form).await,
     }
 }
 
@@ -216,7 +239,7 @@ async fn delete(
             Err(ServiceError::NotFound) => return Ok(Done::Deleted.at(&back)),
             shown => shown?,
         };
-        let name = shown.keywords.first().cloned().unwrap_or_default();
+        let name = rule_name(&shown, language);
         let question = Question {
             title: language.text("rule-delete-title"),
             text: language.format("rule-delete-text", &[("word", Value::from(&name))]),
@@ -231,9 +254,4 @@ async fn delete(
         Ok(()) | Err(ServiceError::NotFound) => Ok(Done::Deleted.at(&back)),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Returns the path of a rule in the table.
-fn anchored(access: &SettingsAccess, query: &RulesQuery, rule: &RuleId) -> String {
-    format!("{}#rule-{rule}", query.at(&rules_path(&access.channel)))
 }

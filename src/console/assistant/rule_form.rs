@@ -1,11 +1,11 @@
 //! Fields of a rule's form: as a browser sends them, and as a service takes them.
 
 use chatkeep_core::assistant::{Rule, RuleDraft, limits};
-use chatkeep_i18n::{Language, Value};
+use chatkeep_i18n::Language;
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::super::form::{limit_hint, unbroken};
+use super::super::form::{count, limit_hint, lines, unbroken};
 use super::super::visitor::Visitor;
 
 /// Form of a rule as a browser sends it.
@@ -34,7 +34,7 @@ pub(super) struct RuleHints {
 impl RuleForm {
     pub(super) fn of(rule: &Rule, version: i64) -> Self {
         Self {
-            keywords: lines(&rule.keywords),
+            keywords: one_a_line(&rule.keywords),
             question: rule.question.clone(),
             answer: rule.answer.clone(),
             version: Some(version),
@@ -43,9 +43,8 @@ impl RuleForm {
     }
 
     pub(super) fn draft(&self) -> RuleDraft {
-        let keywords = self.keywords.lines().map(str::trim).filter(|word| !word.is_empty());
         RuleDraft {
-            keywords: keywords.map(str::to_owned).collect(),
+            keywords: lines(&self.keywords),
             question: unbroken(&self.question),
             answer: unbroken(&self.answer),
         }
@@ -84,15 +83,14 @@ impl RuleForm {
 }
 
 /// Returns keywords one a line. A line break in a keyword means no more than a space.
-fn lines(keywords: &[String]) -> String {
+fn one_a_line(keywords: &[String]) -> String {
     let lines = keywords.iter().map(|keyword| keyword.split_whitespace().collect::<Vec<_>>());
     lines.map(|words| words.join(" ")).collect::<Vec<_>>().join("\n")
 }
 
 impl RuleHints {
     pub(super) fn new(language: Language) -> Self {
-        let most = |max: usize| Value::from(i64::try_from(max).unwrap_or(i64::MAX));
-        let keywords = [("count", most(limits::KEYWORDS)), ("max", most(limits::KEYWORD))];
+        let keywords = [("count", count(limits::KEYWORDS)), ("max", count(limits::KEYWORD))];
         Self {
             keywords: language.format("rule-keywords-hint", &keywords),
             question: limit_hint(limits::QUESTION, language),
@@ -115,7 +113,7 @@ mod tests {
         let draft = form.draft();
         assert_eq!(draft.keywords, ["wifi", "密碼, 帳號"]);
         assert_eq!(draft.answer, "a\nb");
-        assert_eq!(lines(&["a\n b".to_owned(), "c".to_owned()]), "a b\nc");
+        assert_eq!(one_a_line(&["a\n b".to_owned(), "c".to_owned()]), "a b\nc");
         assert!(form.has_texts_of(&RuleForm { version: Some(3), ..form.clone() }));
     }
 }

@@ -8,12 +8,12 @@ use chatkeep_core::assistant::Rule;
 use chatkeep_core::id::ChannelId;
 use chatkeep_i18n::{Language, Value};
 use serde::Deserialize;
-use url::form_urlencoded;
 
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink, dates};
 use super::super::dates::Dates;
 use super::super::error::PageError;
+use super::super::form::{count, query_of};
 use super::super::frame::{Frame, rendered};
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
@@ -81,14 +81,19 @@ impl RulesQuery {
     fn on(&self, path: &str, page: usize) -> String {
         let page = page.to_string();
         let pairs = [("q", self.q.trim()), ("sort", self.sort.as_str()), ("page", page.as_str())];
-        let pairs = pairs.iter().filter(|(_, value)| !value.is_empty() && *value != "0");
-        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty() && *value != "0");
+        let query = query_of(&pairs.collect::<Vec<_>>());
         if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
     }
 
     /// Returns a path with the choice of rules.
     pub(super) fn at(&self, path: &str) -> String {
         self.on(path, self.page)
+    }
+
+    /// Returns a path with a choice that begins with the rule that changed last.
+    pub(super) fn newest(path: &str) -> String {
+        Self { sort: "changed".to_owned(), ..Self::default() }.at(path)
     }
 }
 
@@ -192,7 +197,6 @@ pub(super) fn warnings_about(
 }
 
 /// Formats a number with the text of a key.
-pub(super) fn counted(key: &str, count: impl TryInto<i64>, language: Language) -> String {
-    let count = count.try_into().unwrap_or(i64::MAX);
-    language.format(key, &[("count", count.into())])
+pub(super) fn counted(key: &str, number: impl TryInto<i64>, language: Language) -> String {
+    language.format(key, &[("count", count(number))])
 }

@@ -16,7 +16,7 @@ use super::super::bubble::{hue, initial, name_of, shortened, summary};
 use super::super::channel::{Heading, Tab, TabLink, dates};
 use super::super::dates::Dates;
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted};
+use super::super::form::{Done, FormErrors, Posted, count};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
@@ -32,6 +32,8 @@ use crate::view::{channel_path, message_path, segment};
 const SIZE: usize = 20;
 /// Maximum length of a message in characters.
 const SAID: usize = 240;
+/// Maximum length of an address in bytes.
+const ADDRESS: usize = 8_000;
 /// Asks a browser to load the page again, with or without script.
 pub(super) const REFRESH: HeaderName = HeaderName::from_static("refresh");
 /// Seconds until then.
@@ -347,7 +349,7 @@ impl View<'_> {
             listed: language.text(show.map_or("switch-listed", |(_, key)| key)),
             rows: listed.messages.into_iter().map(|one| self.row(one)).collect(),
             earlier: query.page.checked_sub(1).map(address),
-            later: listed.more.then(|| address(query.page + 1)),
+            later: listed.more.then(|| address(query.page.saturating_add(1))),
             incomplete: (!found.complete)
                 .then(|| language.format("history-incomplete", &[("count", count(found.scanned))])),
             switch: (!query.has_rule()).then(|| self.button(found)),
@@ -423,12 +425,13 @@ impl View<'_> {
 }
 
 /// Leads to what a rule as it is being edited would have answered. An empty answer stands for the
-/// saved one; of a long one, its beginning is enough.
+/// saved one; of a long one, its beginning is enough. `None` if the address would be too long for
+/// browsers and proxies.
 pub(super) fn compared(
     access: &SettingsAccess,
     rule: Option<&RuleId>,
     draft: RuleDraft,
-) -> Response {
+) -> Option<Response> {
     let query = SwitchQuery {
         rule: rule.map(|rule| rule.as_str().to_owned()),
         keyword: draft.keywords,
@@ -437,10 +440,6 @@ pub(super) fn compared(
         ..SwitchQuery::default()
     };
     let page = format!("{}/assistant/switch", channel_path(&access.channel));
-    Redirect::to(&query.address(&page, None, 0)).into_response()
-}
-
-/// Returns a number for a text.
-pub(super) fn count(number: usize) -> Value<'static> {
-    Value::from(i64::try_from(number).unwrap_or(i64::MAX))
+    let address = query.address(&page, None, 0);
+    (address.len() <= ADDRESS).then(|| Redirect::to(&address).into_response())
 }

@@ -12,7 +12,7 @@ use super::super::Console;
 use super::super::bubble::initial;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted, limit_hint};
+use super::super::form::{Done, FormErrors, Posted, limit_hint, lines, unbroken};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
@@ -197,7 +197,7 @@ impl TextsForm {
             &mut self.link_words,
         ];
         for text in texts {
-            *text = text.replace("\r\n", "\n");
+            *text = unbroken(text);
         }
         self
     }
@@ -213,11 +213,11 @@ impl TextsForm {
             }),
             rules: Some(GroupRulesChange {
                 enabled: Some(self.rules.is_some()),
-                trigger_keywords: Some(words(&self.rules_words)),
+                trigger_keywords: Some(lines(&self.rules_words)),
             }),
             link: Some(LinkChange {
                 enabled: Some(self.link.is_some()),
-                trigger_keywords: Some(words(&self.link_words)),
+                trigger_keywords: Some(lines(&self.link_words)),
             }),
         }
     }
@@ -230,7 +230,7 @@ impl TextsForm {
         };
         let text = |given: &str, present: &str| (given != present).then(|| present.to_owned());
         let list = |given: &str, present: &str| {
-            let (given, present) = (words(given), words(present));
+            let (given, present) = (lines(given), lines(present));
             (given != present).then(|| present.join(" · "))
         };
         Present {
@@ -243,22 +243,5 @@ impl TextsForm {
             link: state(&self.link, &present.link),
             link_words: list(&self.link_words, &present.link_words),
         }
-    }
-}
-
-/// Returns the words of a list: one a line, without empty lines.
-fn words(text: &str) -> Vec<String> {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.map(str::to_owned).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_stand_on_lines_of_their_own() {
-        let form = TextsForm { rules_words: " a\r\n\r\nb c \n".to_owned(), ..TextsForm::default() };
-        assert_eq!(words(&form.normalized().rules_words), ["a", "b c"]);
     }
 }

@@ -13,8 +13,10 @@ use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
 use super::super::form::{FormErrors, Posted, unbroken};
 use super::super::frame::{Frame, rendered_as};
+use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
+use super::overview::mode_key;
 use super::rules::rules_path;
 use crate::services::assistant::{
     ModeTrial, Rehearsal, SettingsAccess, Trial, TrialCandidate, TrialReason,
@@ -128,7 +130,10 @@ impl Outcome {
         let key = match source {
             Some(ReplySource::Qa) => "try-now-rule",
             Some(ReplySource::Rules) => "try-now-group-rules",
-            Some(_) => "try-now-no-match",
+            Some(ReplySource::Link) => "try-now-link",
+            Some(ReplySource::NoMatch) => "try-now-no-match",
+            // No text is a welcome, which new members alone get.
+            Some(ReplySource::Welcome) => "try-now-silent",
             None if !is_on => "try-now-off",
             None => "try-now-silent",
         };
@@ -149,10 +154,10 @@ impl ModeCard {
         rules: &str,
         language: Language,
     ) -> Self {
-        let (name, about) = match trial.mode {
-            QaMode::Keyword => ("try-mode-keyword", "try-mode-keyword-text"),
-            QaMode::Fuzzy => ("try-mode-fuzzy", "try-mode-fuzzy-text"),
-            QaMode::Semantic => ("try-mode-semantic", "try-mode-semantic-text"),
+        let about = match trial.mode {
+            QaMode::Keyword => "try-mode-keyword-text",
+            QaMode::Fuzzy => "try-mode-fuzzy-text",
+            QaMode::Semantic => "try-mode-semantic-text",
         };
         let reason = reason(&trial, language);
         let by_rule = matches!(trial.reason, TrialReason::Keyword(_) | TrialReason::Near);
@@ -160,14 +165,15 @@ impl ModeCard {
         let least = trial.least_score.unwrap_or(1.0);
         let rows = rows.map(|(near, rank)| {
             let percent = percent(near.score, least);
-            CandidateRow::new(near, (by_rule && rank == 0, percent), rules)
+            CandidateRow::new(near, (by_rule && rank == 0, percent), rules, language)
         });
         Self {
-            name: language.text(name),
+            name: language.text(mode_key(trial.mode)),
             about: language.text(about),
             is_present: is_on && trial.mode == present,
             needs_plan: !trial.is_included,
-            answers: by_rule || matches!(trial.reason, TrialReason::Trigger(_)),
+            answers: by_rule
+                || matches!(trial.reason, TrialReason::Trigger(_) | TrialReason::LinkTrigger(_)),
             reason,
             candidates: rows.filter(|row| row.percent > 0).collect(),
         }
@@ -184,6 +190,9 @@ fn reason(trial: &ModeTrial, language: Language) -> String {
         TrialReason::Trigger(word) => {
             language.format("try-reason-trigger", &[("word", Value::from(word))])
         }
+        TrialReason::LinkTrigger(word) => {
+            language.format("try-reason-link", &[("word", Value::from(word))])
+        }
         TrialReason::Keyword(word) => {
             language.format("try-reason-keyword", &[("word", Value::from(word))])
         }
@@ -198,10 +207,14 @@ fn reason(trial: &ModeTrial, language: Language) -> String {
 }
 
 impl CandidateRow {
-    fn new(near: TrialCandidate, (answers, percent): (bool, u32), rules: &str) -> Self {
+    fn new(
+        near: TrialCandidate,
+        (answers, percent): (bool, u32),
+        rules: &str,
+        language: Language,
+    ) -> Self {
         let TrialCandidate { rule, found, .. } = near;
-        let question = Some(rule.question).filter(|question| !question.trim().is_empty());
-        let name = question.or_else(|| rule.keywords.first().cloned()).unwrap_or_default();
+        let name = rule_name(&rule, language);
         let keywords = rule.keywords.into_iter().map(|word| {
             let is_found = found.contains(&word);
             (word, is_found)

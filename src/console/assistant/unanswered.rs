@@ -11,21 +11,22 @@ use chatkeep_core::message::Content;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_store::StoredMessage;
 use serde::Deserialize;
-use url::form_urlencoded;
 
 use super::super::Console;
 use super::super::bubble::{name_of, shortened};
 use super::super::channel::{Heading, Tab, TabLink, dates};
 use super::super::dates::Dates;
 use super::super::error::PageError;
-use super::super::form::FormErrors;
+use super::super::form::{FormErrors, count, query_of};
 use super::super::frame::{Frame, rendered, rendered_as};
+use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
-use super::switch::{AGAIN, REFRESH, count};
+use super::rules::rules_path;
+use super::switch::{AGAIN, REFRESH};
 use crate::services::access::{Admin, ReadMessages, WriteAssistant};
 use crate::services::assistant::{
-    DAYS, HistoryAccess, Progress, UnansweredQuestion, UnansweredQuestions,
+    DAYS, HistoryAccess, Progress, RuleQuery, UnansweredQuestion, UnansweredQuestions,
 };
 use crate::view::{message_path, segment};
 
@@ -33,8 +34,6 @@ use crate::view::{message_path, segment};
 const PERIODS: [u32; 4] = [7, 30, 90, 365];
 /// Questions of a page.
 const SIZE: usize = 20;
-/// Rules of the page that chooses one.
-const RULES: usize = 100;
 /// Maximum length of a text in a list, in characters.
 const TEXT: usize = 240;
 
@@ -152,7 +151,8 @@ pub(in crate::console) async fn page(
             let shown = found.questions.iter().skip(query.page.saturating_mul(SIZE)).take(SIZE);
             let shown: Vec<_> = shown.collect();
             let messages = messages(&console, &access, &shown).await?;
-            let rules = service.rules(&settings).await?.rules;
+            let nearest = shown.iter().filter_map(|question| question.nearest_rule.as_ref());
+            let rules = service.chosen_rules(&settings, nearest.collect()).await?;
             let view = View { at: &at, dates, messages: &messages, rules: &rules };
             page.questions = shown.iter().filter_map(|question| view.row(question)).collect();
             page.tell(&found, (&at, days, query.page), dates);
@@ -173,51 +173,30 @@ pub(in crate::console) async fn choose(
     Asked(query): Asked<ChoiceQuery>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
-    let rules = console.services.assistant.rules(&access).await?.rules;
+    let wanted = RuleQuery { text: query.q.clone(), ..RuleQuery::default() };
+    let found = console.services.assistant.find_rules(&access, wanted).await?;
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Assistant).await?;
-    let words = query.q.to_lowercase();
-    let found = rules.iter().filter(|rule| words.is_empty() || contains(rule, &words));
-    let mut found: Vec<_> = found.take(RULES + 1).collect();
-    let more = found.len() > RULES;
-    found.truncate(RULES);
-    let at = format!("{}/assistant", channel.path);
+    let path = rules_path(&access.channel);
     let row = |rule: &Rule| RuleRow {
-        href: rule_link(&at, &rule.id, &query.keyword),
-        title: title(rule),
+        href: rule_link(&path, &rule.id, &query.keyword),
+        title: rule_name(rule, visitor.language),
         answer: shortened(&rule.answer, TEXT),
     };
     let page = ChoicePage {
         frame: visitor.frame(visitor.language.text("unanswered-choose")),
         sections: Section::Unanswered.links(&channel, &visitor),
         channel,
-        rules: found.into_iter().map(row).collect(),
-        more,
+        rules: found.rules.iter().map(row).collect(),
+        more: found.has_more,
         query,
     };
     rendered(&page)
 }
 
-fn contains(rule: &Rule, words: &str) -> bool {
-    let texts = [&rule.question, &rule.answer].into_iter().chain(&rule.keywords);
-    texts.into_iter().any(|text| text.to_lowercase().contains(words))
-}
-
-/// Returns the question of a rule, or its first keywords.
-fn title(rule: &Rule) -> String {
-    if rule.question.trim().is_empty() {
-        shortened(&rule.keywords.join(" · "), TEXT)
-    } else {
-        shortened(&rule.question, TEXT)
-    }
-}
-
-fn rule_link(at: &str, rule: &RuleId, keyword: &str) -> String {
-    let query = pairs(&[("keyword", keyword)]);
-    format!("{at}/rules/{}?{query}", segment(rule.as_str()))
-}
-
-fn pairs(pairs: &[(&str, &str)]) -> String {
-    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+/// Returns the address of a rule's form with a further keyword; `rules` is the path of the rules.
+fn rule_link(rules: &str, rule: &RuleId, keyword: &str) -> String {
+    let query = query_of(&[("keyword", keyword)]);
+    format!("{rules}/{}?{query}", segment(rule.as_str()))
 }
 
 fn period_link(at: &str, period: u32, days: u32, language: Language) -> TabLink {
@@ -254,7 +233,8 @@ struct View<'a> {
     at: &'a str,
     dates: Dates,
     messages: &'a HashMap<MessageId, StoredMessage>,
-    rules: &'a [Rule],
+    /// Rules that are nearest to the questions.
+    rules: &'a HashMap<RuleId, Rule>,
 }
 
 impl View<'_> {
@@ -272,8 +252,8 @@ impl View<'_> {
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let keyword: String = line.chars().take(limits::KEYWORD).collect();
         let whole: String = text.chars().take(limits::QUESTION).collect();
-        let nearest =
-            self.rules.iter().find(|rule| Some(&rule.id) == question.nearest_rule.as_ref());
+        let nearest = question.nearest_rule.as_ref().and_then(|rule| self.rules.get(rule));
+        let rules = format!("{at}/rules");
         let last = dates.brief(question.last_asked_at);
         Some(QuestionRow {
             asked: language.format(
@@ -281,11 +261,12 @@ impl View<'_> {
                 &[("count", count(question.count)), ("when", Value::from(&last))],
             ),
             rule: format!(
-                "{at}/rules/new?{}",
-                pairs(&[("question", &whole), ("keyword", &keyword)])
+                "{rules}/new?{}",
+                query_of(&[("question", &whole), ("keyword", &keyword)])
             ),
-            choose: format!("{at}/unanswered/rule?{}", pairs(&[("keyword", &keyword)])),
-            nearest: nearest.map(|rule| (title(rule), rule_link(at, &rule.id, &keyword))),
+            choose: format!("{at}/unanswered/rule?{}", query_of(&[("keyword", &keyword)])),
+            nearest: nearest
+                .map(|rule| (rule_name(rule, language), rule_link(&rules, &rule.id, &keyword))),
             shown: language.format("unanswered-examples", &[("count", count(examples.len()))]),
             examples,
             text: shortened(text, TEXT),
@@ -330,6 +311,7 @@ impl UnansweredPage {
             .then(|| language.format("history-incomplete", &[("count", count(found.scanned))]));
         let address = |page| format!("{at}/unanswered?days={days}&page={page}");
         self.earlier = page.checked_sub(1).map(address);
-        self.later = (found.questions.len() > (page + 1) * SIZE).then(|| address(page + 1));
+        let next = page.saturating_add(1);
+        self.later = (found.questions.len() > next.saturating_mul(SIZE)).then(|| address(next));
     }
 }

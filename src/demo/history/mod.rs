@@ -2,6 +2,7 @@
 //! day, stored as if it had happened.
 
 mod dice;
+mod mark;
 mod plan;
 mod replay;
 mod script;
@@ -30,6 +31,7 @@ use chatkeep_workers::assistant::{Compiled, Source};
 use super::cast::{Cast, Past};
 use super::people::People;
 use crate::random;
+pub(super) use mark::HistoryMark;
 use plan::{CastMember, PlannedStep, Planner, begin, days_before};
 use replay::{GroupReplay, Replay};
 use script::{Script, ScriptRule};
@@ -61,17 +63,40 @@ impl<'a> Historian<'a> {
         Ok(Self { store, replay, now })
     }
 
-    /// Stores the history of a group that has none yet.
+    /// Returns true for a group whose history is still to be stored.
+    async fn lacks(&self, people: &People) -> anyhow::Result<bool> {
+        let filter = MessageFilter { limit: 1, ..MessageFilter::default() };
+        let found = self.store.messages().list(people.group(), &filter).await?;
+        Ok(people.cast().past.is_some() && found.messages.is_empty())
+    }
+
+    /// Stores the histories of groups that have none yet.
     ///
     /// # Errors
-    /// Returns an error when the store fails or a script cannot be read.
-    pub(super) async fn tell(&mut self, people: &People) -> anyhow::Result<()> {
+    /// Returns an error when the store fails, a script cannot be read, or an earlier start was
+    /// interrupted and left a history that is not complete.
+    pub(super) async fn tell(
+        &mut self,
+        groups: &[People],
+        mark: &HistoryMark,
+    ) -> anyhow::Result<()> {
+        if groups.iter().any(|people| people.cast().past.is_some()) {
+            mark.check()?;
+        }
+        let mut told = false;
+        for people in groups {
+            if self.lacks(people).await? {
+                mark.set()?;
+                told = true;
+                self.tell_one(people).await?;
+            }
+        }
+        if told { mark.remove() } else { Ok(()) }
+    }
+
+    async fn tell_one(&mut self, people: &People) -> anyhow::Result<()> {
         let (cast, group) = (people.cast(), people.group().clone());
         let Some(past) = &cast.past else { return Ok(()) };
-        let filter = MessageFilter { limit: 1, ..MessageFilter::default() };
-        if !self.store.messages().list(&group, &filter).await?.messages.is_empty() {
-            return Ok(());
-        }
         let script = Script::read(past.script).with_context(|| cast.name)?;
         let persons = self.persons(people, past)?;
         let planner = Planner::new(cast.name, past, &script, &persons, self.now)?;

@@ -36,7 +36,7 @@ pub(crate) use history::{
 };
 pub(crate) use import::{ImportRow, PlannedRow, RowFate, RowField, RuleImportPlan, RuleLimit};
 pub(crate) use listing::{FoundRules, RuleOrder, RuleQuery};
-pub(crate) use origins::KnownRules;
+pub(crate) use origins::VisibleRules;
 pub(crate) use rules::{KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook};
 pub(crate) use texts::VersionedText;
 pub(crate) use trial::{ModeTrial, Rehearsal, ScoredRule, Trial, TrialCandidate, TrialReason};

@@ -3,17 +3,17 @@
 use std::collections::{BTreeSet, HashMap};
 
 use chatkeep_core::assistant::Rule;
-use chatkeep_core::id::RuleId;
+use chatkeep_core::id::{ChannelId, RuleId};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_store::StoredMessage;
 
 use super::super::ServiceError;
 use super::super::access::{ChannelAccess, Member, ReadMessages};
-use super::AssistantService;
+use super::{AssistantService, SettingsAccess};
 
 /// Rules by id, as far as a caller may know them.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum KnownRules {
+pub(crate) enum VisibleRules {
     /// The caller may not see rules.
     #[default]
     Hidden,
@@ -31,17 +31,37 @@ impl AssistantService {
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         messages: &[StoredMessage],
-    ) -> Result<KnownRules, ServiceError> {
+    ) -> Result<VisibleRules, ServiceError> {
         let reads = access.role >= Role::Admin && access.caller.bounds.has(Scope::WriteAssistant);
         if !reads {
-            return Ok(KnownRules::Hidden);
+            return Ok(VisibleRules::Hidden);
         }
         let rules = messages.iter().filter_map(|message| message.reply.as_ref()?.rule.as_ref());
-        let rules: Vec<_> = rules.collect::<BTreeSet<_>>().into_iter().collect();
+        Ok(VisibleRules::Of(self.rules_by_id(&access.channel, rules.collect()).await?))
+    }
+
+    /// Returns the rules with these ids, as far as they exist.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn chosen_rules(
+        &self,
+        access: &SettingsAccess,
+        rules: BTreeSet<&RuleId>,
+    ) -> Result<HashMap<RuleId, Rule>, ServiceError> {
+        self.rules_by_id(&access.channel, rules).await
+    }
+
+    async fn rules_by_id(
+        &self,
+        channel: &ChannelId,
+        rules: BTreeSet<&RuleId>,
+    ) -> Result<HashMap<RuleId, Rule>, ServiceError> {
         if rules.is_empty() {
-            return Ok(KnownRules::Of(HashMap::new()));
+            return Ok(HashMap::new());
         }
-        let found = self.store.assistant().chosen_rules(&access.channel, &rules).await?;
-        Ok(KnownRules::Of(found.into_iter().map(|rule| (rule.id.clone(), rule)).collect()))
+        let rules: Vec<_> = rules.into_iter().collect();
+        let found = self.store.assistant().chosen_rules(channel, &rules).await?;
+        Ok(found.into_iter().map(|rule| (rule.id.clone(), rule)).collect())
     }
 }

@@ -147,8 +147,13 @@ impl AssistantService {
     ) -> Result<ReviewedRules, ServiceError> {
         let book = self.rules(access).await?;
         let config = self.store.assistant().assistant_config(&access.channel).await?;
-        let mut triggers = config.rules.trigger_keywords;
-        triggers.extend(config.link.trigger_keywords);
+        let mut triggers = Vec::new();
+        if config.rules.enabled {
+            triggers.extend(config.rules.trigger_keywords);
+        }
+        if config.link.enabled {
+            triggers.extend(config.link.trigger_keywords);
+        }
         let work = move || {
             let warnings = warnings(&book.rules, &triggers);
             ReviewedRules { book, warnings }

@@ -86,6 +86,8 @@ pub(crate) struct TrialCandidate {
 pub(crate) enum TrialReason {
     /// The text has this trigger of the group rules, which take precedence.
     Trigger(String),
+    /// The text has this trigger of the link, which takes precedence over rules.
+    LinkTrigger(String),
     /// The text is or has this keyword of the first candidate.
     Keyword(String),
     /// The first candidate is near enough.
@@ -193,6 +195,9 @@ impl ModeTrial {
         let reason = match decision {
             Decision::Answer(Reply { source: ReplySource::Rules, .. }) => {
                 TrialReason::Trigger(compiled.trigger_of(text).unwrap_or_default())
+            }
+            Decision::Answer(Reply { source: ReplySource::Link, .. }) => {
+                TrialReason::LinkTrigger(compiled.link_trigger_of(text).unwrap_or_default())
             }
             Decision::Answer(_) => {
                 compiled.keyword_of(text).map_or(TrialReason::Near, TrialReason::Keyword)

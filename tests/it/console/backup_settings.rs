@@ -11,10 +11,7 @@ fn path() -> String {
 }
 
 async fn send(scene: &Scene, user: &str, form: &[(&str, &str)]) -> Page {
-    let csrf = format!("csrf-{user}");
-    let mut all = vec![("csrf", csrf.as_str())];
-    all.extend(form);
-    scene.post(&path(), user, &all, &[]).await
+    super::rules::send(scene, &path(), user, form).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -78,6 +75,21 @@ async fn wrong_values_are_said_beside_their_field() {
         assert!(refused.body.contains(r#"aria-invalid="true""#), "{form:?}");
         assert!(refused.body.contains(&format!(r#"value="{}""#, form[1].1)), "{form:?} is kept");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_fails_is_no_wrong_value() {
+    let scene = Scene::new().await;
+    scene.stack.sql("ALTER TABLE messages RENAME TO gone".to_owned()).await;
+    for form in [
+        [("action", "retention"), ("days", "30")],
+        [("action", "delete"), ("before", "2024-03-02")],
+    ] {
+        let failed = send(&scene, "Uowner", &form).await;
+        assert_eq!(failed.status, StatusCode::INTERNAL_SERVER_ERROR, "{form:?}: {}", failed.body);
+    }
+    scene.stack.sql("ALTER TABLE gone RENAME TO messages".to_owned()).await;
+    scene.open(&path()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

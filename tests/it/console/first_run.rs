@@ -104,7 +104,8 @@ async fn a_new_admin_gets_from_an_invitation_to_an_answer_without_a_terminal() {
     visitor.steps.push("ask in the group".to_owned());
     let asked = stack.line.say(&group, &people[1], "幾點").await.unwrap();
     let replies = stack.line.wait_for_replies(asked.event_id().unwrap(), 1, DEADLINE).await;
-    let texts: Vec<_> = replies.iter().map(|reply| reply.text.as_deref().unwrap_or_default()).collect();
+    let texts: Vec<_> =
+        replies.iter().map(|reply| reply.text.as_deref().unwrap_or_default()).collect();
     assert_eq!(texts, ["晚上七點"], "{:#?}", visitor.steps);
     assert_eq!(visitor.steps.len(), 14, "{:#?}", visitor.steps);
     visitor.browser.close().await;
@@ -122,7 +123,8 @@ async fn sign_in(browser: &Browser, person: &str) {
         json!(person)
     );
     shows(browser, &login, &json!(true)).await;
-    let consent = "const form = [...document.forms].find((one) => !one.querySelector('[name=login]'));
+    let consent =
+        "const form = [...document.forms].find((one) => !one.querySelector('[name=login]'));
         form?.submit();
         return Boolean(form)";
     shows(browser, consent, &json!(true)).await;

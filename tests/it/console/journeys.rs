@@ -4,21 +4,32 @@
 use chatkeep_i18n::Language;
 use serde_json::{Value, json};
 
+use super::rules::send;
 use super::{GROUP, PLAIN, START, Scene, secret};
 use crate::harness::browser::Browser;
 use crate::harness::process::Program;
 use crate::harness::wait::until;
 use crate::harness::{ports, scratch};
 use crate::stack::DEADLINE;
-use crate::store::{at, said};
+use crate::store::{at, edited, said};
 
-pub(super) const PHONE: (u32, u32) = (390, 844);
-pub(super) const DESKTOP: (u32, u32) = (1280, 800);
+pub(crate) const PHONE: (u32, u32) = (390, 844);
+pub(crate) const DESKTOP: (u32, u32) = (1280, 800);
 
 /// Script for the distance of the conversation's end from its lower edge, in pixels.
 const FROM_END: &str = "const box = document.querySelector('#scroller').getBoundingClientRect();
     const last = document.querySelector('#messages').lastElementChild.getBoundingClientRect();
     return Math.round(last.bottom - box.bottom)";
+/// Script that puts connections for news, and pauses before them, into the hands of a test.
+const CONNECTIONS: &str = "window.sources = []; window.pauses = [];
+    window.EventSource = class extends EventTarget {
+        static CLOSED = 2;
+        readyState = 0;
+        constructor(url) { super(); window.sources.push(this); }
+    };
+    const pause = window.setTimeout;
+    window.setTimeout = (what, time, ...more) =>
+        time === 30000 ? window.pauses.push(what) : pause(what, time, ...more);";
 const COUNT: &str = "return document.querySelectorAll('#messages .row').length";
 
 /// Opens a browser that is signed in as the owner.
@@ -43,14 +54,19 @@ pub(super) async fn shows(browser: &Browser, script: &str, expected: &Value) {
 
 /// Asserts that the open page fits its window and that nobody is shut out.
 pub(super) async fn is_fine(browser: &Browser, what: &str) {
-    let over = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
-    assert_eq!(number(browser, over).await, 0, "{what} is too wide");
     let small =
         "return [...document.querySelectorAll('button, summary, .button, nav a, input, select')]
         .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0)
         .filter((one) => (one.closest('label.check') ?? one).getBoundingClientRect().height < 43.5)
         .map((one) => one.outerHTML)";
     assert_eq!(browser.script(small).await, json!([]), "{what} has small targets");
+    fits_and_is_accessible(browser, what).await;
+}
+
+/// Does the same, but for the size of what is tapped.
+pub(crate) async fn fits_and_is_accessible(browser: &Browser, what: &str) {
+    let over = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    assert_eq!(number(browser, over).await, 0, "{what} is too wide");
     let found = browser.violations().await;
     assert!(found.is_empty(), "{what}: {}", found.join("\n"));
 }
@@ -70,6 +86,9 @@ pub(super) async fn in_every_language(browser: &Browser, mut visit: impl AsyncFn
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_page_is_fine_at_every_size_in_every_language() {
     let scene = Scene::new().await;
+    let form = [("action", "delete"), ("before", "2024-03-01"), ("confirmed", "yes")];
+    let job = send(&scene, &format!("/c/{GROUP}/settings"), "Uowner", &form).await;
+    let job = job.location().to_owned();
     let browser = browser(&scene).await;
     let pages = [
         "/console".to_owned(),
@@ -81,6 +100,7 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
         format!("/c/{GROUP}/people"),
         format!("/c/{GROUP}/people/Uadmin"),
         format!("/c/{GROUP}/settings"),
+        job,
         format!("/c/{GROUP}/export"),
         format!("/c/{GROUP}/export/file?from=2024-03-05&to=2024-03-01"),
         "/c/C0unknown".to_owned(),
@@ -93,12 +113,42 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
             browser.script("document.querySelector('.menu summary').click()").await;
             is_fine(&browser, &format!("the menu of {path} {look}")).await;
         }
+        // What is wrong in a form, and the question before what cannot be undone.
+        for (path, action, fields, shown) in [
+            ("settings", "zone", "zone=Asia/Taipeh", ".wrong"),
+            ("settings", "retention", "days=0", ".wrong"),
+            ("settings", "delete", "before=2001-01-01", ".wrong"),
+            ("people/Umember", "erase", "typed=Nobody", ".wrong"),
+            ("settings", "retention", "days=30", ".danger"),
+            ("settings", "delete", "before=2024-03-02", ".danger"),
+        ] {
+            browser.open(&scene.url(&format!("/c/{GROUP}/{path}"))).await;
+            let (name, value) = fields.split_once('=').unwrap();
+            let send = format!(
+                "document.body.dataset.old = '1';
+                 const form = document.querySelector('[name=action][value={action}]').form;
+                 form.elements['{name}'].value = '{value}'; form.querySelector('button').click()"
+            );
+            browser.script(&send).await;
+            shows(&browser, "return document.body?.dataset.old ?? 'new'", &json!("new")).await;
+            let count = format!(
+                "return document.readyState === 'complete'
+                    && document.querySelectorAll('main {shown}').length"
+            );
+            shows(&browser, &count, &json!(1)).await;
+            is_fine(&browser, &format!("{path} with {fields} {look}")).await;
+        }
     })
     .await;
     let errors = browser.errors().await;
     let wrong = |error: &&Value| {
         let message = error["message"].as_str().unwrap();
-        let refused = [("/c/C0unknown", "404"), ("/export/file?from=2024-03-05", "400")];
+        let refused = [
+            ("/c/C0unknown", "404"),
+            ("/export/file?from=2024-03-05", "400"),
+            ("/settings", "422"),
+            ("/people/Umember", "422"),
+        ];
         !refused.iter().any(|(path, status)| message.contains(path) && message.contains(status))
     };
     assert_eq!(errors.iter().filter(wrong).collect::<Vec<_>>(), Vec::<&Value>::new());
@@ -174,17 +224,7 @@ async fn earlier_messages_move_nothing_in_browsers_that_do_not_see_to_that() {
 async fn news_are_fetched_whenever_a_connection_opens_also_after_a_refusal() {
     let scene = Scene::new().await;
     let browser = browser(&scene).await;
-    // Connections and pauses are in the hands of the test.
-    let source = "window.sources = []; window.pauses = [];
-        window.EventSource = class extends EventTarget {
-            static CLOSED = 2;
-            readyState = 0;
-            constructor(url) { super(); window.sources.push(this); }
-        };
-        const pause = window.setTimeout;
-        window.setTimeout = (what, time, ...more) =>
-            time === 30000 ? window.pauses.push(what) : pause(what, time, ...more);";
-    let script = json!({ "source": source });
+    let script = json!({ "source": CONNECTIONS });
     browser.command("Page.addScriptToEvaluateOnNewDocument", script).await;
     browser.open(&scene.url(&format!("/c/{GROUP}"))).await;
     shows(&browser, "return window.sources.length", &json!(1)).await;
@@ -201,6 +241,56 @@ async fn news_are_fetched_whenever_a_connection_opens_also_after_a_refusal() {
             return [window.sources.length, more.length]";
         assert_eq!(browser.script(refused).await, json!([day - 1, 0]));
     }
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_says_the_same_stays_when_rows_are_fetched_again() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    let script = json!({ "source": CONNECTIONS });
+    browser.command("Page.addScriptToEvaluateOnNewDocument", script).await;
+    browser.open(&scene.url(&format!("/c/{GROUP}"))).await;
+    shows(&browser, "return window.sources.length", &json!(1)).await;
+    let edit = async |time: i64, text: &str| {
+        let edit = [edited(GROUP, "link", START + 5 * 86_400_000 + time, text)];
+        scene.store.messages().ingest(&edit, at(START)).await.unwrap();
+    };
+    let says = "return document.querySelector('#m-link .bubble').textContent.trim()";
+
+    // Somebody listens to a message, and has the focus there, while the connection is lost.
+    edit(1, "see https://example.org/1").await;
+    let listen = "window.kept = document.querySelector('#m-place .bubble');
+        window.kept.querySelector('a').focus();
+        window.sources.at(-1).dispatchEvent(new Event('open'))";
+    browser.script(listen).await;
+    shows(&browser, says, &json!("see https://example.org/1")).await;
+    let kept = "return window.kept.isConnected && window.kept.contains(document.activeElement)";
+    assert_eq!(browser.script(kept).await, json!(true), "it is another element now");
+
+    // Where the focus is lost with what had it, it goes to the message's link.
+    edit(2, "see https://example.org/2").await;
+    let focus = "document.querySelector('#m-link .bubble a').focus();
+        window.sources.at(-1).dispatchEvent(new Event('open'))";
+    browser.script(focus).await;
+    shows(&browser, says, &json!("see https://example.org/2")).await;
+    let focused = "return document.activeElement.closest('.meta')?.closest('.row').id";
+    shows(&browser, focused, &json!("m-link")).await;
+
+    // More rows than a request takes: those that were not asked for stay.
+    until("all messages", DEADLINE, async || {
+        browser.script("document.querySelector('.talk').scrollIntoView({block: 'start'})").await;
+        number(&browser, COUNT).await == PLAIN + 14
+    })
+    .await;
+    edit(3, "at last").await;
+    let all = "const rows = [...document.querySelectorAll('#messages .row')].reverse();
+        const data = JSON.stringify(rows.map((row) => decodeURIComponent(row.id.slice(2))));
+        window.sources.at(-1).dispatchEvent(new MessageEvent('changed', { data }))";
+    browser.script(all).await;
+    shows(&browser, says, &json!("at last")).await;
+    assert_eq!(number(&browser, COUNT).await, PLAIN + 14);
+    assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
     browser.close().await;
 }
 

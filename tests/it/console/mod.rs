@@ -3,11 +3,12 @@
 mod assistant;
 mod backup_settings;
 mod first_run;
-mod journeys;
+pub(crate) mod journeys;
 mod messages;
 mod pages;
 mod people;
 mod permissions;
+mod routes;
 mod rule_journeys;
 mod rules;
 mod safety;
@@ -103,8 +104,19 @@ impl Scene {
         headers: &[(&str, &str)],
     ) -> Page {
         let cookie = format!("chatkeep_session={}", secret(user));
+        let headers = [headers, &[(COOKIE.as_str(), &*cookie)]].concat();
+        self.submit(path, form, &headers).await
+    }
+
+    /// Submits a form with these headers alone.
+    pub(super) async fn submit(
+        &self,
+        path: &str,
+        form: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> Page {
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        let mut request = self.http.post(self.url(path)).header(COOKIE, cookie);
+        let mut request = self.http.post(self.url(path));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }

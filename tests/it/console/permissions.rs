@@ -2,7 +2,8 @@
 
 use reqwest::StatusCode;
 
-use super::{GROUP, Scene};
+use super::routes::routes;
+use super::{GROUP, Page, Scene};
 
 /// Pages of a channel.
 const PAGES: [&str; 12] = [
@@ -19,27 +20,40 @@ const PAGES: [&str; 12] = [
     "/export/file?format=csv",
     "/rows?id=p003",
 ];
+/// What its pages fetch.
+const FILES: [&str; 3] = ["/news", "/picture", "/people/Umember/picture"];
+
+/// Asserts that a page of the group is to that person the same as one of a channel that does not
+/// exist, and returns it.
+pub(super) async fn is_hidden(scene: &Scene, path: &str, user: &str) -> Page {
+    let refused = scene.page(path, Some(user), "en").await;
+    assert_eq!(refused.status, StatusCode::NOT_FOUND, "{user} {path}");
+    let elsewhere = GROUP.replace("console", "unknown");
+    let unknown = scene.page(&path.replace(GROUP, &elsewhere), Some(user), "en").await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND, "{user} {path}");
+    // But for its id.
+    assert_eq!(refused.body, unknown.body.replace(&elsewhere, GROUP), "{user} {path}");
+    for secret in ["讀書會", "number"] {
+        assert!(!refused.body.contains(secret), "{user} {path}: {secret}");
+    }
+    refused
+}
+
+/// Asserts that somebody who is not signed in is led from a page to the sign-in, and back.
+pub(super) async fn asks_who_it_is(scene: &Scene, path: &str) {
+    let signed_out = scene.page(path, None, "en").await;
+    assert_eq!(signed_out.status, StatusCode::SEE_OTHER, "{path}");
+    assert!(signed_out.location().starts_with("/console/sign-in?next=%2Fc%2FC0"), "{path}");
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_members_read_the_pages_of_a_channel() {
     let scene = Scene::new().await;
-    let elsewhere = GROUP.replace("console", "unknown");
-    for rest in PAGES.into_iter().chain(["/news", "/picture", "/people/Umember/picture"]) {
+    for rest in PAGES.into_iter().chain(FILES) {
         let path = format!("/c/{GROUP}{rest}");
-        let signed_out = scene.page(&path, None, "en").await;
-        assert_eq!(signed_out.status, StatusCode::SEE_OTHER, "{path}");
-        assert!(signed_out.location().starts_with("/console/sign-in?next=%2Fc%2FC0"), "{path}");
+        asks_who_it_is(&scene, &path).await;
         for user in ["Ustranger", "Uguest", "Uleft"] {
-            let refused = scene.page(&path, Some(user), "en").await;
-            assert_eq!(refused.status, StatusCode::NOT_FOUND, "{user} {path}");
-            // The same page as for a channel that does not exist, but for its id.
-            let unknown = path.replace(GROUP, &elsewhere);
-            let unknown = scene.page(&unknown, Some(user), "en").await;
-            assert_eq!(refused.body, unknown.body.replace(&elsewhere, GROUP), "{user} {path}");
-            assert_eq!(unknown.status, StatusCode::NOT_FOUND);
-            for secret in ["讀書會", "number"] {
-                assert!(!refused.body.contains(secret), "{user} {path}: {secret}");
-            }
+            is_hidden(&scene, &path, user).await;
         }
     }
     for user in ["Umember", "Uadmin", "Uowner"] {
@@ -51,6 +65,50 @@ async fn only_members_read_the_pages_of_a_channel() {
             assert_eq!(shown.status, expected, "{user} {path}");
             assert!(!missing || shown.body.contains("Message not found"));
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_is_for_whom_it_is_and_leads_back_to_this_service() {
+    let scene = Scene::new().await;
+    let form = [("action", "delete"), ("before", "2024-03-02"), ("confirmed", "yes")];
+    let form = [&[("csrf", "csrf-Uowner")], &form[..]].concat();
+    let begun = scene.post(&format!("/c/{GROUP}/settings"), "Uowner", &form, &[]).await;
+    assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
+    let path = begun.location().split('?').next().unwrap();
+    assert!(path.starts_with(&format!("/c/{GROUP}/jobs/job_")), "{path}");
+    asks_who_it_is(&scene, path).await;
+    for user in ["Ustranger", "Uguest", "Uleft", "Umember", "Uadmin"] {
+        is_hidden(&scene, path, user).await;
+        is_hidden(&scene, &format!("/c/{GROUP}/jobs/job_none"), user).await;
+    }
+    let none = scene.page(&format!("/c/{GROUP}/jobs/job_none"), Some("Uowner"), "en").await;
+    assert_eq!(none.status, StatusCode::NOT_FOUND);
+    assert!(none.body.contains("There is no such page"), "{}", none.body);
+    let settings = format!("/c/{GROUP}/settings");
+    let leads_to =
+        |page: &str, to: &str| page.contains(&format!("<a class=\"button\" href=\"{to}\""));
+    let back = scene.open(&format!("{path}?back={settings}")).await.body;
+    assert!(leads_to(&back, &settings), "{back}");
+    for back in ["https://evil.example", "//evil.example", "/%5Cevil.example", "/%09/evil", "x", ""]
+    {
+        let page = scene.open(&format!("{path}?back={back}")).await.body;
+        assert!(leads_to(&page, &format!("/c/{GROUP}")), "{back}: {page}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_page_of_a_channel_is_in_one_of_the_lists() {
+    for route in routes().into_iter().filter(|route| route.opens) {
+        let Some(rest) = route.pattern.strip_prefix("/c/{channel}") else { continue };
+        // Pages of the assistant and of jobs have lists of their own.
+        if rest.starts_with("/assistant") || rest.starts_with("/jobs") {
+            continue;
+        }
+        let path = route.path();
+        let known = PAGES.into_iter().chain(FILES).map(|rest| format!("/c/{GROUP}{rest}"));
+        let mut known = known.map(|path| path.split('?').next().unwrap().to_owned());
+        assert!(known.any(|known| known == path), "{path} is for nobody in particular");
     }
 }
 

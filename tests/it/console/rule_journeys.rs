@@ -78,6 +78,13 @@ async fn the_rules_are_fine_at_every_size_in_every_language() {
         }
     })
     .await;
+    let refused = |error: &serde_json::Value| {
+        let message = error["message"].as_str().unwrap();
+        message.contains("422") || message.contains("/rules/nothing") && message.contains("404")
+    };
+    let mut errors = browser.errors().await;
+    errors.retain(|error| !refused(error));
+    assert_eq!(json!(errors), json!([]), "the console is clean");
     browser.close().await;
 }
 

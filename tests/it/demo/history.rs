@@ -72,6 +72,7 @@ async fn a_year_is_there(demo: &Demo) -> i64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_year_of_several_groups_is_there_and_counted_and_seen_in_two_panes() {
     let folder = scratch::folder("demo-");
+    Demo::interrupted(&folder).await;
     let demo = Demo::with(&folder, "full").await;
     let messages = a_year_is_there(&demo).await;
     panes::follow_each_other(&demo).await;

@@ -3,10 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{DEADLINE, Demo, scratch, until};
+use crate::console::journeys::{DESKTOP, PHONE, fits_and_is_accessible};
 use crate::harness::browser::Browser;
-
-const PHONE: (u32, u32) = (390, 844);
-const DESKTOP: (u32, u32) = (1280, 800);
 
 /// Script for the name of the person whom the console in the frame is signed in as.
 const CONSOLE_PERSON: &str = "return document.querySelector('#console')
@@ -14,8 +12,6 @@ const CONSOLE_PERSON: &str = "return document.querySelector('#console')
 /// Script for the heading of the console in the frame.
 const CONSOLE_BAR: &str = "return document.querySelector('#console')
     .contentDocument?.querySelector('header')?.textContent ?? ''";
-const TOO_WIDE: &str = "return document.documentElement.scrollWidth
-    - document.documentElement.clientWidth";
 
 async fn shows(browser: &Browser, script: &str, text: &str) {
     until(&format!("{script} to show {text:?}"), DEADLINE, async || {
@@ -38,12 +34,6 @@ async fn is_visible(browser: &Browser, what: &str) -> bool {
     browser.script(&script).await == json!(true)
 }
 
-async fn is_fine(browser: &Browser, what: &str) {
-    assert_eq!(browser.script(TOO_WIDE).await, json!(0), "{what} is too wide");
-    let found = browser.violations().await;
-    assert!(found.is_empty(), "{what}: {}", found.join("\n"));
-}
-
 /// Asserts that the console follows the chat and the chat the console, on a desktop.
 pub(super) async fn follow_each_other(demo: &Demo) {
     let browser = Browser::start().await;
@@ -51,7 +41,7 @@ pub(super) async fn follow_each_other(demo: &Demo) {
     browser.open(&format!("{}/demo", demo.base)).await;
     shows(&browser, CONSOLE_PERSON, "林小美").await;
     assert!(is_visible(&browser, "#chat").await && is_visible(&browser, "#console").await);
-    is_fine(&browser, "the page").await;
+    fits_and_is_accessible(&browser, "the page").await;
 
     // Another person looks at the same group.
     select(&browser, "#person", 1).await;
@@ -105,7 +95,7 @@ async fn a_phone_shows_one_pane_at_a_time_in_every_language() {
                 let visible = is_visible(&browser, &format!("#{other}")).await;
                 assert_eq!(visible, other == pane, "{other} beside {pane}");
             }
-            is_fine(&browser, &format!("{pane} in {tag}")).await;
+            fits_and_is_accessible(&browser, &format!("{pane} in {tag}")).await;
         }
     }
     let texts = demo.http.get(format!("{}/demo/texts", demo.base));

@@ -146,7 +146,7 @@ pub(super) struct Privilege {
 /// Functions of the program with a border of their own.
 pub(super) const PRIVILEGES: &[Privilege] = &[Privilege {
     path: ["Operator", "at_command_line"],
-    callers: &["cli::context", "demo::key", "services::tests"],
+    callers: &["cli::context", "demo::key", "demo::sample", "services::tests"],
     why: "requests have callers, whose permissions count",
 }];
 

@@ -115,6 +115,16 @@ impl Compiled {
         Some(keyword_at(text, hit))
     }
 
+    /// Returns the trigger of the link in a text, folded, where such a text gets the link.
+    pub fn link_trigger_of(&self, text: &str) -> Option<String> {
+        if self.group_rules_for(text).is_some() {
+            return None;
+        }
+        self.link_for(text)?;
+        let hit = self.link_triggers.exact(text).or_else(|| self.link_triggers.contains(text))?;
+        Some(keyword_at(text, hit))
+    }
+
     /// Returns the keyword of a rule, folded, that answers a text word for word.
     pub fn keyword_of(&self, text: &str) -> Option<String> {
         self.matcher.literally(text).map(|hit| keyword_at(text, hit))
@@ -252,6 +262,24 @@ mod tests {
         assert_eq!(exact.keyword_of("my hours"), None);
         assert_eq!((exact.trigger_of("my rules"), exact.acceptance()), (None, None));
         assert!(compiled(|c| c.qa.mode = QaMode::Fuzzy).acceptance().is_some());
+    }
+
+    #[test]
+    fn triggers_of_the_link_can_be_told() {
+        let words = |config: &mut AssistantConfig| {
+            config.link.trigger_keywords = ["Link", "rules"].map(str::to_owned).to_vec();
+            config.qa.keyword_match = KeywordMatch::Contains;
+        };
+        let on = compiled(|config| {
+            words(config);
+            config.link.enabled = true;
+        });
+        assert_eq!(on.link_trigger_of("the ＬＩＮＫ please").as_deref(), Some("link"));
+        assert_eq!(on.link_trigger_of("hours"), None);
+        // Who gets the group rules does not get the link.
+        assert_eq!(on.link_trigger_of("link to the rules"), None);
+        assert_eq!(on.trigger_of("link to the rules").as_deref(), Some("rules"));
+        assert_eq!(compiled(words).link_trigger_of("link"), None);
     }
 
     #[test]

@@ -286,9 +286,18 @@ settings-days-hint = Leave it empty to keep them for good.
 settings-days-invalid = Please enter a whole number from 1 to 36500, or nothing.
 retention-title = Delete old messages automatically?
 retention-text = { $count ->
-    [0] Messages are deleted after { $days } days. At the moment none is that old.
-    [one] Messages are deleted after { $days } days. At the moment 1 message is that old: it is deleted for good within a day.
-   *[other] Messages are deleted after { $days } days. At the moment { $count } messages are that old: they are deleted for good within a day.
+    [0] Messages are deleted after { $days ->
+        [one] 1 day
+       *[other] { $days } days
+    }. At the moment none is that old.
+    [one] Messages are deleted after { $days ->
+        [one] 1 day
+       *[other] { $days } days
+    }. At the moment 1 message is that old: it is deleted for good within a day.
+   *[other] Messages are deleted after { $days ->
+        [one] 1 day
+       *[other] { $days } days
+    }. At the moment { $count } messages are that old: they are deleted for good within a day.
 }
 retention-button = Delete automatically
 delete-title = Delete messages before a date
@@ -380,7 +389,6 @@ overview-scope-addressed = Only when the bot is meant
 overview-scope-addressed-hint = Somebody mentions it or replies to it.
 overview-scope-always = To every message without an answer
 overview-scope-always-hint = Useful only in a chat with nothing but questions.
-overview-save = Save
 
 ## Assistant: past messages
 history-running = Reading the messages …
@@ -394,9 +402,9 @@ switch-lead = Compare what the bot would have answered in the last 30 days. Noth
 switch-mode = Compare with
 switch-compare = Compare
 switch-told = { $changed ->
-    [0] { $scanned } messages since { $date } were examined. All of them would get the same answer.
-    [one] { $scanned } messages since { $date } were examined. 1 would get another answer.
-   *[other] { $scanned } messages since { $date } were examined. { $changed } would get another answer.
+    [0] Messages since { $date }: { $scanned }. All of them would get the same answer.
+    [one] Messages since { $date }: { $scanned }. 1 would get another answer.
+   *[other] Messages since { $date }: { $scanned }. { $changed } would get another answer.
 }
 switch-new = New answers
 switch-lost = Lost answers
@@ -421,8 +429,14 @@ unanswered-days = { $count ->
    *[other] { $count } days
 }
 unanswered-told = { $questions ->
-    [one] 1 question in { $scanned } messages since { $date }, the most frequent first.
-   *[other] { $questions } questions in { $scanned } messages since { $date }, the most frequent first.
+    [one] 1 question in { $scanned ->
+        [one] 1 message
+       *[other] { $scanned } messages
+    } since { $date }, the most frequent first.
+   *[other] { $questions } questions in { $scanned ->
+        [one] 1 message
+       *[other] { $scanned } messages
+    } since { $date }, the most frequent first.
 }
 unanswered-nothing-title = No messages in this time
 unanswered-nothing-text = As soon as people write in the chat, their questions appear here. The bot needs a backup of the chat for that.
@@ -463,10 +477,10 @@ texts-no-match = When nothing matches
 texts-no-match-text = Reply
 texts-no-match-hint = Empty: the bot says nothing.
 texts-no-match-scope = Choose when it is sent
-texts-link = Link to this page
+texts-link = Link to this chat
 texts-link-hint = The bot answers with the address of this chat's page when somebody writes one of the words. Only members can open it.
 texts-link-address = It answers:
-texts-link-none = This server has no public address yet. Whoever runs it sets api.base_url.
+texts-link-none = This server has no public address yet. The administrator of the server has to set api.base_url.
 texts-link-words = Words, such as “dashboard”
 
 ## Rules of the assistant
@@ -503,11 +517,9 @@ rules-hits = { $count ->
     [one] 1 answer
    *[other] { $count } answers
 }
-rules-previous = Previous page
-rules-next = Next page
 rules-warning-first = “{ $word }” is in several rules. This one answers, because it is the oldest.
 rules-warning-later = “{ $word }” is also in an older rule, which answers instead.
-rules-warning-trigger = “{ $word }” shows the group rules, so this rule does not answer it.
+rules-warning-trigger = “{ $word }” brings the group rules or the link, so this rule does not answer it.
 rule-new-title = Add a rule
 rule-edit-title = Edit rule
 rule-keywords = Keywords
@@ -521,10 +533,10 @@ rule-question = Question
 rule-question-hint = Optional. Helps the bot to find the rule when words differ.
 rule-answer = Answer
 rule-answer-hint = The bot writes this into the chat.
-rule-save = Save
 rule-delete = Delete rule
 rule-delete-title = Delete this rule?
 rule-delete-text = The bot will no longer answer “{ $word }” with it. This cannot be undone.
+rule-compare-too-long = This rule is too long to compare. It can be saved all the same.
 rule-present = What is there now
 rule-gone = Somebody else deleted this rule in the meantime. If you save, it is added again.
 import-title = Import rules
@@ -567,16 +579,14 @@ try-submit = Try it
 try-now = Now
 try-now-rule = A rule answers.
 try-now-group-rules = The bot shows the group rules.
+try-now-link = The bot answers with the link to this chat’s page.
 try-now-no-match = No rule answers. The bot sends the reply for that.
 try-now-off = The assistant is switched off: the bot says nothing.
 try-now-silent = No rule answers: the bot says nothing.
 try-rule = To the rule
 try-modes = In each mode
-try-mode-keyword = Keyword
 try-mode-keyword-text = Answers when the keyword is there word for word.
-try-mode-fuzzy = Tolerant
 try-mode-fuzzy-text = Also understands typing mistakes and another order of words.
-try-mode-semantic = By meaning
 try-mode-semantic-text = Also understands other words with the same meaning.
 try-present = In use
 try-needs-plan = Needs the plan “pro”
@@ -584,6 +594,7 @@ try-answers = Answers.
 try-silent = Says nothing.
 try-score = Likeness
 try-reason-trigger = “{ $word }” is a trigger word of the group rules, which come before all rules.
+try-reason-link = “{ $word }” is a word of the link, which comes before all rules.
 try-reason-keyword = It has the keyword “{ $word }”.
 try-reason-near = It is { $score }% like this rule; { $least }% are enough.
 try-reason-far = The best rule is { $score }% like it; { $least }% would be needed.
@@ -603,7 +614,6 @@ origin-no-match = No rule matched
 origin-keywords = { $first }, { $next }
 
 ## Export
-export-cancel = Cancel
 export-title = Export messages
 export-text = Save a copy of this chat’s messages as a file. Photos, videos and files are not in it.
 export-format = Kind of file
@@ -621,7 +631,7 @@ export-bad-date = Please enter a valid date.
 export-bad-order = The last day is before the first day.
 export-start = Export
 export-progress = { $done } of { $total } messages · { $size }
-export-ready = Done: { $total } messages, { $size }.
+export-ready = Done. Messages: { $total }, { $size }.
 export-save = Save file
 export-share = Share
 export-again = New export

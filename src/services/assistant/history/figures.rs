@@ -60,7 +60,8 @@ impl Figures {
         channels.into_iter().filter_map(known).collect()
     }
 
-    /// Forgets the number of a channel, whose settings have changed.
+    /// Forgets the number of a channel, whose settings have changed. Other processes keep
+    /// theirs until it expires.
     pub(in crate::services::assistant) fn forget(&self, channel: &ChannelId) {
         self.known.invalidate(channel);
     }
@@ -129,9 +130,13 @@ impl PeriodicJob for UnansweredFigures {
             }
             // Asked for again when somebody looks again.
             figures.asked.invalidate(&*channel);
+            let state = self.0.state(&channel).await?;
             let number = self.0.count_unanswered(&channel).await?;
             debug!(%channel, number, "counted unanswered questions");
-            figures.keep(ChannelId::clone(&channel), number);
+            // A number of settings that have changed meanwhile is none.
+            if self.0.state(&channel).await? == state {
+                figures.keep(ChannelId::clone(&channel), number);
+            }
         }
         Ok(())
     }

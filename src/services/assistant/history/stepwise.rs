@@ -17,8 +17,8 @@ use super::unanswered::{QuestionSearch, UnansweredQuestions};
 
 /// Usual duration of a step.
 const STEP: Duration = Duration::from_millis(600);
-/// Maximum number of examinations of each kind.
-const EXAMINATIONS: u64 = 64;
+/// Maximum number of examinations of each kind; each may hold the texts of a month.
+const EXAMINATIONS: u64 = 8;
 /// Time for which an examination is kept: what was said since is not in it.
 const KEPT: Duration = Duration::from_mins(5);
 

@@ -1,5 +1,7 @@
 //! Pages about past messages: the comparison before a switch, and unanswered questions.
 
+use std::collections::BTreeSet;
+
 use chatkeep_core::assistant::{QaMode, Rule, RuleDraft};
 use chatkeep_core::plan::Plan;
 use chatkeep_index::semantic::SemanticSpace;
@@ -7,6 +9,7 @@ use chatkeep_store::RuleChange;
 use chatkeep_workers::assistant::{Compiled, Decision, Reply, Source};
 use reqwest::StatusCode;
 
+use super::super::pages::without_times;
 use super::super::rules::SAME_ORIGIN;
 use super::super::{GROUP, Page, now};
 use super::{TEXTS, draft, field, finished, path, rules, scene};
@@ -88,7 +91,7 @@ async fn a_comparison_counts_what_every_message_would_get() {
         assert!(expected[0] > 5 && expected[3] > 5, "{expected:?}");
         let said: usize = TEXTS.iter().map(|(_, times)| times).sum();
         let changed = expected[..3].iter().sum::<usize>();
-        assert!(page.contains(&format!("{said} messages since")), "{page}");
+        assert!(page.contains(&format!(": {said}. ")), "{page}");
         assert!(page.contains(&format!("{changed} would get another answer")), "{page}");
     }
     // An edited rule: one keyword less, another answer.
@@ -104,6 +107,16 @@ async fn a_comparison_counts_what_every_message_would_get() {
     let form = [&form[..], &[("answer", "9:00 to 18:00"), ("version", "1")]].concat();
     let to = scene.post(&path("/rules/qa_1_hours"), "Uowner", &form, &SAME_ORIGIN).await;
     assert_eq!(to.location(), path("/switch?rule=qa_1_hours&keyword=hours&keyword=parking"));
+    // An address cannot have all of a long rule: the form stays, with what was typed.
+    let words: Vec<_> = (0..50).map(|number| format!("{number}{}", "長".repeat(90))).collect();
+    let form = [("csrf", "csrf-Uowner"), ("keywords", &words.join("\n")), ("do", "compare")];
+    for rest in ["/rules/qa_1_hours", "/rules/new"] {
+        let long = scene.post(&path(rest), "Uowner", &form, &SAME_ORIGIN).await;
+        assert_eq!(long.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", long.body);
+        assert!(long.body.contains("too long to compare") && long.body.contains(&words[49]));
+    }
+    let gone = scene.post(&path("/rules/qa_9"), "Uowner", &form, &SAME_ORIGIN).await;
+    assert!(gone.body.contains("deleted this rule in the meantime"), "{}", gone.body);
     // A rule that is too long is refused as where it is saved.
     let refused = scene.page(&path("/switch?keyword=+&answer=x"), Some("Uowner"), "en").await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.body);
@@ -126,12 +139,15 @@ async fn a_comparison_lists_messages_and_switches() {
     while let Some(address) = next {
         let page = scene.open(&address).await.body;
         let rows = page.split("class=\"asked\"").skip(1);
-        ids.extend(rows.map(|row| row.split("/m/").nth(1).unwrap()[..6].to_owned()));
+        let id = |row: &str| row.split("/m/").nth(1)?.split('"').next().map(str::to_owned);
+        ids.extend(rows.map(|row| id(row).unwrap()));
         let link = page.find("rel=\"next\"").map(|end| page[..end].rfind("href=\"").unwrap() + 6);
         next = link.map(|at| page[at..].split('"').next().unwrap().replace("&amp;", "&"));
     }
     let expected: usize = counted(QaMode::Fuzzy, Plan::Free, &[]).iter().sum();
     assert_eq!(ids.len(), expected);
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), expected, "twice: {ids:?}");
+    scene.open(&path(&format!("/switch?mode=fuzzy&page={}", usize::MAX))).await;
     let lost = finished(&scene, "/switch?mode=fuzzy&show=lost").await.body;
     assert!(lost.contains("There is no such message."), "{lost}");
     // A message that is unsent later is not shown from memory.
@@ -180,10 +196,13 @@ async fn unanswered_questions_lead_to_rules() {
     let choice = scene.open(&choose).await.body;
     let rule = format!("{}?keyword=can+I+bring+my+dog%3F", path("/rules/qa_2_wifi"));
     assert!(choice.contains(&rule) && choice.contains("When are you open?"), "{choice}");
-    let filtered = scene.open(&format!("{choose}&q=OPEN")).await.body;
+    let nearest = page.split("class=\"nearest\">").nth(1).unwrap().split("</p>").next().unwrap();
+    assert!(nearest.contains(&path("/rules/qa_")), "{nearest}");
+    let filtered = scene.open(&format!("{choose}&q=ＯＰＥＮ")).await.body;
     assert!(!filtered.contains("qa_2_wifi") && filtered.contains("qa_1_hours"), "{filtered}");
     let none = scene.open(&format!("{choose}&q=zzz")).await.body;
     assert!(none.contains("No rule found"), "{none}");
+    scene.open(&path(&format!("/unanswered?page={}", usize::MAX))).await;
     let wrong = scene.page(&path("/unanswered?days=0"), Some("Uowner"), "en").await;
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
 
@@ -202,4 +221,18 @@ async fn unanswered_questions_lead_to_rules() {
     scene.store.assistant().change_rule(&group, change, None, &owner, now()).await.unwrap();
     let page = finished(&scene, "/unanswered").await.body;
     assert!(!page.contains("parking") && page.contains("dog"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_pages_of_a_chat_with_rules_are_as_before() {
+    let scene = scene().await;
+    for (name, rest) in [
+        ("rules", "/rules"),
+        ("rule", "/rules/qa_1_hours"),
+        ("switch", "/switch?mode=fuzzy"),
+        ("unanswered", "/unanswered"),
+    ] {
+        let page = finished(&scene, rest).await;
+        insta::assert_snapshot!(name, without_times(&page.body));
+    }
 }
