@@ -32,8 +32,8 @@ use super::access::{
 };
 use super::account::AccountService;
 use super::assistant::{
-    AssistantChange, AssistantService, ComparisonRequest, Difference, GroupRulesChange,
-    KeywordWarningKind, LinkChange, Progress, QaChange, UnansweredFigures,
+    AssistantChange, AssistantService, ComparisonRequest, Difference, KeywordWarningKind, Progress,
+    QaChange, TriggerChange, UnansweredFigures,
 };
 use super::channels::ChannelService;
 use super::keys::{IssueKeyError, KeyDraft, KeyService, OperatorKey};
@@ -167,7 +167,7 @@ async fn a_mode_beyond_the_plan_is_refused_and_one_from_before_stays() {
 #[tokio::test]
 async fn a_link_needs_a_public_address_and_one_from_before_stays() {
     let link = |enabled, words: &[&str]| AssistantChange {
-        link: Some(LinkChange {
+        link: Some(TriggerChange {
             enabled,
             trigger_keywords: Some(words.iter().map(ToString::to_string).collect()),
         }),
@@ -212,9 +212,9 @@ async fn an_editor_is_warned_of_keywords_that_do_something_else() {
     let group = Group::new().await;
     let (access, assistant) = (group.settings().await, &group.assistant);
     let triggers = Some(vec!["Rules".to_owned()]);
-    let rules = GroupRulesChange { enabled: Some(true), trigger_keywords: triggers };
+    let rules = TriggerChange { enabled: Some(true), trigger_keywords: triggers };
     let words = Some(vec!["Dashboard".to_owned()]);
-    let link = LinkChange { enabled: None, trigger_keywords: words };
+    let link = TriggerChange { enabled: None, trigger_keywords: words };
     let (rules, link) = (Some(rules), Some(link));
     let change = AssistantChange { rules, link, ..AssistantChange::default() };
     assistant.change_settings(&access, change, None).await.unwrap();
