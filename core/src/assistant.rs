@@ -95,23 +95,14 @@ pub struct WelcomeConfig {
     pub message: String,
 }
 
-/// Group-rules settings.
+/// Settings of a reply that certain words trigger: the group rules, or the link to the channel's
+/// page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct RulesConfig {
-    /// `true` when the group rules are switched on.
+pub struct TriggerConfig {
+    /// `true` when the reply is switched on.
     pub enabled: bool,
-    /// Words that make the bot reply with the group rules.
-    pub trigger_keywords: Vec<String>,
-}
-
-/// Settings of the link to the channel's page.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct LinkConfig {
-    /// `true` when the link is switched on.
-    pub enabled: bool,
-    /// Words that make the bot reply with the address of the channel's page.
+    /// Words that make the bot send it.
     pub trigger_keywords: Vec<String>,
 }
 
@@ -126,9 +117,9 @@ pub struct AssistantConfig {
     /// Welcome.
     pub welcome: WelcomeConfig,
     /// Group rules.
-    pub rules: RulesConfig,
+    pub rules: TriggerConfig,
     /// Link to the channel's page.
-    pub link: LinkConfig,
+    pub link: TriggerConfig,
 }
 
 impl Default for AssistantConfig {
@@ -139,8 +130,8 @@ impl Default for AssistantConfig {
             enabled: true,
             qa: QaConfig::default(),
             welcome: WelcomeConfig::default(),
-            rules: RulesConfig::default(),
-            link: LinkConfig::default(),
+            rules: TriggerConfig::default(),
+            link: TriggerConfig::default(),
         }
     }
 }
@@ -179,6 +170,29 @@ pub struct Rule {
     pub hit_count: i64,
     /// Number of its replies that the cooldown suppressed.
     pub suppressed_count: i64,
+}
+
+impl Rule {
+    /// Creates a rule without a question, which has matched nothing yet.
+    pub fn new(
+        id: RuleId,
+        keywords: Vec<String>,
+        answer: String,
+        created_at: Timestamp,
+        created_by: UserId,
+    ) -> Self {
+        Self {
+            id,
+            keywords,
+            question: String::new(),
+            answer,
+            created_at,
+            created_by,
+            changed_at: created_at,
+            hit_count: 0,
+            suppressed_count: 0,
+        }
+    }
 }
 
 /// Author and time of the last change of a settings object.

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::registry::running;
+use crate::services::processes::running;
 
 /// Interval between two checks.
 const INTERVAL: Duration = Duration::from_mins(1);

@@ -45,7 +45,6 @@ pub use preflight::PreflightError;
 use preflight::preflight_check;
 pub use process_roles::{ProcessRoles, Role};
 use registry::Registration;
-pub(crate) use registry::{media_store_of, running};
 use stages::Starter;
 use tokens::TokenCheck;
 

@@ -8,7 +8,7 @@ use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
-use chatkeep_store::{NewProcess, ProcessRecord, Store, StoreError};
+use chatkeep_store::{NewProcess, Store, StoreError};
 use chatkeep_workers::replica::Replica;
 use chatkeep_workers::{StageName, log_failure};
 use tokio::time::Instant;
@@ -16,9 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{PreflightError, ProcessRoles, Role};
+use crate::services::processes::{LIVE, MEDIA, has_died, namespace};
 
-/// Time without a heartbeat after which a process is considered dead.
-const LIVE: Duration = Duration::from_secs(20);
 /// Interval between heartbeats; several may fail before the others consider this process dead.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// Interval between heartbeats while the replica does work that somebody may be watching.
@@ -31,7 +30,6 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const PART: &str = "deployment";
 
 const BUS: &str = "the bus";
-const MEDIA: &str = "the media store";
 
 /// Entry of this process in the registry.
 #[derive(Clone, Debug)]
@@ -217,39 +215,6 @@ fn difference(own: &NewProcess, other: &NewProcess) -> String {
         "{differing} the process {pid} on {host}, which uses the same database: they would make \
          each other wrong"
     )
-}
-
-/// Returns the namespace of this process' process id.
-fn namespace() -> String {
-    let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    let name = link.to_string_lossy();
-    name.chars().filter(char::is_ascii_digit).collect()
-}
-
-/// Returns the processes of the deployment that run now.
-///
-/// # Errors
-/// Returns an error if the store fails.
-pub(crate) async fn running(store: &Store) -> Result<Vec<ProcessRecord>, StoreError> {
-    let mut running = store.processes().list(LIVE).await?;
-    running.retain(|record| !has_died(record));
-    Ok(running)
-}
-
-/// Returns the identity of a process' media store, where it is known.
-pub(crate) fn media_store_of(record: &ProcessRecord) -> Option<&str> {
-    record.process.shared.get(MEDIA).map(String::as_str)
-}
-
-/// Returns true if a process of the same machine has ended without deregistering.
-fn has_died(other: &ProcessRecord) -> bool {
-    let process = &other.process;
-    let host = gethostname::gethostname();
-    let same_machine = host.to_string_lossy() == process.host
-        && !namespace().is_empty()
-        && process.id.starts_with(&format!("{}-", namespace()));
-    let folder = std::path::PathBuf::from(format!("/proc/{}", process.pid));
-    same_machine && std::path::Path::new("/proc/self").exists() && !folder.exists()
 }
 
 impl ProcessRoles {

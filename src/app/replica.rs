@@ -56,7 +56,7 @@ impl App {
         if let (Some(replica), Bus::Nats(_)) = (&self.replica, &self.bus) {
             let (bus, served) = (self.bus.clone(), replica.clone());
             supervisor.run("search_server", move |stop| {
-                search::answer(bus.clone(), served.clone(), stop)
+                search::remote::answer(bus.clone(), served.clone(), stop)
             });
             let parts = (self.bus.clone(), self.store.clone(), replica.clone());
             let own = self.registration.id().to_owned();

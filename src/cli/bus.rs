@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use chatkeep_bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_workers::StageName;
 
 use super::{Context, table};
 use crate::app::{self, PreflightError};
 use crate::out::note;
+use crate::services::consumers::ConsumerService;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum BusCommand {
@@ -39,15 +39,19 @@ pub(super) async fn run(context: &Context, command: BusCommand) -> anyhow::Resul
         }
         _ => context.bus().await?,
     };
-    let done = perform(&bus, command).await;
+    let done = perform(context, &ConsumerService::new(bus.clone()), command).await;
     bus.close().await;
     done
 }
 
-async fn perform(bus: &Bus, command: BusCommand) -> anyhow::Result<()> {
+async fn perform(
+    context: &Context,
+    consumers: &ConsumerService,
+    command: BusCommand,
+) -> anyhow::Result<()> {
     match command {
         BusCommand::Consumers { json } => {
-            let consumers = bus.consumers().await?;
+            let consumers = consumers.list(&context.operator).await?;
             if json {
                 return consumers.iter().try_for_each(table::json);
             }
@@ -65,7 +69,7 @@ async fn perform(bus: &Bus, command: BusCommand) -> anyhow::Result<()> {
                 ))
                 .into());
             }
-            if !bus.remove_consumer(&name).await? {
+            if !consumers.remove(&context.operator, &name).await? {
                 bail!("unknown consumer {name}");
             }
             note!("removed the consumer {name}");

@@ -19,6 +19,8 @@ use crate::private::{check_data_folder, make_data_folder};
 use crate::services::account::AccountService;
 use crate::services::channels::ChannelService;
 use crate::services::exports::ExportService;
+use crate::services::imports::ImportService;
+use crate::services::indexing::IndexingService;
 use crate::services::keys::KeyService;
 use crate::services::operator::Operator;
 use crate::view::Links;
@@ -89,6 +91,16 @@ impl Context {
     pub(super) fn exports(&self, store: &Store) -> ExportService {
         let links = Links::new(self.config.api.base_url.as_deref());
         ExportService::new(store.clone(), self.config.time_zone, links)
+    }
+
+    /// Returns the imports.
+    pub(super) fn imports(&self, store: &Store) -> ImportService {
+        ImportService::new(store.clone(), Arc::clone(&self.clock))
+    }
+
+    /// Returns the rebuilding of the search index.
+    pub(super) fn indexing(&self, store: &Store) -> IndexingService {
+        IndexingService::new(store.clone(), Arc::clone(&self.clock))
     }
 
     /// Returns the API keys.

@@ -1,10 +1,11 @@
 //! `chatkeep dead …`: dead letters of the stages.
 
-use anyhow::bail;
-use chatkeep_bus::{Bus, DeadLetter};
+use anyhow::anyhow;
+use chatkeep_bus::DeadLetter;
 
 use super::{Context, table};
 use crate::out::{note, say};
+use crate::services::dead_letters::{DeadLetterDecision, DeadLetterService};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum DeadCommand {
@@ -34,29 +35,33 @@ pub(super) enum DeadCommand {
     },
 }
 
-/// Maximum number of dead letters that `all` stands for.
-const ALL: usize = 100_000;
-
 pub(super) async fn run(context: &Context, command: DeadCommand) -> anyhow::Result<()> {
     let bus = context.bus().await?;
-    let done = match command {
-        DeadCommand::List { limit, json } => list(&bus, limit, json).await,
-        DeadCommand::Show { id } => show(&bus, &id).await,
-        DeadCommand::Retry { id } => each(&bus, &id, "returned to the stage", Action::Retry).await,
-        DeadCommand::Drop { id } => each(&bus, &id, "dropped", Action::Drop).await,
-    };
+    let letters = DeadLetterService::new(bus.clone());
+    let done = perform(context, &letters, command).await;
     bus.close().await;
     done
 }
 
-#[derive(Clone, Copy)]
-enum Action {
-    Retry,
-    Drop,
+async fn perform(
+    context: &Context,
+    letters: &DeadLetterService,
+    command: DeadCommand,
+) -> anyhow::Result<()> {
+    match command {
+        DeadCommand::List { limit, json } => {
+            list(&letters.list(&context.operator, limit).await?, json)
+        }
+        DeadCommand::Show { id } => {
+            let letter = letters.one(&context.operator, &id).await?;
+            show(&letter.ok_or_else(|| unknown(&id))?)
+        }
+        DeadCommand::Retry { id } => decide(context, letters, &id, DeadLetterDecision::Retry).await,
+        DeadCommand::Drop { id } => decide(context, letters, &id, DeadLetterDecision::Drop).await,
+    }
 }
 
-async fn list(bus: &Bus, limit: usize, json: bool) -> anyhow::Result<()> {
-    let letters = bus.dead_letters(limit).await?;
+fn list(letters: &[DeadLetter], json: bool) -> anyhow::Result<()> {
     if json {
         return letters.iter().try_for_each(table::json);
     }
@@ -74,34 +79,34 @@ async fn list(bus: &Bus, limit: usize, json: bool) -> anyhow::Result<()> {
     table::print(&["ID", "STAGE", "EVENT", "ATTEMPTS", "GAVE UP", "REASON"], &rows)
 }
 
-async fn show(bus: &Bus, id: &str) -> anyhow::Result<()> {
-    let Some(letter) = bus.dead_letter(id).await? else { bail!("unknown dead letter {id}") };
-    say!("{}", serde_json::to_string_pretty(&letter)?)?;
+fn show(letter: &DeadLetter) -> anyhow::Result<()> {
+    say!("{}", serde_json::to_string_pretty(letter)?)?;
     say!("{}", String::from_utf8_lossy(&letter.payload))?;
     Ok(())
 }
 
-async fn each(bus: &Bus, id: &str, done: &str, action: Action) -> anyhow::Result<()> {
-    if id != "all" {
-        if !act(bus, id, action).await? {
-            bail!("unknown dead letter {id}");
-        }
-        note!("{id} was {done}");
+async fn decide(
+    context: &Context,
+    letters: &DeadLetterService,
+    id: &str,
+    decision: DeadLetterDecision,
+) -> anyhow::Result<()> {
+    let done = match decision {
+        DeadLetterDecision::Retry => "returned to the stage",
+        DeadLetterDecision::Drop => "dropped",
+    };
+    if id == "all" {
+        let count = letters.decide_all(&context.operator, decision).await?;
+        note!("{count} dead letters were {done}");
         return Ok(());
     }
-    // Only the present ones: one that fails again at once must not be retried for ever.
-    let letters = bus.dead_letters(ALL).await?;
-    let mut count = 0_usize;
-    for letter in &letters {
-        count += usize::from(act(bus, &letter.id, action).await?);
+    if !letters.decide(&context.operator, id, decision).await? {
+        return Err(unknown(id));
     }
-    note!("{count} dead letters were {done}");
+    note!("{id} was {done}");
     Ok(())
 }
 
-async fn act(bus: &Bus, id: &str, action: Action) -> anyhow::Result<bool> {
-    Ok(match action {
-        Action::Retry => bus.retry_dead_letter(id).await?,
-        Action::Drop => bus.drop_dead_letter(id).await?,
-    })
+fn unknown(id: &str) -> anyhow::Error {
+    anyhow!("unknown dead letter {id}")
 }

@@ -19,6 +19,7 @@ use crate::doctor::{
     CheckedCounts, Doctor, DoctorOptions, Finding, LocalIndex, Repair, Replicas, Report,
 };
 use crate::out::{note, say};
+use crate::services::processes::{media_store_of, running};
 
 /// Time that a running replica may take to index the latest entries of the log.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -75,7 +76,7 @@ async fn checked(context: &Context, args: &DoctorArgs) -> anyhow::Result<Report>
 
 async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow::Result<Report> {
     let blobs = context.blobs()?;
-    let running = app::running(store).await?;
+    let running = running(store).await?;
     same_media_store(&blobs, &running).await?;
     let running: Vec<_> = running.into_iter().filter(|record| record.search.is_some()).collect();
     let bus = asked(context, &running).await?;
@@ -123,7 +124,7 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
 /// be missing.
 async fn same_media_store(blobs: &Blobs, running: &[ProcessRecord]) -> anyhow::Result<()> {
     let Some((record, theirs)) =
-        running.iter().find_map(|record| Some((record, app::media_store_of(record)?)))
+        running.iter().find_map(|record| Some((record, media_store_of(record)?)))
     else {
         return Ok(());
     };

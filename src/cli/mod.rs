@@ -7,7 +7,6 @@ mod dead;
 mod doctor;
 mod export;
 mod import;
-mod imports;
 mod key;
 mod model;
 mod progress;

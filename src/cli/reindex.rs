@@ -1,18 +1,19 @@
 //! `chatkeep reindex`: requests a rebuild of the search index from the store, in every process that
 //! has a replica of it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
 use chatkeep_core::id::ChannelId;
-use chatkeep_store::{IndexRequest, OutboxPosition, ProcessRecord, Store};
-use chatkeep_workers::replica::{Replica, ReplicaState, ReplicaWork};
+use chatkeep_store::OutboxPosition;
+use chatkeep_workers::replica::{ReplicaState, ReplicaWork};
 
 use super::progress::ProgressReporter;
 use super::{Context, on_signal};
 use crate::app;
 use crate::out::note;
+use crate::services::channels::ChannelService;
+use crate::services::indexing::IndexingService;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
 
@@ -32,41 +33,57 @@ pub(super) struct ReindexArgs {
 
 pub(super) async fn run(context: &Context, args: &ReindexArgs) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let done = reindex(context, args, &store).await;
+    let done = match known(context, &context.channels(&store), args).await {
+        Ok(channel) => reindex(context, args, &context.indexing(&store), channel).await,
+        Err(error) => Err(error),
+    };
     store.close().await;
     done
 }
 
-async fn reindex(context: &Context, args: &ReindexArgs, store: &Store) -> anyhow::Result<()> {
-    let channel = args.channel.as_deref().map(ChannelId::from);
-    if let Some(channel) = &channel
-        && store.channels().channel(channel).await?.is_none()
-    {
+/// Returns the channel to reindex, if only one is.
+async fn known(
+    context: &Context,
+    channels: &ChannelService,
+    args: &ReindexArgs,
+) -> anyhow::Result<Option<ChannelId>> {
+    let Some(channel) = args.channel.as_deref().map(ChannelId::from) else { return Ok(None) };
+    if channels.any(&context.operator, &channel).await?.is_none() {
         bail!("unknown channel {channel}");
     }
-    if searching(store).await?.is_empty() && !app::index_folder(&context.config).exists() {
+    Ok(Some(channel))
+}
+
+async fn reindex(
+    context: &Context,
+    args: &ReindexArgs,
+    indexing: &IndexingService,
+    channel: Option<ChannelId>,
+) -> anyhow::Result<()> {
+    let operator = &context.operator;
+    let folder = app::index_folder(&context.config);
+    if indexing.replicas(operator).await?.is_empty() && !folder.exists() {
         bail!(
             "no process with the role search is running, and {} contains no index: the next \
              process that starts builds one",
-            app::index_folder(&context.config).display()
+            folder.display()
         );
     }
     let whole = channel.is_none();
-    let request = channel.as_ref().map_or(IndexRequest::Rebuild, IndexRequest::Channel);
-    let asked = store.outbox().request_indexing(request, context.clock.now()).await?;
+    let asked = indexing.request(operator, channel.as_ref()).await?;
     let what = channel.map_or("rebuilding the search index".to_owned(), |channel| {
         format!("reindexing channel {channel}")
     });
-    let running = searching(store).await?.len();
+    let running = indexing.replicas(operator).await?.len();
     if running == 0 {
-        return here(context, store, &what).await;
+        return here(context, indexing, &what).await;
     }
     if args.no_wait {
         note!("{what} in {running} running processes");
         return Ok(());
     }
     let stop = on_signal()?;
-    match stop.run_until_cancelled(watch(store, asked, whole)).await {
+    match stop.run_until_cancelled(watch(context, indexing, asked, whole)).await {
         None => note!("{what} continues in the background"),
         Some(replicas) => {
             let (replicas, messages) = replicas?;
@@ -77,20 +94,15 @@ async fn reindex(context: &Context, args: &ReindexArgs, store: &Store) -> anyhow
     Ok(())
 }
 
-/// Returns the running processes that have a search replica, and its state.
-async fn searching(store: &Store) -> anyhow::Result<Vec<(ProcessRecord, ReplicaState)>> {
-    let running = app::running(store).await?;
-    let state = |record: ProcessRecord| {
-        let state = serde_json::from_str(record.search.as_deref()?).ok()?;
-        Some((record, state))
-    };
-    Ok(running.into_iter().filter_map(state).collect())
-}
-
 /// Shows the replicas' progress until all running ones have completed the request at that position
 /// of the log. Returns the number of replicas, and of messages in one of them.
-async fn watch(store: &Store, asked: OutboxPosition, whole: bool) -> anyhow::Result<(usize, u64)> {
-    let total = u64::try_from(store.messages().count_messages().await?).unwrap_or_default();
+async fn watch(
+    context: &Context,
+    indexing: &IndexingService,
+    asked: OutboxPosition,
+    whole: bool,
+) -> anyhow::Result<(usize, u64)> {
+    let total = indexing.messages(&context.operator).await?;
     let mut progress = ProgressReporter::new(Some(total), BAR);
     let (mut waiting, mut told) = (0, usize::MAX);
     loop {
@@ -100,7 +112,7 @@ async fn watch(store: &Store, asked: OutboxPosition, whole: bool) -> anyhow::Res
             note!("chatkeep: waiting for {waiting} {processes}");
             told = waiting;
         }
-        let replicas = searching(store).await?;
+        let replicas = indexing.replicas(&context.operator).await?;
         if replicas.is_empty() {
             progress.end();
             bail!(
@@ -130,10 +142,10 @@ async fn watch(store: &Store, asked: OutboxPosition, whole: bool) -> anyhow::Res
 }
 
 /// Rebuilds the index in this process when no other one would.
-async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()> {
-    let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
-    let replica = Replica::open(store.clone(), folder, clock).await?;
-    let total = u64::try_from(store.messages().count_messages().await?).unwrap_or_default();
+async fn here(context: &Context, indexing: &IndexingService, what: &str) -> anyhow::Result<()> {
+    let folder = app::index_folder(&context.config);
+    let replica = indexing.replica(&context.operator, folder).await?;
+    let total = indexing.messages(&context.operator).await?;
     let mut progress = ProgressReporter::new(Some(total), BAR);
     let mut states = replica.watch();
     let stop = on_signal()?;

@@ -1,15 +1,15 @@
 //! `chatkeep search`: searches the index of a running service, or of a stopped one.
 
 use anyhow::bail;
-use chatkeep_bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_store::Store;
+use chrono_tz::Tz;
 
 use super::{Context, table};
 use crate::app::{self, PreflightError};
 use crate::out::note;
 use crate::search::{SearchError, SearchFallback, SearchResult, SearchService, Sort};
+use crate::services::channels::ChannelService;
 use crate::services::search::{MessageSearch, SearchFailure, SearchQuery};
 use crate::view::{Links, MessageView};
 
@@ -43,32 +43,44 @@ pub(super) async fn run(context: &Context, args: &SearchArgs) -> anyhow::Result<
         None => SearchFallback::Folder(app::index_folder(&context.config)),
     };
     let search = SearchService::new(None, elsewhere);
-    let done = find(context, &store, search, args).await;
+    let done = match reach(context, &context.channels(&store), args).await {
+        Ok((channels, zone)) => {
+            let search = MessageSearch::for_operator(&store, &context.clock, search, zone);
+            find(context, &search, (channels, zone), args).await
+        }
+        Err(error) => Err(error),
+    };
     store.close().await;
     if let Some(bus) = &bus {
-        Bus::close(bus).await;
+        bus.close().await;
     }
     done
 }
 
+/// Returns the channels to search, and the zone in which times are read.
+async fn reach(
+    context: &Context,
+    known: &ChannelService,
+    args: &SearchArgs,
+) -> anyhow::Result<(Vec<ChannelId>, Tz)> {
+    let zone = context.config.time_zone;
+    let Some(channel) = &args.channel else {
+        return Ok((known.ids_of_all(&context.operator).await?, zone));
+    };
+    let id = ChannelId::from(channel.as_str());
+    let Some(channel) = known.any(&context.operator, &id).await? else {
+        bail!("unknown channel {id}");
+    };
+    let zone = channel.zone(zone);
+    Ok((vec![channel.id], zone))
+}
+
 async fn find(
     context: &Context,
-    store: &Store,
-    index: SearchService,
+    search: &MessageSearch,
+    (channels, zone): (Vec<ChannelId>, Tz),
     args: &SearchArgs,
 ) -> anyhow::Result<()> {
-    let (known, mut zone) = (context.channels(store), context.config.time_zone);
-    let channels = match &args.channel {
-        Some(channel) => {
-            let id = ChannelId::from(channel.as_str());
-            let channel = known.any(&context.operator, &id).await?;
-            let Some(channel) = channel else { bail!("unknown channel {id}") };
-            zone = channel.zone(zone);
-            vec![channel.id]
-        }
-        None => known.ids_of_all(&context.operator).await?,
-    };
-    let search = MessageSearch::for_operator(store, &context.clock, index, zone);
     let query = SearchQuery {
         text: args.query.clone(),
         from: None,

@@ -1,14 +1,15 @@
 //! `chatkeep status`: processes of a deployment, their search replicas, and the bus backlog.
 
-use chatkeep_bus::{BusError, ConsumerStatus};
-use chatkeep_store::{ProcessRecord, Store};
+use chatkeep_bus::ConsumerStatus;
+use chatkeep_store::ProcessRecord;
 use chatkeep_workers::StageName;
 use chatkeep_workers::replica::ReplicaState;
 use serde::Serialize;
 
 use super::{Context, table};
-use crate::app;
 use crate::out::say;
+use crate::services::consumers::ConsumerService;
+use crate::services::processes::ProcessService;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct StatusArgs {
@@ -40,30 +41,22 @@ struct ProcessStatus {
 
 pub(super) async fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let status = status(context, &store).await;
+    let processes = ProcessService::new(store.clone()).running(&context.operator).await;
     store.close().await;
-    let status = status?;
+    let processes = processes?.into_iter().map(ProcessStatus::from).collect();
+    let status = Status { processes, consumers: consumers(context).await? };
     if args.json {
         return table::json(&status);
     }
     show(&status)
 }
 
-async fn status(context: &Context, store: &Store) -> anyhow::Result<Status> {
-    let processes = app::running(store).await?;
-    let consumers: Result<_, BusError> = match context.known_bus().await? {
-        Some(bus) => {
-            let consumers = bus.consumers().await;
-            bus.close().await;
-            consumers
-        }
-        // A deployment that never ran has none.
-        None => Ok(Vec::new()),
-    };
-    Ok(Status {
-        processes: processes.into_iter().map(ProcessStatus::from).collect(),
-        consumers: consumers?,
-    })
+/// Returns the durable consumers; none of a deployment that never ran.
+async fn consumers(context: &Context) -> anyhow::Result<Vec<ConsumerStatus>> {
+    let Some(bus) = context.known_bus().await? else { return Ok(Vec::new()) };
+    let consumers = ConsumerService::new(bus.clone()).list(&context.operator).await;
+    bus.close().await;
+    Ok(consumers?)
 }
 
 fn show(status: &Status) -> anyhow::Result<()> {

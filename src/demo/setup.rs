@@ -10,9 +10,7 @@ use super::pictures;
 use super::sample::Sample;
 use crate::services::FieldPath;
 use crate::services::access::{Admin, WriteAssistant};
-use crate::services::assistant::{
-    AssistantChange, GroupRulesChange, LinkChange, QaChange, WelcomeChange,
-};
+use crate::services::assistant::{AssistantChange, QaChange, TriggerChange, WelcomeChange};
 
 /// Initial history: index of a person and a text.
 const HISTORY: [(usize, &str); 8] = [
@@ -129,8 +127,8 @@ fn settings() -> AssistantChange {
         enabled: None,
         qa: Some(qa),
         welcome: Some(welcome),
-        rules: Some(GroupRulesChange { enabled: Some(true), trigger_keywords }),
-        link: Some(LinkChange { enabled: Some(true), trigger_keywords: link_words }),
+        rules: Some(TriggerChange { enabled: Some(true), trigger_keywords }),
+        link: Some(TriggerChange { enabled: Some(true), trigger_keywords: link_words }),
     }
 }
 

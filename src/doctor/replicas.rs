@@ -17,7 +17,7 @@ use tracing::{error, warn};
 use super::index::lines;
 use super::report::ReportWriter;
 use super::{Doctor, DoctorError};
-use crate::app::running;
+use crate::services::processes::running;
 
 /// Topic of the check request.
 const TOPIC: &str = "check_replica";

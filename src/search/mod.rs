@@ -5,40 +5,27 @@
 //! ([`ParsedQuery::people`]) before, and loads the found messages ([`ParsedQuery::look_up`])
 //! afterwards.
 
+mod local;
 mod lookup;
+pub mod remote;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use bytes::Bytes;
-use chatkeep_bus::{Bus, BusError};
+use chatkeep_bus::Bus;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::Timestamp;
-use chatkeep_index::search::{self, Cursor, IndexSearch, MessageIndex, Query};
-use chatkeep_workers::log_failure;
-use chatkeep_workers::replica::{Replica, ReplicaPhase};
+use chatkeep_index::search::{self, Cursor, Query};
+use chatkeep_workers::replica::Replica;
 use serde::{Deserialize, Serialize};
-use tokio_util::sync::CancellationToken;
 
+use self::local::{find_in, find_in_folder};
+use self::remote::request_remote;
 pub use lookup::{QueryPeople, SearchResult};
-
-/// Topic of search requests.
-const TOPIC: &str = "search";
-
-/// Timeout of each replica that is tried in turn. It reads memory and disk, so longer than that is
-/// an outage: its process may have died with the request.
-const TIMEOUTS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(3)];
-
-/// Interval between attempts to subscribe on a bus that refuses it.
-const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Concurrency of searches served for other processes: each keeps a processor busy.
-const AT_ONCE: usize = 4;
 
 /// Search request, with the channels that the caller may read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -248,146 +235,12 @@ impl SearchService {
                 request_remote(bus, &find).await
             }
             (Some(found), _) => found,
-            (None, SearchFallback::Folder(folder)) => {
-                let folder = folder.clone();
-                blocking(move || search(&open(&folder)?, &find)).await
-            }
+            (None, SearchFallback::Folder(folder)) => find_in_folder(folder.clone(), find).await,
             (None, SearchFallback::Nowhere) => {
                 Err(SearchError::Unavailable("no process has the role search".to_owned()))
             }
         }
     }
-}
-
-/// Serves searches in `replica` to other processes on the bus, whenever it is ready, until `stop`.
-pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
-    let mut state = replica.watch();
-    loop {
-        let ready = state.wait_for(|state| state.phase == ReplicaPhase::Ready);
-        // The replica outlives its watchers here.
-        let Some(Ok(_)) = stop.run_until_cancelled(ready).await else { return };
-        let asked = replica.clone();
-        let handler = move |question: Bytes| {
-            let replica = asked.clone();
-            async move {
-                let found = match serde_json::from_slice(&question) {
-                    Ok(find) => find_in(&replica, find).await,
-                    Err(_) => {
-                        Err(SearchError::Unavailable("asked in another version's words".into()))
-                    }
-                };
-                // Numbers and texts: always valid JSON.
-                serde_json::to_vec(&found).unwrap_or_default().into()
-            }
-        };
-        match bus.serve(TOPIC, AT_ONCE, handler).await {
-            Ok(answering) => {
-                let mut state = replica.watch();
-                let stop = stop.clone();
-                let end = async move {
-                    let unready = state.wait_for(|state| state.phase != ReplicaPhase::Ready);
-                    let _ = stop.run_until_cancelled(unready).await;
-                };
-                answering.run(end).await;
-            }
-            Err(error) => {
-                log_failure!(warn, &error, "cannot serve searches of other processes");
-                stop.run_until_cancelled(tokio::time::sleep(RETRY_INTERVAL)).await;
-            }
-        }
-    }
-}
-
-async fn find_in(replica: &Replica, find: SearchRequest) -> Result<SearchResults, SearchError> {
-    if let Some(reason) = replica.state().unready() {
-        return Err(SearchError::Unavailable(reason));
-    }
-    let index = replica.index();
-    let found = blocking(move || search(&index, &find)).await;
-    match &found {
-        Err(SearchError::Unavailable(why)) => replica.availability().fails(Work::Reading, why),
-        _ => replica.availability().works(Work::Reading),
-    }
-    found
-}
-
-/// Requests a search of one replica, and of another one if that does not reply or is not ready.
-async fn request_remote(bus: &Bus, find: &SearchRequest) -> Result<SearchResults, SearchError> {
-    let question = Bytes::from(serde_json::to_vec(find).map_err(|error| unavailable(&error))?);
-    let mut failure = SearchError::Unavailable(String::new());
-    for timeout in TIMEOUTS {
-        failure = match bus.request(TOPIC, question.clone(), timeout).await {
-            Ok(answer) => {
-                match serde_json::from_slice::<Result<SearchResults, SearchError>>(&answer) {
-                    Ok(Err(error @ SearchError::Unavailable(_))) => error,
-                    Ok(found) => return found,
-                    Err(error) => unavailable(&error),
-                }
-            }
-            Err(BusError::NoResponder(_)) => {
-                let why = "no process has the role search (chatkeep serve --roles search)";
-                return Err(SearchError::Unavailable(why.to_owned()));
-            }
-            Err(error @ BusError::RequestTimeout(_)) => unavailable(&error),
-            Err(error) => return Err(unavailable(&error)),
-        };
-    }
-    Err(failure)
-}
-
-/// Opens the index anew for each search: so it is always the other process' last commit, also after
-/// that one deleted the index and rebuilt it.
-fn open(folder: &std::path::Path) -> Result<MessageIndex, SearchError> {
-    let index = MessageIndex::open_existing(folder).map_err(|error| unavailable(&error))?;
-    index.ok_or_else(|| {
-        let folder = folder.display();
-        SearchError::Unavailable(format!(
-            "no process has the role search, and {folder} contains no index"
-        ))
-    })
-}
-
-async fn blocking(
-    search: impl FnOnce() -> Result<SearchResults, SearchError> + Send + 'static,
-) -> Result<SearchResults, SearchError> {
-    tokio::task::spawn_blocking(search).await.unwrap_or_else(|error| Err(unavailable(&error)))
-}
-
-fn search(index: &MessageIndex, find: &SearchRequest) -> Result<SearchResults, SearchError> {
-    let (ParsedQuery(mut query), cursor) = find.check()?;
-    // Its writer commits progress once it is complete.
-    if index.progress().is_none() {
-        return Err(SearchError::Unavailable("the index is being filled".to_owned()));
-    }
-    query.resolve_senders(|name| {
-        let ids = find.people.get(name).into_iter().flatten();
-        ids.map(|id| id.as_str().to_owned()).collect()
-    });
-    let channels: Vec<_> = find.channels.iter().map(ChannelId::as_str).collect();
-    let sender = find.sender.as_ref().map(|sender| [sender.as_str()]);
-    let request = IndexSearch {
-        channels: Some(&channels),
-        senders: sender.as_ref().map(<[_; 1]>::as_slice),
-        kind: find.kind.map(MessageType::name),
-        from: find.from.map(Timestamp::millis),
-        to: find.to.map(Timestamp::millis),
-        sort: match find.sort {
-            Sort::Relevance => search::Sort::Relevance,
-            Sort::Newest => search::Sort::Newest,
-        },
-        limit: find.limit,
-        cursor: cursor.as_ref(),
-        ..IndexSearch::new(&query)
-    };
-    let page = index.search(&request).map_err(|error| unavailable(&error))?;
-    let hits = page.hits.into_iter().map(|hit| Hit {
-        channel: hit.channel_id.into(),
-        message: hit.message_id.into(),
-        sent_at: Timestamp::from_millis(hit.sent_at),
-        score: hit.score,
-    });
-    let next = page.next.map(|cursor| cursor.to_string());
-    Ok(SearchResults { hits: hits.collect(), total: page.total, next })
 }
 
 impl SearchRequest {

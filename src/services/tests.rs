@@ -32,8 +32,8 @@ use super::access::{
 };
 use super::account::AccountService;
 use super::assistant::{
-    AssistantChange, AssistantService, ComparisonRequest, Difference, GroupRulesChange,
-    KeywordWarningKind, LinkChange, Progress, QaChange, TrialReason, UnansweredFigures,
+    AssistantChange, AssistantService, ComparisonRequest, Difference, KeywordWarningKind, Progress,
+    QaChange, TrialReason, TriggerChange, UnansweredFigures,
 };
 use super::channels::ChannelService;
 use super::keys::{IssueKeyError, KeyDraft, KeyService, OperatorKey};
@@ -167,7 +167,7 @@ async fn a_mode_beyond_the_plan_is_refused_and_one_from_before_stays() {
 #[tokio::test]
 async fn a_link_needs_a_public_address_and_one_from_before_stays() {
     let link = |enabled, words: &[&str]| AssistantChange {
-        link: Some(LinkChange {
+        link: Some(TriggerChange {
             enabled,
             trigger_keywords: Some(words.iter().map(ToString::to_string).collect()),
         }),
@@ -213,8 +213,8 @@ async fn a_trial_knows_the_words_of_the_link() {
     let (access, assistant) = (group.settings().await, &group.assistant);
     let words = |word: &str| Some(vec![word.to_owned(), "both".to_owned()]);
     let change = |enabled| AssistantChange {
-        rules: Some(GroupRulesChange { enabled: Some(true), trigger_keywords: words("rules") }),
-        link: Some(LinkChange { enabled: Some(enabled), trigger_keywords: words("連結") }),
+        rules: Some(TriggerChange { enabled: Some(true), trigger_keywords: words("rules") }),
+        link: Some(TriggerChange { enabled: Some(enabled), trigger_keywords: words("連結") }),
         ..AssistantChange::default()
     };
     assistant.change_settings(&access, change(true), None).await.unwrap();
@@ -240,9 +240,9 @@ async fn an_editor_is_warned_of_keywords_that_do_something_else() {
     let group = Group::new().await;
     let (access, assistant) = (group.settings().await, &group.assistant);
     let triggers = Some(vec!["Rules".to_owned()]);
-    let rules = GroupRulesChange { enabled: Some(true), trigger_keywords: triggers };
+    let rules = TriggerChange { enabled: Some(true), trigger_keywords: triggers };
     let words = Some(vec!["Dashboard".to_owned()]);
-    let link = LinkChange { enabled: Some(true), trigger_keywords: words };
+    let link = TriggerChange { enabled: Some(true), trigger_keywords: words };
     let (rules, link) = (Some(rules), Some(link));
     let change = AssistantChange { rules, link, ..AssistantChange::default() };
     assistant.change_settings(&access, change, None).await.unwrap();
@@ -261,8 +261,8 @@ async fn an_editor_is_warned_of_keywords_that_do_something_else() {
     let saved = assistant.saved_rules(&access, first).await.unwrap();
     assert_eq!(saved.book.rules.len(), 4);
     // The words of what is switched off bring nothing.
-    let rules = GroupRulesChange { enabled: Some(false), trigger_keywords: None };
-    let link = LinkChange { enabled: Some(false), trigger_keywords: None };
+    let rules = TriggerChange { enabled: Some(false), trigger_keywords: None };
+    let link = TriggerChange { enabled: Some(false), trigger_keywords: None };
     for (rules, link, left) in [(Some(rules), None, "dashboard"), (None, Some(link), "")] {
         let change = AssistantChange { rules, link, ..AssistantChange::default() };
         assistant.change_settings(&access, change, None).await.unwrap();

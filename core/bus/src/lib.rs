@@ -5,6 +5,8 @@
 //! lease messages to consumers, redeliver unacknowledged ones, retain dead letters, and refuse new
 //! messages when the backlog is full instead of losing old ones. [`pubsub`] adds light pubsub.
 
+mod consumers;
+mod dead_letters;
 mod delivery;
 pub mod embedded;
 mod fault;
@@ -206,6 +208,8 @@ macro_rules! on {
     }};
 }
 
+use on;
+
 /// Notes what became of `work` on the bus, and hands it on.
 fn noted<T>(
     availability: &Availability,
@@ -242,26 +246,6 @@ impl Bus {
         noted(self.availability(), Work::Writing, done)
     }
 
-    /// Ensures that the consumer exists, so that it sees everything published from now on.
-    ///
-    /// # Errors
-    /// Returns an error when the bus cannot be reached.
-    pub async fn ensure(&self, spec: &ConsumerSpec) -> Result<(), BusError> {
-        on!(self, bus => bus.ensure(spec).await)
-    }
-
-    /// Joins a consumer; all processes of a stage share its messages.
-    ///
-    /// # Errors
-    /// Returns an error when the bus cannot be reached.
-    pub async fn consume(&self, spec: &ConsumerSpec) -> Result<Consumer, BusError> {
-        let joined = match self {
-            Self::Embedded(bus) => bus.consume(spec).await.map(Consumer::Embedded),
-            Self::Nats(bus) => bus.consume(spec).await.map(|bus| Consumer::Nats(Box::new(bus))),
-        };
-        noted(self.availability(), Work::Reading, joined)
-    }
-
     /// The availability of the bus.
     pub fn availability(&self) -> &Availability {
         match self {
@@ -278,33 +262,6 @@ impl Bus {
         on!(self, bus => bus.ready().await)
     }
 
-    /// Counts the unfinished messages of a consumer (waiting, leased and delayed).
-    ///
-    /// # Errors
-    /// Returns an error when the bus cannot be reached.
-    pub async fn backlog(&self, spec: &ConsumerSpec) -> Result<u64, BusError> {
-        on!(self, bus => bus.backlog(spec).await)
-    }
-
-    /// Returns every durable consumer of the two streams, also those that no version or process of
-    /// today serves. Their unfinished messages are retained and count against the limit of the
-    /// backlog.
-    ///
-    /// # Errors
-    /// Returns an error when the bus cannot be reached.
-    pub async fn consumers(&self) -> Result<Vec<ConsumerStatus>, BusError> {
-        on!(self, bus => bus.consumers().await)
-    }
-
-    /// Deletes a durable consumer with everything that only it had yet to finish. `false` when
-    /// there is none of that name. The embedded bus must have been opened for serving.
-    ///
-    /// # Errors
-    /// Returns an error when the bus cannot be reached.
-    pub async fn remove_consumer(&self, name: &str) -> Result<bool, BusError> {
-        on!(self, bus => bus.remove_consumer(name).await)
-    }
-
     /// Returns the identity of the bus: processes with the same identity share its messages.
     ///
     /// # Errors
@@ -314,60 +271,6 @@ impl Bus {
             Self::Embedded(bus) => Ok(bus.identity()),
             Self::Nats(bus) => bus.identity().await,
         }
-    }
-
-    /// Returns the oldest dead letters, oldest first, at most `limit`.
-    ///
-    /// # Errors
-    /// Returns an error when the bus cannot be reached.
-    pub async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
-        self.dead_letters_after(None, limit).await
-    }
-
-    /// Returns the dead letters after the one of that id, oldest first, at most `limit`; the letter
-    /// itself may be gone. `None`: from the oldest on.
-    ///
-    /// # Errors
-    /// Returns an error when the bus cannot be reached.
-    pub async fn dead_letters_after(
-        &self,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<DeadLetter>, BusError> {
-        on!(self, bus => bus.dead_letters(after, limit).await)
-    }
-
-    /// Returns the number of dead letters.
-    ///
-    /// # Errors
-    /// Returns an error when the bus cannot be reached.
-    pub async fn count_dead_letters(&self) -> Result<u64, BusError> {
-        on!(self, bus => bus.count_dead_letters().await)
-    }
-
-    /// Returns one dead letter.
-    ///
-    /// # Errors
-    /// Returns an error when the bus cannot be reached.
-    pub async fn dead_letter(&self, id: &str) -> Result<Option<DeadLetter>, BusError> {
-        on!(self, bus => bus.dead_letter(id).await)
-    }
-
-    /// Returns a dead letter to the consumer that gave up on it (and to no other). `false` when
-    /// there is none of that id.
-    ///
-    /// # Errors
-    /// Returns an error when the bus cannot be reached.
-    pub async fn retry_dead_letter(&self, id: &str) -> Result<bool, BusError> {
-        on!(self, bus => bus.retry_dead_letter(id).await)
-    }
-
-    /// Deletes a dead letter for good. `false` when there is none of that id.
-    ///
-    /// # Errors
-    /// Returns an error when the bus cannot be reached.
-    pub async fn drop_dead_letter(&self, id: &str) -> Result<bool, BusError> {
-        on!(self, bus => bus.drop_dead_letter(id).await)
     }
 
     /// Writes pending changes and closes. Leased messages are delivered again after a restart.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
-use super::oauth::drop_grant;
+use super::oauth_secrets::drop_grant;
 use super::{OAuthStore, StoreError, parsed};
 use crate::query::{query, query_as};
 

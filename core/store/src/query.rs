@@ -1,4 +1,4 @@
-//! Statements of one text for both databases: their parameters, and running them on either.
+//! Statements of one text for both databases, and running them on either.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -11,6 +11,7 @@ use sqlx::{Arguments as _, Error, FromRow, Postgres, Sqlite};
 
 use crate::StoreError;
 use crate::db::{Db, Pools, Sql, Tx, TxConnection};
+use crate::param::Param;
 
 /// Row that can be read from either database.
 pub(crate) trait StoredRow:
@@ -21,15 +22,6 @@ pub(crate) trait StoredRow:
 impl<O> StoredRow for O where
     O: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
 {
-}
-
-/// Parameter of a statement.
-#[derive(Debug)]
-pub(crate) enum Param<'q> {
-    Int(Option<i64>),
-    Flag(Option<bool>),
-    Text(Option<Cow<'q, str>>),
-    Bytes(Option<Cow<'q, [u8]>>),
 }
 
 /// Statement with its parameters; its rows, if any, are of type `O`.
@@ -55,82 +47,6 @@ pub(crate) fn query_as<'q, O>(sql: impl Into<Sql>) -> Query<'q, O> {
 impl From<&'static str> for Sql {
     fn from(sql: &'static str) -> Self {
         Self { sqlite: sql, postgres: sql }
-    }
-}
-
-/// Implements the conversion of a type, of a reference to it and of both as options.
-macro_rules! params {
-    ($($variant:ident: $type:ty;)+) => {
-        $(
-            impl From<$type> for Param<'_> {
-                fn from(value: $type) -> Self {
-                    Self::$variant(Some(value.into()))
-                }
-            }
-            impl From<&$type> for Param<'_> {
-                fn from(value: &$type) -> Self {
-                    Self::$variant(Some((*value).into()))
-                }
-            }
-            impl From<Option<$type>> for Param<'_> {
-                fn from(value: Option<$type>) -> Self {
-                    Self::$variant(value.map(Into::into))
-                }
-            }
-        )+
-    };
-}
-
-params! {
-    Int: i64;
-    Flag: bool;
-}
-
-impl<'q> From<&'q str> for Param<'q> {
-    fn from(text: &'q str) -> Self {
-        Self::Text(Some(text.into()))
-    }
-}
-
-impl<'q> From<Option<&'q str>> for Param<'q> {
-    fn from(text: Option<&'q str>) -> Self {
-        Self::Text(text.map(Into::into))
-    }
-}
-
-impl From<String> for Param<'_> {
-    fn from(text: String) -> Self {
-        Self::Text(Some(text.into()))
-    }
-}
-
-impl<'q> From<&'q String> for Param<'q> {
-    fn from(text: &'q String) -> Self {
-        Self::Text(Some(text.into()))
-    }
-}
-
-impl From<Option<String>> for Param<'_> {
-    fn from(text: Option<String>) -> Self {
-        Self::Text(text.map(Into::into))
-    }
-}
-
-impl<'q> From<&'q Option<String>> for Param<'q> {
-    fn from(text: &'q Option<String>) -> Self {
-        Self::Text(text.as_deref().map(Into::into))
-    }
-}
-
-impl<'q> From<&'q [u8]> for Param<'q> {
-    fn from(bytes: &'q [u8]) -> Self {
-        Self::Bytes(Some(bytes.into()))
-    }
-}
-
-impl<'q> From<Option<&'q [u8]>> for Param<'q> {
-    fn from(bytes: Option<&'q [u8]>) -> Self {
-        Self::Bytes(bytes.map(Into::into))
     }
 }
 

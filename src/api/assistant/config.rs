@@ -2,8 +2,7 @@
 
 use axum::extract::State;
 use chatkeep_core::assistant::{
-    AssistantConfig, KeywordMatch, LinkConfig, NoMatchScope, QaConfig, QaMode, RulesConfig,
-    WelcomeConfig,
+    AssistantConfig, KeywordMatch, NoMatchScope, QaConfig, QaMode, TriggerConfig, WelcomeConfig,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -13,8 +12,7 @@ use crate::api::input::Keyword;
 use crate::decode::whole;
 use crate::http::{Body, HttpError, IfMatch, Versioned};
 use crate::services::assistant::{
-    AssistantChange, AssistantSettings, GroupRulesChange, LinkChange, QaChange, SettingsAccess,
-    WelcomeChange,
+    AssistantChange, AssistantSettings, QaChange, SettingsAccess, TriggerChange, WelcomeChange,
 };
 use crate::services::{Nullable, Services};
 
@@ -37,9 +35,9 @@ pub(in crate::api) struct AssistantView {
     /// The welcome of new members.
     welcome: WelcomeConfigView,
     /// The group rules.
-    rules: RulesConfigView,
+    rules: TriggerConfigView,
     /// The link to the channel's page.
-    link: LinkConfigView,
+    link: TriggerConfigView,
 }
 
 /// Question-and-answer settings.
@@ -84,25 +82,14 @@ struct WelcomeConfigView {
     message: String,
 }
 
-/// Group-rules settings.
+/// Settings of a reply that certain words trigger.
 #[derive(Serialize, ToSchema)]
-#[schema(as = RulesConfig)]
+#[schema(as = TriggerConfig)]
 #[serde(rename_all = "camelCase", default)]
-struct RulesConfigView {
-    /// `true` when the group rules are switched on.
+struct TriggerConfigView {
+    /// `true` when the reply is switched on.
     enabled: bool,
-    /// Words that make the bot reply with the group rules.
-    trigger_keywords: Vec<String>,
-}
-
-/// Settings of the link to the channel's page.
-#[derive(Serialize, ToSchema)]
-#[schema(as = LinkConfig)]
-#[serde(rename_all = "camelCase", default)]
-struct LinkConfigView {
-    /// `true` when the link is switched on.
-    enabled: bool,
-    /// Words that make the bot reply with the address of the channel's page.
+    /// Words that make the bot send it.
     trigger_keywords: Vec<String>,
 }
 
@@ -125,15 +112,9 @@ impl From<WelcomeConfig> for WelcomeConfigView {
     }
 }
 
-impl From<RulesConfig> for RulesConfigView {
-    fn from(rules: RulesConfig) -> Self {
-        Self { enabled: rules.enabled, trigger_keywords: rules.trigger_keywords }
-    }
-}
-
-impl From<LinkConfig> for LinkConfigView {
-    fn from(link: LinkConfig) -> Self {
-        Self { enabled: link.enabled, trigger_keywords: link.trigger_keywords }
+impl From<TriggerConfig> for TriggerConfigView {
+    fn from(trigger: TriggerConfig) -> Self {
+        Self { enabled: trigger.enabled, trigger_keywords: trigger.trigger_keywords }
     }
 }
 
@@ -152,16 +133,9 @@ impl Default for WelcomeConfigView {
 }
 
 /// Defaults of the document.
-impl Default for RulesConfigView {
+impl Default for TriggerConfigView {
     fn default() -> Self {
-        RulesConfig::default().into()
-    }
-}
-
-/// Defaults of the document.
-impl Default for LinkConfigView {
-    fn default() -> Self {
-        LinkConfig::default().into()
+        TriggerConfig::default().into()
     }
 }
 
@@ -197,10 +171,10 @@ struct AssistantPatch {
     welcome: Option<WelcomePatch>,
     /// The group rules.
     #[schema(nullable = false)]
-    rules: Option<RulesPatch>,
+    rules: Option<TriggerPatch>,
     /// The link to the channel's page.
     #[schema(nullable = false)]
-    link: Option<LinkPatch>,
+    link: Option<TriggerPatch>,
 }
 
 /// Change of the question-and-answer settings; absent fields are unchanged.
@@ -244,26 +218,14 @@ struct WelcomePatch {
     message: Option<String>,
 }
 
-/// Change of the group-rules settings; absent fields are unchanged.
+/// Change of the settings of a reply that certain words trigger; absent fields are unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct RulesPatch {
-    /// Enables the group rules.
+struct TriggerPatch {
+    /// Enables the reply; the link needs `api.base_url`, the public address of the service.
     #[schema(nullable = false)]
     enabled: Option<bool>,
-    /// Words that make the bot reply with the group rules.
-    #[schema(value_type = Option<Vec<Keyword>>, max_items = 50, nullable = false)]
-    trigger_keywords: Option<Vec<String>>,
-}
-
-/// Change of the settings of the link; absent fields are unchanged.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct LinkPatch {
-    /// Enables the link; needs `api.base_url`, the public address of the service.
-    #[schema(nullable = false)]
-    enabled: Option<bool>,
-    /// Words that make the bot reply with the address of the channel's page.
+    /// Words that make the bot send it.
     #[schema(value_type = Option<Vec<Keyword>>, max_items = 50, nullable = false)]
     trigger_keywords: Option<Vec<String>>,
 }
@@ -305,8 +267,8 @@ impl From<AssistantPatch> for AssistantChange {
             enabled: patch.enabled,
             qa: patch.qa.map(|Editable(qa)| qa.into()),
             welcome: patch.welcome.map(WelcomeChange::from),
-            rules: patch.rules.map(GroupRulesChange::from),
-            link: patch.link.map(LinkChange::from),
+            rules: patch.rules.map(TriggerChange::from),
+            link: patch.link.map(TriggerChange::from),
         }
     }
 }
@@ -330,14 +292,8 @@ impl From<WelcomePatch> for WelcomeChange {
     }
 }
 
-impl From<RulesPatch> for GroupRulesChange {
-    fn from(patch: RulesPatch) -> Self {
-        Self { enabled: patch.enabled, trigger_keywords: patch.trigger_keywords }
-    }
-}
-
-impl From<LinkPatch> for LinkChange {
-    fn from(patch: LinkPatch) -> Self {
+impl From<TriggerPatch> for TriggerChange {
+    fn from(patch: TriggerPatch) -> Self {
         Self { enabled: patch.enabled, trigger_keywords: patch.trigger_keywords }
     }
 }

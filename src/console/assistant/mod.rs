@@ -3,6 +3,7 @@
 //! A page's template extends `console/assistant.html`, which shows `sections`: the links to all of
 //! these pages.
 
+mod choice;
 mod csv;
 mod import;
 mod overview;
@@ -13,6 +14,7 @@ mod switch;
 mod texts;
 mod try_it;
 mod unanswered;
+mod words;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -45,7 +47,7 @@ pub(super) fn router() -> Router<Console> {
         .route("/c/{channel}/assistant", get(overview::page).post(overview::save))
         .route("/c/{channel}/assistant/switch", get(switch::page).post(switch::switch))
         .route("/c/{channel}/assistant/unanswered", get(unanswered::page))
-        .route("/c/{channel}/assistant/unanswered/rule", get(unanswered::choose))
+        .route("/c/{channel}/assistant/unanswered/rule", get(choice::choose))
         .route("/c/{channel}/assistant/texts", get(texts::page).post(texts::save))
         .route("/c/{channel}/assistant/rules", get(rules::page))
         .route("/c/{channel}/assistant/rules.csv", get(rules::file))

@@ -16,11 +16,10 @@ use super::super::form::{Done, FormErrors, Posted, limit_hint, lines, unbroken};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
-use super::overview::now;
+use super::words::now;
 use crate::services::access::{Admin, WriteAssistant};
 use crate::services::assistant::{
-    AssistantChange, GroupRulesChange, LinkChange, QaChange, SettingsAccess, VersionedText,
-    WelcomeChange,
+    AssistantChange, QaChange, SettingsAccess, TriggerChange, VersionedText, WelcomeChange,
 };
 use crate::services::{FieldPath, Nullable};
 use crate::view::channel_path;
@@ -211,11 +210,11 @@ impl TextsForm {
                 enabled: Some(self.welcome.is_some()),
                 message: Some(self.welcome_text.clone()),
             }),
-            rules: Some(GroupRulesChange {
+            rules: Some(TriggerChange {
                 enabled: Some(self.rules.is_some()),
                 trigger_keywords: Some(lines(&self.rules_words)),
             }),
-            link: Some(LinkChange {
+            link: Some(TriggerChange {
                 enabled: Some(self.link.is_some()),
                 trigger_keywords: Some(lines(&self.link_words)),
             }),

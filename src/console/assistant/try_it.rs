@@ -16,8 +16,8 @@ use super::super::frame::{Frame, rendered_as};
 use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
-use super::overview::mode_key;
 use super::rules::rules_path;
+use super::words::mode_key;
 use crate::services::assistant::{
     ModeTrial, Rehearsal, SettingsAccess, Trial, TrialCandidate, TrialReason,
 };

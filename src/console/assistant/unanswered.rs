@@ -1,4 +1,4 @@
-//! Questions that no rule answers, and the rules that they may belong to.
+//! Questions that no rule answers.
 
 use std::collections::HashMap;
 
@@ -18,40 +18,27 @@ use super::super::channel::{Heading, Tab, TabLink, dates};
 use super::super::dates::Dates;
 use super::super::error::PageError;
 use super::super::form::{FormErrors, count, query_of};
-use super::super::frame::{Frame, rendered, rendered_as};
+use super::super::frame::{Frame, rendered_as};
 use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
-use super::rules::rules_path;
+use super::choice::{TEXT, rule_link};
 use super::switch::{AGAIN, REFRESH};
 use crate::services::access::{Admin, ReadMessages, WriteAssistant};
 use crate::services::assistant::{
-    DAYS, HistoryAccess, Progress, RuleQuery, UnansweredQuestion, UnansweredQuestions,
+    DAYS, HistoryAccess, Progress, UnansweredQuestion, UnansweredQuestions,
 };
-use crate::view::{message_path, segment};
+use crate::view::message_path;
 
 /// Periods to choose from, in days.
 const PERIODS: [u32; 4] = [7, 30, 90, 365];
 /// Questions of a page.
 const SIZE: usize = 20;
-/// Maximum length of a text in a list, in characters.
-const TEXT: usize = 240;
-
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::console) struct PeriodQuery {
     days: Option<u32>,
     #[serde(default)]
     page: usize,
-}
-
-#[derive(Debug, Default, Deserialize)]
-pub(in crate::console) struct ChoiceQuery {
-    /// Keyword that is added to the chosen rule.
-    #[serde(default)]
-    keyword: String,
-    /// Words that the rule contains.
-    #[serde(default)]
-    q: String,
 }
 
 #[derive(Template)]
@@ -94,25 +81,6 @@ struct Example {
     when: String,
     datetime: String,
     text: String,
-}
-
-#[derive(Template)]
-#[template(path = "console/assistant_choice.html", whitespace = "minimize")]
-struct ChoicePage {
-    frame: Frame,
-    channel: Heading,
-    sections: Vec<TabLink>,
-    query: ChoiceQuery,
-    rules: Vec<RuleRow>,
-    /// True if there are further rules than those shown.
-    more: bool,
-}
-
-/// Rule to choose.
-struct RuleRow {
-    href: String,
-    title: String,
-    answer: String,
 }
 
 pub(in crate::console) async fn page(
@@ -164,39 +132,6 @@ pub(in crate::console) async fn page(
         response.headers_mut().insert(REFRESH, AGAIN);
     }
     Ok(response)
-}
-
-pub(in crate::console) async fn choose(
-    State(console): State<Console>,
-    visitor: Visitor,
-    Path(channel): Path<String>,
-    Asked(query): Asked<ChoiceQuery>,
-) -> Result<Response, PageError> {
-    let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
-    let wanted = RuleQuery { text: query.q.clone(), ..RuleQuery::default() };
-    let found = console.services.assistant.find_rules(&access, wanted).await?;
-    let channel = Heading::of_page(&console, &visitor, &access, Tab::Assistant).await?;
-    let path = rules_path(&access.channel);
-    let row = |rule: &Rule| RuleRow {
-        href: rule_link(&path, &rule.id, &query.keyword),
-        title: rule_name(rule, visitor.language),
-        answer: shortened(&rule.answer, TEXT),
-    };
-    let page = ChoicePage {
-        frame: visitor.frame(visitor.language.text("unanswered-choose")),
-        sections: Section::Unanswered.links(&channel, &visitor),
-        channel,
-        rules: found.rules.iter().map(row).collect(),
-        more: found.has_more,
-        query,
-    };
-    rendered(&page)
-}
-
-/// Returns the address of a rule's form with a further keyword; `rules` is the path of the rules.
-fn rule_link(rules: &str, rule: &RuleId, keyword: &str) -> String {
-    let query = query_of(&[("keyword", keyword)]);
-    format!("{rules}/{}?{query}", segment(rule.as_str()))
 }
 
 fn period_link(at: &str, period: u32, days: u32, language: Language) -> TabLink {

@@ -240,17 +240,8 @@ impl<'a> Historian<'a> {
 fn compiled(script: &Script, at: Timestamp) -> anyhow::Result<Compiled> {
     let rule = |rule: &ScriptRule| {
         let RuleDraft { keywords, question, answer } = rule.draft();
-        Rule {
-            id: rule.id(at),
-            keywords,
-            question,
-            answer,
-            created_at: at,
-            created_by: UserId::from("demo"),
-            changed_at: at,
-            hit_count: 0,
-            suppressed_count: 0,
-        }
+        let by = UserId::from("demo");
+        Rule { question, ..Rule::new(rule.id(at), keywords, answer, at, by) }
     };
     let rules = script.rules.iter().map(rule).collect();
     let group_rules = script.group_rules.clone();

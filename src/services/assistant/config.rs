@@ -1,8 +1,7 @@
 //! Settings of the assistant and their changes.
 
 use chatkeep_core::assistant::{
-    AssistantConfig, KeywordMatch, LinkConfig, NoMatchScope, QaMode, RulesConfig, WelcomeConfig,
-    limits,
+    AssistantConfig, KeywordMatch, NoMatchScope, QaMode, TriggerConfig, WelcomeConfig, limits,
 };
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{Setting, SettingVersions};
@@ -40,9 +39,9 @@ pub(crate) struct AssistantChange {
     /// The welcome of new members.
     pub(crate) welcome: Option<WelcomeChange>,
     /// The group rules.
-    pub(crate) rules: Option<GroupRulesChange>,
+    pub(crate) rules: Option<TriggerChange>,
     /// The link to the channel's page.
-    pub(crate) link: Option<LinkChange>,
+    pub(crate) link: Option<TriggerChange>,
 }
 
 /// Change of the question-and-answer settings; absent values are unchanged.
@@ -71,21 +70,12 @@ pub(crate) struct WelcomeChange {
     pub(crate) message: Option<String>,
 }
 
-/// Change of the settings of the group rules; absent values are unchanged.
+/// Change of the settings of a reply that certain words trigger; absent values are unchanged.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GroupRulesChange {
-    /// Enables the group rules.
+pub(crate) struct TriggerChange {
+    /// Enables the reply; the link only where the service has a public address.
     pub(crate) enabled: Option<bool>,
-    /// Words that make the bot reply with the group rules.
-    pub(crate) trigger_keywords: Option<Vec<String>>,
-}
-
-/// Change of the settings of the link; absent values are unchanged.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LinkChange {
-    /// Enables the link; possible only where the service has a public address.
-    pub(crate) enabled: Option<bool>,
-    /// Words that make the bot reply with the address of the channel's page.
+    /// Words that make the bot send it.
     pub(crate) trigger_keywords: Option<Vec<String>>,
 }
 
@@ -165,10 +155,10 @@ impl AssistantChange {
             welcome.apply(&mut config.welcome)?;
         }
         if let Some(rules) = self.rules {
-            rules.apply(&mut config.rules)?;
+            rules.apply(&mut config.rules, "/assistant/rules/triggerKeywords")?;
         }
         if let Some(link) = self.link {
-            link.apply(&mut config.link)?;
+            link.apply(&mut config.link, "/assistant/link/triggerKeywords")?;
         }
         Ok(config)
     }
@@ -213,23 +203,13 @@ impl WelcomeChange {
     }
 }
 
-impl GroupRulesChange {
-    fn apply(self, rules: &mut RulesConfig) -> Result<(), ServiceError> {
-        set(&mut rules.enabled, self.enabled);
+impl TriggerChange {
+    /// Applies the change to the settings whose keywords are that field.
+    fn apply(self, trigger: &mut TriggerConfig, field: &'static str) -> Result<(), ServiceError> {
+        set(&mut trigger.enabled, self.enabled);
         if let Some(words) = self.trigger_keywords {
-            let field = FieldPath::body("/assistant/rules/triggerKeywords");
-            rules.trigger_keywords = keywords(field, words, 0, limits::TRIGGERS)?;
-        }
-        Ok(())
-    }
-}
-
-impl LinkChange {
-    fn apply(self, link: &mut LinkConfig) -> Result<(), ServiceError> {
-        set(&mut link.enabled, self.enabled);
-        if let Some(words) = self.trigger_keywords {
-            let field = FieldPath::body("/assistant/link/triggerKeywords");
-            link.trigger_keywords = keywords(field, words, 0, limits::TRIGGERS)?;
+            trigger.trigger_keywords =
+                keywords(FieldPath::body(field), words, 0, limits::TRIGGERS)?;
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ use tokio::sync::Semaphore;
 use tracing::error;
 
 pub(crate) use config::{
-    AssistantChange, AssistantSettings, GroupRulesChange, LinkChange, QaChange, WelcomeChange,
+    AssistantChange, AssistantSettings, QaChange, TriggerChange, WelcomeChange,
 };
 pub(in crate::services) use history::Figures;
 pub(crate) use history::{

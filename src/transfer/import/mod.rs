@@ -4,6 +4,7 @@
 mod encoding;
 mod files;
 mod limits;
+mod line_text;
 mod people;
 mod plan;
 mod sink;
@@ -19,17 +20,14 @@ use std::rc::Rc;
 
 use chatkeep_blobs::Blobs;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::time::SharedClock;
-use chatkeep_store::{ImportId, ImportedMedia, ImportedMessage, ImportedPerson, NewImport, Store};
+use chatkeep_store::{ImportId, NewImport, Store};
 use encoding_rs::{Encoding, UTF_8};
 
 use self::encoding::decoded;
 use self::files::{Beside, Files, MediaEntry};
 use self::limits::ExpansionBudget;
-use self::people::{NameDirectory, SyntheticIds};
 pub(crate) use self::plan::ImportPlan;
-use self::plan::LinePlan;
 use self::sink::Sink;
 use self::source::{Metered, Source, open};
 pub(crate) use self::summary::{ImportProgress, Summary};
@@ -37,7 +35,7 @@ use self::text::{Lines, TextLine};
 pub(crate) use self::zone::Zone;
 use super::TransferError;
 use super::jsonl::Line;
-use super::line::{DateOrder, ParsedLine, ParsedMessage};
+use super::line::DateOrder;
 
 /// Reason in the record of an imported media message without a file.
 pub(super) const NO_FILE: &str = "not in the export";
@@ -218,89 +216,6 @@ impl Import<'_> {
         }
         sink.flush(&mut summary).await?;
         Ok((summary, files))
-    }
-
-    async fn line(
-        &self,
-        import: Option<ImportId>,
-        plan: &LinePlan,
-        watch: &mut impl FnMut(ImportProgress),
-    ) -> Result<Summary, TransferError> {
-        let people = NameDirectory::of(self.store, self.channel).await?;
-        let mut reader = plan.reader(people.names().chain(self.names.iter().map(String::as_str)));
-        let mut text = TextImport { people, ids: SyntheticIds::new(self.channel), zone: plan.zone };
-        let (mut summary, mut sink) = (plan.summary(), self.sink(import));
-        let mut input = Numbered::new(open(&plan.path)?, plan.size, plan.encoding)?;
-        let mut found = Vec::new();
-        loop {
-            let line = input.next(&summary, watch)?;
-            let ended = line.is_none();
-            match line {
-                Some((number, TextLine::Text(line))) => reader.line(number, &line, &mut found),
-                Some((number, TextLine::Broken(why))) => {
-                    summary.unknown(number, Some(why.to_owned()), "");
-                }
-                None => reader.end(&mut found),
-            }
-            for found in found.drain(..) {
-                match found {
-                    ParsedLine::Said(said) => {
-                        let (message, person) = text.message(&said)?;
-                        summary.said(&message, Some(said.name));
-                        sink.take(message, person, &mut summary).await?;
-                    }
-                    ParsedLine::Happened => summary.happened += 1,
-                    ParsedLine::Unknown { line, text, why } => summary.unknown(line, why, &text),
-                }
-            }
-            if ended {
-                break;
-            }
-        }
-        sink.flush(&mut summary).await?;
-        Ok(summary)
-    }
-}
-
-/// Conversion of a text's messages into those of a channel.
-struct TextImport {
-    people: NameDirectory,
-    ids: SyntheticIds,
-    zone: Zone,
-}
-
-impl TextImport {
-    fn message(
-        &mut self,
-        said: &ParsedMessage,
-    ) -> Result<(ImportedMessage, Option<ImportedPerson>), TransferError> {
-        let name = said.name.replace('\0', "");
-        let (user, guessed) = self.people.find(&name);
-        let (id, at) = self.ids.next(self.zone.at(said.at), &name, &said.text);
-        let person = guessed.then(|| ImportedPerson {
-            id: user.clone(),
-            display_name: Some(name),
-            picture_url: None,
-        });
-        let kind = said.content.as_ref().map_or(MessageType::Text, Content::kind);
-        let media = kind.is_media().then(|| ImportedMedia {
-            status: "expired".to_owned(),
-            reason: Some(NO_FILE.to_owned()),
-        });
-        let message = ImportedMessage {
-            id,
-            sent_at: at,
-            kept_at: None,
-            sender: Some(user),
-            kind,
-            content: said.content.as_ref().map(serde_json::to_string).transpose()?,
-            quoted: None,
-            is_bot: false,
-            edited_at: None,
-            unsent_at: said.content.is_none().then_some(at),
-            media,
-        };
-        Ok((message, person))
     }
 }
 

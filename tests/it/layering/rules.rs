@@ -90,7 +90,6 @@ const fn exception(module: &'static str, path: &'static str, why: &'static str) 
 pub(super) const EXCEPTIONS: &[Exception] = &[
     exception("cli", "demo", "it is one of the commands"),
     exception("demo", "cli::on_signal", "it ends by the same signals as every command"),
-    exception("doctor", "app::running", "it asks every registered process for its replica"),
 ];
 
 /// Libraries that only some may name.
@@ -159,15 +158,8 @@ pub(super) const STORE_METHODS: [&str; 2] = ["clone", "close"];
 /// Modules above the services that may name a handle and use a store, each with its reason.
 pub(super) const HANDLE_USERS: &[(&str, &str)] = &[
     ("app", "it opens them"),
-    ("cli::bus", "it looks after the bus itself"),
     ("cli::context", "commands open them, too"),
-    ("cli::dead", "dead letters are on the bus"),
     ("cli::doctor", "it compares what is in each of them"),
-    ("cli::import", "an import writes past every service"),
-    ("cli::imports", "so does its undoing"),
-    ("cli::reindex", "it follows the index through the store"),
-    ("cli::search", "it searches without a running process"),
-    ("cli::status", "it reads the registered processes and the backlog of the bus"),
     ("demo", "it stores sample histories, and looks whether what the emulator sent is stored"),
     ("ingress", "it publishes events and knows no use case"),
     ("ops", "it asks whether they can be reached"),

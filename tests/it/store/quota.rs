@@ -1,9 +1,10 @@
 //! Quota: pauses at exactly the right message, resumes by itself, records the gap.
 
 use chatkeep_core::plan::Plan;
+use chatkeep_core::time::Timestamp;
 use chatkeep_store::{IngestOutcome, Subscribed};
 
-use super::{Fixture, at, edited, on_both, said, sized, unsent};
+use super::{Fixture, at, delete_before, edited, on_both, said, sized, unsent};
 
 on_both!(
     the_message_that_crosses_is_kept_and_the_next_is_not,
@@ -13,7 +14,27 @@ on_both!(
     the_baseline_counts_for_nobody_who_came_later,
     cancelling_gives_back_and_resumes_other_channels,
     unsending_frees_space_for_whom_it_counted,
+    what_is_skipped_while_room_is_made_belongs_to_the_open_gap,
+    room_that_is_made_and_used_up_in_one_batch_leaves_one_gap,
+    gaps_never_overlap,
 );
+
+/// Returns begin, end and skipped messages of each gap for lack of room, as stored.
+async fn quota_gaps(fixture: &Fixture) -> Vec<(i64, Option<i64>, i64)> {
+    let gaps = fixture.store.messages().gaps(&"C1".into(), None, None).await.unwrap();
+    let quota = gaps.into_iter().filter(|gap| gap.reason == "quota");
+    let told = quota.map(|gap| (gap.from.millis(), gap.to.map(Timestamp::millis), gap.skipped));
+    told.map(|(from, to, skipped)| (from, to, skipped.unwrap())).collect()
+}
+
+/// Returns the numbers of events that tell of a pause and of its end.
+async fn pauses(fixture: &Fixture) -> [String; 2] {
+    let count = async |kind| {
+        let sql = format!("SELECT COUNT(*) FROM outbox_events WHERE type = 'backup.{kind}'");
+        fixture.value(&sql).await
+    };
+    [count("paused").await, count("resumed").await]
+}
 
 async fn prepared(fixture: &Fixture) {
     fixture.group("C1", &["U1", "U2"]).await;
@@ -127,4 +148,72 @@ async fn unsending_frees_space_for_whom_it_counted(fixture: Fixture) {
     fixture.keep(&[unsent("C1", "new", 52)], 53).await;
     assert_eq!((fixture.used("U1").await, fixture.used("U2").await), (0, 0));
     assert_eq!(fixture.counters("C1").await, (0, 0));
+}
+
+async fn what_is_skipped_while_room_is_made_belongs_to_the_open_gap(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[sized("C1", "large", 10, 100)], 20).await;
+    fill(&fixture, "C1", 100).await;
+    assert_eq!(fixture.keep(&[said("C1", "a", 40, "x")], 50).await, [IngestOutcome::Skipped]);
+    let batch = [said("C1", "b", 55, "x"), unsent("C1", "large", 56)];
+    assert_eq!(fixture.keep(&batch, 60).await, [IngestOutcome::Skipped, IngestOutcome::Changed]);
+    assert_eq!(quota_gaps(&fixture).await, [(40, Some(60), 2)]);
+    assert_eq!(pauses(&fixture).await, ["1", "1"]);
+}
+
+async fn room_that_is_made_and_used_up_in_one_batch_leaves_one_gap(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[sized("C1", "large", 10, 100)], 20).await;
+    fill(&fixture, "C1", 100).await;
+    fixture.keep(&[said("C1", "a", 40, "x")], 50).await;
+    let batch = [unsent("C1", "large", 55), sized("C1", "b", 56, 200), said("C1", "c", 57, "x")];
+    assert_eq!(
+        fixture.keep(&batch, 60).await,
+        [IngestOutcome::Changed, IngestOutcome::Changed, IngestOutcome::Skipped]
+    );
+    assert_eq!(quota_gaps(&fixture).await, [(40, None, 2)]);
+    assert_eq!(pauses(&fixture).await, ["1", "0"]);
+}
+
+async fn gaps_never_overlap(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[sized("C1", "large", 10, 100)], 20).await;
+    fill(&fixture, "C1", 0).await;
+    let plan = async |plan, now| {
+        fixture.store.accounts().set_plan(&"U1".into(), plan, at(now)).await.unwrap();
+    };
+    let skip = async |id: &str, sent, now| {
+        let skipped = fixture.keep(&[said("C1", id, sent, "x")], now).await;
+        assert_eq!(skipped, [IngestOutcome::Skipped]);
+    };
+    skip("a", 40, 50).await;
+    plan(Plan::Standard, 60).await;
+    plan(Plan::Free, 70).await;
+    // Sent before the gap ended, and taken from the backlog after that.
+    skip("b", 55, 80).await;
+    assert_eq!(quota_gaps(&fixture).await, [(40, None, 2)]);
+    plan(Plan::Standard, 90).await;
+    plan(Plan::Free, 95).await;
+    skip("c", 100, 101).await;
+    assert_eq!(quota_gaps(&fixture).await, [(40, Some(90), 2), (100, None, 1)]);
+    // A late one is covered, too.
+    skip("d", 98, 102).await;
+    assert_eq!(quota_gaps(&fixture).await, [(40, Some(90), 2), (98, None, 2)]);
+    skip("e", 30, 103).await;
+    assert_eq!(quota_gaps(&fixture).await, [(30, None, 5)]);
+    plan(Plan::Standard, 110).await;
+    assert_eq!(quota_gaps(&fixture).await, [(30, Some(110), 5)]);
+    // Another subscriber with room ends it, and who cancels leaves the channel paused again.
+    plan(Plan::Free, 120).await;
+    skip("f", 115, 121).await;
+    fixture.subscribe("C1", "U2", 130).await;
+    assert_eq!(quota_gaps(&fixture).await, [(30, Some(110), 5), (115, Some(130), 1)]);
+    fixture.store.accounts().unsubscribe(&"C1".into(), &"U2".into(), at(140)).await.unwrap();
+    skip("g", 125, 141).await;
+    assert_eq!(quota_gaps(&fixture).await, [(30, Some(110), 5), (115, None, 2)]);
+    // Retention and deletion make room without touching what is recorded.
+    assert!(delete_before(&fixture.store, &"C1".into(), at(35), at(150)).await.last);
+    plan(Plan::Standard, 160).await;
+    assert_eq!(quota_gaps(&fixture).await, [(30, Some(110), 5), (115, Some(160), 2)]);
+    assert_eq!(pauses(&fixture).await, ["5", "5"]);
 }

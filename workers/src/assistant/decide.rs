@@ -183,17 +183,8 @@ mod tests {
     const LINK: &str = "https://chat.example.org/c/C1";
 
     fn rule(id: &str, keywords: &[&str], answer: &str) -> Rule {
-        Rule {
-            id: id.into(),
-            keywords: keywords.iter().map(ToString::to_string).collect(),
-            question: String::new(),
-            answer: answer.to_owned(),
-            created_at: Timestamp::default(),
-            created_by: "U1".into(),
-            changed_at: Timestamp::default(),
-            hit_count: 0,
-            suppressed_count: 0,
-        }
+        let keywords = keywords.iter().map(ToString::to_string).collect();
+        Rule::new(id.into(), keywords, answer.to_owned(), Timestamp::default(), "U1".into())
     }
 
     fn compiled(change: impl FnOnce(&mut AssistantConfig)) -> Compiled {

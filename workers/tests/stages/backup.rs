@@ -229,6 +229,29 @@ async fn a_full_quota_pauses_backup_until_there_is_room() {
 }
 
 #[tokio::test]
+async fn what_is_skipped_beside_a_retraction_that_makes_room_belongs_to_the_open_gap() {
+    let (bench, group) = Bench::with_group().await;
+    let large = bench.say(&group.id, &group.bob, "x".repeat(500));
+    bench.publish(&large).await;
+    bench.drain(bench.backup()).await;
+    let left = Plan::Free.quota() - bench.used(&group.ann).await;
+    bench.charge(&group.id, &group.ann, left).await;
+    bench.clock.advance(Duration::from_hours(1));
+    let paused_at = bench.clock.now();
+    // The first message is taken alone; the others are one call.
+    let mut events = bench.say(&group.id, &group.bob, "this one is skipped");
+    bench.clock.advance(Duration::from_secs(1));
+    events.extend(bench.say(&group.id, &group.bob, "and this one"));
+    events.extend(bench.unsend(&large));
+    bench.publish(&events).await;
+    bench.drain(bench.backup()).await;
+    let all = gaps(&bench, &group.channel()).await;
+    let [gap] = &all[..] else { panic!("one gap: {all:?}") };
+    let resumed_at = Some(bench.clock.now());
+    assert_eq!((gap.from, gap.to, gap.skipped), (paused_at, resumed_at, Some(2)));
+}
+
+#[tokio::test]
 async fn nothing_is_stored_without_a_subscription_nor_after_its_end() {
     let bench = Bench::new().await;
     let group = bench.group().await;

@@ -7,12 +7,13 @@ use std::time::Duration;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::id::WebhookId;
+use chatkeep_core::role::Scope;
 use chatkeep_core::signing;
 use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Action, Fault, Target};
 use chatkeep_store::{
     DeliveryFilter, DeliveryStatus, DisabledReason, EventRef, NewWebhook, OutboxEventKind,
-    StoreError, Webhook, WebhookChange, WebhookDelivery, WebhookMade, WebhookMaker,
+    StoreError, Webhook, WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
 };
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
 use tokio_util::sync::CancellationToken;
@@ -39,6 +40,17 @@ fn settings() -> NotifierSettings {
         give_up: Duration::from_hours(5 * 24),
         keep: Duration::from_hours(30 * 24),
         tell_owners: true,
+    }
+}
+
+/// Returns an enabled webhook of all events of all channels.
+fn everything(url: &str) -> WebhookChange<'_> {
+    WebhookChange {
+        url,
+        description: "",
+        events: &OutboxEventKind::ALL,
+        channels: None,
+        enabled: true,
     }
 }
 
@@ -85,13 +97,7 @@ impl Scene {
     async fn hook_of(&self, user: &str, path: &str) -> WebhookId {
         let id = WebhookId::from(format!("wh_{user}{}", path.replace('/', "_")));
         let url = self.sink.url(path);
-        let change = WebhookChange {
-            url: &url,
-            description: "",
-            events: &OutboxEventKind::ALL,
-            channels: None,
-            enabled: true,
-        };
+        let change = everything(&url);
         let (user, secret) = (user.into(), signing::secret([1; 32]));
         let maker = WebhookMaker { key: None, bounds: &Bounds::full() };
         let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
@@ -99,6 +105,18 @@ impl Scene {
             self.bench.store.webhooks().add_webhook(&new, self.bench.clock.now()).await.unwrap();
         assert_eq!(made, WebhookMade::Done);
         id
+    }
+
+    /// Ann changes a webhook with a credential of these bounds.
+    async fn narrow(&self, id: &WebhookId, bounds: &Bounds) {
+        let ann = self.group.ann.as_str().into();
+        let url = self.webhook(id).await.url;
+        // An event that is within any bounds; attempts of earlier ones are still due.
+        let change = WebhookChange { events: &[OutboxEventKind::BackupPaused], ..everything(&url) };
+        let maker = WebhookMaker { key: None, bounds };
+        let (webhooks, now) = (self.bench.store.webhooks(), self.bench.clock.now());
+        let changed = webhooks.change_webhook(&ann, id, change, maker, now).await;
+        assert!(matches!(changed.unwrap(), WebhookChanged::Done));
     }
 
     async fn webhook(&self, id: &WebhookId) -> Webhook {
@@ -334,6 +352,45 @@ async fn who_left_is_told_nothing_more() {
 }
 
 #[tokio::test]
+async fn an_attempt_is_within_the_bounds_that_the_webhook_has_by_then() {
+    let scene = Scene::new().await;
+    let now = scene.bench.clock.now();
+    let narrower = [
+        Bounds { scopes: vec![Scope::ReadMembers], ..Bounds::full() },
+        Bounds { channels: Some(vec!["elsewhere".into()]), ..Bounds::full() },
+        Bounds { not_before: Some(now.plus(Duration::from_hours(1))), ..Bounds::full() },
+    ];
+    let wide = Bounds {
+        channels: Some(vec![scene.group.channel()]),
+        not_before: Some(now),
+        ..Bounds::full()
+    };
+    let bounds: Vec<_> = narrower.into_iter().chain([wide]).collect();
+    let paths: Vec<_> = (0..bounds.len()).map(|nth| format!("/hook/{nth}")).collect();
+    let mut hooks = Vec::new();
+    for path in &paths {
+        scene.sink.status(path, 500);
+        hooks.push(scene.hook(path).await);
+    }
+    scene.say(1).await;
+    scene.drain().await;
+    for ((path, hook), bounds) in paths.iter().zip(&hooks).zip(&bounds) {
+        scene.sink.status(path, 200);
+        scene.narrow(hook, bounds).await;
+    }
+    scene.bench.clock.advance(Duration::from_secs(6));
+    assert_eq!(scene.drain().await, bounds.len());
+    let mut outcomes = Vec::new();
+    for (path, hook) in paths.iter().zip(&hooks) {
+        let delivery = scene.only(hook).await;
+        outcomes.push((delivery.status, delivery.error, scene.sink.at(path).len()));
+    }
+    let dropped = (DeliveryStatus::Dropped, Some("not_permitted".to_owned()), 1);
+    let delivered = (DeliveryStatus::Delivered, None, 2);
+    assert_eq!(outcomes, [dropped.clone(), dropped.clone(), dropped, delivered]);
+}
+
+#[tokio::test]
 async fn private_addresses_are_not_called() {
     let scene = Scene::new().await;
     let hook = scene.hook("/private").await;
@@ -441,6 +498,41 @@ async fn an_endpoint_that_hangs_delays_no_other() {
     .await;
     assert_eq!(scene.sink.at("/dead").len(), 4, "it holds as many as it may");
     assert!(scene.log(&dead).await.iter().all(|delivery| delivery.attempts == 0));
+    running.abort();
+}
+
+#[tokio::test]
+async fn endpoints_that_keep_failing_take_half_of_the_deliveries_at_most() {
+    const FAILING: usize = 5;
+    let settings = || NotifierSettings { parallel: 4, ..settings() };
+    let scene = Scene::new().await;
+    let dead: Vec<_> = (0..FAILING).map(|n| format!("/dead/{n}")).collect();
+    for path in &dead {
+        scene.sink.status(path, 500);
+        scene.hook(path).await;
+    }
+    scene.say(1).await;
+    scene.drain().await;
+    // The next attempts are due, and each of these endpoints has been failing for a while.
+    scene.bench.clock.advance(Duration::from_mins(2));
+    for path in &dead {
+        scene.sink.answer(path, Reply::Hang);
+    }
+    scene.hook_of(&scene.group.bob, "/live").await;
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(scene.notifier(settings()).run(stop.clone()));
+    let called = || dead.iter().map(|path| scene.sink.at(path).len() - 1).sum::<usize>();
+    until("as many as may are called", async || called() == settings().parallel / 2).await;
+    // Each message needs a further claim.
+    for told in 1..=3 {
+        scene.say(1).await;
+        until("the other endpoint has it", async || scene.sink.at("/live").len() == told).await;
+        let leased = "SELECT COUNT(*) FROM webhook_deliveries d JOIN webhooks w
+                      ON w.webhook_id = d.webhook_id
+                      WHERE d.leased = 1 AND w.failing_since IS NOT NULL";
+        let leased = scene.bench.value(leased).await;
+        assert_eq!((leased, called()), ((settings().parallel / 2).to_string(), 2));
+    }
     running.abort();
 }
 

@@ -2,6 +2,7 @@
 //! wrong.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -309,4 +310,88 @@ async fn a_call_that_takes_too_long_keeps_its_lease_and_is_retried_as_a_whole() 
     bench.clock.advance(Duration::from_secs(1));
     let again = other.fetch(10, Duration::ZERO).await.unwrap();
     assert_eq!(again.iter().map(|d| (d.id.as_str(), d.attempt)).collect::<Vec<_>>(), [("odd", 2)]);
+}
+
+/// A stage that waits for something it needs over some messages, and fails over others that are in
+/// the same call.
+#[derive(Clone, Default)]
+struct Waiting {
+    /// Number of waits that are over.
+    over: Arc<AtomicUsize>,
+    /// Calls that end in a wait, by the first message of each.
+    waits: Arc<Mutex<Vec<String>>>,
+}
+
+impl Stage for Waiting {
+    type Item = String;
+
+    fn name(&self) -> StageName {
+        StageName::Backup
+    }
+
+    fn batch_size(&self) -> usize {
+        8
+    }
+
+    fn concurrency(&self) -> usize {
+        1
+    }
+
+    fn decode(&self, payload: &[u8]) -> Result<String, String> {
+        Ok(String::from_utf8_lossy(payload).into_owned())
+    }
+
+    async fn handle(&self, items: &[String]) -> Vec<Outcome> {
+        let over = self.over.load(Ordering::SeqCst);
+        let outcome = |item: &String| match item.as_str() {
+            "waits" if over < 1 => Outcome::Unavailable("it is away".into()),
+            text if text.starts_with("fails") && items.len() > 1 => Outcome::Retry("no".into()),
+            text if text.starts_with("fails") && over < 2 => {
+                Outcome::Unavailable("it is away again".into())
+            }
+            _ => Outcome::Done,
+        };
+        let outcomes: Vec<_> = items.iter().map(outcome).collect();
+        let waits = |outcome: &Outcome| matches!(outcome, Outcome::Unavailable(_));
+        if let Some(nth) = outcomes.iter().position(waits) {
+            self.waits.lock().unwrap().push(items[nth].clone());
+        }
+        outcomes
+    }
+}
+
+#[tokio::test]
+async fn a_stage_that_waits_keeps_the_leases_of_its_whole_call() {
+    let (bench, stage) = (Bench::new().await, Waiting::default());
+    publish(&bench, &["first", "done", "waits", "fails 1", "fails 2"]).await;
+    let runner = bench.runner(stage.clone());
+    let running = tokio::spawn(async move { runner.drain().await });
+    let mut other = bench.bus.consume(&StageName::Backup.consumer(LEASE)).await.unwrap();
+    // First one message waits beside others that failed with it, then one of these beside the rest
+    // of its call.
+    for (over, which) in ["waits", "fails"].into_iter().enumerate() {
+        stage.over.store(over, Ordering::SeqCst);
+        until("it waits", async || {
+            skip(Duration::from_millis(200)).await;
+            stage.waits.lock().unwrap().last().is_some_and(|waits| waits.starts_with(which))
+        })
+        .await;
+        let since = tokio::time::Instant::now();
+        until("it has waited for longer than a lease", async || {
+            let lost = other.fetch(10, Duration::ZERO).await.unwrap();
+            assert!(lost.is_empty(), "somebody else gets {:?}", lost[0].id);
+            skip(Duration::from_secs(1)).await;
+            since.elapsed() > LEASE * 2
+        })
+        .await;
+    }
+    stage.over.store(2, Ordering::SeqCst);
+    until("everything is done", async || {
+        skip(Duration::from_millis(200)).await;
+        running.is_finished()
+    })
+    .await;
+    assert_eq!(running.await.unwrap().unwrap(), 5, "each was delivered once");
+    assert_eq!(bench.backlog(StageName::Backup).await, 0);
+    assert!(bench.dead_letters().await.is_empty());
 }

@@ -197,20 +197,25 @@ impl Batch {
     pub(super) async fn save(&mut self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
         self.save_messages(tx).await?;
         self.save_media(tx, now).await?;
-        save_ledger(tx, &self.ledger, now).await?;
-        close_gaps(tx, &self.resumed, now).await?;
         for (channel, skips) in &self.skips {
             open_gap(tx, channel, skips, now).await?;
         }
-        // Retractions behind skipped messages may have made room.
-        let running = self.skips.keys().filter(|channel| !self.ledger.paused(channel));
-        close_gaps(tx, &running.cloned().collect(), now).await?;
+        save_ledger(tx, &self.ledger, now).await?;
+        close_gaps(tx, &self.running(), now).await?;
         let changed = self.events.iter().filter(|event| !event.kind.is_new_message());
         delete_responses(tx, changed.map(|event| &event.key)).await?;
         self.events.sort_by_key(|event| event.nth);
         let events = self.events.iter().map(PendingEvent::row).collect::<Result<Vec<_>, _>>()?;
         log(tx, &events, now).await?;
         self.log_quiet_changes(tx, now).await
+    }
+
+    /// Returns the channels whose gaps are over: something was stored or, if messages were skipped,
+    /// retractions behind them made room.
+    fn running(&self) -> BTreeSet<ChannelId> {
+        let resumed = self.resumed.iter().filter(|id| !self.skips.contains_key(id.as_str()));
+        let unpaused = self.skips.keys().filter(|channel| !self.ledger.paused(channel));
+        resumed.chain(unpaused).cloned().collect()
     }
 
     /// Logs changes without an event, for search replicas.

@@ -1,4 +1,5 @@
-//! Quota gaps: times in which backup of a channel was paused, with the skipped messages.
+//! Quota gaps: times in which backup of a channel was paused, with the skipped messages. Those of a
+//! channel never overlap, and an open one is its last.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +10,25 @@ use super::super::StoreError;
 use super::super::db::Tx;
 use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
-use super::sql::{BulkKey, CLOSE_GAPS, CLOSE_GAPS_OF, OPEN_GAP, WIDEN_GAP};
+use super::sql::{BulkKey, CLOSE_GAPS, CLOSE_GAPS_OF, OPEN_GAP, TAKE_GAPS, WIDEN_GAP};
 use crate::query::{query, query_as};
 
+/// Messages skipped while backup of a channel was paused.
 #[derive(Debug)]
 pub(crate) struct Skips {
+    /// Time at which the first of them was sent.
     pub(crate) from: Timestamp,
+    /// Number of messages.
     pub(crate) count: i64,
+}
+
+/// Row of a quota gap.
+#[derive(Clone, Copy, Debug, sqlx_macros::FromRow)]
+struct GapRow {
+    from_at: i64,
+    /// 0 while it lasts.
+    to_at: i64,
+    skipped: i64,
 }
 
 /// Ends the quota gaps of channels with resumed backup.
@@ -61,20 +74,28 @@ async fn tell_resumed(
     log(tx, &resumed.collect::<Vec<_>>(), now).await
 }
 
-/// Records that backup of a channel was paused, and the skipped messages.
+/// Records that backup of a channel was paused, and the skipped messages: in the open gap if there
+/// is one, else in a new one. Whatever these messages take from the backlog, gaps that would
+/// overlap become one, which covers the same time. Call it before gaps are closed for room that
+/// the same transaction makes.
 pub(crate) async fn open_gap(
     tx: &mut Tx,
     channel: &ChannelId,
     skips: &Skips,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let widened = tx.execute(query(WIDEN_GAP).bind(channel.as_str()).bind(skips.count)).await?;
-    if widened == 0 {
-        let (from, count) = (skips.from.millis(), skips.count);
-        tx.execute(query(OPEN_GAP).bind(channel.as_str()).bind(from).bind(count)).await?;
-        let kind = OutboxEventKind::BackupPaused.name();
-        let paused = NewOutboxEvent { kind, at: from, c: Some(channel.as_str()), s: None };
-        log(tx, &[paused], now).await?;
+    let (c, from, count) = (channel.as_str(), skips.from.millis(), skips.count);
+    if tx.execute(query(WIDEN_GAP).bind(c).bind(count).bind(from)).await? > 0 {
+        return Ok(());
     }
-    Ok(())
+    let taken: Vec<GapRow> = tx.fetch_all(query_as(TAKE_GAPS).bind(c).bind(from)).await?;
+    let first = taken.iter().map(|gap| gap.from_at).fold(from, i64::min);
+    let skipped = count + taken.iter().map(|gap| gap.skipped).sum::<i64>();
+    tx.execute(query(OPEN_GAP).bind(c).bind(first).bind(skipped)).await?;
+    if taken.iter().any(|gap| gap.to_at == 0) {
+        return Ok(());
+    }
+    let kind = OutboxEventKind::BackupPaused.name();
+    let paused = NewOutboxEvent { kind, at: from, c: Some(c), s: None };
+    log(tx, &[paused], now).await
 }

@@ -107,14 +107,19 @@ pub(super) const ADD_TO_BASELINES: &str = "
 pub(super) const ADD_NOTICE: &str =
     "INSERT INTO usage_notices (user_id, status, created_at) VALUES ($1, $2, $3)";
 
+/// Only for messages sent since the open gap began: all others end before it.
 pub(super) const WIDEN_GAP: &str = "
     UPDATE gaps SET skipped = skipped + $2
-    WHERE channel_id = $1 AND reason = 'quota' AND to_at = 0";
+    WHERE channel_id = $1 AND reason = 'quota' AND to_at = 0 AND from_at <= $3";
 
-pub(super) const OPEN_GAP: &str = "
-    INSERT INTO gaps (channel_id, reason, from_at, skipped) VALUES ($1, 'quota', $2, $3)
-    ON CONFLICT (channel_id, reason, from_at)
-    DO UPDATE SET to_at = 0, skipped = gaps.skipped + excluded.skipped";
+/// Takes the gaps that one from that time on would overlap.
+pub(super) const TAKE_GAPS: &str = "
+    DELETE FROM gaps
+    WHERE channel_id = $1 AND reason = 'quota' AND (to_at = 0 OR to_at >= $2)
+    RETURNING from_at, to_at, skipped";
+
+pub(super) const OPEN_GAP: &str =
+    "INSERT INTO gaps (channel_id, reason, from_at, skipped) VALUES ($1, 'quota', $2, $3)";
 
 /// The platform's clock, which gives the start of a gap, may be ahead of ours.
 pub(super) const CLOSE_GAPS: &str = "

@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::coverage::{CoverageChange, note};
 use super::super::db::{Sql, locking};
 use super::super::{ChannelStore, StoreError};
-use super::{DEPOSE, MOVE, Move};
+use super::settle::{DEPOSE, MOVE, Move};
 use crate::query::{query, query_as};
 
 /// Number of a bot's channels.

@@ -1,14 +1,14 @@
-//! Log of a webhook's deliveries: results, redelivery, and deletion.
+//! Log of a webhook's deliveries: results, and deletion.
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::super::channels::channel_keys;
 use super::super::db::Sql;
-use super::super::{OutboxEventKind, StoreError, WebhookStore, parsed};
-use super::rows::{EventColumns, EventRef, event_keys};
+use super::super::{StoreError, WebhookStore, parsed};
+use super::rows::{EventColumns, EventRef};
+use super::within::{Within, within};
 use crate::query::{query, query_as};
 
 /// Name of the event of a test delivery.
@@ -88,27 +88,6 @@ pub struct DeliveryFilter<'a> {
     pub before: Option<i64>,
 }
 
-/// Parameters `$2` to `$5` of [`within`].
-struct Within {
-    bound: i64,
-    channels: String,
-    events: String,
-    from: i64,
-}
-
-/// Builds a statement on deliveries of the webhook `$1` within bounds.
-macro_rules! within {
-    ($head:literal, $rest:literal) => {
-        concat!(
-            $head,
-            " webhook_id = $1 AND (type = 'webhook.test' OR (
-                 ($2 = 0 OR channel_id IN (SELECT value ->> 'c' FROM json_each($3)))
-                 AND type IN (SELECT value ->> 't' FROM json_each($4)) AND at >= $5))",
-            $rest
-        )
-    };
-}
-
 macro_rules! deliveries {
     ($rest:literal) => {
         within!(
@@ -124,24 +103,6 @@ const LIST: &str = deliveries!(
     " AND delivery_no < $6 AND ($7 IS NULL OR status = $7) ORDER BY delivery_no DESC LIMIT $8"
 );
 const ONE: &str = deliveries!(" AND delivery_no = $6");
-
-const TEST: &str = "
-    INSERT INTO webhook_deliveries
-        (webhook_id, event_id, type, at, detail_id, created_at, due_at)
-    SELECT webhook_id, $2, 'webhook.test', CAST($3 AS BIGINT), webhook_id, CAST($3 AS BIGINT),
-           CAST($3 AS BIGINT)
-    FROM webhooks WHERE webhook_id = $1
-    RETURNING delivery_no";
-
-/// A delivery that is under way is left alone.
-const AGAIN: &str = "
-    UPDATE webhook_deliveries SET status = 'pending', due_at = $3, attempts = 0, leased = 0
-    WHERE webhook_id = $1 AND delivery_no = $2 AND NOT (leased = 1 AND due_at > $3)";
-const ALL_AGAIN: &str = within!(
-    "UPDATE webhook_deliveries SET status = 'pending', due_at = $7, attempts = 0, leased = 0
-     WHERE",
-    " AND status = 'failed' AND created_at >= $6"
-);
 
 const PURGE: Sql = Sql {
     sqlite: "DELETE FROM webhook_deliveries WHERE delivery_no IN (
@@ -223,72 +184,6 @@ impl WebhookStore<'_> {
         row.map(WebhookDelivery::try_from).transpose()
     }
 
-    /// Creates a test delivery with that event id; returns its number. `None` when there is no such
-    /// webhook.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    pub async fn test_webhook(
-        self,
-        webhook: &WebhookId,
-        event_id: &str,
-        now: Timestamp,
-    ) -> Result<Option<i64>, StoreError> {
-        let mut tx = self.store.db.begin().await?;
-        let row: Option<(i64,)> = tx
-            .fetch_optional(query_as(TEST).bind(webhook.as_str()).bind(event_id).bind(now.millis()))
-            .await?;
-        tx.commit().await?;
-        Ok(row.map(|(number,)| number))
-    }
-
-    /// Queues a redelivery, from the first attempt on, whatever its status. One that is under way
-    /// is left alone.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    pub async fn redeliver(
-        self,
-        webhook: &WebhookId,
-        number: i64,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let mut tx = self.store.db.begin().await?;
-        let (w, now) = (webhook.as_str(), now.millis());
-        tx.execute(query(AGAIN).bind(w).bind(number).bind(now)).await?;
-        tx.commit().await
-    }
-
-    /// Queues redeliveries of everything within the bounds that failed and was created since a
-    /// time. Returns their number.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    pub async fn redeliver_since(
-        self,
-        webhook: &WebhookId,
-        bounds: &Bounds,
-        since: Timestamp,
-        now: Timestamp,
-    ) -> Result<u64, StoreError> {
-        let within = Within::of(bounds)?;
-        let mut tx = self.store.db.begin().await?;
-        let again = tx
-            .execute(
-                query(ALL_AGAIN)
-                    .bind(webhook.as_str())
-                    .bind(within.bound)
-                    .bind(&within.channels)
-                    .bind(&within.events)
-                    .bind(within.from)
-                    .bind(since.millis())
-                    .bind(now.millis()),
-            )
-            .await?;
-        tx.commit().await?;
-        Ok(again)
-    }
-
     /// Deletes a batch of the deliveries created before `before`. Returns their number.
     ///
     /// # Errors
@@ -298,20 +193,6 @@ impl WebhookStore<'_> {
         let gone = tx.execute(query(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
-    }
-}
-
-impl Within {
-    fn of(bounds: &Bounds) -> Result<Self, StoreError> {
-        let only = bounds.channels.as_deref();
-        let seen = |kind: &OutboxEventKind| kind.scope().is_none_or(|scope| bounds.has(scope));
-        let events: Vec<_> = OutboxEventKind::ALL.into_iter().filter(seen).collect();
-        Ok(Self {
-            bound: i64::from(only.is_some()),
-            channels: channel_keys(only.unwrap_or_default())?,
-            events: event_keys(&events)?,
-            from: bounds.not_before.map_or(i64::MIN, Timestamp::millis),
-        })
     }
 }
 

@@ -10,9 +10,11 @@ mod fan_out;
 mod forget;
 mod log;
 mod owner_notices;
+mod redelivery;
 mod release;
 mod rows;
 mod settle;
+mod within;
 
 use secrecy::{ExposeSecret as _, SecretString};
 

@@ -213,17 +213,11 @@ fn drafts(
     let rule = |(draft, number): (BacktestDraft, usize)| {
         let at = |name| RULES.item(number - 1).member(name);
         let id = draft.id.map(|id| text(at("id"), id, 1, MAX_ID)).transpose()?;
-        Ok(Rule {
-            id: RuleId::new(id.unwrap_or_else(|| format!("draft_{number}"))),
-            keywords: keywords(at("keywords"), draft.keywords, 1, limits::KEYWORDS)?,
-            question: text(at("question"), draft.question, 0, limits::QUESTION)?,
-            answer: text(at("answer"), draft.answer, 1, limits::ANSWER)?,
-            created_at: now,
-            created_by: by.clone(),
-            changed_at: now,
-            hit_count: 0,
-            suppressed_count: 0,
-        })
+        let id = RuleId::new(id.unwrap_or_else(|| format!("draft_{number}")));
+        let keywords = keywords(at("keywords"), draft.keywords, 1, limits::KEYWORDS)?;
+        let question = text(at("question"), draft.question, 0, limits::QUESTION)?;
+        let answer = text(at("answer"), draft.answer, 1, limits::ANSWER)?;
+        Ok(Rule { question, ..Rule::new(id, keywords, answer, now, by.clone()) })
     };
     rules.into_iter().zip(1..).map(rule).collect()
 }

@@ -5,6 +5,7 @@
 
 mod backtest;
 mod comparison;
+mod comparison_run;
 mod figures;
 mod stepwise;
 mod unanswered;

@@ -12,7 +12,8 @@ use chatkeep_core::id::ChannelId;
 use moka::sync::Cache;
 use tokio::sync::Mutex;
 
-use super::comparison::{Comparison, ComparisonKey, ComparisonRun};
+use super::comparison::Comparison;
+use super::comparison_run::{ComparisonKey, ComparisonRun};
 use super::unanswered::{QuestionSearch, UnansweredQuestions};
 
 /// Usual duration of a step.

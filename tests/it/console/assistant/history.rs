@@ -59,21 +59,7 @@ fn counted(mode: QaMode, plan: Plan, edited: &[Rule]) -> [usize; 4] {
 
 fn rule(id: &str, draft: RuleDraft) -> Rule {
     let RuleDraft { keywords, question, answer } = draft;
-    let (created_at, created_by) = (at(1), "Uowner".into());
-    let id = id.into();
-    let (hit_count, suppressed_count) = (0, 0);
-    let changed_at = created_at;
-    Rule {
-        id,
-        keywords,
-        question,
-        answer,
-        created_at,
-        created_by,
-        changed_at,
-        hit_count,
-        suppressed_count,
-    }
+    Rule { question, ..Rule::new(id.into(), keywords, answer, at(1), "Uowner".into()) }
 }
 
 const TILES: [&str; 4] = ["New answers", "Lost answers", "Other answers", "Same answers"];

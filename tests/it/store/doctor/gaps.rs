@@ -1,7 +1,8 @@
 //! Gaps end when there is room again, whatever the reason.
 
 use chatkeep_core::plan::Plan;
-use chatkeep_store::IngestOutcome;
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Check, Difference, IngestOutcome};
 
 use super::super::{Fixture, at, on_both, said, sized, unsent};
 
@@ -10,6 +11,7 @@ on_both!(
     room_made_behind_what_was_skipped_ends_its_gap,
     a_gap_never_ends_before_it_begins,
     a_cancelled_channel_keeps_its_gap,
+    gaps_that_overlap_are_joined,
 );
 
 /// Sets up a channel with a big file and another one, whose one subscriber is full.
@@ -32,7 +34,7 @@ async fn open(fixture: &Fixture) -> String {
 async fn no_gap_is_wrong(fixture: &Fixture) {
     for channel in ["C1", "C2"] {
         let audit = fixture.store.audits().audit_channel(&channel.into()).await.unwrap().unwrap();
-        let gap = |found: &chatkeep_store::Difference| found.check == chatkeep_store::Check::Gap;
+        let gap = |found: &Difference| found.check == Check::Gap;
         assert!(!audit.differences.iter().any(gap), "{:?}", audit.differences);
     }
 }
@@ -74,5 +76,32 @@ async fn a_cancelled_channel_keeps_its_gap(fixture: Fixture) {
     fixture.store.accounts().unsubscribe(&"C1".into(), &"U1".into(), at(50)).await.unwrap();
     let open = fixture.value("SELECT channel_id FROM gaps WHERE to_at = 0").await;
     assert_eq!(open, "C1", "backup of C2 runs; of C1 nothing is kept");
+    no_gap_is_wrong(&fixture).await;
+}
+
+async fn gaps_that_overlap_are_joined(fixture: Fixture) {
+    full(&fixture).await;
+    let gap = |from, to, skipped| {
+        format!(
+            "INSERT INTO gaps (channel_id, reason, from_at, to_at, skipped)
+             VALUES ('C1', 'quota', {from}, {to}, {skipped})"
+        )
+    };
+    // The open one begins at 30.
+    for sql in [gap(10, 20, 1), gap(15, 18, 2), gap(19, 25, 4), gap(25, 26, 8), gap(32, 40, 16)] {
+        fixture.run(&sql).await;
+    }
+    let channel = "C1".into();
+    let audit = fixture.store.audits().audit_channel(&channel).await.unwrap().unwrap();
+    let found = audit.differences.iter().filter(|found| found.check == Check::Gap);
+    let found: Vec<_> = found.map(|found| found.place.as_str()).collect();
+    assert_eq!(found, ["C1 quota from 15", "C1 quota from 19", "C1 quota from 32"]);
+    fixture.store.audits().repair_channel(&channel, at(50)).await.unwrap();
+    let told = fixture.store.messages().gaps(&channel, Some(at(9)), None).await.unwrap();
+    let told = told.iter().filter(|gap| gap.reason == "quota");
+    let told: Vec<_> = told
+        .map(|gap| (gap.from.millis(), gap.to.map(Timestamp::millis), gap.skipped.unwrap()))
+        .collect();
+    assert_eq!(told, [(10, Some(25), 7), (25, Some(26), 8), (30, None, 17)]);
     no_gap_is_wrong(&fixture).await;
 }

@@ -1,26 +1,26 @@
 //! `chatkeep import`: imports messages.
 
+mod history;
+mod report;
+
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
-use chatkeep_core::event::ChannelKind;
+use anyhow::{Context as _, anyhow, bail};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::zone_hint;
-use chatkeep_store::Store;
 use encoding_rs::Encoding;
 use indicatif::HumanBytes;
 
 use super::progress::ProgressReporter as Bar;
-use super::{Context, CreatingContext, imports, on_signal, table};
+use super::{Context, CreatingContext, on_signal};
 use crate::app::PreflightError;
 use crate::out::note;
+use crate::services::imports::{ImportRequest, ImportService, OpenChannelError};
 use crate::transfer::TransferError;
-use crate::transfer::import::{Form, Import, ImportPlan, ImportProgress, Summary, Zone};
+use crate::transfer::import::{Form, ImportPlan, ImportProgress, Summary, Zone};
 use crate::transfer::line::DateOrder;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
-/// Maximum number of people listed at the end.
-const PEOPLE: usize = 30;
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -68,9 +68,9 @@ pub(super) struct ImportArgs {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Lists imports, newest first.
-    List(imports::ListArgs),
+    List(history::ListArgs),
     /// Removes the messages that an import added, and nothing else.
-    Undo(imports::UndoArgs),
+    Undo(history::UndoArgs),
 }
 
 /// Unrecognised lines in the file; everything else is imported.
@@ -91,13 +91,14 @@ struct Wanted<'a> {
     zone: Option<Zone>,
     date_order: Option<DateOrder>,
     encoding: Option<&'static Encoding>,
+    user: Option<UserId>,
 }
 
 pub(super) async fn run(creator: &CreatingContext, args: &ImportArgs) -> anyhow::Result<()> {
     let context = &creator.0;
     match &args.command {
-        Some(Command::List(list)) => return imports::list(context, list).await,
-        Some(Command::Undo(undo)) => return imports::undo(context, undo).await,
+        Some(Command::List(list)) => return history::list(context, list).await,
+        Some(Command::Undo(undo)) => return history::undo(context, undo).await,
         None => {}
     }
     let wanted = args.wanted()?;
@@ -105,10 +106,10 @@ pub(super) async fn run(creator: &CreatingContext, args: &ImportArgs) -> anyhow:
     std::fs::metadata(wanted.file)
         .with_context(|| format!("cannot read {}", wanted.file.display()))?;
     let store = creator.store().await?;
-    let summary = import(creator, &store, args, wanted).await;
+    let summary = import(creator, &context.imports(&store), args, wanted).await;
     store.close().await;
     let summary = summary?;
-    args.tell(&summary)?;
+    report::print(&summary, args.dry_run, args.json)?;
     if summary.full {
         bail!(
             "quota exceeded: {} messages remain; raise the plan and run the command again",
@@ -123,35 +124,59 @@ pub(super) async fn run(creator: &CreatingContext, args: &ImportArgs) -> anyhow:
 
 async fn import(
     creator: &CreatingContext,
-    store: &Store,
+    imports: &ImportService,
     args: &ImportArgs,
     wanted: Wanted<'_>,
 ) -> anyhow::Result<Summary> {
-    let Wanted { file, channel, form, zone, date_order, encoding } = wanted;
     let context = &creator.0;
-    let known = store.channels().channel(&channel).await?;
-    let own = || known.and_then(|channel| Zone::parse(&channel.time_zone?));
-    let blobs = creator.blobs()?;
-    let import = Import {
-        store,
-        trial: args.dry_run,
-        blobs: Some(&blobs),
-        clock: &context.clock,
-        channel: &channel,
-        form,
-        zone: zone.or_else(own),
-        date_order,
-        encoding,
+    let request = ImportRequest {
+        file: wanted.file,
+        channel: wanted.channel,
+        form: wanted.form,
+        zone: wanted.zone,
+        date_order: wanted.date_order,
+        encoding: wanted.encoding,
         names: &args.names,
+        dry_run: args.dry_run,
+        blobs: creator.blobs()?,
         max_file: context.config.media.max_bytes,
     };
-    let plan = import.plan(file).await.map_err(|error| usage_error(error, context, &channel))?;
+    let plan = imports.plan(&context.operator, &request).await;
+    let plan = plan.map_err(|error| usage_error(error, context, &request.channel))?;
     if !args.dry_run {
         let bot = args.bot(context)?;
-        open_channel(context, store, &channel, args.user.as_deref()).await?;
-        give_bot(context, store, &channel, bot).await?;
+        open(context, imports, &request.channel, (wanted.user.as_ref(), bot)).await?;
     }
-    read(&import, plan).await
+    read(context, imports, &request, plan).await
+}
+
+/// Opens the channel: without a subscriber nothing of it is stored.
+async fn open(
+    context: &Context,
+    imports: &ImportService,
+    channel: &ChannelId,
+    (user, bot): (Option<&UserId>, Option<&str>),
+) -> anyhow::Result<()> {
+    let opened = imports.open(&context.operator, channel, user, bot).await;
+    let opened = opened.map_err(|error| match error {
+        error @ OpenChannelError::NoKind(_) => {
+            anyhow::Error::from(PreflightError(format!("--channel: {error}")))
+        }
+        error @ OpenChannelError::NotSubscribed(_) => {
+            anyhow!("{error}; `--user ID` subscribes that user")
+        }
+        OpenChannelError::Store(error) => error.into(),
+    })?;
+    if let Some(user) = user.filter(|_| opened.user_added) {
+        note!("chatkeep: added user {user} on plan free");
+    }
+    if !opened.has_bot {
+        note!(
+            "chatkeep: {channel} belongs to no bot, so that events about it are ignored; \
+             `chatkeep channel assign` gives it one"
+        );
+    }
+    Ok(())
 }
 
 /// Turns an error about missing information into a usage error that names the argument.
@@ -170,9 +195,14 @@ fn usage_error(error: TransferError, context: &Context, channel: &ChannelId) -> 
     }
 }
 
-async fn read(import: &Import<'_>, plan: ImportPlan) -> anyhow::Result<Summary> {
+async fn read(
+    context: &Context,
+    imports: &ImportService,
+    request: &ImportRequest<'_>,
+    plan: ImportPlan,
+) -> anyhow::Result<Summary> {
     let mut bar = None;
-    let mut watch = |progress: ImportProgress| {
+    let watch = |progress: ImportProgress| {
         let bar = bar.get_or_insert_with(|| Bar::new(Some(progress.total), BAR));
         bar.at(progress.read, || {
             let (read, total) = (HumanBytes(progress.read), HumanBytes(progress.total));
@@ -180,77 +210,14 @@ async fn read(import: &Import<'_>, plan: ImportPlan) -> anyhow::Result<Summary> 
         });
     };
     let stop = on_signal()?;
-    let summary = stop.run_until_cancelled(import.run(plan, &mut watch)).await;
+    let imported = imports.run(&context.operator, request, plan, watch);
+    let summary = stop.run_until_cancelled(imported).await;
     if let Some(bar) = bar {
         bar.end();
     }
     let stopped = "interrupted: what is imported stays; run it again for the rest, or see \
                    `chatkeep import list` for its number and undo it";
     summary.context(stopped)?.map_err(anyhow::Error::from)
-}
-
-/// Ensures that the channel has a subscriber: else nothing of it is stored.
-async fn open_channel(
-    context: &Context,
-    store: &Store,
-    channel: &ChannelId,
-    user: Option<&str>,
-) -> anyhow::Result<()> {
-    if let Some(user) = user {
-        if user.trim().is_empty() {
-            bail!(PreflightError("--user: the user id must not be empty".to_owned()));
-        }
-        let user = UserId::from(user);
-        let known = store.channels().channel(channel).await?.map(|channel| channel.kind);
-        let kind = known.or_else(|| kind_of(channel)).ok_or_else(|| {
-            PreflightError(format!("--channel: {channel} is not a LINE ID (C…, R… or U…)"))
-        })?;
-        if store.accounts().user(&user).await?.is_none() {
-            store.accounts().add_user(&user, None, context.clock.now()).await?;
-            note!("chatkeep: added user {user} on plan free");
-        }
-        store.imports().open_for_import(channel, kind, &user, context.clock.now()).await?;
-    }
-    let (subscribed, _) = store.accounts().backup_state(channel).await?;
-    if !subscribed {
-        bail!(
-            "the channel {channel} has no backup subscription, so its messages are not stored; \
-             `--user ID` subscribes that user"
-        );
-    }
-    Ok(())
-}
-
-/// Assigns a channel that belongs to no bot to `bot`. Without one it stays unassigned, so that no
-/// bot of several gets access to the imported messages.
-async fn give_bot(
-    context: &Context,
-    store: &Store,
-    channel: &ChannelId,
-    bot: Option<&str>,
-) -> anyhow::Result<()> {
-    if store.channels().channel(channel).await?.is_none_or(|channel| !channel.bot.is_empty()) {
-        return Ok(());
-    }
-    if let Some(bot) = bot {
-        store.channels().assign_channel(channel, bot, context.clock.now()).await?;
-    } else {
-        note!(
-            "chatkeep: {channel} belongs to no bot, so that events about it are ignored; \
-             `chatkeep channel assign` gives it one"
-        );
-    }
-    Ok(())
-}
-
-/// Returns the kind of channel that a LINE id names.
-fn kind_of(channel: &ChannelId) -> Option<ChannelKind> {
-    match channel.as_str().chars().next()? {
-        'C' => Some(ChannelKind::Group),
-        'R' => Some(ChannelKind::Room),
-        'U' => Some(ChannelKind::User),
-        _ => None,
-    }
 }
 
 impl ImportArgs {
@@ -290,7 +257,15 @@ impl ImportArgs {
             zone: self.zone()?,
             date_order: date_order.transpose()?,
             encoding: encoding.transpose()?,
+            user: self.user()?,
         })
+    }
+
+    fn user(&self) -> Result<Option<UserId>, PreflightError> {
+        if self.user.as_deref().is_some_and(|user| user.trim().is_empty()) {
+            return Err(PreflightError("--user: the user id must not be empty".to_owned()));
+        }
+        Ok(self.user.as_deref().map(UserId::from))
     }
 
     fn zone(&self) -> Result<Option<Zone>, PreflightError> {
@@ -303,62 +278,4 @@ impl ImportArgs {
         };
         Zone::parse(text).ok_or_else(unknown).map(Some)
     }
-
-    /// Prints the summary, for people on standard error, for programs on standard output.
-    fn tell(&self, summary: &Summary) -> anyhow::Result<()> {
-        if self.json {
-            return table::json(summary);
-        }
-        let would = if self.dry_run { "would be " } else { "" };
-        note!("{} messages {would}stored", summary.stored);
-        note!("{} already stored", summary.known);
-        if summary.files > 0 {
-            note!("{} media files stored", summary.files);
-        }
-        for (count, what) in [
-            (summary.files_too_large, "media files skipped: larger than media.max_bytes"),
-            (summary.erased, "skipped because they or their sender were erased"),
-            (summary.happened, "lines about events in the chat (joined, left, unsent …)"),
-            (summary.not_understood, "lines that could not be parsed"),
-        ] {
-            if count > 0 {
-                note!("{count} {what}");
-            }
-        }
-        for unknown in &summary.lines {
-            let why = unknown.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
-            note!("  line {}{why}: {}", unknown.line, unknown.text);
-        }
-        print_overview(summary);
-        if let Some(import) = summary.import {
-            note!("import {import}; `chatkeep import undo {import}` removes what it added");
-        }
-        Ok(())
-    }
-}
-
-/// Prints a short overview of the file, so that a wrong zone or a cut name is noticed.
-fn print_overview(summary: &Summary) {
-    if let Some(chat) = &summary.chat_name {
-        note!("chat: {chat}");
-    }
-    if let Some(encoding) = &summary.encoding {
-        note!("encoding: {encoding}");
-    }
-    if let Some(zone) = &summary.time_zone {
-        note!("time zone: {zone}");
-    }
-    if let (Some(from), Some(to)) = (summary.from, summary.to) {
-        note!("sent from {from} to {to}");
-    }
-    let people = summary.by_messages();
-    if people.is_empty() {
-        return;
-    }
-    let shown = people.iter().take(PEOPLE).map(|(id, person)| {
-        let name = person.name.as_deref().unwrap_or(id.as_str());
-        format!("{name} ({})", person.messages)
-    });
-    let more = if people.len() > PEOPLE { ", …" } else { "" };
-    note!("{} people: {}{more}", people.len(), shown.collect::<Vec<_>>().join(", "));
 }

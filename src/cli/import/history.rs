@@ -3,14 +3,13 @@
 use anyhow::{Context as _, bail};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ImportId, ImportRecord, Store};
+use chatkeep_store::{ImportId, ImportRecord};
 
-use super::progress::ProgressReporter;
-use super::{Context, on_signal, table};
+use super::super::progress::ProgressReporter;
+use super::super::{Context, on_signal, table};
 use crate::out::note;
+use crate::services::imports::{ImportService, UndoProgress};
 
-/// Batch size: messages removed in one transaction.
-const BATCH: u32 = 500;
 const BAR: &str = "{bar:30} {percent}% {msg}";
 
 #[derive(Debug, clap::Args)]
@@ -33,7 +32,7 @@ pub(super) struct UndoArgs {
 }
 
 /// Messages and bytes removed by undoing an import.
-#[derive(Debug, Default, serde::Serialize)]
+#[derive(Debug, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Undone {
     messages: u64,
@@ -43,7 +42,7 @@ struct Undone {
 pub(super) async fn list(context: &Context, args: &ListArgs) -> anyhow::Result<()> {
     let store = context.store().await?;
     let channel = args.channel.as_deref().map(ChannelId::from);
-    let imports = store.imports().list(channel.as_ref()).await;
+    let imports = context.imports(&store).list(&context.operator, channel.as_ref()).await;
     store.close().await;
     let imports = imports?;
     if args.json {
@@ -74,7 +73,7 @@ fn row(import: &ImportRecord) -> Vec<String> {
 
 pub(super) async fn undo(context: &Context, args: &UndoArgs) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let undone = remove(context, &store, args.id).await;
+    let undone = remove(context, &context.imports(&store), args.id).await;
     store.close().await;
     let (import, undone) = undone?;
     if args.json {
@@ -94,29 +93,22 @@ pub(super) async fn undo(context: &Context, args: &UndoArgs) -> anyhow::Result<(
 
 async fn remove(
     context: &Context,
-    store: &Store,
+    imports: &ImportService,
     id: ImportId,
 ) -> anyhow::Result<(ImportRecord, Undone)> {
-    let Some(import) = store.imports().import_record(id).await? else {
+    let Some(import) = imports.one(&context.operator, id).await? else {
         bail!("unknown import {id}; `chatkeep import list` shows all");
     };
-    let mut undone = Undone::default();
     let total = u64::try_from(import.messages).unwrap_or_default();
     let mut bar = ProgressReporter::new(Some(total), BAR);
     let stop = on_signal()?;
-    let removing = async {
-        loop {
-            let removed = store.imports().undo_import(&import, BATCH, context.clock.now()).await?;
-            undone.messages += removed.messages.len() as u64;
-            undone.freed_bytes += removed.bytes;
-            bar.at(undone.messages, || format!("{} messages removed", undone.messages));
-            if removed.last {
-                return anyhow::Ok(());
-            }
-        }
+    let watch = |UndoProgress { messages, .. }: UndoProgress| {
+        bar.at(messages, || format!("{messages} messages removed"));
     };
-    let done = stop.run_until_cancelled(removing).await;
+    let undone = imports.undo(&context.operator, &import, watch);
+    let done = stop.run_until_cancelled(undone).await;
     bar.end();
-    done.context("interrupted: run the command again for the rest")??;
-    Ok((import, undone))
+    let UndoProgress { messages, freed_bytes } =
+        done.context("interrupted: run the command again for the rest")??;
+    Ok((import, Undone { messages, freed_bytes }))
 }

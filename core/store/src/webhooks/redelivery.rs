@@ -1,0 +1,95 @@
+//! Deliveries on request: tests, and redeliveries.
+
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::WebhookId;
+use chatkeep_core::time::Timestamp;
+
+use super::super::{StoreError, WebhookStore};
+use super::within::{Within, within};
+use crate::query::{query, query_as};
+
+const TEST: &str = "
+    INSERT INTO webhook_deliveries
+        (webhook_id, event_id, type, at, detail_id, created_at, due_at)
+    SELECT webhook_id, $2, 'webhook.test', CAST($3 AS BIGINT), webhook_id, CAST($3 AS BIGINT),
+           CAST($3 AS BIGINT)
+    FROM webhooks WHERE webhook_id = $1
+    RETURNING delivery_no";
+
+/// A delivery that is under way is left alone.
+const AGAIN: &str = "
+    UPDATE webhook_deliveries SET status = 'pending', due_at = $3, attempts = 0, leased = 0
+    WHERE webhook_id = $1 AND delivery_no = $2 AND NOT (leased = 1 AND due_at > $3)";
+const ALL_AGAIN: &str = within!(
+    "UPDATE webhook_deliveries SET status = 'pending', due_at = $7, attempts = 0, leased = 0
+     WHERE",
+    " AND status = 'failed' AND created_at >= $6"
+);
+
+impl WebhookStore<'_> {
+    /// Creates a test delivery with that event id; returns its number. `None` when there is no such
+    /// webhook.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn test_webhook(
+        self,
+        webhook: &WebhookId,
+        event_id: &str,
+        now: Timestamp,
+    ) -> Result<Option<i64>, StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        let row: Option<(i64,)> = tx
+            .fetch_optional(query_as(TEST).bind(webhook.as_str()).bind(event_id).bind(now.millis()))
+            .await?;
+        tx.commit().await?;
+        Ok(row.map(|(number,)| number))
+    }
+
+    /// Queues a redelivery, from the first attempt on, whatever its status. One that is under way
+    /// is left alone.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn redeliver(
+        self,
+        webhook: &WebhookId,
+        number: i64,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        let (w, now) = (webhook.as_str(), now.millis());
+        tx.execute(query(AGAIN).bind(w).bind(number).bind(now)).await?;
+        tx.commit().await
+    }
+
+    /// Queues redeliveries of everything within the bounds that failed and was created since a
+    /// time. Returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn redeliver_since(
+        self,
+        webhook: &WebhookId,
+        bounds: &Bounds,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let within = Within::of(bounds)?;
+        let mut tx = self.store.db.begin().await?;
+        let again = tx
+            .execute(
+                query(ALL_AGAIN)
+                    .bind(webhook.as_str())
+                    .bind(within.bound)
+                    .bind(&within.channels)
+                    .bind(&within.events)
+                    .bind(within.from)
+                    .bind(since.millis())
+                    .bind(now.millis()),
+            )
+            .await?;
+        tx.commit().await?;
+        Ok(again)
+    }
+}

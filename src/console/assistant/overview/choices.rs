@@ -1,0 +1,194 @@
+//! Switches and choices of the form, with the present values where they differ.
+
+use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, NoMatchScope, QaMode};
+use chatkeep_i18n::Language;
+
+use super::super::words::{MODES, match_key, match_name, mode_key, mode_name, now};
+use super::OverviewForm;
+use crate::services::assistant::AssistantSettings;
+
+/// Usual cooldowns, in seconds.
+const COOLDOWNS: [u32; 8] = [0, 10, 30, 60, 300, 900, 3_600, 86_400];
+
+/// Switch of the form.
+pub(super) struct Switch {
+    pub(super) name: &'static str,
+    pub(super) label: String,
+    pub(super) hint: String,
+    pub(super) on: bool,
+    /// Present state, where somebody else changed it.
+    pub(super) now: Option<String>,
+}
+
+/// Values of one field of the form.
+pub(super) struct Choices {
+    pub(super) name: &'static str,
+    pub(super) label: String,
+    pub(super) options: Vec<Choice>,
+    /// Present value, where somebody else changed it.
+    pub(super) now: Option<String>,
+}
+
+/// Value of a field.
+pub(super) struct Choice {
+    pub(super) value: String,
+    pub(super) label: String,
+    pub(super) hint: String,
+    pub(super) chosen: bool,
+    /// False for what the plan does not include.
+    pub(super) possible: bool,
+}
+
+/// Returns the switches, the master switch first.
+pub(super) fn switches(
+    form: &OverviewForm,
+    config: &AssistantConfig,
+    language: Language,
+) -> [Switch; 4] {
+    let switch = |name, keys: (&str, &str), given: &Option<String>, present: bool| {
+        let on = given.is_some();
+        let state = language.text(if present { "overview-on" } else { "overview-off" });
+        Switch {
+            name,
+            label: language.text(keys.0),
+            hint: language.text(keys.1),
+            on,
+            now: (on != present).then(|| now(&state, language)),
+        }
+    };
+    [
+        switch(
+            "enabled",
+            ("overview-enabled", "overview-enabled-hint"),
+            &form.enabled,
+            config.enabled,
+        ),
+        switch("qa", ("overview-qa", "overview-qa-hint"), &form.qa, config.qa.enabled),
+        switch(
+            "welcome",
+            ("overview-welcome", "overview-welcome-hint"),
+            &form.welcome,
+            config.welcome.enabled,
+        ),
+        switch(
+            "rules",
+            ("overview-group-rules", "overview-group-rules-hint"),
+            &form.rules,
+            config.rules.enabled,
+        ),
+    ]
+}
+
+/// Returns the modes.
+pub(super) fn modes(
+    form: &OverviewForm,
+    settings: &AssistantSettings,
+    language: Language,
+) -> Choices {
+    let present = settings.config.qa.mode;
+    let choice = |mode: QaMode| Choice {
+        value: mode_name(mode).to_owned(),
+        label: language.text(mode_key(mode)),
+        hint: language.text(match mode {
+            QaMode::Keyword => "qa-mode-keyword-hint",
+            QaMode::Fuzzy => "qa-mode-fuzzy-hint",
+            QaMode::Semantic if settings.semantic => "qa-mode-semantic-hint",
+            QaMode::Semantic => "qa-mode-semantic-pro",
+        }),
+        chosen: mode == form.mode,
+        possible: mode != QaMode::Semantic || settings.semantic || present == mode,
+    };
+    Choices {
+        name: "mode",
+        label: language.text("overview-mode"),
+        options: MODES.into_iter().map(choice).collect(),
+        now: (present != form.mode).then(|| now(&language.text(mode_key(present)), language)),
+    }
+}
+
+/// Returns the methods of matching keywords.
+pub(super) fn matches(
+    form: &OverviewForm,
+    config: &AssistantConfig,
+    language: Language,
+) -> Choices {
+    let present = config.qa.keyword_match;
+    let option = |value: KeywordMatch, hint| Choice {
+        value: match_name(value).to_owned(),
+        label: language.text(match_key(value)),
+        hint: language.text(hint),
+        chosen: value == form.keyword_match,
+        possible: true,
+    };
+    Choices {
+        name: "match",
+        label: language.text("overview-match"),
+        options: vec![
+            option(KeywordMatch::Exact, "overview-match-exact-hint"),
+            option(KeywordMatch::Contains, "overview-match-contains-hint"),
+        ],
+        now: (present != form.keyword_match)
+            .then(|| now(&language.text(match_key(present)), language)),
+    }
+}
+
+/// Returns the messages that get the reply of no match.
+pub(super) fn scopes(form: &OverviewForm, config: &AssistantConfig, language: Language) -> Choices {
+    let key = |scope| match scope {
+        NoMatchScope::Always => "overview-scope-always",
+        NoMatchScope::Addressed => "overview-scope-addressed",
+    };
+    let present = config.qa.no_match_scope;
+    let option = |value: NoMatchScope, name: &str, hint| Choice {
+        value: name.to_owned(),
+        label: language.text(key(value)),
+        hint: language.text(hint),
+        chosen: value == form.scope,
+        possible: true,
+    };
+    Choices {
+        name: "scope",
+        label: language.text("overview-scope"),
+        options: vec![
+            option(NoMatchScope::Addressed, "addressed", "overview-scope-addressed-hint"),
+            option(NoMatchScope::Always, "always", "overview-scope-always-hint"),
+        ],
+        now: (present != form.scope).then(|| now(&language.text(key(present)), language)),
+    }
+}
+
+/// Returns the cooldowns.
+pub(super) fn cooldowns(
+    form: &OverviewForm,
+    config: &AssistantConfig,
+    language: Language,
+) -> Choices {
+    let present = config.qa.cooldown_seconds;
+    let mut seconds: Vec<_> = COOLDOWNS.into_iter().chain([present, form.cooldown]).collect();
+    seconds.sort_unstable();
+    seconds.dedup();
+    let option = |value: u32| Choice {
+        value: value.to_string(),
+        label: duration(value, language),
+        hint: String::new(),
+        chosen: value == form.cooldown,
+        possible: true,
+    };
+    Choices {
+        name: "cooldown",
+        label: language.text("overview-cooldown"),
+        options: seconds.into_iter().map(option).collect(),
+        now: (present != form.cooldown).then(|| now(&duration(present, language), language)),
+    }
+}
+
+/// Returns a cooldown in the largest unit that divides it.
+fn duration(seconds: u32, language: Language) -> String {
+    let (key, count) = match seconds {
+        0 => return language.text("overview-cooldown-none"),
+        seconds if seconds % 3_600 == 0 => ("overview-hours", seconds / 3_600),
+        seconds if seconds % 60 == 0 => ("overview-minutes", seconds / 60),
+        seconds => ("overview-seconds", seconds),
+    };
+    language.format(key, &[("count", i64::from(count).into())])
+}

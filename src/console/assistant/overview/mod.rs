@@ -1,0 +1,197 @@
+//! Overview of a chat's assistant: its switches, how it recognizes questions, and its figures.
+
+mod choices;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode};
+use chatkeep_i18n::{Language, Value};
+use serde::Deserialize;
+use url::form_urlencoded;
+
+use self::choices::{Choices, Switch, cooldowns, matches, modes, scopes, switches};
+use super::super::Console;
+use super::super::channel::{Heading, Tab, TabLink};
+use super::super::error::PageError;
+use super::super::form::{Done, FormErrors, Posted};
+use super::super::frame::{Frame, rendered_as};
+use super::super::visitor::Visitor;
+use super::Section;
+use super::words::{match_name, mode_key, mode_name};
+use crate::services::access::{Admin, ReadMessages, WriteAssistant};
+use crate::services::assistant::{
+    AssistantChange, AssistantFigures, AssistantSettings, QaChange, SettingsAccess, TriggerChange,
+    WelcomeChange,
+};
+
+/// Form of the page. An absent switch is off.
+#[derive(Clone, Debug, Deserialize)]
+pub(in crate::console) struct OverviewForm {
+    version: i64,
+    enabled: Option<String>,
+    qa: Option<String>,
+    welcome: Option<String>,
+    rules: Option<String>,
+    mode: QaMode,
+    #[serde(rename = "match")]
+    keyword_match: KeywordMatch,
+    scope: NoMatchScope,
+    cooldown: u32,
+    /// `compare` leads to what would change.
+    #[serde(default, rename = "do")]
+    act: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/assistant_overview.html", whitespace = "minimize")]
+struct OverviewPage {
+    frame: Frame,
+    channel: Heading,
+    sections: Vec<TabLink>,
+    errors: FormErrors,
+    version: i64,
+    cards: Vec<Card>,
+    master: Switch,
+    switches: Vec<Switch>,
+    modes: Choices,
+    matches: Choices,
+    scopes: Choices,
+    cooldowns: Choices,
+    /// Sentence about a mode that the plan replaces.
+    replaced: Option<String>,
+}
+
+/// Figure that leads to its page.
+struct Card {
+    href: String,
+    number: String,
+    label: String,
+}
+
+pub(in crate::console) async fn page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path(channel): Path<String>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
+    let settings = console.services.assistant.settings(&access).await?;
+    let form = OverviewForm::of(&settings);
+    shown(&console, &visitor, &access, (&form, &settings), FormErrors::default()).await
+}
+
+pub(in crate::console) async fn save(
+    State(console): State<Console>,
+    Path(channel): Path<String>,
+    Posted { visitor, form }: Posted<OverviewForm>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
+    let path = crate::view::channel_path(&access.channel);
+    if form.act == "compare" {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("mode", mode_name(form.mode))
+            .append_pair("match", match_name(form.keyword_match))
+            .finish();
+        return Ok(Redirect::to(&format!("{path}/assistant/switch?{query}")).into_response());
+    }
+    let service = &console.services.assistant;
+    match service.change_settings(&access, form.change(), Some(&[form.version])).await {
+        Ok(_) => Ok(Done::Saved.at(&format!("{path}/assistant"))),
+        Err(error) => {
+            let errors = FormErrors::of(error, visitor.language)?;
+            let settings = service.settings(&access).await?;
+            shown(&console, &visitor, &access, (&form, &settings), errors).await
+        }
+    }
+}
+
+/// Returns the page with the values of `form`, and the present ones where they differ.
+async fn shown(
+    console: &Console,
+    visitor: &Visitor,
+    access: &SettingsAccess,
+    (form, settings): (&OverviewForm, &AssistantSettings),
+    errors: FormErrors,
+) -> Result<Response, PageError> {
+    let language = visitor.language;
+    let channel = Heading::of_page(console, visitor, access, Tab::Assistant).await?;
+    let history = visitor.channel::<Admin, ReadMessages>(console, access.channel.as_str()).await?;
+    let figures = console.services.assistant.assistant_figures(&history).await?;
+    let config = &settings.config;
+    let replaced = (config.qa.mode != settings.effective_mode).then(|| {
+        let mode = language.text(mode_key(settings.effective_mode));
+        language.format("overview-replaced", &[("mode", Value::from(&mode))])
+    });
+    let [master, switches @ ..] = switches(form, config, language);
+    let page = OverviewPage {
+        frame: visitor.frame(language.text("assistant-overview")),
+        sections: Section::Overview.links(&channel, visitor),
+        cards: cards(figures, &channel.path, language),
+        channel,
+        version: settings.version,
+        master,
+        switches: switches.into(),
+        modes: modes(form, settings, language),
+        matches: matches(form, config, language),
+        scopes: scopes(form, config, language),
+        cooldowns: cooldowns(form, config, language),
+        replaced,
+        errors,
+    };
+    Ok(rendered_as(page.errors.status(), &page))
+}
+
+fn cards(figures: AssistantFigures, channel: &str, language: Language) -> Vec<Card> {
+    let card = |path: &str, number: Option<i64>, label| Card {
+        href: format!("{channel}/assistant/{path}"),
+        number: number.map_or_else(|| "–".to_owned(), |number| number.to_string()),
+        label: language.text(label),
+    };
+    let unanswered = figures.unanswered.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+    vec![
+        card("rules", Some(figures.rules), "overview-card-rules"),
+        card("rules?sort=hits", Some(figures.answers), "overview-card-answers"),
+        card("unanswered", unanswered, "overview-card-unanswered"),
+    ]
+}
+
+impl OverviewForm {
+    fn of(settings: &AssistantSettings) -> Self {
+        let config = &settings.config;
+        let switch = |on: bool| on.then(|| "yes".to_owned());
+        Self {
+            version: settings.version,
+            enabled: switch(config.enabled),
+            qa: switch(config.qa.enabled),
+            welcome: switch(config.welcome.enabled),
+            rules: switch(config.rules.enabled),
+            mode: config.qa.mode,
+            keyword_match: config.qa.keyword_match,
+            scope: config.qa.no_match_scope,
+            cooldown: config.qa.cooldown_seconds,
+            act: String::new(),
+        }
+    }
+
+    fn change(&self) -> AssistantChange {
+        let qa = QaChange {
+            enabled: Some(self.qa.is_some()),
+            mode: Some(self.mode),
+            no_match_scope: Some(self.scope),
+            keyword_match: Some(self.keyword_match),
+            cooldown_seconds: Some(self.cooldown),
+            ..QaChange::default()
+        };
+        let welcome =
+            WelcomeChange { enabled: Some(self.welcome.is_some()), ..WelcomeChange::default() };
+        let rules =
+            TriggerChange { enabled: Some(self.rules.is_some()), ..TriggerChange::default() };
+        AssistantChange {
+            enabled: Some(self.enabled.is_some()),
+            qa: Some(qa),
+            welcome: Some(welcome),
+            rules: Some(rules),
+            link: None,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Before you switch: what another mode, or an edited rule, would have answered to what was said.
+
+mod query;
+mod view;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use chatkeep_core::assistant::{KeywordMatch, QaMode, RuleDraft};
+use chatkeep_core::id::RuleId;
+use serde::Deserialize;
+
+use self::query::SwitchQuery;
+use self::view::{SwitchResult, View};
+use super::super::Console;
+use super::super::channel::{Heading, Tab, TabLink, dates};
+use super::super::error::PageError;
+use super::super::form::{Done, FormErrors, Posted};
+use super::super::frame::{Frame, rendered_as};
+use super::super::visitor::Visitor;
+use super::Section;
+use super::words::{MODES, match_key, match_name, mode_key, mode_name};
+use crate::services::access::{Admin, ReadMessages, WriteAssistant};
+use crate::services::assistant::{AssistantChange, Progress, QaChange, SettingsAccess};
+use crate::view::channel_path;
+
+/// Maximum length of a message in characters.
+const SAID: usize = 240;
+/// Maximum length of an address in bytes.
+const ADDRESS: usize = 8_000;
+/// Asks a browser to load the page again, with or without script.
+pub(super) const REFRESH: HeaderName = HeaderName::from_static("refresh");
+/// Seconds until then.
+pub(super) const AGAIN: HeaderValue = HeaderValue::from_static("1");
+
+/// Form that switches.
+#[derive(Debug, Deserialize)]
+pub(in crate::console) struct SwitchForm {
+    version: i64,
+    mode: QaMode,
+    #[serde(rename = "match")]
+    keyword_match: KeywordMatch,
+}
+
+#[derive(Template)]
+#[template(path = "console/assistant_switch.html", whitespace = "minimize")]
+struct SwitchPage {
+    frame: Frame,
+    channel: Heading,
+    sections: Vec<TabLink>,
+    errors: FormErrors,
+    /// Name of what is compared with today's settings.
+    other: String,
+    modes: Vec<(&'static str, String, bool)>,
+    matches: Vec<(&'static str, String, bool)>,
+    /// Percent of the work, while it goes on.
+    running: Option<u8>,
+    result: Option<SwitchResult>,
+}
+
+pub(in crate::console) async fn page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path(channel): Path<String>,
+) -> Result<Response, PageError> {
+    let query = visitor.address.query().unwrap_or_default();
+    let query: SwitchQuery = serde_html_form::from_str(query).map_err(|_| PageError::Input)?;
+    shown(&console, &visitor, &channel, query, FormErrors::default()).await
+}
+
+pub(in crate::console) async fn switch(
+    State(console): State<Console>,
+    Path(channel): Path<String>,
+    Posted { visitor, form }: Posted<SwitchForm>,
+) -> Result<Response, PageError> {
+    let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
+    let qa = QaChange {
+        mode: Some(form.mode),
+        keyword_match: Some(form.keyword_match),
+        ..QaChange::default()
+    };
+    let change = AssistantChange { qa: Some(qa), ..AssistantChange::default() };
+    let service = &console.services.assistant;
+    match service.change_settings(&access, change, Some(&[form.version])).await {
+        Ok(_) => {
+            let path = channel_path(&access.channel);
+            Ok(Done::Saved.at(&format!("{path}/assistant")))
+        }
+        Err(error) => {
+            let errors = FormErrors::of(error, visitor.language)?;
+            let (mode, keyword_match) = (Some(form.mode), Some(form.keyword_match));
+            let query = SwitchQuery { mode, keyword_match, ..SwitchQuery::default() };
+            shown(&console, &visitor, &channel, query, errors).await
+        }
+    }
+}
+
+async fn shown(
+    console: &Console,
+    visitor: &Visitor,
+    channel: &str,
+    query: SwitchQuery,
+    mut errors: FormErrors,
+) -> Result<Response, PageError> {
+    let settings_access = visitor.channel::<Admin, WriteAssistant>(console, channel).await?;
+    let access = visitor.channel::<Admin, ReadMessages>(console, channel).await?;
+    let (language, service) = (visitor.language, &console.services.assistant);
+    let settings = service.settings(&settings_access).await?;
+    let heading = Heading::of_page(console, visitor, &access, Tab::Assistant).await?;
+    let dates = dates(console, visitor, &access).await?;
+    let page = format!("{}/assistant/switch", heading.path);
+    let (mut running, mut result) = (None, None);
+    if query.changes(&settings) {
+        match service.comparison(&access, query.request()).await {
+            Ok(Progress::Running(percent)) => running = Some(percent),
+            Ok(Progress::Finished(found)) => {
+                let view = View { query: &query, settings: &settings, page: &page, dates };
+                result = Some(view.result(console, &access, &found).await?);
+            }
+            Err(error) => errors = FormErrors::of(error, language)?,
+        }
+    }
+    let page = SwitchPage {
+        frame: visitor.frame(language.text("assistant-switch")),
+        sections: Section::Switch.links(&heading, visitor),
+        channel: heading,
+        other: query.name(&settings, language),
+        modes: MODES
+            .into_iter()
+            .map(|mode| {
+                let chosen = mode == query.mode.unwrap_or(settings.config.qa.mode);
+                (mode_name(mode), language.text(mode_key(mode)), chosen)
+            })
+            .collect(),
+        matches: [KeywordMatch::Exact, KeywordMatch::Contains]
+            .into_iter()
+            .map(|one| {
+                let chosen = one == query.keyword_match.unwrap_or(settings.config.qa.keyword_match);
+                (match_name(one), language.text(match_key(one)), chosen)
+            })
+            .collect(),
+        running,
+        result,
+        errors,
+    };
+    let mut response = rendered_as(page.errors.status(), &page);
+    if page.running.is_some() {
+        response.headers_mut().insert(REFRESH, AGAIN);
+    }
+    Ok(response)
+}
+
+/// Leads to what a rule as it is being edited would have answered. An empty answer stands for the
+/// saved one; of a long one, its beginning is enough. `None` if the address would be too long for
+/// browsers and proxies.
+pub(super) fn compared(
+    access: &SettingsAccess,
+    rule: Option<&RuleId>,
+    draft: RuleDraft,
+) -> Option<Response> {
+    let query = SwitchQuery {
+        rule: rule.map(|rule| rule.as_str().to_owned()),
+        keyword: draft.keywords,
+        question: draft.question,
+        answer: draft.answer.chars().take(SAID).collect(),
+        ..SwitchQuery::default()
+    };
+    let page = format!("{}/assistant/switch", channel_path(&access.channel));
+    let address = query.address(&page, None, 0);
+    (address.len() <= ADDRESS).then(|| Redirect::to(&address).into_response())
+}

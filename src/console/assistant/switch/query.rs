@@ -1,0 +1,99 @@
+//! Address of the page: the settings to compare with, and what of the result is shown.
+
+use chatkeep_core::assistant::{KeywordMatch, QaMode};
+use chatkeep_core::id::RuleId;
+use chatkeep_i18n::Language;
+use serde::Deserialize;
+use url::form_urlencoded;
+
+use super::super::words::{match_key, match_name, mode_key, mode_name};
+use crate::services::assistant::{AssistantSettings, ComparisonRequest, RuleEdit};
+
+/// Settings to compare with: another mode or matching, or an edited rule.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(in crate::console) struct SwitchQuery {
+    pub(super) mode: Option<QaMode>,
+    #[serde(rename = "match")]
+    pub(super) keyword_match: Option<KeywordMatch>,
+    /// Rule that is edited; absent for a new one.
+    pub(super) rule: Option<String>,
+    #[serde(default)]
+    pub(super) keyword: Vec<String>,
+    #[serde(default)]
+    pub(super) question: String,
+    #[serde(default)]
+    pub(super) answer: String,
+    /// Only messages with that difference.
+    pub(super) show: Option<String>,
+    #[serde(default)]
+    pub(super) page: usize,
+}
+
+impl SwitchQuery {
+    /// Returns true if it is about an edited rule.
+    pub(super) fn has_rule(&self) -> bool {
+        self.rule.is_some() || !self.keyword.is_empty()
+    }
+
+    /// Returns true if anything differs from the settings.
+    pub(super) fn changes(&self, settings: &AssistantSettings) -> bool {
+        let qa = &settings.config.qa;
+        self.has_rule()
+            || self.mode.is_some_and(|mode| mode != qa.mode)
+            || self.keyword_match.is_some_and(|one| one != qa.keyword_match)
+    }
+
+    pub(super) fn request(&self) -> ComparisonRequest {
+        let rule = self.has_rule().then(|| RuleEdit {
+            rule: self.rule.as_deref().map(RuleId::from),
+            keywords: self.keyword.clone(),
+            question: self.question.clone(),
+            answer: self.answer.clone(),
+        });
+        ComparisonRequest { mode: self.mode, keyword_match: self.keyword_match, rule }
+    }
+
+    /// Returns the name of what is compared with today's settings.
+    pub(super) fn name(&self, settings: &AssistantSettings, language: Language) -> String {
+        if self.has_rule() {
+            return language.text("switch-with-rule");
+        }
+        let qa = &settings.config.qa;
+        let mode = self.mode.unwrap_or(qa.mode);
+        let name = language.text(mode_key(mode));
+        match self.keyword_match.filter(|one| *one != qa.keyword_match) {
+            Some(one) if mode == qa.mode => language.text(match_key(one)),
+            Some(one) => format!("{name} · {}", language.text(match_key(one))),
+            None => name,
+        }
+    }
+
+    /// Returns the address of a page of the result.
+    pub(super) fn address(&self, page: &str, show: Option<&str>, number: usize) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        if let Some(mode) = self.mode {
+            query.append_pair("mode", mode_name(mode));
+        }
+        if let Some(one) = self.keyword_match {
+            query.append_pair("match", match_name(one));
+        }
+        if let Some(rule) = &self.rule {
+            query.append_pair("rule", rule);
+        }
+        for keyword in &self.keyword {
+            query.append_pair("keyword", keyword);
+        }
+        for (name, value) in [("question", &self.question), ("answer", &self.answer)] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        if let Some(show) = show {
+            query.append_pair("show", show);
+        }
+        if number > 0 {
+            query.append_pair("page", &number.to_string());
+        }
+        format!("{page}?{}", query.finish())
+    }
+}

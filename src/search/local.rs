@@ -1,0 +1,92 @@
+//! Searches in an index of this machine.
+
+use std::path::{Path, PathBuf};
+
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::message::MessageType;
+use chatkeep_core::outage::Work;
+use chatkeep_core::time::Timestamp;
+use chatkeep_index::search::{self, IndexSearch, MessageIndex};
+use chatkeep_workers::replica::Replica;
+
+use super::{Hit, ParsedQuery, SearchError, SearchRequest, SearchResults, Sort, unavailable};
+
+/// Searches in a replica of this process.
+pub(super) async fn find_in(
+    replica: &Replica,
+    find: SearchRequest,
+) -> Result<SearchResults, SearchError> {
+    if let Some(reason) = replica.state().unready() {
+        return Err(SearchError::Unavailable(reason));
+    }
+    let index = replica.index();
+    let found = blocking(move || search(&index, &find)).await;
+    match &found {
+        Err(SearchError::Unavailable(why)) => replica.availability().fails(Work::Reading, why),
+        _ => replica.availability().works(Work::Reading),
+    }
+    found
+}
+
+/// Searches in the index that another process has in that folder.
+pub(super) async fn find_in_folder(
+    folder: PathBuf,
+    find: SearchRequest,
+) -> Result<SearchResults, SearchError> {
+    blocking(move || search(&open(&folder)?, &find)).await
+}
+
+/// Opens the index anew for each search: so it is always the other process' last commit, also after
+/// that one deleted the index and rebuilt it.
+fn open(folder: &Path) -> Result<MessageIndex, SearchError> {
+    let index = MessageIndex::open_existing(folder).map_err(|error| unavailable(&error))?;
+    index.ok_or_else(|| {
+        let folder = folder.display();
+        SearchError::Unavailable(format!(
+            "no process has the role search, and {folder} contains no index"
+        ))
+    })
+}
+
+async fn blocking(
+    search: impl FnOnce() -> Result<SearchResults, SearchError> + Send + 'static,
+) -> Result<SearchResults, SearchError> {
+    tokio::task::spawn_blocking(search).await.unwrap_or_else(|error| Err(unavailable(&error)))
+}
+
+fn search(index: &MessageIndex, find: &SearchRequest) -> Result<SearchResults, SearchError> {
+    let (ParsedQuery(mut query), cursor) = find.check()?;
+    // Its writer commits progress once it is complete.
+    if index.progress().is_none() {
+        return Err(SearchError::Unavailable("the index is being filled".to_owned()));
+    }
+    query.resolve_senders(|name| {
+        let ids = find.people.get(name).into_iter().flatten();
+        ids.map(|id| id.as_str().to_owned()).collect()
+    });
+    let channels: Vec<_> = find.channels.iter().map(ChannelId::as_str).collect();
+    let sender = find.sender.as_ref().map(|sender| [sender.as_str()]);
+    let request = IndexSearch {
+        channels: Some(&channels),
+        senders: sender.as_ref().map(<[_; 1]>::as_slice),
+        kind: find.kind.map(MessageType::name),
+        from: find.from.map(Timestamp::millis),
+        to: find.to.map(Timestamp::millis),
+        sort: match find.sort {
+            Sort::Relevance => search::Sort::Relevance,
+            Sort::Newest => search::Sort::Newest,
+        },
+        limit: find.limit,
+        cursor: cursor.as_ref(),
+        ..IndexSearch::new(&query)
+    };
+    let page = index.search(&request).map_err(|error| unavailable(&error))?;
+    let hits = page.hits.into_iter().map(|hit| Hit {
+        channel: hit.channel_id.into(),
+        message: hit.message_id.into(),
+        sent_at: Timestamp::from_millis(hit.sent_at),
+        score: hit.score,
+    });
+    let next = page.next.map(|cursor| cursor.to_string());
+    Ok(SearchResults { hits: hits.collect(), total: page.total, next })
+}

@@ -1,0 +1,35 @@
+//! Durable consumers of the bus.
+
+use chatkeep_bus::{Bus, BusError, ConsumerStatus};
+
+use super::operator::Operator;
+
+/// Durable consumers. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct ConsumerService {
+    bus: Bus,
+}
+
+impl ConsumerService {
+    /// Creates the service; commands have it without the others.
+    pub(crate) const fn new(bus: Bus) -> Self {
+        Self { bus }
+    }
+
+    /// Returns every durable consumer.
+    ///
+    /// # Errors
+    /// Returns an error when the bus fails.
+    pub(crate) async fn list(&self, _: &Operator) -> Result<Vec<ConsumerStatus>, BusError> {
+        self.bus.consumers().await
+    }
+
+    /// Removes a durable consumer with all messages that only it had yet to handle; `false` for an
+    /// unknown one.
+    ///
+    /// # Errors
+    /// Returns an error when the bus fails.
+    pub(crate) async fn remove(&self, _: &Operator, name: &str) -> Result<bool, BusError> {
+        self.bus.remove_consumer(name).await
+    }
+}

@@ -1,0 +1,84 @@
+//! Dead letters: events that no stage could handle.
+
+use chatkeep_bus::{Bus, BusError, DeadLetter};
+
+use super::operator::Operator;
+
+/// Maximum number of dead letters that a decision about all of them is for.
+const ALL: usize = 100_000;
+
+/// What becomes of a dead letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeadLetterDecision {
+    /// It is returned to its stage for another attempt.
+    Retry,
+    /// It is deleted permanently.
+    Drop,
+}
+
+/// Dead letters. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct DeadLetterService {
+    bus: Bus,
+}
+
+impl DeadLetterService {
+    /// Creates the service; commands have it without the others.
+    pub(crate) const fn new(bus: Bus) -> Self {
+        Self { bus }
+    }
+
+    /// Returns the oldest dead letters, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// Returns an error when the bus fails.
+    pub(crate) async fn list(
+        &self,
+        _: &Operator,
+        limit: usize,
+    ) -> Result<Vec<DeadLetter>, BusError> {
+        self.bus.dead_letters(limit).await
+    }
+
+    /// Returns one dead letter.
+    ///
+    /// # Errors
+    /// Returns an error when the bus fails.
+    pub(crate) async fn one(&self, _: &Operator, id: &str) -> Result<Option<DeadLetter>, BusError> {
+        self.bus.dead_letter(id).await
+    }
+
+    /// Decides about one dead letter; `false` for an unknown one.
+    ///
+    /// # Errors
+    /// Returns an error when the bus fails.
+    pub(crate) async fn decide(
+        &self,
+        _: &Operator,
+        id: &str,
+        decision: DeadLetterDecision,
+    ) -> Result<bool, BusError> {
+        match decision {
+            DeadLetterDecision::Retry => self.bus.retry_dead_letter(id).await,
+            DeadLetterDecision::Drop => self.bus.drop_dead_letter(id).await,
+        }
+    }
+
+    /// Decides about all present dead letters, and returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the bus fails; those before it are decided about.
+    pub(crate) async fn decide_all(
+        &self,
+        operator: &Operator,
+        decision: DeadLetterDecision,
+    ) -> Result<usize, BusError> {
+        // Only the present ones: one that fails again at once must not be retried for ever.
+        let letters = self.bus.dead_letters(ALL).await?;
+        let mut count = 0;
+        for letter in &letters {
+            count += usize::from(self.decide(operator, &letter.id, decision).await?);
+        }
+        Ok(count)
+    }
+}

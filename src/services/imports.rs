@@ -1,0 +1,246 @@
+//! Imports of messages from files, and their removal.
+
+use std::path::Path;
+
+use chatkeep_blobs::Blobs;
+use chatkeep_core::event::ChannelKind;
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::time::SharedClock;
+use chatkeep_store::{ImportId, ImportRecord, Store, StoreError};
+use encoding_rs::Encoding;
+
+use super::operator::Operator;
+use crate::transfer::TransferError;
+use crate::transfer::import::{Form, Import, ImportPlan, ImportProgress, Summary, Zone};
+use crate::transfer::line::DateOrder;
+
+/// Batch size: messages removed in one transaction.
+const BATCH: u32 = 500;
+
+/// Request for an import.
+#[derive(Debug)]
+pub(crate) struct ImportRequest<'a> {
+    /// File, folder or archive with the messages.
+    pub(crate) file: &'a Path,
+    /// Channel that the messages belong to.
+    pub(crate) channel: ChannelId,
+    /// Format of the file.
+    pub(crate) form: Form,
+    /// Zone of times without one; the channel's by default.
+    pub(crate) zone: Option<Zone>,
+    /// Order of day and month in dates, where the file does not show it.
+    pub(crate) date_order: Option<DateOrder>,
+    /// Encoding of a LINE text; detected by default.
+    pub(crate) encoding: Option<&'static Encoding>,
+    /// Names of people in a LINE text from a computer.
+    pub(crate) names: &'a [String],
+    /// True for a dry run, which changes nothing.
+    pub(crate) dry_run: bool,
+    /// Store for media files.
+    pub(crate) blobs: Blobs,
+    /// Maximum size of a media file in bytes; larger ones are left out.
+    pub(crate) max_file: u64,
+}
+
+/// Changes with which a channel was opened for an import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpenedChannel {
+    /// True if the user was not known before.
+    pub(crate) user_added: bool,
+    /// True if the channel belongs to a bot.
+    pub(crate) has_bot: bool,
+}
+
+/// Reason for which nothing can be imported into a channel.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenChannelError {
+    /// The channel is not known, and its id does not say of which kind it is.
+    #[error("{0} is not a LINE ID (C…, R… or U…)")]
+    NoKind(ChannelId),
+    /// Nobody subscribes to the channel.
+    #[error("the channel {0} has no backup subscription, so its messages are not stored")]
+    NotSubscribed(ChannelId),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Removal of an import, as far as it has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UndoProgress {
+    /// Number of removed messages.
+    pub(crate) messages: u64,
+    /// Bytes that they counted for.
+    pub(crate) freed_bytes: i64,
+}
+
+/// Imports. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct ImportService {
+    store: Store,
+    clock: SharedClock,
+}
+
+impl ImportService {
+    /// Creates the service; commands have it without the others.
+    pub(crate) const fn new(store: Store, clock: SharedClock) -> Self {
+        Self { store, clock }
+    }
+
+    /// Inspects the file of an import. Changes nothing.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be imported, more information is needed, or the store fails.
+    pub(crate) async fn plan(
+        &self,
+        _: &Operator,
+        request: &ImportRequest<'_>,
+    ) -> Result<ImportPlan, TransferError> {
+        let known = self.store.channels().channel(&request.channel).await?;
+        let own = || known.and_then(|channel| Zone::parse(&channel.time_zone?));
+        self.import(request, request.zone.or_else(own)).plan(request.file).await
+    }
+
+    /// Opens a channel for an import: makes the user, if one is given, a member and a subscriber,
+    /// and assigns a channel that belongs to no bot to `bot`. User and channel are created if they
+    /// are not known. Without a bot the channel stays unassigned, so that no bot of several gets
+    /// access to the imported messages.
+    ///
+    /// # Errors
+    /// [`OpenChannelError::NotSubscribed`] if nothing of the channel would be stored.
+    pub(crate) async fn open(
+        &self,
+        _: &Operator,
+        channel: &ChannelId,
+        user: Option<&UserId>,
+        bot: Option<&str>,
+    ) -> Result<OpenedChannel, OpenChannelError> {
+        let user_added = match user {
+            Some(user) => self.subscribe(channel, user).await?,
+            None => false,
+        };
+        let (subscribed, _) = self.store.accounts().backup_state(channel).await?;
+        if !subscribed {
+            return Err(OpenChannelError::NotSubscribed(channel.clone()));
+        }
+        Ok(OpenedChannel { user_added, has_bot: self.give_bot(channel, bot).await? })
+    }
+
+    /// Imports a file as planned, and reports progress. The messages that it adds can be removed by
+    /// the import number in the summary.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or the store fails; what was imported by then
+    /// stays.
+    pub(crate) async fn run(
+        &self,
+        _: &Operator,
+        request: &ImportRequest<'_>,
+        plan: ImportPlan,
+        mut watch: impl FnMut(ImportProgress),
+    ) -> Result<Summary, TransferError> {
+        self.import(request, request.zone).run(plan, &mut watch).await
+    }
+
+    /// Returns all imports, newest first, or those into one channel.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn list(
+        &self,
+        _: &Operator,
+        channel: Option<&ChannelId>,
+    ) -> Result<Vec<ImportRecord>, StoreError> {
+        self.store.imports().list(channel).await
+    }
+
+    /// Returns one import.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn one(
+        &self,
+        _: &Operator,
+        import: ImportId,
+    ) -> Result<Option<ImportRecord>, StoreError> {
+        self.store.imports().import_record(import).await
+    }
+
+    /// Removes the messages that an import added, and nothing else, and reports progress. Stopped
+    /// half-way, it can be repeated for the rest.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails; what was removed by then stays removed.
+    pub(crate) async fn undo(
+        &self,
+        _: &Operator,
+        import: &ImportRecord,
+        mut watch: impl FnMut(UndoProgress),
+    ) -> Result<UndoProgress, StoreError> {
+        let mut undone = UndoProgress::default();
+        loop {
+            let removed = self.store.imports().undo_import(import, BATCH, self.clock.now()).await?;
+            undone.messages += removed.messages.len() as u64;
+            undone.freed_bytes += removed.bytes;
+            watch(undone);
+            if removed.last {
+                return Ok(undone);
+            }
+        }
+    }
+
+    fn import<'a>(&'a self, request: &'a ImportRequest<'_>, zone: Option<Zone>) -> Import<'a> {
+        Import {
+            store: &self.store,
+            trial: request.dry_run,
+            blobs: Some(&request.blobs),
+            clock: &self.clock,
+            channel: &request.channel,
+            form: request.form,
+            zone,
+            date_order: request.date_order,
+            encoding: request.encoding,
+            names: request.names,
+            max_file: request.max_file,
+        }
+    }
+
+    /// Makes a user a member of and a subscriber to a channel; `true` if they were not known.
+    async fn subscribe(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+    ) -> Result<bool, OpenChannelError> {
+        let known = self.store.channels().channel(channel).await?.map(|channel| channel.kind);
+        let kind = known.or_else(|| kind_of(channel));
+        let kind = kind.ok_or_else(|| OpenChannelError::NoKind(channel.clone()))?;
+        let now = self.clock.now();
+        let is_new = self.store.accounts().user(user).await?.is_none();
+        if is_new {
+            self.store.accounts().add_user(user, None, now).await?;
+        }
+        self.store.imports().open_for_import(channel, kind, user, now).await?;
+        Ok(is_new)
+    }
+
+    /// Assigns a channel that belongs to no bot; returns whether it belongs to one now.
+    async fn give_bot(&self, channel: &ChannelId, bot: Option<&str>) -> Result<bool, StoreError> {
+        let known = self.store.channels().channel(channel).await?;
+        if known.is_none_or(|channel| !channel.bot.is_empty()) {
+            return Ok(true);
+        }
+        let Some(bot) = bot else { return Ok(false) };
+        self.store.channels().assign_channel(channel, bot, self.clock.now()).await?;
+        Ok(true)
+    }
+}
+
+/// Returns the kind of channel that a LINE id names.
+fn kind_of(channel: &ChannelId) -> Option<ChannelKind> {
+    match channel.as_str().chars().next()? {
+        'C' => Some(ChannelKind::Group),
+        'R' => Some(ChannelKind::Room),
+        'U' => Some(ChannelKind::User),
+        _ => None,
+    }
+}
