@@ -20,6 +20,8 @@ pub(crate) enum PageError {
     NoChannel,
     /// The channel has no such message.
     NoMessage,
+    /// There is no such thing in the visitor's account.
+    NotInAccount,
     /// A value in the address is invalid.
     Input,
     /// A form does not belong to the present session, as after signing in again.
@@ -53,6 +55,8 @@ impl From<ServiceError> for PageError {
             // A page with a form says these beside it.
             ServiceError::Conflict(_)
             | ServiceError::TooManyKeys
+            | ServiceError::TooManyWebhooks
+            | ServiceError::WebhookDisabled
             | ServiceError::PlanRequired
             | ServiceError::RulesTooLarge { .. }
             | ServiceError::Invalid { .. } => Self::Input,
@@ -87,6 +91,7 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         PageError::NoMessage => {
             (StatusCode::NOT_FOUND, "message-missing-title", "message-missing-text", None)
         }
+        PageError::NotInAccount => (StatusCode::NOT_FOUND, "gone-title", "gone-text", None),
         PageError::Input => {
             (StatusCode::BAD_REQUEST, "error-input-title", "error-input-text", None)
         }

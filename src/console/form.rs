@@ -10,6 +10,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
+use chatkeep_core::http::guard::Forbidden;
 use chatkeep_i18n::{Language, Value};
 use serde::de::DeserializeOwned;
 use url::form_urlencoded;
@@ -82,6 +83,8 @@ impl FormErrors {
             ServiceError::PlanRequired => whole("form-plan-required"),
             ServiceError::RulesTooLarge { .. } => whole("form-rules-too-large"),
             ServiceError::TooManyKeys => whole("form-too-many-keys"),
+            ServiceError::TooManyWebhooks => whole("form-too-many-webhooks"),
+            ServiceError::WebhookDisabled => whole("form-webhook-off"),
             ServiceError::RequestRunning | ServiceError::Unavailable => whole("form-busy"),
             error => Err(error.into()),
         }
@@ -121,6 +124,13 @@ fn sentence(defect: Defect, language: Language) -> String {
         Defect::TooLong { max } => counted("defect-too-long", "max", max),
         Defect::TooManyKeywords { max } => counted("defect-too-many-keywords", "max", max),
         Defect::TooFewKeywords { .. } => language.text("defect-no-keyword"),
+        Defect::NoScope => language.text("defect-no-scope"),
+        Defect::NoEvent => language.text("defect-no-event"),
+        Defect::Past => language.text("defect-past"),
+        Defect::Address(Forbidden::NoAddress) => language.text("defect-no-address"),
+        Defect::Address(Forbidden::NotHttps) => language.text("defect-not-https"),
+        Defect::Address(Forbidden::Credentials) => language.text("defect-credentials"),
+        Defect::Address(Forbidden::Private) => language.text("defect-private"),
         Defect::Other => language.text("defect-other"),
     }
 }
@@ -134,16 +144,22 @@ pub(super) enum Done {
     Added,
     /// Something was deleted.
     Deleted,
+    /// Something is being sent.
+    Sent,
+    /// Somebody was signed out elsewhere.
+    SignedOut,
 }
 
 impl Done {
-    const ALL: [Self; 3] = [Self::Saved, Self::Added, Self::Deleted];
+    const ALL: [Self; 5] = [Self::Saved, Self::Added, Self::Deleted, Self::Sent, Self::SignedOut];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Saved => "saved",
             Self::Added => "added",
             Self::Deleted => "deleted",
+            Self::Sent => "sent",
+            Self::SignedOut => "signed-out",
         }
     }
 
@@ -152,6 +168,8 @@ impl Done {
             Self::Saved => "done-saved",
             Self::Added => "done-added",
             Self::Deleted => "done-deleted",
+            Self::Sent => "done-sent",
+            Self::SignedOut => "done-signed-out",
         }
     }
 

@@ -105,13 +105,28 @@ mod tests {
     use super::*;
 
     /// Beginnings of keys whose end is computed.
-    const COMPUTED: [&str; 5] = ["gap-", "kind-", "media-", "month-", "weekday-"];
+    const COMPUTED: [&str; 9] = [
+        "delivery-failed-",
+        "delivery-is-",
+        "event-",
+        "gap-",
+        "kind-",
+        "media-",
+        "month-",
+        "scope-",
+        "weekday-",
+    ];
+
+    /// Returns the files of a folder and of its folders.
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    }
 
     fn texts() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let folders = ["src/templates/console", "src/console"].map(|folder| root.join(folder));
-        let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
-        let files = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
+        let files = folders.iter().flat_map(|folder| files(folder));
         files.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
     }
 

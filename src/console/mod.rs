@@ -6,6 +6,7 @@
 //! files of the binary under names that contain their hash ([`assets`]); nothing is loaded from
 //! anywhere else.
 
+mod account;
 mod assets;
 mod bubble;
 mod channel;
@@ -51,6 +52,8 @@ pub(crate) struct Console {
     pub(crate) sessions: BrowserSessions,
     /// Sign-in that is offered to people; `None` where it is not set up.
     pub(crate) sign_in: Option<SignInOffer>,
+    /// Address at which models read.
+    pub(crate) mcp: String,
     pub(crate) clock: SharedClock,
     pub(crate) entrances: Entrances,
 }
@@ -73,6 +76,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/c/{channel}/search", get(search::page))
         .route("/c/{channel}/media", get(media::page))
         .route("/c/{channel}/news", get(live::news))
+        .merge(account::router())
         .route_layer(from_fn_with_state(console.clone(), visitor::layer))
         .with_state(console);
     Router::new()

@@ -93,13 +93,16 @@ impl Visitor {
     }
 
     async fn of(console: &Console, parts: &Parts) -> Result<Self, ServiceError> {
-        let caller = caller(parts).ok();
-        let caller = caller.filter(|caller| matches!(caller.credential, Credential::Session(_)));
-        let visit = match caller {
-            Some(_) => console.sessions.visit(&parts.headers).await?,
-            None => None,
+        // A key, where one is given, is who calls: it opens no page. A form is not known to be ours
+        // before its token is read, so its session is no caller yet.
+        let visit = if parts.headers.contains_key(header::AUTHORIZATION) {
+            None
+        } else {
+            console.sessions.visit(&parts.headers).await?
         };
-        let caller = caller.filter(|_| visit.is_some());
+        let caller = caller(parts).ok().filter(|caller| {
+            matches!(caller.credential, Credential::Session(_)) && visit.is_some()
+        });
         let language = language_of(&parts.headers);
         Ok(Self { language, visit, caller, address: parts.uri.clone() })
     }

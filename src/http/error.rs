@@ -148,6 +148,12 @@ impl HttpError {
         error: "A user can have at most 50 active keys: delete one first",
     };
 
+    /// The user has as many webhooks as a user may have.
+    const TOO_MANY_WEBHOOKS: Self = Self::Conflict("A user can have at most 20 webhooks");
+
+    /// Nothing can be sent to the webhook.
+    const WEBHOOK_DISABLED: Self = Self::Conflict("The webhook is disabled");
+
     /// Status, stable code and public sentence.
     fn parts(&self) -> (StatusCode, &'static str, Cow<'static, str>) {
         let (status, code, error) = match self {
@@ -277,6 +283,8 @@ impl From<ServiceError> for HttpError {
             ServiceError::Stale => Self::Stale,
             ServiceError::Conflict(why) => Self::Conflict(why),
             ServiceError::TooManyKeys => Self::TOO_MANY_KEYS,
+            ServiceError::TooManyWebhooks => Self::TOO_MANY_WEBHOOKS,
+            ServiceError::WebhookDisabled => Self::WEBHOOK_DISABLED,
             ServiceError::PlanRequired => Self::SEMANTIC_NEEDS_PRO,
             ServiceError::RulesTooLarge { bytes } => Self::RulesTooLarge { bytes },
             ServiceError::RequestRunning => Self::RUNNING,

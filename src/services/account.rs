@@ -1,8 +1,11 @@
 //! The caller's account: who they are, what they use, and what they are notified of.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
 use chatkeep_core::plan::Usage;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_store::{ChannelUsage, Store, User};
+use chatkeep_store::{Channel, ChannelUsage, Store, User};
 
 use super::ServiceError;
 use super::access::{Caller, Scoped, WriteBackup};
@@ -16,6 +19,24 @@ pub(crate) struct AccountUsage {
     pub(crate) channels: Vec<ChannelUsage>,
     /// Time of the measurement.
     pub(crate) at: Timestamp,
+}
+
+/// Part of a channel in the caller's usage.
+#[derive(Clone, Debug)]
+pub(crate) struct ChannelShare {
+    /// The channel; `None` when the caller may not see it any more.
+    pub(crate) channel: Option<Channel>,
+    /// Its usage.
+    pub(crate) usage: ChannelUsage,
+    /// Number of its stored media files.
+    pub(crate) files: i64,
+}
+
+impl ChannelShare {
+    /// Returns the bytes that count against the caller's quota.
+    pub(crate) fn counted(&self) -> i64 {
+        (self.usage.bytes - self.usage.bytes_at_subscribe).max(0)
+    }
 }
 
 /// Accounts of callers. Cheap to clone.
@@ -50,6 +71,31 @@ impl AccountService {
         let total = Usage::new(usage.total(), user.plan);
         // The counters change with what they count, so they are true whenever they are read.
         Ok(AccountUsage { total, channels: usage.channels, at: self.clock.now() })
+    }
+
+    /// Returns the caller's usage, and the part of each channel, the largest first.
+    ///
+    /// # Errors
+    /// As of [`Self::user`].
+    pub(crate) async fn shares(
+        &self,
+        caller: &Caller,
+    ) -> Result<(AccountUsage, Vec<ChannelShare>), ServiceError> {
+        let usage = self.usage(caller).await?;
+        let ids: Vec<_> = usage.channels.iter().map(|usage| usage.channel.clone()).collect();
+        let limit = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        let seen = self.store.channels().channels_of(&caller.user, Some(&ids), None, limit).await?;
+        let mut seen: HashMap<_, _> =
+            seen.into_iter().map(|channel| (channel.id.clone(), channel)).collect();
+        let files = self.store.media().stored_media(&ids).await?;
+        let share = |usage: &ChannelUsage| ChannelShare {
+            channel: seen.remove(&usage.channel),
+            files: files.get(&usage.channel).copied().unwrap_or_default(),
+            usage: usage.clone(),
+        };
+        let mut shares: Vec<_> = usage.channels.iter().map(share).collect();
+        shares.sort_by_key(|share| Reverse(share.counted()));
+        Ok((usage, shares))
     }
 
     /// Returns true when the bot notifies the caller in their own chat about quota usage.

@@ -22,6 +22,11 @@ const LOST: &str = "
       AND f.sent_at >= $2 AND f.status IN ('skipped', 'failed', 'expired')
     GROUP BY f.channel_id";
 
+const STORED: &str = "
+    SELECT channel_id, COUNT(*) FROM media
+    WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1)) AND status = 'stored'
+    GROUP BY channel_id";
+
 impl MessageStore<'_> {
     /// Returns the newest stored message of each of these channels that has any.
     ///
@@ -44,6 +49,20 @@ impl MessageStore<'_> {
 }
 
 impl MediaStore<'_> {
+    /// Returns the number of stored media files for each of these channels that has any.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn stored_media(
+        &self,
+        channels: &[ChannelId],
+    ) -> Result<HashMap<ChannelId, i64>, StoreError> {
+        let keys = channel_keys(channels)?;
+        let rows: Vec<(String, i64)> =
+            self.store.db.fetch_all(query_as(STORED).bind(&keys)).await?;
+        Ok(rows.into_iter().map(|(channel, count)| (channel.into(), count)).collect())
+    }
+
     /// Returns the number of media files of messages sent since that time that could not be
     /// stored, for each of these channels that has any.
     ///

@@ -229,7 +229,28 @@ function dates() {
   });
 }
 
+/** Offers to copy a text, where the browser lets pages do that. */
+function copies() {
+  if (!navigator.clipboard) return;
+  for (const button of document.querySelectorAll('[data-copy]')) {
+    const before = button.textContent;
+    const spoken = button.getAttribute('aria-label');
+    button.hidden = false;
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+      button.textContent = button.dataset.copied;
+      button.setAttribute('aria-label', button.dataset.copied);
+      setTimeout(() => {
+        button.textContent = before;
+        button.setAttribute('aria-label', spoken);
+      }, 2000);
+    });
+  }
+}
+
+document.querySelectorAll('.tabs [aria-current]').forEach((tab) => tab.scrollIntoView({ inline: 'center', block: 'nearest' }));
 menus();
+copies();
 if (scroller && messages) {
   document.querySelector('.row.target')?.scrollIntoView({ block: 'center' });
   endless();

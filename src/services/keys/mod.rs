@@ -10,7 +10,7 @@ use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Key, NewKey, Rotated, Store, StoreError};
 
-pub(crate) use draft::{KeyDraft, OperatorKey};
+pub(crate) use draft::{KEY_NAME, KeyDraft, OperatorKey};
 
 use super::access::{Caller, ManageKeys, Scoped};
 use super::{FieldPath, ServiceError, Window};
@@ -84,6 +84,18 @@ impl KeyService {
         Ok((keys, next))
     }
 
+    /// Returns a key.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] for a key that is unknown or beyond the caller's permissions.
+    pub(crate) async fn one(
+        &self,
+        access: &Scoped<ManageKeys>,
+        key: &KeyId,
+    ) -> Result<Key, ServiceError> {
+        self.of(&access.caller, key).await?.ok_or(ServiceError::NotFound)
+    }
+
     /// Creates a key.
     ///
     /// # Errors
@@ -141,7 +153,7 @@ impl KeyService {
         access: &Scoped<ManageKeys>,
         key: &KeyId,
     ) -> Result<(), ServiceError> {
-        let known = self.of(&access.caller, key).await?.ok_or(ServiceError::NotFound)?;
+        let known = self.one(access, key).await?;
         let user = &access.caller.user;
         let dropped = self.store.keys().drop_key_of(user, &known.id, self.clock.now()).await?;
         if dropped { Ok(()) } else { Err(ServiceError::NotFound) }

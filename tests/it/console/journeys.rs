@@ -12,8 +12,8 @@ use crate::harness::{ports, scratch};
 use crate::stack::DEADLINE;
 use crate::store::{at, said};
 
-const PHONE: (u32, u32) = (390, 844);
-const DESKTOP: (u32, u32) = (1280, 800);
+pub(super) const PHONE: (u32, u32) = (390, 844);
+pub(super) const DESKTOP: (u32, u32) = (1280, 800);
 
 /// Script for the distance of the conversation's end from its lower edge, in pixels.
 const FROM_END: &str = "const box = document.querySelector('#scroller').getBoundingClientRect();
@@ -22,7 +22,7 @@ const FROM_END: &str = "const box = document.querySelector('#scroller').getBound
 const COUNT: &str = "return document.querySelectorAll('#messages .row').length";
 
 /// Opens a browser that is signed in as the owner.
-async fn browser(scene: &Scene) -> Browser {
+pub(super) async fn browser(scene: &Scene) -> Browser {
     let browser = Browser::start().await;
     browser.open(&scene.url("/console/sign-in")).await;
     browser.plant("chatkeep_session", &secret("Uowner")).await;
@@ -34,7 +34,7 @@ async fn number(browser: &Browser, script: &str) -> i64 {
     value.as_i64().unwrap_or_else(|| panic!("{script}: {value}"))
 }
 
-async fn shows(browser: &Browser, script: &str, expected: &Value) {
+pub(super) async fn shows(browser: &Browser, script: &str, expected: &Value) {
     until(&format!("{script} to be {expected}"), DEADLINE, async || {
         browser.script(script).await == *expected
     })
@@ -42,11 +42,12 @@ async fn shows(browser: &Browser, script: &str, expected: &Value) {
 }
 
 /// Asserts that the open page fits its window and that nobody is shut out.
-async fn is_fine(browser: &Browser, what: &str) {
+pub(super) async fn is_fine(browser: &Browser, what: &str) {
     let over = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
     assert_eq!(number(browser, over).await, 0, "{what} is too wide");
     let small =
         "return [...document.querySelectorAll('button, summary, .button, nav a, input, select')]
+        .map((one) => one.matches('[type=checkbox], [type=radio]') ? one.closest('label') : one)
         .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0)
         .filter((one) => one.getBoundingClientRect().height < 43.5)
         .map((one) => one.outerHTML)";

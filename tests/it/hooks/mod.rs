@@ -116,7 +116,7 @@ impl Bench {
     }
 
     async fn log(&self, hook: &WebhookId) -> Vec<WebhookDelivery> {
-        let all = DeliveryFilter { bounds: &Bounds::full(), status: None, before: None };
+        let all = DeliveryFilter::within(&Bounds::full());
         self.fixture.store.webhooks().webhook_deliveries(hook, all, 1_000).await.unwrap()
     }
 

@@ -73,7 +73,7 @@ impl Fixture {
     }
 
     async fn log(&self, webhook: &str, status: Option<DeliveryStatus>) -> Vec<WebhookDelivery> {
-        let filter = DeliveryFilter { bounds: &Bounds::full(), status, before: None };
+        let filter = DeliveryFilter { status, ..DeliveryFilter::within(&Bounds::full()) };
         self.store.webhooks().webhook_deliveries(&webhook.into(), filter, 1_000).await.unwrap()
     }
 
