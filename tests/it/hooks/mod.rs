@@ -116,7 +116,8 @@ impl Bench {
     }
 
     async fn log(&self, hook: &WebhookId) -> Vec<WebhookDelivery> {
-        let all = DeliveryFilter::within(&Bounds::full());
+        let bounds = Bounds::full();
+        let all = DeliveryFilter::within(&bounds);
         self.fixture.store.webhooks().webhook_deliveries(hook, all, 1_000).await.unwrap()
     }
 
