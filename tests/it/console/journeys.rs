@@ -47,6 +47,7 @@ pub(super) async fn is_fine(browser: &Browser, what: &str) {
     assert_eq!(number(browser, over).await, 0, "{what} is too wide");
     let small =
         "return [...document.querySelectorAll('button, summary, .button, nav a, input, select')]
+        .map((one) => one.matches('[type=checkbox], [type=radio]') ? one.closest('label') : one)
         .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0)
         .filter((one) => (one.closest('label.check') ?? one).getBoundingClientRect().height < 43.5)
         .map((one) => one.outerHTML)";

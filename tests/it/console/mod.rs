@@ -1,5 +1,6 @@
 //! The web console: its pages over HTTP and in a real browser.
 
+mod account;
 mod assistant;
 mod backup_settings;
 mod journeys;
@@ -176,7 +177,7 @@ pub(super) fn secret(user: &str) -> String {
     format!("secret-of-{user}-0123456789012345678901234567890123456789")
 }
 
-fn now() -> chatkeep_core::time::Timestamp {
+pub(super) fn now() -> chatkeep_core::time::Timestamp {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     at(i64::try_from(now.as_millis()).unwrap())
 }
