@@ -113,7 +113,6 @@ async fn a_key_is_made_and_deleted_without_script() {
     let buttons =
         "return [...document.querySelectorAll('[data-copy]')].filter((one) => !one.hidden).length";
     assert_eq!(browser.script(buttons).await, json!(0), "a button that does nothing");
-    is_fine(&browser, "the new key").await;
     submit(&browser, "main .button.main").await;
     shows(&browser, "return document.querySelectorAll('.cards li').length", &json!(1)).await;
     submit(&browser, ".cards a[href$=\"/delete\"]").await;

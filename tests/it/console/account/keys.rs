@@ -79,7 +79,7 @@ async fn a_key_has_the_chats_and_days_that_were_chosen() {
     let messages = format!("/api/v1/channels/{GROUP}/backup/messages?order=asc&limit=1");
     let asked = http::client(DEADLINE).get(scene.url(&messages)).bearer_auth(&secret);
     let first: serde_json::Value = asked.send().await.unwrap().json().await.unwrap();
-    assert_eq!(first["messages"][0]["messageId"], "p065", "{first}");
+    assert_eq!(first["messages"][0]["id"], "p065", "{first}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
