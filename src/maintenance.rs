@@ -21,6 +21,8 @@ const KEYS: u32 = 500;
 const REPLIES: Duration = Duration::from_hours(24 * 400);
 /// Retention of usage notices.
 const NOTICES: Duration = Duration::from_hours(24 * 400);
+/// Retention of users' usage by day: longer than the pages of the console look back.
+const USAGE_DAYS: Duration = Duration::from_hours(24 * 400);
 /// Retention of membership checks with the platform, twice the interval between two of a person.
 const CHECKS: Duration = Duration::from_hours(48);
 /// Age after which a reply that is still being sent counts as abandoned.
@@ -139,6 +141,8 @@ impl PeriodicJob for RowPurge {
         while goes_on() && store.keys().purge_keys(KEYS, now).await? > 0 {}
         while goes_on() && store.assistant().purge_replies(earlier(now, REPLIES)).await? > 0 {}
         while goes_on() && store.accounts().purge_notices(earlier(now, NOTICES)).await? > 0 {}
+        let days = earlier(now, USAGE_DAYS);
+        while goes_on() && store.accounts().purge_usage_days(days).await? > 0 {}
         while goes_on() && store.members().purge_membership_checks(earlier(now, CHECKS)).await? > 0
         {
         }

@@ -37,6 +37,15 @@ impl Plan {
         }
     }
 
+    /// Returns the next larger plan; `None` for the largest.
+    pub const fn next(self) -> Option<Self> {
+        match self {
+            Self::Free => Some(Self::Standard),
+            Self::Standard => Some(Self::Pro),
+            Self::Pro => None,
+        }
+    }
+
     /// Returns the quota in bytes.
     pub const fn quota(self) -> i64 {
         match self {

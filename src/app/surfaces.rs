@@ -88,6 +88,7 @@ impl App {
             services: self.services.clone(),
             sessions: sessions.clone(),
             sign_in: login.is_set_up().then_some(offer),
+            mcp: mcp::resource(sessions.url()),
             clock: Arc::clone(&self.clock),
             entrances: self.entrances,
         }

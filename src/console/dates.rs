@@ -42,6 +42,11 @@ impl Dates {
         self.format(if this_year { "date-short" } else { "date-year" }, day)
     }
 
+    /// Returns the month of a day, with the year.
+    pub(super) fn month(&self, day: NaiveDate) -> String {
+        self.format("date-month", day)
+    }
+
     /// Returns a date and time.
     pub(super) fn moment(&self, at: Timestamp) -> String {
         format!("{} {}", self.date(self.day(at)), self.time(at))

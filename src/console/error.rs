@@ -32,6 +32,8 @@ pub(crate) enum PageError {
     TooLarge,
     /// Too many requests in a short time; the next one is allowed in that many seconds.
     Hasty { seconds: u32 },
+    /// There is no such thing in the visitor's account.
+    NotInAccount,
     /// A value in the address is invalid.
     Input,
     /// A form does not belong to the present session, as after signing in again.
@@ -65,6 +67,8 @@ impl From<ServiceError> for PageError {
             // A page with a form says these beside it.
             ServiceError::Conflict(_)
             | ServiceError::TooManyKeys
+            | ServiceError::TooManyWebhooks
+            | ServiceError::WebhookDisabled
             | ServiceError::PlanRequired
             | ServiceError::RulesTooLarge { .. }
             | ServiceError::Invalid { .. } => Self::Input,
@@ -113,6 +117,7 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
             (StatusCode::PAYLOAD_TOO_LARGE, "error-large-title", "error-large-text", None)
         }
         PageError::Hasty { seconds } => return hasty(visitor, *seconds),
+        PageError::NotInAccount => (StatusCode::NOT_FOUND, "gone-title", "gone-text", None),
         PageError::Input => {
             (StatusCode::BAD_REQUEST, "error-input-title", "error-input-text", None)
         }

@@ -10,6 +10,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
+use chatkeep_core::http::guard::Forbidden;
 use chatkeep_i18n::{Language, Value};
 use serde::de::DeserializeOwned;
 use url::form_urlencoded;
@@ -85,6 +86,8 @@ impl FormErrors {
             ServiceError::PlanRequired => whole("form-plan-required"),
             ServiceError::RulesTooLarge { .. } => whole("form-rules-too-large"),
             ServiceError::TooManyKeys => whole("form-too-many-keys"),
+            ServiceError::TooManyWebhooks => whole("form-too-many-webhooks"),
+            ServiceError::WebhookDisabled => whole("form-webhook-off"),
             ServiceError::RequestRunning | ServiceError::Unavailable => whole("form-busy"),
             error => Err(error.into()),
         }
@@ -128,6 +131,13 @@ pub(super) fn sentence(defect: Defect, language: Language) -> String {
             language.format("defect-too-many-keywords", &[("max", count(max))])
         }
         Defect::TooFewKeywords { .. } => language.text("defect-no-keyword"),
+        Defect::NoScope => language.text("defect-no-scope"),
+        Defect::NoEvent => language.text("defect-no-event"),
+        Defect::Past => language.text("defect-past"),
+        Defect::Address(Forbidden::NoAddress) => language.text("defect-no-address"),
+        Defect::Address(Forbidden::NotHttps) => language.text("defect-not-https"),
+        Defect::Address(Forbidden::Credentials) => language.text("defect-credentials"),
+        Defect::Address(Forbidden::Private) => language.text("defect-private"),
         Defect::Other => language.text("defect-other"),
     }
 }
@@ -143,10 +153,15 @@ pub(super) enum Done {
     Deleted,
     /// Rules were imported.
     Imported,
+    /// Something is being sent.
+    Sent,
+    /// Somebody was signed out elsewhere.
+    SignedOut,
 }
 
 impl Done {
-    const ALL: [Self; 4] = [Self::Saved, Self::Added, Self::Deleted, Self::Imported];
+    const ALL: [Self; 6] =
+        [Self::Saved, Self::Added, Self::Deleted, Self::Imported, Self::Sent, Self::SignedOut];
 
     const fn name(self) -> &'static str {
         match self {
@@ -154,6 +169,8 @@ impl Done {
             Self::Added => "added",
             Self::Deleted => "deleted",
             Self::Imported => "imported",
+            Self::Sent => "sent",
+            Self::SignedOut => "signed-out",
         }
     }
 
@@ -163,6 +180,8 @@ impl Done {
             Self::Added => "done-added",
             Self::Deleted => "done-deleted",
             Self::Imported => "done-imported",
+            Self::Sent => "done-sent",
+            Self::SignedOut => "done-signed-out",
         }
     }
 

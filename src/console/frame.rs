@@ -105,7 +105,10 @@ mod tests {
     use super::*;
 
     /// Beginnings of keys whose end is computed.
-    const COMPUTED: [&str; 10] = [
+    const COMPUTED: [&str; 14] = [
+        "delivery-failed-",
+        "delivery-is-",
+        "event-",
         "gap-",
         "kind-",
         "media-erased",
@@ -115,13 +118,20 @@ mod tests {
         "media-skipped",
         "month-",
         "role-",
+        "scope-",
         "weekday-",
     ];
 
     fn texts() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let folders = ["src/templates/console", "src/console", "src/console/assistant"]
-            .map(|folder| root.join(folder));
+        let folders = [
+            "src/templates/console",
+            "src/templates/console/account",
+            "src/console",
+            "src/console/account",
+            "src/console/assistant",
+        ]
+        .map(|folder| root.join(folder));
         let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
         let files = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
         files.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()

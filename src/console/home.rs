@@ -8,6 +8,7 @@ use chatkeep_store::{ChannelStatus, Webhook};
 use serde::Deserialize;
 
 use super::Console;
+use super::account;
 use super::bubble::{name_of, shortened, size, summary};
 use super::channel::Heading;
 use super::dates::Dates;
@@ -172,6 +173,6 @@ impl Note {
         // The rest of an address may hold a secret.
         let url = url::Url::parse(&webhook.url).ok();
         let host = url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
-        Self { about: host, href: None, text }
+        Self { about: host, href: Some(account::webhook_path(&webhook.id)), text }
     }
 }

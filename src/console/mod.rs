@@ -6,6 +6,7 @@
 //! are files of the binary under names that contain their hash ([`assets`]); nothing is loaded from
 //! anywhere else.
 
+mod account;
 mod assets;
 mod assistant;
 mod bubble;
@@ -66,6 +67,8 @@ pub(crate) struct Console {
     pub(crate) sessions: BrowserSessions,
     /// Sign-in that is offered to people; `None` where it is not set up.
     pub(crate) sign_in: Option<SignInOffer>,
+    /// Address at which models read.
+    pub(crate) mcp: String,
     pub(crate) clock: SharedClock,
     pub(crate) entrances: Entrances,
 }
@@ -104,6 +107,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/c/{channel}/people/{person}/picture", get(picture::person))
         .route("/c/{channel}/news", get(live::news))
         .route("/c/{channel}/rows", get(rows::page))
+        .merge(account::router())
         .route_layer(from_fn_with_state(console.clone(), visitor::layer))
         .with_state(console);
     Router::new().route("/", get(move || async move { Redirect::to(home) })).merge(pages)

@@ -109,9 +109,11 @@ impl Visitor {
             Err(_) => None,
         };
         let caller = caller.filter(|caller| matches!(caller.credential, Credential::Session(_)));
-        // A form is sent in a session that is no caller yet: its token tells whose form it is.
+        // A form is sent in a session that is no caller yet: its token tells whose form it is. A key,
+        // where one is given, is who calls, and it sends no form.
+        let keyed = parts.headers.contains_key(header::AUTHORIZATION);
         let visit = match caller {
-            None if parts.method == Method::GET => None,
+            None if keyed || parts.method == Method::GET => None,
             _ => console.sessions.visit(&parts.headers).await?,
         };
         let caller = caller.filter(|_| visit.is_some());

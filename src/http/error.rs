@@ -9,7 +9,7 @@ use std::fmt::Display;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
-use chatkeep_store::KEYS_OF_USER;
+use chatkeep_store::{KEYS_OF_USER, WEBHOOKS_OF_USER};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -151,6 +151,18 @@ impl HttpError {
         }
     }
 
+    /// Returns the error for a user who has as many webhooks as a user may have.
+    fn too_many_webhooks() -> Self {
+        Self::Explained {
+            status: StatusCode::CONFLICT,
+            code: "conflict",
+            error: format!("A user can have at most {WEBHOOKS_OF_USER} webhooks"),
+        }
+    }
+
+    /// Nothing can be sent to the webhook.
+    const WEBHOOK_DISABLED: Self = Self::Conflict("The webhook is disabled");
+
     /// Status, stable code and public sentence.
     fn parts(&self) -> (StatusCode, &'static str, Cow<'static, str>) {
         let (status, code, error) = match self {
@@ -280,6 +292,8 @@ impl From<ServiceError> for HttpError {
             ServiceError::Stale => Self::Stale,
             ServiceError::Conflict(why) => Self::Conflict(why),
             ServiceError::TooManyKeys => Self::too_many_keys(),
+            ServiceError::TooManyWebhooks => Self::too_many_webhooks(),
+            ServiceError::WebhookDisabled => Self::WEBHOOK_DISABLED,
             ServiceError::PlanRequired => Self::SEMANTIC_NEEDS_PRO,
             ServiceError::RulesTooLarge { bytes } => Self::RulesTooLarge { bytes },
             ServiceError::RequestRunning => Self::RUNNING,

@@ -118,7 +118,7 @@ impl<'a> ConsentRow<'a> {
         Self {
             id: &consent.id,
             program: &consent.client_name,
-            reach: match consent.channels {
+            reach: match consent.channels.as_ref().map(Vec::len) {
                 None => "every channel".to_owned(),
                 Some(1) => "1 channel".to_owned(),
                 Some(count) => format!("{count} channels"),

@@ -1,9 +1,13 @@
 //! The caller's account: who they are, what they use, and what they are notified of.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::{Plan, Usage};
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_store::{ChannelUsage, Store, StoreError, User};
+use chatkeep_store::{Channel, ChannelUsage, Store, StoreError, User};
+use chrono::{DateTime, Datelike as _, Months, NaiveDate, NaiveTime};
 
 use super::ServiceError;
 use super::access::{Caller, Scoped, WriteBackup};
@@ -18,6 +22,31 @@ pub(crate) struct AccountUsage {
     pub(crate) channels: Vec<ChannelUsage>,
     /// Time of the measurement.
     pub(crate) at: Timestamp,
+}
+
+/// Part of a channel in the caller's usage.
+#[derive(Clone, Debug)]
+pub(crate) struct ChannelShare {
+    /// The channel; `None` when the caller may not see it any more.
+    pub(crate) channel: Option<Channel>,
+    /// Its usage.
+    pub(crate) usage: ChannelUsage,
+}
+
+/// Usage of the quota at the end of a month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MonthUsage {
+    /// First day of the month; months are those of UTC.
+    pub(crate) first: NaiveDate,
+    /// Used bytes at its end, or now.
+    pub(crate) bytes: i64,
+}
+
+impl ChannelShare {
+    /// Returns the bytes that count against the caller's quota.
+    pub(crate) fn counted(&self) -> i64 {
+        (self.usage.bytes - self.usage.bytes_at_subscribe).max(0)
+    }
 }
 
 /// Accounts of callers. Cheap to clone.
@@ -100,6 +129,55 @@ impl AccountService {
         Ok(AccountUsage { total, channels: usage.channels, at: self.clock.now() })
     }
 
+    /// Returns the caller's usage, and the part of each channel, the largest first.
+    ///
+    /// # Errors
+    /// As of [`Self::user`].
+    pub(crate) async fn shares(
+        &self,
+        caller: &Caller,
+    ) -> Result<(AccountUsage, Vec<ChannelShare>), ServiceError> {
+        let usage = self.usage(caller).await?;
+        let ids: Vec<_> = usage.channels.iter().map(|usage| usage.channel.clone()).collect();
+        let limit = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        let seen = self.store.channels().channels_of(&caller.user, Some(&ids), None, limit).await?;
+        let mut seen: HashMap<_, _> =
+            seen.into_iter().map(|channel| (channel.id.clone(), channel)).collect();
+        let share = |usage: &ChannelUsage| ChannelShare {
+            channel: seen.remove(&usage.channel),
+            usage: usage.clone(),
+        };
+        let mut shares: Vec<_> = usage.channels.iter().map(share).collect();
+        shares.sort_by_key(|share| Reverse(share.counted()));
+        Ok((usage, shares))
+    }
+
+    /// Returns the caller's usage at the end of each of the last `months` months and now, oldest
+    /// first, from the first month on for which it is known; nothing for a credential that is
+    /// restricted to channels.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn usage_by_month(
+        &self,
+        caller: &Caller,
+        months: u32,
+    ) -> Result<Vec<MonthUsage>, ServiceError> {
+        if caller.channels().is_some() {
+            return Ok(Vec::new());
+        }
+        let first = |back| first_of_month(self.clock.now(), back);
+        let Some(since) = first(months.saturating_sub(1)) else { return Ok(Vec::new()) };
+        let days = self.store.accounts().usage_days(&caller.user, midnight(since)).await?;
+        let month = |back| {
+            let first = first(back)?;
+            let end = midnight(first.checked_add_months(Months::new(1))?);
+            let last = days.iter().rev().find(|day| day.day < end)?;
+            Some(MonthUsage { first, bytes: last.bytes })
+        };
+        Ok((0..months).rev().filter_map(month).collect())
+    }
+
     /// Returns true when the bot notifies the caller in their own chat about quota usage.
     ///
     /// # Errors
@@ -120,4 +198,15 @@ impl AccountService {
         let known = self.store.accounts().set_notices_enabled(&access.caller.user, enabled).await?;
         if known { Ok(()) } else { Err(ServiceError::InvalidKey) }
     }
+}
+
+/// Returns the first day of the month that many months before a time, in UTC.
+fn first_of_month(at: Timestamp, back: u32) -> Option<NaiveDate> {
+    let day = DateTime::from_timestamp_millis(at.millis())?.date_naive();
+    day.with_day(1)?.checked_sub_months(Months::new(back))
+}
+
+/// Returns the begin of a day in UTC.
+fn midnight(day: NaiveDate) -> Timestamp {
+    Timestamp::from_millis(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis())
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use chatkeep_blobs::BlobError;
 use chatkeep_core::assistant::limits;
 use chatkeep_core::bounds::BoundExceeded;
-use chatkeep_store::{DatabaseFault, KEYS_OF_USER, StoreError};
+use chatkeep_core::http::guard::Forbidden;
+use chatkeep_store::{DatabaseFault, KEYS_OF_USER, StoreError, WEBHOOKS_OF_USER};
 use chatkeep_workers::assistant::CompileError;
 use chatkeep_workers::log_failure;
 use tracing::error;
@@ -46,6 +47,12 @@ pub(crate) enum ServiceError {
     /// The user has as many keys as a user can have.
     #[error("a user can have at most {KEYS_OF_USER} active keys")]
     TooManyKeys,
+    /// The user has as many webhooks as a user can have.
+    #[error("a user can have at most {WEBHOOKS_OF_USER} webhooks")]
+    TooManyWebhooks,
+    /// The webhook is disabled, so nothing can be sent to it.
+    #[error("the webhook is disabled")]
+    WebhookDisabled,
     /// The plan of the channel's owner does not include semantic mode.
     #[error("semantic mode requires the pro plan")]
     PlanRequired,
@@ -78,6 +85,18 @@ pub(crate) enum Defect {
     /// A list has fewer keywords than needed.
     #[error("must contain at least {min} keyword")]
     TooFewKeywords { min: usize },
+    /// No scope is chosen.
+    #[error("must contain at least one scope and no duplicates")]
+    NoScope,
+    /// No event is chosen.
+    #[error("must contain at least one event")]
+    NoEvent,
+    /// A time that must be in the future is not.
+    #[error("must be in the future")]
+    Past,
+    /// An address cannot be called.
+    #[error("cannot be used: {0}")]
+    Address(Forbidden),
     /// Any other defect, which its sentence describes.
     #[error("is invalid")]
     Other,

@@ -1,5 +1,6 @@
 //! Sessions of people who signed in with a browser, and logins that are under way.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use chatkeep_core::id::SessionId;
@@ -79,6 +80,34 @@ impl SessionService {
     pub(crate) async fn end(&self, session: &Session) -> Result<(), ServiceError> {
         self.store.sessions().end_session(&session.user, &session.id).await?;
         Ok(())
+    }
+
+    /// Returns the live sessions of a session's person, the last used first.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn of_person(&self, session: &Session) -> Result<Vec<Session>, ServiceError> {
+        let now = self.clock.now();
+        let mut sessions = self.store.sessions().list(&session.user, self.idle, now).await?;
+        sessions.sort_by_key(|one| Reverse((one.seen_at, one.created_at)));
+        Ok(sessions)
+    }
+
+    /// Ends a session of the same person.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] when they have none of that id.
+    pub(crate) async fn end_one(&self, own: &Session, id: &SessionId) -> Result<(), ServiceError> {
+        let ended = self.store.sessions().end_session(&own.user, id).await?;
+        if ended { Ok(()) } else { Err(ServiceError::NotFound) }
+    }
+
+    /// Ends all other sessions of the same person; returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn end_others(&self, own: &Session) -> Result<u64, ServiceError> {
+        Ok(self.store.sessions().end_other_sessions(&own.user, &own.id).await?)
     }
 
     /// Stores a login until the identity provider sends the browser back.

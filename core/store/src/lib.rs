@@ -49,6 +49,7 @@ mod subscriptions;
 mod transaction;
 mod unknown_events;
 mod unstored;
+mod usage_days;
 mod users;
 mod webhooks;
 
@@ -103,6 +104,7 @@ pub use roles::RoleSet;
 pub use sessions::{NewSession, Session, SignedIn};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
 pub use unstored::{UnstoredMessage, UnstoredReason};
+pub use usage_days::DayUsage;
 pub use users::User;
 pub use webhooks::{
     Attempt, ClaimRoom, ClaimedDelivery, DeliveryFilter, DeliveryStatus, DisabledReason, EventRef,

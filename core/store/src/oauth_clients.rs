@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 
 use super::oauth_secrets::drop_grant;
@@ -38,18 +39,37 @@ pub struct Consent {
     pub client_id: String,
     /// Name of the program, given by itself.
     pub client_name: String,
-    /// Number of visible channels; `None` for all of the user.
-    pub channels: Option<usize>,
+    /// Granted scopes.
+    pub scopes: Vec<Scope>,
+    /// Visible channels; `None` for all of the user.
+    pub channels: Option<Vec<ChannelId>>,
     /// Time of the consent.
     pub created_at: Timestamp,
+    /// Time at which the program last got tokens, which it does every hour while it is used; `None`
+    /// if it never got any.
+    pub last_used_at: Option<Timestamp>,
+}
+
+#[derive(sqlx_macros::FromRow)]
+struct ConsentRow {
+    grant_id: String,
+    client_id: String,
+    client_name: String,
+    scopes: String,
+    channel_ids: Option<String>,
+    created_at: i64,
+    last_used_at: Option<i64>,
 }
 
 /// Maximum number of listed consents of a user.
 const LISTED: i64 = 200;
 
 const OF_USER: &str = "
-    SELECT grant_id, client_id, client_name, channel_ids, created_at FROM oauth_grants
-    WHERE user_id = $1 ORDER BY created_at DESC, grant_id LIMIT $2";
+    SELECT g.grant_id, g.client_id, g.client_name, g.scopes, g.channel_ids, g.created_at,
+           (SELECT MAX(s.used_at) FROM oauth_secrets s WHERE s.grant_id = g.grant_id)
+               AS last_used_at
+    FROM oauth_grants g
+    WHERE g.user_id = $1 ORDER BY g.created_at DESC, g.grant_id LIMIT $2";
 const ONE_OF_USER: &str = "
     SELECT grant_id FROM oauth_grants WHERE grant_id = $1 AND user_id = $2";
 const ADD_CLIENT: &str = "
@@ -118,15 +138,9 @@ impl OAuthStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn consents(self, user: &UserId) -> Result<Vec<Consent>, StoreError> {
-        let rows: Vec<(String, String, String, Option<String>, i64)> =
+        let rows: Vec<ConsentRow> =
             self.store.db.fetch_all(query_as(OF_USER).bind(user.as_str()).bind(LISTED)).await?;
-        let consent = |(id, client_id, client_name, channels, at): (_, _, _, Option<String>, _)| {
-            let channels = channels.map(|ids| serde_json::from_str(&ids)).transpose()?;
-            let channels = channels.map(|ids: Vec<ChannelId>| ids.len());
-            let created_at = Timestamp::from_millis(at);
-            Ok(Consent { id, client_id, client_name, channels, created_at })
-        };
-        rows.into_iter().map(consent).collect()
+        rows.into_iter().map(Consent::try_from).collect()
     }
 
     /// Revokes a consent of that user. `false` when they have none of that id.
@@ -163,5 +177,21 @@ impl OAuthStore<'_> {
         let clients = tx.execute(query(PURGE_CLIENTS).bind(never).bind(unused).bind(most)).await?;
         tx.commit().await?;
         Ok(secrets.max(clients) >= u64::from(limit))
+    }
+}
+
+impl TryFrom<ConsentRow> for Consent {
+    type Error = StoreError;
+
+    fn try_from(row: ConsentRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            scopes: serde_json::from_str(&row.scopes)?,
+            channels: row.channel_ids.as_deref().map(serde_json::from_str).transpose()?,
+            id: row.grant_id,
+            client_id: row.client_id,
+            client_name: row.client_name,
+            created_at: Timestamp::from_millis(row.created_at),
+            last_used_at: row.last_used_at.map(Timestamp::from_millis),
+        })
     }
 }

@@ -73,6 +73,7 @@ const OF_USER: &str = "
     WHERE user_id = $1 AND seen_at > $2 ORDER BY created_at, session_id";
 const END: &str = "DELETE FROM sessions WHERE user_id = $1 AND session_id = $2";
 const END_ALL: &str = "DELETE FROM sessions WHERE user_id = $1";
+const END_OTHERS: &str = "DELETE FROM sessions WHERE user_id = $1 AND session_id <> $2";
 /// The age is tested twice: a session may be used while the statement runs.
 const PURGE: &str = "
     DELETE FROM sessions WHERE seen_at <= $1 AND hash IN
@@ -163,6 +164,21 @@ impl SessionStore<'_> {
         let ended = tx.execute(query(END).bind(user.as_str()).bind(id.as_str())).await?;
         tx.commit().await?;
         Ok(ended > 0)
+    }
+
+    /// Ends every session of a user but one and returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn end_other_sessions(
+        self,
+        user: &UserId,
+        kept: &SessionId,
+    ) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        let ended = tx.execute(query(END_OTHERS).bind(user.as_str()).bind(kept.as_str())).await?;
+        tx.commit().await?;
+        Ok(ended)
     }
 
     /// Ends every session of a user and returns their number.

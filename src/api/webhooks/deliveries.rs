@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{DeliveryStatus, OutboxEventKind, TEST_EVENT, WebhookDelivery};
+use chatkeep_store::{DeliveryStatus, WebhookDelivery};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -17,7 +17,7 @@ use crate::api::route::{Describe, Output};
 use crate::http::{Body, HttpError, Path, Query};
 use crate::services::Services;
 use crate::services::access::{ManageWebhooks, Scoped};
-use crate::services::webhooks::{DeliveryListQuery, DeliveryWithBody, delivery_id};
+use crate::services::webhooks::{DeliveryListQuery, DeliveryWithBody, delivery_id, event_name};
 
 /// `GET /api/webhooks/:webhookId/deliveries`.
 #[derive(Serialize, ToSchema)]
@@ -132,7 +132,8 @@ pub(in crate::api) async fn list(
     Query(query): Query<DeliveryQuery>,
 ) -> Result<Page<Deliveries>, HttpError> {
     let DeliveryQuery { limit, cursor, status } = query;
-    let query = DeliveryListQuery { status, limit: limit.0, cursor };
+    let query =
+        DeliveryListQuery { status, limit: limit.0, cursor, ..DeliveryListQuery::default() };
     let (deliveries, next) = services.webhooks.deliveries(&access, &path.webhook, &query).await?;
     let deliveries = deliveries.into_iter().map(DeliveryView::from).collect();
     Ok(Page { body: Deliveries { deliveries, next_cursor: next.clone() }, next })
@@ -178,10 +179,11 @@ pub(in crate::api) async fn redeliver_since(
 
 impl From<WebhookDelivery> for DeliveryView {
     fn from(delivery: WebhookDelivery) -> Self {
+        let kind = event_name(&delivery);
         Self {
             delivery_id: delivery_id(&delivery),
             event_id: delivery.event.id,
-            kind: delivery.event.kind.map_or(TEST_EVENT, OutboxEventKind::name),
+            kind,
             timestamp: delivery.event.at,
             channel_id: delivery.event.channel,
             status: delivery.status,

@@ -339,9 +339,36 @@ function preview() {
   });
 }
 
+/** Offers to copy a text, where the browser lets pages do that. */
+function copies() {
+  if (!navigator.clipboard) return;
+  for (const button of document.querySelectorAll('[data-copy]')) {
+    const text = document.getElementById(button.dataset.copy);
+    const before = button.textContent;
+    const spoken = button.getAttribute('aria-label');
+    button.hidden = false;
+    button.addEventListener('click', async () => {
+      try {
+        await navigator.clipboard.writeText(text.textContent);
+      } catch {
+        // Where copying is refused, the text is selected for the keys of the browser.
+        getSelection().selectAllChildren(text);
+        return;
+      }
+      button.textContent = button.dataset.copied;
+      button.setAttribute('aria-label', button.dataset.copied);
+      setTimeout(() => {
+        button.textContent = before;
+        button.setAttribute('aria-label', spoken);
+      }, 2000);
+    });
+  }
+}
+
 tabs();
 menus();
 preview();
+copies();
 if (scroller && messages) {
   document.querySelector('.row.target')?.scrollIntoView({ block: 'center' });
   endless();

@@ -6,10 +6,10 @@ use chatkeep_core::time::Timestamp;
 
 use super::super::access::Caller;
 use super::super::input::{channel_ids, text};
-use super::super::{FieldPath, ServiceError};
+use super::super::{Defect, FieldPath, ServiceError};
 
 /// Maximum characters of a key's name.
-const NAME: usize = 100;
+pub(crate) const KEY_NAME: usize = 100;
 /// Maximum number of channels that a key is restricted to.
 const CHANNELS: usize = 1_000;
 /// Location in the request.
@@ -54,10 +54,9 @@ impl KeyDraft {
         caller: &Caller,
         now: Timestamp,
     ) -> Result<OperatorKey, ServiceError> {
-        let name = text(FieldPath::body("/name"), self.name, 1, NAME)?;
+        let name = text(FieldPath::body("/name"), self.name, 1, KEY_NAME)?;
         if !(1..=Scope::ALL.len()).contains(&self.scopes.len()) {
-            let why = "must contain at least one scope and no duplicates";
-            return Err(ServiceError::invalid_value(FieldPath::body("/scopes"), why));
+            return Err(ServiceError::defective(FieldPath::body("/scopes"), Defect::NoScope));
         }
         let mut scopes = Vec::new();
         for scope in self.scopes {
@@ -77,7 +76,7 @@ impl KeyDraft {
         };
         if self.expires_at.is_some_and(|at| at <= now) {
             let field = FieldPath::body("/expiresAt");
-            return Err(ServiceError::invalid_value(field, "must be in the future"));
+            return Err(ServiceError::defective(field, Defect::Past));
         }
         let not_before = self.not_before.max(caller.not_before());
         let expires_at = self.expires_at.into_iter().chain(caller.bounds.expires_at).min();

@@ -11,7 +11,7 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Key, NewKey, Rotated, Store, StoreError};
 use tracing::error;
 
-pub(crate) use draft::{KeyDraft, OperatorKey};
+pub(crate) use draft::{KEY_NAME, KeyDraft, OperatorKey};
 
 use super::access::{Caller, ManageKeys, Scoped};
 use super::operator::Operator;
@@ -99,6 +99,18 @@ impl KeyService {
         Ok((keys, next))
     }
 
+    /// Returns a key.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] for a key that is unknown or beyond the caller's permissions.
+    pub(crate) async fn one(
+        &self,
+        access: &Scoped<ManageKeys>,
+        key: &KeyId,
+    ) -> Result<Key, ServiceError> {
+        self.of(&access.caller, key).await?.ok_or(ServiceError::NotFound)
+    }
+
     /// Creates a key.
     ///
     /// # Errors
@@ -163,7 +175,7 @@ impl KeyService {
         access: &Scoped<ManageKeys>,
         key: &KeyId,
     ) -> Result<(), ServiceError> {
-        let known = self.of(&access.caller, key).await?.ok_or(ServiceError::NotFound)?;
+        let known = self.one(access, key).await?;
         let user = &access.caller.user;
         let dropped = self.store.keys().drop_key_of(user, &known.id, self.clock.now()).await?;
         if dropped { Ok(()) } else { Err(ServiceError::NotFound) }

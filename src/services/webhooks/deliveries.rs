@@ -3,7 +3,9 @@
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{DeliveryFilter, DeliveryStatus, Webhook, WebhookDelivery};
+use chatkeep_store::{
+    DeliveryFilter, DeliveryStatus, OutboxEventKind, TEST_EVENT, Webhook, WebhookDelivery,
+};
 
 use super::super::access::{Caller, ManageWebhooks, Scoped};
 use super::super::{ServiceError, Window};
@@ -11,17 +13,34 @@ use super::WebhookService;
 use crate::random;
 use crate::view::WebhookPayload;
 
-const DISABLED: ServiceError = ServiceError::Conflict("The webhook is disabled");
-
 /// Request for a page of deliveries.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeliveryListQuery {
     /// Only deliveries with this status.
     pub(crate) status: Option<DeliveryStatus>,
+    /// Only deliveries of events of that kind: of an [`OutboxEventKind`], or [`TEST_EVENT`].
+    pub(crate) event: Option<&'static str>,
+    /// Only deliveries created at or after this time.
+    pub(crate) from: Option<Timestamp>,
+    /// Only deliveries created before this time.
+    pub(crate) to: Option<Timestamp>,
     /// Maximum number of deliveries.
     pub(crate) limit: u32,
     /// Cursor of the page; the first page without it.
     pub(crate) cursor: Option<String>,
+}
+
+impl DeliveryListQuery {
+    /// Returns the binding of cursors to the webhook and the filters.
+    fn binding(&self, webhook: &Webhook) -> String {
+        let status = self.status.map(DeliveryStatus::name).unwrap_or_default();
+        let list = format!("deliveries:{}:{status}", webhook.id);
+        if self.event.is_none() && self.from.is_none() && self.to.is_none() {
+            return list;
+        }
+        let [from, to] = [self.from, self.to].map(|at| at.map_or(0, Timestamp::millis));
+        format!("{list}:{}:{from}:{to}", self.event.unwrap_or_default())
+    }
 }
 
 /// A delivery with the body that a redelivery would send now.
@@ -30,6 +49,11 @@ pub(crate) struct DeliveryWithBody {
     pub(crate) delivery: WebhookDelivery,
     /// The body; `None` when its object is gone or the caller may not read it.
     pub(crate) body: Option<WebhookPayload>,
+}
+
+/// Returns the name of the kind of a delivery's event.
+pub(crate) fn event_name(delivery: &WebhookDelivery) -> &'static str {
+    delivery.event.kind.map_or(TEST_EVENT, OutboxEventKind::name)
 }
 
 /// Returns the public id of a delivery.
@@ -49,11 +73,17 @@ impl WebhookService {
         query: &DeliveryListQuery,
     ) -> Result<(Vec<WebhookDelivery>, Option<String>), ServiceError> {
         let webhook = self.one(access, webhook).await?;
-        let status = query.status.map(DeliveryStatus::name).unwrap_or_default();
-        let binding = format!("deliveries:{}:{status}", webhook.id);
-        let window = Window::<i64>::open(binding, query.limit, query.cursor.as_deref())?;
+        let window =
+            Window::<i64>::open(query.binding(&webhook), query.limit, query.cursor.as_deref())?;
         let bounds = common(&access.caller, &webhook);
-        let filter = DeliveryFilter { bounds: &bounds, status: query.status, before: window.after };
+        let filter = DeliveryFilter {
+            bounds: &bounds,
+            status: query.status,
+            event: query.event,
+            from: query.from,
+            to: query.to,
+            before: window.after,
+        };
         let mut deliveries =
             self.store.webhooks().webhook_deliveries(&webhook.id, filter, window.wanted()).await?;
         let next = window.cut(&mut deliveries, |delivery| delivery.number);
@@ -79,7 +109,7 @@ impl WebhookService {
     /// Sends a test event; returns its delivery.
     ///
     /// # Errors
-    /// [`ServiceError::Conflict`] for a disabled webhook; as of [`Self::one`].
+    /// [`ServiceError::WebhookDisabled`]; as of [`Self::one`].
     pub(crate) async fn test(
         &self,
         access: &Scoped<ManageWebhooks>,
@@ -98,7 +128,7 @@ impl WebhookService {
     /// Repeats a delivery; returns it.
     ///
     /// # Errors
-    /// [`ServiceError::Conflict`] for a disabled webhook, [`ServiceError::NotFound`] for an unknown
+    /// [`ServiceError::WebhookDisabled`], [`ServiceError::NotFound`] for an unknown
     /// delivery; as of [`Self::one`].
     pub(crate) async fn redeliver(
         &self,
@@ -115,7 +145,7 @@ impl WebhookService {
     /// Repeats all failed deliveries created at or after `since`; returns their number.
     ///
     /// # Errors
-    /// [`ServiceError::Conflict`] for a disabled webhook; as of [`Self::one`].
+    /// [`ServiceError::WebhookDisabled`]; as of [`Self::one`].
     pub(crate) async fn redeliver_since(
         &self,
         access: &Scoped<ManageWebhooks>,
@@ -133,7 +163,7 @@ impl WebhookService {
         id: &WebhookId,
     ) -> Result<Webhook, ServiceError> {
         let webhook = self.one(access, id).await?;
-        if webhook.enabled { Ok(webhook) } else { Err(DISABLED) }
+        if webhook.enabled { Ok(webhook) } else { Err(ServiceError::WebhookDisabled) }
     }
 
     /// Returns a delivery within the bounds of caller and webhook.

@@ -6,11 +6,11 @@ use chatkeep_store::{OutboxEventKind, Webhook, WebhookChange};
 
 use super::super::access::Caller;
 use super::super::input::{channel_ids, text};
-use super::super::{FieldPath, Nullable, ServiceError};
+use super::super::{Defect, FieldPath, Nullable, ServiceError};
 
 /// Maximum characters of an address and of a description; maximum number of channels.
 const URL: usize = 2_048;
-const DESCRIPTION: usize = 500;
+pub(crate) const WEBHOOK_DESCRIPTION: usize = 500;
 const CHANNELS: usize = 1_000;
 
 /// Locations in the request.
@@ -92,7 +92,7 @@ impl WebhookDraft {
             }
         }
         if events.is_empty() {
-            return Err(ServiceError::invalid_value(EVENTS, "must contain at least one event"));
+            return Err(ServiceError::defective(EVENTS, Defect::NoEvent));
         }
         let covered = |kind: &OutboxEventKind| {
             let account = !kind.is_about_account() || caller.channels().is_none();
@@ -109,7 +109,7 @@ impl WebhookDraft {
             (Some(_), _) => return Err(ServiceError::InsufficientFor { field: CHANNEL_IDS }),
         };
         let field = FieldPath::body("/description");
-        let description = text(field, self.description, 0, DESCRIPTION)?;
+        let description = text(field, self.description, 0, WEBHOOK_DESCRIPTION)?;
         Ok(CheckedWebhook { url, events, channels, enabled: self.enabled, description })
     }
 }
@@ -136,5 +136,5 @@ impl CheckedWebhook {
 }
 
 fn refused(why: Forbidden) -> ServiceError {
-    ServiceError::invalid_value(FieldPath::body("/url"), format_args!("cannot be used: {why}"))
+    ServiceError::defective(FieldPath::body("/url"), Defect::Address(why))
 }

@@ -9,16 +9,14 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{NewWebhook, Store, Webhook, WebhookChanged, WebhookMade, WebhookMaker};
 use secrecy::SecretString;
 
-pub(crate) use deliveries::{DeliveryListQuery, DeliveryWithBody, delivery_id};
-pub(crate) use draft::{WebhookDraft, WebhookUpdate};
+pub(crate) use deliveries::{DeliveryListQuery, DeliveryWithBody, delivery_id, event_name};
+pub(crate) use draft::{WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate};
 
 use super::access::{Caller, ManageWebhooks, Scoped};
 use super::keys::checked_overlap;
 use super::{ServiceError, Window};
 use crate::event_renderer::EventRenderer;
 use crate::random;
-
-const TOO_MANY: ServiceError = ServiceError::Conflict("A user can have at most 20 webhooks");
 
 /// Webhook with its new secret, which is not shown again.
 #[derive(Debug)]
@@ -88,8 +86,7 @@ impl WebhookService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::InsufficientFor`] for more than
-    /// the caller may read, [`ServiceError::Conflict`] when the user has as many as a user can
-    /// have.
+    /// the caller may read, [`ServiceError::TooManyWebhooks`].
     pub(crate) async fn create(
         &self,
         access: &Scoped<ManageWebhooks>,
@@ -107,7 +104,7 @@ impl WebhookService {
         };
         match self.store.webhooks().add_webhook(&new, self.clock.now()).await? {
             WebhookMade::Done => {}
-            WebhookMade::TooMany => return Err(TOO_MANY),
+            WebhookMade::TooMany => return Err(ServiceError::TooManyWebhooks),
             WebhookMade::KeyEnded => return Err(ServiceError::InvalidKey),
         }
         Ok(WebhookWithSecret { webhook: self.one(access, &id).await?, secret })

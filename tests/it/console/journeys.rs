@@ -56,6 +56,7 @@ pub(super) async fn shows(browser: &Browser, script: &str, expected: &Value) {
 pub(super) async fn is_fine(browser: &Browser, what: &str) {
     let small =
         "return [...document.querySelectorAll('button, summary, .button, nav a, input, select')]
+        .map((one) => one.matches('[type=checkbox], [type=radio]') ? one.closest('label') : one)
         .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0)
         .filter((one) => (one.closest('label.check') ?? one).getBoundingClientRect().height < 43.5)
         .map((one) => one.outerHTML)";

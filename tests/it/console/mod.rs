@@ -1,5 +1,6 @@
 //! The web console: its pages over HTTP and in a real browser.
 
+mod account;
 mod assistant;
 mod backup_settings;
 mod first_run;
@@ -105,11 +106,11 @@ impl Scene {
     ) -> Page {
         let cookie = format!("chatkeep_session={}", secret(user));
         let headers = [headers, &[(COOKIE.as_str(), &*cookie)]].concat();
-        self.submit(path, form, &headers).await
+        self.submit_bare(path, form, &headers).await
     }
 
     /// Submits a form with these headers alone.
-    pub(super) async fn submit(
+    pub(super) async fn submit_bare(
         &self,
         path: &str,
         form: &[(&str, &str)],
@@ -189,7 +190,7 @@ pub(super) fn secret(user: &str) -> String {
     format!("secret-of-{user}-0123456789012345678901234567890123456789")
 }
 
-fn now() -> chatkeep_core::time::Timestamp {
+pub(super) fn now() -> chatkeep_core::time::Timestamp {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     at(i64::try_from(now.as_millis()).unwrap())
 }

@@ -12,7 +12,7 @@ use crate::stack::DEADLINE;
 use crate::store::{at, said};
 
 /// Returns a page without the hashes in the names of its files.
-fn settled(page: &str) -> String {
+pub(super) fn settled(page: &str) -> String {
     let mut parts = page.split("/console/assets/");
     let mut text = parts.next().unwrap().to_owned();
     for part in parts {

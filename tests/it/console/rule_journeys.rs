@@ -12,7 +12,7 @@ use crate::stack::DEADLINE;
 const ROWS: &str = "return document.querySelectorAll('table.rules tbody tr').length";
 
 /// Sends the form of the open page, with that of its buttons, and waits for the next page.
-async fn submit(browser: &Browser, button: &str) {
+pub(super) async fn submit(browser: &Browser, button: &str) {
     browser
         .script(&format!(
             "document.body.dataset.old = '1'; document.querySelector('{button}').click()"

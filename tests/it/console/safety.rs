@@ -134,7 +134,7 @@ async fn every_form_needs_the_token_of_its_session() {
                 refused.body
             );
         }
-        let nobody = scene.submit(&path, &[("csrf", "csrf-Uowner")], &[]).await;
+        let nobody = scene.submit_bare(&path, &[("csrf", "csrf-Uowner")], &[]).await;
         assert_eq!(nobody.status, StatusCode::SEE_OTHER, "{path}: {}", nobody.body);
         assert!(nobody.location().starts_with("/console/sign-in?next="), "{}", nobody.location());
     }

@@ -118,7 +118,8 @@ impl Bench {
     }
 
     async fn log(&self, hook: &WebhookId) -> Vec<WebhookDelivery> {
-        let all = DeliveryFilter { bounds: &Bounds::full(), status: None, before: None };
+        let bounds = Bounds::full();
+        let all = DeliveryFilter::within(&bounds);
         self.fixture.store.webhooks().webhook_deliveries(hook, all, 1_000).await.unwrap()
     }
 

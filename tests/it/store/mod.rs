@@ -30,6 +30,7 @@ mod retention;
 mod retractions;
 mod roles;
 mod sessions;
+mod usage_days;
 mod users;
 mod versions;
 mod webhooks;

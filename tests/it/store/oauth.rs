@@ -172,6 +172,7 @@ async fn people_see_and_take_back_their_own(fixture: Fixture) {
     let seen = fixture.store.oauth().consents(&own).await.unwrap();
     let ids: Vec<_> = seen.iter().map(|consent| consent.id.as_str()).collect();
     assert_eq!((ids, &*seen[0].client_name), (vec!["grant-c1", "grant-c2"], "A client"));
+    assert_eq!(seen[0].last_used_at, Some(at(2)), "it last got tokens then");
     assert!(fixture.store.oauth().consents(&other).await.unwrap().is_empty());
     assert!(!fixture.store.oauth().revoke_consent(&other, "grant-c1").await.unwrap());
     assert!(works(&fixture, "ac1", 2).await);

@@ -121,7 +121,10 @@ async fn sessions_are_listed_and_ended(fixture: Fixture) {
     assert!(fixture.store.sessions().end_session(&one, &a).await.unwrap());
     assert!(!fixture.store.sessions().end_session(&one, &a).await.unwrap());
     assert!(session(&fixture, "a", HOUR).await.is_none());
-    assert_eq!(fixture.store.sessions().end_sessions(&one).await.unwrap(), 2);
+    let d = "id-d".into();
+    assert_eq!(fixture.store.sessions().end_other_sessions(&one, &d).await.unwrap(), 1);
+    assert_eq!(listed(HOUR).await, ["id-d"]);
+    assert_eq!(fixture.store.sessions().end_sessions(&one).await.unwrap(), 1);
     assert!(listed(HOUR).await.is_empty());
     assert_eq!(fixture.store.sessions().list(&two, IDLE, at(HOUR)).await.unwrap().len(), 1);
 }

@@ -132,7 +132,8 @@ impl Scene {
     }
 
     async fn log(&self, hook: &WebhookId) -> Vec<WebhookDelivery> {
-        let all = DeliveryFilter { bounds: &Bounds::full(), status: None, before: None };
+        let bounds = Bounds::full();
+        let all = DeliveryFilter::within(&bounds);
         self.bench.store.webhooks().webhook_deliveries(hook, all, 1_000).await.unwrap()
     }
 

@@ -50,6 +50,8 @@ pub enum Check {
     RuleHits,
     /// `users.used_bytes` against channels and baselines.
     UserBytes,
+    /// The newest day of `usage_days` against the usage of the user.
+    UsageDay,
     /// Last recorded usage status against the present one.
     UserStatus,
     /// A media record against its message and its own state.
@@ -77,6 +79,7 @@ impl Check {
             Self::Gap => "gap",
             Self::RuleHits => "hits of the rule",
             Self::UserBytes => "used bytes of the user",
+            Self::UsageDay => "usage of the newest day",
             Self::UserStatus => "usage status of the user",
             Self::MediaRecord => "media record",
             Self::MediaFile => "media file",

@@ -10,6 +10,7 @@ use super::super::channels::channel_keys;
 use super::super::db::{Sql, locking};
 use super::super::ingest::{add_notice, lock_ledger};
 use super::super::subscriptions::resume;
+use super::super::usage_days::save_usage;
 use super::super::{AuditStore, StoreError, parsed};
 use super::{Check, Difference};
 use crate::query::{query, query_as};
@@ -29,6 +30,7 @@ struct UserRow {
     plan: String,
     used_bytes: i64,
     held: i64,
+    newest_day: Option<i64>,
     notified_status: Option<String>,
 }
 
@@ -42,6 +44,8 @@ macro_rules! users {
                                    JOIN channels c ON c.channel_id = s.channel_id
                                    WHERE s.user_id = u.user_id AND s.cancelled_at = 0), 0)
                          AS BIGINT) AS held,
+                    (SELECT d.bytes FROM usage_days d WHERE d.user_id = u.user_id
+                     ORDER BY d.day DESC LIMIT 1) AS newest_day,
                     (SELECT n.status FROM usage_notices n WHERE n.user_id = u.user_id
                      ORDER BY n.notice_id DESC LIMIT 1) AS notified_status
              FROM users u ",
@@ -109,6 +113,10 @@ impl AuditStore<'_> {
         if row.used_bytes != row.held {
             tx.execute(query(SET).bind(user.as_str()).bind(row.held)).await?;
         }
+        if row.newest_day.unwrap_or_default() != row.held {
+            let users = serde_json::json!([{ "u": user.as_str() }]).to_string();
+            save_usage(&mut tx, &users, now).await?;
+        }
         if row.notified_status() != status.name() {
             add_notice(&mut tx, user, status, now).await?;
         }
@@ -125,6 +133,11 @@ impl UserRow {
         if self.used_bytes != truth {
             let id = user.as_str();
             differences.push(Difference::new(Check::UserBytes, id, self.used_bytes, truth));
+        }
+        // A wrong counter is one difference, not two.
+        let newest = self.newest_day.unwrap_or_default();
+        if newest != self.used_bytes && newest != truth {
+            differences.push(Difference::new(Check::UsageDay, user.as_str(), newest, truth));
         }
         // By the recorded value: a wrong counter is one difference, not two.
         let status = self.status(self.used_bytes)?;

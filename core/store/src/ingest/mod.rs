@@ -35,6 +35,7 @@ use super::messages::{MessageRow, state_of};
 use super::outbox::{NewOutboxEvent, log};
 use super::outbox_kind::OutboxEventKind;
 use super::retractions::record_retractions;
+use super::usage_days::save_usage;
 use super::{MessageState, MessageStore, StoreError};
 use crate::query::{query, query_as};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
@@ -235,6 +236,7 @@ pub(super) async fn save_ledger(
     if !users.is_empty() {
         let rows = serde_json::to_string(&users)?;
         tx.execute(query(ADD_TO_USERS).bind(&rows)).await?;
+        save_usage(tx, &rows, now).await?;
     }
     for (user, before, after) in ledger.crossings() {
         add_notice(tx, user, after, now).await?;

@@ -84,8 +84,21 @@ pub struct DeliveryFilter<'a> {
     pub bounds: &'a Bounds,
     /// Status of the deliveries.
     pub status: Option<DeliveryStatus>,
+    /// Name of the kind of their events: of an [`OutboxEventKind`], or [`TEST_EVENT`].
+    pub event: Option<&'a str>,
+    /// Earliest time of creation.
+    pub from: Option<Timestamp>,
+    /// Time that all of them were created before.
+    pub to: Option<Timestamp>,
     /// Number that all deliveries are before.
     pub before: Option<i64>,
+}
+
+impl<'a> DeliveryFilter<'a> {
+    /// Creates the filter of all deliveries within bounds.
+    pub const fn within(bounds: &'a Bounds) -> Self {
+        Self { bounds, status: None, event: None, from: None, to: None, before: None }
+    }
 }
 
 macro_rules! deliveries {
@@ -100,7 +113,8 @@ macro_rules! deliveries {
 }
 
 const LIST: &str = deliveries!(
-    " AND delivery_no < $6 AND ($7 IS NULL OR status = $7) ORDER BY delivery_no DESC LIMIT $8"
+    " AND delivery_no < $6 AND ($7 IS NULL OR status = $7) AND ($9 IS NULL OR type = $9)
+     AND created_at >= $10 AND created_at < $11 ORDER BY delivery_no DESC LIMIT $8"
 );
 const ONE: &str = deliveries!(" AND delivery_no = $6");
 
@@ -124,6 +138,11 @@ impl DeliveryStatus {
             Self::Failed => "failed",
             Self::Dropped => "dropped",
         }
+    }
+
+    /// Returns the status of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
     }
 }
 
@@ -151,7 +170,10 @@ impl WebhookStore<'_> {
                     .bind(within.from)
                     .bind(filter.before.unwrap_or(i64::MAX))
                     .bind(filter.status.map(DeliveryStatus::name))
-                    .bind(i64::from(limit)),
+                    .bind(i64::from(limit))
+                    .bind(filter.event)
+                    .bind(filter.from.map_or(i64::MIN, Timestamp::millis))
+                    .bind(filter.to.map_or(i64::MAX, Timestamp::millis)),
             )
             .await?;
         rows.into_iter().map(WebhookDelivery::try_from).collect()
@@ -200,7 +222,7 @@ impl TryFrom<DeliveryRow> for WebhookDelivery {
     type Error = StoreError;
 
     fn try_from(row: DeliveryRow) -> Result<Self, StoreError> {
-        let status = DeliveryStatus::ALL.into_iter().find(|status| status.name() == row.status);
+        let status = DeliveryStatus::parse(&row.status);
         let number = row.delivery_no.to_string();
         Ok(Self {
             number: row.delivery_no,

@@ -53,7 +53,7 @@ async fn wrong_rows_are_found_and_set_right(fixture: Fixture) {
     let told = "INSERT INTO usage_notices (user_id, status, created_at)
                 VALUES ('U1', 'WARNING', 50)";
     let loose = "INSERT INTO gaps (channel_id, reason, from_at) VALUES ('nowhere', 'quota', 60)";
-    let cases: [(&str, &[Check]); 12] = [
+    let cases: [(&str, &[Check]); 13] = [
         ("UPDATE channels SET bytes = bytes + 7", &[Check::ChannelBytes]),
         ("UPDATE channels SET message_count = 0", &[Check::ChannelMessages]),
         ("UPDATE users SET used_bytes = used_bytes - 1 WHERE user_id = 'U2'", &[Check::UserBytes]),
@@ -70,6 +70,7 @@ async fn wrong_rows_are_found_and_set_right(fixture: Fixture) {
             "DELETE FROM messages WHERE message_id = 'c'",
             &[Check::ChannelBytes, Check::ChannelMessages, Check::UserBytes, Check::Index],
         ),
+        ("UPDATE usage_days SET bytes = bytes + 1 WHERE user_id = 'U1'", &[Check::UsageDay]),
         (rule, &[Check::RuleHits]),
         (gap, &[Check::Gap]),
         (open, &[Check::Gap]),

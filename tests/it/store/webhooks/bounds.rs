@@ -221,7 +221,7 @@ async fn deliveries_are_shown_within_bounds(fixture: Fixture) {
         (Bounds { not_before: Some(at(11)), ..Bounds::full() }, 3, 3),
         (Bounds { not_before: Some(at(12)), scopes: messages, ..only(&["C1"]) }, 2, 2),
     ] {
-        let filter = DeliveryFilter { bounds: &bounds, status: None, before: None };
+        let filter = DeliveryFilter::within(&bounds);
         let list = fixture.store.webhooks().webhook_deliveries(&id, filter, 10).await.unwrap();
         assert_eq!(list.len(), shown, "{bounds:?}");
         for delivery in fixture.log("wh_1", None).await {

@@ -73,7 +73,8 @@ impl Fixture {
     }
 
     async fn log(&self, webhook: &str, status: Option<DeliveryStatus>) -> Vec<WebhookDelivery> {
-        let filter = DeliveryFilter { bounds: &Bounds::full(), status, before: None };
+        let bounds = Bounds::full();
+        let filter = DeliveryFilter { status, ..DeliveryFilter::within(&bounds) };
         self.store.webhooks().webhook_deliveries(&webhook.into(), filter, 1_000).await.unwrap()
     }
 

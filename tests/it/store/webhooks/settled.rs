@@ -152,12 +152,23 @@ async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
     }
     let store = &fixture.store;
     let full = Bounds::full();
-    let filter = DeliveryFilter { bounds: &full, status: None, before: None };
+    let filter = DeliveryFilter::within(&full);
     let page = store.webhooks().webhook_deliveries(&id, filter, 2).await.unwrap();
     let filter = DeliveryFilter { before: Some(page[1].number), ..filter };
     let next = store.webhooks().webhook_deliveries(&id, filter, 9).await.unwrap();
     let numbers: Vec<_> = page.iter().chain(&next).map(|d| d.number).collect();
     assert!(numbers.len() == 5 && numbers.is_sorted_by(|a, b| a > b));
+    let all = DeliveryFilter::within(&full);
+    for (filter, count) in [
+        (DeliveryFilter { event: Some("message.received"), ..all }, 5),
+        (DeliveryFilter { event: Some("member.left"), ..all }, 0),
+        (DeliveryFilter { from: Some(at(22)), ..all }, 3),
+        (DeliveryFilter { to: Some(at(22)), ..all }, 2),
+        (DeliveryFilter { from: Some(at(21)), to: Some(at(23)), ..all }, 2),
+    ] {
+        let found = store.webhooks().webhook_deliveries(&id, filter, 9).await.unwrap();
+        assert_eq!(found.len(), count, "{filter:?}");
+    }
     let taken = fixture.claim(room(9, 9), 100).await;
     let outcomes = [Next::Delivered, Next::Failed, Next::Failed, Next::Dropped, Next::Failed];
     let attempts: Vec<_> =

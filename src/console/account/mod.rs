@@ -1,0 +1,197 @@
+//! Pages about the visitor's own account: plan and usage, keys, webhooks, programs that read for
+//! them, sessions.
+//!
+//! Only a session opens them, and all they show is the visitor's own. A secret is in the answer to
+//! the form that made it ([`secret`]), and nowhere else: not in an address, a cookie or a redirect.
+
+mod delivery;
+mod key;
+mod keys;
+mod mcp;
+mod overview;
+mod reach;
+mod secret;
+mod sessions;
+mod webhook;
+mod webhook_form;
+mod webhook_log;
+mod webhooks;
+
+use axum::Router;
+use axum::routing::get;
+use chatkeep_core::id::WebhookId;
+use chatkeep_core::time::Timestamp;
+use chatkeep_i18n::{Language, Value};
+use chatkeep_store::Channel;
+use serde::Deserialize;
+
+use super::Console;
+use super::dates::Dates;
+use super::error::PageError;
+use super::form::FormErrors;
+use super::visitor::Visitor;
+use crate::services::ServiceError;
+use crate::view::segment;
+
+/// Maximum number of chats that a form offers, and that pages know the names of.
+const CHATS: u32 = 200;
+
+/// Part of the account, with a page of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    /// Plan, usage, language, notices.
+    Overview,
+    /// API keys.
+    Keys,
+    /// Outgoing webhooks.
+    Webhooks,
+    /// Programs that read for the visitor.
+    Mcp,
+    /// Browsers that are signed in.
+    Sessions,
+}
+
+/// Link to a section.
+#[derive(Debug)]
+struct SectionLink {
+    href: &'static str,
+    label: String,
+    current: bool,
+}
+
+impl Section {
+    const ALL: [Self; 5] = [Self::Overview, Self::Keys, Self::Webhooks, Self::Mcp, Self::Sessions];
+
+    /// Returns the path of its page.
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Overview => "/console/account",
+            Self::Keys => "/console/account/keys",
+            Self::Webhooks => "/console/account/webhooks",
+            Self::Mcp => "/console/account/mcp",
+            Self::Sessions => "/console/account/sessions",
+        }
+    }
+
+    fn label(self, language: Language) -> String {
+        language.text(match self {
+            Self::Overview => "account-overview",
+            Self::Keys => "account-keys",
+            Self::Webhooks => "account-webhooks",
+            Self::Mcp => "account-mcp",
+            Self::Sessions => "account-sessions",
+        })
+    }
+
+    /// Returns the links to all sections; this one is the present.
+    fn links(self, language: Language) -> Vec<SectionLink> {
+        let link = |one: Self| SectionLink {
+            href: one.path(),
+            label: one.label(language),
+            current: one == self,
+        };
+        Self::ALL.into_iter().map(link).collect()
+    }
+}
+
+/// Form of a question that was answered with yes.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Confirmation {
+    confirmed: String,
+}
+
+impl Confirmation {
+    fn is_yes(&self) -> bool {
+        self.confirmed == "yes"
+    }
+}
+
+/// Returns the path of a webhook's page.
+pub(super) fn webhook_path(webhook: &WebhookId) -> String {
+    format!("{}/{}", Section::Webhooks.path(), segment(webhook.as_str()))
+}
+
+/// Returns the page about a refusal that concerns something of the account.
+fn refused(error: ServiceError) -> PageError {
+    if error == ServiceError::NotFound { PageError::NotInAccount } else { error.into() }
+}
+
+/// Returns what is wrong with a form about something of the account.
+fn wrong_with(error: ServiceError, language: Language) -> Result<FormErrors, PageError> {
+    if error == ServiceError::NotFound {
+        return Err(PageError::NotInAccount);
+    }
+    FormErrors::of(error, language)
+}
+
+/// Returns an id from an address, which no database holds with U+0000 in it.
+fn id_of<I: From<String>>(text: String) -> Result<I, PageError> {
+    if text.contains('\0') { Err(PageError::NotInAccount) } else { Ok(text.into()) }
+}
+
+/// Returns the visitor's chats.
+async fn chats(console: &Console, visitor: &Visitor) -> Result<Vec<Channel>, PageError> {
+    let (chats, _) = console.services.channels.page(&visitor.caller()?, CHATS, None).await?;
+    Ok(chats)
+}
+
+/// Returns the name of a chat.
+fn name_of(chat: &Channel, language: Language) -> String {
+    let name = chat.name.clone().filter(|name| !name.trim().is_empty());
+    name.unwrap_or_else(|| language.text("chat-nameless"))
+}
+
+/// Returns the dates of the account's pages, which have the service's zone.
+async fn dates(console: &Console, visitor: &Visitor) -> Result<Dates, PageError> {
+    let zone = console.services.messages.zone(None).await?;
+    Ok(Dates { language: visitor.language, zone, now: console.clock.now() })
+}
+
+/// Returns the last day of what ends at midnight, else the time at which it ends.
+fn end_of(at: Timestamp, dates: Dates) -> String {
+    if dates.time(at) == "00:00" {
+        return dates.date(dates.day(Timestamp::from_millis(at.millis() - 1)));
+    }
+    dates.moment(at)
+}
+
+/// Returns a sentence with a date in it.
+fn dated(key: &str, date: &str, language: Language) -> String {
+    language.format(key, &[("date", Value::from(date))])
+}
+
+/// Returns the routes of the account.
+pub(super) fn router() -> Router<Console> {
+    Router::new()
+        .route("/console/account", get(overview::page).post(overview::save))
+        .route("/console/account/keys", get(keys::page))
+        .route("/console/account/keys/new", get(key::page).post(key::create))
+        .route("/console/account/keys/{key}/replace", get(keys::ask_replace).post(keys::replace))
+        .route("/console/account/keys/{key}/delete", get(keys::ask_delete).post(keys::delete))
+        .route("/console/account/webhooks", get(webhooks::page))
+        .route(
+            "/console/account/webhooks/new",
+            get(webhook_form::new_page).post(webhook_form::create),
+        )
+        .route("/console/account/webhooks/{webhook}", get(webhook::page).post(webhook::act))
+        .route(
+            "/console/account/webhooks/{webhook}/edit",
+            get(webhook_form::edit_page).post(webhook_form::save),
+        )
+        .route(
+            "/console/account/webhooks/{webhook}/secret",
+            get(webhook::ask_secret).post(webhook::new_secret),
+        )
+        .route(
+            "/console/account/webhooks/{webhook}/delete",
+            get(webhook::ask_delete).post(webhook::delete),
+        )
+        .route(
+            "/console/account/webhooks/{webhook}/deliveries/{delivery}",
+            get(delivery::page).post(delivery::redeliver),
+        )
+        .route("/console/account/mcp", get(mcp::page))
+        .route("/console/account/mcp/{consent}/end", get(mcp::ask_end).post(mcp::end))
+        .route("/console/account/sessions", get(sessions::page).post(sessions::end))
+}

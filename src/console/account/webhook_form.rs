@@ -1,0 +1,189 @@
+//! A new webhook, and the properties of one: their form.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chatkeep_i18n::Language;
+use chatkeep_store::{OutboxEventKind, Webhook};
+use secrecy::ExposeSecret as _;
+use serde::Deserialize;
+
+use super::super::Console;
+use super::super::error::PageError;
+use super::super::form::{Done, FormErrors, Posted, limit_hint};
+use super::super::frame::{Frame, rendered_as};
+use super::super::visitor::Visitor;
+use super::reach::{ChatChoice, chosen};
+use super::secret::NewSecret;
+use super::webhooks::events;
+use super::{Section, SectionLink, chats, id_of, refused, webhook_path, wrong_with};
+use crate::services::Nullable;
+use crate::services::access::ManageWebhooks;
+use crate::services::webhooks::{WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate};
+
+/// Webhook as the form sends it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WebhookForm {
+    url: String,
+    description: String,
+    event: Vec<String>,
+    reach: String,
+    chat: Vec<String>,
+}
+
+#[derive(Template)]
+#[template(path = "console/account/webhook_form.html", whitespace = "minimize")]
+struct WebhookFormPage {
+    frame: Frame,
+    sections: Vec<SectionLink>,
+    form: WebhookForm,
+    errors: FormErrors,
+    events: Vec<EventOption>,
+    choice: ChatChoice,
+    description_hint: String,
+    /// Path of the page to go back to.
+    back: String,
+    is_new: bool,
+}
+
+struct EventOption {
+    name: &'static str,
+    words: String,
+    chosen: bool,
+}
+
+pub(super) async fn new_page(
+    State(console): State<Console>,
+    visitor: Visitor,
+) -> Result<Response, PageError> {
+    let form = WebhookForm { reach: "all".to_owned(), ..WebhookForm::default() };
+    show(&console, &visitor, None, (form, FormErrors::default())).await
+}
+
+pub(super) async fn edit_page(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    let access = visitor.scoped::<ManageWebhooks>(&console)?;
+    let webhook = console.services.webhooks.one(&access, &id_of(id)?).await.map_err(refused)?;
+    let form = WebhookForm::of(&webhook);
+    show(&console, &visitor, Some(&webhook), (form, FormErrors::default())).await
+}
+
+async fn show(
+    console: &Console,
+    visitor: &Visitor,
+    webhook: Option<&Webhook>,
+    (form, errors): (WebhookForm, FormErrors),
+) -> Result<Response, PageError> {
+    let language = visitor.language;
+    visitor.scoped::<ManageWebhooks>(console)?;
+    let chats = chats(console, visitor).await?;
+    let option = |(name, words): (&'static str, String)| EventOption {
+        name,
+        words,
+        chosen: form.event.iter().any(|chosen| chosen == name),
+    };
+    let title = if webhook.is_none() { "webhook-new" } else { "webhook-edit" };
+    let list = Section::Webhooks.path().to_owned();
+    let page = WebhookFormPage {
+        frame: visitor.frame(language.text(title)),
+        sections: Section::Webhooks.links(language),
+        events: events(language).map(option).collect(),
+        choice: ChatChoice::new(&chats, form.reach == "all", &form.chat, language),
+        description_hint: limit_hint(WEBHOOK_DESCRIPTION, language),
+        back: webhook.map_or(list, |webhook| webhook_path(&webhook.id)),
+        is_new: webhook.is_none(),
+        form,
+        errors,
+    };
+    Ok(rendered_as(page.errors.status(), &page))
+}
+
+pub(super) async fn create(
+    State(console): State<Console>,
+    Posted { visitor, form }: Posted<WebhookForm>,
+) -> Result<Response, PageError> {
+    let access = visitor.scoped::<ManageWebhooks>(&console)?;
+    let language = visitor.language;
+    let errors = match form.draft(language) {
+        Ok(draft) => match console.services.webhooks.create(&access, draft).await {
+            Ok(made) => {
+                let path = webhook_path(&made.webhook.id);
+                return Ok(shown(made.secret.expose_secret(), path, Vec::new(), &visitor));
+            }
+            Err(error) => wrong_with(error, language)?,
+        },
+        Err(errors) => errors,
+    };
+    show(&console, &visitor, None, (form, errors)).await
+}
+
+/// Returns the page that shows the secret of a webhook, once.
+pub(super) fn shown(secret: &str, next: String, notes: Vec<String>, visitor: &Visitor) -> Response {
+    let language = visitor.language;
+    let new = NewSecret {
+        section: Section::Webhooks,
+        title: language.text("webhook-secret-title"),
+        label: language.text("webhook-secret"),
+        secret: secret.to_owned(),
+        notes: std::iter::once(language.text("webhook-secret-use")).chain(notes).collect(),
+        next,
+    };
+    new.page(visitor)
+}
+
+pub(super) async fn save(
+    State(console): State<Console>,
+    Path(id): Path<String>,
+    Posted { visitor, form }: Posted<WebhookForm>,
+) -> Result<Response, PageError> {
+    let access = visitor.scoped::<ManageWebhooks>(&console)?;
+    let webhooks = &console.services.webhooks;
+    let webhook = webhooks.one(&access, &id_of(id)?).await.map_err(refused)?;
+    let errors = match form.draft(visitor.language) {
+        Ok(draft) => match webhooks.change(&access, &webhook.id, changes(draft)).await {
+            Ok(webhook) => return Ok(Done::Saved.at(&webhook_path(&webhook.id))),
+            Err(error) => wrong_with(error, visitor.language)?,
+        },
+        Err(errors) => errors,
+    };
+    show(&console, &visitor, Some(&webhook), (form, errors)).await
+}
+
+/// Returns the change of a webhook to a draft; whether it is on stays.
+fn changes(draft: WebhookDraft) -> WebhookUpdate {
+    WebhookUpdate {
+        url: Some(draft.url),
+        events: Some(draft.events),
+        channels: Nullable::To(draft.channels),
+        enabled: None,
+        description: Some(draft.description),
+    }
+}
+
+impl WebhookForm {
+    fn of(webhook: &Webhook) -> Self {
+        let chats = webhook.channels.as_deref();
+        let reach = if chats.is_none() { "all" } else { "chosen" };
+        Self {
+            url: webhook.url.clone(),
+            description: webhook.description.clone(),
+            event: webhook.events.iter().map(|kind| kind.name().to_owned()).collect(),
+            reach: reach.to_owned(),
+            chat: chats.unwrap_or_default().iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn draft(&self, language: Language) -> Result<WebhookDraft, FormErrors> {
+        Ok(WebhookDraft {
+            url: self.url.trim().to_owned(),
+            events: self.event.iter().filter_map(|name| OutboxEventKind::parse(name)).collect(),
+            channels: chosen(&self.reach, &self.chat, language)?,
+            enabled: true,
+            description: self.description.clone(),
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Webhooks: made and changed by clicking, tested, their log with filters, their secret shown once.
+
+use chatkeep_i18n::Language;
+use reqwest::StatusCode;
+
+use super::super::{GROUP, Scene};
+use super::{WEBHOOKS, link, shown};
+use crate::harness::wait::until;
+use crate::hooks::sink::{Reply, Sink};
+use crate::stack::DEADLINE;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn addresses_of_webhooks_are_refused_in_every_language() {
+    let scene = Scene::new().await;
+    let cases = [
+        ("", "defect-empty"),
+        ("nonsense", "defect-no-address"),
+        ("http://example.com/", "defect-not-https"),
+        ("https://me:pw@example.com/", "defect-credentials"),
+        ("https://192.168.1.1/hook", "defect-private"),
+    ];
+    for language in Language::ALL {
+        let header = [("accept-language", language.tag())];
+        for (url, key) in cases {
+            let form = [
+                ("csrf", "csrf-Uowner"),
+                ("url", url),
+                ("event", "member.left"),
+                ("reach", "all"),
+                ("description", "kept"),
+            ];
+            let page = scene.post("/console/account/webhooks/new", "Uowner", &form, &header).await;
+            assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{key}");
+            assert!(page.body.contains(&language.text(key)), "{key} {language:?}: {}", page.body);
+            let kept = ["value=\"kept\"", "value=\"member.left\" checked"];
+            assert!(kept.iter().all(|kept| page.body.contains(kept)), "{key}: {}", page.body);
+        }
+    }
+    let none = [("url", "https://example.com/"), ("reach", "all")];
+    let page = scene.submit("/console/account/webhooks/new", &none).await;
+    assert!(page.body.contains("Please choose at least one event."), "{}", page.body);
+    assert!(scene.open(WEBHOOKS).await.body.contains("No webhooks yet"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_webhook_is_made_tested_and_looked_after() {
+    let scene = Scene::with(&[("CHATKEEP_WEBHOOKS_ALLOW_PRIVATE", "true".to_owned())]).await;
+    let sink = Sink::start().await;
+    sink.answer("/hook", Reply::Echo);
+    let url = sink.url("/hook");
+    let form =
+        [("url", &*url), ("description", "My program"), ("event", "member.left"), ("reach", "all")];
+    let made = shown(&scene.submit("/console/account/webhooks/new", &form).await);
+    assert!(made.starts_with("whsec_"), "{made}");
+    let list = scene.open(WEBHOOKS).await.body;
+    assert!(list.contains("My program") && !list.contains(&made));
+    let webhook = link(&list, &format!("{WEBHOOKS}/"), "");
+
+    // A test event, its delivery, and once more.
+    let page = scene.done(&webhook, &[("action", "test")]).await.body;
+    assert!(page.contains("It is being sent."), "{page}");
+    until("the test event", DEADLINE, async || sink.at("/hook").len() == 1).await;
+    until("its delivery", DEADLINE, async || {
+        scene.open(&format!("{webhook}?status=delivered")).await.body.contains("HTTP 200")
+    })
+    .await;
+    let log = scene.open(&webhook).await.body;
+    let delivery = link(&log, &format!("{webhook}/deliveries/"), "");
+    let page = scene.open(&delivery).await.body;
+    for text in ["HTTP 200", "webhook.test", "Delivered", sink.at("/hook")[0].id()] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let again = scene.done(&delivery, &[]).await.body;
+    assert!(again.contains("It is being sent."));
+    until("the second delivery", DEADLINE, async || sink.at("/hook").len() == 2).await;
+
+    // Filters.
+    for (query, found) in [
+        ("event=webhook.test", true),
+        ("event=member.left", false),
+        ("status=failed", false),
+        ("from=2024-01-01&to=2099-01-01", true),
+        ("from=2099-01-01", false),
+        ("to=2024-01-01", false),
+    ] {
+        let page = scene.open(&format!("{webhook}?{query}")).await.body;
+        assert_eq!(page.contains("/deliveries/"), found, "{query}");
+        assert_eq!(page.contains("Nothing matches these filters."), !found, "{query}");
+    }
+
+    // Off: nothing can be sent; on again.
+    let off = scene.done(&webhook, &[("action", "off")]).await.body;
+    assert!(off.contains("value=\"on\"") && !off.contains("value=\"test\""), "{off}");
+    for (path, form) in [(&webhook, &[("action", "test")][..]), (&delivery, &[][..])] {
+        let refused = scene.submit(path, form).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{path}");
+        assert!(refused.body.contains("This webhook is turned off. Turn it on first."), "{path}");
+    }
+    scene.done(&webhook, &[("action", "on")]).await;
+
+    // Its properties, and its secret.
+    let edit = format!("{webhook}/edit");
+    assert!(scene.open(&edit).await.body.contains("value=\"member.left\" checked"));
+    let form = [("url", &*url), ("event", "member.joined"), ("reach", "chosen"), ("chat", GROUP)];
+    let saved = scene.done(&edit, &form).await.body;
+    assert!(saved.contains("Saved.") && saved.contains("Somebody joined a chat"), "{saved}");
+    assert!(saved.contains("週末讀書會"), "{saved}");
+    let next = shown(&scene.submit(&format!("{webhook}/secret"), &[("overlap", "3600")]).await);
+    assert_ne!(next, made);
+
+    // Gone, after a question.
+    let delete = format!("{webhook}/delete");
+    assert!(scene.open(&delete).await.body.contains("Delete this webhook?"));
+    scene.submit(&delete, &[]).await;
+    assert_eq!(scene.page(&webhook, Some("Uowner"), "en").await.status, StatusCode::OK);
+    let list = scene.done(&delete, &[("confirmed", "yes")]).await.body;
+    assert!(list.contains("No webhooks yet"), "{list}");
+    let log = scene.log();
+    assert!(!log.contains(&made) && !log.contains(&next), "the log has a secret");
+}
