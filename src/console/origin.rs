@@ -58,7 +58,7 @@ impl OriginNote {
 }
 
 /// Returns the words by which people know a rule: its question, else its keywords.
-fn label(rule: &Rule, language: Language) -> String {
+pub(super) fn label(rule: &Rule, language: Language) -> String {
     let question = rule.question.trim();
     if !question.is_empty() {
         return shortened(question, LABEL);

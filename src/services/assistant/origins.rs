@@ -32,11 +32,23 @@ impl AssistantService {
         access: &ChannelAccess<Member, ReadMessages>,
         messages: &[StoredMessage],
     ) -> Result<KnownRules, ServiceError> {
+        let rules = messages.iter().filter_map(|message| message.reply.as_ref()?.rule.as_ref());
+        self.known_rules(access, rules).await
+    }
+
+    /// Returns those of these rules that exist, to a caller who may read the assistant's settings.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn known_rules(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+        rules: impl Iterator<Item = &RuleId>,
+    ) -> Result<KnownRules, ServiceError> {
         let reads = access.role >= Role::Admin && access.caller.bounds.has(Scope::WriteAssistant);
         if !reads {
             return Ok(KnownRules::Hidden);
         }
-        let rules = messages.iter().filter_map(|message| message.reply.as_ref()?.rule.as_ref());
         let rules: Vec<_> = rules.collect::<BTreeSet<_>>().into_iter().collect();
         if rules.is_empty() {
             return Ok(KnownRules::Of(HashMap::new()));

@@ -80,6 +80,8 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
         format!("/c/{GROUP}/media"),
         format!("/c/{GROUP}/people"),
         format!("/c/{GROUP}/people/Uadmin"),
+        format!("/c/{GROUP}/activity"),
+        format!("/c/{GROUP}/activity?period=all"),
         format!("/c/{GROUP}/settings"),
         format!("/c/{GROUP}/export"),
         format!("/c/{GROUP}/export/file?from=2024-03-05&to=2024-03-01"),

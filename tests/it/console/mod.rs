@@ -1,5 +1,6 @@
 //! The web console: its pages over HTTP and in a real browser.
 
+mod activity;
 mod assistant;
 mod backup_settings;
 mod journeys;

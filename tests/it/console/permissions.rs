@@ -5,7 +5,7 @@ use reqwest::StatusCode;
 use super::{GROUP, Scene};
 
 /// Pages of a channel.
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 14] = [
     "",
     "?around=p003",
     "/m/p003",
@@ -13,6 +13,8 @@ const PAGES: [&str; 12] = [
     "/search?q=message",
     "/media",
     "/people",
+    "/activity",
+    "/activity?period=all",
     "/people/Umember",
     "/settings",
     "/export",
