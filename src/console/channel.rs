@@ -40,6 +40,8 @@ pub(super) enum Tab {
     Assistant,
     /// The people.
     People,
+    /// The activity.
+    Activity,
     /// Settings of the backup.
     Settings,
 }
@@ -53,8 +55,15 @@ pub(super) struct TabLink {
 }
 
 impl Tab {
-    const ALL: [Self; 6] =
-        [Self::Messages, Self::Search, Self::Media, Self::Assistant, Self::People, Self::Settings];
+    const ALL: [Self; 7] = [
+        Self::Messages,
+        Self::Search,
+        Self::Media,
+        Self::Assistant,
+        Self::People,
+        Self::Activity,
+        Self::Settings,
+    ];
 
     /// Returns the key of its name, its path below the channel's, and the role that may open it.
     const fn parts(self) -> (&'static str, &'static str, Role) {
@@ -64,6 +73,7 @@ impl Tab {
             Self::Media => ("tab-media", "/media", Role::Member),
             Self::Assistant => ("tab-assistant", "/assistant", Role::Admin),
             Self::People => ("tab-people", "/people", Role::Member),
+            Self::Activity => ("tab-activity", "/activity", Role::Member),
             Self::Settings => ("tab-settings", "/settings", Role::Member),
         }
     }

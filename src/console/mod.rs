@@ -7,6 +7,7 @@
 //! anywhere else.
 
 mod account;
+mod activity;
 mod assets;
 mod assistant;
 mod bubble;
@@ -96,6 +97,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/c/{channel}/m/{message}", get(permalink::page))
         .route("/c/{channel}/search", get(search::page))
         .route("/c/{channel}/media", get(media::page))
+        .route("/c/{channel}/activity", get(activity::page))
         .route("/c/{channel}/people", get(people::list))
         .route("/c/{channel}/people/{user}", get(people::one).post(people::change))
         .route("/c/{channel}/settings", get(settings::page).post(settings::change))

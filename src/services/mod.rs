@@ -7,6 +7,7 @@
 
 pub(crate) mod access;
 pub(crate) mod account;
+pub(crate) mod activity;
 pub(crate) mod assistant;
 pub(crate) mod channels;
 pub(crate) mod consumers;
@@ -61,6 +62,7 @@ pub(crate) use nullable::Nullable;
 
 use access::AccessService;
 use account::AccountService;
+use activity::ActivityService;
 use assistant::AssistantService;
 use channels::ChannelService;
 use credentials::CredentialService;
@@ -119,6 +121,8 @@ pub(crate) struct Services {
     pub(crate) access: AccessService,
     /// Accounts of callers.
     pub(crate) account: AccountService,
+    /// Activity of channels.
+    pub(crate) activity: ActivityService,
     /// Assistants of channels.
     pub(crate) assistant: AssistantService,
     /// Channels of callers.
@@ -189,6 +193,7 @@ impl Services {
             ),
             access,
             account,
+            activity: ActivityService::new(store(), clock(), zone, assistant.clone()),
             assistant,
             channels,
             credentials: CredentialService::new(store(), clock()),

@@ -1,12 +1,15 @@
-//! Quota ledger of one transaction: the bytes of each channel and subscriber, charged message by
-//! message, so that backup pauses at exactly the right one.
+//! Ledger of one transaction: the bytes of each channel and subscriber, charged message by message,
+//! so that backup pauses at exactly the right one, and the activity counters. Whoever stores,
+//! changes or removes a message or a file charges it here, so that no counter is forgotten.
 
 use std::collections::BTreeMap;
 
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::message::MessageType;
 use chatkeep_core::plan::{Plan, Usage, UsageStatus};
 use chatkeep_core::time::Timestamp;
 
+use super::activity::{ActivityDelta, Counted};
 use super::{StoreError, parsed};
 
 /// Counters and subscribers of a channel.
@@ -14,6 +17,7 @@ use super::{StoreError, parsed};
 pub(super) struct ChannelAccount {
     pub(super) bytes_delta: i64,
     pub(super) count_delta: i64,
+    activity: ActivityDelta,
     subscribers: Vec<Subscriber>,
 }
 
@@ -100,15 +104,44 @@ impl Ledger {
         Timestamp::from_millis(latest.unwrap_or_default().max(now.millis()))
     }
 
-    /// Charges a change in size of something stored at `stored_at`. Later subscribers had it in the
-    /// baseline, so for them the baseline changes and the usage stays.
-    pub(super) fn charge(
+    /// Charges the change of a message stored at `stored_at`: what it counted by before, and what
+    /// it counts by now.
+    pub(super) fn charge_message(
         &mut self,
         channel: &ChannelId,
         stored_at: Timestamp,
-        bytes: i64,
-        count: i64,
+        before: Option<&Counted>,
+        after: Option<&Counted>,
     ) {
+        let bytes = |message: Option<&Counted>| message.map_or(0, |message| message.bytes);
+        let count = i64::from(after.is_some()) - i64::from(before.is_some());
+        self.charge(channel, stored_at, bytes(after) - bytes(before), count);
+        if let Some(account) = self.channels.get_mut(channel.as_str()) {
+            for (message, sign) in [(before, -1), (after, 1)] {
+                if let Some(message) = message {
+                    account.activity.add_message(message, sign);
+                }
+            }
+        }
+    }
+
+    /// Charges a change in size of the file of a message of that type, stored at `stored_at`.
+    pub(super) fn charge_file(
+        &mut self,
+        channel: &ChannelId,
+        stored_at: Timestamp,
+        kind: MessageType,
+        bytes: i64,
+    ) {
+        self.charge(channel, stored_at, bytes, 0);
+        if let Some(account) = self.channels.get_mut(channel.as_str()) {
+            account.activity.add_file(kind, bytes);
+        }
+    }
+
+    /// Charges a change in size of something stored at `stored_at`. Later subscribers had it in the
+    /// baseline, so for them the baseline changes and the usage stays.
+    fn charge(&mut self, channel: &ChannelId, stored_at: Timestamp, bytes: i64, count: i64) {
         let Some(account) = self.channels.get_mut(channel.as_str()) else {
             return;
         };
@@ -136,6 +169,11 @@ impl Ledger {
             .iter()
             .map(|(id, account)| (id, account.bytes_delta, account.count_delta))
             .filter(|(_, bytes, count)| *bytes != 0 || *count != 0)
+    }
+
+    /// Changes of the channels' activity counters.
+    pub(super) fn activity(&self) -> impl Iterator<Item = (&ChannelId, &ActivityDelta)> {
+        self.channels.iter().map(|(id, account)| (id, &account.activity))
     }
 
     /// Subscriptions with a changed baseline: channel, user, bytes.

@@ -7,6 +7,7 @@
 //! Every write transaction locks rows in one order (channels, users, the rest; each by key), so
 //! that two never deadlock.
 
+mod activity;
 mod assistant;
 mod availability;
 mod change_log;
@@ -64,6 +65,10 @@ use key_usage::KeyUsage;
 use query::query_as;
 use tokio::sync::watch;
 
+pub use activity::{
+    ActivityAnswer, ActivityCounts, ActivityPerson, ActivityQuery, ActivityRange, ActivityStorage,
+    ClockShift,
+};
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use change_log::{IndexRequest, LogState, LoggedChanges};
 pub use channel_jobs::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob, SMALL_JOB};
@@ -73,9 +78,9 @@ pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaR
 pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
 pub use groups::{
-    AccountStore, AssistantStore, AuditStore, ChannelStore, IdempotencyStore, ImportStore,
-    JobStore, KeyStore, MediaStore, MemberStore, MessageStore, OAuthStore, OutboxStore,
-    ProcessStore, SessionStore, WebhookStore,
+    AccountStore, ActivityStore, AssistantStore, AuditStore, ChannelStore, IdempotencyStore,
+    ImportStore, JobStore, KeyStore, MediaStore, MemberStore, MessageStore, OAuthStore,
+    OutboxStore, ProcessStore, SessionStore, WebhookStore,
 };
 pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 pub use ingest::{

@@ -16,7 +16,7 @@ use super::super::visitor::{Asked, Visitor};
 use super::keys::OverlapForm;
 use super::secret::Replacement;
 use super::webhook_log::{DeliveryRow, LogOption, LogQuery};
-use super::webhooks::WebhookView;
+use super::webhooks::WebhookCard;
 use super::{
     Confirmation, Section, SectionLink, chats, dated, dates, id_of, refused, webhook_form,
     webhook_path, wrong_with,
@@ -30,7 +30,7 @@ use crate::services::webhooks::WebhookUpdate;
 struct WebhookPage {
     frame: Frame,
     sections: Vec<SectionLink>,
-    webhook: WebhookView,
+    webhook: WebhookCard,
     errors: FormErrors,
     query: LogQuery,
     statuses: Vec<LogOption>,
@@ -74,7 +74,7 @@ async fn show(
     let request = query.request(dates);
     let found = console.services.webhooks.deliveries(&access, &webhook.id, &request).await;
     let (deliveries, next) = found.map_err(refused)?;
-    let view = WebhookView::of(webhook, &chats, dates);
+    let view = WebhookCard::of(webhook, &chats, dates);
     let row = |delivery| DeliveryRow::of(delivery, &view.path, dates);
     let page = WebhookPage {
         frame: visitor.frame(view.name.clone()),

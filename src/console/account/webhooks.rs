@@ -22,12 +22,12 @@ const LIMIT: u32 = 100;
 struct WebhooksPage {
     frame: Frame,
     sections: Vec<SectionLink>,
-    webhooks: Vec<WebhookView>,
+    webhooks: Vec<WebhookCard>,
 }
 
 /// A webhook as pages show it.
 #[derive(Debug)]
-pub(super) struct WebhookView {
+pub(super) struct WebhookCard {
     pub(super) path: String,
     pub(super) url: String,
     /// Its description, else the host.
@@ -63,12 +63,12 @@ pub(super) async fn page(
     let page = WebhooksPage {
         frame: visitor.frame(visitor.language.text("webhooks-title")),
         sections: Section::Webhooks.links(visitor.language),
-        webhooks: webhooks.iter().map(|one| WebhookView::of(one, &chats, dates)).collect(),
+        webhooks: webhooks.iter().map(|one| WebhookCard::of(one, &chats, dates)).collect(),
     };
     rendered(&page)
 }
 
-impl WebhookView {
+impl WebhookCard {
     pub(super) fn of(webhook: &Webhook, chats: &[Channel], dates: Dates) -> Self {
         let language = dates.language;
         let host = url::Url::parse(&webhook.url).ok();

@@ -32,11 +32,23 @@ impl AssistantService {
         access: &ChannelAccess<Member, ReadMessages>,
         messages: &[StoredMessage],
     ) -> Result<VisibleRules, ServiceError> {
+        let rules = messages.iter().filter_map(|message| message.reply.as_ref()?.rule.as_ref());
+        self.visible_rules(access, rules).await
+    }
+
+    /// Returns those of these rules that exist, to a caller who may read the assistant's settings.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn visible_rules(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+        rules: impl Iterator<Item = &RuleId>,
+    ) -> Result<VisibleRules, ServiceError> {
         let reads = access.role >= Role::Admin && access.caller.bounds.has(Scope::WriteAssistant);
         if !reads {
             return Ok(VisibleRules::Hidden);
         }
-        let rules = messages.iter().filter_map(|message| message.reply.as_ref()?.rule.as_ref());
         Ok(VisibleRules::Of(self.rules_by_id(&access.channel, rules.collect()).await?))
     }
 

@@ -67,7 +67,12 @@ pub(super) async fn is_fine(browser: &Browser, what: &str) {
 /// Does the same, but for the size of what is tapped.
 pub(crate) async fn fits_and_is_accessible(browser: &Browser, what: &str) {
     let over = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
-    assert_eq!(number(browser, over).await, 0, "{what} is too wide");
+    if number(browser, over).await != 0 {
+        let wide = "return [...document.querySelectorAll('body *')]
+            .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth)
+            .map((one) => one.outerHTML.slice(0, 120))";
+        panic!("{what} is too wide: {:#}", browser.script(wide).await);
+    }
     let found = browser.violations().await;
     assert!(found.is_empty(), "{what}: {}", found.join("\n"));
 }
@@ -100,6 +105,8 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
         format!("/c/{GROUP}/media"),
         format!("/c/{GROUP}/people"),
         format!("/c/{GROUP}/people/Uadmin"),
+        format!("/c/{GROUP}/activity"),
+        format!("/c/{GROUP}/activity?period=all"),
         format!("/c/{GROUP}/settings"),
         job,
         format!("/c/{GROUP}/export"),

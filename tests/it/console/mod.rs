@@ -1,6 +1,7 @@
 //! The web console: its pages over HTTP and in a real browser.
 
 mod account;
+mod activity;
 mod assistant;
 mod backup_settings;
 mod first_run;

@@ -6,7 +6,7 @@ use super::routes::routes;
 use super::{GROUP, Page, Scene};
 
 /// Pages of a channel.
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 14] = [
     "",
     "?around=p003",
     "/m/p003",
@@ -14,6 +14,8 @@ const PAGES: [&str; 12] = [
     "/search?q=message",
     "/media",
     "/people",
+    "/activity",
+    "/activity?period=all",
     "/people/Umember",
     "/settings",
     "/export",

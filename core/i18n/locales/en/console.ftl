@@ -860,3 +860,45 @@ session-since = Signed in { $date }
 session-seen = Last used { $date }
 session-own = This browser
 sessions-end-others = Sign out everywhere else
+
+## Activity
+tab-activity = Activity
+activity-periods = Period
+activity-days = { $count } days
+activity-year = 1 year
+activity-all = All
+activity-total = { $count ->
+    [one] 1 message
+   *[other] { $number } messages
+}
+activity-by-day = Messages per day
+activity-by-week = Messages per week
+activity-by-month = Messages per month
+activity-day = Day
+activity-week = Week
+activity-month = Month
+activity-week-of = From { $date }
+activity-month-of = { $month } { $year }
+activity-as-table = As a table
+activity-messages = Messages
+activity-hours = Busiest hours
+activity-hour = Hour
+activity-busiest = Most is written on { $weekday } from { $from } to { $to }.
+activity-people = Who writes
+activity-person = Person
+activity-other-people = All others
+activity-answers = Answers of the bot
+activity-rule = Answered by
+activity-replies = Answers
+activity-some-rule = Rules
+activity-deleted-rules = Deleted rules
+activity-other-rules = All other rules
+activity-link = Link to this chat’s page
+activity-storage = Storage
+activity-storage-text = Everything that is stored now:
+activity-type = Type
+activity-size = Number · size
+activity-none-title = No messages in this time
+activity-none-text = Choose a longer period.
+activity-empty-title = No messages yet
+activity-empty-text = Once messages are backed up, you see here when and how much is written.

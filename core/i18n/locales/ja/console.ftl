@@ -788,3 +788,44 @@ session-since = { $date }にログイン
 session-seen = 最終使用：{ $date }
 session-own = このブラウザ
 sessions-end-others = ほかのすべてからログアウト
+
+## Activity
+tab-activity = 活動
+activity-periods = 期間
+activity-days = { $count }日間
+activity-year = 1年間
+activity-all = すべて
+activity-total = { $count ->
+   *[other] メッセージ{ $number }件
+}
+activity-by-day = 1日ごとのメッセージ
+activity-by-week = 1週ごとのメッセージ
+activity-by-month = 1か月ごとのメッセージ
+activity-day = 日
+activity-week = 週
+activity-month = 月
+activity-week-of = { $date }から
+activity-month-of = { $year }年{ $month }月
+activity-as-table = 表で見る
+activity-messages = メッセージ
+activity-hours = にぎやかな時間帯
+activity-hour = 時
+activity-busiest = いちばん多いのは{ $weekday }曜日の{ $from }～{ $to }です。
+activity-people = だれが書いているか
+activity-person = メンバー
+activity-other-people = そのほかの人
+activity-answers = ボットの回答
+activity-rule = 回答のもと
+activity-replies = 回答
+activity-some-rule = 自動応答ルール
+activity-deleted-rules = 削除済みのルール
+activity-other-rules = そのほかのルール
+activity-link = トークのページへのリンク
+activity-storage = 使用容量
+activity-storage-text = 現在保存されているもの：
+activity-type = 種類
+activity-size = 件数 · サイズ
+activity-none-title = この期間のメッセージはありません
+activity-none-text = もっと長い期間を選んでください。
+activity-empty-title = メッセージはまだありません
+activity-empty-text = メッセージがバックアップされると、いつ、どれだけ書かれたかがここに表示されます。

@@ -789,3 +789,44 @@ session-since = เข้าสู่ระบบเมื่อ { $date }
 session-seen = ใช้ล่าสุด { $date }
 session-own = เบราว์เซอร์นี้
 sessions-end-others = ออกจากระบบที่อื่นทั้งหมด
+
+## Activity
+tab-activity = ความเคลื่อนไหว
+activity-periods = ช่วงเวลา
+activity-days = { $count } วัน
+activity-year = 1 ปี
+activity-all = ทั้งหมด
+activity-total = { $count ->
+   *[other] ทั้งหมด { $number } ข้อความ
+}
+activity-by-day = ข้อความต่อวัน
+activity-by-week = ข้อความต่อสัปดาห์
+activity-by-month = ข้อความต่อเดือน
+activity-day = วัน
+activity-week = สัปดาห์
+activity-month = เดือน
+activity-week-of = ตั้งแต่ { $date }
+activity-month-of = { $month } { $year }
+activity-as-table = ดูเป็นตาราง
+activity-messages = ข้อความ
+activity-hours = ช่วงเวลาที่คุยกันมาก
+activity-hour = เวลา
+activity-busiest = คุยกันมากที่สุดวัน { $weekday } { $from }–{ $to } น.
+activity-people = ใครส่งข้อความบ้าง
+activity-person = สมาชิก
+activity-other-people = คนอื่น ๆ
+activity-answers = คำตอบของบอท
+activity-rule = ตอบโดย
+activity-replies = คำตอบ
+activity-some-rule = กฎตอบอัตโนมัติ
+activity-deleted-rules = กฎที่ถูกลบแล้ว
+activity-other-rules = กฎอื่น ๆ
+activity-link = ลิงก์ไปยังหน้าแชท
+activity-storage = พื้นที่จัดเก็บ
+activity-storage-text = ทั้งหมดที่เก็บไว้ตอนนี้:
+activity-type = ประเภท
+activity-size = จำนวน · ขนาด
+activity-none-title = ไม่มีข้อความในช่วงเวลานี้
+activity-none-text = เลือกช่วงเวลาที่นานขึ้น
+activity-empty-title = ยังไม่มีข้อความ
+activity-empty-text = เมื่อมีการสำรองข้อความแล้ว คุณจะเห็นที่นี่ว่าคุยกันเมื่อไรและมากแค่ไหน

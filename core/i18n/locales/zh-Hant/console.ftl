@@ -789,3 +789,44 @@ session-since = { $date } 登入
 session-seen = 上次使用：{ $date }
 session-own = 這個瀏覽器
 sessions-end-others = 登出其他所有裝置
+
+## Activity
+tab-activity = 動態
+activity-periods = 期間
+activity-days = { $count } 天
+activity-year = 1 年
+activity-all = 全部
+activity-total = { $count ->
+   *[other] 共 { $number } 則訊息
+}
+activity-by-day = 每日訊息
+activity-by-week = 每週訊息
+activity-by-month = 每月訊息
+activity-day = 日期
+activity-week = 週
+activity-month = 月份
+activity-week-of = { $date } 起
+activity-month-of = { $year }年{ $month }月
+activity-as-table = 以表格顯示
+activity-messages = 訊息
+activity-hours = 最熱絡的時段
+activity-hour = 時
+activity-busiest = 星期{ $weekday } { $from }–{ $to } 訊息最多。
+activity-people = 誰在發言
+activity-person = 成員
+activity-other-people = 其他人
+activity-answers = 機器人的回覆
+activity-rule = 回覆依據
+activity-replies = 回覆
+activity-some-rule = 自動回覆規則
+activity-deleted-rules = 已刪除的規則
+activity-other-rules = 其他規則
+activity-link = 聊天頁面的連結
+activity-storage = 儲存空間
+activity-storage-text = 目前保存的全部內容：
+activity-type = 類型
+activity-size = 數量 · 大小
+activity-none-title = 這段期間沒有訊息
+activity-none-text = 請選擇更長的期間。
+activity-empty-title = 還沒有訊息
+activity-empty-text = 開始備份訊息後，這裡會顯示大家何時、寫了多少訊息。

@@ -24,7 +24,13 @@ macro_rules! loose {
 }
 
 /// Tables whose rows are expendable without their channel, and the statements that delete them.
-const SPARE: [(&str, &str, &str); 2] = [
+const SPARE: [(&str, &str, &str); 3] = [
+    (
+        "activity_counters",
+        loose!("activity_counters"),
+        "DELETE FROM activity_counters WHERE NOT EXISTS
+             (SELECT 1 FROM channels c WHERE c.channel_id = activity_counters.channel_id)",
+    ),
     (
         "gaps",
         loose!("gaps"),
@@ -75,7 +81,7 @@ impl AuditStore<'_> {
         Ok(rows.into_iter().map(difference).collect())
     }
 
-    /// Deletes gaps and rules of missing channels.
+    /// Deletes gaps, rules and activity counters of missing channels.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is deleted then.

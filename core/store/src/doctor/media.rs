@@ -11,7 +11,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::{BulkKey, lock_ledger, save_ledger};
 use super::super::ledger::Ledger;
-use super::super::media::{erase_media, mark, names};
+use super::super::media::{erase_media, file_kind, mark, names};
 use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
 use super::super::{AuditStore, MediaStatus, StoreError};
@@ -81,6 +81,7 @@ struct AuditRow {
 #[derive(Debug, sqlx_macros::FromRow)]
 struct LockedRow {
     status: String,
+    kind: Option<String>,
     bytes: i64,
     stored_at: Option<i64>,
     sha256: Option<String>,
@@ -105,7 +106,7 @@ const PAGE: &str = records!("f.message_id > $2 ORDER BY f.message_id LIMIT $3");
 const ONE: &str = records!("f.message_id = $2");
 
 const LOCK: Sql = locking!(
-    "SELECT status, bytes, stored_at, sha256, preview_sha256 FROM media
+    "SELECT status, type AS kind, bytes, stored_at, sha256, preview_sha256 FROM media
      WHERE channel_id = $1 AND message_id = $2"
 );
 const LOST: &str = "
@@ -198,7 +199,8 @@ impl LockedRow {
         if self.status == MediaStatus::Stored.name() {
             // A record without a storing time counts for all subscribers.
             let stored_at = Timestamp::from_millis(self.stored_at.unwrap_or(i64::MAX));
-            ledger.charge(&ChannelId::from(channel), stored_at, bytes, 0);
+            let kind = file_kind(self.kind.as_deref());
+            ledger.charge_file(&ChannelId::from(channel), stored_at, kind, bytes);
         }
     }
 

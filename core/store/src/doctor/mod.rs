@@ -8,6 +8,7 @@
 //! Data that cannot be recomputed is not checked: names and pictures, membership times, the
 //! messages skipped in a gap. Ended subscriptions count for nothing, so their baselines are left.
 
+mod activity;
 mod count;
 mod gaps;
 mod loose;
@@ -62,6 +63,8 @@ pub enum Check {
     MediaPreview,
     /// A file against the records that reference it.
     File,
+    /// `activity_counters` against messages and media.
+    Activity,
     /// Rows of missing channels.
     LooseRows,
     /// The search index against messages.
@@ -85,6 +88,7 @@ impl Check {
             Self::MediaFile => "media file",
             Self::MediaPreview => "small picture",
             Self::File => "file in the media store",
+            Self::Activity => "activity counter",
             Self::LooseRows => "rows without a channel",
             Self::Index => "search index",
         }
@@ -140,7 +144,7 @@ const FORGET: &str = "
     WHERE channel_id = $1 AND unsent_at IS NOT NULL AND content IS NOT NULL";
 
 impl AuditStore<'_> {
-    /// Compares a channel's counters, baselines, gaps and rules with its rows, in one snapshot.
+    /// Compares a channel's counters, baselines, gaps, rules and activity with its rows, in one snapshot.
     /// `None` when there is no such channel.
     ///
     /// # Errors
@@ -172,6 +176,7 @@ impl AuditStore<'_> {
         let count = recount(&mut tx, channel).await?;
         save(&mut tx, channel, &count).await?;
         rules::mend(&mut tx, channel).await?;
+        activity::mend(&mut tx, channel).await?;
         gaps::mend(&mut tx, channel).await?;
         resume(&mut tx, &BTreeSet::from([channel.clone()]), now).await?;
         tx.commit().await
@@ -209,6 +214,7 @@ async fn audit_in(tx: &mut Tx, channel: &ChannelId) -> Result<Option<ChannelAudi
     }
     audit.differences.extend(gaps::audit(tx, channel).await?);
     audit.differences.extend(rules::audit(tx, channel).await?);
+    audit.differences.extend(activity::audit(tx, channel).await?);
     Ok(Some(audit))
 }
 

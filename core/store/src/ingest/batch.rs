@@ -10,17 +10,18 @@ use super::deletion_guard::DeletionGuard;
 use super::gaps::{Skips, close_gaps, open_gap};
 use super::sql::{BulkKey, KNOWN_MESSAGES, SAVE_MEDIA, SAVE_MESSAGES, pending, saved};
 use super::{ChannelChange, IngestOutcome, save_ledger};
-use crate::StoreError;
+use crate::activity::Counted;
 use crate::change_log::{changes_index, log_messages};
 use crate::db::Tx;
 use crate::ledger::Ledger;
 use crate::media::erase_media;
-use crate::messages::{MessageRow, state_of};
+use crate::messages::{MessageRow, origin_of, state_of};
 use crate::outbox::{NewMessageEvent, NewOutboxEvent, log};
 use crate::outbox_kind::OutboxEventKind;
 use crate::query::{query, query_as};
 use crate::unstored::UnstoredMessage;
 use crate::webhooks::delete_responses;
+use crate::{ReplyOrigin, StoreError};
 
 pub(super) type MessageKey = (ChannelId, MessageId);
 
@@ -29,6 +30,8 @@ pub(super) type MessageKey = (ChannelId, MessageId);
 pub(super) struct Batch {
     pub(super) ledger: Ledger,
     pub(super) states: HashMap<MessageKey, MessageState>,
+    /// Origins of the stored replies of the bot among them.
+    pub(super) origins: HashMap<MessageKey, ReplyOrigin>,
     pub(super) changed: BTreeSet<MessageKey>,
     /// Messages that [`Batch::add_fresh`] has stored already.
     pub(super) added: BTreeSet<MessageKey>,
@@ -88,7 +91,10 @@ impl Batch {
         let keys = serde_json::to_string(&keys)?;
         let rows: Vec<MessageRow> = tx.fetch_all(query_as(KNOWN_MESSAGES).bind(&keys)).await?;
         for row in rows {
-            let key = (row.channel_id.as_str().into(), row.message_id.as_str().into());
+            let key: MessageKey = (row.channel_id.as_str().into(), row.message_id.as_str().into());
+            if let Some(origin) = origin_of(&row)? {
+                self.origins.insert(key.clone(), origin);
+            }
             self.states.insert(key, state_of(row)?);
         }
         Ok(())
@@ -126,11 +132,13 @@ impl Batch {
         let paused = self.ledger.paused(channel);
         let storing_time = self.ledger.storing_time(channel, now);
         let state = self.states.entry(key.clone()).or_default();
-        let (bytes, counted) = (state.bytes(), state.counts());
+        let origin = self.origins.get(key);
+        let before = Counted::of(state, origin);
         let effect = state.apply(&item.change, paused, storing_time);
         let stored_at = state.backed_up_at.unwrap_or(storing_time);
-        let count = i64::from(state.counts()) - i64::from(counted);
-        self.ledger.charge(channel, stored_at, state.bytes() - bytes, count);
+        let after = Counted::of(state, origin);
+        self.ledger.charge_message(channel, stored_at, before.as_ref(), after.as_ref());
+        let count = i64::from(after.is_some()) - i64::from(before.is_some());
         match effect {
             Effect::None => return IngestOutcome::Known,
             Effect::Changed if count > 0 => {

@@ -15,6 +15,7 @@ use super::super::{MessageState, StoreError};
 use super::ChannelChange;
 use super::batch::{Batch, MessageKey, PendingEvent};
 use super::sql::{ADD_MESSAGES, saved};
+use crate::activity::Counted;
 use crate::query::query_as;
 
 impl Batch {
@@ -39,7 +40,8 @@ impl Batch {
             if added.contains(&key) {
                 done[index] = true;
                 let at = self.ledger.storing_time(&key.0, now);
-                self.ledger.charge(&key.0, at, state.bytes(), 1);
+                let counted = Counted::of(&state, None);
+                self.ledger.charge_message(&key.0, at, None, counted.as_ref());
                 let sent_at = state.sent_at.unwrap_or(now);
                 let kind = OutboxEventKind::of_message(state.is_bot);
                 let key_told = key.clone();

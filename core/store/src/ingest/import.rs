@@ -299,9 +299,7 @@ fn charge<'a>(
                 break;
             }
             ImportDecision::New => {
-                let content = message.kept_content();
-                let bytes = content.map_or(0, |json| i64::try_from(json.len()).unwrap_or(i64::MAX));
-                ledger.charge(channel, stored_at, bytes, i64::from(content.is_some()));
+                ledger.charge_message(channel, stored_at, None, message.counted().as_ref());
                 imported.stored += 1;
                 chosen.push(message);
             }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::import::{ImportedMessage, ImportedPerson};
 use super::imports::ImportId;
 use super::sql::SavedMessage;
+use crate::activity::Counted;
 
 #[derive(Serialize)]
 pub(super) struct PersonRow<'a> {
@@ -111,6 +112,19 @@ impl ImportedMessage {
     /// Returns its content as far as it is to be stored.
     pub(super) fn kept_content(&self) -> Option<&str> {
         self.content.as_deref().filter(|_| self.unsent_at.is_none())
+    }
+
+    /// Returns what it is counted by; `None` for a retracted message.
+    pub(super) fn counted(&self) -> Option<Counted> {
+        let content = self.kept_content()?;
+        Some(Counted {
+            sent_at: self.sent_at,
+            sender: self.sender.clone(),
+            kind: self.kind,
+            is_bot: self.is_bot,
+            bytes: i64::try_from(content.len()).unwrap_or(i64::MAX),
+            origin: None,
+        })
     }
 
     /// Returns its row.

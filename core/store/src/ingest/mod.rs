@@ -29,6 +29,7 @@ use sql::{
 use batch::Batch;
 use deletion_guard::DeletionGuard;
 
+use super::activity::save_activity;
 use super::db::Tx;
 use super::ledger::{Ledger, SubscriberRow};
 use super::messages::{MessageRow, state_of};
@@ -198,7 +199,7 @@ pub(super) async fn lock_ledger(
     Ledger::new(locked.into_iter().map(|(id,)| ChannelId::new(id)), subscribers)
 }
 
-/// Writes the changes of the ledger: counters, baselines, usage and crossings.
+/// Writes the changes of the ledger: counters, baselines, usage, activity and crossings.
 pub(super) async fn save_ledger(
     tx: &mut Tx,
     ledger: &Ledger,
@@ -238,6 +239,7 @@ pub(super) async fn save_ledger(
         tx.execute(query(ADD_TO_USERS).bind(&rows)).await?;
         save_usage(tx, &rows, now).await?;
     }
+    save_activity(tx, ledger.activity()).await?;
     for (user, before, after) in ledger.crossings() {
         add_notice(tx, user, after, now).await?;
         if before == UsageStatus::Exceeded {

@@ -10,13 +10,14 @@ use chatkeep_core::time::Timestamp;
 use super::super::change_log::log_messages;
 use super::super::db::Tx;
 use super::super::media::erase_media;
-use super::super::messages::{MessageRow, state_of};
+use super::super::messages::{MessageRow, origin_of, state_of};
 use super::super::retractions::record_retractions;
 use super::super::subscriptions::resume;
 use super::super::webhooks::delete_responses_in;
 use super::super::{MessageState, MessageStore, StoreError};
 use super::sql::BulkKey;
 use super::{lock_ledger, save_ledger};
+use crate::activity::Counted;
 use crate::query::{query, query_as};
 
 /// Batch of removed messages.
@@ -35,7 +36,8 @@ macro_rules! rows {
     ($where:literal) => {
         concat!(
             "SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
-                    quoted_id, edited_at, unsent_at, skipped, is_bot
+                    quoted_id, edited_at, unsent_at, skipped, is_bot, reply_source,
+                    reply_rule_id
              FROM messages WHERE ",
             $where
         )
@@ -177,14 +179,15 @@ pub(super) async fn remove(
     let rows = choose(tx).await?;
     let last = i64::try_from(rows.len()).unwrap_or(i64::MAX) < i64::from(limit);
     let mut states = Vec::with_capacity(rows.len());
-    for row in rows {
-        states.push((MessageId::new(row.message_id.clone()), state_of(row)?));
-    }
     let mut bytes = 0;
-    for (_, state) in &states {
+    for row in rows {
+        let (id, origin) = (MessageId::new(row.message_id.clone()), origin_of(&row)?);
+        let state = state_of(row)?;
         bytes += state.bytes();
         let stored_at = state.backed_up_at.unwrap_or(now);
-        ledger.charge(channel, stored_at, -state.bytes(), -i64::from(state.counts()));
+        let before = Counted::of(&state, origin.as_ref());
+        ledger.charge_message(channel, stored_at, before.as_ref(), None);
+        states.push((id, state));
     }
     let all = keys(states.iter().map(|(id, _)| id))?;
     let media = states.iter().filter(|(_, state)| state.kind.is_some_and(MessageType::is_media));

@@ -26,7 +26,7 @@ pub(super) const COUNT_MESSAGES: &str = "SELECT COUNT(*) FROM messages";
 
 pub(super) const ALL_MESSAGES: &str = "
     SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content, quoted_id,
-           edited_at, unsent_at, skipped, is_bot
+           edited_at, unsent_at, skipped, is_bot, reply_source, reply_rule_id
     FROM messages WHERE (channel_id, message_id) > ($1, $2)
     ORDER BY channel_id, message_id LIMIT $3";
 
@@ -34,11 +34,13 @@ pub(super) const ALL_MESSAGES: &str = "
 /// the size of the table.
 pub(super) const KNOWN_MESSAGES: Sql = Sql {
     sqlite: "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
-                    m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot
+                    m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
+                    m.reply_source, m.reply_rule_id
              FROM json_each($1) k CROSS JOIN messages m
              WHERE m.channel_id = k.value ->> 'c' AND m.message_id = k.value ->> 'm'",
     postgres: "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
-                      m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot
+                      m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
+                      m.reply_source, m.reply_rule_id
                FROM json_each($1) k CROSS JOIN LATERAL (
                    SELECT * FROM messages
                    WHERE channel_id = k.value ->> 'c' AND message_id = k.value ->> 'm' LIMIT 1) m",

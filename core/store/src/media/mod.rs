@@ -41,6 +41,11 @@ use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{MediaInfo, MessageType};
 use chatkeep_core::time::Timestamp;
 
+/// Returns the type by which a file counts: its message's, as the record has it.
+pub(super) fn file_kind(kind: Option<&str>) -> MessageType {
+    kind.and_then(MessageType::parse).unwrap_or(MessageType::Other)
+}
+
 /// Status of a media message's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaStatus {

@@ -14,6 +14,7 @@ use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::BulkKey;
 use super::super::ledger::Ledger;
 use super::super::{MediaStore, StoreError, parsed};
+use super::file_kind;
 use crate::query::{query, query_as};
 
 /// Time for which the sweep leaves a claimed blob alone: longer than any upload takes from the
@@ -53,11 +54,12 @@ const UNMARK: &str = "
 const ERASE: &str = "
     DELETE FROM media
     WHERE (channel_id, message_id) IN (SELECT value ->> 'c', value ->> 'm' FROM json_each($1))
-    RETURNING channel_id, bytes, stored_at, sha256, preview_sha256";
+    RETURNING channel_id, type AS kind, bytes, stored_at, sha256, preview_sha256";
 
 #[derive(Debug, sqlx_macros::FromRow)]
 struct ErasedRow {
     channel_id: String,
+    kind: Option<String>,
     bytes: i64,
     stored_at: Option<i64>,
     sha256: Option<String>,
@@ -208,7 +210,8 @@ pub(crate) async fn erase_media(
     for row in &erased {
         if let Some(stored_at) = row.stored_at {
             let channel = ChannelId::from(row.channel_id.as_str());
-            ledger.charge(&channel, Timestamp::from_millis(stored_at), -row.bytes, 0);
+            let (at, kind) = (Timestamp::from_millis(stored_at), file_kind(row.kind.as_deref()));
+            ledger.charge_file(&channel, at, kind, -row.bytes);
             freed += row.bytes;
         }
     }

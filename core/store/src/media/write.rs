@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
 
 use super::super::db::{Sql, Tx, locking};
@@ -11,8 +12,8 @@ use super::super::ledger::Ledger;
 use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
 use super::super::{ImportId, MediaStore, StoreError, parsed};
-use super::MediaStatus;
 use super::orphans::{BlobClaim, hold, release};
+use super::{MediaStatus, file_kind};
 use crate::query::{query, query_as};
 
 /// Uploaded file with claimed blobs.
@@ -44,7 +45,7 @@ pub enum MediaOutcome {
 }
 
 const RECORD: Sql =
-    locking!("SELECT status, sent_at FROM media WHERE channel_id = $1 AND message_id = $2");
+    locking!("SELECT status, type, sent_at FROM media WHERE channel_id = $1 AND message_id = $2");
 
 const STORED: &str = "
     UPDATE media SET status = 'stored', reason = NULL, bytes = $3, stored_at = $4, sha256 = $5,
@@ -62,6 +63,14 @@ const GIVEN_UP: &str = "
 const IMPORTED: &str = "
     UPDATE media SET import_id = $3 WHERE channel_id = $1 AND message_id = $2";
 const COUNT_IMPORTED: &str = "UPDATE imports SET files = files + 1 WHERE import_id = $1";
+
+/// Present, locked record of a file.
+struct LockedRecord {
+    status: MediaStatus,
+    kind: MessageType,
+    /// Time at which its message was sent.
+    sent_at: Option<Timestamp>,
+}
 
 /// File in its transaction.
 struct Storing<'a> {
@@ -200,27 +209,28 @@ async fn skip_if_paused(
     if !ledger.subscribed(channel) || !ledger.paused(channel) {
         return Ok(false);
     }
-    if let Some((MediaStatus::Pending | MediaStatus::Failed, sent_at)) =
-        record(tx, channel, message).await?
-    {
-        skip(tx, (channel, message), sent_at.unwrap_or(now), now).await?;
+    let waits =
+        |record: &LockedRecord| matches!(record.status, MediaStatus::Pending | MediaStatus::Failed);
+    if let Some(record) = record(tx, channel, message).await?.filter(waits) {
+        skip(tx, (channel, message), record.sent_at.unwrap_or(now), now).await?;
     }
     Ok(true)
 }
 
-/// Returns the present, locked state of a file, and the time its message was sent.
+/// Locks the record of a file.
 async fn record(
     tx: &mut Tx,
     channel: &ChannelId,
     message: &MessageId,
-) -> Result<Option<(MediaStatus, Option<Timestamp>)>, StoreError> {
-    let row: Option<(String, Option<i64>)> =
+) -> Result<Option<LockedRecord>, StoreError> {
+    let row: Option<(String, Option<String>, Option<i64>)> =
         tx.fetch_optional(query_as(RECORD).bind(channel.as_str()).bind(message.as_str())).await?;
-    let Some((status, sent_at)) = row else {
+    let Some((status, kind, sent_at)) = row else {
         return Ok(None);
     };
     let status = parsed(MediaStatus::parse(&status), "media", "status", message.as_str())?;
-    Ok(Some((status, sent_at.map(Timestamp::from_millis))))
+    let (kind, sent_at) = (file_kind(kind.as_deref()), sent_at.map(Timestamp::from_millis));
+    Ok(Some(LockedRecord { status, kind, sent_at }))
 }
 
 async fn skip(
@@ -238,8 +248,10 @@ impl Storing<'_> {
         let mut ledger = lock_ledger(tx, &BTreeSet::from([self.channel])).await?;
         let kept = match record(tx, self.channel, self.message).await? {
             None => MediaOutcome::Unwanted,
-            Some((MediaStatus::Stored | MediaStatus::Skipped, _)) => MediaOutcome::Known,
-            Some((_, sent_at)) => self.charge(tx, &mut ledger, sent_at).await?,
+            Some(LockedRecord { status: MediaStatus::Stored | MediaStatus::Skipped, .. }) => {
+                MediaOutcome::Known
+            }
+            Some(record) => self.charge(tx, &mut ledger, &record).await?,
         };
         release(tx, &self.claims()).await?;
         Ok(kept)
@@ -249,11 +261,11 @@ impl Storing<'_> {
         &self,
         tx: &mut Tx,
         ledger: &mut Ledger,
-        sent_at: Option<Timestamp>,
+        record: &LockedRecord,
     ) -> Result<MediaOutcome, StoreError> {
         // Without subscribers nobody pays, and the stored remainder of the message is completed.
         if ledger.subscribed(self.channel) && ledger.paused(self.channel) {
-            let from = sent_at.unwrap_or(self.now);
+            let from = record.sent_at.unwrap_or(self.now);
             skip(tx, (self.channel, self.message), from, self.now).await?;
             return Ok(MediaOutcome::Skipped);
         }
@@ -263,7 +275,7 @@ impl Storing<'_> {
             }
         }
         let at = ledger.storing_time(self.channel, self.now);
-        ledger.charge(self.channel, at, self.media.bytes, 0);
+        ledger.charge_file(self.channel, at, record.kind, self.media.bytes);
         self.save(tx, at).await?;
         save_ledger(tx, ledger, self.now).await?;
         let uploaded = NewOutboxEvent {

@@ -27,6 +27,8 @@ pub(super) struct MessageRow {
     unsent_at: Option<i64>,
     skipped: bool,
     is_bot: bool,
+    reply_source: Option<String>,
+    reply_rule_id: Option<String>,
 }
 
 /// Row of `messages` with its sender and media record.
@@ -34,8 +36,6 @@ pub(super) struct MessageRow {
 struct FullRow {
     #[sqlx(flatten)]
     message: MessageRow,
-    reply_source: Option<String>,
-    reply_rule_id: Option<String>,
     display_name: Option<String>,
     picture_url: Option<String>,
     #[sqlx(flatten)]
@@ -305,11 +305,22 @@ pub(super) fn state_of(row: MessageRow) -> Result<MessageState, StoreError> {
     })
 }
 
+/// Returns the origin of a reply of the bot; `None` for other messages.
+pub(super) fn origin_of(row: &MessageRow) -> Result<Option<ReplyOrigin>, StoreError> {
+    let Some(name) = &row.reply_source else {
+        return Ok(None);
+    };
+    let source =
+        parsed(ReplySource::parse(name), "messages", "reply_source", row.message_id.as_str())?;
+    Ok(Some(ReplyOrigin { source, rule: row.reply_rule_id.as_deref().map(RuleId::from) }))
+}
+
 impl TryFrom<FullRow> for StoredMessage {
     type Error = StoreError;
 
     fn try_from(row: FullRow) -> Result<Self, StoreError> {
         let (channel, id) = (row.message.channel_id.clone(), row.message.message_id.clone());
+        let reply = origin_of(&row.message)?;
         let state = state_of(row.message)?;
         let content = state.content.as_deref().map(serde_json::from_str).transpose();
         let content = parsed(content.ok(), "messages", "content", &id)?;
@@ -318,10 +329,6 @@ impl TryFrom<FullRow> for StoredMessage {
             None if kind.is_media() && state.unsent_at.is_some() => Some(MediaRecord::erased()),
             media => media,
         };
-        let source = row.reply_source.as_deref().map(ReplySource::parse);
-        let source = source.map(|source| parsed(source, "messages", "reply_source", &id));
-        let rule = row.reply_rule_id.map(RuleId::new);
-        let reply = source.transpose()?.map(|source| ReplyOrigin { source, rule });
         let bytes = state.bytes() + media.as_ref().map_or(0, |media| media.bytes);
         Ok(Self {
             sent_at: parsed(state.sent_at, "messages", "sent_at", &id)?,

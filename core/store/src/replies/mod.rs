@@ -8,8 +8,9 @@ use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
 use super::db::{Sql, Tx, locking};
-use super::ingest::IngestOutcome;
-use super::{AssistantStore, StoreError, parsed};
+use super::ingest::{ChannelChange, IngestOutcome};
+use super::{AssistantStore, ReplyOrigin, StoreError, parsed};
+use crate::activity::count_answers;
 use crate::query::{query, query_as};
 pub use exchange::Exchange;
 use exchange::store_exchange;
@@ -96,12 +97,16 @@ const SUPPRESSED: &str = "
 const FINISH: &str = "
     UPDATE replies SET status = $2, reason = $3, finished_at = $4, sent_ids = $5
     WHERE event_id = $1 AND status = 'sending'";
-/// The bot's own messages keep the origin of the reply, whose record is deleted one day.
+/// The bot's own messages keep the origin of the reply, whose record is deleted one day. Returns
+/// the messages that count, each once.
 const MARK_REPLY: &str = "
     UPDATE messages SET reply_source = r.source, reply_rule_id = r.rule_id
     FROM replies r
     WHERE r.event_id = $1 AND messages.channel_id = r.channel_id
-      AND messages.message_id IN (SELECT value ->> 'm' FROM json_each($2))";
+      AND messages.message_id IN (SELECT value ->> 'm' FROM json_each($2))
+      AND messages.sent_at IS NOT NULL AND messages.unsent_at IS NULL AND NOT messages.skipped
+      AND messages.reply_source IS NULL
+    RETURNING sent_at, reply_source, reply_rule_id";
 const INTERRUPT: &str = "
     UPDATE replies SET status = 'failed', reason = 'interrupted', finished_at = $2
     WHERE status = 'sending' AND created_at < $1";
@@ -162,15 +167,7 @@ impl AssistantStore<'_> {
                 .bind(&ids),
         )
         .await?;
-        if !exchange.own.is_empty() {
-            let own: Vec<_> = exchange
-                .own
-                .iter()
-                .map(|change| MessageKey { m: change.message.as_str() })
-                .collect();
-            let own = serde_json::to_string(&own)?;
-            tx.execute(query(MARK_REPLY).bind(event.as_str()).bind(&own)).await?;
-        }
+        mark_reply(&mut tx, event, exchange.own).await?;
         tx.commit().await?;
         Ok(kept)
     }
@@ -228,6 +225,26 @@ impl AssistantStore<'_> {
             .await?;
         rows.into_iter().map(ReplyRecord::try_from).collect()
     }
+}
+
+/// Marks the bot's own messages with the origin of the reply, and counts them as its answers.
+/// They are of one channel, which is locked.
+async fn mark_reply(tx: &mut Tx, event: &EventId, own: &[ChannelChange]) -> Result<(), StoreError> {
+    let Some(first) = own.first() else {
+        return Ok(());
+    };
+    let ids: Vec<_> = own.iter().map(|own| MessageKey { m: own.message.as_str() }).collect();
+    let ids = serde_json::to_string(&ids)?;
+    let marked: Vec<(i64, String, Option<String>)> =
+        tx.fetch_all(query_as(MARK_REPLY).bind(event.as_str()).bind(&ids)).await?;
+    let Some((_, source, rule)) = marked.first() else {
+        return Ok(());
+    };
+    let source =
+        parsed(ReplySource::parse(source), "messages", "reply_source", first.message.as_str())?;
+    let origin = ReplyOrigin { source, rule: rule.as_deref().map(RuleId::from) };
+    let sent_at: Vec<_> = marked.iter().map(|(at, ..)| Timestamp::from_millis(*at)).collect();
+    count_answers(tx, &first.channel, &origin, &sent_at).await
 }
 
 async fn claim_in(

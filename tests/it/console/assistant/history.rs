@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chatkeep_core::assistant::{QaMode, Rule, RuleDraft};
+use chatkeep_core::assistant::{AssistantConfig, QaMode, Rule, RuleDraft};
 use chatkeep_core::plan::Plan;
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_store::RuleChange;
@@ -182,8 +182,6 @@ async fn unanswered_questions_lead_to_rules() {
     let choice = scene.open(&choose).await.body;
     let rule = format!("{}?keyword=can+I+bring+my+dog%3F", path("/rules/qa_2_wifi"));
     assert!(choice.contains(&rule) && choice.contains("When are you open?"), "{choice}");
-    let nearest = page.split("class=\"nearest\">").nth(1).unwrap().split("</p>").next().unwrap();
-    assert!(nearest.contains(&path("/rules/qa_")), "{nearest}");
     let filtered = scene.open(&format!("{choose}&q=ＯＰＥＮ")).await.body;
     assert!(!filtered.contains("qa_2_wifi") && filtered.contains("qa_1_hours"), "{filtered}");
     let none = scene.open(&format!("{choose}&q=zzz")).await.body;
@@ -207,6 +205,18 @@ async fn unanswered_questions_lead_to_rules() {
     scene.store.assistant().change_rule(&group, change, None, &owner, now()).await.unwrap();
     let page = finished(&scene, "/unanswered").await.body;
     assert!(!page.contains("parking") && page.contains("dog"), "{page}");
+
+    // Modes with a likeness name the rule that is nearest.
+    let fuzzy = |mut config: AssistantConfig, _| -> Result<_, ()> {
+        config.qa.mode = QaMode::Fuzzy;
+        Ok(config)
+    };
+    let assistant = scene.store.assistant();
+    assistant.change_assistant_config(&group, &owner, now(), fuzzy).await.unwrap().unwrap();
+    let page = finished(&scene, "/unanswered").await.body;
+    let nearest = page.split("class=\"nearest\">").nth(1).unwrap_or_else(|| panic!("{page}"));
+    let nearest = nearest.split("</p>").next().unwrap();
+    assert!(nearest.contains(&path("/rules/qa_")), "{nearest}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -53,7 +53,7 @@ async fn wrong_rows_are_found_and_set_right(fixture: Fixture) {
     let told = "INSERT INTO usage_notices (user_id, status, created_at)
                 VALUES ('U1', 'WARNING', 50)";
     let loose = "INSERT INTO gaps (channel_id, reason, from_at) VALUES ('nowhere', 'quota', 60)";
-    let cases: [(&str, &[Check]); 13] = [
+    let cases: [(&str, &[Check]); 15] = [
         ("UPDATE channels SET bytes = bytes + 7", &[Check::ChannelBytes]),
         ("UPDATE channels SET message_count = 0", &[Check::ChannelMessages]),
         ("UPDATE users SET used_bytes = used_bytes - 1 WHERE user_id = 'U2'", &[Check::UserBytes]),
@@ -68,9 +68,17 @@ async fn wrong_rows_are_found_and_set_right(fixture: Fixture) {
         ),
         (
             "DELETE FROM messages WHERE message_id = 'c'",
-            &[Check::ChannelBytes, Check::ChannelMessages, Check::UserBytes, Check::Index],
+            &[
+                Check::ChannelBytes,
+                Check::ChannelMessages,
+                Check::UserBytes,
+                Check::Activity,
+                Check::Index,
+            ],
         ),
         ("UPDATE usage_days SET bytes = bytes + 1 WHERE user_id = 'U1'", &[Check::UsageDay]),
+        ("UPDATE activity_counters SET messages = messages + 1", &[Check::Activity]),
+        ("DELETE FROM activity_counters WHERE counter = 'type'", &[Check::Activity]),
         (rule, &[Check::RuleHits]),
         (gap, &[Check::Gap]),
         (open, &[Check::Gap]),
@@ -101,7 +109,7 @@ async fn wrong_media_records_are_found_and_set_right(fixture: Fixture) {
         (format!("{record} VALUES ('C1', 'gone', 'pending', 1, 0)"), &[Check::MediaRecord]),
         (
             format!("{record} VALUES ('C1', 'a', 'stored', 1, 50)"),
-            &[Check::MediaRecord, Check::ChannelBytes, Check::UserBytes],
+            &[Check::MediaRecord, Check::ChannelBytes, Check::UserBytes, Check::Activity],
         ),
         (format!("{record} VALUES ('C1', 'b', 'pending', 1, 0)"), &[Check::MediaRecord]),
         (
@@ -130,7 +138,8 @@ async fn lost_and_damaged_files_count_for_nothing(fixture: Fixture) {
     ward.finds("no preview", &[Check::MediaPreview]).await;
     assert_eq!(ward.fixture.value(&name("status", "p")).await, "stored");
     ward.fixture.run("UPDATE media SET bytes = 4 WHERE message_id = 'p'").await;
-    let checks = [Check::ChannelBytes, Check::Baseline, Check::UserBytes, Check::MediaFile];
+    let checks =
+        [Check::ChannelBytes, Check::Baseline, Check::UserBytes, Check::Activity, Check::MediaFile];
     ward.finds("another size", &checks).await;
     assert_eq!(ward.fixture.value(&name("bytes", "p")).await, "9");
     // The counters fall with the file: for U2 it was in the baseline, for U1 it was not.

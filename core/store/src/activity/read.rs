@@ -1,0 +1,259 @@
+//! Reads the activity counters of a channel for a period.
+
+use chatkeep_core::id::{ChannelId, RuleId, UserId};
+use chatkeep_core::message::MessageType;
+use chatkeep_core::time::Timestamp;
+use serde::Serialize;
+
+use super::delta::DAY;
+use super::sql::{ANSWERS, BARS, HOURS, PEOPLE, RANGE, STORAGE};
+use crate::db::Tx;
+use crate::query::query_as;
+use crate::{ActivityStore, ReplySource, StoreError, parsed};
+
+/// Hours of a week.
+const WEEK: usize = 168;
+/// Weeks by which times are moved, in milliseconds, so that none is before 1970: the remainder of
+/// a negative number differs from that of a clock.
+const FORWARD: i64 = 604_800_000 * 100_000;
+
+/// Times of the first and the last counted message, to the quarter of an hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActivityRange {
+    /// Begin of the quarter of an hour of the first message.
+    pub first: Timestamp,
+    /// Begin of the quarter of an hour of the last message.
+    pub last: Timestamp,
+}
+
+/// Time in which the clock of a zone differs from UTC by the same offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockShift {
+    /// Begin.
+    pub from: Timestamp,
+    /// End, exclusive.
+    pub to: Timestamp,
+    /// Offset in milliseconds; positive east of Greenwich.
+    pub offset: i64,
+}
+
+/// Period whose counters are wanted. All times are full quarters of an hour.
+#[derive(Clone, Debug)]
+pub struct ActivityQuery<'a> {
+    /// Channel.
+    pub channel: &'a ChannelId,
+    /// Begins of the bars of the period, in order, and the end of the last one.
+    pub bars: &'a [Timestamp],
+    /// Offsets of the zone's clock in the period, in order and without gaps.
+    pub shifts: &'a [ClockShift],
+    /// Maximum number of people, and of rules.
+    pub limit: u32,
+}
+
+/// Person, or the bot, with the number of their messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActivityPerson {
+    /// Person; `None` for the bot, and where the platform named nobody.
+    pub user: Option<UserId>,
+    /// `true` for the bot.
+    pub is_bot: bool,
+    /// Name, if known.
+    pub display_name: Option<String>,
+    /// Address of the picture, if known.
+    pub picture_url: Option<String>,
+    /// Number of messages.
+    pub messages: i64,
+}
+
+/// Rule, or another source of answers, with the number of messages by which the bot answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActivityAnswer {
+    /// Rule, which may have been deleted since; `None` for another source.
+    pub rule: Option<RuleId>,
+    /// Source of the answers.
+    pub source: ReplySource,
+    /// Number of messages.
+    pub messages: i64,
+}
+
+/// Messages and bytes of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActivityStorage {
+    /// Message type.
+    pub kind: MessageType,
+    /// Number of messages.
+    pub messages: i64,
+    /// Bytes of their contents and files.
+    pub bytes: i64,
+}
+
+/// Counters of a period.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ActivityCounts {
+    /// Number of messages of each bar.
+    pub bars: Vec<i64>,
+    /// Number of messages of each hour of the week, from Thursday at 0:00, local time.
+    pub hours: Vec<i64>,
+    /// People with the most messages, and the bot.
+    pub people: Vec<ActivityPerson>,
+    /// Rules and other sources with the most answers.
+    pub answers: Vec<ActivityAnswer>,
+    /// Everything stored now, by type, whenever it was sent. Most bytes first.
+    pub storage: Vec<ActivityStorage>,
+}
+
+/// Range of times in a JSON list that a statement reads.
+#[derive(Serialize)]
+struct Span {
+    n: usize,
+    from: i64,
+    to: i64,
+    shift: i64,
+    sign: i64,
+}
+
+#[derive(sqlx_macros::FromRow)]
+struct ActivityPersonRow {
+    counter: String,
+    item: String,
+    messages: i64,
+    display_name: Option<String>,
+    picture_url: Option<String>,
+}
+
+impl ActivityStore<'_> {
+    /// Returns the times of a channel's first and last counted message; `None` without any.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn range(self, channel: &ChannelId) -> Result<Option<ActivityRange>, StoreError> {
+        let (first, last): (Option<i64>, Option<i64>) =
+            self.store.db.fetch_one(query_as(RANGE).bind(channel.as_str())).await?;
+        Ok(first.zip(last).map(|(first, last)| ActivityRange {
+            first: Timestamp::from_millis(first),
+            last: Timestamp::from_millis(last),
+        }))
+    }
+
+    /// Returns the counters of a period, all of one moment.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn counts(self, wanted: &ActivityQuery<'_>) -> Result<ActivityCounts, StoreError> {
+        let mut tx = self.store.db.snapshot().await?;
+        let counts = ActivityCounts {
+            bars: bars(&mut tx, wanted).await?,
+            hours: hours(&mut tx, wanted).await?,
+            people: people(&mut tx, wanted).await?,
+            answers: answers(&mut tx, wanted).await?,
+            storage: storage(&mut tx, wanted.channel).await?,
+        };
+        tx.commit().await?;
+        Ok(counts)
+    }
+}
+
+impl ActivityQuery<'_> {
+    /// Returns the begin and the end of the period, in milliseconds since 1970.
+    fn ends(&self) -> (i64, i64) {
+        let millis = |at: Option<&Timestamp>| at.map_or(0, |at| at.millis());
+        (millis(self.bars.first()), millis(self.bars.last()))
+    }
+
+    /// Returns the nearest days in UTC to both ends of the period, and a JSON list of the times by
+    /// which those differ: to be added (`sign` 1) or taken away (-1). At most half a day each.
+    fn days(&self) -> Result<(i64, i64, String), StoreError> {
+        let nearest = |at: i64| (at + DAY / 2).div_euclid(DAY) * DAY;
+        let (from, to) = self.ends();
+        let (first, end) = (nearest(from), nearest(to));
+        let edge = |at: i64, day: i64, sign: i64| Span {
+            n: 0,
+            from: at.min(day),
+            to: at.max(day),
+            shift: 0,
+            sign: if at < day { sign } else { -sign },
+        };
+        let edges = [edge(from, first, 1), edge(to, end, -1)];
+        let edges: Vec<_> = edges.iter().filter(|edge| edge.from < edge.to).collect();
+        Ok((first, end, serde_json::to_string(&edges)?))
+    }
+}
+
+async fn bars(tx: &mut Tx, wanted: &ActivityQuery<'_>) -> Result<Vec<i64>, StoreError> {
+    let spans = wanted.bars.windows(2).enumerate().map(|(n, pair)| Span {
+        n,
+        from: pair[0].millis(),
+        to: pair[1].millis(),
+        shift: 0,
+        sign: 1,
+    });
+    let spans = serde_json::to_string(&spans.collect::<Vec<_>>())?;
+    let rows: Vec<(i64, i64)> =
+        tx.fetch_all(query_as(BARS).bind(wanted.channel.as_str()).bind(&spans)).await?;
+    Ok(rows.into_iter().map(|(_, messages)| messages).collect())
+}
+
+async fn hours(tx: &mut Tx, wanted: &ActivityQuery<'_>) -> Result<Vec<i64>, StoreError> {
+    let spans = wanted.shifts.iter().map(|shift| Span {
+        n: 0,
+        from: shift.from.millis(),
+        to: shift.to.millis(),
+        shift: shift.offset + FORWARD,
+        sign: 1,
+    });
+    let spans = serde_json::to_string(&spans.collect::<Vec<_>>())?;
+    let rows: Vec<(i64, i64)> =
+        tx.fetch_all(query_as(HOURS).bind(wanted.channel.as_str()).bind(&spans)).await?;
+    let mut hours = vec![0; WEEK];
+    for (hour, messages) in rows {
+        if let Some(slot) = usize::try_from(hour).ok().and_then(|hour| hours.get_mut(hour)) {
+            *slot = messages;
+        }
+    }
+    Ok(hours)
+}
+
+async fn people(
+    tx: &mut Tx,
+    wanted: &ActivityQuery<'_>,
+) -> Result<Vec<ActivityPerson>, StoreError> {
+    let (first, end, edges) = wanted.days()?;
+    let query = query_as(PEOPLE).bind(wanted.channel.as_str()).bind(first).bind(end).bind(&edges);
+    let rows: Vec<ActivityPersonRow> = tx.fetch_all(query.bind(i64::from(wanted.limit))).await?;
+    let person = |row: ActivityPersonRow| ActivityPerson {
+        user: (!row.item.is_empty()).then(|| UserId::new(row.item)),
+        is_bot: row.counter == "bot",
+        display_name: row.display_name,
+        picture_url: row.picture_url,
+        messages: row.messages,
+    };
+    Ok(rows.into_iter().map(person).collect())
+}
+
+async fn answers(
+    tx: &mut Tx,
+    wanted: &ActivityQuery<'_>,
+) -> Result<Vec<ActivityAnswer>, StoreError> {
+    let (first, end, edges) = wanted.days()?;
+    let query = query_as(ANSWERS).bind(wanted.channel.as_str()).bind(first).bind(end).bind(&edges);
+    let rows: Vec<(String, String, i64)> =
+        tx.fetch_all(query.bind(i64::from(wanted.limit))).await?;
+    let answer = |(counter, item, messages): (String, String, i64)| {
+        let of_rule = counter == "rule";
+        let source = if of_rule { Some(ReplySource::Qa) } else { ReplySource::parse(&item) };
+        let source = parsed(source, "activity_counters", "item", &item)?;
+        let rule = of_rule.then(|| RuleId::new(item));
+        Ok(ActivityAnswer { rule, source, messages })
+    };
+    rows.into_iter().map(answer).collect()
+}
+
+async fn storage(tx: &mut Tx, channel: &ChannelId) -> Result<Vec<ActivityStorage>, StoreError> {
+    let rows: Vec<(String, i64, i64)> =
+        tx.fetch_all(query_as(STORAGE).bind(channel.as_str())).await?;
+    let storage = |(item, messages, bytes): (String, i64, i64)| {
+        let kind = parsed(MessageType::parse(&item), "activity_counters", "item", &item)?;
+        Ok(ActivityStorage { kind, messages, bytes })
+    };
+    rows.into_iter().map(storage).collect()
+}

@@ -1,0 +1,163 @@
+//! SQL statements of the activity counters.
+
+pub(super) const ADD: &str = "
+    INSERT INTO activity_counters (channel_id, counter, at, item, messages, bytes)
+    SELECT value ->> 'c', value ->> 'k', CAST(value ->> 'at' AS BIGINT), value ->> 'i',
+           CAST(value ->> 'n' AS BIGINT), CAST(value ->> 'b' AS BIGINT)
+    FROM json_each($1) WHERE TRUE
+    ON CONFLICT (channel_id, counter, at, item) DO UPDATE SET
+        messages = activity_counters.messages + excluded.messages,
+        bytes = activity_counters.bytes + excluded.bytes";
+
+pub(super) const DROP_EMPTY: &str = "
+    DELETE FROM activity_counters
+    WHERE messages = 0 AND bytes = 0 AND (channel_id, counter, at, item) IN (
+        SELECT value ->> 'c', value ->> 'k', CAST(value ->> 'at' AS BIGINT), value ->> 'i'
+        FROM json_each($1))";
+
+/// Builds the condition on messages that count.
+macro_rules! counted {
+    () => {
+        "channel_id = $1 AND sent_at IS NOT NULL AND unsent_at IS NULL AND NOT skipped"
+    };
+}
+/// Builds the select of a channel's counters as its messages and files make them.
+macro_rules! recount {
+    () => {
+        concat!(
+            "SELECT counter, at, item, CAST(SUM(messages) AS BIGINT) AS messages,
+                    CAST(SUM(bytes) AS BIGINT) AS bytes
+             FROM (
+                 SELECT 'quarter' AS counter,
+                        sent_at - (sent_at % 900000 + 900000) % 900000 AS at,
+                        '' AS item, 1 AS messages, 0 AS bytes
+                 FROM messages WHERE ",
+            counted!(),
+            " UNION ALL
+                 SELECT CASE WHEN is_bot THEN 'bot' ELSE 'person' END,
+                        sent_at - (sent_at % 86400000 + 86400000) % 86400000,
+                        CASE WHEN is_bot THEN '' ELSE COALESCE(sender_id, '') END, 1, 0
+                 FROM messages WHERE ",
+            counted!(),
+            " UNION ALL
+                 SELECT CASE WHEN reply_rule_id IS NULL THEN 'reply' ELSE 'rule' END,
+                        sent_at - (sent_at % 86400000 + 86400000) % 86400000,
+                        COALESCE(reply_rule_id, reply_source), 1, 0
+                 FROM messages WHERE reply_source IS NOT NULL AND ",
+            counted!(),
+            " UNION ALL
+                 SELECT 'type', 0, COALESCE(type, 'other'), 1, COALESCE(OCTET_LENGTH(content), 0)
+                 FROM messages WHERE ",
+            counted!(),
+            " UNION ALL
+                 SELECT 'type', 0, COALESCE(type, 'other'), 0, bytes
+                 FROM media WHERE channel_id = $1 AND status = 'stored') counted
+             GROUP BY counter, at, item
+             HAVING SUM(messages) <> 0 OR SUM(bytes) <> 0"
+        )
+    };
+}
+
+pub(crate) const DELETE_COUNTERS: &str = "DELETE FROM activity_counters WHERE channel_id = $1";
+
+pub(crate) const RECOUNT: &str = concat!(
+    "INSERT INTO activity_counters (channel_id, counter, at, item, messages, bytes)
+     SELECT $1, counter, at, item, messages, bytes FROM (",
+    recount!(),
+    ") counted"
+);
+
+/// The first differences between the recorded counters and the recounted ones.
+pub(crate) const DIFFERENCES: &str = concat!(
+    "SELECT counter, at, item, CAST(SUM(messages) AS BIGINT) AS messages,
+            CAST(SUM(bytes) AS BIGINT) AS bytes,
+            CAST(SUM(true_messages) AS BIGINT) AS true_messages,
+            CAST(SUM(true_bytes) AS BIGINT) AS true_bytes
+     FROM (SELECT counter, at, item, messages, bytes, 0 AS true_messages, 0 AS true_bytes
+           FROM activity_counters WHERE channel_id = $1
+           UNION ALL
+           SELECT counter, at, item, 0, 0, messages, bytes FROM (",
+    recount!(),
+    ") counted) compared
+     GROUP BY counter, at, item
+     HAVING SUM(messages) <> SUM(true_messages) OR SUM(bytes) <> SUM(true_bytes)
+     ORDER BY counter, at, item LIMIT $2"
+);
+
+/// Times of the first and of the last quarter of an hour with a message.
+pub(super) const RANGE: &str = "
+    SELECT (SELECT at FROM activity_counters WHERE channel_id = $1 AND counter = 'quarter'
+            ORDER BY at LIMIT 1),
+           (SELECT at FROM activity_counters WHERE channel_id = $1 AND counter = 'quarter'
+            ORDER BY at DESC LIMIT 1)";
+
+/// Messages of each bar. One range of the primary key a bar, so nothing is sorted.
+pub(super) const BARS: &str = "
+    SELECT CAST(value ->> 'n' AS BIGINT) AS bar,
+           (SELECT CAST(COALESCE(SUM(a.messages), 0) AS BIGINT) FROM activity_counters a
+            WHERE a.channel_id = $1 AND a.counter = 'quarter'
+              AND a.at >= CAST(value ->> 'from' AS BIGINT)
+              AND a.at < CAST(value ->> 'to' AS BIGINT)) AS messages
+    FROM json_each($2) ORDER BY 1";
+
+/// Messages by hour of the week: number of hours since Thursday, 1 January 1970, local time.
+pub(super) const HOURS: &str = "
+    SELECT hour, CAST(SUM(messages) AS BIGINT) AS messages
+    FROM (SELECT (a.at + s.shift) / 3600000 % 168 AS hour, a.messages
+          FROM (SELECT CAST(value ->> 'from' AS BIGINT) AS starts,
+                       CAST(value ->> 'to' AS BIGINT) AS ends,
+                       CAST(value ->> 'shift' AS BIGINT) AS shift FROM json_each($2)) s
+          JOIN activity_counters a
+            ON a.channel_id = $1 AND a.counter = 'quarter' AND a.at >= s.starts AND a.at < s.ends)
+         shifted
+    GROUP BY hour";
+
+/// Builds the select of counters by day: whole days in UTC between $2 and $3, and the messages of
+/// the parts of days by which the local days at both ends differ ($4), added or taken away.
+macro_rules! by_day {
+    ($counters:literal, $counter:literal, $item:literal) => {
+        concat!(
+            "SELECT counter, item, CAST(SUM(messages) AS BIGINT) AS messages
+             FROM (SELECT counter, item, messages FROM activity_counters
+                   WHERE channel_id = $1 AND counter IN (",
+            $counters,
+            ") AND at >= $2 AND at < $3
+                   UNION ALL
+                   SELECT ",
+            $counter,
+            ", ",
+            $item,
+            ", CAST(value ->> 'sign' AS BIGINT)
+                   FROM json_each($4) CROSS JOIN messages
+                   WHERE sent_at >= CAST(value ->> 'from' AS BIGINT)
+                     AND sent_at < CAST(value ->> 'to' AS BIGINT) AND ",
+            counted!(),
+            ") counted GROUP BY counter, item HAVING SUM(messages) > 0"
+        )
+    };
+}
+
+pub(super) const PEOPLE: &str = concat!(
+    "SELECT p.counter, p.item, p.messages, u.display_name, u.picture_url FROM (",
+    by_day!(
+        "'person', 'bot'",
+        "CASE WHEN is_bot THEN 'bot' ELSE 'person' END",
+        "CASE WHEN is_bot THEN '' ELSE COALESCE(sender_id, '') END"
+    ),
+    ") p LEFT JOIN users u ON u.user_id = p.item
+     ORDER BY p.messages DESC, p.counter, p.item LIMIT $5"
+);
+
+pub(super) const ANSWERS: &str = concat!(
+    "SELECT counter, item, messages FROM (",
+    by_day!(
+        "'rule', 'reply'",
+        "CASE WHEN reply_rule_id IS NULL THEN 'reply' ELSE 'rule' END",
+        "COALESCE(reply_rule_id, reply_source)"
+    ),
+    ") a WHERE item IS NOT NULL ORDER BY messages DESC, counter, item LIMIT $5"
+);
+
+pub(super) const STORAGE: &str = "
+    SELECT item, messages, bytes FROM activity_counters
+    WHERE channel_id = $1 AND counter = 'type' AND at = 0 ORDER BY bytes DESC, item";
