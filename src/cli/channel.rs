@@ -1,5 +1,7 @@
 //! `chatkeep channel …`: list of channels, and their assignment to bots.
 
+use std::sync::Arc;
+
 use anyhow::bail;
 use chatkeep_core::id::ChannelId;
 use chatkeep_store::{Channel, ChannelStatus};
@@ -58,7 +60,8 @@ pub(super) async fn run(context: &Context, command: ChannelCommand) -> anyhow::R
 
 async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let channels = ChannelService::new(store.clone(), context.config.time_zone);
+    let channels =
+        ChannelService::new(store.clone(), Arc::clone(&context.clock), context.config.time_zone);
     let mut rows = Vec::new();
     let mut after = None;
     loop {

@@ -56,7 +56,7 @@ pub(super) async fn page(
     let access = visitor.channel::<Member, ReadMedia>(&console, &channel).await?;
     let query = MediaListQuery { kind: None, limit: LIMIT, cursor: query.cursor };
     let (media, next) = console.services.media.page(&access, &query).await?;
-    let zone = console.services.messages.zone(Some(&access.channel)).await?;
+    let zone = console.services.messages.zone(Some(access.without_reading())).await?;
     let dates = Dates { language: visitor.language, zone, now: console.clock.now() };
     let channel = Heading::new(&console.services.channels.one(&access).await?, &visitor);
     let page = MediaPage {

@@ -72,7 +72,7 @@ pub(super) async fn page(
     let channel = Heading::new(&services.channels.one(&access).await?, &visitor);
     let page = PermalinkPage {
         frame: visitor.frame(language.text("permalink-title")),
-        conversation: context_path(&access.channel, &id),
+        conversation: context_path(access.without_reading(), &id),
         channel,
         items,
         note,

@@ -157,7 +157,7 @@ async fn names(
     access: &ChannelAccess<Member, ReadMessages>,
     language: Language,
 ) -> Result<Vec<Choice>, PageError> {
-    let channels = std::slice::from_ref(&access.channel);
+    let channels = std::slice::from_ref(access.without_reading());
     let people = console.services.members.names(channels).await?;
     let choice = |(user, name): (UserId, Option<String>)| Choice {
         value: user.into_string(),

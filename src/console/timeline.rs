@@ -107,7 +107,7 @@ pub(super) async fn page(
     let stretch = stretch(&console, &access, &query).await?;
     let target = query.around.as_deref().map(MessageId::from);
     let items = items(&console, &access, &stretch.page, (dates, target.as_ref())).await?;
-    let path = channel_path(&access.channel);
+    let path = channel_path(access.without_reading());
     let messages = &stretch.page.messages;
     let before = messages.first().and_then(|first| ordered(Order::Descending).cursor_after(first));
     let after = messages.last().and_then(|last| ordered(Order::Ascending).cursor_after(last));
@@ -123,7 +123,7 @@ pub(super) async fn page(
         newer: newer.filter(|_| stretch.newer),
         at_end: !stretch.newer,
         date: first.map(|day| day.to_string()).unwrap_or_default(),
-        export: export_path(&access.channel),
+        export: export_path(access.without_reading()),
         channel: heading,
     };
     rendered(&page)
@@ -141,7 +141,7 @@ pub(super) async fn dates(
     visitor: &Visitor,
     access: &ChannelAccess<Member, ReadMessages>,
 ) -> Result<Dates, PageError> {
-    let zone = console.services.messages.zone(Some(&access.channel)).await?;
+    let zone = console.services.messages.zone(Some(access.without_reading())).await?;
     Ok(Dates { language: visitor.language, zone, now: console.clock.now() })
 }
 

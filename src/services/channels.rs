@@ -2,7 +2,7 @@
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
-use chatkeep_core::time::zone_hint;
+use chatkeep_core::time::{SharedClock, zone_hint};
 use chatkeep_store::{Channel, Coverage, Store, StoreError};
 use chrono_tz::Tz;
 
@@ -42,14 +42,15 @@ pub(crate) struct BackupChange {
 #[derive(Clone, Debug)]
 pub(crate) struct ChannelService {
     store: Store,
+    clock: SharedClock,
     /// Zone of channels without one of their own.
     time_zone: Tz,
 }
 
 impl ChannelService {
     /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(store: Store, time_zone: Tz) -> Self {
-        Self { store, time_zone }
+    pub(crate) const fn new(store: Store, clock: SharedClock, time_zone: Tz) -> Self {
+        Self { store, clock, time_zone }
     }
 
     /// Returns at most `limit` channels for an operator from after that one, each with its number of
@@ -94,7 +95,7 @@ impl ChannelService {
         &self,
         access: &ChannelAccess<R, S>,
     ) -> Result<Channel, ServiceError> {
-        let channel = self.store.channels().channel(&access.channel).await?;
+        let channel = self.store.channels().channel(access.without_reading()).await?;
         channel.ok_or(ServiceError::PermissionDenied)
     }
 
@@ -106,7 +107,7 @@ impl ChannelService {
         &self,
         access: &ChannelAccess<Member, ReadMembers>,
     ) -> Result<ChannelSettings, ServiceError> {
-        self.settings_of(&access.channel).await
+        self.settings_of(access.channel()).await
     }
 
     /// Changes the backup settings of a channel.
@@ -120,7 +121,7 @@ impl ChannelService {
         change: BackupChange,
     ) -> Result<ChannelSettings, ServiceError> {
         change.check()?;
-        let channel = &access.channel;
+        let (channel, by, now) = (access.channel(), access.user(), self.clock.now());
         if let Nullable::To(days) = change.retention_days {
             let (present, _) = self.store.channels().retention(channel).await?;
             if days.map(i64::from) != present {
@@ -128,11 +129,11 @@ impl ChannelService {
                 if access.role != Role::Owner {
                     return Err(ServiceError::PermissionDenied);
                 }
-                self.store.channels().set_retention(channel, days).await?;
+                self.store.channels().set_retention(channel, days, by, now).await?;
             }
         }
         if let Nullable::To(zone) = &change.time_zone {
-            self.store.channels().set_time_zone(channel, zone.as_deref()).await?;
+            self.store.channels().set_time_zone(channel, zone.as_deref(), by, now).await?;
         }
         self.settings_of(channel).await
     }
@@ -146,7 +147,7 @@ impl ChannelService {
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
     ) -> Result<Coverage, ServiceError> {
-        Ok(self.store.messages().coverage(&access.channel, access.not_before()).await?)
+        Ok(self.store.messages().coverage(access.without_reading(), access.not_before()).await?)
     }
 
     async fn settings_of(&self, id: &ChannelId) -> Result<ChannelSettings, ServiceError> {

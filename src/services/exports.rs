@@ -1,7 +1,7 @@
 //! A channel's messages as one document, which is written as they are read.
 
 use bytes::Bytes;
-use chatkeep_store::Store;
+use chatkeep_store::{ReadAction, Store};
 use chrono_tz::Tz;
 use futures_util::Stream;
 
@@ -51,7 +51,7 @@ impl ExportService {
         impl Stream<Item = Result<Bytes, TransferError>> + Send + 'static + use<>,
         ServiceError,
     > {
-        let channel = self.store.channels().channel(&access.channel).await?;
+        let channel = self.store.channels().channel(access.without_reading()).await?;
         let zone = channel.ok_or(ServiceError::PermissionDenied)?.zone(self.time_zone);
         let wanted = Export {
             format: request.format,
@@ -62,6 +62,7 @@ impl ExportService {
             media: MediaLinks::None,
             links: self.links.clone(),
         };
-        Ok(export(self.store.clone(), access.channel.clone(), wanted))
+        let channel = access.read(ReadAction::Export).clone();
+        Ok(export(self.store.clone(), channel, wanted))
     }
 }

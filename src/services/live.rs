@@ -85,7 +85,7 @@ impl LiveService {
     ) -> Result<Option<(Timestamp, MessageId)>, ServiceError> {
         let filter =
             MessageFilter { from: access.not_before(), limit: 1, ..MessageFilter::default() };
-        let page = self.store.messages().list(&access.channel, &filter).await?;
+        let page = self.store.messages().list(access.without_reading(), &filter).await?;
         Ok(page.messages.into_iter().next().map(|message| (message.sent_at, message.id)))
     }
 }
@@ -98,7 +98,8 @@ impl Follower {
                 return false;
             }
             let caller = self.access.caller.clone();
-            let Ok(role) = self.live.access.role(&caller, &self.access.channel).await else {
+            let Ok(role) = self.live.access.role(&caller, self.access.without_reading()).await
+            else {
                 return false;
             };
             if role < chatkeep_core::role::Role::Member {

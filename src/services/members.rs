@@ -43,11 +43,11 @@ impl MemberService {
         query: &MemberQuery,
     ) -> Result<(Vec<StoredMember>, Option<String>), ServiceError> {
         let (role, status) = (query.role, query.status);
-        let binding = format!("members:{}:{role:?}:{status:?}", access.channel);
+        let binding = format!("members:{}:{role:?}:{status:?}", access.channel());
         let window = Window::open(binding, query.limit, query.cursor.as_deref())?;
         let (after, wanted) = (window.after.as_ref(), window.wanted());
         let mut members =
-            self.store.members().list(&access.channel, role, status, after, wanted).await?;
+            self.store.members().list(access.channel(), role, status, after, wanted).await?;
         let next = window.cut(&mut members, |member| member.user.clone());
         Ok((members, next))
     }
@@ -64,7 +64,7 @@ impl MemberService {
         user: &UserId,
         role: Role,
     ) -> Result<(), ServiceError> {
-        let (channel, now) = (&access.channel, self.clock.now());
+        let (channel, now) = (access.channel(), self.clock.now());
         match self.store.members().set_role(channel, access.user(), user, role, now).await? {
             RoleSet::Done => Ok(()),
             RoleSet::Denied => Err(ServiceError::PermissionDenied),

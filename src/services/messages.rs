@@ -4,7 +4,7 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Gap, MessageFilter, Order, Store, StoredMessage};
+use chatkeep_store::{Gap, MessageFilter, Order, ReadAction, Store, StoredMessage};
 use chrono::{Days, NaiveDate, NaiveTime};
 use chrono_tz::Tz;
 
@@ -100,7 +100,7 @@ impl MessageService {
         access: &ChannelAccess<Member, ReadMessages>,
         query: &MessageQuery,
     ) -> Result<MessagePage, ServiceError> {
-        let channel = &access.channel;
+        let channel = access.read(ReadAction::List);
         let binding = query.binding(channel);
         let mut filter = query.filter(&binding)?;
         let from = self.moment(Some(channel), FieldPath::FROM, query.from).await?;
@@ -136,7 +136,7 @@ impl MessageService {
         access: &ChannelAccess<Member, ReadMessages>,
         message: &MessageId,
     ) -> Result<StoredMessage, ServiceError> {
-        let message = self.store.messages().message(&access.channel, message).await?;
+        let message = self.store.messages().message(access.read(ReadAction::Open), message).await?;
         let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
         message.filter(readable).ok_or(ServiceError::NotFound)
     }
@@ -150,7 +150,8 @@ impl MessageService {
         access: &ChannelAccess<Member, ReadMessages>,
         messages: impl IntoIterator<Item = MessageId>,
     ) -> Result<Vec<StoredMessage>, ServiceError> {
-        let keys = messages.into_iter().map(|id| (access.channel.clone(), id));
+        let channel = access.read(ReadAction::List);
+        let keys = messages.into_iter().map(|id| (channel.clone(), id));
         let mut found = self.store.messages().chosen_messages(&keys.collect::<Vec<_>>()).await?;
         found.retain(|message| access.caller.bounds.reads(message.sent_at));
         Ok(found)

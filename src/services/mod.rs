@@ -6,6 +6,7 @@
 
 pub(crate) mod access;
 pub(crate) mod account;
+pub(crate) mod activity;
 pub(crate) mod assistant;
 pub(crate) mod channels;
 pub(crate) mod credentials;
@@ -24,6 +25,7 @@ pub(crate) mod media;
 pub(crate) mod members;
 mod membership;
 pub(crate) mod messages;
+pub(crate) mod my_data;
 mod nullable;
 pub(crate) mod overview;
 pub(crate) mod search;
@@ -52,6 +54,7 @@ pub(crate) use nullable::Nullable;
 
 use access::AccessService;
 use account::AccountService;
+use activity::ActivityService;
 use assistant::AssistantService;
 use channels::ChannelService;
 use credentials::CredentialService;
@@ -65,6 +68,7 @@ use live::LiveService;
 use media::MediaService;
 use members::MemberService;
 use messages::MessageService;
+use my_data::MyDataService;
 use overview::OverviewService;
 use search::MessageSearch;
 use sessions::SessionService;
@@ -107,6 +111,9 @@ pub(crate) struct Services {
     pub(crate) access: AccessService,
     /// Accounts of callers.
     pub(crate) account: AccountService,
+    /// Activity logs of channels.
+    #[expect(dead_code, reason = "for the page of the activity log")]
+    pub(crate) activity: ActivityService,
     /// Assistants of channels.
     pub(crate) assistant: AssistantService,
     /// Channels of callers.
@@ -135,6 +142,8 @@ pub(crate) struct Services {
     pub(crate) members: MemberService,
     /// Messages of channels.
     pub(crate) messages: MessageService,
+    /// What is stored about callers themselves.
+    pub(crate) my_data: MyDataService,
     /// Channels at a glance.
     pub(crate) overview: OverviewService,
     /// Message search.
@@ -155,7 +164,7 @@ impl Services {
         let (store, clock) = (|| store.clone(), || Arc::clone(&clock));
         let renderer = EventRenderer { store: store(), clock: clock(), links: links.clone() };
         let access = AccessService::new(store(), clock(), bots);
-        let channels = ChannelService::new(store(), zone);
+        let channels = ChannelService::new(store(), clock(), zone);
         let messages = MessageService::new(store(), zone);
         let search = MessageSearch::new(store(), clock(), search, access.clone(), messages.clone());
         let deletion = DeletionService::new(store(), clock(), messages.clone(), parts.removals);
@@ -163,11 +172,13 @@ impl Services {
         Self {
             live: LiveService::new(store(), access.clone()),
             overview: OverviewService::new(store(), clock(), channels.clone()),
-            access,
             account: AccountService::new(store(), clock()),
+            activity: ActivityService::new(store()),
             assistant: AssistantService::new(store(), clock(), bus, assistants),
             channels,
             credentials: CredentialService::new(store(), clock()),
+            my_data: MyDataService::new(store(), clock(), access.clone(), deletion.clone(), zone),
+            access,
             deletion,
             events: EventService::new(store(), renderer.clone()),
             exports: ExportService::new(store(), zone, links.clone()),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chatkeep_core::plan::Usage;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_store::{Channel, Store, StoredMessage, Webhook};
+use chatkeep_store::{Channel, ReadAction, Store, StoredMessage, Webhook};
 
 use super::ServiceError;
 use super::access::{ReadMessages, Scoped};
@@ -70,6 +70,7 @@ impl OverviewService {
         let ids: Vec<_> = channels.iter().map(|channel| channel.id.clone()).collect();
         let mut newest = self.store.messages().newest_messages(&ids).await?;
         newest.retain(|_, message| caller.bounds.reads(message.sent_at));
+        access.record(newest.keys(), ReadAction::List);
         let since = Timestamp::from_millis(0)
             .max(self.before(RECENT))
             .max(caller.not_before().unwrap_or(Timestamp::from_millis(0)));

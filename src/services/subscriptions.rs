@@ -28,7 +28,7 @@ impl SubscriptionService {
         access: &ChannelAccess<Member, WriteBackup>,
     ) -> Result<bool, ServiceError> {
         let now = self.clock.now();
-        match self.store.accounts().subscribe(&access.channel, access.user(), now).await? {
+        match self.store.accounts().subscribe(access.channel(), access.user(), now).await? {
             Subscribed::New => Ok(true),
             Subscribed::Already => Ok(false),
             Subscribed::NoChannel => Err(ServiceError::PermissionDenied),

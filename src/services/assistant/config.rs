@@ -81,8 +81,8 @@ impl AssistantService {
         &self,
         access: &SettingsAccess,
     ) -> Result<AssistantSettings, ServiceError> {
-        let plan = self.store.members().owner_plan(&access.channel).await?;
-        let setting = self.store.assistant().assistant_setting(&access.channel).await?;
+        let plan = self.store.members().owner_plan(access.channel()).await?;
+        let setting = self.store.assistant().assistant_setting(access.channel()).await?;
         Ok(AssistantSettings::new(setting, plan))
     }
 
@@ -97,7 +97,7 @@ impl AssistantService {
         change: AssistantChange,
         expected: Option<&[i64]>,
     ) -> Result<AssistantSettings, ServiceError> {
-        let plan = self.store.members().owner_plan(&access.channel).await?;
+        let plan = self.store.members().owner_plan(access.channel()).await?;
         let change = |config: AssistantConfig, versions: SettingVersions| {
             let mode = config.qa.mode;
             // Errors that apply to every version are reported first.
@@ -111,7 +111,7 @@ impl AssistantService {
             }
             Ok(changed)
         };
-        let (channel, now) = (&access.channel, self.clock.now());
+        let (channel, now) = (access.channel(), self.clock.now());
         let changed = self
             .store
             .assistant()

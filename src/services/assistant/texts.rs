@@ -28,7 +28,7 @@ impl AssistantService {
         &self,
         access: &SettingsAccess,
     ) -> Result<VersionedText, ServiceError> {
-        self.versioned(&access.channel, self.store.assistant().welcome(&access.channel).await?)
+        self.versioned(access.channel(), self.store.assistant().welcome(access.channel()).await?)
             .await
     }
 
@@ -52,7 +52,7 @@ impl AssistantService {
             config.welcome.message = message;
             Ok(config)
         };
-        let (channel, now) = (&access.channel, self.clock.now());
+        let (channel, now) = (access.channel(), self.clock.now());
         self.store
             .assistant()
             .change_assistant_config(channel, access.user(), now, change)
@@ -69,8 +69,11 @@ impl AssistantService {
         &self,
         access: &SettingsAccess,
     ) -> Result<VersionedText, ServiceError> {
-        self.versioned(&access.channel, self.store.assistant().group_rules(&access.channel).await?)
-            .await
+        self.versioned(
+            access.channel(),
+            self.store.assistant().group_rules(access.channel()).await?,
+        )
+        .await
     }
 
     /// Sets the group rules, which stand in `field` of the request, if they have one of the
@@ -86,7 +89,7 @@ impl AssistantService {
         expected: Option<&[i64]>,
     ) -> Result<VersionedText, ServiceError> {
         let content = text(field, content, 0, limits::TEXT)?;
-        let (channel, now) = (&access.channel, self.clock.now());
+        let (channel, now) = (access.channel(), self.clock.now());
         let user = access.user();
         if !self.store.assistant().set_group_rules(channel, &content, expected, user, now).await? {
             return Err(ServiceError::Stale);

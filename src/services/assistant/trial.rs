@@ -52,8 +52,8 @@ impl AssistantService {
         message: String,
     ) -> Result<Trial, ServiceError> {
         let message = text(FieldPath::body("/text"), message, 1, MAX_TEXT)?;
-        let compiled = self.compiled(&access.channel).await?;
-        let channel = self.store.channels().channel(&access.channel).await?;
+        let compiled = self.compiled(access.channel()).await?;
+        let channel = self.store.channels().channel(access.channel()).await?;
         let alone = channel.is_some_and(|channel| channel.kind == ChannelKind::User);
         let work = move || Trial::new(&compiled, compiled.consider(&message), alone);
         Ok(CALLERS.run(work).await)

@@ -80,6 +80,13 @@ impl Scene {
         answer(request).await
     }
 
+    /// Opens a page as that person, and waits for its headers alone.
+    pub(super) async fn begin(&self, path: &str, user: &str) {
+        let cookie = format!("chatkeep_session={}", secret(user));
+        let answer = self.http.get(self.url(path)).header(COOKIE, cookie).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK, "{path}");
+    }
+
     /// Opens a page as its owner in English.
     pub(super) async fn open(&self, path: &str) -> Page {
         let page = self.page(path, Some("Uowner"), "en").await;

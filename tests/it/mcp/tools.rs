@@ -74,7 +74,12 @@ async fn messages_are_short_and_complete() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_are_chosen_by_time_and_person() {
     let models = pubsub().await;
-    models.store.channels().set_time_zone(&CHANNEL.into(), Some("Asia/Taipei")).await.unwrap();
+    models
+        .store
+        .channels()
+        .set_time_zone(&CHANNEL.into(), Some("Asia/Taipei"), &"U1".into(), at(1))
+        .await
+        .unwrap();
     for (arguments, expected) in [
         (json!({"date": "2026-01-02"}), &["m2", "m1"][..]),
         (json!({"from": "2026-01-03T00:00:00Z"}), &["m4", "m3"]),

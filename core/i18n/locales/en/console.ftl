@@ -193,3 +193,7 @@ date-year = { $day } { $month } { $year }
 date-short = { $day } { $month }
 date-today = Today
 date-yesterday = Yesterday
+
+## Opting out
+
+gap-opted_out = Messages of people who asked not to be kept

@@ -182,3 +182,7 @@ date-year = { $year }年{ $month }月{ $day }日
 date-short = { $month }月{ $day }日
 date-today = 今日
 date-yesterday = 昨日
+
+## Opting out
+
+gap-opted_out = 保存を希望しない人のメッセージがあります

@@ -182,3 +182,7 @@ date-year = { $day } { $month } { $year }
 date-short = { $day } { $month }
 date-today = วันนี้
 date-yesterday = เมื่อวาน
+
+## Opting out
+
+gap-opted_out = ข้อความของผู้ที่ขอไม่ให้เก็บ

@@ -182,3 +182,7 @@ date-year = { $year }年{ $month }月{ $day }日
 date-short = { $month }月{ $day }日
 date-today = 今天
 date-yesterday = 昨天
+
+## Opting out
+
+gap-opted_out = 有成員選擇不保存自己的訊息

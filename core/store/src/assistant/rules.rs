@@ -5,6 +5,7 @@ use chatkeep_core::id::{ChannelId, RuleId, UserId};
 use chatkeep_core::time::Timestamp;
 
 use super::{IfMatch, Setting, fits, locked, revision};
+use crate::activity::{ChangeKind, NewChange, log_change};
 use crate::db::Tx;
 use crate::query::{query, query_as};
 use crate::{AssistantStore, StoreError, parsed};
@@ -46,6 +47,8 @@ const SET_RULE: &str = "
 const SAME_RULE: &str = "
     SELECT COUNT(*) FROM qa_rules
     WHERE channel_id = $1 AND rule_id = $2 AND keywords = $3 AND question = $4 AND answer = $5";
+const RULE_TEXT: &str =
+    "SELECT keywords, answer FROM qa_rules WHERE channel_id = $1 AND rule_id = $2";
 const DROP_RULE: &str = "DELETE FROM qa_rules WHERE channel_id = $1 AND rule_id = $2";
 
 /// Change to a channel's rules.
@@ -122,14 +125,37 @@ impl AssistantStore<'_> {
         if !fits(locked(&mut tx, channel).await?.qa_v, if_match) {
             return Ok(RuleChanged::Stale);
         }
+        let (RuleChange::Add(id, _) | RuleChange::Replace(id, _) | RuleChange::Remove(id)) = change;
+        let before = rule_text(&mut tx, channel, id).await?;
         let changed = change_rule_in(&mut tx, channel, change, by, now).await?;
         if changed == RuleChanged::Done {
+            let after = rule_text(&mut tx, channel, id).await?;
+            let change = NewChange {
+                channel,
+                by,
+                kind: ChangeKind::Rule,
+                subject: Some(id.as_str()),
+                before: before.as_deref(),
+                after: after.as_deref(),
+            };
+            log_change(&mut tx, change, now).await?;
             let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
             tx.execute(query(TOUCH_QA).bind(c).bind(at).bind(by)).await?;
             tx.commit().await?;
         }
         Ok(changed)
     }
+}
+
+/// Returns a rule in one text, for the activity log; `None` if there is none.
+async fn rule_text(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    rule: &RuleId,
+) -> Result<Option<String>, StoreError> {
+    let text = query_as(RULE_TEXT).bind(channel.as_str()).bind(rule.as_str());
+    let text: Option<(String, String)> = tx.fetch_optional(text).await?;
+    Ok(text.map(|(keywords, answer)| format!("{keywords}: {answer}")))
 }
 
 async fn change_rule_in(

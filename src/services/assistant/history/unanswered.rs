@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chatkeep_core::id::{MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::answer::similar::{self, group, looks_like_question};
+use chatkeep_store::ReadAction;
 use chatkeep_workers::assistant::{Compiled, Decision};
 
 use super::super::super::{FieldPath, ServiceError};
@@ -55,9 +56,9 @@ impl AssistantService {
         limit: u32,
     ) -> Result<UnansweredQuestions, ServiceError> {
         let from = self.since(access, (FieldPath::parameter("days"), days))?;
-        let compiled = self.compiled(&access.channel).await?;
+        let compiled = self.compiled(access.without_reading()).await?;
         let mut open = Vec::new();
-        let mut scan = HistoryScan::back(&self.store, &access.channel, from);
+        let mut scan = HistoryScan::back(&self.store, access.read(ReadAction::History), from);
         while let Some(said) = scan.next().await? {
             let compiled = Arc::clone(&compiled);
             open.extend(self.score(move || unanswered_of(&compiled, said)).await?);
