@@ -6,16 +6,16 @@
 use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use chatkeep_core::bounds::{Bounds, Subject};
 use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
-use chatkeep_store::{Grant, Key, MemberStatus, ReadAction, Reader, Session, Store};
+use chatkeep_store::{Grant, Key, MemberStatus, ReadAction, Session, Store};
 
 use super::ServiceError;
+use super::reading::{Reads, ReadsNone, Recorder};
 
 /// A role as a type.
 pub(crate) trait AtLeast {
@@ -26,21 +26,6 @@ pub(crate) trait AtLeast {
 pub(crate) trait HasScope {
     const SCOPE: Scope;
 }
-
-/// A scope that covers messages or files. Whoever reads them with it is recorded in the activity log
-/// of the channel.
-pub(crate) trait Reads: HasScope {}
-
-impl Reads for ReadMessages {}
-impl Reads for ReadMedia {}
-
-/// A scope that covers neither messages nor files.
-pub(crate) trait ReadsNone: HasScope {}
-
-impl ReadsNone for ReadMembers {}
-impl ReadsNone for WriteAssistant {}
-impl ReadsNone for WriteMembers {}
-impl ReadsNone for WriteBackup {}
 
 macro_rules! levels {
     ($($name:ident),*) => {$(
@@ -98,15 +83,6 @@ pub(crate) enum Credential {
 }
 
 impl Credential {
-    /// Returns the reader by which it is recorded.
-    fn reader(&self) -> Reader {
-        match self {
-            Self::Key(id) => Reader::Key(id.clone()),
-            Self::Session(_) => Reader::Person,
-            Self::Token { grant, .. } => Reader::Program(grant.clone()),
-        }
-    }
-
     /// Returns its name among all credentials.
     pub(crate) fn owner(&self) -> String {
         match self {
@@ -206,34 +182,6 @@ pub(crate) struct ChannelAccess<R, S> {
     proof: PhantomData<(R, S)>,
 }
 
-/// Recorder of one request's reads: each action of it counts once for a channel.
-#[derive(Clone, Debug)]
-struct Recorder {
-    store: Store,
-    clock: SharedClock,
-    /// Recorded actions of a [`ChannelAccess`], one bit each.
-    recorded: Arc<AtomicU8>,
-}
-
-impl Recorder {
-    fn note(&self, caller: &Caller, channel: &ChannelId, action: ReadAction) {
-        let reader = caller.credential.reader();
-        let now = self.clock.now();
-        self.store.activity().note_read(channel, (&caller.user, &reader), action, now);
-    }
-}
-
-/// A caller whose credential has the scope `S` and may see a channel, whatever their role there;
-/// the use case decides who may proceed.
-#[derive(Clone, Debug)]
-pub(crate) struct Reaches<S> {
-    pub(crate) channel: ChannelId,
-    pub(crate) caller: Caller,
-    /// Their role; `None` when they have no access.
-    pub(crate) role: Option<Role>,
-    proof: PhantomData<S>,
-}
-
 impl<R, S: ReadsNone> ChannelAccess<R, S> {
     /// Returns the channel.
     pub(crate) const fn channel(&self) -> &ChannelId {
@@ -244,10 +192,7 @@ impl<R, S: ReadsNone> ChannelAccess<R, S> {
 impl<R, S: Reads> ChannelAccess<R, S> {
     /// Returns the channel to read messages or files of, and records that they are read.
     pub(crate) fn read(&self, action: ReadAction) -> &ChannelId {
-        let bit = 1 << action as u8;
-        if self.recorder.recorded.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
-            self.recorder.note(&self.caller, &self.channel, action);
-        }
+        self.recorder.note_once(&self.caller, &self.channel, action);
         &self.channel
     }
 }
@@ -325,8 +270,7 @@ impl AccessService {
     }
 
     fn recorder(&self) -> Recorder {
-        let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
-        Recorder { store, clock, recorded: Arc::default() }
+        Recorder::new(self.store.clone(), Arc::clone(&self.clock))
     }
 
     /// Checks that the caller's credential has the scope `S` and may see the channel.

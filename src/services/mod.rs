@@ -28,6 +28,7 @@ pub(crate) mod messages;
 pub(crate) mod my_data;
 mod nullable;
 pub(crate) mod overview;
+mod reading;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod subscriptions;

@@ -173,6 +173,7 @@ async fn a_session_is_no_key() {
 async fn every_tool_that_reads_is_in_the_activity_log() {
     let models = Models::start(&[]).await;
     models.keep(&[message("m1", ANN, "2026-01-02T03:04:05Z", "secret lunch")]).await;
+    models.stack.drained().await;
     for (tool, arguments) in [
         ("list_channels", json!({})),
         ("get_members", json!({"channelId": CHANNEL})),

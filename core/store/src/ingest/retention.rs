@@ -161,9 +161,9 @@ impl ChannelStore<'_> {
         // Late deliveries from that time stay away; later messages are for new subscribers.
         if let Some(ended) = ended.filter(|_| !removed.messages.is_empty()) {
             tx.execute(query(DELETED_BEFORE).bind(c).bind(ended)).await?;
-            if removed.last {
-                forget_activity(&mut tx, channel).await?;
-            }
+        }
+        if removed.last && ended.is_some() {
+            forget_activity(&mut tx, channel).await?;
         }
         tx.commit().await?;
         Ok(removed)
