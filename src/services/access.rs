@@ -182,6 +182,17 @@ pub(crate) struct ChannelAccess<R, S> {
     proof: PhantomData<(R, S)>,
 }
 
+/// A caller whose credential has the scope `S` and may see a channel, whatever their role there;
+/// the use case decides who may proceed.
+#[derive(Clone, Debug)]
+pub(crate) struct Reaches<S> {
+    pub(crate) channel: ChannelId,
+    pub(crate) caller: Caller,
+    /// Their role; `None` when they have no access.
+    pub(crate) role: Option<Role>,
+    proof: PhantomData<S>,
+}
+
 impl<R, S: ReadsNone> ChannelAccess<R, S> {
     /// Returns the channel.
     pub(crate) const fn channel(&self) -> &ChannelId {

@@ -167,8 +167,8 @@ async fn save_members(
     tx.execute(query(SAVE_USERS).bind(&rows).bind(now.millis())).await?;
     let moves: Vec<_> = members.values().filter(|m| m.on > 0 || m.off > 0).collect();
     let known = known_moves(tx, &moves).await?;
-    let moved: BTreeSet<_> = moves.iter().map(|member| UserId::from(member.u)).collect();
-    let opt_outs = OptOuts::load(tx, &moved).await?;
+    let people: BTreeSet<_> = moves.iter().map(|member| UserId::from(member.u)).collect();
+    let opt_outs = OptOuts::load(tx, &people).await?;
     let events = moves.iter().flat_map(|member| member.events(&known)).filter(|event| {
         // Nobody is told what people do who opted out.
         let (channel, user) = (event.c.unwrap_or_default(), event.s.unwrap_or_default());

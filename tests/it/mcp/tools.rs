@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{ANN, BO, CHANNEL, Models, NEWEST, message, message_in, texts};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
-use crate::store::{edited, unsent};
+use crate::store::{at, edited, unsent};
 
 /// Starts a program with four messages on two days, one of them edited and one retracted.
 async fn pubsub() -> Models {

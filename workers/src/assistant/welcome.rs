@@ -33,9 +33,9 @@ impl Assistant {
         let opt_outs = self.store.members().opt_outs(users).await?;
         let now = self.clock.now();
         // The bot's own words are stored: they do not name people who opted out.
-        let named: Vec<_> =
+        let shown: Vec<_> =
             users.iter().filter(|user| !opt_outs.refuse(&channel.id, user, now)).collect();
-        let mut names = names(directory, channel, &named).await;
+        let mut names = names(directory, channel, &shown).await;
         let group = self.group_name(directory, channel).await?;
         let unknown = names.is_empty() || names.len() < users.len();
         let language = if unknown || group.is_none() {
