@@ -94,8 +94,8 @@ async fn an_edit_before_its_message_goes_with_it(fixture: Fixture) {
     let (edit, message) =
         (by("U1", edited("C1", "m1", 30, "secret")), said("C1", "m1", 15, "secret"));
     // In two batches, in one, and the other way round.
-    fixture.keep(&[edit.clone()], 31).await;
-    fixture.keep(&[message.clone()], 32).await;
+    fixture.keep(std::slice::from_ref(&edit), 31).await;
+    fixture.keep(std::slice::from_ref(&message), 32).await;
     fixture
         .keep(&[by("U1", edited("C1", "m2", 30, "secret")), said("C1", "m2", 15, "secret")], 33)
         .await;
