@@ -145,10 +145,12 @@ pub(super) enum Done {
     Deleted,
     /// Rules were imported.
     Imported,
+    /// Messages are being erased.
+    Erasing,
 }
 
 impl Done {
-    const ALL: [Self; 4] = [Self::Saved, Self::Added, Self::Deleted, Self::Imported];
+    const ALL: [Self; 5] = [Self::Saved, Self::Added, Self::Deleted, Self::Imported, Self::Erasing];
 
     const fn name(self) -> &'static str {
         match self {
@@ -156,6 +158,7 @@ impl Done {
             Self::Added => "added",
             Self::Deleted => "deleted",
             Self::Imported => "imported",
+            Self::Erasing => "erasing",
         }
     }
 
@@ -165,6 +168,7 @@ impl Done {
             Self::Added => "done-added",
             Self::Deleted => "done-deleted",
             Self::Imported => "done-imported",
+            Self::Erasing => "done-erasing",
         }
     }
 

@@ -7,6 +7,7 @@
 
 pub(crate) mod access;
 pub(crate) mod account;
+pub(crate) mod activity;
 pub(crate) mod assistant;
 pub(crate) mod channels;
 pub(crate) mod credentials;
@@ -25,10 +26,12 @@ pub(crate) mod media;
 pub(crate) mod members;
 mod membership;
 pub(crate) mod messages;
+pub(crate) mod my_data;
 mod nullable;
 pub(crate) mod operator;
 pub(crate) mod overview;
 pub(crate) mod pictures;
+mod reading;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod subscriptions;
@@ -56,6 +59,7 @@ pub(crate) use nullable::Nullable;
 
 use access::AccessService;
 use account::AccountService;
+use activity::ActivityService;
 use assistant::AssistantService;
 use channels::ChannelService;
 use credentials::CredentialService;
@@ -69,6 +73,7 @@ use live::LiveService;
 use media::MediaService;
 use members::MemberService;
 use messages::MessageService;
+use my_data::MyDataService;
 use overview::OverviewService;
 use pictures::PictureService;
 use search::MessageSearch;
@@ -114,6 +119,8 @@ pub(crate) struct Services {
     pub(crate) access: AccessService,
     /// Accounts of callers.
     pub(crate) account: AccountService,
+    /// Activity logs of channels.
+    pub(crate) activity: ActivityService,
     /// Assistants of channels.
     pub(crate) assistant: AssistantService,
     /// Channels of callers.
@@ -142,6 +149,8 @@ pub(crate) struct Services {
     pub(crate) members: MemberService,
     /// Messages of channels.
     pub(crate) messages: MessageService,
+    /// What is stored about callers themselves.
+    pub(crate) my_data: MyDataService,
     /// Channels at a glance.
     pub(crate) overview: OverviewService,
     /// Pictures of people and channels.
@@ -182,11 +191,13 @@ impl Services {
                 account.clone(),
                 figures,
             ),
-            access,
             account,
+            activity: ActivityService::new(store(), zone),
             assistant,
             channels,
             credentials: CredentialService::new(store(), clock()),
+            my_data: MyDataService::new(store(), clock(), access.clone(), deletion.clone(), zone),
+            access,
             deletion,
             events: EventService::new(store(), renderer.clone()),
             exports: ExportService::new(store(), zone, links.clone()),

@@ -27,6 +27,8 @@ macro_rules! groups {
 groups! {
     /// Users: plans, usage, backup subscriptions, and the notices about usage.
     accounts AccountStore;
+    /// Activity log of channels: changes, and reads of messages.
+    activity ActivityStore;
     /// The assistant's settings, rules and texts, and the replies that it gave.
     assistant AssistantStore;
     /// Checks and repairs of what is counted and referenced, for `chatkeep doctor`.

@@ -7,6 +7,7 @@
 //! Every write transaction locks rows in one order (channels, users, the rest; each by key), so
 //! that two never deadlock.
 
+mod activity;
 mod assistant;
 mod availability;
 mod change_log;
@@ -30,9 +31,11 @@ mod messages;
 mod notices;
 mod oauth;
 mod oauth_clients;
+mod opt_outs;
 mod outbox;
 mod outbox_kind;
 mod overview;
+mod own_data;
 mod ownership;
 mod presence;
 mod presence_evidence;
@@ -53,6 +56,7 @@ mod webhooks;
 use std::path::Path;
 use std::sync::Arc;
 
+use activity::ReadLog;
 use chatkeep_core::config::Database;
 use chatkeep_core::message::MessageState;
 use chatkeep_core::outage::Availability;
@@ -61,6 +65,10 @@ use key_usage::KeyUsage;
 use query::query_as;
 use tokio::sync::watch;
 
+pub use activity::{
+    ActivityChange, ActivityFilter, ActivityRead, Actor, ChangeKind, ReadAction, ReadPosition,
+    Reader,
+};
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use change_log::{IndexRequest, LogState, LoggedChanges};
 pub use channel_jobs::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob, SMALL_JOB};
@@ -70,9 +78,9 @@ pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaR
 pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
 pub use groups::{
-    AccountStore, AssistantStore, AuditStore, ChannelStore, IdempotencyStore, ImportStore,
-    JobStore, KeyStore, MediaStore, MemberStore, MessageStore, OAuthStore, OutboxStore,
-    ProcessStore, SessionStore, WebhookStore,
+    AccountStore, ActivityStore, AssistantStore, AuditStore, ChannelStore, IdempotencyStore,
+    ImportStore, JobStore, KeyStore, MediaStore, MemberStore, MessageStore, OAuthStore,
+    OutboxStore, ProcessStore, SessionStore, WebhookStore,
 };
 pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 pub use ingest::{
@@ -90,8 +98,10 @@ pub use messages::{Gap, MessageFilter, MessagePage, Order, ReplyOrigin, Sender, 
 pub use notices::UsageNotice;
 pub use oauth::{Grant, NewGrant, Tokens};
 pub use oauth_clients::{Consent, OAuthClient};
+pub use opt_outs::{OptOutChange, OptOuts};
 pub use outbox::{FeedReader, OutboxEvent, OutboxPage, OutboxPosition};
 pub use outbox_kind::OutboxEventKind;
+pub use own_data::OwnMessages;
 pub use ownership::{BotChannels, Standing};
 pub use presence_evidence::{PresenceEvidence, PresenceEvidenceKind};
 pub use processes::{NewProcess, ProcessRecord, ReplicaCheck};
@@ -194,6 +204,7 @@ impl StoreError {
 pub struct Store {
     db: Db,
     uses: Arc<KeyUsage>,
+    reads: Arc<ReadLog>,
 }
 
 impl Store {
@@ -252,7 +263,7 @@ impl Store {
     /// Migrates the schema.
     async fn ready_to_use(db: Db) -> Result<Self, StoreError> {
         db.migrate().await?;
-        let store = Self { db, uses: Arc::default() };
+        let store = Self { db, uses: Arc::default(), reads: Arc::default() };
         store.outbox().adopt_outbox_events().await?;
         Ok(store)
     }

@@ -4,6 +4,7 @@ use chatkeep_core::event::Event;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
+use super::opt_outs::OptOuts;
 use super::{MessageStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -47,7 +48,8 @@ impl MessageStore<'_> {
         Ok(gone.len())
     }
 
-    /// Stores events of unknown type with the platform's name of each.
+    /// Stores events of unknown type with the platform's name of each, except those caused by people
+    /// who had opted out then.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -55,6 +57,11 @@ impl MessageStore<'_> {
         if events.is_empty() {
             return Ok(());
         }
+        let mut tx = self.store.db.begin().await?;
+        let senders = events.iter().filter_map(|(event, _)| event.sender.as_ref());
+        let opt_outs = OptOuts::load(&mut tx, senders).await?;
+        let events: Vec<_> =
+            events.iter().filter(|(event, _)| !opt_outs.refuse_event(event)).collect();
         let keys: Vec<_> = events.iter().map(|(event, _)| event.key()).collect();
         let mut rows: Vec<_> = events
             .iter()
@@ -69,7 +76,6 @@ impl MessageStore<'_> {
             .collect();
         rows.sort_by_key(|row| row.id);
         let rows = serde_json::to_string(&rows)?;
-        let mut tx = self.store.db.begin().await?;
         tx.execute(query(SAVE).bind(&rows)).await?;
         tx.commit().await
     }

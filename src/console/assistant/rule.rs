@@ -58,7 +58,7 @@ impl Desk<'_> {
     ) -> Result<Response, PageError> {
         let Self { console, visitor, access, query, rule } = self;
         let heading = Heading::of_page(console, visitor, access, Tab::Assistant).await?;
-        let path = rules_path(&access.channel);
+        let path = rules_path(access.channel());
         let language = visitor.language;
         let (title, name) = match rule {
             Some(rule) => ("rule-edit-title", rule.as_str()),
@@ -209,7 +209,7 @@ async fn delete(
     form: &RuleForm,
 ) -> Result<Response, PageError> {
     let (service, language) = (&console.services.assistant, visitor.language);
-    let back = query.at(&rules_path(&access.channel));
+    let back = query.at(&rules_path(access.channel()));
     if form.confirmed != "yes" {
         let (shown, version) = match service.rule(access, rule).await {
             // Somebody else was faster.
@@ -235,5 +235,5 @@ async fn delete(
 
 /// Returns the path of a rule in the table.
 fn anchored(access: &SettingsAccess, query: &RulesQuery, rule: &RuleId) -> String {
-    format!("{}#rule-{rule}", query.at(&rules_path(&access.channel)))
+    format!("{}#rule-{rule}", query.at(&rules_path(access.channel())))
 }

@@ -41,7 +41,7 @@ impl AssistantService {
         if rules.is_empty() {
             return Ok(KnownRules::Of(HashMap::new()));
         }
-        let found = self.store.assistant().chosen_rules(&access.channel, &rules).await?;
+        let found = self.store.assistant().chosen_rules(access.without_reading(), &rules).await?;
         Ok(KnownRules::Of(found.into_iter().map(|rule| (rule.id.clone(), rule)).collect()))
     }
 }

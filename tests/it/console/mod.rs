@@ -1,9 +1,11 @@
 //! The web console: its pages over HTTP and in a real browser.
 
+mod activity_log;
 mod assistant;
 mod backup_settings;
 mod journeys;
 mod messages;
+mod my_data;
 mod pages;
 mod people;
 mod permissions;
@@ -84,6 +86,13 @@ impl Scene {
             request = request.header(COOKIE, format!("chatkeep_session={}", secret(user)));
         }
         answer(request).await
+    }
+
+    /// Opens a page as that person, and waits for its headers alone.
+    pub(super) async fn begin(&self, path: &str, user: &str) {
+        let cookie = format!("chatkeep_session={}", secret(user));
+        let answer = self.http.get(self.url(path)).header(COOKIE, cookie).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK, "{path}");
     }
 
     /// Opens a page as its owner in English.
@@ -176,13 +185,13 @@ pub(super) fn secret(user: &str) -> String {
     format!("secret-of-{user}-0123456789012345678901234567890123456789")
 }
 
-fn now() -> chatkeep_core::time::Timestamp {
+pub(super) fn now() -> chatkeep_core::time::Timestamp {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     at(i64::try_from(now.as_millis()).unwrap())
 }
 
 /// Returns a message of a person.
-fn of(user: &str, id: &str, time: i64, content: &Content) -> ChannelChange {
+pub(super) fn of(user: &str, id: &str, time: i64, content: &Content) -> ChannelChange {
     let received = Received {
         at: at(time),
         sender: Some(user.into()),

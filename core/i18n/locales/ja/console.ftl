@@ -579,3 +579,85 @@ error-page-text = リンクが途中で切れている可能性があります�
 error-hasty-title = 少々お待ちください
 error-hasty-text = 短い時間に多くのページが開かれました。
 error-hasty-hint = { $count }秒後にもう一度お試しください。
+
+## Opting out
+
+gap-opted_out = 保存を希望しない人のメッセージがあります
+
+## My data
+done-erasing = メッセージを消去しています。数分かかることがあります。
+my-data-title = 自分のデータ
+my-data-text = あなたについて保存されているものを、トークごとに表示します。
+my-data-messages = { $count ->
+    [0] メッセージなし
+   *[other] メッセージ{ $count }件
+}
+my-data-not-kept = 保存しない
+my-data-empty-title = 保存されているものはありません
+my-data-empty-text = ボットのいるトークに参加したことがありません。
+my-data-files = 写真とファイル
+my-data-size = サイズ
+my-data-kept-title = 保存されているもの
+my-data-to-chat = トークを開く
+my-data-export = コピーを保存
+my-data-export-text = すべてのトークで保存されているあなたのメッセージを、1つのファイルにまとめます。
+my-data-json = プログラム用データ
+my-data-json-hint = JSON形式、すべての詳細を含みます
+my-data-save = ファイルを保存
+my-data-out-title = 保存を希望しない
+my-data-out-text = これを選ぶと、今後このトークで送るものは一切保存されず、検索にも表示されず、ほかのプログラムにも渡されません。ほかの人には、その日に欠けているメッセージの件数だけが表示されます。
+my-data-out-rest = 返信のため、ボットは引き続きメッセージを読み取ります。すでに保存されているものは、消去するまで残ります。
+my-data-out-button = 自分のメッセージを保存しない
+my-data-in-title = あなたのメッセージは保存されません
+my-data-in-text = このトークで送るものは保存されていません。元に戻すと、それ以降のメッセージが保存されます。その間のメッセージは欠けたままです。
+my-data-in-button = 再び保存する
+my-data-all = すべてのトーク
+my-data-all-out = すべてのトークで保存しないよう設定しています。
+my-data-all-out-text = これを選ぶと、今後どのトークで送るものも保存されません。これから参加するトークも含みます。
+my-data-all-out-button = どこにも保存しない
+my-data-all-in-text = 元に戻すと、すべてのトークでそれ以降のメッセージが保存されます。その間のメッセージは欠けたままです。
+my-data-erase = 自分のメッセージを消去
+my-data-erase-text = あなたがこのトークで送ったすべてのメッセージを、写真やファイルも含めてバックアップから完全に消去します。元に戻せません。LINE上のメッセージは残ります。
+my-data-erase-all = 自分のものをすべて消去
+my-data-erase-all-text = あなたがすべてのトークで送ったメッセージを、写真やファイルも含めてバックアップから完全に消去します。元に戻せません。LINE上のメッセージは残ります。
+
+## Activity log
+log-title = 操作の記録
+log-text = このトークで誰が何を変更し、誰がメッセージを読んだかを表示します。オーナーのあなただけが見られます。
+log-open = 操作の記録を見る
+log-changes = 変更
+log-reads = 閲覧
+log-changes-hint = 過去180日間の変更を新しい順に表示します。
+log-reads-hint = 誰が何回メッセージを読んだかを1日ごと（UTC）に表示します。内容は記録しません。180日間保存します。
+log-kind = 種類
+log-any-kind = すべて
+log-person = 人
+log-day = 日付
+log-empty-title = 記録がありません
+log-empty-text = 過去180日間に該当する記録はありません。
+log-more = 以前の記録
+log-before = 変更前：
+log-after = 変更後：
+log-days = { $count }日後
+log-never = しない
+log-deletions = メッセージの削除
+log-erasures = 個人のメッセージの消去
+log-rule-added = ルールを追加しました
+log-rule-changed = ルールを変更しました
+log-rule-deleted = ルールを削除しました
+log-role = { $name }さんの役割
+log-erased = { $name }さんのメッセージを消去しました
+log-deleted = { $date }より前のメッセージを削除しました
+log-subscribed = このトークのバックアップを開始しました
+log-unsubscribed = このトークのバックアップを停止しました
+log-read-list = メッセージを読む
+log-read-search = メッセージを検索
+log-read-open = 個別のメッセージを開く
+log-read-media = 写真とファイルを見る
+log-read-export = メッセージを書き出す
+log-read-events = プログラムで新着を取得
+log-read-history = 過去のメッセージで回答を比較
+log-key = キー「{ $name }」
+log-program = プログラム「{ $name }」
+log-others = 一覧にできないほど多数
+log-times = { $count }回

@@ -580,3 +580,85 @@ error-page-text = 連結可能不完整。
 error-hasty-title = 請稍候
 error-hasty-text = 短時間內開啟了太多頁面。
 error-hasty-hint = 請在 { $count } 秒後再試。
+
+## Opting out
+
+gap-opted_out = 有成員選擇不保存自己的訊息
+
+## My data
+done-erasing = 正在清除您的訊息，可能需要幾分鐘。
+my-data-title = 我的資料
+my-data-text = 各個聊天室保存了您的哪些內容。
+my-data-messages = { $count ->
+    [0] 沒有訊息
+   *[other] { $count } 則訊息
+}
+my-data-not-kept = 不保存
+my-data-empty-title = 沒有保存您的任何內容
+my-data-empty-text = 您目前和過去都不在有機器人的聊天室裡。
+my-data-files = 照片與檔案
+my-data-size = 大小
+my-data-kept-title = 已保存的內容
+my-data-to-chat = 開啟聊天室
+my-data-export = 下載副本
+my-data-export-text = 您在所有聊天室傳過且有保存的內容，合成一個檔案。
+my-data-json = 程式用資料
+my-data-json-hint = JSON，包含所有細節
+my-data-save = 下載檔案
+my-data-out-title = 不要保存
+my-data-out-text = 選擇後，您今後在這個聊天室傳送的內容都不會保存，也不會出現在搜尋結果或轉送給其他程式。其他人只會看到某一天少了幾則訊息。
+my-data-out-rest = 機器人仍會讀取您的訊息以便回答。已經保存的內容會留著，直到您清除為止。
+my-data-out-button = 不要保存我的訊息
+my-data-in-title = 您的訊息不會保存
+my-data-in-text = 您在這個聊天室傳送的內容目前都不保存。恢復後，之後的訊息會再保存；中間的訊息不會補回。
+my-data-in-button = 恢復保存我的訊息
+my-data-all = 所有聊天室
+my-data-all-out = 您選擇了在所有聊天室都不保存任何內容。
+my-data-all-out-text = 選擇後，您今後在任何聊天室傳送的內容都不會保存，包括以後加入的聊天室。
+my-data-all-out-button = 全部不要保存
+my-data-all-in-text = 恢復後，所有聊天室之後的訊息會再保存；中間的訊息不會補回。
+my-data-erase = 清除我的訊息
+my-data-erase-text = 您在這個聊天室傳過的所有內容，包括照片和檔案，都會從備份中永久清除，無法復原。LINE 裡的訊息不受影響。
+my-data-erase-all = 清除我的所有內容
+my-data-erase-all-text = 您在所有聊天室傳過的內容，包括照片和檔案，都會從備份中永久清除，無法復原。LINE 裡的訊息不受影響。
+
+## Activity log
+log-title = 操作紀錄
+log-text = 誰在這個聊天室改了什麼、誰看過訊息。只有您身為擁有者看得到。
+log-open = 查看操作紀錄
+log-changes = 變更
+log-reads = 閱讀
+log-changes-hint = 最近 180 天的變更，由新到舊。
+log-reads-hint = 每天（UTC）有誰看過幾次訊息，不記錄看了什麼內容。保留 180 天。
+log-kind = 項目
+log-any-kind = 全部
+log-person = 誰
+log-day = 日期
+log-empty-title = 沒有紀錄
+log-empty-text = 最近 180 天沒有這類紀錄。
+log-more = 更早的紀錄
+log-before = 之前：
+log-after = 之後：
+log-days = { $count } 天後
+log-never = 永不
+log-deletions = 刪除訊息
+log-erasures = 清除個人訊息
+log-rule-added = 新增了規則
+log-rule-changed = 修改了規則
+log-rule-deleted = 刪除了規則
+log-role = { $name } 的身分
+log-erased = 清除了 { $name } 的訊息
+log-deleted = 刪除了 { $date } 之前的訊息
+log-subscribed = 開始備份這個聊天室
+log-unsubscribed = 停止備份這個聊天室
+log-read-list = 閱讀訊息
+log-read-search = 搜尋訊息
+log-read-open = 開啟單則訊息
+log-read-media = 查看照片與檔案
+log-read-export = 匯出訊息
+log-read-events = 以程式取得新訊息
+log-read-history = 以過去的訊息比較回答
+log-key = 金鑰「{ $name }」
+log-program = 程式「{ $name }」
+log-others = 太多讀者，無法逐一列出
+log-times = { $count } 次

@@ -16,6 +16,7 @@ use rows::{
     RELEASE,
 };
 
+use super::activity::{ChangeKind, NewChange, log_change};
 use super::db::Tx;
 use super::ingest::{Removed, bar_person, bar_time, lock_ledger, remove_some};
 use super::{JobStore, StoreError};
@@ -79,6 +80,7 @@ impl JobStore<'_> {
                         .bind(until),
                 )
                 .await?;
+            log_job(&mut tx, new, now).await?;
             (row, small)
         };
         tx.commit().await?;
@@ -216,6 +218,17 @@ impl JobStore<'_> {
         tx.commit().await?;
         Ok(gone)
     }
+}
+
+/// Logs the request for a removal.
+async fn log_job(tx: &mut Tx, new: &NewChannelJob<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let before = new.sent_before.to_string();
+    let (kind, subject) = match new.kind {
+        JobKind::Erasure(user) => (ChangeKind::Erasure, Some(user.as_str())),
+        JobKind::Deletion => (ChangeKind::Deletion, None),
+    };
+    let (channel, by, after) = (new.channel, new.by, Some(before.as_str()));
+    log_change(tx, NewChange { channel, by, kind, subject, before: None, after }, now).await
 }
 
 /// Records a batch; `None` when the claim is lost.
