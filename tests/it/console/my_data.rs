@@ -116,7 +116,7 @@ async fn erasing_takes_the_name_and_is_told() {
         let wrong = send(&scene, &path, user, &[("action", "erase"), ("typed", "no <b>")]).await;
         assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(wrong.body.contains("That is not the name"), "{}", wrong.body);
-        assert!(wrong.body.contains(r#"value="no &#60;b&#62;""#), "it stays: {}", wrong.body);
+        assert!(wrong.body.contains(r#"value="no &lt;b&gt;""#), "it stays: {}", wrong.body);
         let begun = send(&scene, &path, user, &[("action", "erase"), ("typed", typed)]).await;
         assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
         let told = begun.location().to_owned();

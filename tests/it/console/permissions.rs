@@ -87,7 +87,7 @@ const READS: [(&str, &[ReadAction]); 19] = [
     ("/c/{}/media", &[ReadAction::Media]),
     ("/c/{}/export/file?format=csv", &[ReadAction::Export]),
     ("/c/{}/assistant/unanswered", &[ReadAction::History]),
-    ("/c/{}/assistant/switch", &[ReadAction::History]),
+    ("/c/{}/assistant/switch?mode=fuzzy", &[ReadAction::History]),
     // Numbers alone.
     ("/c/{}/assistant", &[]),
     ("/c/{}/settings", &[]),

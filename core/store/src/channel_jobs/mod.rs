@@ -19,6 +19,7 @@ use rows::{
 use super::activity::{ChangeKind, NewChange, log_change};
 use super::db::Tx;
 use super::ingest::{Removed, bar_person, bar_time, lock_ledger, remove_some};
+use super::unknown_events::forget_unknown;
 use super::{JobStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -56,6 +57,7 @@ impl JobStore<'_> {
             }
             JobKind::Deletion => bar_time(&mut tx, new.channel, new.sent_before).await?,
         }
+        forget_unknown(&mut tx, new.channel, new.sent_before).await?;
         let joined: Option<JobRow> = tx
             .fetch_optional(query_as(JOIN).bind(c).bind(kind).bind(user).bind(before).bind(total))
             .await?;
