@@ -94,7 +94,7 @@ fn setting_value(path: &str, value: String, language: Language) -> String {
         ("qa.noMatchScope", "addressed") => "overview-scope-addressed",
         ("qa.cooldownSeconds", seconds) => {
             let Ok(seconds) = seconds.parse::<i64>() else { return value };
-            return language.format("overview-seconds", &[("count", seconds.into())]);
+            return duration(seconds, language);
         }
         (path, list) if path.ends_with("triggerKeywords") => {
             let words: Vec<String> = serde_json::from_str(list).unwrap_or_default();
@@ -103,6 +103,17 @@ fn setting_value(path: &str, value: String, language: Language) -> String {
         _ => return value,
     };
     language.text(key)
+}
+
+/// Returns a number of seconds in the largest unit that has no rest.
+fn duration(seconds: i64, language: Language) -> String {
+    let (key, count) = match seconds {
+        0 => return language.text("overview-cooldown-none"),
+        _ if seconds % 3_600 == 0 => ("overview-hours", seconds / 3_600),
+        _ if seconds % 60 == 0 => ("overview-minutes", seconds / 60),
+        _ => ("overview-seconds", seconds),
+    };
+    language.format(key, &[("count", count.into())])
 }
 
 /// Returns the name that a person is shown with.

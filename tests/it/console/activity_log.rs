@@ -22,7 +22,7 @@ async fn busy(scene: &Scene) {
     let (channel, owner, store) = (ChannelId::from(GROUP), UserId::from("Uowner"), &scene.store);
     let change = |mut config: AssistantConfig, _| {
         (config.enabled, config.qa.mode) = (true, QaMode::Fuzzy);
-        config.welcome.message = "歡迎 {name}，<b>請先看群規</b>".to_owned();
+        "歡迎 {name}，<b>請先看群規</b>".clone_into(&mut config.welcome.message);
         config.link.trigger_keywords = vec!["dashboard".to_owned(), "網頁".to_owned()];
         Ok::<_, ()>(config)
     };
@@ -106,7 +106,7 @@ async fn the_owner_sees_changes_and_reads() {
         "2 times",
         "Searched messages",
         "once",
-        "API key “Report &lt;1&gt;”",
+        "Key “Report &lt;1&gt;”",
         "Exported messages",
         "Today",
         "Yesterday",

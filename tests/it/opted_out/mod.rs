@@ -203,7 +203,7 @@ async fn follow(url: String, cookie: String, news: Arc<Mutex<String>>) {
 /// Opts a person of a conversation out, or in again, and waits until no message is of that moment.
 async fn set_opted_out(store: &Store, talk: &Talk, fate: Fate, opted_out: bool) {
     let (user, channel) = (talk.user(fate), ChannelId::from(talk.channel.as_str()));
-    let only = (talk.seed % 2 == 0).then_some(&channel);
+    let only = talk.seed.is_multiple_of(2).then_some(&channel);
     let before = SystemClock.now();
     while SystemClock.now() == before {
         tokio::task::yield_now().await;

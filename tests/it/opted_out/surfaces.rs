@@ -10,6 +10,7 @@ use super::talk::Talk;
 use super::{GONE, NEVER, SHOWN, World, cookie};
 use crate::harness::http;
 use crate::harness::wait::until;
+use crate::hooks::sink::Received;
 use crate::stack::DEADLINE;
 
 /// A surface, and what it shows.
@@ -173,7 +174,7 @@ impl World {
     pub(super) async fn nothing_is_shown(&self) {
         until("the webhooks have heard", DEADLINE, async || {
             let heard = self.sink.at("/all");
-            let heard: HashSet<_> = heard.iter().map(|one| one.id()).collect();
+            let heard: HashSet<_> = heard.iter().map(Received::id).collect();
             heard.len() >= self.talks.iter().map(|talk| talk.stay.len()).sum()
         })
         .await;
