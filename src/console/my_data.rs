@@ -36,18 +36,18 @@ const PATH: &str = "/console/my-data";
 const LIMIT: u32 = 50;
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct ListQuery {
+pub(super) struct OwnListQuery {
     cursor: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct OneQuery {
+pub(super) struct OwnChannelQuery {
     /// Erasure that the page tells about.
     job: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct ExportQuery {
+pub(super) struct OwnExportQuery {
     #[serde(default)]
     format: String,
 }
@@ -117,7 +117,7 @@ struct OwnJob {
 pub(super) async fn list(
     State(console): State<Console>,
     visitor: Visitor,
-    Asked(query): Asked<ListQuery>,
+    Asked(query): Asked<OwnListQuery>,
 ) -> Result<Response, PageError> {
     listed(&console, &visitor, query.cursor.as_deref(), (String::new(), FormErrors::default()))
         .await
@@ -155,7 +155,7 @@ pub(super) async fn one(
     State(console): State<Console>,
     visitor: Visitor,
     Path(channel): Path<String>,
-    Asked(query): Asked<OneQuery>,
+    Asked(query): Asked<OwnChannelQuery>,
 ) -> Result<Response, PageError> {
     let refused = (String::new(), FormErrors::default());
     shown(&console, &visitor, (&channel, query.job.as_deref()), refused).await
@@ -195,7 +195,7 @@ pub(super) async fn change(
 pub(super) async fn file(
     State(console): State<Console>,
     visitor: Visitor,
-    Asked(query): Asked<ExportQuery>,
+    Asked(query): Asked<OwnExportQuery>,
 ) -> Result<Response, PageError> {
     let format = match query.format.as_str() {
         "html" => OwnFormat::Html,
