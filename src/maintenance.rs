@@ -112,7 +112,7 @@ impl PeriodicJob for ReadRecords {
     const LAST_RUN: bool = true;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
-        self.0.store.activity().write_reads().await?;
+        self.0.store.activity_log().write_reads().await?;
         Ok(())
     }
 }
@@ -124,7 +124,7 @@ impl PeriodicJob for ActivityPurge {
     const SCOPE: Scope = Scope::Deployment;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
-        let (activity, before) = (self.0.store.activity(), earlier(self.0.clock.now(), ACTIVITY));
+        let (activity, before) = (self.0.store.activity_log(), earlier(self.0.clock.now(), ACTIVITY));
         while !stop.is_cancelled() && activity.purge(before).await? > 0 {}
         while !stop.is_cancelled() && activity.bound(ACTIVITY_ROWS).await? > 0 {}
         Ok(())

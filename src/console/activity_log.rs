@@ -19,7 +19,7 @@ use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::visitor::{Asked, Visitor};
 use crate::services::access::{ChannelAccess, Owner, ReadMembers};
-use crate::services::activity::ActivityQuery;
+use crate::services::activity_log::ActivityLogQuery;
 
 /// Rows of a page.
 const LIMIT: u32 = 50;
@@ -129,14 +129,14 @@ impl Part {
 
 impl LogForm {
     /// Returns the filter of the form with kinds of that part.
-    fn query<K>(&self, kind: fn(&str) -> Option<K>) -> Result<ActivityQuery<K>, PageError> {
+    fn query<K>(&self, kind: fn(&str) -> Option<K>) -> Result<ActivityLogQuery<K>, PageError> {
         let fields = [&self.kind, &self.person, &self.day, &self.cursor];
         if fields.into_iter().any(|field| field.contains('\0')) {
             return Err(PageError::Input);
         }
         let given = |text: &String| (!text.is_empty()).then(|| text.clone());
         let day = given(&self.day).map(|day| day.parse::<NaiveDate>()).transpose();
-        Ok(ActivityQuery {
+        Ok(ActivityLogQuery {
             kind: kind(&self.kind),
             user: given(&self.person).map(UserId::from),
             day: day.map_err(|_| PageError::Input)?,
@@ -151,7 +151,7 @@ impl LogForm {
         access: &ChannelAccess<Owner, ReadMembers>,
         (dates, names): (Dates, &Names),
     ) -> Result<(Vec<LogRow>, Option<String>), PageError> {
-        let activity = &console.services.activity;
+        let activity = &console.services.activity_log;
         let mut last = None;
         let mut begins = |day: NaiveDate, dates: Dates| {
             (last.replace(day) != Some(day)).then(|| dates.heading(day))

@@ -7,7 +7,7 @@
 
 pub(crate) mod access;
 pub(crate) mod account;
-pub(crate) mod activity;
+pub(crate) mod activity_log;
 pub(crate) mod assistant;
 pub(crate) mod channels;
 pub(crate) mod credentials;
@@ -59,7 +59,7 @@ pub(crate) use nullable::Nullable;
 
 use access::AccessService;
 use account::AccountService;
-use activity::ActivityService;
+use activity_log::ActivityLogService;
 use assistant::AssistantService;
 use channels::ChannelService;
 use credentials::CredentialService;
@@ -120,7 +120,7 @@ pub(crate) struct Services {
     /// Accounts of callers.
     pub(crate) account: AccountService,
     /// Activity logs of channels.
-    pub(crate) activity: ActivityService,
+    pub(crate) activity_log: ActivityLogService,
     /// Assistants of channels.
     pub(crate) assistant: AssistantService,
     /// Channels of callers.
@@ -192,7 +192,7 @@ impl Services {
                 figures,
             ),
             account,
-            activity: ActivityService::new(store(), zone),
+            activity_log: ActivityLogService::new(store(), zone),
             assistant,
             channels,
             credentials: CredentialService::new(store(), clock()),

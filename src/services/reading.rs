@@ -52,7 +52,7 @@ impl Recorder {
     /// Records a read.
     pub(super) fn note(&self, caller: &Caller, channel: &ChannelId, action: ReadAction) {
         let (reader, now) = (reader(&caller.credential), self.clock.now());
-        self.store.activity().note_read(channel, (&caller.user, &reader), action, now);
+        self.store.activity_log().note_read(channel, (&caller.user, &reader), action, now);
     }
 }
 

@@ -540,7 +540,7 @@ async fn every_route_that_reads_is_in_the_activity_log() {
     assert_eq!(expected.len(), ReadAction::ALL.len(), "every action is one of REST");
     let (reader, all) = (Reader::Key(admin.key.clone()), ActivityFilter::default());
     until("the reads are written", DEADLINE, async || {
-        let reads = cast.store.activity().reads(&CHANNEL.into(), &all, None, 100).await.unwrap();
+        let reads = cast.store.activity_log().reads(&CHANNEL.into(), &all, None, 100).await.unwrap();
         assert!(reads.iter().all(|read| read.reader == reader), "whoever is refused reads nothing");
         assert!(reads.iter().all(|read| read.reader_name.as_deref() == Some("test")));
         let mut found: BTreeMap<&str, i64> = BTreeMap::new();

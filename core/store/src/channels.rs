@@ -9,7 +9,7 @@ use chatkeep_core::time::Timestamp;
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use super::activity::{ChangeKind, NewChange, log_change};
+use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::ingest::BulkKey;
 use super::{ChannelStore, StoreError, parsed};
 use crate::query::{query, query_as};

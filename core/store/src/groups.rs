@@ -28,7 +28,7 @@ groups! {
     /// Users: plans, usage, backup subscriptions, and the notices about usage.
     accounts AccountStore;
     /// Activity log of channels: changes, and reads of messages.
-    activity ActivityStore;
+    activity_log ActivityLogStore;
     /// The assistant's settings, rules and texts, and the replies that it gave.
     assistant AssistantStore;
     /// Checks and repairs of what is counted and referenced, for `chatkeep doctor`.

@@ -7,7 +7,7 @@
 //! Every write transaction locks rows in one order (channels, users, the rest; each by key), so
 //! that two never deadlock.
 
-mod activity;
+mod activity_log;
 mod assistant;
 mod availability;
 mod change_log;
@@ -56,7 +56,7 @@ mod webhooks;
 use std::path::Path;
 use std::sync::Arc;
 
-use activity::ReadLog;
+use activity_log::ReadLog;
 use chatkeep_core::config::Database;
 use chatkeep_core::message::MessageState;
 use chatkeep_core::outage::Availability;
@@ -65,7 +65,7 @@ use key_usage::KeyUsage;
 use query::query_as;
 use tokio::sync::watch;
 
-pub use activity::{
+pub use activity_log::{
     ActivityChange, ActivityFilter, ActivityRead, Actor, ChangeKind, ReadAction, ReadPosition,
     Reader,
 };
@@ -78,7 +78,7 @@ pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaR
 pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
 pub use groups::{
-    AccountStore, ActivityStore, AssistantStore, AuditStore, ChannelStore, IdempotencyStore,
+    AccountStore, ActivityLogStore, AssistantStore, AuditStore, ChannelStore, IdempotencyStore,
     ImportStore, JobStore, KeyStore, MediaStore, MemberStore, MessageStore, OAuthStore,
     OutboxStore, ProcessStore, SessionStore, WebhookStore,
 };

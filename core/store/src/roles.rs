@@ -6,7 +6,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 
-use super::activity::{ChangeKind, NewChange, log_change};
+use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::db::{Sql, locking};
 use super::{MemberStore, StoreError, parsed};
 use crate::query::{query, query_as};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
-use super::activity::{ChangeKind, NewChange, log_change};
+use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::channels::channel_keys;
 use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, locking};

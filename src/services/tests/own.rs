@@ -12,7 +12,7 @@ use futures_util::TryStreamExt as _;
 use serde_json::Value;
 
 use super::super::access::{Owner, ReadMembers, ReadMessages, WriteBackup};
-use super::super::activity::{ActivityQuery, ActivityService};
+use super::super::activity_log::{ActivityLogQuery, ActivityLogService};
 use super::super::deletion::DeletionService;
 use super::super::messages::MessageService;
 use super::super::my_data::MyDataService;
@@ -115,18 +115,18 @@ async fn a_restricted_credential_is_not_for_all_channels() {
 #[tokio::test]
 async fn the_owner_pages_through_the_activity_log() {
     let group = Group::new().await;
-    let activity = ActivityService::new(group.store.clone(), Tz::UTC);
+    let activity = ActivityLogService::new(group.store.clone(), Tz::UTC);
     let access = group.access.channel::<super::Member, ReadMessages>(caller(OTHER), GROUP.into());
     let access = access.await.unwrap();
     for action in [ReadAction::List, ReadAction::Open, ReadAction::List] {
         access.read(action);
     }
-    group.store.activity().write_reads().await.unwrap();
+    group.store.activity_log().write_reads().await.unwrap();
     let denied = group.access.channel::<Owner, ReadMembers>(caller(OTHER), GROUP.into()).await;
     assert_eq!(denied.unwrap_err(), ServiceError::PermissionDenied);
     let owner = group.access.channel::<Owner, ReadMembers>(caller(OWNER), GROUP.into());
     let owner = owner.await.unwrap();
-    let query = |cursor| ActivityQuery { kind: None, user: None, day: None, limit: 1, cursor };
+    let query = |cursor| ActivityLogQuery { kind: None, user: None, day: None, limit: 1, cursor };
     let (first, next) = activity.reads(&owner, &query(None)).await.unwrap();
     let (second, end) = activity.reads(&owner, &query(next)).await.unwrap();
     assert!(end.is_none());
@@ -135,7 +135,7 @@ async fn the_owner_pages_through_the_activity_log() {
     let expected = [(Reader::Person, ReadAction::List, 1), (Reader::Person, ReadAction::Open, 1)];
     assert_eq!(told, expected);
     assert_eq!(first[0].day, Timestamp::from_millis(0));
-    let all = ActivityQuery { kind: None, user: None, day: None, limit: 10, cursor: None };
+    let all = ActivityLogQuery { kind: None, user: None, day: None, limit: 10, cursor: None };
     let (changes, end) = activity.changes(&owner, &all).await.unwrap();
     assert!(end.is_none());
     assert_eq!(changes.iter().map(|one| one.kind).collect::<Vec<_>>(), [ChangeKind::Subscription]);

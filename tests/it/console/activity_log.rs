@@ -68,9 +68,9 @@ async fn busy(scene: &Scene) {
         (&Reader::Person, ReadAction::Search, 1),
         (&reader, ReadAction::Export, 0),
     ] {
-        store.activity().note_read(&channel, (&by, reader), action, at(now().millis() - day * DAY));
+        store.activity_log().note_read(&channel, (&by, reader), action, at(now().millis() - day * DAY));
     }
-    store.activity().write_reads().await.unwrap();
+    store.activity_log().write_reads().await.unwrap();
     store.accounts().subscribe(&channel, &by, at(times + DAY)).await.unwrap();
 }
 

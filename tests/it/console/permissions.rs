@@ -123,7 +123,7 @@ async fn every_page_that_shows_messages_is_in_the_activity_log() {
     }
     let all = ActivityFilter::default();
     until("the reads are written", DEADLINE, async || {
-        let reads = scene.store.activity().reads(&GROUP.into(), &all, None, 100).await.unwrap();
+        let reads = scene.store.activity_log().reads(&GROUP.into(), &all, None, 100).await.unwrap();
         let reads = reads.into_iter().inspect(|read| {
             assert_eq!((read.by.user.as_str(), &read.reader), ("Uowner", &Reader::Person));
         });

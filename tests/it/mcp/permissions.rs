@@ -186,7 +186,7 @@ async fn every_tool_that_reads_is_in_the_activity_log() {
     let (key, all) = (Reader::Key("key_of_bo".into()), ActivityFilter::default());
     let expected = [(key.clone(), ReadAction::List, 1), (key, ReadAction::Search, 2)];
     until("the reads are written", DEADLINE, async || {
-        let reads = models.store.activity().reads(&CHANNEL.into(), &all, None, 100).await.unwrap();
+        let reads = models.store.activity_log().reads(&CHANNEL.into(), &all, None, 100).await.unwrap();
         let reads = reads.into_iter().map(|read| (read.reader, read.action, read.requests));
         reads.collect::<Vec<_>>() == expected
     })

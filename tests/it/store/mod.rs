@@ -1,6 +1,6 @@
 //! Contract tests of the store: each runs on SQLite and on PostgreSQL.
 
-mod activity;
+mod activity_log;
 mod assistant;
 mod change_log;
 mod channel_jobs;

@@ -10,7 +10,7 @@ use chatkeep_core::time::Timestamp;
 
 pub use rules::{RuleChange, RuleChanged};
 
-use super::activity::{ChangeKind, NewChange, log_change, log_settings};
+use super::activity_log::{ChangeKind, NewChange, log_change, log_settings};
 use super::db::{Sql, Tx, locking};
 use super::{AssistantStore, StoreError, parsed};
 use crate::query::{query, query_as};

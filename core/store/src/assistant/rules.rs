@@ -6,7 +6,7 @@ use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
 use super::{IfMatch, Setting, fits, locked, revision};
-use crate::activity::{ChangeKind, NewChange, log_change};
+use crate::activity_log::{ChangeKind, NewChange, log_change};
 use crate::db::Tx;
 use crate::query::{query, query_as};
 use crate::{AssistantStore, StoreError, parsed};

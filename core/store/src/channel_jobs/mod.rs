@@ -16,7 +16,7 @@ use rows::{
     RELEASE,
 };
 
-use super::activity::{ChangeKind, NewChange, log_change};
+use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::db::Tx;
 use super::ingest::{Removed, bar_person, bar_time, lock_ledger, remove_some};
 use super::unknown_events::forget_unknown;

@@ -4,7 +4,7 @@
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
-use super::super::activity::{ChangeKind, NewChange, forget_activity, log_change};
+use super::super::activity_log::{ChangeKind, NewChange, forget_activity, log_change};
 use super::super::db::Tx;
 use super::super::{ChannelStore, StoreError};
 use super::removal::{ALL, BEFORE, DELETED_BEFORE, RemovalMode, Removed, remove};

@@ -15,7 +15,7 @@ use super::{FieldPath, ServiceError, Window};
 
 /// Request for a page of an activity log.
 #[derive(Clone, Debug)]
-pub(crate) struct ActivityQuery<K> {
+pub(crate) struct ActivityLogQuery<K> {
     /// Only of this kind.
     pub(crate) kind: Option<K>,
     /// Only of this person.
@@ -30,13 +30,13 @@ pub(crate) struct ActivityQuery<K> {
 
 /// Activity logs. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct ActivityService {
+pub(crate) struct ActivityLogService {
     store: Store,
     /// Zone of channels without one of their own.
     time_zone: Tz,
 }
 
-impl ActivityService {
+impl ActivityLogService {
     pub(super) const fn new(store: Store, time_zone: Tz) -> Self {
         Self { store, time_zone }
     }
@@ -49,7 +49,7 @@ impl ActivityService {
     pub(crate) async fn changes(
         &self,
         access: &ChannelAccess<Owner, ReadMembers>,
-        query: &ActivityQuery<ChangeKind>,
+        query: &ActivityLogQuery<ChangeKind>,
     ) -> Result<(Vec<ActivityChange>, Option<String>), ServiceError> {
         let channel = access.channel();
         let found = self.store.channels().channel(channel).await?;
@@ -59,7 +59,7 @@ impl ActivityService {
         let window: Window<(i64, i64)> =
             Window::open(binding, query.limit, query.cursor.as_deref())?;
         let after = window.after.map(|(at, id)| (Timestamp::from_millis(at), id));
-        let activity = self.store.activity();
+        let activity = self.store.activity_log();
         let mut changes = activity.changes(channel, &filter, after, window.wanted()).await?;
         let next = window.cut(&mut changes, |change| (change.at.millis(), change.id));
         Ok((changes, next))
@@ -73,20 +73,20 @@ impl ActivityService {
     pub(crate) async fn reads(
         &self,
         access: &ChannelAccess<Owner, ReadMembers>,
-        query: &ActivityQuery<ReadAction>,
+        query: &ActivityLogQuery<ReadAction>,
     ) -> Result<(Vec<ActivityRead>, Option<String>), ServiceError> {
         let (channel, filter) = (access.channel(), query.filter(Tz::UTC)?);
         let binding = format!("activity-reads:{channel}:{filter:?}");
         let window: Window<ReadPosition> =
             Window::open(binding, query.limit, query.cursor.as_deref())?;
-        let (activity, after) = (self.store.activity(), window.after.as_ref());
+        let (activity, after) = (self.store.activity_log(), window.after.as_ref());
         let mut reads = activity.reads(channel, &filter, after, window.wanted()).await?;
         let next = window.cut(&mut reads, ActivityRead::position);
         Ok((reads, next))
     }
 }
 
-impl<K: Copy> ActivityQuery<K> {
+impl<K: Copy> ActivityLogQuery<K> {
     fn filter(&self, zone: Tz) -> Result<ActivityFilter<K>, ServiceError> {
         let field = || FieldPath::parameter("day");
         let out_of_range = || ServiceError::invalid_value(field(), "is out of range");

@@ -13,7 +13,7 @@ pub(crate) use reads::ReadLog;
 pub use reads::{ActivityRead, ReadAction, ReadPosition, Reader};
 
 use super::db::Tx;
-use super::{ActivityStore, StoreError};
+use super::{ActivityLogStore, StoreError};
 use crate::query::{query, query_as};
 
 /// Maximum number of rows deleted in one transaction.
@@ -45,7 +45,7 @@ const FORGET: [&str; 2] = [
     "DELETE FROM channel_reads WHERE channel_id = $1",
 ];
 
-impl ActivityStore<'_> {
+impl ActivityLogStore<'_> {
     /// Deletes a batch of what is older than that time, and returns the number of rows; 0 at the
     /// end.
     ///

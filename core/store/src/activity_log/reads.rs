@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{ActivityFilter, Actor};
 use crate::query::{query, query_as};
-use crate::{ActivityStore, StoreError, parsed};
+use crate::{ActivityLogStore, StoreError, parsed};
 
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
@@ -207,9 +207,9 @@ impl ReadLog {
     }
 }
 
-impl ActivityStore<'_> {
+impl ActivityLogStore<'_> {
     /// Counts a request by which somebody reads messages of a channel. Never waits for the database;
-    /// [`ActivityStore::write_reads`](crate::ActivityStore::write_reads) writes it.
+    /// [`ActivityLogStore::write_reads`](crate::ActivityLogStore::write_reads) writes it.
     pub fn note_read(
         self,
         channel: &ChannelId,

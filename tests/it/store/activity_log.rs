@@ -20,7 +20,7 @@ const DAY: i64 = 86_400_000;
 impl Fixture {
     async fn changes(&self) -> Vec<ActivityChange> {
         self.store
-            .activity()
+            .activity_log()
             .changes(&"C1".into(), &ActivityFilter::default(), None, 100)
             .await
             .unwrap()
@@ -99,14 +99,14 @@ async fn every_change_is_logged_with_its_author(fixture: Fixture) {
     assert!(all.iter().all(|one| one.by.user == by));
     let none = ActivityFilter::default();
     let rest =
-        store.activity().changes(&channel, &none, Some((all[2].at, all[2].id)), 2).await.unwrap();
+        store.activity_log().changes(&channel, &none, Some((all[2].at, all[2].id)), 2).await.unwrap();
     assert_eq!(rest, all[3..5]);
 }
 
 async fn reads_are_counted_by_day_and_reader(fixture: Fixture) {
     prepared(&fixture).await;
     let (channel, user) = (ChannelId::from("C1"), "U2".into());
-    let activity = fixture.store.activity();
+    let activity = fixture.store.activity_log();
     let key = Reader::Key("key_1".into());
     for (reader, action, time) in [
         (&key, ReadAction::List, 1),
@@ -149,7 +149,7 @@ async fn reads_are_counted_by_day_and_reader(fixture: Fixture) {
 
 async fn the_log_is_filtered(fixture: Fixture) {
     prepared(&fixture).await;
-    let (channel, activity) = (ChannelId::from("C1"), fixture.store.activity());
+    let (channel, activity) = (ChannelId::from("C1"), fixture.store.activity_log());
     let people = ["U1", "U2"].map(UserId::from);
     for (person, action, time) in [
         (&people[0], ReadAction::List, 1),
@@ -189,7 +189,7 @@ async fn the_log_is_filtered(fixture: Fixture) {
 async fn the_log_has_an_end(fixture: Fixture) {
     prepared(&fixture).await;
     let (channel, user) = (ChannelId::from("C1"), "U2".into());
-    let activity = fixture.store.activity();
+    let activity = fixture.store.activity_log();
     for day in 0..5 {
         activity.note_read(&channel, (&user, &Reader::Person), ReadAction::Open, at(day * DAY));
     }
@@ -210,13 +210,13 @@ async fn the_log_goes_with_its_channel(fixture: Fixture) {
     prepared(&fixture).await;
     let (channel, user) = (ChannelId::from("C1"), "U1".into());
     fixture.keep(&[said("C1", "m1", 10, "x")], 11).await;
-    fixture.store.activity().note_read(
+    fixture.store.activity_log().note_read(
         &channel,
         (&user, &Reader::Person),
         ReadAction::Open,
         at(12),
     );
-    fixture.store.activity().write_reads().await.unwrap();
+    fixture.store.activity_log().write_reads().await.unwrap();
     fixture.store.accounts().unsubscribe(&channel, &user, at(20)).await.unwrap();
     assert_eq!(fixture.changes().await.len(), 2);
     fixture.store.channels().delete_abandoned(&channel, at(30), 10, at(40)).await.unwrap();
@@ -224,7 +224,7 @@ async fn the_log_goes_with_its_channel(fixture: Fixture) {
     assert!(
         fixture
             .store
-            .activity()
+            .activity_log()
             .reads(&channel, &ActivityFilter::default(), None, 10)
             .await
             .unwrap()

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{ActivityFilter, Actor};
 use crate::db::Tx;
 use crate::query::{query, query_as};
-use crate::{ActivityStore, StoreError, parsed};
+use crate::{ActivityLogStore, StoreError, parsed};
 
 /// Maximum length of a logged value in characters.
 const CUT: usize = 200;
@@ -202,7 +202,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-impl ActivityStore<'_> {
+impl ActivityLogStore<'_> {
     /// Returns the changes in a channel that pass the filter, newest first, after that position, at
     /// most `limit`.
     ///
