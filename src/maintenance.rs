@@ -23,6 +23,10 @@ const REPLIES: Duration = Duration::from_hours(24 * 400);
 const NOTICES: Duration = Duration::from_hours(24 * 400);
 /// Retention of users' usage by day: longer than the pages of the console look back.
 const USAGE_DAYS: Duration = Duration::from_hours(24 * 400);
+/// Retention of the activity log of channels.
+const ACTIVITY: Duration = Duration::from_hours(24 * 180);
+/// Maximum number of rows of one channel's activity log, of changes and of reads each.
+const ACTIVITY_ROWS: i64 = 100_000;
 /// Retention of membership checks with the platform, twice the interval between two of a person.
 const CHECKS: Duration = Duration::from_hours(48);
 /// Age after which a reply that is still being sent counts as abandoned.
@@ -43,6 +47,12 @@ pub(crate) struct IdempotencyPurge(pub(crate) Maintenance);
 
 /// Writes the last use of keys and sessions.
 pub(crate) struct UseRecords(pub(crate) Maintenance);
+
+/// Writes who read messages, for the activity log of their channel.
+pub(crate) struct ReadRecords(pub(crate) Maintenance);
+
+/// Purges the activity log of channels.
+pub(crate) struct ActivityPurge(pub(crate) Maintenance);
 
 /// Purges outbox events older than that age.
 pub(crate) struct OutboxPurge(pub(crate) Maintenance, pub(crate) Duration);
@@ -93,6 +103,33 @@ impl PeriodicJob for UseRecords {
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         self.0.store.keys().write_uses().await?;
+        Ok(())
+    }
+}
+
+impl PeriodicJob for ReadRecords {
+    const NAME: &'static str = "read_records";
+    const PERIOD: Duration = Duration::from_secs(3);
+    const FAILURE: &'static str = "cannot write who read messages";
+    const LAST_RUN: bool = true;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        self.0.store.activity_log().write_reads().await?;
+        Ok(())
+    }
+}
+
+impl PeriodicJob for ActivityPurge {
+    const NAME: &'static str = "activity_purge";
+    const PERIOD: Duration = Duration::from_hours(1);
+    const FAILURE: &'static str = "cannot purge the activity log";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        let (activity, before) =
+            (self.0.store.activity_log(), earlier(self.0.clock.now(), ACTIVITY));
+        while !stop.is_cancelled() && activity.purge(before).await? > 0 {}
+        while !stop.is_cancelled() && activity.bound(ACTIVITY_ROWS).await? > 0 {}
         Ok(())
     }
 }

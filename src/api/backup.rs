@@ -94,7 +94,7 @@ pub(super) async fn coverage(
     access: ChannelAccess<Member, ReadMessages>,
 ) -> Result<Json<CoverageView>, HttpError> {
     let coverage = services.channels.coverage(&access).await?;
-    Ok(Json(CoverageView::new(access.channel, coverage)))
+    Ok(Json(CoverageView::new(access.without_reading().clone(), coverage)))
 }
 
 impl CoverageView {

@@ -51,7 +51,8 @@ pub(super) async fn messages(
     let format = Format::from(query.format);
     let request = ExportRequest { format, from: query.from, to: query.to };
     let document = services.exports.document(&access, request).await?;
-    Ok(Document(attachment(document, format, "messages")))
+    let name = format!("messages.{}", format.extension());
+    Ok(Document(attachment(document, format.content_type(), &name)))
 }
 
 impl From<FormatParam> for Format {

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use crate::http::{Body, HttpError, Timed};
 use crate::services::Services;
-use crate::services::access::{Caller, Scoped, WriteBackup};
+use crate::services::access::{Caller, Reaches, Scoped, WriteBackup};
 use crate::services::account::AccountUsage;
 
 /// `GET /api/me`.
@@ -110,6 +110,23 @@ pub(super) async fn set_notices(
 ) -> Result<Json<NoticesView>, HttpError> {
     services.account.set_notices(&access, notices.usage).await?;
     Ok(Json(notices))
+}
+
+/// Storage of the caller's own messages in a channel.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OwnBackupView {
+    /// False when nothing that the caller writes in the channel is stored from now on.
+    kept: bool,
+}
+
+pub(super) async fn set_own_backup(
+    State(services): State<Services>,
+    access: Reaches<WriteBackup>,
+    Body(own): Body<OwnBackupView>,
+) -> Result<Json<OwnBackupView>, HttpError> {
+    services.my_data.set_kept(&access, own.kept).await?;
+    Ok(Json(own))
 }
 
 impl From<User> for Me {

@@ -42,6 +42,16 @@ fn account(routes: Routes) -> Routes {
             me::set_notices,
             text("set_notices", Account, "Set the caller's notification settings"),
         )
+        .put(
+            "/me/channels/{channelId}/backup",
+            me::set_own_backup,
+            text("set_own_backup", Account, "Opt out of the backup of a channel, or in again").more(
+                "From then on nothing that the caller writes there is stored, searchable or sent to \
+                 webhooks; only the number of missing messages of a day is known. What was stored \
+                 before stays until it is erased. Allowed for everybody whom the channel knows, \
+                 whatever their role, also after leaving.",
+            ),
+        )
         .get(
             "/channels",
             channels::list,

@@ -10,8 +10,8 @@ use chatkeep_workers::supervisor::Supervisor;
 
 use super::{App, Role};
 use crate::maintenance::{
-    ExpiredWebhooks, IdempotencyPurge, IngressPresence, InterruptedReplies, Maintenance,
-    OutboxPurge, RowPurge, SessionPurge, UseRecords, WalCheckpoint,
+    ActivityPurge, ExpiredWebhooks, IdempotencyPurge, IngressPresence, InterruptedReplies,
+    Maintenance, OutboxPurge, ReadRecords, RowPurge, SessionPurge, UseRecords, WalCheckpoint,
 };
 use crate::orphan_sweep::{OrphanSweeper, UploadSweeper};
 use crate::removals::JobPurge;
@@ -38,6 +38,7 @@ impl App {
             jobs.add(IdempotencyPurge(maintenance.clone()));
             jobs.add(UseRecords(maintenance.clone()));
             jobs.add(PictureSweep(self.services.pictures.clone()));
+            jobs.add(ReadRecords(maintenance.clone()));
             jobs.add(SessionPurge(self.services.sessions.clone()));
             jobs.add(UnansweredFigures(self.services.assistant.clone()));
         }
@@ -51,6 +52,7 @@ impl App {
         jobs.add(OutboxPurge(maintenance.clone(), self.config.api.keep_events));
         jobs.add(ExpiredWebhooks(maintenance.clone()));
         jobs.add(RowPurge(maintenance.clone()));
+        jobs.add(ActivityPurge(maintenance.clone()));
         jobs.add(InterruptedReplies(maintenance.clone()));
         jobs.add(WalCheckpoint(maintenance.clone()));
         jobs.add(JobPurge(self.removals()));

@@ -125,6 +125,6 @@ pub(super) async fn dates<R: Sync, S: Sync>(
     visitor: &Visitor,
     access: &ChannelAccess<R, S>,
 ) -> Result<Dates, PageError> {
-    let zone = console.services.messages.zone(Some(&access.channel)).await?;
+    let zone = console.services.messages.zone(Some(access.without_reading())).await?;
     Ok(Dates { language: visitor.language, zone, now: console.clock.now() })
 }

@@ -89,7 +89,8 @@ pub(super) async fn file(
     let exports = &console.services.exports;
     let count = exports.count(&access, request).await?;
     let document = exports.document(&access, request).await?;
-    let mut response = attachment(document, request.format, "messages");
+    let name = format!("messages.{}", request.format.extension());
+    let mut response = attachment(document, request.format.content_type(), &name);
     response.headers_mut().insert(COUNT, count.into());
     Ok(response)
 }

@@ -157,11 +157,20 @@ pub(super) enum Done {
     Sent,
     /// Somebody was signed out elsewhere.
     SignedOut,
+    /// Messages are being erased.
+    Erasing,
 }
 
 impl Done {
-    const ALL: [Self; 6] =
-        [Self::Saved, Self::Added, Self::Deleted, Self::Imported, Self::Sent, Self::SignedOut];
+    const ALL: [Self; 7] = [
+        Self::Saved,
+        Self::Added,
+        Self::Deleted,
+        Self::Imported,
+        Self::Sent,
+        Self::SignedOut,
+        Self::Erasing,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
@@ -171,6 +180,7 @@ impl Done {
             Self::Imported => "imported",
             Self::Sent => "sent",
             Self::SignedOut => "signed-out",
+            Self::Erasing => "erasing",
         }
     }
 
@@ -182,6 +192,7 @@ impl Done {
             Self::Imported => "done-imported",
             Self::Sent => "done-sent",
             Self::SignedOut => "done-signed-out",
+            Self::Erasing => "done-erasing",
         }
     }
 

@@ -50,7 +50,11 @@ pub(super) async fn page(
     Asked(query): Asked<JobQuery>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
-    let reach = console.services.access.reaches(visitor.caller()?, access.channel.clone()).await?;
+    let reach = console
+        .services
+        .access
+        .reaches(visitor.caller()?, access.without_reading().clone())
+        .await?;
     let job = match console.services.deletion.job(&reach, &id).await {
         Err(ServiceError::NotFound) => return Err(PageError::NoPage),
         job => job?,
@@ -69,7 +73,8 @@ pub(super) async fn page(
     })
 }
 
-fn told(job: &ChannelJob, language: Language) -> (String, String) {
+/// Returns what there is to tell about a job: a title, and a sentence.
+pub(super) fn told(job: &ChannelJob, language: Language) -> (String, String) {
     let freed = if job.freed_bytes > 0 { size(job.freed_bytes) } else { "0 KB".to_owned() };
     let values =
         [("done", job.done.into()), ("total", job.total.into()), ("size", Value::from(&freed))];

@@ -8,6 +8,8 @@
 
 mod account;
 mod activity;
+mod activity_log;
+mod activity_row;
 mod assets;
 mod assistant;
 mod bubble;
@@ -21,6 +23,7 @@ mod home;
 mod job;
 mod live;
 mod media;
+mod my_data;
 mod origin;
 mod people;
 mod permalink;
@@ -93,6 +96,9 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/console", get(home::page))
         .route("/console/sign-in", get(sign_in::page))
         .route("/console/sign-out", post(sign_in::leave))
+        .route("/console/my-data", get(my_data::list).post(my_data::change_all))
+        .route("/console/my-data/file", get(my_data::file))
+        .route("/console/my-data/chats/{channel}", get(my_data::one).post(my_data::change))
         .route("/c/{channel}", get(timeline::page))
         .route("/c/{channel}/m/{message}", get(permalink::page))
         .route("/c/{channel}/search", get(search::page))
@@ -101,6 +107,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/c/{channel}/people", get(people::list))
         .route("/c/{channel}/people/{user}", get(people::one).post(people::change))
         .route("/c/{channel}/settings", get(settings::page).post(settings::change))
+        .route("/c/{channel}/activity-log", get(activity_log::page))
         .route("/c/{channel}/jobs/{job}", get(job::page))
         .merge(assistant::router())
         .route("/c/{channel}/export", get(export::page))

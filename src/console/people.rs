@@ -182,13 +182,13 @@ pub(super) async fn change(
         return view.rendered(&visitor, form.typed, errors);
     }
     let caller = visitor.caller()?;
-    let access = console.services.access.reaches(caller, view.access.channel.clone()).await?;
+    let access = console.services.access.reaches(caller, view.access.channel().clone()).await?;
     let job = console.services.deletion.erase(&access, UserId::from(user.as_str())).await?;
     Ok(job::begun(&job, &view.channel.path, &format!("{}/people", view.channel.path)))
 }
 
 /// Returns true if somebody typed that name. Neither white space nor the case of letters count.
-fn agrees(typed: &str, name: &str) -> bool {
+pub(super) fn agrees(typed: &str, name: &str) -> bool {
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     plain(typed) == plain(name)
 }
@@ -277,7 +277,7 @@ impl PersonRow {
             href: format!("{}/people/{}", channel.path, segment(person.user.as_str())),
             initial: initial(&name),
             hue: hue(person.user.as_str()),
-            picture: person_picture(&access.channel, &person.user, person.picture_url.as_deref()),
+            picture: person_picture(access.channel(), &person.user, person.picture_url.as_deref()),
             role: role.map(|role| language.text(&format!("role-{}", role.name()))),
             since: language.format(key, &[("date", Value::from(&date))]),
             me: person.user == *access.user(),

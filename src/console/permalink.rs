@@ -70,7 +70,7 @@ pub(super) async fn page(
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Messages).await?;
     let page = PermalinkPage {
         frame: visitor.frame(language.text("permalink-title")),
-        conversation: context_path(&access.channel, &id),
+        conversation: context_path(access.without_reading(), &id),
         channel,
         items,
         note,

@@ -159,7 +159,7 @@ async fn names(
     chosen: &str,
     language: Language,
 ) -> Result<Vec<Choice>, PageError> {
-    let channels = std::slice::from_ref(&access.channel);
+    let channels = std::slice::from_ref(access.without_reading());
     let people = console.services.members.names(channels).await?;
     let choice = |(user, name): (UserId, Option<String>)| Choice {
         chosen: user.as_str() == chosen,

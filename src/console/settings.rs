@@ -133,13 +133,13 @@ impl Act<'_> {
             self.visitor.channel::<Member, WriteBackup>(self.console, self.channel).await?;
         let subscribed = self.console.services.subscriptions.subscribe(&access).await;
         subscribed.map_err(|error| self.refused(error))?;
-        Ok(Done::Saved.at(&settings_path(&access.channel)))
+        Ok(Done::Saved.at(&settings_path(access.channel())))
     }
 
     async fn unsubscribe(&self) -> Result<Response, Refused> {
         let access =
             self.visitor.channel::<Member, WriteBackup>(self.console, self.channel).await?;
-        let path = settings_path(&access.channel);
+        let path = settings_path(access.channel());
         if self.form.confirmed != "yes" {
             return Ok(self.ask("unsubscribe", &path, self.text("unsubscribe-text"), &[]));
         }
@@ -158,7 +158,7 @@ impl Act<'_> {
         let change = BackupChange { time_zone: Nullable::To(zone), ..BackupChange::default() };
         let changed = self.console.services.channels.change_backup(&access, change).await;
         changed.map_err(|error| self.refused_as(error, "/timeZone", "settings-zone-unknown"))?;
-        Ok(Done::Saved.at(&settings_path(&access.channel)))
+        Ok(Done::Saved.at(&settings_path(access.channel())))
     }
 
     async fn set_retention(&self) -> Result<Response, Refused> {
@@ -168,7 +168,7 @@ impl Act<'_> {
             "" => None,
             days => Some(days.parse::<u32>().map_err(|_| wrong())?),
         };
-        let path = settings_path(&access.channel);
+        let path = settings_path(access.channel());
         let change = BackupChange { retention_days: Nullable::To(days), ..BackupChange::default() };
         change.check().map_err(|_| wrong())?;
         if let Some(days) = days.filter(|_| self.form.confirmed != "yes") {
@@ -187,7 +187,7 @@ impl Act<'_> {
         let changed = self.console.services.channels.change_backup(&admin, change).await;
         changed
             .map_err(|error| self.refused_as(error, "/retentionDays", "settings-days-invalid"))?;
-        Ok(Done::Saved.at(&settings_path(&access.channel)))
+        Ok(Done::Saved.at(&settings_path(access.channel())))
     }
 
     async fn delete(&self) -> Result<Response, Refused> {
@@ -195,11 +195,11 @@ impl Act<'_> {
         let wrong = || self.wrong("before", "settings-before-invalid");
         let day: chrono::NaiveDate = self.form.before.trim().parse().map_err(|_| wrong())?;
         let before = When::parse(&day.to_string()).ok_or_else(wrong)?;
-        let (path, deletion) = (settings_path(&access.channel), &self.console.services.deletion);
+        let (path, deletion) = (settings_path(access.channel()), &self.console.services.deletion);
         if self.form.confirmed == "yes" {
             let job =
                 deletion.delete(&access, before).await.map_err(|error| self.refused(error))?;
-            let channel = crate::view::channel_path(&access.channel);
+            let channel = crate::view::channel_path(access.channel());
             return Ok(job::begun(&job, &channel, &path));
         }
         let found = deletion.estimate(&access, before).await;

@@ -98,13 +98,13 @@ pub(super) async fn page(
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
     if let Some(first) = first_of_day(&console, &access, &query).await? {
-        return Ok(Redirect::to(&context_path(&access.channel, &first)).into_response());
+        return Ok(Redirect::to(&context_path(access.without_reading(), &first)).into_response());
     }
     let dates = dates(&console, &visitor, &access).await?;
     let stretch = stretch(&console, &access, &query).await?;
     let target = query.around.as_deref().map(MessageId::from);
     let items = items(&console, &access, &stretch.page, (dates, target.as_ref())).await?;
-    let path = channel_path(&access.channel);
+    let path = channel_path(access.without_reading());
     let messages = &stretch.page.messages;
     let before = messages.first().and_then(|first| ordered(Order::Descending).cursor_after(first));
     let after = messages.last().and_then(|last| ordered(Order::Ascending).cursor_after(last));

@@ -7,25 +7,25 @@ use bytes::Bytes;
 use chatkeep_workers::log_failure;
 use futures_util::{Stream, TryStreamExt as _};
 
-use crate::transfer::{Format, TransferError};
+use crate::transfer::TransferError;
 
 /// The page is read from a disk later on, too; here it gets what it says itself.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
-/// Returns an export as a file of that name, without an extension.
+/// Returns an export as a file of that media type and name.
 pub(crate) fn attachment(
     export: impl Stream<Item = Result<Bytes, TransferError>> + Send + 'static,
-    format: Format,
+    content_type: &'static str,
     name: &str,
 ) -> Response {
     // The status is out already: all that is left is to break the connection off and to say so.
     let stream = export.inspect_err(|cause| {
         log_failure!(error, cause, "an export was interrupted");
     });
-    let name = format!("attachment; filename=\"{name}.{}\"", format.extension());
+    let name = format!("attachment; filename=\"{name}\"");
     let mut response = Body::from_stream(stream).into_response();
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     if let Ok(name) = HeaderValue::from_str(&name) {
         headers.insert(header::CONTENT_DISPOSITION, name);
     }

@@ -174,7 +174,8 @@ pub(super) struct MissingTime {
     /// Absent while it lasts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) to: Option<String>,
-    /// `quota`, `bot_removed`, `unsubscribed` or `outage`.
+    /// `quota`, `bot_removed`, `unsubscribed`, `outage`, or `opted_out`: only messages of people who
+    /// asked not to be stored are missing.
     pub(super) reason: String,
     /// Number of messages that were not stored, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]

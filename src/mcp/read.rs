@@ -36,8 +36,12 @@ pub(super) async fn messages(
             .transpose()?,
         from: input::when(FieldPath::body("/from"), asked.from.as_deref())?,
         to: input::when(FieldPath::body("/to"), asked.to.as_deref())?,
-        sender: person::sender(services, std::slice::from_ref(&access.channel), asked.sender_id)
-            .await?,
+        sender: person::sender(
+            services,
+            std::slice::from_ref(access.without_reading()),
+            asked.sender_id,
+        )
+        .await?,
         cursor: asked.cursor,
         around: None,
         kind: None,
@@ -53,7 +57,7 @@ pub(super) async fn messages(
     } else {
         next
     };
-    let url = services.links.template(Some(&access.channel));
+    let url = services.links.template(Some(access.without_reading()));
     ToolResult::new(messages_result(builder, &gaps, next, url))
 }
 

@@ -67,7 +67,9 @@ pub(super) fn tail(gaps: &[MissingTime], omitted: usize, next: Option<&str>) -> 
     for gap in gaps {
         let to = gap.to.as_deref().unwrap_or("now");
         let skipped = gap.skipped.map_or_else(String::new, |count| format!(", {count} messages"));
-        let _ = write!(tail, "\nNot stored from {} to {to} ({}{skipped}).", gap.from, gap.reason);
+        let what = if gap.reason == "opted_out" { "Partly not" } else { "Not" };
+        let (from, reason) = (&gap.from, &gap.reason);
+        let _ = write!(tail, "\n{what} stored from {from} to {to} ({reason}{skipped}).");
     }
     if omitted > 0 {
         let _ = write!(tail, "\n{omitted} older gaps are omitted.");

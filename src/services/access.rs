@@ -5,15 +5,17 @@
 
 use std::collections::HashSet;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use chatkeep_core::bounds::{Bounds, Subject};
 use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
-use chatkeep_store::{Grant, Key, MemberStatus, Session, Store};
+use chatkeep_store::{Grant, Key, MemberStatus, ReadAction, Session, Store};
 
 use super::ServiceError;
+use super::reading::{Reads, ReadsNone, Recorder};
 
 /// A role as a type.
 pub(crate) trait AtLeast {
@@ -163,15 +165,20 @@ impl From<Key> for Caller {
 #[derive(Clone, Debug)]
 pub(crate) struct Scoped<S> {
     pub(crate) caller: Caller,
+    recorder: Recorder,
     proof: PhantomData<S>,
 }
 
 /// A caller who has at least the role `R` in a channel, with a credential that has the scope `S`.
+///
+/// With a scope that [`Reads`], the channel is handed out by [`ChannelAccess::read`] alone, which
+/// records the read, and by [`ChannelAccess::without_reading`] for what shows no messages.
 #[derive(Clone, Debug)]
 pub(crate) struct ChannelAccess<R, S> {
-    pub(crate) channel: ChannelId,
+    channel: ChannelId,
     pub(crate) caller: Caller,
     pub(crate) role: Role,
+    recorder: Recorder,
     proof: PhantomData<(R, S)>,
 }
 
@@ -186,7 +193,40 @@ pub(crate) struct Reaches<S> {
     proof: PhantomData<S>,
 }
 
+impl<R, S: ReadsNone> ChannelAccess<R, S> {
+    /// Returns the channel.
+    pub(crate) const fn channel(&self) -> &ChannelId {
+        &self.channel
+    }
+}
+
+impl<R, S: Reads> ChannelAccess<R, S> {
+    /// Returns the channel to read messages or files of, and records that they are read.
+    pub(crate) fn read(&self, action: ReadAction) -> &ChannelId {
+        self.recorder.note_once(&self.caller, &self.channel, action);
+        &self.channel
+    }
+}
+
+impl<S: Reads> Scoped<S> {
+    /// Records that the caller reads messages of these channels.
+    pub(crate) fn record<'a>(
+        &self,
+        channels: impl IntoIterator<Item = &'a ChannelId>,
+        action: ReadAction,
+    ) {
+        for channel in channels {
+            self.recorder.note(&self.caller, channel, action);
+        }
+    }
+}
+
 impl<R, S> ChannelAccess<R, S> {
+    /// Returns the channel for what shows none of its messages: addresses, settings, names.
+    pub(crate) const fn without_reading(&self) -> &ChannelId {
+        &self.channel
+    }
+
     /// Returns the user on whose behalf the call is made.
     pub(crate) const fn user(&self) -> &UserId {
         &self.caller.user
@@ -219,7 +259,7 @@ impl AccessService {
     /// when the credential has ended.
     pub(crate) fn scoped<S: HasScope>(&self, caller: Caller) -> Result<Scoped<S>, ServiceError> {
         caller.admit(&Subject::of_itself(Some(S::SCOPE)), self.clock.now())?;
-        Ok(Scoped { caller, proof: PhantomData })
+        Ok(Scoped { caller, recorder: self.recorder(), proof: PhantomData })
     }
 
     /// Checks that the caller's credential has the scope `S`, and the caller the role `R` in the
@@ -232,12 +272,16 @@ impl AccessService {
         caller: Caller,
         channel: ChannelId,
     ) -> Result<ChannelAccess<R, S>, ServiceError> {
-        let Scoped { caller, .. } = self.scoped::<S>(caller)?;
+        let Scoped { caller, recorder, .. } = self.scoped::<S>(caller)?;
         let role = self.role(&caller, &channel).await?;
         if role < R::ROLE {
             return Err(ServiceError::PermissionDenied);
         }
-        Ok(ChannelAccess { channel, caller, role, proof: PhantomData })
+        Ok(ChannelAccess { channel, caller, role, recorder, proof: PhantomData })
+    }
+
+    fn recorder(&self) -> Recorder {
+        Recorder::new(self.store.clone(), Arc::clone(&self.clock))
     }
 
     /// Checks that the caller's credential has the scope `S` and may see the channel.

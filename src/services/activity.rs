@@ -127,7 +127,7 @@ impl ActivityService {
         access: &ChannelAccess<Member, ReadMessages>,
         period: Period,
     ) -> Result<Option<Activity>, ServiceError> {
-        let channel = &access.channel;
+        let channel = access.without_reading();
         let Some(range) = self.store.activity().range(channel).await? else {
             return Ok(None);
         };

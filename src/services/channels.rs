@@ -156,7 +156,7 @@ impl ChannelService {
         &self,
         access: &ChannelAccess<R, S>,
     ) -> Result<Channel, ServiceError> {
-        let channel = self.store.channels().channel(&access.channel).await?;
+        let channel = self.store.channels().channel(access.without_reading()).await?;
         channel.ok_or(ServiceError::PermissionDenied)
     }
 
@@ -168,7 +168,7 @@ impl ChannelService {
         &self,
         access: &ChannelAccess<Member, ReadMembers>,
     ) -> Result<ChannelSettings, ServiceError> {
-        self.settings_of(&access.channel).await
+        self.settings_of(access.channel()).await
     }
 
     /// Changes the backup settings of a channel.
@@ -182,7 +182,7 @@ impl ChannelService {
         change: BackupChange,
     ) -> Result<ChannelSettings, ServiceError> {
         change.check()?;
-        let channel = &access.channel;
+        let (channel, by, now) = (access.channel(), access.user(), self.clock.now());
         if let Nullable::To(days) = change.retention_days {
             let (present, _) = self.store.channels().retention(channel).await?;
             if days.map(i64::from) != present {
@@ -190,11 +190,11 @@ impl ChannelService {
                 if access.role != Role::Owner {
                     return Err(ServiceError::PermissionDenied);
                 }
-                self.store.channels().set_retention(channel, days).await?;
+                self.store.channels().set_retention(channel, days, by, now).await?;
             }
         }
         if let Nullable::To(zone) = &change.time_zone {
-            self.store.channels().set_time_zone(channel, zone.as_deref()).await?;
+            self.store.channels().set_time_zone(channel, zone.as_deref(), by, now).await?;
         }
         self.settings_of(channel).await
     }
@@ -207,7 +207,7 @@ impl ChannelService {
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
     ) -> Result<bool, ServiceError> {
-        Ok(self.store.accounts().backup_state(&access.channel).await?.0)
+        Ok(self.store.accounts().backup_state(access.without_reading()).await?.0)
     }
 
     /// Returns the coverage of a channel's backup within the caller's bounds: since when it is
@@ -219,7 +219,7 @@ impl ChannelService {
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
     ) -> Result<Coverage, ServiceError> {
-        Ok(self.store.messages().coverage(&access.channel, access.not_before()).await?)
+        Ok(self.store.messages().coverage(access.without_reading(), access.not_before()).await?)
     }
 
     async fn settings_of(&self, id: &ChannelId) -> Result<ChannelSettings, ServiceError> {

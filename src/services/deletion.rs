@@ -50,8 +50,9 @@ impl DeletionService {
         access: &ChannelAccess<Owner, WriteBackup>,
         before: When,
     ) -> Result<DeletionEstimate, ServiceError> {
-        let before = self.moment(&access.channel, before).await?;
-        let (messages, bytes) = self.store.messages().count_before(&access.channel, before).await?;
+        let before = self.moment(access.channel(), before).await?;
+        let (messages, bytes) =
+            self.store.messages().count_before(access.channel(), before).await?;
         Ok(DeletionEstimate { messages, bytes })
     }
 
@@ -64,8 +65,8 @@ impl DeletionService {
         access: &ChannelAccess<Owner, WriteBackup>,
         before: When,
     ) -> Result<ChannelJob, ServiceError> {
-        let before = self.moment(&access.channel, before).await?;
-        self.remove(&access.channel, access.user(), &JobKind::Deletion, before).await
+        let before = self.moment(access.channel(), before).await?;
+        self.remove(access.channel(), access.user(), &JobKind::Deletion, before).await
     }
 
     /// Erases a person's messages in a channel; open to the owner, and to the person themself, also
@@ -85,6 +86,18 @@ impl DeletionService {
         }
         let (kind, now) = (JobKind::Erasure(user), self.clock.now());
         self.remove(&access.channel, &access.caller.user, &kind, now).await
+    }
+
+    /// Erases the caller's own messages in a channel, also of somebody whom only an import knows.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(super) async fn erase_own(
+        &self,
+        access: &Reaches<WriteBackup>,
+    ) -> Result<ChannelJob, ServiceError> {
+        let (user, now) = (&access.caller.user, self.clock.now());
+        self.remove(&access.channel, user, &JobKind::Erasure(user.clone()), now).await
     }
 
     /// Returns a job; open to the owner, and to the person whose messages are erased.

@@ -1,6 +1,8 @@
 //! Pull feed of events, in order.
 
-use chatkeep_store::{FeedReader, OutboxPosition, Store};
+use std::collections::BTreeSet;
+
+use chatkeep_store::{FeedReader, OutboxPosition, ReadAction, Store};
 
 use super::access::{ReadMessages, Scoped};
 use super::{ServiceError, decode_cursor, encode_cursor};
@@ -56,6 +58,8 @@ impl EventService {
         let reader =
             FeedReader { user: &caller.user, channels: &channels, not_before: caller.not_before() };
         let feed = self.store.outbox().outbox_events(reader, after, limit).await?;
+        let told = feed.outbox_events.iter().filter_map(|event| event.channel.as_ref());
+        access.record(&told.cloned().collect::<BTreeSet<_>>(), ReadAction::Events);
         let events = self.renderer.events(feed.outbox_events, &caller.bounds).await?;
         let next = encode_cursor(LIST, &feed.next).ok_or(ServiceError::Internal)?;
         Ok(EventPage { events, next, has_more: feed.more })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Channel, Store};
+use chatkeep_store::{Channel, ReadAction, Store};
 use chrono_tz::Tz;
 use futures_util::Stream;
 
@@ -109,7 +109,8 @@ impl ExportService {
             media: MediaLinks::None,
             links: self.links.clone(),
         };
-        Ok(export(self.store.clone(), access.channel.clone(), wanted))
+        let channel = access.read(ReadAction::Export).clone();
+        Ok(export(self.store.clone(), channel, wanted))
     }
 
     /// Returns the number of messages that an export would have now.
@@ -122,7 +123,7 @@ impl ExportService {
         request: ExportRequest,
     ) -> Result<i64, ServiceError> {
         let (_, from, to) = self.range(access, request).await?;
-        Ok(self.store.messages().count(&access.channel, from, to).await?)
+        Ok(self.store.messages().count(access.without_reading(), from, to).await?)
     }
 
     /// Returns the channel's zone, and the times between which messages are exported.
@@ -131,7 +132,7 @@ impl ExportService {
         access: &ChannelAccess<Member, ReadMessages>,
         request: ExportRequest,
     ) -> Result<(Tz, Option<Timestamp>, Option<Timestamp>), ServiceError> {
-        let channel = self.store.channels().channel(&access.channel).await?;
+        let channel = self.store.channels().channel(access.without_reading()).await?;
         let zone = channel.ok_or(ServiceError::PermissionDenied)?.zone(self.time_zone);
         let from = point_in_time(FieldPath::FROM, request.from, zone)?.max(access.not_before());
         Ok((zone, from, point_in_time(FieldPath::TO, request.to, zone)?))

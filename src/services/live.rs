@@ -132,7 +132,7 @@ impl LiveService {
     ) -> Result<Option<(Timestamp, MessageId)>, ServiceError> {
         let filter =
             MessageFilter { from: access.not_before(), limit: 1, ..MessageFilter::default() };
-        let page = self.store.messages().list(&access.channel, &filter).await?;
+        let page = self.store.messages().list(access.without_reading(), &filter).await?;
         Ok(page.messages.into_iter().next().map(|message| (message.sent_at, message.id)))
     }
 }
@@ -149,7 +149,7 @@ impl Follower {
             }
             self.logged.mark_unchanged();
             let caller = self.access.caller.clone();
-            let role = self.live.access.role(&caller, &self.access.channel).await.ok()?;
+            let role = self.live.access.role(&caller, self.access.without_reading()).await.ok()?;
             if role < Role::Member {
                 return None;
             }
@@ -172,7 +172,7 @@ impl Follower {
 
     /// Returns the messages that changed since the last look, oldest change first.
     async fn changed(&mut self) -> Result<Vec<MessageId>, ServiceError> {
-        let (user, channels) = (self.access.user(), slice::from_ref(&self.access.channel));
+        let (user, channels) = (self.access.user(), slice::from_ref(self.access.without_reading()));
         let reader = FeedReader { user, channels, not_before: self.access.not_before() };
         let page = self.live.store.outbox().outbox_events(reader, self.place, CHANGES).await?;
         self.place = page.next;

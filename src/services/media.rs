@@ -7,7 +7,7 @@ use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{MediaFilter, MediaItem, MediaStatus, Store, StoredMessage};
+use chatkeep_store::{MediaFilter, MediaItem, MediaStatus, ReadAction, Store, StoredMessage};
 use tracing::{debug, warn};
 
 use super::access::{ChannelAccess, Member, ReadMedia};
@@ -98,7 +98,8 @@ impl MediaService {
         access: &ChannelAccess<Member, ReadMedia>,
         query: &MediaListQuery,
     ) -> Result<(Vec<MediaItem>, Option<String>), ServiceError> {
-        let binding = format!("media:{}:{:?}", access.channel, query.kind);
+        let channel = access.read(ReadAction::Media);
+        let binding = format!("media:{channel}:{:?}", query.kind);
         let after: Option<(i64, MessageId)> =
             query.cursor.as_deref().map(|text| decode_cursor(&binding, text)).transpose()?;
         let filter = MediaFilter {
@@ -107,7 +108,7 @@ impl MediaService {
             after: after.map(|(at, id)| (Timestamp::from_millis(at), id)),
             limit: query.limit,
         };
-        let page = self.store.media().media_page(&access.channel, &filter).await?;
+        let page = self.store.media().media_page(channel, &filter).await?;
         let next = page.next.and_then(|(at, id)| encode_cursor(&binding, &(at.millis(), id)));
         Ok((page.media, next))
     }
@@ -123,7 +124,8 @@ impl MediaService {
         message: &MessageId,
         preview: bool,
     ) -> Result<MediaFile, MediaError> {
-        let message = self.store.messages().message(&access.channel, message).await?;
+        let message =
+            self.store.messages().message(access.read(ReadAction::Media), message).await?;
         let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
         let message = message.filter(readable).ok_or(ServiceError::NotFound)?;
         let file = MediaFile::of(message, preview)?;

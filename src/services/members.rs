@@ -43,11 +43,11 @@ impl MemberService {
         query: &MemberQuery,
     ) -> Result<(Vec<StoredMember>, Option<String>), ServiceError> {
         let (role, status) = (query.role, query.status);
-        let binding = format!("members:{}:{role:?}:{status:?}", access.channel);
+        let binding = format!("members:{}:{role:?}:{status:?}", access.channel());
         let window = Window::open(binding, query.limit, query.cursor.as_deref())?;
         let (after, wanted) = (window.after.as_ref(), window.wanted());
         let mut members =
-            self.store.members().list(&access.channel, role, status, after, wanted).await?;
+            self.store.members().list(access.channel(), role, status, after, wanted).await?;
         let next = window.cut(&mut members, |member| member.user.clone());
         Ok((members, next))
     }
@@ -61,7 +61,7 @@ impl MemberService {
         access: &ChannelAccess<Member, ReadMembers>,
         user: &UserId,
     ) -> Result<Option<StoredMember>, ServiceError> {
-        Ok(self.store.members().member(&access.channel, user).await?)
+        Ok(self.store.members().member(access.channel(), user).await?)
     }
 
     /// Sets the role of a person. An owner sets any role for anyone except an owner; an admin may
@@ -76,7 +76,7 @@ impl MemberService {
         user: &UserId,
         role: Role,
     ) -> Result<(), ServiceError> {
-        let (channel, now) = (&access.channel, self.clock.now());
+        let (channel, now) = (access.channel(), self.clock.now());
         match self.store.members().set_role(channel, access.user(), user, role, now).await? {
             RoleSet::Done => Ok(()),
             RoleSet::Denied => Err(ServiceError::PermissionDenied),

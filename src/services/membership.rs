@@ -47,8 +47,11 @@ impl AccessService {
                     kind: PresenceEvidenceKind::Present(user.clone()),
                 };
                 self.store.members().record_presence(&[item], now).await?;
-                let profiles = BTreeMap::from([(user.clone(), Some(profile))]);
-                self.store.members().save_profiles(&profiles, now).await?;
+                let opt_outs = self.store.members().opt_outs([user]).await?;
+                if !opt_outs.refuse(&channel.id, user, now) {
+                    let profiles = BTreeMap::from([(user.clone(), Some(profile))]);
+                    self.store.members().save_profiles(&profiles, now).await?;
+                }
             }
             Err(PlatformError::NotFound) => return Ok(None),
             Err(error) => {

@@ -4,7 +4,7 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Gap, MessageFilter, Order, Store, StoredMessage};
+use chatkeep_store::{Gap, MessageFilter, Order, ReadAction, Store, StoredMessage};
 use chrono::{Days, NaiveDate, NaiveTime};
 use chrono_tz::Tz;
 
@@ -100,7 +100,7 @@ impl MessageService {
         access: &ChannelAccess<Member, ReadMessages>,
         query: &MessageQuery,
     ) -> Result<MessagePage, ServiceError> {
-        let channel = &access.channel;
+        let channel = access.read(ReadAction::List);
         let binding = query.binding(channel);
         let mut filter = query.filter(&binding)?;
         let from = self.moment(Some(channel), FieldPath::FROM, query.from).await?;
@@ -136,7 +136,7 @@ impl MessageService {
         access: &ChannelAccess<Member, ReadMessages>,
         message: &MessageId,
     ) -> Result<StoredMessage, ServiceError> {
-        let message = self.store.messages().message(&access.channel, message).await?;
+        let message = self.store.messages().message(access.read(ReadAction::Open), message).await?;
         let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
         message.filter(readable).ok_or(ServiceError::NotFound)
     }
@@ -150,7 +150,8 @@ impl MessageService {
         access: &ChannelAccess<Member, ReadMessages>,
         messages: impl IntoIterator<Item = MessageId>,
     ) -> Result<Vec<StoredMessage>, ServiceError> {
-        let keys = messages.into_iter().map(|id| (access.channel.clone(), id));
+        let channel = access.read(ReadAction::List);
+        let keys = messages.into_iter().map(|id| (channel.clone(), id));
         let mut found = self.store.messages().chosen_messages(&keys.collect::<Vec<_>>()).await?;
         found.retain(|message| access.caller.bounds.reads(message.sent_at));
         Ok(found)
@@ -210,9 +211,7 @@ impl MessageService {
     ) -> Result<(Timestamp, Timestamp), ServiceError> {
         let zone = self.zone(Some(channel)).await?;
         let wrong = || ServiceError::invalid_value(FieldPath::parameter("date"), "is out of range");
-        let next = date.checked_add_days(Days::new(1)).ok_or_else(wrong)?;
-        let midnight = |day: NaiveDate| first(zone, day.and_time(NaiveTime::MIN));
-        Ok((midnight(date).ok_or_else(wrong)?, midnight(next).ok_or_else(wrong)?))
+        day_in(zone, date).ok_or_else(wrong)
     }
 
     /// Returns the position that `around` names.
@@ -259,6 +258,13 @@ impl MessageService {
             }
         })
     }
+}
+
+/// Returns the times between which a day lies in that zone; `None` beyond the range of a calendar.
+pub(super) fn day_in(zone: Tz, date: NaiveDate) -> Option<(Timestamp, Timestamp)> {
+    let next = date.checked_add_days(Days::new(1))?;
+    let midnight = |day: NaiveDate| first(zone, day.and_time(NaiveTime::MIN));
+    Some((midnight(date)?, midnight(next)?))
 }
 
 /// Returns the point in time that a value names in that zone.

@@ -8,6 +8,7 @@
 pub(crate) mod access;
 pub(crate) mod account;
 pub(crate) mod activity;
+pub(crate) mod activity_log;
 pub(crate) mod assistant;
 pub(crate) mod channels;
 pub(crate) mod consumers;
@@ -30,11 +31,13 @@ pub(crate) mod media;
 pub(crate) mod members;
 mod membership;
 pub(crate) mod messages;
+pub(crate) mod my_data;
 mod nullable;
 pub(crate) mod operator;
 pub(crate) mod overview;
 pub(crate) mod pictures;
 pub(crate) mod processes;
+mod reading;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod subscriptions;
@@ -63,6 +66,7 @@ pub(crate) use nullable::Nullable;
 use access::AccessService;
 use account::AccountService;
 use activity::ActivityService;
+use activity_log::ActivityLogService;
 use assistant::AssistantService;
 use channels::ChannelService;
 use credentials::CredentialService;
@@ -76,6 +80,7 @@ use live::LiveService;
 use media::MediaService;
 use members::MemberService;
 use messages::MessageService;
+use my_data::MyDataService;
 use overview::OverviewService;
 use pictures::PictureService;
 use search::MessageSearch;
@@ -123,6 +128,8 @@ pub(crate) struct Services {
     pub(crate) account: AccountService,
     /// Activity of channels.
     pub(crate) activity: ActivityService,
+    /// Activity logs of channels.
+    pub(crate) activity_log: ActivityLogService,
     /// Assistants of channels.
     pub(crate) assistant: AssistantService,
     /// Channels of callers.
@@ -151,6 +158,8 @@ pub(crate) struct Services {
     pub(crate) members: MemberService,
     /// Messages of channels.
     pub(crate) messages: MessageService,
+    /// What is stored about callers themselves.
+    pub(crate) my_data: MyDataService,
     /// Channels at a glance.
     pub(crate) overview: OverviewService,
     /// Pictures of people and channels.
@@ -191,12 +200,14 @@ impl Services {
                 account.clone(),
                 figures,
             ),
-            access,
             account,
             activity: ActivityService::new(store(), clock(), zone, assistant.clone()),
+            activity_log: ActivityLogService::new(store(), zone),
             assistant,
             channels,
             credentials: CredentialService::new(store(), clock()),
+            my_data: MyDataService::new(store(), clock(), access.clone(), deletion.clone(), zone),
+            access,
             deletion,
             events: EventService::new(store(), renderer.clone()),
             exports: ExportService::new(store(), zone, links.clone()),

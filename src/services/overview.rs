@@ -6,7 +6,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::plan::Usage;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_store::{Channel, Store, StoredMessage, Webhook};
+use chatkeep_store::{Channel, ReadAction, Store, StoredMessage, Webhook};
 
 use super::ServiceError;
 use super::access::{ReadMessages, Scoped};
@@ -85,6 +85,7 @@ impl OverviewService {
         let ids: Vec<_> = channels.iter().map(|channel| channel.id.clone()).collect();
         let mut newest = self.store.messages().newest_messages(&ids).await?;
         newest.retain(|_, message| caller.bounds.reads(message.sent_at));
+        access.record(newest.keys(), ReadAction::List);
         let recent = self.clock.now().millis().saturating_sub(RECENT);
         let since = Timestamp::from_millis(recent);
         let since = caller.not_before().map_or(since, |bound| bound.max(since));

@@ -67,7 +67,7 @@ impl PictureService {
         access: &ChannelAccess<Member, ReadMessages>,
         person: &UserId,
     ) -> Result<Option<(String, Bytes)>, ServiceError> {
-        let member = self.store.members().member(&access.channel, person).await?;
+        let member = self.store.members().member(access.without_reading(), person).await?;
         self.fetch(access, member.and_then(|member| member.picture_url)).await
     }
 
@@ -79,7 +79,7 @@ impl PictureService {
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
     ) -> Result<Option<(String, Bytes)>, ServiceError> {
-        let channel = self.store.channels().channel(&access.channel).await?;
+        let channel = self.store.channels().channel(access.without_reading()).await?;
         self.fetch(access, channel.and_then(|channel| channel.picture_url)).await
     }
 
@@ -94,7 +94,7 @@ impl PictureService {
         if let Some(picture) = young(&file).await {
             return Ok(Some((version, picture)));
         }
-        let channel = self.store.channels().channel(&access.channel).await?;
+        let channel = self.store.channels().channel(access.without_reading()).await?;
         let bot = channel.ok_or(ServiceError::PermissionDenied)?.bot;
         let picture =
             self.fetched.get_with_by_ref(&version, self.load(&bot, &address, &file)).await;

@@ -6,7 +6,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
-use chatkeep_store::{Store, StoreError};
+use chatkeep_store::{ReadAction, Store, StoreError};
 use chrono_tz::Tz;
 use tracing::debug;
 
@@ -146,8 +146,9 @@ impl MessageSearch {
         query: &SearchQuery,
     ) -> Result<SearchPage, ServiceError> {
         query.check()?;
-        let zone = self.messages.zone(Some(&access.channel)).await?;
-        let channels = vec![access.channel.clone()];
+        let channel = access.read(ReadAction::Search);
+        let zone = self.messages.zone(Some(channel)).await?;
+        let channels = vec![channel.clone()];
         let reach = Reach { channels, zone, not_before: access.not_before() };
         Ok(self.run(reach, query).await?)
     }
@@ -165,6 +166,7 @@ impl MessageSearch {
     ) -> Result<SearchPage, ServiceError> {
         query.check()?;
         let channels = self.channels(&access.caller, only).await?;
+        access.record(&channels, ReadAction::Search);
         let zone = self.messages.zone(only).await?;
         let reach = Reach { channels, zone, not_before: access.caller.not_before() };
         Ok(self.run(reach, query).await?)

@@ -28,7 +28,7 @@ impl SubscriptionService {
         access: &ChannelAccess<Member, WriteBackup>,
     ) -> Result<bool, ServiceError> {
         let now = self.clock.now();
-        match self.store.accounts().subscribe(&access.channel, access.user(), now).await? {
+        match self.store.accounts().subscribe(access.channel(), access.user(), now).await? {
             Subscribed::New => Ok(true),
             Subscribed::Already => Ok(false),
             Subscribed::NoChannel => Err(ServiceError::PermissionDenied),
@@ -58,7 +58,7 @@ impl SubscriptionService {
         &self,
         access: &ChannelAccess<R, S>,
     ) -> Result<bool, ServiceError> {
-        let only = [access.channel.clone()];
+        let only = [access.without_reading().clone()];
         let found =
             self.store.accounts().subscriptions(access.user(), Some(&only), None, 1).await?;
         Ok(!found.is_empty())

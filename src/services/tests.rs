@@ -1,5 +1,7 @@
 //! Rules of use cases, on a real database: no surface is needed to try them.
 
+mod own;
+
 use std::sync::Arc;
 use std::time::Duration;
 

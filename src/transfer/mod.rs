@@ -9,6 +9,7 @@ pub(crate) mod import;
 mod jsonl;
 pub(crate) mod line;
 mod media;
+mod own;
 pub(crate) mod pack;
 mod stored;
 
@@ -17,6 +18,7 @@ use chatkeep_store::{ImportId, StoreError};
 pub(crate) use export::{Export, export, pages};
 pub(crate) use format::Format;
 pub(crate) use media::{MediaLinks, MediaSource};
+pub(crate) use own::{OwnExport, OwnFormat, own_data};
 pub(crate) use stored::StoredMedia;
 
 /// Error of an export or an import.

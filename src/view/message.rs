@@ -138,7 +138,7 @@ pub(crate) struct ImageSetView {
     total: Option<u32>,
 }
 
-/// Period without backup of the channel.
+/// Period without backup of the channel, or of the messages of people who opted out.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Gap)]
 pub(crate) struct GapView {
@@ -146,7 +146,8 @@ pub(crate) struct GapView {
     from: Timestamp,
     /// End of the period; null while it lasts.
     to: Option<Timestamp>,
-    /// `quota`, `bot_removed`, `unsubscribed` or `outage`.
+    /// `quota`, `bot_removed`, `unsubscribed`, `outage` or `opted_out`: a day in UTC on which people
+    /// wrote who asked not to be stored; the messages of others are there.
     reason: String,
     /// Number of messages that were not stored; null when it cannot be known.
     skipped: Option<i64>,

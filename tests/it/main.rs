@@ -28,6 +28,7 @@ mod login;
 mod mcp;
 mod media;
 mod openapi;
+mod opted_out;
 mod permissions;
 mod pipeline;
 mod platform;

@@ -2,7 +2,7 @@
 //! from the route's declared requirements, so that a route that requires less than it declares is
 //! detected; a route without an entry in [`operation`] fails.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chatkeep::api::{Need, RouteInfo, Tag, catalogue};
 use chatkeep_core::assistant::RuleDraft;
@@ -13,13 +13,15 @@ use chatkeep_core::role::{Role, Scope};
 use chatkeep_core::signing;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
-    JobKind, NewChannelJob, NewKey, NewWebhook, OutboxEventKind, PresenceEvidenceKind, RuleChange,
-    Store, WebhookChange, WebhookMade, WebhookMaker,
+    ActivityFilter, JobKind, NewChannelJob, NewKey, NewWebhook, OutboxEventKind,
+    PresenceEvidenceKind, ReadAction, Reader, RuleChange, Store, WebhookChange, WebhookMade,
+    WebhookMaker,
 };
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::http;
+use crate::harness::wait::until;
 use crate::pipeline::conversation::emulator;
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 use crate::store::{at, item, said};
@@ -80,6 +82,7 @@ fn operation(id: &str) -> Option<Operation> {
     let (query, body, has) = match id {
         "get_me" => ("", Value::Null, "/userId"),
         "get_notices" => ("", Value::Null, "/usage"),
+        "set_own_backup" => ("", json!({"kept": true}), "/kept"),
         "set_notices" => ("", json!({"usage": true}), "/usage"),
         "get_usage" => ("", Value::Null, "/totalBytes"),
         "list_channels" => ("", Value::Null, "/channels"),
@@ -166,6 +169,7 @@ fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
                 "unsubscribe" => caller.role >= Role::Member || caller.subscribed,
                 // It is of the target, who has no key here.
                 "get_job" => caller.role == Role::Owner,
+                "set_own_backup" => caller.known,
                 "erase_member_data" => caller.role == Role::Owner || (own && caller.known),
                 other => panic!("{other} decides for itself: say here what is right"),
             };
@@ -491,4 +495,60 @@ async fn every_route_serves_whom_it_says_and_nobody_else() {
         }
     }
     println!("{cells} cells: {} routes, {} callers", routes.len(), callers.len());
+}
+
+/// Returns the action under which a route that may read messages or files is in the activity log;
+/// `None` for one that shows none.
+fn recorded(id: &str) -> Option<ReadAction> {
+    Some(match id {
+        "list_messages" => ReadAction::List,
+        "get_message" => ReadAction::Open,
+        "search" | "search_channel" => ReadAction::Search,
+        "export_messages" => ReadAction::Export,
+        "list_media" | "get_media" => ReadAction::Media,
+        "list_events" => ReadAction::Events,
+        "list_unanswered" | "backtest_rules" => ReadAction::History,
+        // Times and numbers.
+        "get_coverage" => return None,
+        other => panic!("{other} may read messages or files: say here how that is recorded"),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_route_that_reads_is_in_the_activity_log() {
+    let mut cast = PermissionFixture::new().await;
+    // Events of long ago may be purged already.
+    let fresh = said(CHANNEL, "fresh", now().millis(), "fresh");
+    cast.store.messages().ingest(&[fresh], now()).await.unwrap();
+    let callers = std::mem::take(&mut cast.callers);
+    let [admin, guest] =
+        ["admin", "guest"].map(|name| callers.iter().find(|caller| caller.name == name).unwrap());
+    let mut expected: BTreeMap<&str, i64> = BTreeMap::new();
+    for route in &catalogue() {
+        let (Need::Scope(scope) | Need::Channel { scope, .. }) = route.need else { continue };
+        if ![Scope::ReadMessages, Scope::ReadMedia].contains(&scope) {
+            continue;
+        }
+        cast.check(route, admin, false).await;
+        if matches!(route.need, Need::Channel { .. }) {
+            cast.check(route, guest, false).await;
+        }
+        if let Some(action) = recorded(route.id) {
+            *expected.entry(action.name()).or_default() += 1;
+        }
+    }
+    assert_eq!(expected.len(), ReadAction::ALL.len(), "every action is one of REST");
+    let (reader, all) = (Reader::Key(admin.key.clone()), ActivityFilter::default());
+    until("the reads are written", DEADLINE, async || {
+        let reads =
+            cast.store.activity_log().reads(&CHANNEL.into(), &all, None, 100).await.unwrap();
+        assert!(reads.iter().all(|read| read.reader == reader), "whoever is refused reads nothing");
+        assert!(reads.iter().all(|read| read.reader_name.as_deref() == Some("test")));
+        let mut found: BTreeMap<&str, i64> = BTreeMap::new();
+        for read in reads {
+            *found.entry(read.action.name()).or_default() += read.requests;
+        }
+        found == expected
+    })
+    .await;
 }

@@ -143,7 +143,7 @@ impl TestEnv {
     }
 
     /// Opens the database beside the program.
-    async fn store(&self) -> Store {
+    pub(crate) async fn store(&self) -> Store {
         let url = self.database.as_ref().map(|database| database.url().into());
         let database = url.map_or(Database::Sqlite, Database::Postgres);
         Store::open(&database, self.folder.path(), 1).await.unwrap()

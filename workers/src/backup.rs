@@ -115,6 +115,7 @@ pub(crate) fn count(kept: &[IngestOutcome]) {
         ("known", IngestOutcome::Known),
         ("skipped", IngestOutcome::Skipped),
         ("not_subscribed", IngestOutcome::NotBackedUp),
+        ("opted_out", IngestOutcome::OptedOut),
     ] {
         let number = kept.iter().filter(|kept| **kept == kind).count();
         if number > 0 {
@@ -149,7 +150,7 @@ fn received(event: &Event, message: &IncomingMessage) -> Option<MessageChange> {
 
 fn edited(event: &Event, message: &IncomingMessage) -> Option<MessageChange> {
     let content = serde_json::to_string(&message.content).ok()?;
-    Some(MessageChange::Edited { at: event.at, content })
+    Some(MessageChange::Edited { at: event.at, by: event.sender.clone(), content })
 }
 
 /// Returns an event that has no table of its own: of unknown type, or a message without a chat.

@@ -8,7 +8,7 @@ use chatkeep_core::id::UserId;
 use chatkeep_core::profile::Profile;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{Bots, Directory, PlatformError};
-use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, Store, StoreError};
+use chatkeep_store::{OptOuts, PresenceEvidence, PresenceEvidenceKind, Store, StoreError};
 use futures_util::StreamExt as _;
 use moka::future::Cache;
 use tracing::debug;
@@ -43,6 +43,20 @@ impl Members {
         Self { store, bots, clock, batch, failed }
     }
 
+    async fn learn(&self, events: &[Event]) -> Result<(), StoreError> {
+        let opt_outs = self.store.members().opt_outs(events.iter().flat_map(people_in)).await?;
+        let evidence = |event| {
+            // Membership is what access is decided by; that somebody who opted out wrote is not.
+            let quiet = opt_outs.refuse_event(event);
+            evidence_of(event).into_iter().filter(move |item| {
+                !(quiet && matches!(item.kind, PresenceEvidenceKind::Present(_)))
+            })
+        };
+        let evidence: Vec<_> = events.iter().flat_map(evidence).collect();
+        self.store.members().record_presence(&evidence, self.clock.now()).await?;
+        self.refresh_names(events, &opt_outs).await
+    }
+
     /// Returns the time before which stored names are refreshed.
     fn stale(&self) -> Timestamp {
         let age = i64::try_from(STALE.as_millis()).unwrap_or(i64::MAX);
@@ -50,9 +64,11 @@ impl Members {
     }
 
     /// Fetches names from the platform that are missing or old. Best effort: a failed call is
-    /// repeated with a later event.
-    async fn refresh_names(&self, events: &[Event]) -> Result<(), StoreError> {
-        let people = people_of(events);
+    /// repeated with a later event. People who opted out are not asked about.
+    async fn refresh_names(&self, events: &[Event], opt_outs: &OptOuts) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let mut people = people_of(events);
+        people.retain(|user, (_, channel)| !opt_outs.refuse(&channel.id, user, now));
         let users: Vec<_> = people.keys().cloned().collect();
         if !users.is_empty() {
             let unknown = self.store.members().without_profile(&users, self.stale()).await?;
@@ -151,13 +167,7 @@ impl Stage for Members {
     }
 
     async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
-        let evidence: Vec<_> = events.iter().flat_map(evidence_of).collect();
-        let stored = self.store.members().record_presence(&evidence, self.clock.now()).await;
-        let learnt = match stored {
-            Ok(()) => self.refresh_names(events).await,
-            Err(error) => Err(error),
-        };
-        let outcome = learnt.map_or_else(Outcome::from, |()| Outcome::Done);
+        let outcome = self.learn(events).await.map_or_else(Outcome::from, |()| Outcome::Done);
         vec![outcome; events.len()]
     }
 }
@@ -202,6 +212,15 @@ pub(crate) fn evidence_of(event: &Event) -> Vec<PresenceEvidence> {
         .collect()
 }
 
+/// Returns the people whom an event is about.
+fn people_in(event: &Event) -> impl Iterator<Item = &UserId> {
+    let joined: &[UserId] = match &event.kind {
+        EventKind::MembersJoined(users) => users,
+        _ => &[],
+    };
+    joined.iter().chain(&event.sender)
+}
+
 /// Returns the people whose names are needed, each with a bot and a channel where it can see them.
 fn people_of(events: &[Event]) -> BTreeMap<UserId, (&str, &ChannelRef)> {
     let mut people = BTreeMap::new();
@@ -209,12 +228,10 @@ fn people_of(events: &[Event]) -> BTreeMap<UserId, (&str, &ChannelRef)> {
         let Some(channel) = &event.channel else {
             continue;
         };
-        let joined: &[UserId] = match &event.kind {
-            EventKind::MembersJoined(users) => users,
-            EventKind::BotLeft | EventKind::MembersLeft(_) => continue,
-            _ => &[],
-        };
-        for user in joined.iter().chain(&event.sender) {
+        if matches!(event.kind, EventKind::BotLeft | EventKind::MembersLeft(_)) {
+            continue;
+        }
+        for user in people_in(event) {
             people.insert(user.clone(), (event.bot.as_str(), channel));
         }
     }

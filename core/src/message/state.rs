@@ -13,6 +13,8 @@ pub enum MessageChange {
     Edited {
         /// Time of the edit.
         at: Timestamp,
+        /// Person who edited it, if the platform names them.
+        by: Option<UserId>,
         /// New content as stored JSON.
         content: String,
     },
@@ -96,7 +98,7 @@ impl MessageState {
                 Effect::Skipped
             }
             MessageChange::Received(message) => self.receive(message, now),
-            MessageChange::Edited { at, content } => self.edit(*at, content, now),
+            MessageChange::Edited { at, content, .. } => self.edit(*at, content, now),
             MessageChange::Unsent { at } => self.unsend(*at),
         }
     }
@@ -187,6 +189,7 @@ mod tests {
             Just(received("first")),
             (1..6_i64, "[a-c]{1,3}").prop_map(|(at, text)| MessageChange::Edited {
                 at: Timestamp::from_millis(at),
+                by: None,
                 content: serde_json::to_string(&Content::text(text)).unwrap(),
             }),
             (1..6_i64).prop_map(|at| MessageChange::Unsent { at: Timestamp::from_millis(at) }),

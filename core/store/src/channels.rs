@@ -9,6 +9,7 @@ use chatkeep_core::time::Timestamp;
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
+use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::ingest::BulkKey;
 use super::{ChannelStore, StoreError, parsed};
 use crate::query::{query, query_as};
@@ -116,6 +117,7 @@ const SUBSCRIBERS: &str = "
 
 const WITHOUT_SUMMARY: &str = "SELECT 1 FROM channels WHERE channel_id = $1 AND summary_at < $2";
 
+const TIME_ZONE: &str = "SELECT time_zone FROM channels WHERE channel_id = $1";
 const SET_TIME_ZONE: &str = "UPDATE channels SET time_zone = $2 WHERE channel_id = $1";
 
 const SAVE_SUMMARY: &str = "
@@ -224,9 +226,20 @@ impl ChannelStore<'_> {
         self,
         channel: &ChannelId,
         zone: Option<&str>,
+        by: &UserId,
+        now: Timestamp,
     ) -> Result<(), StoreError> {
+        let c = channel.as_str();
         let mut tx = self.store.db.begin().await?;
-        tx.execute(query(SET_TIME_ZONE).bind(channel.as_str()).bind(zone)).await?;
+        let known: Option<(Option<String>,)> =
+            tx.fetch_optional(query_as(TIME_ZONE).bind(c)).await?;
+        let before = known.and_then(|(zone,)| zone);
+        tx.execute(query(SET_TIME_ZONE).bind(c).bind(zone)).await?;
+        if before.as_deref() != zone {
+            let (kind, before) = (ChangeKind::TimeZone, before.as_deref());
+            let change = NewChange { channel, by, kind, subject: None, before, after: zone };
+            log_change(&mut tx, change, now).await?;
+        }
         tx.commit().await
     }
 

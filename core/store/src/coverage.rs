@@ -7,6 +7,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 
 use super::db::{Sql, Tx, locking};
+use super::opt_outs::opted_out_gaps;
 use super::{Gap, MessageStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -180,8 +181,9 @@ impl MessageStore<'_> {
         let outages = outages
             .into_iter()
             .map(|(from, to)| unknown(from.max(since.millis()), Some(to), "outage"));
+        let opted_out = opted_out_gaps(&self.store.db, channel, (from, to)).await?;
         let absent = absences(&presence, birth, since).into_iter().filter(touches);
-        let mut gaps: Vec<_> = quota.chain(outages).chain(absent).collect();
+        let mut gaps: Vec<_> = quota.chain(outages).chain(absent).chain(opted_out).collect();
         gaps.sort_by_key(|gap| (gap.from, gap.reason.clone()));
         Ok(gaps)
     }

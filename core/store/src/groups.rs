@@ -29,6 +29,8 @@ groups! {
     accounts AccountStore;
     /// Counters of the channels' activity.
     activity ActivityStore;
+    /// Activity log of channels: changes, and reads of messages.
+    activity_log ActivityLogStore;
     /// The assistant's settings, rules and texts, and the replies that it gave.
     assistant AssistantStore;
     /// Checks and repairs of what is counted and referenced, for `chatkeep doctor`.

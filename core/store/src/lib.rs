@@ -8,6 +8,7 @@
 //! that two never deadlock.
 
 mod activity;
+mod activity_log;
 mod assistant;
 mod availability;
 mod change_log;
@@ -32,9 +33,11 @@ mod notices;
 mod oauth;
 mod oauth_clients;
 mod oauth_secrets;
+mod opt_outs;
 mod outbox;
 mod outbox_kind;
 mod overview;
+mod own_data;
 mod ownership;
 mod param;
 mod presence;
@@ -57,6 +60,7 @@ mod webhooks;
 use std::path::Path;
 use std::sync::Arc;
 
+use activity_log::ReadLog;
 use chatkeep_core::config::Database;
 use chatkeep_core::message::MessageState;
 use chatkeep_core::outage::Availability;
@@ -69,6 +73,10 @@ pub use activity::{
     ActivityAnswer, ActivityCounts, ActivityPerson, ActivityQuery, ActivityRange, ActivityStorage,
     ClockShift,
 };
+pub use activity_log::{
+    ActivityChange, ActivityFilter, ActivityRead, Actor, ChangeKind, ReadAction, ReadPosition,
+    Reader,
+};
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use change_log::{IndexRequest, LogState, LoggedChanges};
 pub use channel_jobs::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob, SMALL_JOB};
@@ -78,9 +86,9 @@ pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaR
 pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
 pub use groups::{
-    AccountStore, ActivityStore, AssistantStore, AuditStore, ChannelStore, IdempotencyStore,
-    ImportStore, JobStore, KeyStore, MediaStore, MemberStore, MessageStore, OAuthStore,
-    OutboxStore, ProcessStore, SessionStore, WebhookStore,
+    AccountStore, ActivityLogStore, ActivityStore, AssistantStore, AuditStore, ChannelStore,
+    IdempotencyStore, ImportStore, JobStore, KeyStore, MediaStore, MemberStore, MessageStore,
+    OAuthStore, OutboxStore, ProcessStore, SessionStore, WebhookStore,
 };
 pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 pub use ingest::{
@@ -98,8 +106,10 @@ pub use messages::{Gap, MessageFilter, MessagePage, Order, ReplyOrigin, Sender, 
 pub use notices::UsageNotice;
 pub use oauth::{Grant, NewGrant, Tokens};
 pub use oauth_clients::{Consent, OAuthClient};
+pub use opt_outs::{OptOutChange, OptOuts};
 pub use outbox::{FeedReader, OutboxEvent, OutboxPage, OutboxPosition};
 pub use outbox_kind::OutboxEventKind;
+pub use own_data::OwnMessages;
 pub use ownership::{BotChannels, Standing};
 pub use presence_evidence::{PresenceEvidence, PresenceEvidenceKind};
 pub use processes::{NewProcess, ProcessRecord, ReplicaCheck};
@@ -203,6 +213,7 @@ impl StoreError {
 pub struct Store {
     db: Db,
     uses: Arc<KeyUsage>,
+    reads: Arc<ReadLog>,
 }
 
 impl Store {
@@ -261,7 +272,7 @@ impl Store {
     /// Migrates the schema.
     async fn ready_to_use(db: Db) -> Result<Self, StoreError> {
         db.migrate().await?;
-        let store = Self { db, uses: Arc::default() };
+        let store = Self { db, uses: Arc::default(), reads: Arc::default() };
         store.outbox().adopt_outbox_events().await?;
         Ok(store)
     }

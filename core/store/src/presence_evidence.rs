@@ -1,7 +1,7 @@
 //! Presence evidence from events about people and channels, merged so that late, repeated and
 //! disordered events change nothing that is newer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chatkeep_core::event::{ChannelRef, PlatformKind};
 use chatkeep_core::id::UserId;
@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::db::{Sql, Tx, locking};
 use super::members::UserKey;
+use super::opt_outs::OptOuts;
 use super::outbox::{NewOutboxEvent, log};
 use super::outbox_kind::OutboxEventKind;
 use super::presence::note_bots;
@@ -161,13 +162,20 @@ async fn save_members(
     if members.is_empty() {
         return Ok(());
     }
-    let users: std::collections::BTreeSet<_> = members.keys().map(|(_, u)| *u).collect();
+    let users: BTreeSet<_> = members.keys().map(|(_, u)| *u).collect();
     let users: Vec<_> = users.into_iter().map(|u| UserKey { u }).collect();
     let rows = serde_json::to_string(&users)?;
     tx.execute(query(SAVE_USERS).bind(&rows).bind(now.millis())).await?;
     let moves: Vec<_> = members.values().filter(|m| m.on > 0 || m.off > 0).collect();
     let known = known_moves(tx, &moves).await?;
-    let events = moves.iter().flat_map(|member| member.events(&known)).collect::<Vec<_>>();
+    let people: BTreeSet<_> = moves.iter().map(|member| UserId::from(member.u)).collect();
+    let opt_outs = OptOuts::load(tx, &people).await?;
+    let events = moves.iter().flat_map(|member| member.events(&known)).filter(|event| {
+        // Nobody is told what people do who opted out.
+        let (channel, user) = (event.c.unwrap_or_default(), event.s.unwrap_or_default());
+        !opt_outs.refuse(&channel.into(), &user.into(), Timestamp::from_millis(event.at))
+    });
+    let events = events.collect::<Vec<_>>();
     log(tx, &events, now).await?;
     let rows = serde_json::to_string(&members.into_values().collect::<Vec<_>>())?;
     tx.execute(query(SAVE_MEMBERS).bind(&rows)).await?;

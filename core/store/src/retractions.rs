@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::db::Tx;
 use super::ingest::BulkKey;
+use super::opt_outs::OptOuts;
 use super::{MessageStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -101,7 +102,8 @@ impl MessageStore<'_> {
     }
 
     /// Returns, by index in the list, those about retracted content: a message that was unsent or
-    /// erased, a person who was erased since, or a time of which the channel stores nothing.
+    /// erased, a person who was erased since or had opted out then, or a time of which the channel
+    /// stores nothing.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -129,8 +131,12 @@ impl MessageStore<'_> {
         let keys = serde_json::to_string(&keys)?;
         let rows: Vec<(i64,)> =
             self.store.db.fetch_all(query_as(TAKEN_BACK).bind(&keys).bind(now.millis())).await?;
-        let found: BTreeSet<_> =
+        let mut found: BTreeSet<_> =
             rows.into_iter().filter_map(|(n,)| usize::try_from(n).ok()).collect();
+        let authors = traces.iter().filter_map(|trace| trace.author.as_ref());
+        let opt_outs = OptOuts::read(&self.store.db, authors).await?;
+        let opted_out = traces.iter().enumerate().filter(|(_, trace)| opt_outs.refuse_trace(trace));
+        found.extend(opted_out.map(|(n, _)| n));
         Ok(found.into_iter().collect())
     }
 }

@@ -6,6 +6,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 
+use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::db::{Sql, locking};
 use super::{MemberStore, StoreError, parsed};
 use crate::query::{query, query_as};
@@ -75,6 +76,15 @@ impl MemberStore<'_> {
         if before != role {
             let (c, u) = (channel.as_str(), user.as_str());
             tx.execute(query(SET).bind(c).bind(u).bind(role.name()).bind(now.millis())).await?;
+            let change = NewChange {
+                channel,
+                by,
+                kind: ChangeKind::Role,
+                subject: Some(u),
+                before: Some(before.name()),
+                after: Some(role.name()),
+            };
+            log_change(&mut tx, change, now).await?;
         }
         tx.commit().await?;
         Ok(RoleSet::Done)

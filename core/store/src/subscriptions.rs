@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
+use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::channels::channel_keys;
 use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, locking};
@@ -265,6 +266,7 @@ async fn subscribe_in(
     if !others {
         note(tx, channel, Timestamp::from_millis(since), CoverageChange::Subscribed).await?;
     }
+    log_subscription(tx, channel, user, (None, Some("subscribed")), now).await?;
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
     Ok(Subscribed::New)
 }
@@ -304,11 +306,24 @@ async fn unsubscribe_in(
     // Before this room resumes the user's channels, of which this one is none any more.
     tx.execute(query(CANCEL).bind(c).bind(u).bind(now.millis())).await?;
     save_ledger(tx, &ledger, now).await?;
+    log_subscription(tx, channel, user, (Some("subscribed"), None), now).await?;
     if !has_subscribers(tx, channel).await? {
         note(tx, channel, now, CoverageChange::Unsubscribed).await?;
     }
     resume(tx, channels, now).await?;
     Ok(true)
+}
+
+/// Logs that somebody subscribed to a channel, or cancelled.
+async fn log_subscription(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    by: &UserId,
+    (before, after): (Option<&str>, Option<&str>),
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let kind = ChangeKind::Subscription;
+    log_change(tx, NewChange { channel, by, kind, subject: None, before, after }, now).await
 }
 
 async fn has_subscribers(tx: &mut Tx, channel: &ChannelId) -> Result<bool, StoreError> {

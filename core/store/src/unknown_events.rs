@@ -1,9 +1,13 @@
 //! Events of unknown types, stored as received.
 
 use chatkeep_core::event::Event;
+use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
+use super::db::Tx;
+use super::ingest::lock_ledger;
+use super::opt_outs::OptOuts;
 use super::{MessageStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -14,6 +18,7 @@ const BATCH: i64 = 1_000;
 struct OtherEvent<'a> {
     id: &'a str,
     c: Option<&'a str>,
+    u: Option<&'a str>,
     #[serde(rename = "type")]
     kind: &'a str,
     at: i64,
@@ -24,7 +29,13 @@ const SAVE: &str = "
     INSERT INTO other_events (event_id, channel_id, type, at, raw)
     SELECT value ->> 'id', value ->> 'c', value ->> 'type', CAST(value ->> 'at' AS BIGINT),
            value ->> 'raw'
-    FROM json_each($1) WHERE TRUE
+    FROM json_each($1)
+    WHERE NOT EXISTS (SELECT 1 FROM erased_people p
+                      WHERE p.channel_id = value ->> 'c' AND p.user_id = value ->> 'u'
+                        AND p.erased_at > CAST(value ->> 'at' AS BIGINT))
+      AND NOT EXISTS (SELECT 1 FROM channels c
+                      WHERE c.channel_id = value ->> 'c'
+                        AND c.deleted_before > CAST(value ->> 'at' AS BIGINT))
     ON CONFLICT (event_id) DO NOTHING";
 
 /// Returns the deleted ones, so that they can be counted; the oldest go first.
@@ -32,6 +43,19 @@ const PURGE: &str = "
     DELETE FROM other_events WHERE event_id IN
         (SELECT event_id FROM other_events WHERE at < $1 ORDER BY at, event_id LIMIT $2)
     RETURNING event_id";
+
+/// Nobody reads what they say, so all go that may say something of a person, or of a time.
+const FORGET: &str = "DELETE FROM other_events WHERE channel_id = $1 AND at < $2";
+
+/// Deletes the events of unknown type that happened in a channel before that time.
+pub(crate) async fn forget_unknown(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    before: Timestamp,
+) -> Result<(), StoreError> {
+    tx.execute(query(FORGET).bind(channel.as_str()).bind(before.millis())).await?;
+    Ok(())
+}
 
 impl MessageStore<'_> {
     /// Deletes a batch of events of unknown type that happened before that time, and returns their
@@ -47,7 +71,8 @@ impl MessageStore<'_> {
         Ok(gone.len())
     }
 
-    /// Stores events of unknown type with the platform's name of each.
+    /// Stores events of unknown type with the platform's name of each, except those from a deleted
+    /// time, and those caused by people who were erased since, or had opted out then.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -55,6 +80,14 @@ impl MessageStore<'_> {
         if events.is_empty() {
             return Ok(());
         }
+        let mut tx = self.store.db.begin().await?;
+        let channels = events.iter().filter_map(|(event, _)| event.channel.as_ref());
+        // As erasures do, so that neither misses what the other is about to write.
+        lock_ledger(&mut tx, &channels.map(|channel| &channel.id).collect()).await?;
+        let senders = events.iter().filter_map(|(event, _)| event.sender.as_ref());
+        let opt_outs = OptOuts::load(&mut tx, senders).await?;
+        let events: Vec<_> =
+            events.iter().filter(|(event, _)| !opt_outs.refuse_event(event)).collect();
         let keys: Vec<_> = events.iter().map(|(event, _)| event.key()).collect();
         let mut rows: Vec<_> = events
             .iter()
@@ -62,6 +95,7 @@ impl MessageStore<'_> {
             .map(|((event, kind), key)| OtherEvent {
                 id: key.as_str(),
                 c: event.channel.as_ref().map(|channel| channel.id.as_str()),
+                u: event.sender.as_ref().map(UserId::as_str),
                 kind,
                 at: event.at.millis(),
                 raw: event.raw.get(),
@@ -69,7 +103,6 @@ impl MessageStore<'_> {
             .collect();
         rows.sort_by_key(|row| row.id);
         let rows = serde_json::to_string(&rows)?;
-        let mut tx = self.store.db.begin().await?;
         tx.execute(query(SAVE).bind(&rows)).await?;
         tx.commit().await
     }

@@ -30,13 +30,12 @@ pub struct UnstoredMessage {
 
 impl UnstoredReason {
     /// Returns the reason to report a message with that outcome as unstored; `None` for an outcome
-    /// with another event, or with none. Every outcome is named here: one for people who object to
-    /// storage gives `None`, for they get no event at all.
+    /// with another event, or with none. Messages of people who opted out have none.
     pub(super) const fn of(kept: IngestOutcome) -> Option<Self> {
         match kept {
             IngestOutcome::Skipped => Some(Self::Quota),
             IngestOutcome::NotBackedUp => Some(Self::NotSubscribed),
-            IngestOutcome::Changed | IngestOutcome::Known => None,
+            IngestOutcome::Changed | IngestOutcome::Known | IngestOutcome::OptedOut => None,
         }
     }
 }

@@ -63,7 +63,7 @@ pub(in crate::console) async fn choose(
     let wanted = RuleQuery { text: query.q.clone(), ..RuleQuery::default() };
     let found = console.services.assistant.find_rules(&access, wanted).await?;
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Assistant).await?;
-    let path = rules_path(&access.channel);
+    let path = rules_path(access.channel());
     let row = |rule: &Rule| RuleRow {
         href: rule_link(&path, &rule.id, &query.keyword),
         title: rule_name(rule, visitor.language),

@@ -112,7 +112,7 @@ pub(super) async fn take(
         && let Some(version) = form.version
     {
         match service.import_rules(&access, table_rows.clone(), version).await {
-            Ok(_) => return Ok(Done::Imported.at(&rules_path(&access.channel))),
+            Ok(_) => return Ok(Done::Imported.at(&rules_path(access.channel()))),
             // What is in the way is in the plan.
             Err(ServiceError::Conflict(_)) => {}
             Err(ServiceError::Stale) => errors = FormErrors::all(language.text("import-stale")),
@@ -137,7 +137,7 @@ async fn shown(
     let page = ImportPage {
         frame: visitor.frame(visitor.language.text("import-title")),
         sections: Section::Rules.links(&channel, visitor),
-        back: rules_path(&access.channel),
+        back: rules_path(access.channel()),
         channel,
         csv,
         errors,

@@ -69,7 +69,7 @@ impl Desk<'_> {
     async fn page(&self, form: RuleForm, remarks: Remarks) -> Result<Response, PageError> {
         let Self { console, visitor, access, query, rule } = self;
         let heading = Heading::of_page(console, visitor, access, Tab::Assistant).await?;
-        let path = rules_path(&access.channel);
+        let path = rules_path(access.channel());
         let language = visitor.language;
         let (title, name) = match rule {
             Some(rule) => ("rule-edit-title", rule.as_str()),
@@ -177,7 +177,7 @@ pub(super) async fn add(
     match console.services.assistant.add_rule(&access, form.draft(), None).await {
         // Under the other choice it may be on a later page, or on none.
         Ok(id) => {
-            let newest = RulesQuery::newest(&rules_path(&access.channel));
+            let newest = RulesQuery::newest(&rules_path(access.channel()));
             Ok(Done::Added.at(&format!("{newest}#rule-{id}")))
         }
         Err(error) => desk.refused(error, form).await,
@@ -217,7 +217,7 @@ pub(super) async fn edit(
     let service = &console.services.assistant;
     match service.replace_rule(&access, &rule, form.draft(), expected).await {
         Ok(()) => {
-            let list = query.at(&rules_path(&access.channel));
+            let list = query.at(&rules_path(access.channel()));
             Ok(Done::Saved.at(&format!("{list}#rule-{rule}")))
         }
         Err(error) => desk.refused(error, form).await,
@@ -232,7 +232,7 @@ async fn delete(
     form: &RuleForm,
 ) -> Result<Response, PageError> {
     let (service, language) = (&console.services.assistant, visitor.language);
-    let back = query.at(&rules_path(&access.channel));
+    let back = query.at(&rules_path(access.channel()));
     if form.confirmed != "yes" {
         let (shown, version) = match service.rule(access, rule).await {
             // Somebody else was faster.

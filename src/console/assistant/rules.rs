@@ -113,7 +113,7 @@ pub(super) async fn page(
     let wanted = RuleQuery { text: query.q.clone(), order: query.order(), page: query.page };
     let found = console.services.assistant.find_rules(&access, wanted).await?;
     let dates = dates(&console, &visitor, &access).await?;
-    let (path, language) = (rules_path(&access.channel), visitor.language);
+    let (path, language) = (rules_path(access.channel()), visitor.language);
     rendered(&RulesPage {
         frame: visitor.frame(language.text("assistant-rules")),
         sections: Section::Rules.links(&heading, &visitor),

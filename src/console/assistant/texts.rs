@@ -105,7 +105,7 @@ pub(in crate::console) async fn save(
     let service = &console.services.assistant;
     match service.change_texts(&access, form.change(), group_rules, versions).await {
         Ok(()) => {
-            let path = channel_path(&access.channel);
+            let path = channel_path(access.channel());
             Ok(Done::Saved.at(&format!("{path}/assistant/texts")))
         }
         Err(error) => {
@@ -159,7 +159,7 @@ async fn shown(
         limit: limit_hint(limits::TEXT, language),
         words_hint: language.text("texts-words-hint"),
         preview,
-        address: console.services.links.channel(&access.channel),
+        address: console.services.links.channel(access.channel()),
         bot_initial: initial(&language.text("bot-name")),
         bot: language.text("bot-name"),
         form,

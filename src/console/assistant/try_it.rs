@@ -101,7 +101,7 @@ async fn shown(
     let access: SettingsAccess = visitor.channel(console, channel).await?;
     let (service, language) = (&console.services.assistant, visitor.language);
     let heading = Heading::of_page(console, visitor, &access, Tab::Assistant).await?;
-    let rules = rules_path(&access.channel);
+    let rules = rules_path(access.channel());
     let text = unbroken(&text);
     let mut errors = FormErrors::default();
     let mut outcome = None;

@@ -182,7 +182,7 @@ impl<'a> Historian<'a> {
         };
         let channels = self.store.channels();
         channels.save_summary(group, &summary, self.now).await?;
-        channels.set_time_zone(group, Some(past.zone)).await?;
+        channels.set_time_zone(group, Some(past.zone), &owner.id, at).await?;
         accounts.set_plan(&owner.id, past.plan, at).await?;
         Ok(())
     }

@@ -65,7 +65,7 @@ impl GroupReplay<'_, '_> {
             Deed::Said(said) => self.said(said).await,
             Deed::Edited(message, content) => {
                 let content = serde_json::to_string(&content)?;
-                self.change(message, MessageChange::Edited { at: step.at, content }).await
+                self.change(message, MessageChange::Edited { at: step.at, by: None, content }).await
             }
             Deed::Unsent(message) => {
                 // It may make room for what follows.

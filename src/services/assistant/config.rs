@@ -88,8 +88,8 @@ impl AssistantService {
         &self,
         access: &SettingsAccess,
     ) -> Result<AssistantSettings, ServiceError> {
-        let plan = self.store.members().owner_plan(&access.channel).await?;
-        let setting = self.store.assistant().assistant_setting(&access.channel).await?;
+        let plan = self.store.members().owner_plan(access.channel()).await?;
+        let setting = self.store.assistant().assistant_setting(access.channel()).await?;
         Ok(AssistantSettings::new(setting, plan))
     }
 
@@ -105,7 +105,7 @@ impl AssistantService {
         change: AssistantChange,
         expected: Option<&[i64]>,
     ) -> Result<AssistantSettings, ServiceError> {
-        let channel = &access.channel;
+        let channel = access.channel();
         let plan = self.store.members().owner_plan(channel).await?;
         let change = |config: AssistantConfig, versions: SettingVersions| {
             let (mode, had_link) = (config.qa.mode, config.link.enabled);

@@ -49,7 +49,7 @@ impl AssistantService {
         if !reads {
             return Ok(VisibleRules::Hidden);
         }
-        Ok(VisibleRules::Of(self.rules_by_id(&access.channel, rules.collect()).await?))
+        Ok(VisibleRules::Of(self.rules_by_id(access.without_reading(), rules.collect()).await?))
     }
 
     /// Returns the rules with these ids, as far as they exist.
@@ -61,7 +61,7 @@ impl AssistantService {
         access: &SettingsAccess,
         rules: BTreeSet<&RuleId>,
     ) -> Result<HashMap<RuleId, Rule>, ServiceError> {
-        self.rules_by_id(&access.channel, rules).await
+        self.rules_by_id(access.without_reading(), rules).await
     }
 
     async fn rules_by_id(

@@ -62,7 +62,7 @@ impl AssistantService {
     /// # Errors
     /// Returns an error when the store fails.
     pub(crate) async fn rules_size(&self, access: &SettingsAccess) -> Result<usize, ServiceError> {
-        let (count, bytes) = self.store.assistant().rule_sizes(&access.channel).await?;
+        let (count, bytes) = self.store.assistant().rule_sizes(access.channel()).await?;
         Ok(usize::try_from(bytes + count * AROUND).unwrap_or(usize::MAX))
     }
 
@@ -72,8 +72,8 @@ impl AssistantService {
     /// Returns an error when the store fails.
     pub(crate) async fn rules(&self, access: &SettingsAccess) -> Result<RuleBook, ServiceError> {
         let Setting { version, value: RuleList { revision, items } } =
-            self.store.assistant().rules(&access.channel).await?;
-        let revision = self.revision(&access.channel, revision).await?;
+            self.store.assistant().rules(access.channel()).await?;
+        let revision = self.revision(access.channel(), revision).await?;
         Ok(RuleBook { version, revision, rules: items })
     }
 
@@ -146,7 +146,7 @@ impl AssistantService {
         access: &SettingsAccess,
     ) -> Result<ReviewedRules, ServiceError> {
         let book = self.rules(access).await?;
-        let config = self.store.assistant().assistant_config(&access.channel).await?;
+        let config = self.store.assistant().assistant_config(access.channel()).await?;
         let mut triggers = Vec::new();
         if config.rules.enabled {
             triggers.extend(config.rules.trigger_keywords);
@@ -191,7 +191,7 @@ impl AssistantService {
         changes: &[RuleChange<'_>],
         expected: Option<&[i64]>,
     ) -> Result<(), ServiceError> {
-        let (channel, now) = (&access.channel, self.clock.now());
+        let (channel, now) = (access.channel(), self.clock.now());
         let store = self.store.assistant();
         match store.change_rules(channel, changes, expected, access.user(), now).await? {
             RuleChanged::Done => {

@@ -30,7 +30,7 @@ impl AssistantService {
         &self,
         access: &SettingsAccess,
     ) -> Result<VersionedText, ServiceError> {
-        self.versioned(&access.channel, self.store.assistant().welcome(&access.channel).await?)
+        self.versioned(access.channel(), self.store.assistant().welcome(access.channel()).await?)
             .await
     }
 
@@ -54,7 +54,7 @@ impl AssistantService {
             config.welcome.message = message;
             Ok(config)
         };
-        let (channel, now) = (&access.channel, self.clock.now());
+        let (channel, now) = (access.channel(), self.clock.now());
         self.store
             .assistant()
             .change_assistant_config(channel, access.user(), now, change)
@@ -71,8 +71,11 @@ impl AssistantService {
         &self,
         access: &SettingsAccess,
     ) -> Result<VersionedText, ServiceError> {
-        self.versioned(&access.channel, self.store.assistant().group_rules(&access.channel).await?)
-            .await
+        self.versioned(
+            access.channel(),
+            self.store.assistant().group_rules(access.channel()).await?,
+        )
+        .await
     }
 
     /// Sets the group rules, which stand in `field` of the request, if they have one of the
@@ -88,7 +91,7 @@ impl AssistantService {
         expected: Option<&[i64]>,
     ) -> Result<VersionedText, ServiceError> {
         let content = text(field, content, 0, limits::TEXT)?;
-        let (channel, now) = (&access.channel, self.clock.now());
+        let (channel, now) = (access.channel(), self.clock.now());
         let user = access.user();
         if !self.store.assistant().set_group_rules(channel, &content, expected, user, now).await? {
             return Err(ServiceError::Stale);
@@ -110,7 +113,7 @@ impl AssistantService {
         (settings, group_rules): (i64, i64),
     ) -> Result<(), ServiceError> {
         let content = text(field.clone(), content, 0, limits::TEXT)?;
-        let present = self.store.assistant().group_rules(&access.channel).await?;
+        let present = self.store.assistant().group_rules(access.channel()).await?;
         if present.version != group_rules {
             return Err(ServiceError::Stale);
         }
@@ -131,9 +134,9 @@ impl AssistantService {
         template: &str,
         name: Option<String>,
     ) -> Result<String, ServiceError> {
-        let channel = self.store.channels().channel(&access.channel).await?;
+        let channel = self.store.channels().channel(access.channel()).await?;
         let channel = channel.ok_or(ServiceError::PermissionDenied)?;
-        let compiled = self.compiled(&access.channel).await?;
+        let compiled = self.compiled(access.channel()).await?;
         let newcomers = Newcomers { names: name.into_iter().collect(), others: false };
         let place = ChannelRef { id: channel.id, kind: channel.kind };
         let text = self

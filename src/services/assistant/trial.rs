@@ -115,8 +115,8 @@ impl AssistantService {
         message: String,
     ) -> Result<Rehearsal, ServiceError> {
         let now = self.simulate(access, message.clone()).await?;
-        let present = self.compiled(&access.channel).await?;
-        let source = self.assistants.source(&access.channel).await?;
+        let present = self.compiled(access.channel()).await?;
+        let source = self.assistants.source(access.channel()).await?;
         let is_on = source.config.enabled && source.config.qa.enabled;
         let is_small = self.rules_size(access).await? <= MOST_RULES;
         // One at a time: each compiles all rules anew.
@@ -150,8 +150,8 @@ impl AssistantService {
         message: String,
     ) -> Result<Trial, ServiceError> {
         let message = text(FieldPath::body("/text"), message, 1, MAX_TEXT)?;
-        let compiled = self.compiled(&access.channel).await?;
-        let channel = self.store.channels().channel(&access.channel).await?;
+        let compiled = self.compiled(access.channel()).await?;
+        let channel = self.store.channels().channel(access.channel()).await?;
         let alone = channel.is_some_and(|channel| channel.kind == ChannelKind::User);
         let work = move || Trial::new(&compiled, compiled.consider(&message), alone);
         Ok(CALLERS.run(work).await)

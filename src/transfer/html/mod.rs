@@ -16,7 +16,8 @@ use chrono_tz::Tz;
 
 use self::links::anchor;
 use self::parts::{
-    FootPart, GapRow, HeadPart, MessageBody, MessagePart, QuoteLink, SenderLabel, append,
+    FootPart, GapRow, HeadPart, MessageBody, MessagePart, QuoteLink, SectionPart, SenderLabel,
+    append,
 };
 use super::MediaLinks;
 use super::format::Head;
@@ -83,6 +84,14 @@ impl HtmlPage {
     pub(in crate::transfer) fn foot(&mut self) -> String {
         let mut out = String::new();
         append(&FootPart { gaps: self.gaps_until(None), count: self.count }, &mut out);
+        out
+    }
+
+    /// Returns the heading of a channel's messages, in a page about several.
+    pub(in crate::transfer) fn section(&mut self, title: &str) -> String {
+        (self.day, self.last) = (None, None);
+        let mut out = String::new();
+        append(&SectionPart { title }, &mut out);
         out
     }
 

@@ -20,6 +20,13 @@ pub(super) struct HeadPart<'a> {
     pub(super) without_files: bool,
 }
 
+/// Heading of a channel's messages, in a page about several.
+#[derive(Template)]
+#[template(path = "export/section.html")]
+pub(super) struct SectionPart<'a> {
+    pub(super) title: &'a str,
+}
+
 /// Message with the day and the gaps before it.
 #[derive(Template)]
 #[template(path = "export/message.html")]

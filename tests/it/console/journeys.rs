@@ -34,9 +34,14 @@ const COUNT: &str = "return document.querySelectorAll('#messages .row').length";
 
 /// Opens a browser that is signed in as the owner.
 pub(super) async fn browser(scene: &Scene) -> Browser {
+    browser_as(scene, "Uowner").await
+}
+
+/// Opens a browser that is signed in as that person.
+pub(super) async fn browser_as(scene: &Scene, user: &str) -> Browser {
     let browser = Browser::start().await;
     browser.open(&scene.url("/console/sign-in")).await;
-    browser.plant("chatkeep_session", &secret("Uowner")).await;
+    browser.plant("chatkeep_session", &secret(user)).await;
     browser
 }
 

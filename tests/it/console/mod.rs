@@ -2,11 +2,13 @@
 
 mod account;
 mod activity;
+mod activity_log;
 mod assistant;
 mod backup_settings;
 mod first_run;
 pub(crate) mod journeys;
 mod messages;
+mod my_data;
 mod pages;
 mod people;
 mod permissions;
@@ -88,6 +90,13 @@ impl Scene {
             request = request.header(COOKIE, format!("chatkeep_session={}", secret(user)));
         }
         answer(request).await
+    }
+
+    /// Opens a page as that person, and waits for its headers alone.
+    pub(super) async fn begin(&self, path: &str, user: &str) {
+        let cookie = format!("chatkeep_session={}", secret(user));
+        let answer = self.http.get(self.url(path)).header(COOKIE, cookie).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK, "{path}");
     }
 
     /// Opens a page as its owner in English.
@@ -197,7 +206,7 @@ pub(super) fn now() -> chatkeep_core::time::Timestamp {
 }
 
 /// Returns a message of a person.
-fn of(user: &str, id: &str, time: i64, content: &Content) -> ChannelChange {
+pub(super) fn of(user: &str, id: &str, time: i64, content: &Content) -> ChannelChange {
     let received = Received {
         at: at(time),
         sender: Some(user.into()),

@@ -1,9 +1,14 @@
 //! Permissions of pages: every page against everybody, and pages that tell nothing.
 
+use std::collections::BTreeMap;
+
+use chatkeep_store::{ActivityFilter, ReadAction, Reader};
 use reqwest::StatusCode;
 
 use super::routes::routes;
 use super::{GROUP, Page, Scene};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
 
 /// Pages of a channel.
 const PAGES: [&str; 14] = [
@@ -129,4 +134,64 @@ async fn home_lists_the_channels_of_its_visitor() {
     let home = scene.page("/console", None, "en").await;
     assert_eq!(home.location(), "/console/sign-in?next=%2Fconsole");
     assert_eq!(scene.page("/", None, "en").await.location(), "/console");
+}
+
+/// Actions that each page is in the activity log with.
+const READS: [(&str, &[ReadAction]); 19] = [
+    ("/console", &[ReadAction::List]),
+    ("/c/{}", &[ReadAction::List]),
+    ("/c/{}?around=p003", &[ReadAction::List]),
+    ("/c/{}/rows?id=p003", &[ReadAction::List]),
+    ("/c/{}/m/p003", &[ReadAction::Open, ReadAction::List]),
+    ("/c/{}/search?q=message", &[ReadAction::Search]),
+    ("/c/{}/media", &[ReadAction::Media]),
+    ("/c/{}/export/file?format=csv", &[ReadAction::Export]),
+    ("/c/{}/assistant/unanswered", &[ReadAction::History]),
+    ("/c/{}/assistant/switch?mode=fuzzy", &[ReadAction::History]),
+    // Numbers alone.
+    ("/c/{}/assistant", &[]),
+    ("/c/{}/settings", &[]),
+    ("/c/{}/export", &[]),
+    // Names.
+    ("/c/{}/people", &[]),
+    ("/c/{}/people/Umember", &[]),
+    ("/c/{}/activity-log", &[]),
+    // What is the visitor's own.
+    ("/console/my-data", &[]),
+    ("/console/my-data/file?format=json", &[]),
+    // That there is news, not what.
+    ("/c/{}/news", &[]),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_page_that_shows_messages_is_in_the_activity_log() {
+    let scene = Scene::new().await;
+    let mut expected: BTreeMap<&str, i64> = BTreeMap::new();
+    for (page, actions) in READS {
+        let path = page.replace("{}", GROUP);
+        if path.ends_with("/news") {
+            // It goes on for minutes.
+            scene.begin(&path, "Uowner").await;
+        } else {
+            let shown = scene.page(&path, Some("Uowner"), "en").await;
+            assert_eq!(shown.status, StatusCode::OK, "{path}");
+        }
+        for action in actions {
+            *expected.entry(action.name()).or_default() += 1;
+        }
+        scene.page(&path, Some("Uguest"), "en").await;
+    }
+    let all = ActivityFilter::default();
+    until("the reads are written", DEADLINE, async || {
+        let reads = scene.store.activity_log().reads(&GROUP.into(), &all, None, 100).await.unwrap();
+        let reads = reads.into_iter().inspect(|read| {
+            assert_eq!((read.by.user.as_str(), &read.reader), ("Uowner", &Reader::Person));
+        });
+        let mut found: BTreeMap<&str, i64> = BTreeMap::new();
+        for read in reads {
+            *found.entry(read.action.name()).or_default() += read.requests;
+        }
+        found == expected
+    })
+    .await;
 }

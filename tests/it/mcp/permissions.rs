@@ -3,7 +3,7 @@
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::{Role, Scope};
-use chatkeep_store::PresenceEvidenceKind;
+use chatkeep_store::{ActivityFilter, PresenceEvidenceKind, ReadAction, Reader};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -167,4 +167,29 @@ async fn a_session_is_no_key() {
         .header("cookie", "chatkeep_session=whatever")
         .header("sec-fetch-site", "same-origin");
     assert_eq!(send(session).await.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_tool_that_reads_is_in_the_activity_log() {
+    let models = Models::start(&[]).await;
+    models.keep(&[message("m1", ANN, "2026-01-02T03:04:05Z", "secret lunch")]).await;
+    models.stack.drained().await;
+    for (tool, arguments) in [
+        ("list_channels", json!({})),
+        ("get_members", json!({"channelId": CHANNEL})),
+        ("get_messages", json!({"channelId": CHANNEL})),
+        ("search_messages", json!({"query": "lunch"})),
+        ("search_messages", json!({"query": "lunch", "channelId": CHANNEL})),
+    ] {
+        models.call_as("ck_bo", tool, arguments).await.given();
+    }
+    let (key, all) = (Reader::Key("key_of_bo".into()), ActivityFilter::default());
+    let expected = [(key.clone(), ReadAction::List, 1), (key, ReadAction::Search, 2)];
+    until("the reads are written", DEADLINE, async || {
+        let reads =
+            models.store.activity_log().reads(&CHANNEL.into(), &all, None, 100).await.unwrap();
+        let reads = reads.into_iter().map(|read| (read.reader, read.action, read.requests));
+        reads.collect::<Vec<_>>() == expected
+    })
+    .await;
 }

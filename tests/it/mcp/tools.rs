@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{ANN, BO, CHANNEL, Models, NEWEST, message, message_in, texts};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
-use crate::store::{edited, unsent};
+use crate::store::{at, edited, unsent};
 
 /// Starts a program with four messages on two days, one of them edited and one retracted.
 async fn pubsub() -> Models {
@@ -74,7 +74,12 @@ async fn messages_are_short_and_complete() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_are_chosen_by_time_and_person() {
     let models = pubsub().await;
-    models.store.channels().set_time_zone(&CHANNEL.into(), Some("Asia/Taipei")).await.unwrap();
+    models
+        .store
+        .channels()
+        .set_time_zone(&CHANNEL.into(), Some("Asia/Taipei"), &"U1".into(), at(1))
+        .await
+        .unwrap();
     for (arguments, expected) in [
         (json!({"date": "2026-01-02"}), &["m2", "m1"][..]),
         (json!({"from": "2026-01-03T00:00:00Z"}), &["m4", "m3"]),

@@ -232,7 +232,8 @@ impl History {
             }
             Op::Retain(channel, days) => {
                 let channel = CHANNELS[*channel].into();
-                store.channels().set_retention(&channel, Some(u32::from(*days))).await.unwrap();
+                let (days, by) = (Some(u32::from(*days)), "U1".into());
+                store.channels().set_retention(&channel, days, &by, now).await.unwrap();
                 store.channels().delete_outdated(&channel, 3, now).await.unwrap();
             }
             Op::Abandon(channel) => {

@@ -75,7 +75,9 @@ async fn every_change_of_a_message_is_logged(fixture: Fixture) {
     fixture.keep(&[said("C1", "1", 5, "a")], 7).await;
     expect("nothing changed", &[]).await;
     let content = serde_json::to_string(&Content::text("c")).unwrap();
-    fixture.keep(&[change("C1", "1", MessageChange::Edited { at: at(8), content })], 8).await;
+    fixture
+        .keep(&[change("C1", "1", MessageChange::Edited { at: at(8), by: None, content })], 8)
+        .await;
     expect("edited", &["1"]).await;
     fixture.keep(&[change("C1", "2", MessageChange::Unsent { at: at(9) })], 9).await;
     expect("unsent", &["2"]).await;

@@ -114,7 +114,12 @@ async fn a_channel_has_a_time_zone(fixture: Fixture) {
         fixture.store.channels().channel(&channel.into()).await.unwrap().unwrap().time_zone
     };
     let set = async |channel: &str, zone| {
-        fixture.store.channels().set_time_zone(&channel.into(), zone).await.unwrap();
+        fixture
+            .store
+            .channels()
+            .set_time_zone(&channel.into(), zone, &"U1".into(), at(1))
+            .await
+            .unwrap();
     };
     assert_eq!(zone("C1").await, None);
     set("C1", Some("Asia/Taipei")).await;

@@ -1,6 +1,7 @@
 //! Contract tests of the store: each runs on SQLite and on PostgreSQL.
 
 mod activity;
+mod activity_log;
 mod assistant;
 mod change_log;
 mod channel_jobs;
@@ -19,6 +20,7 @@ mod messages;
 mod migrations;
 mod notices;
 mod oauth;
+mod opt_outs;
 mod outbox_events;
 mod overview;
 mod ownership;
@@ -272,7 +274,7 @@ pub(crate) fn answered(channel: &str, message: &str, time: i64, text: &str) -> C
 
 pub(crate) fn edited(channel: &str, message: &str, time: i64, text: &str) -> ChannelChange {
     let content = serde_json::to_string(&Content::text(text)).unwrap();
-    change(channel, message, MessageChange::Edited { at: at(time), content })
+    change(channel, message, MessageChange::Edited { at: at(time), by: None, content })
 }
 
 pub(crate) fn unsent(channel: &str, message: &str, time: i64) -> ChannelChange {

@@ -51,7 +51,7 @@ async fn what_is_older_than_the_channel_keeps_goes_in_batches(fixture: Fixture) 
     five_days(&fixture).await;
     let (store, channel) = (&fixture.store, ChannelId::from("C1"));
     let now = at(6 * DAY + 1);
-    store.channels().set_retention(&channel, Some(3)).await.unwrap();
+    store.channels().set_retention(&channel, Some(3), &"U1".into(), at(1)).await.unwrap();
     assert_eq!(store.channels().channel(&channel).await.unwrap().unwrap().retention_days, Some(3));
     assert_eq!(store.channels().outdated_channels(at(4 * DAY)).await.unwrap(), []);
     assert_eq!(store.channels().outdated_channels(now).await.unwrap(), ["C1".into()]);
@@ -76,7 +76,7 @@ async fn what_is_older_than_the_channel_keeps_goes_in_batches(fixture: Fixture) 
     // Again, by another process: nothing.
     assert!(store.channels().delete_outdated(&channel, 2, now).await.unwrap().messages.is_empty());
     // A changed setting between two batches spares the rest.
-    store.channels().set_retention(&channel, None).await.unwrap();
+    store.channels().set_retention(&channel, None, &"U1".into(), at(1)).await.unwrap();
     let none = store.channels().delete_outdated(&channel, 2, at(90 * DAY)).await.unwrap();
     assert!(none.messages.is_empty() && none.last);
     assert_eq!(ids(&fixture).await, "m4 m5 new");

@@ -64,7 +64,12 @@ async fn what_was_taken_back_is_told_apart(fixture: Fixture) {
     delete_before(&fixture.store, &"C2".into(), at(11), at(61)).await;
     assert_eq!(gone(&fixture, &traces, 62).await, [1, 2, 4, 5]);
     // Beyond its channel's retention, also when nothing was stored that could go.
-    fixture.store.channels().set_retention(&"C1".into(), Some(1)).await.unwrap();
+    fixture
+        .store
+        .channels()
+        .set_retention(&"C1".into(), Some(1), &"U1".into(), at(1))
+        .await
+        .unwrap();
     assert_eq!(gone(&fixture, &traces, 86_400_011).await, [0, 1, 2, 4, 5, 6]);
 }
 

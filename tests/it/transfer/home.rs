@@ -238,7 +238,7 @@ fn conversation() -> Vec<ChannelChange> {
     changes.push(change(
         GROUP,
         "m01",
-        MessageChange::Edited { at: at(START + 65_000), content: edited },
+        MessageChange::Edited { at: at(START + 65_000), by: None, content: edited },
     ));
     for (id, time) in [("m03", 500_000), ("m12", 900_000)] {
         changes.push(change(GROUP, id, MessageChange::Unsent { at: at(START + time) }));

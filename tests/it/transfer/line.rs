@@ -165,7 +165,11 @@ async fn a_zone_is_asked_for_and_another_one_noticed(parts: Parts) {
     // The same zone by another name is none, and a channel's own zone is the default.
     assert_eq!(home.import(&file, &zone("+08:00")).await.succeeded().count("known"), 8);
     let store = home.store().await;
-    store.channels().set_time_zone(&GROUP.into(), Some("Asia/Taipei")).await.unwrap();
+    store
+        .channels()
+        .set_time_zone(&GROUP.into(), Some("Asia/Taipei"), &"U1".into(), at(1))
+        .await
+        .unwrap();
     store.close().await;
     assert_eq!(home.import(&file, &[]).await.succeeded().count("known"), 8);
     let misspelt = home.import(&file, &["--time-zone", "Taipei"]).await.ended(2);

@@ -39,7 +39,12 @@ impl Assistant {
             return Ok(None);
         };
         let directory = self.bot_of(event)?;
-        let names = names(directory, channel, users).await;
+        let opt_outs = self.store.members().opt_outs(users).await?;
+        let now = self.clock.now();
+        // The bot's own words are stored: they do not name people who opted out.
+        let shown: Vec<_> =
+            users.iter().filter(|user| !opt_outs.refuse(&channel.id, user, now)).collect();
+        let names = names(directory, channel, &shown).await;
         let newcomers = Newcomers { others: names.len() < users.len(), names };
         let group = self.group_name(directory, channel).await?;
         let text =
@@ -135,7 +140,7 @@ fn told(name: String) -> Option<String> {
 }
 
 /// Returns the new members' names; those that the platform does not name are left out.
-async fn names(directory: &Directory, channel: &ChannelRef, users: &[UserId]) -> Vec<String> {
+async fn names(directory: &Directory, channel: &ChannelRef, users: &[&UserId]) -> Vec<String> {
     let asked = users.iter().map(|user| directory.profile(channel, user));
     let answers = futures_util::future::join_all(asked).await;
     let names = answers.into_iter().filter_map(|answer| answer.ok().flatten());

@@ -19,7 +19,7 @@ use super::bench::{ATTEMPTS, Bench, Group, START, skip, until};
 use super::faults::deaths;
 
 /// Returns a bench with a group whose rule answers "hours".
-async fn answering() -> (Bench, Group) {
+pub(crate) async fn answering() -> (Bench, Group) {
     let (bench, group) = Bench::with_group().await;
     add_rule(&bench, &group, "hours", "9-18").await;
     // What was said before anybody set a rule.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::time::SharedClock;
+use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Action, Event};
 use chatkeep_workers::StageName;
 use chatkeep_workers::dead_letters::{DeadLetterCare, DeadLetterJob};
@@ -100,7 +100,12 @@ async fn letters_beyond_the_retention_of_their_channel_go_with_the_next_reading(
     let (bench, group) = bench().await;
     bench.bury(&bench.say(&group.id, &group.bob, "old")).await;
     let mut care = bench.care();
-    bench.store.channels().set_retention(&group.channel(), Some(1)).await.unwrap();
+    bench
+        .store
+        .channels()
+        .set_retention(&group.channel(), Some(1), &group.ann.as_str().into(), bench.clock.now())
+        .await
+        .unwrap();
     assert_eq!(care.clear().await, Ok(0));
     bench.clock.advance(Duration::from_hours(25));
     bench.bury(&bench.say(&group.id, &group.bob, "new")).await;

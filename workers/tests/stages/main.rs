@@ -14,6 +14,7 @@ mod media;
 mod members;
 mod notices;
 mod notifier;
+mod opt_outs;
 mod replica;
 mod runner;
 #[path = "../../../tests/support/sink.rs"]

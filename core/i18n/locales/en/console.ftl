@@ -797,18 +797,18 @@ event-usage-critical = 90% of my storage is used
 event-usage-exceeded = My storage is full
 event-endpoint-disabled = Another webhook of mine was turned off
 event-webhook-test = Test event
-log-title = Delivery log
-log-text = What was sent in the last 30 days, newest first.
-log-status = Result
-log-event = Event
-log-any = All
-log-from = From date
-log-to = To date
-log-show = Show
-log-all = Show all
-log-older = Earlier deliveries
-log-empty = Nothing has been sent yet.
-log-none-found = Nothing matches these filters.
+deliveries-title = Delivery log
+deliveries-text = What was sent in the last 30 days, newest first.
+deliveries-status = Result
+deliveries-event = Event
+deliveries-any = All
+deliveries-from = From date
+deliveries-to = To date
+deliveries-show = Show
+deliveries-all = Show all
+deliveries-older = Earlier deliveries
+deliveries-empty = Nothing has been sent yet.
+deliveries-none-found = Nothing matches these filters.
 delivery-is-pending = Waiting
 delivery-is-delivered = Delivered
 delivery-is-failed = Failed
@@ -902,3 +902,92 @@ activity-none-title = No messages in this time
 activity-none-text = Choose a longer period.
 activity-empty-title = No messages yet
 activity-empty-text = Once messages are backed up, you see here when and how much is written.
+
+## Opting out
+
+gap-opted_out = Messages of people who asked not to be kept
+
+## My data
+done-erasing = Your messages are being erased. This can take some minutes.
+my-data-title = My data
+my-data-text = What is kept of you, chat by chat.
+my-data-messages = { $count ->
+    [0] No messages
+    [one] 1 message
+   *[other] { $count } messages
+}
+my-data-not-kept = Not kept
+my-data-empty-title = Nothing is kept of you
+my-data-empty-text = You are in no chat with the bot, and never were.
+my-data-files = Photos and files
+my-data-size = Size
+my-data-kept-title = Kept of you
+my-data-to-chat = Open the chat
+my-data-export = Save a copy
+my-data-export-text = Everything that you wrote and is kept, from all chats, in one file.
+my-data-json = Data for programs
+my-data-json-hint = JSON, with every detail
+my-data-save = Save file
+my-data-out-title = Not to be kept
+my-data-out-text = If you choose this, nothing that you write or send in this chat from now on is kept, found by searching, or passed on to other programs. The others only see how many messages of a day are missing.
+my-data-out-rest = The bot still reads what you write in order to answer. What is kept already stays until you erase it.
+my-data-out-button = Do not keep my messages
+my-data-in-title = Your messages are not kept
+my-data-in-text = Nothing that you write or send in this chat is kept. If you change this, messages are kept from then on; those in between stay missing.
+my-data-in-button = Keep my messages again
+my-data-all = All chats
+my-data-all-out = You asked that nothing of you be kept in any chat.
+my-data-all-out-text = If you choose this, nothing that you write or send from now on is kept in any chat, also in those that you join later.
+my-data-all-out-button = Keep nothing anywhere
+my-data-all-in-text = If you change this, messages in all chats are kept from then on; those in between stay missing.
+my-data-erase = Erase my messages
+my-data-erase-text = Everything that you wrote or sent in this chat is erased from the backup for good, photos and files included. It cannot be undone. Messages in LINE itself stay.
+my-data-erase-all = Erase everything of mine
+my-data-erase-all-text = Everything that you wrote or sent in any chat is erased from the backup for good, photos and files included. It cannot be undone. Messages in LINE itself stay.
+
+## Activity log
+log-title = Activity log
+log-text = Who changed what in this chat, and who read its messages. Only you as the owner see it.
+log-open = Show the activity log
+log-changes = Changes
+log-reads = Reading
+log-changes-hint = Changes of the last 180 days, the newest first.
+log-reads-hint = How often somebody read messages, by day in UTC. What they read is not recorded. Kept for 180 days.
+log-kind = What
+log-any-kind = Everything
+log-person = Who
+log-day = Day
+log-empty-title = Nothing found
+log-empty-text = Nothing of this kind happened in the last 180 days.
+log-more = Earlier
+log-before = Before:
+log-after = Now:
+log-days = { $count ->
+    [one] After 1 day
+   *[other] After { $count } days
+}
+log-never = Never
+log-deletions = Deleted messages
+log-erasures = Erased people
+log-rule-added = Added a rule
+log-rule-changed = Changed a rule
+log-rule-deleted = Deleted a rule
+log-role = Role of { $name }
+log-erased = Erased the messages of { $name }
+log-deleted = Deleted the messages from before { $date }
+log-subscribed = Began to back up this chat
+log-unsubscribed = Stopped backing up this chat
+log-read-list = Read messages
+log-read-search = Searched messages
+log-read-open = Opened single messages
+log-read-media = Looked at photos and files
+log-read-export = Exported messages
+log-read-events = Fetched new messages by a program
+log-read-history = Compared answers with past messages
+log-key = Key “{ $name }”
+log-program = Program “{ $name }”
+log-others = More readers than can be listed
+log-times = { $count ->
+    [one] once
+   *[other] { $count } times
+}

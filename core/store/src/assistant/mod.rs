@@ -10,6 +10,7 @@ use chatkeep_core::time::Timestamp;
 
 pub use rules::{RuleChange, RuleChanged};
 
+use super::activity_log::{ChangeKind, NewChange, log_change, log_settings};
 use super::db::{Sql, Tx, locking};
 use super::{AssistantStore, StoreError, parsed};
 use crate::query::{query, query_as};
@@ -161,6 +162,8 @@ impl AssistantStore<'_> {
             return Ok(Ok(Setting { version: row.config_v, value }));
         }
         save_config(&mut tx, channel, by, now, &before, &value).await?;
+        let values = (serde_json::to_value(&before)?, serde_json::to_value(&value)?);
+        log_settings(&mut tx, (channel, by), (&values.0, &values.1), now).await?;
         tx.commit().await?;
         Ok(Ok(Setting { version: row.config_v + 1, value }))
     }
@@ -215,8 +218,17 @@ impl AssistantStore<'_> {
         if row.rules_text == text {
             return Ok(true);
         }
-        let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
-        tx.execute(query(SET_RULES).bind(c).bind(text).bind(at).bind(by)).await?;
+        let (c, at) = (channel.as_str(), now.millis());
+        tx.execute(query(SET_RULES).bind(c).bind(text).bind(at).bind(by.as_str())).await?;
+        let change = NewChange {
+            channel,
+            by,
+            kind: ChangeKind::GroupRules,
+            subject: None,
+            before: Some(&row.rules_text),
+            after: Some(text),
+        };
+        log_change(&mut tx, change, now).await?;
         tx.commit().await?;
         Ok(true)
     }

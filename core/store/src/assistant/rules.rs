@@ -6,6 +6,7 @@ use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
 use super::{IfMatch, Setting, fits, locked, revision};
+use crate::activity_log::{ChangeKind, NewChange, log_change};
 use crate::db::Tx;
 use crate::query::{query, query_as};
 use crate::{AssistantStore, StoreError, parsed};
@@ -50,6 +51,8 @@ const SET_RULE: &str = "
 const SAME_RULE: &str = "
     SELECT COUNT(*) FROM qa_rules
     WHERE channel_id = $1 AND rule_id = $2 AND keywords = $3 AND question = $4 AND answer = $5";
+const RULE_TEXT: &str =
+    "SELECT keywords, question, answer FROM qa_rules WHERE channel_id = $1 AND rule_id = $2";
 const DROP_RULE: &str = "DELETE FROM qa_rules WHERE channel_id = $1 AND rule_id = $2";
 
 #[derive(Serialize)]
@@ -163,7 +166,7 @@ impl AssistantStore<'_> {
         let before = measure(&mut tx, channel).await?;
         let mut result = RuleChanged::Unchanged;
         for change in changes {
-            match change_rule_in(&mut tx, channel, change, by, now).await? {
+            match logged_change(&mut tx, channel, change, by, now).await? {
                 RuleChanged::Unchanged => {}
                 RuleChanged::Done => result = RuleChanged::Done,
                 refused => return Ok(refused),
@@ -195,6 +198,55 @@ fn exceeded(before: (i64, i64), after: (i64, i64)) -> Option<RuleChanged> {
     }
     let too_large = after.1 > limits::RULE_BYTES && after.1 > before.1;
     too_large.then_some(RuleChanged::TooLarge(after.1))
+}
+
+/// Changes a rule, and logs the change with its texts before and after.
+async fn logged_change(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    change: &RuleChange<'_>,
+    by: &UserId,
+    now: Timestamp,
+) -> Result<RuleChanged, StoreError> {
+    let (id, after) = match *change {
+        RuleChange::Add(id, draft) | RuleChange::Replace(id, draft) => {
+            (id, Some(in_one(&draft.keywords, &draft.question, &draft.answer)))
+        }
+        RuleChange::Remove(id) => (id, None),
+    };
+    let before = match change {
+        RuleChange::Add(..) => None,
+        RuleChange::Replace(..) | RuleChange::Remove(_) => rule_text(tx, channel, id).await?,
+    };
+    let changed = change_rule_in(tx, channel, change, by, now).await?;
+    if changed == RuleChanged::Done {
+        let subject = Some(id.as_str());
+        let (kind, before, after) = (ChangeKind::Rule, before.as_deref(), after.as_deref());
+        log_change(tx, NewChange { channel, by, kind, subject, before, after }, now).await?;
+    }
+    Ok(changed)
+}
+
+/// Returns the texts of a rule in one, for the activity log; `None` if there is no such rule.
+async fn rule_text(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    rule: &RuleId,
+) -> Result<Option<String>, StoreError> {
+    let text = query_as(RULE_TEXT).bind(channel.as_str()).bind(rule.as_str());
+    let Some((keywords, question, answer)): Option<(String, String, String)> =
+        tx.fetch_optional(text).await?
+    else {
+        return Ok(None);
+    };
+    let keywords: Vec<String> = serde_json::from_str(&keywords)?;
+    Ok(Some(in_one(&keywords, &question, &answer)))
+}
+
+/// Joins the texts of a rule, those that are there.
+fn in_one(keywords: &[String], question: &str, answer: &str) -> String {
+    let parts = [keywords.join(", "), question.to_owned(), answer.to_owned()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 async fn change_rule_in(

@@ -16,8 +16,10 @@ use rows::{
     RELEASE,
 };
 
+use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::db::Tx;
 use super::ingest::{Removed, bar_person, bar_time, lock_ledger, remove_some};
+use super::unknown_events::forget_unknown;
 use super::{JobStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -55,6 +57,7 @@ impl JobStore<'_> {
             }
             JobKind::Deletion => bar_time(&mut tx, new.channel, new.sent_before).await?,
         }
+        forget_unknown(&mut tx, new.channel, new.sent_before).await?;
         let joined: Option<JobRow> = tx
             .fetch_optional(query_as(JOIN).bind(c).bind(kind).bind(user).bind(before).bind(total))
             .await?;
@@ -79,6 +82,7 @@ impl JobStore<'_> {
                         .bind(until),
                 )
                 .await?;
+            log_job(&mut tx, new, now).await?;
             (row, small)
         };
         tx.commit().await?;
@@ -216,6 +220,17 @@ impl JobStore<'_> {
         tx.commit().await?;
         Ok(gone)
     }
+}
+
+/// Logs the request for a removal.
+async fn log_job(tx: &mut Tx, new: &NewChannelJob<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let before = new.sent_before.to_string();
+    let (kind, subject) = match new.kind {
+        JobKind::Erasure(user) => (ChangeKind::Erasure, Some(user.as_str())),
+        JobKind::Deletion => (ChangeKind::Deletion, None),
+    };
+    let (channel, by, after) = (new.channel, new.by, Some(before.as_str()));
+    log_change(tx, NewChange { channel, by, kind, subject, before: None, after }, now).await
 }
 
 /// Records a batch; `None` when the claim is lost.

@@ -16,6 +16,7 @@ use crate::db::Tx;
 use crate::ledger::Ledger;
 use crate::media::erase_media;
 use crate::messages::{MessageRow, origin_of, state_of};
+use crate::opt_outs::count_opted_out;
 use crate::outbox::{NewMessageEvent, NewOutboxEvent, log};
 use crate::outbox_kind::OutboxEventKind;
 use crate::query::{query, query_as};
@@ -39,6 +40,8 @@ pub(super) struct Batch {
     pub(super) resumed: BTreeSet<ChannelId>,
     pub(super) deletion_guard: DeletionGuard,
     pub(super) events: Vec<PendingEvent>,
+    /// Received messages of people who opted out, with the times of their sending.
+    pub(super) opted_out: BTreeMap<MessageKey, Timestamp>,
 }
 
 /// Event to log for a change.
@@ -112,6 +115,8 @@ impl Batch {
         let erases = takes_back(item) && self.states.contains_key(&key);
         let kept = if self.deletion_guard.refuse(item) {
             IngestOutcome::Known
+        } else if self.deletion_guard.opted_out(item) {
+            self.refuse(item, &key)
         } else if self.ledger.subscribed(&item.channel) || erases {
             self.change(nth, item, &key, now)
         } else {
@@ -119,6 +124,21 @@ impl Batch {
         };
         self.record_unstored(nth, item, key, kept);
         kept
+    }
+
+    /// Stores nothing of a change whose author opted out; of a message only that one is missing.
+    fn refuse(&mut self, item: &ChannelChange, key: &MessageKey) -> IngestOutcome {
+        let MessageChange::Received(message) = &item.change else {
+            return IngestOutcome::OptedOut;
+        };
+        if self.states.get(key).is_some_and(|state| state.sent_at.is_some() || state.skipped) {
+            // Stored while they opted out, or not for another reason: that stays as it was.
+            return IngestOutcome::Known;
+        }
+        if self.ledger.subscribed(&item.channel) {
+            self.opted_out.insert(key.clone(), message.at);
+        }
+        IngestOutcome::OptedOut
     }
 
     fn change(
@@ -203,7 +223,9 @@ impl Batch {
     }
 
     pub(super) async fn save(&mut self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+        self.forget_strays();
         self.save_messages(tx).await?;
+        count_opted_out(tx, &self.opted_out).await?;
         self.save_media(tx, now).await?;
         for (channel, skips) in &self.skips {
             open_gap(tx, channel, skips, now).await?;
@@ -232,6 +254,16 @@ impl Batch {
         let events: HashSet<_> = events.map(|event| &event.key).collect();
         let quiet = self.changed.iter().chain(&self.added).filter(|key| !events.contains(key));
         log_messages(tx, quiet.map(|(channel, message)| (channel, message)), now).await
+    }
+
+    /// Drops edits in this batch of messages whose authors had opted out when they sent them.
+    fn forget_strays(&mut self) {
+        let (opted_out, states) = (&self.opted_out, &self.states);
+        let is_stray = |key: &MessageKey| {
+            opted_out.contains_key(key)
+                && states.get(key).is_some_and(|state| state.unsent_at.is_none())
+        };
+        self.changed.retain(|key| !is_stray(key));
     }
 
     async fn save_messages(&self, tx: &mut Tx) -> Result<(), StoreError> {

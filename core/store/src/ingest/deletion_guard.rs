@@ -1,8 +1,8 @@
-//! Deletion guard: refuses content of deleted times and of erased people.
+//! Deletion guard: refuses content of deleted times, of erased people, and of those who opted out.
 
 use std::collections::{BTreeSet, HashMap};
 
-use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::time::Timestamp;
 
@@ -10,6 +10,8 @@ use super::super::StoreError;
 use super::super::channels::channel_keys;
 use super::super::db::Tx;
 use super::ChannelChange;
+use super::sql::BulkKey;
+use crate::opt_outs::{OptOuts, remembered};
 use crate::query::query_as;
 
 const DELETED: &str = "
@@ -19,17 +21,21 @@ const ERASED: &str = "
     SELECT channel_id, user_id, erased_at FROM erased_people
     WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
 
-/// Deletions and erasures in the channels of a batch.
+/// Deletions and erasures in the channels of a batch, and opt-outs of its authors.
 #[derive(Debug, Default)]
 pub(super) struct DeletionGuard {
     deleted: HashMap<ChannelId, Timestamp>,
     erased: HashMap<(ChannelId, UserId), Timestamp>,
+    opt_outs: OptOuts,
+    /// Edited messages that are never to be stored.
+    never: BTreeSet<(ChannelId, MessageId)>,
 }
 
 impl DeletionGuard {
     pub(super) async fn of(
         tx: &mut Tx,
         channels: &BTreeSet<&ChannelId>,
+        changes: &[ChannelChange],
     ) -> Result<Self, StoreError> {
         let channels: Vec<ChannelId> = channels.iter().map(|id| (*id).clone()).collect();
         let keys = channel_keys(&channels)?;
@@ -38,12 +44,32 @@ impl DeletionGuard {
         let deleted = deleted.into_iter().map(|(c, at)| (c.into(), Timestamp::from_millis(at)));
         let erased =
             erased.into_iter().map(|(c, u, at)| ((c.into(), u.into()), Timestamp::from_millis(at)));
-        Ok(Self { deleted: deleted.collect(), erased: erased.collect() })
+        let opt_outs =
+            OptOuts::load(tx, changes.iter().filter_map(|item| author(&item.change))).await?;
+        let edited =
+            changes.iter().filter(|item| matches!(item.change, MessageChange::Edited { .. }));
+        let edited: Vec<_> = edited
+            .map(|item| BulkKey { c: item.channel.as_str(), m: Some(item.message.as_str()) })
+            .collect();
+        let never = remembered(tx, &edited).await?;
+        Ok(Self { deleted: deleted.collect(), erased: erased.collect(), opt_outs, never })
+    }
+
+    /// Returns `true` for content whose author had opted out when they wrote it.
+    pub(super) fn opted_out(&self, item: &ChannelChange) -> bool {
+        let at = match &item.change {
+            MessageChange::Received(message) => message.at,
+            MessageChange::Edited { at, .. } => *at,
+            MessageChange::Unsent { .. } => return false,
+        };
+        !self.opt_outs.is_empty()
+            && author(&item.change)
+                .is_some_and(|author| self.opt_outs.refuse(&item.channel, author, at))
     }
 
     /// Returns `true` for a late delivery from a deleted time or by an erased person.
     pub(super) fn refuse(&self, item: &ChannelChange) -> bool {
-        if self.deleted.is_empty() && self.erased.is_empty() {
+        if self.deleted.is_empty() && self.erased.is_empty() && self.never.is_empty() {
             return false;
         }
         let deleted = |at| self.deleted.get(&item.channel).is_some_and(|before| at < *before);
@@ -51,7 +77,10 @@ impl DeletionGuard {
             MessageChange::Received(message) => message,
             // Nothing is edited before it is sent; storing the edit would leave content without a
             // message, which no later deletion would reach.
-            MessageChange::Edited { at, .. } => return deleted(*at),
+            MessageChange::Edited { at, .. } => {
+                let key = (item.channel.clone(), item.message.clone());
+                return deleted(*at) || self.never.contains(&key);
+            }
             MessageChange::Unsent { .. } => return false,
         };
         let erased = message.sender.as_ref().is_some_and(|sender| {
@@ -59,5 +88,14 @@ impl DeletionGuard {
             self.erased.get(&person).is_some_and(|at| message.at < *at)
         });
         deleted(message.at) || erased
+    }
+}
+
+/// Returns the person who wrote the content of a change; `None` for a retraction, and for the bot.
+fn author(change: &MessageChange) -> Option<&UserId> {
+    match change {
+        MessageChange::Received(message) if !message.is_bot => message.sender.as_ref(),
+        MessageChange::Edited { by, .. } => by.as_ref(),
+        MessageChange::Received(_) | MessageChange::Unsent { .. } => None,
     }
 }

@@ -81,8 +81,10 @@ impl Batch {
         for (index, change) in changes.iter().enumerate() {
             let received = matches!(change.change, MessageChange::Received(_));
             let (channel, message) = (&change.channel, &change.message);
-            let wanted =
-                received && self.ledger.subscribed(channel) && !self.deletion_guard.refuse(change);
+            let wanted = received
+                && self.ledger.subscribed(channel)
+                && !self.deletion_guard.refuse(change)
+                && !self.deletion_guard.opted_out(change);
             if wanted && seen.insert((channel, message)) {
                 let mut state = MessageState::default();
                 let at = self.ledger.storing_time(channel, now);

@@ -23,6 +23,7 @@ use super::sql::BulkKey;
 use super::{close_gaps, lock_ledger, save_ledger};
 use crate::ledger::Ledger;
 use crate::members::UserKey;
+use crate::opt_outs::OptOuts;
 use crate::query::{query, query_as};
 use crate::{PresenceEvidence, PresenceEvidenceKind};
 
@@ -80,7 +81,8 @@ pub struct Imported {
     pub stored: usize,
     /// Number of messages known before.
     pub known: usize,
-    /// Number of messages that were erased once, or whose sender was.
+    /// Number of messages that were erased once, or whose sender was, or had opted out when they were
+    /// sent.
     pub erased: usize,
     /// Every subscriber's quota is full: the batch ended after the messages counted above.
     pub full: bool,
@@ -189,8 +191,8 @@ impl ImportStore<'_> {
         Ok(ids.len() as u64)
     }
 
-    /// Adds people named by imported messages, except those erased from this channel. An existing
-    /// name stays.
+    /// Adds people named by imported messages, except those erased from this channel, and those who
+    /// opted out of it now. An existing name stays.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -202,10 +204,12 @@ impl ImportStore<'_> {
     ) -> Result<(), StoreError> {
         let row = |person: &ImportedPerson| (person.id.clone(), person.clone());
         // One row per person, in key order: the lock order of every transaction.
-        let people: BTreeMap<_, _> = people.iter().map(row).collect();
+        let mut people: BTreeMap<_, _> = people.iter().map(row).collect();
+        let mut tx = self.store.db.begin().await?;
+        let opt_outs = OptOuts::load(&mut tx, people.keys()).await?;
+        people.retain(|person, _| !opt_outs.refuse(channel, person, now));
         let rows: Vec<_> = people.values().map(PersonRow::of).collect();
         let rows = serde_json::to_string(&rows)?;
-        let mut tx = self.store.db.begin().await?;
         tx.execute(query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis())).await?;
         tx.commit().await
     }
@@ -259,6 +263,7 @@ async fn fates(
     let c = channel.as_str();
     let ids: Vec<(String, i64)> = tx.fetch_all(query_as(KNOWN_IDS).bind(c).bind(&keys)).await?;
     let people: Vec<(String, i64)> = tx.fetch_all(query_as(ERASED_PEOPLE).bind(c)).await?;
+    let opt_outs = OptOuts::load(tx, messages.iter().filter_map(|m| m.sender.as_ref())).await?;
     let mut known = HashMap::with_capacity(ids.len());
     for (id, erased) in ids {
         *known.entry(id).or_insert(false) |= erased != 0;
@@ -268,6 +273,7 @@ async fn fates(
     let fate = |message: &ImportedMessage| match known.get(message.id.as_str()) {
         Some(true) => ImportDecision::Erased,
         _ if of_erased(message, &people) => ImportDecision::Erased,
+        None if of_opted_out(channel, message, &opt_outs) => ImportDecision::Erased,
         None if seen.insert(message.id.clone()) => ImportDecision::New,
         _ => ImportDecision::Known,
     };
@@ -278,6 +284,15 @@ async fn fates(
 fn of_erased(message: &ImportedMessage, people: &HashMap<String, i64>) -> bool {
     let sender = message.sender.as_ref().and_then(|sender| people.get(sender.as_str()));
     sender.is_some_and(|erased_at| message.sent_at.millis() < *erased_at)
+}
+
+/// Returns `true` if its sender had opted out when it was sent, or when it was edited.
+fn of_opted_out(channel: &ChannelId, message: &ImportedMessage, opt_outs: &OptOuts) -> bool {
+    let times = [Some(message.sent_at), message.edited_at];
+    let sender = message.sender.as_ref().filter(|_| !message.is_bot);
+    sender.is_some_and(|sender| {
+        times.into_iter().flatten().any(|at| opt_outs.refuse(channel, sender, at))
+    })
 }
 
 /// Charges the new messages in order, up to the first that no quota has room for.

@@ -66,6 +66,8 @@ pub enum IngestOutcome {
     Skipped,
     /// Nobody subscribes to the channel.
     NotBackedUp,
+    /// Its author opted out of being stored; nothing of it is.
+    OptedOut,
 }
 
 impl MessageStore<'_> {
@@ -146,7 +148,7 @@ pub(super) async fn ingest_in(
 ) -> Result<Vec<IngestOutcome>, StoreError> {
     let channels = changes.iter().map(|change| &change.channel).collect();
     let ledger = lock_ledger(tx, &channels).await?;
-    let deletion_guard = DeletionGuard::of(tx, &channels).await?;
+    let deletion_guard = DeletionGuard::of(tx, &channels, changes).await?;
     let mut batch = Batch { ledger, deletion_guard, ..Batch::default() };
     let added = batch.insert_new(tx, changes, now).await?;
     let rest = changes.iter().zip(&added).filter(|(_, added)| !**added);

@@ -1,9 +1,10 @@
 //! Retention: deletes messages older than their channel's limit, and those of channels long without
 //! a subscription. In small batches, each one transaction, so that backup goes on between them.
 
-use chatkeep_core::id::ChannelId;
+use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
+use super::super::activity_log::{ChangeKind, NewChange, forget_activity, log_change};
 use super::super::db::Tx;
 use super::super::{ChannelStore, StoreError};
 use super::removal::{ALL, BEFORE, DELETED_BEFORE, RemovalMode, Removed, remove};
@@ -35,7 +36,7 @@ const LAST_CANCELLED: &str = "
     SELECT MIN(cancelled_at), MAX(cancelled_at) FROM subscriptions WHERE channel_id = $1";
 
 impl ChannelStore<'_> {
-    /// Sets the days after which a channel's messages are removed; `None`: never.
+    /// Sets the days after which a channel's messages are removed (`None`: never) on behalf of `by`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -43,9 +44,22 @@ impl ChannelStore<'_> {
         self,
         channel: &ChannelId,
         days: Option<u32>,
+        by: &UserId,
+        now: Timestamp,
     ) -> Result<(), StoreError> {
+        let c = channel.as_str();
         let mut tx = self.store.db.begin().await?;
-        tx.execute(query(SET).bind(channel.as_str()).bind(days.map(i64::from))).await?;
+        let known: Option<(Option<i64>, i64)> =
+            tx.fetch_optional(query_as(OF_CHANNEL).bind(c)).await?;
+        tx.execute(query(SET).bind(c).bind(days.map(i64::from))).await?;
+        let before = known.and_then(|(days, _)| days).map(|days| days.to_string());
+        let after = days.map(|days| days.to_string());
+        if before != after {
+            let (before, after) = (before.as_deref(), after.as_deref());
+            let kind = ChangeKind::Retention;
+            let change = NewChange { channel, by, kind, subject: None, before, after };
+            log_change(&mut tx, change, now).await?;
+        }
         tx.commit().await
     }
 
@@ -147,6 +161,9 @@ impl ChannelStore<'_> {
         // Late deliveries from that time stay away; later messages are for new subscribers.
         if let Some(ended) = ended.filter(|_| !removed.messages.is_empty()) {
             tx.execute(query(DELETED_BEFORE).bind(c).bind(ended)).await?;
+        }
+        if removed.last && ended.is_some() {
+            forget_activity(&mut tx, channel).await?;
         }
         tx.commit().await?;
         Ok(removed)

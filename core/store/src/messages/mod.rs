@@ -154,14 +154,14 @@ pub struct MessagePage {
     pub next: Option<(Timestamp, MessageId)>,
 }
 
-/// Time in which a channel was not backed up.
+/// Time in which a channel, or a part of its messages, was not backed up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// Time of sending of the first missing message.
     pub from: Timestamp,
     /// Time at which backup resumed; `None` while it has not.
     pub to: Option<Timestamp>,
-    /// Reason: `quota`, `bot_removed`, `unsubscribed` or `outage`.
+    /// Reason: `quota`, `bot_removed`, `unsubscribed`, `outage` or `opted_out`.
     pub reason: String,
     /// Number of skipped messages; `None` when nobody can know.
     pub skipped: Option<i64>,

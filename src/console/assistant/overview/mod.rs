@@ -86,7 +86,7 @@ pub(in crate::console) async fn save(
     Posted { visitor, form }: Posted<OverviewForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
-    let path = crate::view::channel_path(&access.channel);
+    let path = crate::view::channel_path(access.channel());
     if form.act == "compare" {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("mode", mode_name(form.mode))
@@ -115,7 +115,8 @@ async fn shown(
 ) -> Result<Response, PageError> {
     let language = visitor.language;
     let channel = Heading::of_page(console, visitor, access, Tab::Assistant).await?;
-    let history = visitor.channel::<Admin, ReadMessages>(console, access.channel.as_str()).await?;
+    let history =
+        visitor.channel::<Admin, ReadMessages>(console, access.channel().as_str()).await?;
     let figures = console.services.assistant.assistant_figures(&history).await?;
     let config = &settings.config;
     let replaced = (config.qa.mode != settings.effective_mode).then(|| {

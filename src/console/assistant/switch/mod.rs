@@ -84,7 +84,7 @@ pub(in crate::console) async fn switch(
     let service = &console.services.assistant;
     match service.change_settings(&access, change, Some(&[form.version])).await {
         Ok(_) => {
-            let path = channel_path(&access.channel);
+            let path = channel_path(access.channel());
             Ok(Done::Saved.at(&format!("{path}/assistant")))
         }
         Err(error) => {
@@ -166,7 +166,7 @@ pub(super) fn compared(
         answer: draft.answer.chars().take(SAID).collect(),
         ..SwitchQuery::default()
     };
-    let page = format!("{}/assistant/switch", channel_path(&access.channel));
+    let page = format!("{}/assistant/switch", channel_path(access.channel()));
     let address = query.address(&page, None, 0);
     (address.len() <= ADDRESS).then(|| Redirect::to(&address).into_response())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chatkeep_core::assistant::{QaMode, Rule, limits};
 use chatkeep_core::id::{RuleId, UserId};
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ReplyRecord, ReplySource, ReplyStatus, StoredMessage};
+use chatkeep_store::{ReadAction, ReplyRecord, ReplySource, ReplyStatus, StoredMessage};
 use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply};
 
 use super::super::super::input::{keywords, text};
@@ -102,10 +102,11 @@ impl AssistantService {
         let from = self.since(access, days)?;
         let compiled = self.compiled_draft(access, request).await?;
         let mut result = BacktestResult::new(from, compiled.mode());
-        let mut scan = HistoryScan::back(&self.store, &access.channel, from, self.clock.now());
+        let channel = access.read(ReadAction::History);
+        let mut scan = HistoryScan::back(&self.store, channel, from, self.clock.now());
         while let Some(said) = scan.next().await? {
             let ids: Vec<_> = said.iter().map(|(message, _)| &message.id).collect();
-            let replies = self.store.assistant().replies_to(&access.channel, &ids).await?;
+            let replies = self.store.assistant().replies_to(access.without_reading(), &ids).await?;
             let compiled = Arc::clone(&compiled);
             let compare = move || {
                 result.compare(&compiled, said, &replies);
@@ -123,7 +124,7 @@ impl AssistantService {
         access: &HistoryAccess,
         request: BacktestRequest,
     ) -> Result<Arc<Compiled>, ServiceError> {
-        let mut source = self.assistants.source(&access.channel).await?;
+        let mut source = self.assistants.source(access.without_reading()).await?;
         let other = request.mode.filter(|mode| *mode != source.config.qa.mode);
         if other.is_some_and(|mode| mode.under(source.plan) != mode) {
             return Err(ServiceError::PlanRequired);
@@ -135,7 +136,7 @@ impl AssistantService {
             let (now, user) = (self.clock.now(), access.user().clone());
             source.rules = CALLERS.run(move || drafts(rules, now, &user)).await?;
         }
-        let before = self.compiled(&access.channel).await?;
+        let before = self.compiled(access.without_reading()).await?;
         Ok(self.assistants.compile_source(source, Some(before)).await?)
     }
 }

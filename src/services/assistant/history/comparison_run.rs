@@ -6,6 +6,7 @@ use chatkeep_core::assistant::{Rule, RuleDraft};
 use chatkeep_core::id::{ChannelId, RuleId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::ReadAction;
 use chatkeep_workers::assistant::{Compiled, Source};
 
 use super::super::super::{FieldPath, ServiceError};
@@ -50,9 +51,10 @@ impl AssistantService {
         access: &HistoryAccess,
         request: ComparisonRequest,
     ) -> Result<Progress<Comparison>, ServiceError> {
+        let channel = access.read(ReadAction::History);
         let key = ComparisonKey {
-            channel: access.channel.clone(),
-            state: self.state(&access.channel).await?,
+            channel: channel.clone(),
+            state: self.state(channel).await?,
             not_before: access.not_before().map(Timestamp::millis),
             request: request.clone(),
         };
@@ -121,14 +123,14 @@ impl AssistantService {
     ) -> Result<ComparisonRun, ServiceError> {
         let now = self.clock.now();
         let from = self.since(access, (FieldPath::parameter("days"), DAYS))?;
-        let mut today = self.assistants.source(&access.channel).await?;
+        let mut today = self.assistants.source(access.without_reading()).await?;
         (today.config.enabled, today.config.qa.enabled) = (true, true);
         let other = self.changed_source(today.clone(), access, request)?;
-        let before = self.compiled(&access.channel).await?;
+        let before = self.compiled(access.without_reading()).await?;
         let today = self.assistants.compile_source(today, Some(before)).await?;
         let other = self.assistants.compile_source(other, Some(Arc::clone(&today))).await?;
         let found = Comparison::new(from, (today.mode(), other.mode()));
-        let scan = HistoryScan::back(&self.store, &access.channel, from, now);
+        let scan = HistoryScan::back(&self.store, access.read(ReadAction::History), from, now);
         Ok(ComparisonRun { today, other, scan, found })
     }
 

@@ -93,7 +93,7 @@ impl AssistantService {
         &self,
         access: &HistoryAccess,
     ) -> Result<AssistantFigures, ServiceError> {
-        let (channel, store) = (&access.channel, self.store.assistant());
+        let (channel, store) = (access.without_reading(), self.store.assistant());
         let since = self.since(access, (FieldPath::parameter("days"), DAYS))?;
         let (rules, _) = store.rule_sizes(channel).await?;
         let answers = self.store.assistant().answers_since(channel, since).await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chatkeep_core::id::{ChannelId, MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::answer::similar::{self, group, looks_like_question};
-use chatkeep_store::StoredMessage;
+use chatkeep_store::{ReadAction, StoredMessage};
 use chatkeep_workers::assistant::{Compiled, Decision};
 
 use super::super::super::{FieldPath, ServiceError};
@@ -73,8 +73,9 @@ impl AssistantService {
         limit: u32,
     ) -> Result<UnansweredQuestions, ServiceError> {
         let from = self.since(access, (FieldPath::parameter("days"), days))?;
-        let compiled = self.compiled(&access.channel).await?;
-        let mut search = self.question_search(&access.channel, compiled, from);
+        let channel = access.read(ReadAction::History);
+        let compiled = self.compiled(channel).await?;
+        let mut search = self.question_search(channel, compiled, from);
         self.search_on(&mut search).await?;
         self.questions_of(search, limit as usize).await
     }
@@ -91,16 +92,18 @@ impl AssistantService {
     ) -> Result<Progress<UnansweredQuestions>, ServiceError> {
         let from = self.since(access, (FieldPath::parameter("days"), days))?;
         let not_before = access.not_before().map(Timestamp::millis);
-        let channel = access.channel.clone();
+        let channel = access.read(ReadAction::History).clone();
         let state = self.state(&channel).await?;
-        let shared = self.examinations.questions(QuestionsKey { channel, state, days, not_before });
+        let key = QuestionsKey { channel, state, days, not_before };
+        let shared = self.examinations.questions(key);
         let mut step = shared.lock().await;
         let mut search = match step.take() {
             Step::Finished(found) => return Ok(step.finish(found)),
             Step::Running(search) => search,
             Step::Nothing => {
-                let compiled = self.compiled_anew(&access.channel).await?;
-                Box::new(self.question_search(&access.channel, compiled, from))
+                let channel = access.without_reading();
+                let compiled = self.compiled_anew(channel).await?;
+                Box::new(self.question_search(channel, compiled, from))
             }
         };
         search.scan.go_on(self.examinations.step);
@@ -122,7 +125,8 @@ impl AssistantService {
         access: &HistoryAccess,
         messages: Vec<MessageId>,
     ) -> Result<HashMap<MessageId, StoredMessage>, ServiceError> {
-        let key = |message| (access.channel.clone(), message);
+        let channel = access.read(ReadAction::History);
+        let key = |message| (channel.clone(), message);
         let keys: Vec<_> = messages.into_iter().map(key).collect();
         let found = self.store.messages().chosen_messages(&keys).await?;
         let readable = found.into_iter().filter(|message| {

@@ -49,6 +49,18 @@ async fn those_who_join_together_are_welcomed_together_and_once() {
 }
 
 #[tokio::test]
+async fn those_who_opted_out_are_welcomed_without_their_names() {
+    let (bench, group) = welcoming("Hi {displayName}").await;
+    let users = ["Kim", "Lee"].map(|name| bench.line.add_user(name, None).user_id);
+    let (members, now) = (bench.store.members(), bench.clock.now());
+    members.set_opted_out(&users[0].as_str().into(), None, true, now).await.unwrap();
+    let joins = Action::MembersJoin { chat: group.id.clone(), users: users.to_vec() };
+    bench.publish(&bench.line.build(joins).unwrap()).await;
+    bench.drain(bench.assistant()).await;
+    assert_eq!(bench.said(&group.id), ["Hi Lee, friend"]);
+}
+
+#[tokio::test]
 async fn nobody_is_welcomed_by_nothing() {
     let plain = "{displayName} 🎉 {groupName}";
     let cases = [

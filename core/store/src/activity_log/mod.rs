@@ -1,0 +1,128 @@
+//! Activity log of channels, for their owners: who changed what, and who read messages. No content
+//! of messages, and 180 days of it.
+
+mod changes;
+mod reads;
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::time::Timestamp;
+
+pub use changes::{ActivityChange, ChangeKind};
+pub(crate) use changes::{NewChange, log_change, log_settings};
+pub(crate) use reads::ReadLog;
+pub use reads::{ActivityRead, ReadAction, ReadPosition, Reader};
+
+use super::db::Tx;
+use super::{ActivityLogStore, StoreError};
+use crate::query::{query, query_as};
+
+/// Maximum number of rows deleted in one transaction.
+const BATCH: i64 = 1_000;
+
+const PURGE_CHANGES: &str = "
+    DELETE FROM channel_changes WHERE change_id IN
+        (SELECT change_id FROM channel_changes WHERE at < $1 ORDER BY at LIMIT $2)";
+const PURGE_READS: &str = "
+    DELETE FROM channel_reads
+    WHERE (channel_id, day_at, user_id, reader, reader_id, action) IN
+        (SELECT channel_id, day_at, user_id, reader, reader_id, action FROM channel_reads
+         WHERE day_at < $1 ORDER BY day_at LIMIT $2)";
+const FULL_OF_CHANGES: &str = "
+    SELECT channel_id, COUNT(*) FROM channel_changes GROUP BY channel_id HAVING COUNT(*) > $1";
+const FULL_OF_READS: &str = "
+    SELECT channel_id, COUNT(*) FROM channel_reads GROUP BY channel_id HAVING COUNT(*) > $1";
+const CUT_CHANGES: &str = "
+    DELETE FROM channel_changes WHERE change_id IN
+        (SELECT change_id FROM channel_changes WHERE channel_id = $1
+         ORDER BY at, change_id LIMIT $2)";
+const CUT_READS: &str = "
+    DELETE FROM channel_reads
+    WHERE (channel_id, day_at, user_id, reader, reader_id, action) IN
+        (SELECT channel_id, day_at, user_id, reader, reader_id, action FROM channel_reads
+         WHERE channel_id = $1 ORDER BY day_at LIMIT $2)";
+const FORGET: [&str; 2] = [
+    "DELETE FROM channel_changes WHERE channel_id = $1",
+    "DELETE FROM channel_reads WHERE channel_id = $1",
+];
+
+impl ActivityLogStore<'_> {
+    /// Deletes a batch of what is older than that time, and returns the number of rows; 0 at the
+    /// end.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn purge(self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        let mut gone = 0;
+        for sql in [PURGE_CHANGES, PURGE_READS] {
+            gone += tx.execute(query(sql).bind(before.millis()).bind(BATCH)).await?;
+        }
+        tx.commit().await?;
+        Ok(gone)
+    }
+
+    /// Deletes a batch of the oldest rows of channels that have more than `rows` of a kind, and
+    /// returns the number of deleted rows; 0 at the end.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn bound(self, rows: i64) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        let mut gone = 0;
+        for (full, cut) in [(FULL_OF_CHANGES, CUT_CHANGES), (FULL_OF_READS, CUT_READS)] {
+            let full: Vec<(String, i64)> = tx.fetch_all(query_as(full).bind(rows)).await?;
+            for (channel, count) in full {
+                let surplus = (count - rows).min(BATCH);
+                gone += tx.execute(query(cut).bind(&channel).bind(surplus)).await?;
+            }
+        }
+        tx.commit().await?;
+        Ok(gone)
+    }
+}
+
+/// Deletes the log of a channel whose content is gone.
+pub(crate) async fn forget_activity(tx: &mut Tx, channel: &ChannelId) -> Result<(), StoreError> {
+    for sql in FORGET {
+        tx.execute(query(sql).bind(channel.as_str())).await?;
+    }
+    Ok(())
+}
+
+/// Part of an activity log: of one kind of change or read, of one person, of a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActivityFilter<K> {
+    /// Kind; `None` for all.
+    pub kind: Option<K>,
+    /// Person; `None` for everybody.
+    pub user: Option<UserId>,
+    /// Times between which it happened, the second one excluded; `None` for any time. Of reads, the
+    /// beginning of the day counts.
+    pub times: Option<(Timestamp, Timestamp)>,
+}
+
+impl<K> Default for ActivityFilter<K> {
+    fn default() -> Self {
+        Self { kind: None, user: None, times: None }
+    }
+}
+
+impl<K> ActivityFilter<K> {
+    fn times(&self) -> (i64, i64) {
+        self.times.map_or((i64::MIN, i64::MAX), |(from, to)| (from.millis(), to.millis()))
+    }
+
+    /// Returns the person; an empty text for everybody.
+    fn person(&self) -> &str {
+        self.user.as_ref().map_or("", UserId::as_str)
+    }
+}
+
+/// Who did something, and what their name is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Actor {
+    /// Person.
+    pub user: UserId,
+    /// Their name, once known.
+    pub display_name: Option<String>,
+}

@@ -1,0 +1,213 @@
+//! Rows of an activity log, as people read them.
+
+use std::collections::HashMap;
+
+use chatkeep_core::id::UserId;
+use chatkeep_core::time::Timestamp;
+use chatkeep_i18n::{Language, Value};
+use chatkeep_store::{ActivityChange, ActivityRead, Actor, ChangeKind, ReadAction, Reader};
+
+use super::bubble::{hue, initial};
+use super::dates::Dates;
+
+/// Names of people by id.
+pub(super) type Names = HashMap<UserId, Option<String>>;
+
+/// Row of the log.
+#[derive(Default)]
+pub(super) struct LogRow {
+    /// Day before the row, where another one begins.
+    pub(super) day: Option<String>,
+    pub(super) name: String,
+    pub(super) initial: String,
+    pub(super) hue: u8,
+    /// Key or program that somebody read by.
+    pub(super) by: Option<String>,
+    /// What was done.
+    pub(super) what: String,
+    /// Time of a change.
+    pub(super) time: Option<(String, String)>,
+    /// Number of requests of a read.
+    pub(super) times: Option<String>,
+    pub(super) before: Option<String>,
+    pub(super) after: Option<String>,
+}
+
+/// Returns the key of the name of a kind of changes.
+pub(super) const fn kind_key(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Assistant => "tab-assistant",
+        ChangeKind::Rule => "assistant-rules",
+        ChangeKind::GroupRules => "texts-rules",
+        ChangeKind::Role => "person-role",
+        ChangeKind::Retention => "settings-retention",
+        ChangeKind::TimeZone => "settings-zone",
+        ChangeKind::Subscription => "settings-backup",
+        ChangeKind::Deletion => "log-deletions",
+        ChangeKind::Erasure => "log-erasures",
+    }
+}
+
+/// Returns the key of the name of an action.
+pub(super) const fn action_key(action: ReadAction) -> &'static str {
+    match action {
+        ReadAction::List => "log-read-list",
+        ReadAction::Search => "log-read-search",
+        ReadAction::Open => "log-read-open",
+        ReadAction::Media => "log-read-media",
+        ReadAction::Export => "log-read-export",
+        ReadAction::Events => "log-read-events",
+        ReadAction::History => "log-read-history",
+    }
+}
+
+/// Returns the key of the name of an assistant's setting; `None` for one without a name.
+fn setting_key(path: &str) -> Option<&'static str> {
+    Some(match path {
+        "enabled" => "overview-enabled",
+        "qa.enabled" => "overview-qa",
+        "qa.mode" => "overview-mode",
+        "qa.noMatchReply" => "texts-no-match",
+        "qa.noMatchScope" => "overview-scope",
+        "qa.keywordMatch" => "overview-match",
+        "qa.cooldownSeconds" => "overview-cooldown",
+        "welcome.enabled" | "welcome.message" => "texts-welcome",
+        "rules.enabled" => "overview-group-rules",
+        "rules.triggerKeywords" => "texts-rules-words",
+        "link.enabled" => "texts-link",
+        "link.triggerKeywords" => "texts-link-words",
+        _ => return None,
+    })
+}
+
+/// Returns the value of an assistant's setting as its page shows it.
+fn setting_value(path: &str, value: String, language: Language) -> String {
+    let key = match (path, value.as_str()) {
+        (_, "true") => "overview-on",
+        (_, "false") => "overview-off",
+        ("qa.mode", "keyword") => "qa-mode-keyword",
+        ("qa.mode", "fuzzy") => "qa-mode-fuzzy",
+        ("qa.mode", "semantic") => "qa-mode-semantic",
+        ("qa.keywordMatch", "exact") => "overview-match-exact",
+        ("qa.keywordMatch", "contains") => "overview-match-contains",
+        ("qa.noMatchScope", "always") => "overview-scope-always",
+        ("qa.noMatchScope", "addressed") => "overview-scope-addressed",
+        ("qa.cooldownSeconds", seconds) => {
+            let Ok(seconds) = seconds.parse::<i64>() else { return value };
+            return duration(seconds, language);
+        }
+        (path, list) if path.ends_with("triggerKeywords") => {
+            let words: Vec<String> = serde_json::from_str(list).unwrap_or_default();
+            return if words.is_empty() && list != "[]" { value } else { words.join(", ") };
+        }
+        _ => return value,
+    };
+    language.text(key)
+}
+
+/// Returns a number of seconds in the largest unit that has no rest.
+fn duration(seconds: i64, language: Language) -> String {
+    let (key, count) = match seconds {
+        0 => return language.text("overview-cooldown-none"),
+        _ if seconds % 3_600 == 0 => ("overview-hours", seconds / 3_600),
+        _ if seconds % 60 == 0 => ("overview-minutes", seconds / 60),
+        _ => ("overview-seconds", seconds),
+    };
+    language.format(key, &[("count", count.into())])
+}
+
+/// Returns the name that a person is shown with.
+pub(super) fn shown_name(name: Option<String>, language: Language) -> String {
+    let name = name.filter(|name| !name.trim().is_empty());
+    name.unwrap_or_else(|| language.text("name-unknown"))
+}
+
+impl LogRow {
+    fn of(actor: Actor, what: String, language: Language) -> Self {
+        let hue = hue(actor.user.as_str());
+        let name = shown_name(actor.display_name, language);
+        let initial = initial(&name);
+        Self { name, initial, hue, what, ..Self::default() }
+    }
+
+    /// Creates the row of a change.
+    pub(super) fn of_change(change: ActivityChange, (dates, names): (Dates, &Names)) -> Self {
+        let (language, at) = (dates.language, change.at);
+        let person = change.subject.as_deref().map(UserId::from);
+        let person = person.and_then(|person| names.get(&person).cloned()).flatten();
+        let what = told(&change, person, dates);
+        let shown = |value| {
+            let value = shown_value(change.kind, change.subject.as_deref(), value, language);
+            value.filter(|value| !value.trim().is_empty())
+        };
+        let (before, after) = (shown(change.before), shown(change.after));
+        let time = Some((at.to_string(), dates.time(at)));
+        Self { time, before, after, ..Self::of(change.by, what, language) }
+    }
+
+    /// Creates the row of a read.
+    pub(super) fn of_read(read: ActivityRead, language: Language) -> Self {
+        let name = read.reader_name.unwrap_or_default();
+        let named = |key| Some(language.format(key, &[("name", Value::from(&name))]));
+        let by = match read.reader {
+            Reader::Person => None,
+            Reader::Key(_) => named("log-key"),
+            Reader::Program(_) => named("log-program"),
+            Reader::Others => Some(language.text("log-others")),
+        };
+        let times = Some(language.format("log-times", &[("count", read.requests.into())]));
+        let what = language.text(action_key(read.action));
+        Self { by, times, ..Self::of(read.by, what, language) }
+    }
+}
+
+/// Returns the sentence about a change; `person` is the name of the one that it is about.
+fn told(change: &ActivityChange, person: Option<String>, dates: Dates) -> String {
+    let language = dates.language;
+    let person = shown_name(person, language);
+    let about = |key| language.format(key, &[("name", Value::from(&person))]);
+    match change.kind {
+        ChangeKind::Assistant => {
+            let path = change.subject.as_deref().unwrap_or_default();
+            setting_key(path).map_or_else(|| path.to_owned(), |key| language.text(key))
+        }
+        ChangeKind::Rule => language.text(match (&change.before, &change.after) {
+            (None, _) => "log-rule-added",
+            (_, None) => "log-rule-deleted",
+            _ => "log-rule-changed",
+        }),
+        ChangeKind::Role => about("log-role"),
+        ChangeKind::Erasure => about("log-erased"),
+        ChangeKind::Deletion => {
+            let before = change.after.as_deref().and_then(Timestamp::parse);
+            let date = before.map(|before| dates.moment(before)).unwrap_or_default();
+            language.format("log-deleted", &[("date", Value::from(&date))])
+        }
+        ChangeKind::Subscription => language.text(match change.after {
+            Some(_) => "log-subscribed",
+            None => "log-unsubscribed",
+        }),
+        kind => language.text(kind_key(kind)),
+    }
+}
+
+/// Returns a value of a change as people read it; `None` where the sentence says it.
+fn shown_value(
+    kind: ChangeKind,
+    subject: Option<&str>,
+    value: Option<String>,
+    language: Language,
+) -> Option<String> {
+    match kind {
+        ChangeKind::Assistant => {
+            value.map(|value| setting_value(subject.unwrap_or_default(), value, language))
+        }
+        ChangeKind::Role => value.map(|role| language.text(&format!("role-{role}"))),
+        ChangeKind::Retention => Some(match value.and_then(|days| days.parse::<i64>().ok()) {
+            Some(days) => language.format("log-days", &[("count", days.into())]),
+            None => language.text("log-never"),
+        }),
+        ChangeKind::Rule | ChangeKind::GroupRules | ChangeKind::TimeZone => value,
+        ChangeKind::Subscription | ChangeKind::Deletion | ChangeKind::Erasure => None,
+    }
+}

@@ -1,0 +1,386 @@
+//! What is stored about the visitor themself, by chat: seeing it, saving it, having it erased, and
+//! opting out of the backup. Open to everybody who is signed in, also where they may not read.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::role::Role;
+use chatkeep_core::time::Timestamp;
+use chatkeep_i18n::{Language, Value};
+use chatkeep_store::{ChannelJob, JobStatus, MemberStatus};
+use chrono_tz::Tz;
+use serde::Deserialize;
+
+use super::Console;
+use super::bubble::size;
+use super::channel::Heading;
+use super::dates::Dates;
+use super::error::PageError;
+use super::form::{Done, FormErrors, Posted};
+use super::frame::{Frame, rendered, rendered_as};
+use super::job::told;
+use super::people::agrees;
+use super::visitor::{Asked, Visitor};
+use crate::http::attachment;
+use crate::services::ServiceError;
+use crate::services::access::{HasScope, Reaches, ReadMessages, WriteBackup};
+use crate::services::my_data::OwnChannel;
+use crate::transfer::OwnFormat;
+use crate::view::segment;
+
+/// Path of the list.
+const PATH: &str = "/console/my-data";
+/// Channels of a page.
+const LIMIT: u32 = 50;
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct OwnListQuery {
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct OwnChannelQuery {
+    /// Erasure that the page tells about.
+    job: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct OwnExportQuery {
+    #[serde(default)]
+    format: String,
+}
+
+/// Form of either page: the button that was pressed, and the typed confirmation.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct MyDataForm {
+    action: String,
+    #[serde(default)]
+    typed: String,
+}
+
+/// Channel in the list.
+struct OwnRow {
+    heading: Heading,
+    href: String,
+    /// Number of messages, and their size.
+    told: String,
+    kept: bool,
+}
+
+/// Fact about what is stored.
+struct OwnFact {
+    label: String,
+    value: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/my_data.html", whitespace = "minimize")]
+struct MyDataPage {
+    frame: Frame,
+    channels: Vec<OwnRow>,
+    next: Option<String>,
+    /// False after opting out of all channels.
+    kept: bool,
+    /// Name to type for the erasure of everything.
+    name: String,
+    typed: String,
+    errors: FormErrors,
+}
+
+#[derive(Template)]
+#[template(path = "console/my_data_chat.html", whitespace = "minimize")]
+struct OwnChannelPage {
+    frame: Frame,
+    channel: Heading,
+    since: Option<String>,
+    /// Path of the conversation, if the visitor may read it.
+    conversation: Option<String>,
+    facts: Vec<OwnFact>,
+    kept: bool,
+    /// True if there is something to erase.
+    erasable: bool,
+    job: Option<OwnJob>,
+    typed: String,
+    errors: FormErrors,
+}
+
+/// Erasure, as the page tells about it.
+struct OwnJob {
+    title: String,
+    text: String,
+    /// Messages that are done, and all of them; `None` when it has ended.
+    progress: Option<(i64, i64)>,
+}
+
+pub(super) async fn list(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Asked(query): Asked<OwnListQuery>,
+) -> Result<Response, PageError> {
+    listed(&console, &visitor, query.cursor.as_deref(), (String::new(), FormErrors::default()))
+        .await
+}
+
+pub(super) async fn change_all(
+    State(console): State<Console>,
+    Posted { visitor, form }: Posted<MyDataForm>,
+) -> Result<Response, PageError> {
+    let access = visitor.scoped::<WriteBackup>(&console)?;
+    let service = &console.services.my_data;
+    let done = match form.action.as_str() {
+        "out" => service.set_kept_everywhere(&access, false).await.map(|()| Done::Saved),
+        "in" => service.set_kept_everywhere(&access, true).await.map(|()| Done::Saved),
+        "erase" => {
+            let frame = visitor.frame(String::new());
+            if !agrees(&form.typed, &own_name(&frame)) {
+                let errors = mistyped(visitor.language);
+                return listed(&console, &visitor, None, (form.typed, errors)).await;
+            }
+            service.erase_everywhere(&access).await.map(|_| Done::Erasing)
+        }
+        _ => return Err(PageError::Input),
+    };
+    match done {
+        Ok(done) => Ok(done.at(PATH)),
+        Err(error) => {
+            let errors = FormErrors::of(error, visitor.language)?;
+            listed(&console, &visitor, None, (String::new(), errors)).await
+        }
+    }
+}
+
+pub(super) async fn one(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path(channel): Path<String>,
+    Asked(query): Asked<OwnChannelQuery>,
+) -> Result<Response, PageError> {
+    let refused = (String::new(), FormErrors::default());
+    shown(&console, &visitor, (&channel, query.job.as_deref()), refused).await
+}
+
+pub(super) async fn change(
+    State(console): State<Console>,
+    Path(channel): Path<String>,
+    Posted { visitor, form }: Posted<MyDataForm>,
+) -> Result<Response, PageError> {
+    let access = reaches::<WriteBackup>(&console, &visitor, &channel).await?;
+    let (service, path) = (&console.services.my_data, own_path(&access.channel));
+    let done = match form.action.as_str() {
+        "out" => service.set_kept(&access, false).await.map(|()| Done::Saved.at(&path)),
+        "in" => service.set_kept(&access, true).await.map(|()| Done::Saved.at(&path)),
+        "erase" => {
+            let named = Heading::of_own(&console, &visitor, &access).await?.name;
+            if !agrees(&form.typed, &named) {
+                let refused = (form.typed, mistyped(visitor.language));
+                return shown(&console, &visitor, (&channel, None), refused).await;
+            }
+            let leads = |job: ChannelJob| format!("{path}?job={}", segment(&job.id));
+            service.erase(&access).await.map(|job| Redirect::to(&leads(job)).into_response())
+        }
+        _ => return Err(PageError::Input),
+    };
+    match done {
+        Ok(response) => Ok(response),
+        Err(error) => {
+            let refused = (String::new(), FormErrors::of(error, visitor.language)?);
+            shown(&console, &visitor, (&channel, None), refused).await
+        }
+    }
+}
+
+/// Sends everything of the visitor's as a file.
+pub(super) async fn file(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Asked(query): Asked<OwnExportQuery>,
+) -> Result<Response, PageError> {
+    let format = match query.format.as_str() {
+        "html" => OwnFormat::Html,
+        "json" => OwnFormat::Json,
+        _ => return Err(PageError::Input),
+    };
+    let access = visitor.scoped::<ReadMessages>(&console)?;
+    let document = console.services.my_data.export(&access, format).await?;
+    let name = format!("my-data.{}", format.extension());
+    Ok(attachment(document, format.content_type(), &name))
+}
+
+/// Renders the list; after a refused form with what was typed.
+async fn listed(
+    console: &Console,
+    visitor: &Visitor,
+    cursor: Option<&str>,
+    (typed, errors): (String, FormErrors),
+) -> Result<Response, PageError> {
+    let access = visitor.scoped::<ReadMessages>(console)?;
+    let own = console.services.my_data.page(&access, LIMIT, cursor).await?;
+    let language = visitor.language;
+    let frame = visitor.frame(language.text("my-data-title"));
+    let page = MyDataPage {
+        channels: own.channels.iter().map(|own| OwnRow::new(own, visitor)).collect(),
+        next: own.next.map(|cursor| format!("{PATH}?cursor={cursor}")),
+        kept: own.kept_everywhere,
+        name: own_name(&frame),
+        typed,
+        errors,
+        frame,
+    };
+    let status = page.errors.status();
+    if status == StatusCode::OK { rendered(&page) } else { Ok(rendered_as(status, &page)) }
+}
+
+/// Renders the page of a channel; after a refused form with what was typed.
+async fn shown(
+    console: &Console,
+    visitor: &Visitor,
+    (channel, job): (&str, Option<&str>),
+    (typed, errors): (String, FormErrors),
+) -> Result<Response, PageError> {
+    let access = reaches::<ReadMessages>(console, visitor, channel).await?;
+    let own = console.services.my_data.one(&access).await?;
+    let zone = own.channel.zone(console.services.channels.default_zone());
+    let job = match job {
+        Some(id) => Some(erasure(console, visitor, (channel, id)).await?),
+        None => None,
+    };
+    let page = OwnChannelPage::new(&own, visitor, (console.clock.now(), zone));
+    let page = OwnChannelPage { job, typed, errors, ..page };
+    let status = page.errors.status();
+    if status == StatusCode::OK { rendered(&page) } else { Ok(rendered_as(status, &page)) }
+}
+
+/// Returns what there is to tell about an erasure of the visitor's.
+async fn erasure(
+    console: &Console,
+    visitor: &Visitor,
+    (channel, id): (&str, &str),
+) -> Result<OwnJob, PageError> {
+    if id.contains('\0') {
+        return Err(PageError::Input);
+    }
+    let reach = reaches::<WriteBackup>(console, visitor, channel).await?;
+    let job = console.services.deletion.job(&reach, id).await?;
+    let (title, text) = told(&job, visitor.language);
+    let running = matches!(job.status, JobStatus::Pending | JobStatus::Running);
+    let progress = running.then_some((job.done.min(job.total), job.total.max(1)));
+    Ok(OwnJob { title, text, progress })
+}
+
+async fn reaches<S: HasScope>(
+    console: &Console,
+    visitor: &Visitor,
+    channel: &str,
+) -> Result<Reaches<S>, PageError> {
+    let caller = visitor.caller()?;
+    if channel.contains('\0') {
+        return Err(PageError::NoChannel);
+    }
+    Ok(console.services.access.reaches(caller, ChannelId::from(channel)).await?)
+}
+
+fn mistyped(language: Language) -> FormErrors {
+    FormErrors::at("/typed", language.text("person-erase-mistyped"))
+}
+
+/// Returns the name that the visitor is shown with.
+fn own_name(frame: &Frame) -> String {
+    frame.person.as_ref().map(|person| person.name.clone()).unwrap_or_default()
+}
+
+/// Returns the path of what is stored about the visitor in a channel.
+fn own_path(channel: &ChannelId) -> String {
+    format!("{PATH}/chats/{}", segment(channel.as_str()))
+}
+
+impl Heading {
+    /// Returns the heading of a channel for somebody whom it knows.
+    ///
+    /// # Errors
+    /// [`ServiceError::PermissionDenied`] for others.
+    async fn of_own(
+        console: &Console,
+        visitor: &Visitor,
+        access: &Reaches<WriteBackup>,
+    ) -> Result<Self, ServiceError> {
+        let caller = access.caller.clone();
+        let reads = console.services.access.reaches(caller, access.channel.clone()).await?;
+        let own = console.services.my_data.one(&reads).await?;
+        Ok(Self::new(&own.channel, visitor))
+    }
+}
+
+impl OwnRow {
+    fn new(own: &OwnChannel, visitor: &Visitor) -> Self {
+        let language = visitor.language;
+        let mut told = vec![language.format("my-data-messages", &count(own.own.messages))];
+        if own.own.files > 0 {
+            told.push(language.format("coverage-files", &count(own.own.files)));
+        }
+        if own.own.messages > 0 {
+            told.push(size(own.own.bytes));
+        }
+        Self {
+            heading: heading(own, visitor),
+            href: own_path(&own.channel.id),
+            told: told.join(" · "),
+            kept: own.kept,
+        }
+    }
+}
+
+fn count(number: i64) -> [(&'static str, Value<'static>); 1] {
+    [("count", number.into())]
+}
+
+/// Returns the heading of a channel; its picture is for those who may read there.
+fn heading(own: &OwnChannel, visitor: &Visitor) -> Heading {
+    let heading = Heading::new(&own.channel, visitor);
+    let picture = heading.picture.clone().filter(|_| reads(own));
+    Heading { picture, ..heading }
+}
+
+/// Returns true if the visitor may read in the channel.
+fn reads(own: &OwnChannel) -> bool {
+    own.status == Some(MemberStatus::Active) && own.role.is_some_and(|role| role >= Role::Member)
+}
+
+impl OwnChannelPage {
+    fn new(own: &OwnChannel, visitor: &Visitor, (now, zone): (Timestamp, Tz)) -> Self {
+        let language = visitor.language;
+        let dates = Dates { language, zone, now };
+        let channel = heading(own, visitor);
+        let since = own.joined_at.filter(|_| own.status == Some(MemberStatus::Active)).map(|at| {
+            let date = dates.date(dates.day(at));
+            language.format("person-since", &[("date", Value::from(&date))])
+        });
+        Self {
+            frame: visitor.frame(language.text("my-data-title")),
+            since,
+            conversation: reads(own).then(|| channel.path.clone()),
+            facts: facts(own, dates),
+            channel,
+            kept: own.kept,
+            erasable: own.own.messages > 0,
+            job: None,
+            typed: String::new(),
+            errors: FormErrors::default(),
+        }
+    }
+}
+
+fn facts(own: &OwnChannel, dates: Dates) -> Vec<OwnFact> {
+    let language = dates.language;
+    let fact = |key: &str, value: String| OwnFact { label: language.text(key), value };
+    let stored = own.own;
+    let mut facts = vec![fact("tab-messages", stored.messages.to_string())];
+    if let Some((first, last)) = stored.sent {
+        facts.push(fact("my-data-files", stored.files.to_string()));
+        facts.push(fact("my-data-size", size(stored.bytes)));
+        facts.push(fact("coverage-first", dates.moment(first)));
+        facts.push(fact("coverage-last", dates.moment(last)));
+    }
+    facts
+}

@@ -1,0 +1,66 @@
+//! Recording of reads: whoever reads messages or files of a channel is in its activity log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::time::SharedClock;
+use chatkeep_store::{ReadAction, Reader, Store};
+
+use super::access::{
+    Caller, Credential, HasScope, ReadMedia, ReadMembers, ReadMessages, WriteAssistant,
+    WriteBackup, WriteMembers,
+};
+
+/// A scope that covers messages or files. Whoever reads them with it is recorded in the activity log
+/// of the channel.
+pub(crate) trait Reads: HasScope {}
+
+impl Reads for ReadMessages {}
+impl Reads for ReadMedia {}
+
+/// A scope that covers neither messages nor files.
+pub(crate) trait ReadsNone: HasScope {}
+
+impl ReadsNone for ReadMembers {}
+impl ReadsNone for WriteAssistant {}
+impl ReadsNone for WriteMembers {}
+impl ReadsNone for WriteBackup {}
+
+/// Recorder of one request's reads: each action of it counts once for a channel.
+#[derive(Clone, Debug)]
+pub(super) struct Recorder {
+    store: Store,
+    clock: SharedClock,
+    /// Recorded actions of the one channel of an access, one bit each.
+    recorded: Arc<AtomicU8>,
+}
+
+impl Recorder {
+    pub(super) fn new(store: Store, clock: SharedClock) -> Self {
+        Self { store, clock, recorded: Arc::default() }
+    }
+
+    /// Records a read of the one channel of an access, unless the same action of it is recorded.
+    pub(super) fn note_once(&self, caller: &Caller, channel: &ChannelId, action: ReadAction) {
+        let bit = 1 << action as u8;
+        if self.recorded.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
+            self.note(caller, channel, action);
+        }
+    }
+
+    /// Records a read.
+    pub(super) fn note(&self, caller: &Caller, channel: &ChannelId, action: ReadAction) {
+        let (reader, now) = (reader(&caller.credential), self.clock.now());
+        self.store.activity_log().note_read(channel, (&caller.user, &reader), action, now);
+    }
+}
+
+/// Returns the reader that a credential stands for.
+fn reader(credential: &Credential) -> Reader {
+    match credential {
+        Credential::Key(id) => Reader::Key(id.clone()),
+        Credential::Session(_) => Reader::Person,
+        Credential::Token { grant, .. } => Reader::Program(grant.clone()),
+    }
+}

@@ -1,0 +1,142 @@
+//! One's own data, and the activity log of one's channel.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
+use chatkeep_core::role::Role;
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{ChangeKind, ChannelChange, JobStatus, MemberStatus, ReadAction, Reader};
+use chrono_tz::Tz;
+use futures_util::TryStreamExt as _;
+use serde_json::Value;
+
+use super::super::access::{Owner, ReadMembers, ReadMessages, WriteBackup};
+use super::super::activity_log::{ActivityLogQuery, ActivityLogService};
+use super::super::deletion::DeletionService;
+use super::super::messages::MessageService;
+use super::super::my_data::MyDataService;
+use super::super::{Caller, ServiceError};
+use super::{GROUP, Group, OTHER, OWNER, caller};
+use crate::removals::RemovalWorker;
+use crate::transfer::OwnFormat;
+
+impl Group {
+    fn my_data(&self) -> MyDataService {
+        let (store, clock) = (|| self.store.clone(), || Arc::clone(&self.clock));
+        let messages = MessageService::new(store(), Tz::UTC);
+        let worker = RemovalWorker::new(store(), clock());
+        let deletion = DeletionService::new(store(), clock(), messages, worker);
+        MyDataService::new(store(), clock(), self.access.clone(), deletion, Tz::UTC)
+    }
+
+    /// Stores a message of each of the two.
+    async fn say(&self, id: &str) {
+        let changes = [OWNER, OTHER].map(|user| ChannelChange {
+            channel: GROUP.into(),
+            message: format!("{id}-{user}").into(),
+            change: MessageChange::Received(Received {
+                at: self.clock.now(),
+                sender: Some(user.into()),
+                kind: MessageType::Text,
+                content: serde_json::to_string(&Content::text(format!("<{id} of {user}>")))
+                    .unwrap(),
+                quoted: None,
+                is_bot: false,
+            }),
+        });
+        self.store.messages().ingest(&changes, self.clock.now()).await.unwrap();
+    }
+
+    async fn exported(&self, format: OwnFormat) -> String {
+        let access = self.access.scoped::<ReadMessages>(caller(OTHER)).unwrap();
+        let document = self.my_data().export(&access, format).await.unwrap();
+        let parts: Vec<Bytes> = document.try_collect().await.unwrap();
+        String::from_utf8(parts.concat()).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn everybody_sees_exports_and_erases_what_is_theirs() {
+    let group = Group::new().await;
+    group.say("one").await;
+    let my_data = group.my_data();
+    let read = group.access.scoped::<ReadMessages>(caller(OTHER)).unwrap();
+    let write = group.access.scoped::<WriteBackup>(caller(OTHER)).unwrap();
+    let page = my_data.page(&read, 10, None).await.unwrap();
+    assert!(page.kept_everywhere && page.next.is_none());
+    let [own] = &page.channels[..] else { panic!("{page:?}") };
+    assert_eq!((own.channel.id.as_str(), own.role), (GROUP, Some(Role::Member)));
+    assert_eq!((own.status, own.joined_at), (Some(MemberStatus::Active), Some(group.clock.now())));
+    assert_eq!((own.own.messages, own.kept), (1, true));
+
+    let json: Value = serde_json::from_str(&group.exported(OwnFormat::Json).await).unwrap();
+    assert_eq!(
+        (&json["userId"], &json["channels"][0]["channelId"]),
+        (&OTHER.into(), &GROUP.into())
+    );
+    let texts: Vec<_> = json["channels"][0]["messages"].as_array().unwrap().iter().collect();
+    assert_eq!(texts.len(), 1, "nothing of others");
+    assert_eq!(texts[0]["content"], "<one of U2>");
+    let html = group.exported(OwnFormat::Html).await;
+    assert!(html.contains("one of U2") && !html.contains("one of U1"), "{html}");
+    for format in [OwnFormat::Json, OwnFormat::Html] {
+        assert!(format.content_type().contains(format.extension()));
+    }
+
+    let reaches = group.access.reaches(caller(OTHER), GROUP.into()).await.unwrap();
+    my_data.set_kept(&reaches, false).await.unwrap();
+    group.say("two").await;
+    let page = my_data.page(&read, 10, None).await.unwrap();
+    assert_eq!((page.channels[0].own.messages, page.channels[0].kept), (1, false));
+    my_data.set_kept_everywhere(&write, true).await.unwrap();
+    assert!(my_data.page(&read, 10, None).await.unwrap().channels[0].kept);
+
+    let job = my_data.erase(&reaches).await.unwrap();
+    assert_eq!((job.status, job.done), (JobStatus::Done, 0), "nothing is older than now");
+    let jobs = my_data.erase_everywhere(&write).await.unwrap();
+    assert_eq!(jobs.len(), 1);
+}
+
+#[tokio::test]
+async fn a_restricted_credential_is_not_for_all_channels() {
+    let group = Group::new().await;
+    let mut restricted: Caller = caller(OTHER);
+    restricted.bounds.channels = Some(vec![GROUP.into()]);
+    let write = group.access.scoped::<WriteBackup>(restricted).unwrap();
+    let denied = Err(ServiceError::PermissionDenied);
+    assert_eq!(group.my_data().set_kept_everywhere(&write, false).await, denied);
+    let erased = group.my_data().erase_everywhere(&write).await;
+    assert_eq!(erased.unwrap_err(), ServiceError::PermissionDenied);
+    let stranger = group.access.reaches(caller("U9"), GROUP.into()).await.unwrap();
+    assert_eq!(group.my_data().set_kept(&stranger, false).await, denied);
+}
+
+#[tokio::test]
+async fn the_owner_pages_through_the_activity_log() {
+    let group = Group::new().await;
+    let activity = ActivityLogService::new(group.store.clone(), Tz::UTC);
+    let access = group.access.channel::<super::Member, ReadMessages>(caller(OTHER), GROUP.into());
+    let access = access.await.unwrap();
+    for action in [ReadAction::List, ReadAction::Open, ReadAction::List] {
+        access.read(action);
+    }
+    group.store.activity_log().write_reads().await.unwrap();
+    let denied = group.access.channel::<Owner, ReadMembers>(caller(OTHER), GROUP.into()).await;
+    assert_eq!(denied.unwrap_err(), ServiceError::PermissionDenied);
+    let owner = group.access.channel::<Owner, ReadMembers>(caller(OWNER), GROUP.into());
+    let owner = owner.await.unwrap();
+    let query = |cursor| ActivityLogQuery { kind: None, user: None, day: None, limit: 1, cursor };
+    let (first, next) = activity.reads(&owner, &query(None)).await.unwrap();
+    let (second, end) = activity.reads(&owner, &query(next)).await.unwrap();
+    assert!(end.is_none());
+    let told = [&first[0], &second[0]].map(|one| (one.reader.clone(), one.action, one.requests));
+    // An action of one request counts once.
+    let expected = [(Reader::Person, ReadAction::List, 1), (Reader::Person, ReadAction::Open, 1)];
+    assert_eq!(told, expected);
+    assert_eq!(first[0].day, Timestamp::from_millis(0));
+    let all = ActivityLogQuery { kind: None, user: None, day: None, limit: 10, cursor: None };
+    let (changes, end) = activity.changes(&owner, &all).await.unwrap();
+    assert!(end.is_none());
+    assert_eq!(changes.iter().map(|one| one.kind).collect::<Vec<_>>(), [ChangeKind::Subscription]);
+}

@@ -1,0 +1,211 @@
+//! Surfaces that show what is kept: REST, MCP, the console, webhooks, commands, logs.
+
+use std::collections::HashSet;
+
+use chatkeep::api::catalogue;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::talk::Talk;
+use super::{GONE, NEVER, SHOWN, World, cookie};
+use crate::harness::http;
+use crate::harness::wait::until;
+use crate::hooks::sink::Received;
+use crate::stack::DEADLINE;
+
+/// A surface, and what it shows.
+type Shown = (String, String);
+
+impl World {
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.stack.ground.address)
+    }
+
+    /// Returns the body of a response, whatever its status.
+    async fn read(&self, path: &str, key: &str) -> String {
+        let client = http::client(DEADLINE);
+        let request = client.get(self.url(path)).bearer_auth(key);
+        request.send().await.unwrap().text().await.unwrap()
+    }
+
+    /// Returns what every route that reads responds.
+    async fn rest(&self, talk: &Talk) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        let list = format!("/api/channels/{}/backup/messages?limit=100", talk.channel);
+        let list: Value = serde_json::from_str(&self.read(&list, &talk.key).await).unwrap();
+        let ids = list["messages"].as_array().unwrap().iter().step_by(4);
+        let ids: Vec<_> = ids.map(|message| message["id"].as_str().unwrap()).collect();
+        for route in catalogue().iter().filter(|route| route.method == Method::GET) {
+            let query = match route.id {
+                "search" | "search_channel" => format!("?q={SHOWN}{}x1z", talk.seed),
+                "export_messages" => "?format=html".to_owned(),
+                "list_members" => "?role=guest".to_owned(),
+                _ => String::new(),
+            };
+            let path = format!("/api{}{query}", route.path).replace("{channelId}", &talk.channel);
+            if path.contains("{messageId}") {
+                for id in &ids {
+                    let path = path.replace("{messageId}", id);
+                    shown.push((path.clone(), self.read(&path, &talk.key).await));
+                }
+            } else if !path.contains('{') {
+                shown.push((path.clone(), self.read(&path, &talk.key).await));
+            }
+        }
+        for format in ["jsonl", "csv"] {
+            let path = format!("/api/channels/{}/backup/export?format={format}", talk.channel);
+            shown.push((path.clone(), self.read(&path, &talk.key).await));
+        }
+        shown
+    }
+
+    /// Returns what a delivery of the webhook's would send now.
+    async fn deliveries(&self, talk: &Talk) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        let read = async |path: &str| -> Value {
+            serde_json::from_str(&self.read(path, &talk.key).await).unwrap()
+        };
+        let webhooks = read("/api/webhooks").await;
+        for webhook in webhooks["webhooks"].as_array().unwrap() {
+            let path =
+                format!("/api/webhooks/{}/deliveries", webhook["webhookId"].as_str().unwrap());
+            let list = read(&path).await;
+            shown.push((path.clone(), list.to_string()));
+            for delivery in list["deliveries"].as_array().unwrap().iter().take(8) {
+                let path = format!("{path}/{}", delivery["deliveryId"].as_str().unwrap());
+                shown.push((path.clone(), read(&path).await.to_string()));
+            }
+        }
+        shown
+    }
+
+    /// Checks that no search finds it.
+    async fn is_not_found(&self, talk: &Talk) {
+        for mark in [NEVER, GONE] {
+            for number in 1..=talk.words {
+                // A part of them is enough.
+                if number % 5 != talk.seed % 5 {
+                    continue;
+                }
+                let path = format!("/api/search?q={mark}{}x{number}z", talk.seed);
+                let found: Value =
+                    serde_json::from_str(&self.read(&path, &talk.key).await).unwrap();
+                assert_eq!(found["total"], 0, "{path}: {found}");
+            }
+        }
+    }
+
+    async fn tools(&self, talk: &Talk) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        for (tool, arguments) in [
+            ("list_channels", json!({})),
+            ("get_messages", json!({"channelId": talk.channel, "limit": 100})),
+            ("search_messages", json!({"query": format!("{SHOWN}{}x1z", talk.seed)})),
+            ("get_members", json!({"channelId": talk.channel})),
+        ] {
+            let call = json!({
+                "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": tool, "arguments": arguments},
+            });
+            let request = http::client(DEADLINE).post(self.url("/mcp")).json(&call);
+            let request = request
+                .bearer_auth(&talk.key)
+                .header("accept", "application/json, text/event-stream")
+                .header("mcp-protocol-version", "2025-11-25");
+            let text = request.send().await.unwrap().text().await.unwrap();
+            shown.push((tool.to_owned(), text));
+        }
+        shown
+    }
+
+    /// Returns the pages of the console, as the owner sees them.
+    async fn pages(&self, talk: &Talk) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        for rest in [
+            "/console",
+            "/console/my-data",
+            "/console/my-data/file?format=json",
+            "/c/{c}",
+            "/c/{c}/media",
+            "/c/{c}/search?q=hours",
+            "/c/{c}/people",
+            "/c/{c}/settings",
+            "/c/{c}/activity-log",
+            "/c/{c}/activity-log?show=reads",
+            "/c/{c}/assistant",
+            "/c/{c}/assistant/unanswered",
+            "/c/{c}/assistant/switch",
+            "/c/{c}/export/file?format=html",
+            "/c/{c}/export/file?format=csv",
+            "/c/{c}/export/file?format=jsonl",
+        ] {
+            let path = rest.replace("{c}", &talk.channel);
+            let request = http::client(DEADLINE).get(self.url(&path));
+            let page = request.header("cookie", cookie(talk.seed)).send().await.unwrap();
+            assert!(page.status().is_success(), "{path}: {}", page.status());
+            shown.push((path, page.text().await.unwrap()));
+        }
+        shown
+    }
+
+    /// Returns what commands of the operator say.
+    async fn commands(&self) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        let channel = self.talks[0].channel.as_str();
+        for args in [
+            &["dead", "list", "--json"][..],
+            &["doctor", "--deep"],
+            &["status"],
+            &["channel", "list"],
+            &["bus", "list"],
+            &["export", channel, "--format", "jsonl", "--out", "-"],
+            &["search", "hours"],
+        ] {
+            let mut process = self.stack.ground.program(&self.stack.line, args).start();
+            process.finish_within(DEADLINE).await;
+            let said = [process.stdout(), process.stderr()].concat().join("\n");
+            shown.push((args.join(" "), said));
+        }
+        shown.push(("metrics".to_owned(), self.stack.metrics().await));
+        shown
+    }
+
+    /// Checks every surface, while the program runs.
+    pub(super) async fn nothing_is_shown(&self) {
+        until("the webhooks have heard", DEADLINE, async || {
+            let heard = self.sink.at("/all");
+            let heard: HashSet<_> = heard.iter().map(Received::id).collect();
+            heard.len() >= self.talks.iter().map(|talk| talk.stay.len()).sum()
+        })
+        .await;
+        for talk in &self.talks {
+            let mut shown = [
+                self.rest(talk).await,
+                self.deliveries(talk).await,
+                self.tools(talk).await,
+                self.pages(talk).await,
+            ]
+            .concat();
+            shown.push(("news".to_owned(), talk.news.lock().unwrap().clone()));
+            if talk.seed == 0 {
+                shown.extend(self.commands().await);
+            }
+            assert!(shown.iter().any(|(_, text)| text.contains(SHOWN)), "the surfaces are read");
+            for (surface, text) in &shown {
+                let gone = talk.gone.iter().map(String::as_str).chain([NEVER, GONE]);
+                for word in gone.filter(|word| !surface.contains(*word)) {
+                    assert!(!text.contains(word), "{word} at {surface}: {text}");
+                }
+            }
+            self.is_not_found(talk).await;
+        }
+        let logs = [self.stack.process.stdout(), self.stack.process.stderr()].concat();
+        for line in logs {
+            assert!(![NEVER, GONE, SHOWN].iter().any(|word| line.contains(word)), "{line}");
+        }
+        // What is taken back later was told before.
+        for told in self.sink.at("/all") {
+            assert!(!told.body.contains(NEVER), "{}", told.body);
+        }
+    }
+}
