@@ -44,7 +44,7 @@ enum Chosen {
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct PeriodQuery {
+pub(super) struct ActivityPeriodQuery {
     #[serde(default)]
     period: Chosen,
 }
@@ -140,7 +140,7 @@ pub(super) async fn page(
     State(console): State<Console>,
     visitor: Visitor,
     Path(channel): Path<String>,
-    Asked(asked): Asked<PeriodQuery>,
+    Asked(asked): Asked<ActivityPeriodQuery>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
     let activity = console.services.activity.of(&access, asked.period.period()).await?;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::Console;
-use super::activity_row::{LogRow, Names, action_key, kind_key, shown_name};
+use super::activity_row::{LogRow, PeopleNames, action_key, kind_key, shown_name};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
@@ -91,7 +91,7 @@ pub(super) async fn page(
     let access = visitor.channel::<Owner, ReadMembers>(&console, &channel).await?;
     let dates = dates(&console, &visitor, &access).await?;
     let channels = std::slice::from_ref(access.channel());
-    let names: Names = console.services.members.names(channels).await?.into_iter().collect();
+    let names: PeopleNames = console.services.members.names(channels).await?.into_iter().collect();
     let (rows, next) = form.rows(&console, &access, (dates, &names)).await?;
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Settings).await?;
     let language = visitor.language;
@@ -149,7 +149,7 @@ impl LogForm {
         &self,
         console: &Console,
         access: &ChannelAccess<Owner, ReadMembers>,
-        (dates, names): (Dates, &Names),
+        (dates, names): (Dates, &PeopleNames),
     ) -> Result<(Vec<LogRow>, Option<String>), PageError> {
         let activity = &console.services.activity_log;
         let mut last = None;
@@ -209,7 +209,7 @@ impl LogForm {
         }
     }
 
-    fn people(&self, names: &Names, language: Language) -> Vec<LogChoice> {
+    fn people(&self, names: &PeopleNames, language: Language) -> Vec<LogChoice> {
         let choice = |(user, name): (&UserId, &Option<String>)| LogChoice {
             chosen: user.as_str() == self.person,
             value: user.as_str().to_owned(),

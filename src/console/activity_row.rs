@@ -10,8 +10,8 @@ use chatkeep_store::{ActivityChange, ActivityRead, Actor, ChangeKind, ReadAction
 use super::bubble::{hue, initial};
 use super::dates::Dates;
 
-/// Names of people by id.
-pub(super) type Names = HashMap<UserId, Option<String>>;
+/// PeopleNames of people by id.
+pub(super) type PeopleNames = HashMap<UserId, Option<String>>;
 
 /// Row of the log.
 #[derive(Default)]
@@ -131,7 +131,7 @@ impl LogRow {
     }
 
     /// Creates the row of a change.
-    pub(super) fn of_change(change: ActivityChange, (dates, names): (Dates, &Names)) -> Self {
+    pub(super) fn of_change(change: ActivityChange, (dates, names): (Dates, &PeopleNames)) -> Self {
         let (language, at) = (dates.language, change.at);
         let person = change.subject.as_deref().map(UserId::from);
         let person = person.and_then(|person| names.get(&person).cloned()).flatten();

@@ -108,8 +108,8 @@ async fn a_job_is_for_whom_it_is_and_leads_back_to_this_service() {
 async fn every_page_of_a_channel_is_in_one_of_the_lists() {
     for route in routes().into_iter().filter(|route| route.opens) {
         let Some(rest) = route.pattern.strip_prefix("/c/{channel}") else { continue };
-        // Pages of the assistant and of jobs have lists of their own.
-        if rest.starts_with("/assistant") || rest.starts_with("/jobs") {
+        // Pages of the assistant, of jobs and of the activity log have lists of their own.
+        if ["/assistant", "/jobs", "/activity-log"].iter().any(|own| rest.starts_with(own)) {
             continue;
         }
         let path = route.path();
