@@ -335,13 +335,12 @@ impl Looks<'_> {
                 return share(rule_name(rule, language), messages, of)
                     .with(|share| (share.href, share.foreign) = (Some(href), true));
             }
-            AnsweredBy::SomeRule => "activity-some-rule",
+            AnsweredBy::SomeRule | AnsweredBy::Source(ReplySource::Qa) => "activity-some-rule",
             AnsweredBy::DeletedRule => "activity-deleted-rules",
             AnsweredBy::Source(ReplySource::Rules) => "origin-group-rules",
             AnsweredBy::Source(ReplySource::Link) => "activity-link",
             AnsweredBy::Source(ReplySource::NoMatch) => "origin-no-match",
             AnsweredBy::Source(ReplySource::Welcome) => "origin-welcome",
-            AnsweredBy::Source(ReplySource::Qa) => "activity-some-rule",
         };
         share(language.text(key), messages, of)
     }
@@ -413,7 +412,7 @@ fn grouped(number: i64) -> String {
         text.push('-');
     }
     for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n) % 3 == 0 {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -10,7 +10,7 @@ use chatkeep_store::{ActivityChange, ActivityRead, Actor, ChangeKind, ReadAction
 use super::bubble::{hue, initial};
 use super::dates::Dates;
 
-/// PeopleNames of people by id.
+/// Names of people by id.
 pub(super) type PeopleNames = HashMap<UserId, Option<String>>;
 
 /// Row of the log.

@@ -87,7 +87,8 @@ pub async fn run(args: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     let mut app = Box::pin(App::open(config, ProcessRoles::default(), Arc::clone(&clock))).await?;
     app.enter_at(Entrances { home: "/demo", sign_in: Some(look_as::PATH), framed: true });
     let sessions = app.browser_sessions()?;
-    let sample = Sample::new(line.clone(), &app, clock, (&folder, args.sample), &mark).await?;
+    let sample = Sample::new(line.clone(), &app, clock, (&folder, args.sample), &mark);
+    let sample = Box::pin(sample).await?;
     let sample = Arc::new(sample);
     let page = page::router(Arc::clone(&sample), app.tap().clone())
         .merge(look_as::router(Arc::clone(&sample), sessions));

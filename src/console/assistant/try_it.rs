@@ -132,10 +132,9 @@ impl Outcome {
             Some(ReplySource::Rules) => "try-now-group-rules",
             Some(ReplySource::Link) => "try-now-link",
             Some(ReplySource::NoMatch) => "try-now-no-match",
-            // No text is a welcome, which new members alone get.
-            Some(ReplySource::Welcome) => "try-now-silent",
             None if !is_on => "try-now-off",
-            None => "try-now-silent",
+            // Nobody gets a welcome for a text.
+            Some(ReplySource::Welcome) | None => "try-now-silent",
         };
         let card = |trial| ModeCard::new(trial, (mode, is_on), rules, language);
         Self {

@@ -76,7 +76,7 @@ async fn a_text_is_tried_without_a_trace() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_saves_a_rule_is_warned() {
     let rest = Rest::start(&[]).await;
-    rest.configure(json!({"rules": {"triggerKeywords": ["版規"]}})).await;
+    rest.configure(json!({"rules": {"enabled": true, "triggerKeywords": ["版規"]}})).await;
     let first = rest.rule(&["Hours", "open"], "9-18").await;
     assert_eq!(first["warnings"], json!([]));
     let second = rest.rule(&["ｈｏｕｒｓ?", "版規", "new"], "10-19").await;

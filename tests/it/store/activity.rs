@@ -139,9 +139,9 @@ impl Sent {
             kind: self.kind(),
             content: Some(self.content()),
             quoted: None,
-            is_bot: self.number % 7 == 0,
+            is_bot: self.number.is_multiple_of(7),
             edited_at: None,
-            unsent_at: (self.number % 5 == 0).then(|| at(self.time() + 1)),
+            unsent_at: self.number.is_multiple_of(5).then(|| at(self.time() + 1)),
             media: (self.kind() == MessageType::Image).then_some(waits),
         }
     }
@@ -184,11 +184,7 @@ impl History {
                     unsent(sent.channel(), &sent.id(), sent.time() + 2),
                     unsent(sent.channel(), &format!("r{}", sent.number), sent.time() + 2),
                 ];
-                store
-                    .messages()
-                    .ingest(&all[..1 + usize::from(sent.number % 2)], now)
-                    .await
-                    .unwrap();
+                store.messages().ingest(&all[..=usize::from(sent.number % 2)], now).await.unwrap();
             }
             Op::Reply(sent, rule) => reply(&self.ward.fixture, sent, *rule, self.now).await,
             Op::Store(sent) => {
