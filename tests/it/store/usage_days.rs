@@ -44,7 +44,7 @@ async fn a_day_has_the_usage_at_its_end(fixture: Fixture) {
 
 async fn a_slow_clock_writes_into_the_newest_day(fixture: Fixture) {
     filled(&fixture).await;
-    fixture.keep(&[sized("C1", "d", 5 * DAY, 10)], 5 * DAY).await;
+    fixture.keep(&[sized("C1", "d", 5 * DAY, 40)], 5 * DAY).await;
     let used = fixture.used("U1").await;
     assert_eq!(days(&fixture, 0).await, [(1, 90), (3, 150), (6, used)]);
 }
