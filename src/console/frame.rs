@@ -122,19 +122,18 @@ mod tests {
         "weekday-",
     ];
 
+    /// Returns the files of a folder and of those in it.
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    }
+
     fn texts() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let folders = [
-            "src/templates/console",
-            "src/templates/console/account",
-            "src/console",
-            "src/console/account",
-            "src/console/assistant",
-        ]
-        .map(|folder| root.join(folder));
-        let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
-        let files = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
-        files.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+        let folders = ["src/templates/console", "src/console"].map(|folder| root.join(folder));
+        let texts = folders.iter().flat_map(|folder| files(folder));
+        let texts = texts.filter(|path| path.extension().is_some_and(|kind| kind != "snap"));
+        texts.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
     }
 
     /// Returns the keys that are looked up as literals, with the files that do.

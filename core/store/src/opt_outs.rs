@@ -27,7 +27,8 @@ const OF_USERS: &str = "
     WHERE user_id IN (SELECT value ->> 'u' FROM json_each($1))
     ORDER BY user_id, at, opted_out";
 const COUNT: &str = "
-    SELECT COUNT(*), COALESCE(MAX(at), 0) FROM opt_outs WHERE user_id = $1 AND channel_id = $2";
+    SELECT COUNT(*) FILTER (WHERE channel_id = $2), COALESCE(MAX(at), 0)
+    FROM opt_outs WHERE user_id = $1";
 const ADD: &str = "
     INSERT INTO opt_outs (user_id, channel_id, at, opted_out) VALUES ($1, $2, $3, $4)";
 /// Ids only. Returns those that are new.

@@ -109,7 +109,7 @@ impl WebhookState {
             return Self { label: language.text("webhook-on"), warning: false, why: None };
         };
         let why = Some(dated("webhook-failing-since", &dates.moment(since), language));
-        Self { label: language.text("webhook-failing"), warning: true, why }
+        Self { label: language.text("webhook-unanswering"), warning: true, why }
     }
 }
 
