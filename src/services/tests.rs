@@ -56,6 +56,8 @@ struct Group {
     assistant: AssistantService,
     keys: KeyService,
     clock: SharedClock,
+    /// The same clock, to be moved.
+    hands: Arc<ManualClock>,
     folder: TempDir,
 }
 
@@ -67,7 +69,8 @@ impl Group {
     /// Creates it with that public address of the service.
     async fn at(address: Option<&'static str>) -> Self {
         let folder = TempDir::new().unwrap();
-        let clock: SharedClock = Arc::new(ManualClock::new(Timestamp::from_millis(1_000_000)));
+        let hands = Arc::new(ManualClock::new(Timestamp::from_millis(1_000_000)));
+        let clock: SharedClock = Arc::<ManualClock>::clone(&hands);
         let store = Store::open(&Database::Sqlite, folder.path(), 2).await.unwrap();
         let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), Arc::clone(&clock));
         let bus = Bus::Embedded(bus.await.unwrap());
@@ -81,7 +84,7 @@ impl Group {
         let assistant = AssistantService::new(s, c, bus, assistants);
         let (s, c) = own();
         let subscriptions = SubscriptionService::new(s, c);
-        let group = Self { store, access, assistant, keys, clock, folder };
+        let group = Self { store, access, assistant, keys, clock, hands, folder };
         group.fill().await;
         let owner = group.access.channel::<Member, WriteBackup>(caller(OWNER), GROUP.into());
         assert!(subscriptions.subscribe(&owner.await.unwrap()).await.unwrap());
