@@ -23,7 +23,7 @@ pub(super) struct LogRow {
     pub(super) hue: u8,
     /// Key or program that somebody read by.
     pub(super) by: Option<String>,
-    /// What was done.
+    /// Action of the row.
     pub(super) what: String,
     /// Time of a change.
     pub(super) time: Option<(String, String)>,

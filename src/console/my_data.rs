@@ -1,4 +1,4 @@
-//! What is stored about the visitor themself, by chat: seeing it, saving it, having it erased, and
+//! Data stored about the visitor themself, by chat: seeing it, saving it, having it erased, and
 //! opting out of the backup. Open to everybody who is signed in, also where they may not read.
 
 use askama::Template;

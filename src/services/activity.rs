@@ -59,7 +59,7 @@ pub(crate) struct Bar {
     pub(crate) messages: i64,
 }
 
-/// What made the bot answer.
+/// Cause of a reply of the bot.
 #[derive(Clone, Debug)]
 pub(crate) enum AnsweredBy {
     /// A rule that the caller may see.

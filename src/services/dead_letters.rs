@@ -7,7 +7,7 @@ use super::operator::Operator;
 /// Maximum number of dead letters that a decision about all of them is for.
 const ALL: usize = 100_000;
 
-/// What becomes of a dead letter.
+/// Decision about a dead letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeadLetterDecision {
     /// It is returned to its stage for another attempt.

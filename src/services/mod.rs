@@ -158,7 +158,7 @@ pub(crate) struct Services {
     pub(crate) members: MemberService,
     /// Messages of channels.
     pub(crate) messages: MessageService,
-    /// What is stored about callers themselves.
+    /// Service of the data stored about callers themselves.
     pub(crate) my_data: MyDataService,
     /// Channels at a glance.
     pub(crate) overview: OverviewService,

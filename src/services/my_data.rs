@@ -1,4 +1,4 @@
-//! What is stored about the caller themself, by channel: seeing it, exporting it, having it erased,
+//! Data stored about the caller themself, by channel: seeing it, exporting it, having it erased,
 //! and opting out of the backup. Open to everybody about themselves, whatever their role, also after
 //! they left.
 
@@ -20,7 +20,7 @@ use crate::transfer::{OwnExport, OwnFormat, TransferError, own_data};
 /// Page size when all channels of a person are needed.
 const PAGE: u32 = 500;
 
-/// What is stored about the caller in one channel.
+/// Data stored about the caller in one channel.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnChannel {
     /// The channel.
@@ -37,7 +37,7 @@ pub(crate) struct OwnChannel {
     pub(crate) kept: bool,
 }
 
-/// What is stored about the caller.
+/// Data stored about the caller.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnData {
     /// A page of the channels, by id.

@@ -33,7 +33,7 @@ struct SessionCard {
     seen: String,
 }
 
-/// What the page's buttons send.
+/// Form fields that the page's buttons send.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct EndForm {

@@ -39,7 +39,7 @@ struct WebhookPage {
     next: Option<String>,
 }
 
-/// What the page's buttons send.
+/// Form fields that the page's buttons send.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ActionForm {

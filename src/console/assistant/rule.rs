@@ -55,7 +55,7 @@ struct SavedRule {
     warnings: Vec<String>,
 }
 
-/// What a page says beside its form.
+/// Message of a page beside its form.
 #[derive(Default)]
 struct Remarks {
     errors: FormErrors,

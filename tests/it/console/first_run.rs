@@ -12,7 +12,7 @@ use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 /// A person with a browser, who taps and types.
 struct Visitor {
     browser: Browser,
-    /// What they have done so far.
+    /// Steps done so far.
     steps: Vec<String>,
 }
 

@@ -27,7 +27,7 @@ const PAGES: [&str; 14] = [
     "/export/file?format=csv",
     "/rows?id=p003",
 ];
-/// What its pages fetch.
+/// Addresses that its pages fetch.
 const FILES: [&str; 3] = ["/news", "/picture", "/people/Umember/picture"];
 
 /// Asserts that a page of the group is to that person the same as one of a channel that does not

@@ -1,4 +1,4 @@
-//! What is not to be kept, exported or shown, through the whole program: random conversations of
+//! Opting out through the whole program, nothing kept, exported or shown: random conversations of
 //! people who opted out, take their words back, are erased, or come back, and none of that on any
 //! surface, while the words of others are all there.
 

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use super::{GONE, NEVER, SHOWN};
 use crate::stack::Stack;
 
-/// What somebody does.
+/// Action of a person.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Act {
     Say,
@@ -27,7 +27,7 @@ pub(super) enum Act {
     Broken,
 }
 
-/// What becomes of somebody's words.
+/// Expected fate of a person's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// They stay, but for single ones that are unsent.
@@ -63,7 +63,7 @@ pub(super) struct Talk {
     pub(super) stay: HashSet<String>,
     /// Number of messages that are missing.
     pub(super) missing: i64,
-    /// What the page of the conversation was told as it went on.
+    /// Events that the page of the conversation received as it went on.
     pub(super) news: Arc<Mutex<String>>,
     pub(super) reader: JoinHandle<()>,
 }

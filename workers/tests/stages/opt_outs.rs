@@ -25,7 +25,7 @@ const SECRET: &str = "xq7secret";
 /// Messages of Ann's that are missing in the [`story`].
 const MISSED: i64 = 4;
 
-/// What happened, and the messages that others must still find.
+/// Events of a run, and the messages that others must still find.
 struct Story {
     events: Vec<Event>,
     kept: usize,

@@ -77,11 +77,11 @@ pub struct ActivityChange {
     pub id: i64,
     /// Time of the change.
     pub at: Timestamp,
-    /// Who made it.
+    /// Author of the change.
     pub by: Actor,
     /// Kind.
     pub kind: ChangeKind,
-    /// What was changed, where the kind does not say it.
+    /// Object of the change, where the kind does not name it.
     pub subject: Option<String>,
     /// Value before, cut after 200 characters; `None` for none.
     pub before: Option<String>,

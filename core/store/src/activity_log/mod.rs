@@ -118,7 +118,7 @@ impl<K> ActivityFilter<K> {
     }
 }
 
-/// Who did something, and what their name is now.
+/// Author of an entry with their present name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
     /// Person.

@@ -20,7 +20,7 @@ const WAITING: usize = 100_000;
 /// Rows written in one statement.
 const CHUNK: usize = 1_000;
 
-/// What somebody did to read messages.
+/// Way in which messages were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReadAction {
     /// Listed messages, or saw the newest one in a list of channels.
@@ -123,7 +123,7 @@ pub struct ActivityRead {
     pub reader: Reader,
     /// Name of the key or program when it first read on that day.
     pub reader_name: Option<String>,
-    /// What they did.
+    /// Way in which they read.
     pub action: ReadAction,
     /// Number of requests.
     pub requests: i64,
