@@ -19,7 +19,7 @@ use super::rules::{counted, rules_path};
 use crate::heavy::CALLERS;
 use crate::services::ServiceError;
 use crate::services::assistant::{
-    ImportRow, PlannedRow, RowFate, RowField, RuleImportPlan, RuleLimit, SettingsAccess,
+    ImportRow, PlannedRow, RowFate, RuleField, RuleImportPlan, RuleLimit, SettingsAccess,
 };
 
 /// Maximum bytes of a form with a table, in which a Chinese character has nine.
@@ -220,9 +220,9 @@ impl PreviewRow {
         let reason = match row.fate {
             RowFate::Defective(field, defect) => {
                 let field = language.text(match field {
-                    RowField::Keywords => "rule-keywords",
-                    RowField::Question => "rule-question",
-                    RowField::Answer => "rule-answer",
+                    RuleField::Keywords => "rule-keywords",
+                    RuleField::Question => "rule-question",
+                    RuleField::Answer => "rule-answer",
                 });
                 Some(format!("{field}: {}", sentence(defect, language)))
             }

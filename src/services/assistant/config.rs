@@ -3,6 +3,7 @@
 use chatkeep_core::assistant::{
     AssistantConfig, KeywordMatch, NoMatchScope, QaMode, TriggerConfig, WelcomeConfig, limits,
 };
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{Setting, SettingVersions};
 
@@ -107,7 +108,28 @@ impl AssistantService {
     ) -> Result<AssistantSettings, ServiceError> {
         let channel = access.channel();
         let plan = self.store.members().owner_plan(channel).await?;
-        let change = |config: AssistantConfig, versions: SettingVersions| {
+        let change = self.checked_change(channel, change, plan, expected);
+        let now = self.clock.now();
+        let changed = self
+            .store
+            .assistant()
+            .change_assistant_config(channel, access.user(), now, change)
+            .await?;
+        self.reload(channel).await;
+        Ok(AssistantSettings::new(changed?, plan))
+    }
+
+    /// Returns the change of a channel's settings that refuses what may not be, and another version
+    /// than the `expected` ones.
+    pub(super) fn checked_change(
+        &self,
+        channel: &ChannelId,
+        change: AssistantChange,
+        plan: Option<Plan>,
+        expected: Option<&[i64]>,
+    ) -> impl FnOnce(AssistantConfig, SettingVersions) -> Result<AssistantConfig, ServiceError>
+    {
+        move |config, versions| {
             let (mode, had_link) = (config.qa.mode, config.link.enabled);
             // Errors that apply to every version are reported first.
             let changed = change.applied_to(config)?;
@@ -124,15 +146,7 @@ impl AssistantService {
                 return Err(ServiceError::Stale);
             }
             Ok(changed)
-        };
-        let now = self.clock.now();
-        let changed = self
-            .store
-            .assistant()
-            .change_assistant_config(channel, access.user(), now, change)
-            .await?;
-        self.reload(channel).await;
-        Ok(AssistantSettings::new(changed?, plan))
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use chatkeep_core::id::RuleId;
 use chatkeep_index::fold_phrase;
 use chatkeep_store::RuleChange;
 
-use super::super::input::{keywords, text};
-use super::super::{Defect, FieldPath, ServiceError};
+use super::super::{Defect, ServiceError};
+use super::rules::{self, RuleField};
 use super::{AssistantService, RuleBook, SettingsAccess};
 use crate::heavy::CALLERS;
 use crate::random;
@@ -56,20 +56,9 @@ pub(crate) enum RowFate {
     /// The rule is there already.
     Same(RuleId),
     /// A text is not as it must be.
-    Defective(RowField, Defect),
+    Defective(RuleField, Defect),
     /// The row of that line is about the same rule.
     Repeated(u64),
-}
-
-/// Text of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RowField {
-    /// The keywords.
-    Keywords,
-    /// The question.
-    Question,
-    /// The answer.
-    Answer,
 }
 
 /// Limit on a channel's rules.
@@ -170,7 +159,7 @@ impl AssistantService {
 
 impl RuleImportPlan {
     fn new(book: &RuleBook, rows: Vec<ImportRow>) -> Self {
-        let known = KnownRules::new(&book.rules);
+        let known = RuleLookup::new(&book.rules);
         let (mut rules, mut words) = (HashMap::new(), HashMap::new());
         let mut plan = |row: ImportRow| {
             let ImportRow { line, id, draft } = row;
@@ -227,13 +216,13 @@ impl RuleImportPlan {
 }
 
 /// Rules of a channel by what a row may name.
-struct KnownRules<'a> {
+struct RuleLookup<'a> {
     by_id: HashMap<&'a str, &'a Rule>,
     /// The oldest rule of those with the same keywords.
     by_words: HashMap<BTreeSet<String>, &'a Rule>,
 }
 
-impl<'a> KnownRules<'a> {
+impl<'a> RuleLookup<'a> {
     fn new(rules: &'a [Rule]) -> Self {
         let by_id = rules.iter().map(|rule| (rule.id.as_str(), rule)).collect();
         let by_words = rules.iter().rev().map(|rule| (word_key(&rule.keywords), rule)).collect();
@@ -272,21 +261,9 @@ fn size(keywords: &[String], question: &str, answer: &str) -> i64 {
 }
 
 /// Checks the texts of a row; returns them with the first defect of one that is not good.
-fn checked(draft: RuleDraft) -> Result<RuleDraft, (RuleDraft, RowField, Defect)> {
+fn checked(draft: RuleDraft) -> Result<RuleDraft, (RuleDraft, RuleField, Defect)> {
     let given = draft.clone();
-    texts(draft).map_err(|(field, error)| (given, field, defect(&error)))
-}
-
-fn texts(draft: RuleDraft) -> Result<RuleDraft, (RowField, ServiceError)> {
-    let in_field = |field| move |error| (field, error);
-    let words = keywords(FieldPath::BODY, draft.keywords, 1, limits::KEYWORDS);
-    let question = text(FieldPath::BODY, draft.question, 0, limits::QUESTION);
-    let answer = text(FieldPath::BODY, draft.answer, 1, limits::ANSWER);
-    Ok(RuleDraft {
-        keywords: words.map_err(in_field(RowField::Keywords))?,
-        question: question.map_err(in_field(RowField::Question))?,
-        answer: answer.map_err(in_field(RowField::Answer))?,
-    })
+    rules::checked_by_field(draft).map_err(|(field, error)| (given, field, defect(&error)))
 }
 
 fn defect(error: &ServiceError) -> Defect {
@@ -362,10 +339,10 @@ mod tests {
         let defects = fates(planned);
         assert_eq!(defects[1], RowFate::Repeated(2));
         let keywords = Defect::TooFewKeywords { min: 1 };
-        assert_eq!(defects[2], RowFate::Defective(RowField::Keywords, keywords));
-        assert_eq!(defects[3], RowFate::Defective(RowField::Answer, Defect::Empty));
+        assert_eq!(defects[2], RowFate::Defective(RuleField::Keywords, keywords));
+        assert_eq!(defects[3], RowFate::Defective(RuleField::Answer, Defect::Empty));
         let long = Defect::TooLong { max: limits::ANSWER };
-        assert_eq!(defects[4], RowFate::Defective(RowField::Answer, long));
+        assert_eq!(defects[4], RowFate::Defective(RuleField::Answer, long));
     }
 
     #[test]

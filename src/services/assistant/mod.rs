@@ -34,10 +34,10 @@ pub(crate) use history::{
     HistoryAccess, MAX_DAYS, Progress, RuleEdit, UnansweredFigures, UnansweredQuestion,
     UnansweredQuestions,
 };
-pub(crate) use import::{ImportRow, PlannedRow, RowFate, RowField, RuleImportPlan, RuleLimit};
+pub(crate) use import::{ImportRow, PlannedRow, RowFate, RuleImportPlan, RuleLimit};
 pub(crate) use listing::{FoundRules, RuleOrder, RuleQuery};
 pub(crate) use origins::VisibleRules;
-pub(crate) use rules::{KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook};
+pub(crate) use rules::{KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, RuleField};
 pub(crate) use texts::VersionedText;
 pub(crate) use trial::{ModeTrial, Rehearsal, ScoredRule, Trial, TrialCandidate, TrialReason};
 

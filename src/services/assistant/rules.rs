@@ -209,12 +209,43 @@ impl AssistantService {
     }
 }
 
+/// Text of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RuleField {
+    /// The keywords.
+    Keywords,
+    /// The question.
+    Question,
+    /// The answer.
+    Answer,
+}
+
+impl RuleField {
+    /// Returns the place of the text in a request.
+    const fn path(self) -> FieldPath {
+        match self {
+            Self::Keywords => FieldPath::body("/keywords"),
+            Self::Question => FieldPath::body("/question"),
+            Self::Answer => FieldPath::body("/answer"),
+        }
+    }
+}
+
 /// Checks the texts of a rule; duplicate keywords collapse.
 pub(super) fn checked(draft: RuleDraft) -> Result<RuleDraft, ServiceError> {
+    checked_by_field(draft).map_err(|(_, error)| error)
+}
+
+/// Returns the rule's texts as they are stored, or the first that is not as it must be.
+pub(super) fn checked_by_field(draft: RuleDraft) -> Result<RuleDraft, (RuleField, ServiceError)> {
+    let of = |field: RuleField| move |error| (field, error);
+    let words = keywords(RuleField::Keywords.path(), draft.keywords, 1, limits::KEYWORDS);
+    let question = text(RuleField::Question.path(), draft.question, 0, limits::QUESTION);
+    let answer = text(RuleField::Answer.path(), draft.answer, 1, limits::ANSWER);
     Ok(RuleDraft {
-        keywords: keywords(FieldPath::body("/keywords"), draft.keywords, 1, limits::KEYWORDS)?,
-        question: text(FieldPath::body("/question"), draft.question, 0, limits::QUESTION)?,
-        answer: text(FieldPath::body("/answer"), draft.answer, 1, limits::ANSWER)?,
+        keywords: words.map_err(of(RuleField::Keywords))?,
+        question: question.map_err(of(RuleField::Question))?,
+        answer: answer.map_err(of(RuleField::Answer))?,
     })
 }
 

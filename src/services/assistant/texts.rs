@@ -112,15 +112,21 @@ impl AssistantService {
         (field, content): (FieldPath, String),
         (settings, group_rules): (i64, i64),
     ) -> Result<(), ServiceError> {
-        let content = text(field.clone(), content, 0, limits::TEXT)?;
-        let present = self.store.assistant().group_rules(access.channel()).await?;
-        if present.version != group_rules {
+        let content = text(field, content, 0, limits::TEXT)?;
+        let channel = access.channel();
+        let plan = self.store.members().owner_plan(channel).await?;
+        let (expected, version) = ([settings], [group_rules]);
+        let change = self.checked_change(channel, change, plan, Some(&expected));
+        let group_rules = (content.as_str(), Some(version.as_slice()));
+        let now = self.clock.now();
+        let store = self.store.assistant();
+        let changed = store
+            .change_assistant_texts(channel, access.user(), now, change, group_rules)
+            .await??;
+        if !changed {
             return Err(ServiceError::Stale);
         }
-        self.change_settings(access, change, Some(&[settings])).await?;
-        if present.value.text != content {
-            self.set_group_rules(access, (field, content), Some(&[group_rules])).await?;
-        }
+        self.reload(channel).await;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use super::{Fixture, at, on_both};
 on_both!(
     each_object_has_its_own_version,
     another_version_is_not_overwritten,
+    texts_are_changed_together_or_not_at_all,
     of_many_who_read_the_same_one_writes,
 );
 
@@ -132,6 +133,27 @@ async fn another_version_is_not_overwritten(fixture: Fixture) {
     assert_eq!((refused.config, refused.welcome), (1, 1));
     assert_eq!(store.assistant().welcome(&channel).await.unwrap().value.text, "hi");
     assert_eq!(versions(store).await, [1, 1, 2, 1]);
+}
+
+async fn texts_are_changed_together_or_not_at_all(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    let store = &fixture.store;
+    let set = async |text: &str, config: i64, rules: i64| {
+        let change = |mut settings: AssistantConfig, versions: SettingVersions| {
+            text.clone_into(&mut settings.welcome.message);
+            if versions.config == config { Ok(settings) } else { Err(versions) }
+        };
+        let (channel, user, rules) = ("C1".into(), "U1".into(), [rules]);
+        let rules = (text, Some(rules.as_slice()));
+        store.assistant().change_assistant_texts(&channel, &user, at(9), change, rules).await
+    };
+    assert!(set("one", 0, 0).await.unwrap().unwrap());
+    assert_eq!(versions(store).await, [1, 1, 1, 0]);
+    assert!(!set("two", 1, 0).await.unwrap().unwrap(), "others changed the group rules");
+    assert!(set("two", 0, 1).await.unwrap().is_err(), "others changed the settings");
+    assert_eq!(versions(store).await, [1, 1, 1, 0]);
+    assert_eq!(store.assistant().welcome(&"C1".into()).await.unwrap().value.text, "one");
+    assert_eq!(store.assistant().group_rules(&"C1".into()).await.unwrap().value.text, "one");
 }
 
 async fn of_many_who_read_the_same_one_writes(fixture: Fixture) {

@@ -85,7 +85,7 @@ impl Language {
             Self::Korean if is_group => "우리 그룹",
             Self::Korean => "우리 채팅방",
             Self::Thai if is_group => "กลุ่มของเรา",
-            Self::Thai => "ห้องแชตของเรา",
+            Self::Thai => "ห้องแชทของเรา",
             Self::Vietnamese if is_group => "nhóm của chúng ta",
             Self::Vietnamese => "phòng chat của chúng ta",
         }

@@ -3,7 +3,7 @@
 demo-page-title = chatkeep ทดลองใช้
 demo-page-intro = กลุ่ม LINE ที่มีบอท chatkeep อยู่ด้วย LINE เป็นการจำลองบนเครื่องนี้ ทุกคนเป็นตัวละครสมมติ แต่ chatkeep เป็นของจริง
 demo-page-panes = มุมมอง
-demo-page-chat = แชต
+demo-page-chat = แชท
 demo-page-console = หน้าจัดการ
 demo-page-scenes = เบื้องหลัง
 demo-page-choose-group = กลุ่ม

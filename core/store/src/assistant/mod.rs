@@ -152,20 +152,38 @@ impl AssistantStore<'_> {
     ) -> Result<Result<Setting<AssistantConfig>, E>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let row = locked(&mut tx, channel).await?;
-        let before = config_of(&row, channel)?;
-        let versions = SettingVersions { config: row.config_v, welcome: row.welcome_v };
-        let value = match change(before.clone(), versions) {
-            Ok(config) => config,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        if value == before {
-            return Ok(Ok(Setting { version: row.config_v, value }));
+        let changed = change_config(&mut tx, &row, (channel, by, now), change).await?;
+        if changed.is_ok() {
+            tx.commit().await?;
         }
-        save_config(&mut tx, channel, by, now, &before, &value).await?;
-        let values = (serde_json::to_value(&before)?, serde_json::to_value(&value)?);
-        log_settings(&mut tx, (channel, by), (&values.0, &values.1), now).await?;
+        Ok(changed)
+    }
+
+    /// Changes a channel's switches as [`Self::change_assistant_config`] does, and sets the
+    /// group-rules text as [`Self::set_group_rules`] does, in one transaction: both or neither.
+    /// `Ok(Ok(false))` when the version of the group rules is not one of `if_match`.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn change_assistant_texts<E: Send>(
+        self,
+        channel: &ChannelId,
+        by: &UserId,
+        now: Timestamp,
+        change: impl FnOnce(AssistantConfig, SettingVersions) -> Result<AssistantConfig, E> + Send,
+        (group_rules, if_match): (&str, IfMatch<'_>),
+    ) -> Result<Result<bool, E>, StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        let row = locked(&mut tx, channel).await?;
+        if let Err(refusal) = change_config(&mut tx, &row, (channel, by, now), change).await? {
+            return Ok(Err(refusal));
+        }
+        if !fits(row.rules_v, if_match) {
+            return Ok(Ok(false));
+        }
+        save_group_rules(&mut tx, &row, (channel, by, now), group_rules).await?;
         tx.commit().await?;
-        Ok(Ok(Setting { version: row.config_v + 1, value }))
+        Ok(Ok(true))
     }
 
     /// Returns the welcome text.
@@ -215,20 +233,7 @@ impl AssistantStore<'_> {
         if !fits(row.rules_v, if_match) {
             return Ok(false);
         }
-        if row.rules_text == text {
-            return Ok(true);
-        }
-        let (c, at) = (channel.as_str(), now.millis());
-        tx.execute(query(SET_RULES).bind(c).bind(text).bind(at).bind(by.as_str())).await?;
-        let change = NewChange {
-            channel,
-            by,
-            kind: ChangeKind::GroupRules,
-            subject: None,
-            before: Some(&row.rules_text),
-            after: Some(text),
-        };
-        log_change(&mut tx, change, now).await?;
+        save_group_rules(&mut tx, &row, (channel, by, now), text).await?;
         tx.commit().await?;
         Ok(true)
     }
@@ -243,6 +248,54 @@ async fn locked(tx: &mut Tx, channel: &ChannelId) -> Result<AssistantRow, StoreE
     let defaults = serde_json::to_string(&AssistantConfig::default())?;
     tx.execute(query(CREATE).bind(channel.as_str()).bind(&defaults)).await?;
     Ok(tx.fetch_one(query_as(LOCK).bind(channel.as_str())).await?)
+}
+
+/// Change of a channel's settings: the channel, its author and its time.
+type Edit<'a> = (&'a ChannelId, &'a UserId, Timestamp);
+
+/// Changes and logs the switches of `row` in the transaction; the refusal of `change` if it refuses.
+async fn change_config<E>(
+    tx: &mut Tx,
+    row: &AssistantRow,
+    (channel, by, now): Edit<'_>,
+    change: impl FnOnce(AssistantConfig, SettingVersions) -> Result<AssistantConfig, E>,
+) -> Result<Result<Setting<AssistantConfig>, E>, StoreError> {
+    let before = config_of(row, channel)?;
+    let versions = SettingVersions { config: row.config_v, welcome: row.welcome_v };
+    let value = match change(before.clone(), versions) {
+        Ok(config) => config,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    if value == before {
+        return Ok(Ok(Setting { version: row.config_v, value }));
+    }
+    save_config(tx, channel, by, now, &before, &value).await?;
+    let values = (serde_json::to_value(&before)?, serde_json::to_value(&value)?);
+    log_settings(tx, (channel, by), (&values.0, &values.1), now).await?;
+    Ok(Ok(Setting { version: row.config_v + 1, value }))
+}
+
+/// Sets and logs the group-rules text in the transaction, if it is another than that of `row`.
+async fn save_group_rules(
+    tx: &mut Tx,
+    row: &AssistantRow,
+    (channel, by, now): Edit<'_>,
+    text: &str,
+) -> Result<(), StoreError> {
+    if row.rules_text == text {
+        return Ok(());
+    }
+    let (c, at) = (channel.as_str(), now.millis());
+    tx.execute(query(SET_RULES).bind(c).bind(text).bind(at).bind(by.as_str())).await?;
+    let change = NewChange {
+        channel,
+        by,
+        kind: ChangeKind::GroupRules,
+        subject: None,
+        before: Some(&row.rules_text),
+        after: Some(text),
+    };
+    log_change(tx, change, now).await
 }
 
 async fn save_config(

@@ -9,19 +9,20 @@ use crate::query::{query, query_as};
 
 const LOCK: Sql = locking!("SELECT rule_id FROM qa_rules WHERE channel_id = $1 ORDER BY rule_id");
 
-/// A claim and its counted hit are one transaction, and claims are never deleted.
+/// A claim and its counted hit are one transaction; so are the deletion of old claims and the
+/// counting of their hits as purged.
 const HITS: &str = "
     SELECT q.rule_id, q.hit_count, q.suppressed_count,
-           CAST(COALESCE(r.hits, 0) AS BIGINT) AS hits,
-           CAST(COALESCE(r.suppressed, 0) AS BIGINT) AS suppressed
+           CAST(q.purged_hits + COALESCE(r.hits, 0) AS BIGINT) AS hits,
+           CAST(q.purged_suppressed + COALESCE(r.suppressed, 0) AS BIGINT) AS suppressed
     FROM qa_rules q
     LEFT JOIN (SELECT rule_id, COUNT(*) AS hits,
                       SUM(CASE WHEN status = 'suppressed' THEN 1 ELSE 0 END) AS suppressed
                FROM replies WHERE channel_id = $1 AND rule_id IS NOT NULL
                GROUP BY rule_id) r ON r.rule_id = q.rule_id
     WHERE q.channel_id = $1
-      AND (q.hit_count <> COALESCE(r.hits, 0)
-           OR q.suppressed_count <> COALESCE(r.suppressed, 0))
+      AND (q.hit_count <> q.purged_hits + COALESCE(r.hits, 0)
+           OR q.suppressed_count <> q.purged_suppressed + COALESCE(r.suppressed, 0))
     ORDER BY q.rule_id";
 
 const SET: &str = "

@@ -6,11 +6,12 @@ use chatkeep_index::search::{IndexChange, IndexDoc, WriterOptions};
 use chatkeep_store::{Check, MediaOutcome};
 use tokio::sync::watch;
 
-use super::super::{Fixture, delete_before, on_both, said, unsent};
+use super::super::{Fixture, at, delete_before, on_both, said, unsent};
 use super::{DoctorFixture, picture};
 
 on_both!(
     wrong_rows_are_found_and_set_right,
+    hits_outlive_the_replies_that_they_count,
     wrong_media_records_are_found_and_set_right,
     lost_and_damaged_files_count_for_nothing,
     files_that_nothing_holds_are_marked,
@@ -100,6 +101,31 @@ async fn wrong_rows_are_found_and_set_right(fixture: Fixture) {
         report.findings[0].to_string(),
         "C1: messages of the channel: recorded: 9; true: 4 (repaired)"
     );
+}
+
+async fn hits_outlive_the_replies_that_they_count(fixture: Fixture) {
+    let ward = ward(fixture).await;
+    let rule = "INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, created_at,
+                                      created_by, hit_count, suppressed_count)
+                VALUES ('C1', 'qa_1', '[]', '', '', 1, 'U1', 3, 2)";
+    ward.fixture.run(rule).await;
+    for (event, status, created) in
+        [("E1", "sent", 10), ("E2", "suppressed", 11), ("E3", "suppressed", 60)]
+    {
+        let reply = format!(
+            "INSERT INTO replies (event_id, channel_id, source, rule_id, status, created_at)
+             VALUES ('{event}', 'C1', 'qa', 'qa_1', '{status}', {created})"
+        );
+        ward.fixture.run(&reply).await;
+    }
+    ward.is_well().await;
+    assert_eq!(ward.fixture.store.assistant().purge_replies(at(50)).await.unwrap(), 2);
+    ward.is_well().await;
+    let counted = "SELECT hit_count * 10 + suppressed_count FROM qa_rules";
+    assert_eq!(ward.fixture.value(counted).await, "32");
+    ward.fixture.run("UPDATE qa_rules SET hit_count = 1").await;
+    ward.finds("a wrong count of hits", &[Check::RuleHits]).await;
+    assert_eq!(ward.fixture.value(counted).await, "32", "repaired");
 }
 
 async fn wrong_media_records_are_found_and_set_right(fixture: Fixture) {
