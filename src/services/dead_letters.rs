@@ -4,8 +4,8 @@ use chatkeep_bus::{Bus, BusError, DeadLetter};
 
 use super::operator::Operator;
 
-/// Maximum number of dead letters that a decision about all of them is for.
-const ALL: usize = 100_000;
+/// Number of dead letters that are in memory at once.
+const BATCH: usize = 500;
 
 /// Decision about a dead letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,10 +74,16 @@ impl DeadLetterService {
         decision: DeadLetterDecision,
     ) -> Result<usize, BusError> {
         // Only the present ones: one that fails again at once must not be retried for ever.
-        let letters = self.bus.dead_letters(ALL).await?;
-        let mut count = 0;
-        for letter in &letters {
-            count += usize::from(self.decide(operator, &letter.id, decision).await?);
+        let mut left = usize::try_from(self.bus.count_dead_letters().await?).unwrap_or(usize::MAX);
+        let (mut count, mut last) = (0, None::<String>);
+        while left > 0 {
+            let letters = self.bus.dead_letters_after(last.as_deref(), left.min(BATCH)).await?;
+            let Some(newest) = letters.last() else { break };
+            last = Some(newest.id.clone());
+            left -= letters.len();
+            for letter in &letters {
+                count += usize::from(self.decide(operator, &letter.id, decision).await?);
+            }
         }
         Ok(count)
     }

@@ -112,8 +112,10 @@ impl Line {
         Ok(ImportedMessage {
             id: view.id,
             sent_at: view.timestamp,
+            sent_until: None,
             kept_at: view.backed_up_at,
             sender: view.sender.map(|sender| sender.user_id),
+            candidates: Vec::new(),
             kind: view.kind,
             content,
             quoted: view.quoted_message_id,

@@ -74,8 +74,8 @@ pub use activity::{
     ClockShift,
 };
 pub use activity_log::{
-    ActivityChange, ActivityFilter, ActivityRead, Actor, ChangeKind, ReadAction, ReadPosition,
-    Reader,
+    ActivityChange, ActivityFilter, ActivityRead, Actor, ChangeKind, FullLog, ReadAction,
+    ReadPosition, Reader,
 };
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use change_log::{IndexRequest, LogState, LoggedChanges};

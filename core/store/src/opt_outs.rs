@@ -126,6 +126,11 @@ impl OptOuts {
         self.changes.is_empty()
     }
 
+    /// Returns `true` if that person opted out at some time, of one channel or of all.
+    pub fn mention(&self, user: &UserId) -> bool {
+        self.changes.contains_key(user)
+    }
+
     /// Returns `true` if nothing is kept of what that person does in the channel at that time: the
     /// latest change until then decides, be it about the channel or about all.
     pub fn refuse(&self, channel: &ChannelId, user: &UserId, at: Timestamp) -> bool {
@@ -134,6 +139,24 @@ impl OptOuts {
             change.at <= at && change.channel.as_ref().is_none_or(|only| only == channel)
         });
         concerned.is_some_and(|change| change.opted_out)
+    }
+
+    /// Returns `true` if nothing is kept of what that person does in the channel at some time from
+    /// `from` to `until`.
+    pub(super) fn refuse_within(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+        from: Timestamp,
+        until: Timestamp,
+    ) -> bool {
+        let mut changes = self.changes.get(user).into_iter().flatten();
+        self.refuse(channel, user, from)
+            || changes.any(|change| {
+                change.opted_out
+                    && change.channel.as_ref().is_none_or(|only| only == channel)
+                    && (from..=until).contains(&change.at)
+            })
     }
 
     /// Returns `true` if nothing is kept of that event, because of who caused it. Outside of any chat

@@ -1,11 +1,12 @@
 //! Import of a text exported by the LINE app.
 
 use chatkeep_core::message::{Content, MessageType};
+use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ImportId, ImportedMedia, ImportedMessage, ImportedPerson};
 
 use super::super::TransferError;
 use super::super::line::{ParsedLine, ParsedMessage};
-use super::people::{NameDirectory, SyntheticIds};
+use super::people::{MINUTE, NameDirectory, NamedPerson, SyntheticIds};
 use super::plan::LinePlan;
 use super::source::open;
 use super::summary::{ImportProgress, Summary};
@@ -70,13 +71,16 @@ impl TextImport {
         said: &ParsedMessage,
     ) -> Result<(ImportedMessage, Option<ImportedPerson>), TransferError> {
         let name = said.name.replace('\0', "");
-        let (user, guessed) = self.people.find(&name);
-        let (id, at) = self.ids.next(self.zone.at(said.at), &name, &said.text);
-        let person = guessed.then(|| ImportedPerson {
-            id: user.clone(),
-            display_name: Some(name),
-            picture_url: None,
-        });
+        let minute = self.zone.at(said.at);
+        let (id, at) = self.ids.next(minute, &name, &said.text);
+        let (user, candidates, person) = match self.people.find(&name) {
+            NamedPerson::Member(user) => (user.clone(), Vec::new(), None),
+            NamedPerson::Guess(id, candidates) => {
+                let (display_name, candidates) = (Some(name), candidates.to_vec());
+                let person = ImportedPerson { id: id.clone(), display_name, picture_url: None };
+                (id, candidates, Some(person))
+            }
+        };
         let kind = said.content.as_ref().map_or(MessageType::Text, Content::kind);
         let media = kind.is_media().then(|| ImportedMedia {
             status: "expired".to_owned(),
@@ -85,8 +89,10 @@ impl TextImport {
         let message = ImportedMessage {
             id,
             sent_at: at,
+            sent_until: Some(Timestamp::from_millis(minute.millis() + MINUTE - 1)),
             kept_at: None,
             sender: Some(user),
+            candidates,
             kind,
             content: said.content.as_ref().map(serde_json::to_string).transpose()?,
             quoted: None,

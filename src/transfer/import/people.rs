@@ -14,9 +14,24 @@ const PAGE: u32 = 500;
 /// Bytes of a hash in an id.
 const ID: usize = 16;
 
-/// People of a channel by name; `None` where several have it.
+/// People of a channel by name.
 #[derive(Debug, Default)]
-pub(super) struct NameDirectory(HashMap<String, Option<UserId>>);
+pub(super) struct NameDirectory {
+    names: HashMap<String, Vec<UserId>>,
+    /// Members who opted out at some time. A name that nobody has may be theirs: names of people
+    /// who opted out are not kept up to date.
+    opted_out: Vec<UserId>,
+}
+
+/// Person of a name.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NamedPerson<'a> {
+    /// The only member of that name.
+    Member(&'a UserId),
+    /// Person known by the name only, with the members who may be it: those of that name, or those
+    /// who opted out at some time when nobody has it.
+    Guess(UserId, &'a [UserId]),
+}
 
 impl NameDirectory {
     /// Reads all present and former members of the channel.
@@ -29,7 +44,12 @@ impl NameDirectory {
                 let page = store.members().list(channel, role, None, after.as_ref(), PAGE).await?;
                 let Some(last) = page.last() else { break };
                 after = Some(last.user.clone());
+                let opt_outs =
+                    store.members().opt_outs(page.iter().map(|member| &member.user)).await?;
                 for member in page {
+                    if opt_outs.mention(&member.user) {
+                        people.opted_out.push(member.user.clone());
+                    }
                     if let Some(name) = member.display_name {
                         people.add(name.trim(), &member.user);
                     }
@@ -40,31 +60,32 @@ impl NameDirectory {
     }
 
     fn add(&mut self, name: &str, user: &UserId) {
-        self.0
-            .entry(name.to_owned())
-            .and_modify(|known| {
-                if known.as_ref() != Some(user) {
-                    *known = None;
-                }
-            })
-            .or_insert(Some(user.clone()));
+        let known = self.names.entry(name.to_owned()).or_default();
+        if !known.contains(user) {
+            known.push(user.clone());
+        }
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.names.keys().map(String::as_str)
     }
 
-    /// Returns the user of that name, and true if that is only a guess from the name.
-    pub(super) fn find(&self, name: &str) -> (UserId, bool) {
-        match self.0.get(name.trim()) {
-            Some(Some(user)) => (user.clone(), false),
-            _ => (UserId::new(format!("import:{}", hash(&[name.trim()]))), true),
+    /// Returns the person of that name.
+    pub(super) fn find(&self, name: &str) -> NamedPerson<'_> {
+        let guess = |people| {
+            let id = UserId::new(format!("import:{}", hash(&[name.trim()])));
+            NamedPerson::Guess(id, people)
+        };
+        match self.names.get(name.trim()).map(Vec::as_slice) {
+            Some([user]) => NamedPerson::Member(user),
+            Some(several) => guess(several),
+            None => guess(&self.opted_out),
         }
     }
 }
 
 /// Milliseconds in a minute.
-const MINUTE: i64 = 60_000;
+pub(super) const MINUTE: i64 = 60_000;
 
 /// Generator of ids for the messages of a text, which have none. They are the same in every export
 /// of the same chat; times keep their order within a minute.
@@ -122,15 +143,22 @@ mod tests {
 
     #[test]
     fn a_name_that_two_have_is_nobodys() {
-        let mut people = NameDirectory::default();
+        let opted_out = vec!["U4".into()];
+        let mut people = NameDirectory { opted_out, ..NameDirectory::default() };
         people.add("Ann", &"U1".into());
         people.add("Bob", &"U2".into());
         people.add("Bob", &"U3".into());
-        assert_eq!(people.find(" Ann "), ("U1".into(), false));
-        let (bob, guessed) = people.find("Bob");
-        assert!(guessed && bob.as_str().starts_with("import:"));
-        assert_eq!(people.find("Bob").0, bob);
-        assert_ne!(people.find("Carol").0, bob);
+        assert_eq!(people.find(" Ann "), NamedPerson::Member(&"U1".into()));
+        let guess = |name| match people.find(name) {
+            NamedPerson::Guess(id, candidates) => (id, candidates.to_vec()),
+            member @ NamedPerson::Member(_) => panic!("{member:?}"),
+        };
+        let bob = guess("Bob");
+        assert!(bob.0.as_str().starts_with("import:"));
+        assert_eq!(bob.1, ["U2".into(), "U3".into()]);
+        assert_eq!(guess("Bob"), bob);
+        assert_ne!(guess("Carol").0, bob.0);
+        assert_eq!(guess("Carol").1, ["U4".into()], "they may have taken another name");
     }
 
     #[test]

@@ -134,8 +134,10 @@ impl Sent {
         ImportedMessage {
             id: format!("m{}", self.number).into(),
             sent_at: at(self.time()),
+            sent_until: None,
             kept_at: None,
             sender: self.sender().map(Into::into),
+            candidates: Vec::new(),
             kind: self.kind(),
             content: Some(self.content()),
             quoted: None,

@@ -50,8 +50,10 @@ fn imported(id: &str) -> ImportedMessage {
     ImportedMessage {
         id: id.into(),
         sent_at: at(3),
+        sent_until: None,
         kept_at: None,
         sender: Some("U2".into()),
+        candidates: Vec::new(),
         kind: MessageType::Text,
         content: Some(serde_json::to_string(&Content::text("x")).unwrap()),
         quoted: None,

@@ -33,8 +33,10 @@ fn message(id: &str, time: i64, size: usize) -> ImportedMessage {
     ImportedMessage {
         id: id.into(),
         sent_at: at(time),
+        sent_until: None,
         kept_at: Some(at(time + 1)),
         sender: Some("U9".into()),
+        candidates: Vec::new(),
         kind: MessageType::Text,
         content: Some(content),
         quoted: None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use chatkeep_store::{PresenceEvidenceKind, StoredMessage};
+use chatkeep_store::{OptOutChange, PresenceEvidenceKind, StoredMessage};
 
 use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};
@@ -14,6 +14,7 @@ on_both!(
     four_languages_and_two_generations,
     importing_twice_changes_nothing,
     members_are_known,
+    who_opted_out_stays_out,
     a_zone_is_asked_for_and_another_one_noticed,
     an_import_is_undone_by_its_number,
     code_pages_and_names_that_are_given,
@@ -140,6 +141,33 @@ async fn members_are_known(parts: Parts) {
         senders.starts_with("U7=Ann import=Bob Lee import=Bob Lee U7=Ann import=Carol"),
         "{senders}"
     );
+}
+
+async fn who_opted_out_stays_out(parts: Parts) {
+    let home = Home::with_user(parts).await;
+    let store = home.store().await;
+    for (user, name) in [("U7", Some("Ann")), ("U8", Some("Bob")), ("U9", Some("Bob"))] {
+        let present = item(GROUP, START, PresenceEvidenceKind::Present(user.into()));
+        store.members().record_presence(&[present], at(START)).await.unwrap();
+        store.accounts().add_user(&user.into(), name, at(START)).await.unwrap();
+    }
+    // In the middle of a minute of which the text has only the minute.
+    let out = "2024-03-01T12:01:30Z".parse::<chrono::DateTime<chrono::Utc>>().unwrap();
+    let out = at(out.timestamp_millis());
+    for user in ["U7", "U9"] {
+        let done = store.members().set_opted_out(&user.into(), None, true, out).await.unwrap();
+        assert_eq!(done, OptOutChange::Done);
+    }
+    store.close().await;
+    let text = "[LINE] Chat history with Group\nSaved on: 03/01/2024, 13:00\n\nFri, 03/01/2024\n\
+                12:00\tAnn\tbefore\n12:00\tBob\tbefore\n12:00\tSomebody\tbefore\n\
+                12:01\tAnn\tin that minute\n12:02\tAnn\tafter\n12:02\tBob\tone of two\n\
+                12:02\tSomebody\tperhaps Ann with a new name\n";
+    let file = home.write("out.txt", text);
+    let ended = home.import(&file, &["--user", OWNER, "--time-zone", "UTC"]).await.succeeded();
+    assert_eq!((ended.count("stored"), ended.count("erased")), (3, 4));
+    let kept = home.messages().await;
+    assert!(kept.iter().all(|message| shown(message).contains("before")), "{kept:?}");
 }
 
 async fn a_zone_is_asked_for_and_another_one_noticed(parts: Parts) {

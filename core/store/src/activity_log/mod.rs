@@ -61,24 +61,49 @@ impl ActivityLogStore<'_> {
         Ok(gone)
     }
 
-    /// Deletes a batch of the oldest rows of channels that have more than `rows` of a kind, and
-    /// returns the number of deleted rows; 0 at the end.
+    /// Returns the channels that have more than `rows` of a kind, with their surplus.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn bound(self, rows: i64) -> Result<u64, StoreError> {
-        let mut tx = self.store.db.begin().await?;
-        let mut gone = 0;
+    pub async fn full(self, rows: i64) -> Result<Vec<FullLog>, StoreError> {
+        let mut found = Vec::new();
         for (full, cut) in [(FULL_OF_CHANGES, CUT_CHANGES), (FULL_OF_READS, CUT_READS)] {
-            let full: Vec<(String, i64)> = tx.fetch_all(query_as(full).bind(rows)).await?;
-            for (channel, count) in full {
-                let surplus = (count - rows).min(BATCH);
-                gone += tx.execute(query(cut).bind(&channel).bind(surplus)).await?;
-            }
+            let full: Vec<(String, i64)> =
+                self.store.db.fetch_all(query_as(full).bind(rows)).await?;
+            let full = full.into_iter();
+            found.extend(full.map(|(channel, count)| FullLog {
+                channel: channel.into(),
+                surplus: count - rows,
+                cut,
+            }));
         }
-        tx.commit().await?;
-        Ok(gone)
+        Ok(found)
     }
+
+    /// Deletes a batch of the oldest rows of a channel that has too many. Returns false at the end.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn cut(self, log: &mut FullLog) -> Result<bool, StoreError> {
+        let batch = log.surplus.min(BATCH);
+        if batch <= 0 {
+            return Ok(false);
+        }
+        let mut tx = self.store.db.begin().await?;
+        tx.execute(query(log.cut).bind(log.channel.as_str()).bind(batch)).await?;
+        tx.commit().await?;
+        log.surplus -= batch;
+        Ok(true)
+    }
+}
+
+/// Rows of one kind of a channel that has too many of them.
+#[derive(Debug)]
+pub struct FullLog {
+    channel: ChannelId,
+    /// Number of rows to delete.
+    surplus: i64,
+    cut: &'static str,
 }
 
 /// Deletes the log of a channel whose content is gone.

@@ -34,10 +34,14 @@ pub struct ImportedMessage {
     pub id: MessageId,
     /// Time of sending.
     pub sent_at: Timestamp,
+    /// Latest time at which it may have been sent; `None` when `sent_at` is exact.
+    pub sent_until: Option<Timestamp>,
     /// Time at which another store first stored it; `None` when no store did.
     pub kept_at: Option<Timestamp>,
     /// Sender, if known.
     pub sender: Option<UserId>,
+    /// People of whom one may be the true sender, where the source has only a name.
+    pub candidates: Vec<UserId>,
     /// Message type.
     pub kind: MessageType,
     /// Content as stored JSON; `None` for a retracted message.
@@ -52,6 +56,13 @@ pub struct ImportedMessage {
     pub unsent_at: Option<Timestamp>,
     /// File state, for media types.
     pub media: Option<ImportedMedia>,
+}
+
+impl ImportedMessage {
+    /// Returns its sender and the people who may be it.
+    fn possible_senders(&self) -> impl Iterator<Item = &UserId> {
+        self.sender.iter().chain(&self.candidates)
+    }
 }
 
 /// State of an imported message's file.
@@ -263,7 +274,8 @@ async fn fates(
     let c = channel.as_str();
     let ids: Vec<(String, i64)> = tx.fetch_all(query_as(KNOWN_IDS).bind(c).bind(&keys)).await?;
     let people: Vec<(String, i64)> = tx.fetch_all(query_as(ERASED_PEOPLE).bind(c)).await?;
-    let opt_outs = OptOuts::load(tx, messages.iter().filter_map(|m| m.sender.as_ref())).await?;
+    let opt_outs =
+        OptOuts::load(tx, messages.iter().flat_map(ImportedMessage::possible_senders)).await?;
     let mut known = HashMap::with_capacity(ids.len());
     for (id, erased) in ids {
         *known.entry(id).or_insert(false) |= erased != 0;
@@ -286,13 +298,15 @@ fn of_erased(message: &ImportedMessage, people: &HashMap<String, i64>) -> bool {
     sender.is_some_and(|erased_at| message.sent_at.millis() < *erased_at)
 }
 
-/// Returns `true` if its sender had opted out when it was sent, or when it was edited.
+/// Returns `true` if its sender, or somebody who may be the sender, had opted out when it was or may
+/// have been sent, or when it was edited.
 fn of_opted_out(channel: &ChannelId, message: &ImportedMessage, opt_outs: &OptOuts) -> bool {
-    let times = [Some(message.sent_at), message.edited_at];
-    let sender = message.sender.as_ref().filter(|_| !message.is_bot);
-    sender.is_some_and(|sender| {
-        times.into_iter().flatten().any(|at| opt_outs.refuse(channel, sender, at))
-    })
+    let (sent, until) = (message.sent_at, message.sent_until.unwrap_or(message.sent_at));
+    !message.is_bot
+        && message.possible_senders().any(|sender| {
+            opt_outs.refuse_within(channel, sender, sent, until)
+                || message.edited_at.is_some_and(|at| opt_outs.refuse(channel, sender, at))
+        })
 }
 
 /// Charges the new messages in order, up to the first that no quota has room for.

@@ -123,8 +123,10 @@ fn imported(id: &str, sent: i64) -> ImportedMessage {
     ImportedMessage {
         id: id.into(),
         sent_at: at(sent),
+        sent_until: None,
         kept_at: None,
         sender: Some("U3".into()),
+        candidates: Vec::new(),
         kind: MessageType::Text,
         content: Some(serde_json::to_string(&Content::text("imported")).unwrap()),
         quoted: None,
