@@ -270,7 +270,7 @@ impl Looks<'_> {
         hours.iter().enumerate().map(row).collect()
     }
 
-    /// Returns the name of a weekday, counted from Monday.
+    /// Returns the short name of a weekday, counted from Monday.
     fn weekday(&self, weekday: usize) -> String {
         self.dates.language.text(&format!("weekday-{}", weekday + 1))
     }
@@ -282,14 +282,17 @@ impl Looks<'_> {
         let Some((_, day, hour)) = all.max_by_key(|(n, day, h)| (*n, 7 - day, 24 - h)) else {
             return String::new();
         };
-        let (weekday, from) = (self.weekday(day), format!("{hour:02}:00"));
+        let language = self.dates.language;
+        // In full: abbreviations stand alone in some languages.
+        let weekday = language.text(&format!("weekday-long-{}", day + 1));
+        let from = format!("{hour:02}:00");
         let to = format!("{:02}:00", (hour + 1) % 24);
         let values = [
             ("weekday", Value::from(&weekday)),
             ("from", Value::from(&from)),
             ("to", Value::from(&to)),
         ];
-        self.dates.language.format("activity-busiest", &values)
+        language.format("activity-busiest", &values)
     }
 
     fn people(&self, activity: &Activity) -> Vec<Share> {

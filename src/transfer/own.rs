@@ -174,7 +174,8 @@ impl Writer {
             OwnFormat::Html => {
                 let id = export.name.clone().unwrap_or_else(|| export.user.as_str().to_owned());
                 let head = Head { channel: None, id, gaps: Vec::new(), zone: export.zone };
-                Self::Html(Box::new(HtmlPage::new(head, MediaLinks::None, Links::default())))
+                let page = HtmlPage::new(head, MediaLinks::None, Links::default());
+                Self::Html(Box::new(page.without_hint()))
             }
         }
     }

@@ -6,6 +6,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use chatkeep_core::assistant::Rule;
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{Language, Value};
 use serde::Deserialize;
 
@@ -167,13 +168,19 @@ fn rows(found: FoundRules, path: &str, query: &RulesQuery, dates: &Dates) -> Vec
         href: query.at(&format!("{path}/{}", rule.id)),
         warnings: warnings_about(&rule, &warnings, dates.language),
         hits: counted("rules-hits", rule.hit_count, dates.language),
-        changed: (rule.changed_at.to_string(), dates.brief(rule.changed_at)),
+        changed: (rule.changed_at.to_string(), changed(rule.changed_at, dates)),
         id: rule.id.into_string(),
         keywords: rule.keywords,
         question: rule.question,
         answer: rule.answer,
     };
     found.rules.into_iter().map(row).collect()
+}
+
+/// Returns the words about the time of a rule's last change.
+fn changed(at: Timestamp, dates: &Dates) -> String {
+    let date = dates.brief(at);
+    dates.language.format("rules-changed", &[("date", Value::from(&date))])
 }
 
 /// Returns the sentences about keywords of a rule that will not do what its editor thinks.

@@ -37,6 +37,8 @@ pub(in crate::transfer) struct HtmlPage {
     id: String,
     zone: Tz,
     media: MediaLinks,
+    /// True where an export of another form would have the files.
+    hints_at_files: bool,
     /// Addresses of the messages' own pages.
     links: Links,
     gaps: VecDeque<Gap>,
@@ -50,6 +52,7 @@ pub(in crate::transfer) struct HtmlPage {
 
 impl HtmlPage {
     pub(in crate::transfer) fn new(head: Head, media: MediaLinks, links: Links) -> Self {
+        let hints_at_files = matches!(media, MediaLinks::None);
         let title =
             head.channel.and_then(|channel| channel.name).unwrap_or_else(|| head.id.clone());
         Self {
@@ -57,6 +60,7 @@ impl HtmlPage {
             id: head.id,
             zone: head.zone,
             media,
+            hints_at_files,
             links,
             gaps: head.gaps.into(),
             day: None,
@@ -67,13 +71,20 @@ impl HtmlPage {
         }
     }
 
+    /// Returns the page of somebody who has no other form of export, for whom a hint at one would
+    /// be wrong.
+    pub(in crate::transfer) const fn without_hint(mut self) -> Self {
+        self.hints_at_files = false;
+        self
+    }
+
     /// Returns the part up to the first message.
     pub(in crate::transfer) fn head(&self) -> String {
         let head = HeadPart {
             title: &self.title,
             id: &self.id,
             zone: self.zone.name(),
-            without_files: matches!(self.media, MediaLinks::None),
+            hints_at_files: self.hints_at_files,
         };
         let mut out = String::new();
         append(&head, &mut out);

@@ -17,7 +17,8 @@ pub(super) struct HeadPart<'a> {
     pub(super) title: &'a str,
     pub(super) id: &'a str,
     pub(super) zone: &'a str,
-    pub(super) without_files: bool,
+    /// True where an export of another form would have the files.
+    pub(super) hints_at_files: bool,
 }
 
 /// Heading of a channel's messages, in a page about several.

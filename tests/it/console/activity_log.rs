@@ -85,7 +85,7 @@ async fn the_owner_sees_changes_and_reads() {
     busy(&scene).await;
     let changes = scene.open(&path("")).await.body;
     for text in [
-        "How it recognizes a question",
+        "How it recognises a question",
         "Keyword",
         "Tolerant",
         "歡迎 {name}，&lt;b&gt;請先看群規&lt;/b&gt;",

@@ -145,6 +145,10 @@ async fn the_file_has_what_is_ones_own_alone() {
     assert_eq!(json["channels"][0]["messages"][0]["id"], "hebrew");
     let html = scene.page(&format!("{LIST}/file?format=html"), Some("Umember"), "en").await;
     assert!(html.body.contains("message number 2") && !html.body.contains("message number 3<"));
+    assert!(
+        !html.body.contains("an export into a folder"),
+        "nobody can make one of their own data"
+    );
     let wrong = scene.page(&format!("{LIST}/file?format=exe"), Some("Umember"), "en").await;
     assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
 }

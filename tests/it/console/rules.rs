@@ -183,6 +183,7 @@ async fn rules_are_sorted_found_and_warned_about() {
     assert_eq!(order(&page), ["first", "second", "third"]);
     let newest = scene.open(&format!("{RULES}?sort=changed")).await.body;
     assert_eq!(order(&newest), ["third", "second", "first"]);
+    assert_eq!(newest.matches(">Changed: ").count(), 3, "{newest}");
     let wifi = scene.open(&format!("{RULES}?q=Wifi&sort=hits")).await.body;
     assert_eq!(order(&wifi), ["first", "second"]);
     assert!(wifi.contains("?q=Wifi&amp;sort=hits\"") || wifi.contains("?q=Wifi&#38;sort=hits\""));

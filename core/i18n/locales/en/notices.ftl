@@ -4,4 +4,4 @@ usage-resumed = Your backup uses { $percentage }% of { $quota }. New messages ar
 usage-relieved = Your backup uses { $percentage }% of { $quota }. There is enough space again.
 webhook-key-ended = The API key that created your webhook ({ $host }) is no longer valid, so the webhook was disabled.
 webhook-gone = Your webhook ({ $host }) replied that it no longer exists, so it was disabled.
-webhook-failing = Your webhook ({ $host }) could not be reached for days, so it was disabled.
+webhook-failing = Nothing could be delivered to your webhook ({ $host }) for days, so it was disabled.

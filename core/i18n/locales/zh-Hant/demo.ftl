@@ -1,7 +1,7 @@
 # Texts of the demo's page: a chat in an emulated LINE beside the console.
 
 demo-page-title = chatkeep 體驗
-demo-page-intro = 幾個有 chatkeep 機器人的 LINE 群組。這裡的 LINE 是在你電腦上模擬的，人物也是虛構的；chatkeep 是真的。
+demo-page-intro = 幾個有 chatkeep 機器人的 LINE 群組。這裡的 LINE 是在您的電腦上模擬的，人物也是虛構的；chatkeep 是真的。
 demo-page-panes = 檢視
 demo-page-chat = 聊天
 demo-page-console = 管理頁面
@@ -23,12 +23,12 @@ demo-page-location = 位置資訊
 demo-page-mention = 標註成員
 demo-page-message = 訊息
 demo-page-send = 傳送
-demo-page-look-as = 你是
+demo-page-look-as = 您是
 demo-page-owner = { $name }（擁有者）
 demo-page-owner-stays = { $name }是這個群組的擁有者，在體驗中不會退出。
 demo-page-leave = 退出群組
 demo-page-somebody = 某人
-demo-page-unsent-you = 你已收回訊息
+demo-page-unsent-you = 您已收回訊息
 demo-page-day-unsent = { $name } 已收回訊息
 demo-page-joined-note = { $name } 加入群組
 demo-page-left-note = { $name } 退出群組
@@ -78,7 +78,7 @@ demo-page-mode-semantic = 語意
 demo-page-mode-keyword-means = 訊息裡有關鍵字就會回答。
 demo-page-mode-fuzzy-means = 打錯字、字序不同也看得懂。
 demo-page-mode-semantic-means = 換個說法、意思相同也看得懂。
-demo-page-needs-pro = 語意回答需要 Pro 方案。
+demo-page-needs-pro = 依語意回答需要 Pro 方案。
 demo-page-needs-pro-now = 依語意回答需要 Pro 方案；目前的方案會用「寬鬆」模式回答。
 demo-page-rules = 它的回答
 demo-page-members = 成員

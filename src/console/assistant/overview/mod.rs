@@ -1,4 +1,4 @@
-//! Overview of a chat's assistant: its switches, how it recognizes questions, and its figures.
+//! Overview of a chat's assistant: its switches, how it recognises questions, and its figures.
 
 mod choices;
 
