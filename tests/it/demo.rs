@@ -41,8 +41,8 @@ impl Demo {
         demo
     }
 
-    /// Kills the first start in a folder while it writes the histories.
-    async fn interrupted(folder: &TempDir) {
+    /// Kills the first start in a folder while it writes the histories. False when it was through.
+    async fn interrupted(folder: &TempDir) -> bool {
         let (data, listen) = (folder.path().display().to_string(), ports::free().to_string());
         let args = ["--data", &data, "--listen", &listen, "demo"];
         let mut process = Program::chatkeep().args(args).start();
@@ -57,7 +57,7 @@ impl Demo {
         };
         until("the histories to begin", DEADLINE, begun).await;
         process.kill().await;
-        assert!(mark.exists(), "they were complete before");
+        mark.exists()
     }
 
     /// Reads the page's state anew.

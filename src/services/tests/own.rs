@@ -13,6 +13,7 @@ use futures_util::TryStreamExt as _;
 use serde_json::Value;
 
 use super::super::access::{Owner, ReadMembers, ReadMessages, WriteBackup};
+use super::super::account::AccountService;
 use super::super::activity_log::{ActivityLogQuery, ActivityLogService};
 use super::super::deletion::DeletionService;
 use super::super::messages::MessageService;
@@ -21,6 +22,31 @@ use super::super::{Caller, ServiceError};
 use super::{GROUP, Group, OTHER, OWNER, caller};
 use crate::removals::RemovalWorker;
 use crate::transfer::OwnFormat;
+
+#[tokio::test]
+async fn usage_is_that_at_the_end_of_each_month() {
+    let group = Group::new().await;
+    // The last days of 2023, of January and of February 2024, and the day after.
+    group.sql("DELETE FROM usage_days").await;
+    let days = "INSERT INTO usage_days (user_id, day, bytes)
+                VALUES ('U1', 1703980800000, 5), ('U1', 1706659200000, 7),
+                       ('U1', 1709164800000, 11), ('U1', 1709251200000, 3)";
+    group.sql(days).await;
+    let account = AccountService::new(group.store.clone(), Arc::clone(&group.clock));
+    let months = async |now: &str| {
+        let now = Timestamp::parse(now).unwrap();
+        group.hands.advance(now.since(group.clock.now()));
+        let months = account.usage_by_month(&caller(OWNER), 3).await.unwrap();
+        let months = months.iter().map(|month| format!("{} {}", month.first, month.bytes));
+        months.collect::<Vec<_>>()
+    };
+    assert_eq!(months("2024-01-15T00:00:00Z").await, ["2023-12-01 5", "2024-01-01 5"]);
+    // On the last day of a long month, and a moment later.
+    let march = months("2024-03-31T23:59:59.999Z").await;
+    assert_eq!(march, ["2024-01-01 7", "2024-02-01 11", "2024-03-01 3"]);
+    let april = months("2024-04-01T00:00:00Z").await;
+    assert_eq!(april, ["2024-02-01 11", "2024-03-01 3", "2024-04-01 3"]);
+}
 
 impl Group {
     fn my_data(&self) -> MyDataService {

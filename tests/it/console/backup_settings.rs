@@ -97,7 +97,8 @@ async fn the_zone_moves_days_and_retention_asks_first() {
     let scene = Scene::new().await;
     let saved = send(&scene, "Uadmin", &[("action", "zone"), ("zone", "Pacific/Kiritimati")]).await;
     assert_eq!(saved.status, StatusCode::SEE_OTHER);
-    assert!(scene.open(&path()).await.body.contains("Pacific/Kiritimati"));
+    let zone = "name=\"zone\" list=\"zones\" value=\"Pacific/Kiritimati\"";
+    assert!(scene.open(&path()).await.body.contains(zone));
     let days = [("action", "retention"), ("days", "30")];
     let asked = send(&scene, "Uowner", &days).await;
     assert!(asked.body.contains("Delete old messages automatically?"), "{}", asked.body);

@@ -17,7 +17,8 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// Returns its path, with things that exist in the group, but for jobs and rules.
+    /// Returns its path, with things that exist in the group, but for jobs, rules, keys, webhooks
+    /// and consents.
     pub(super) fn path(&self) -> String {
         let values = [
             ("{channel}", GROUP),
@@ -26,6 +27,10 @@ impl Route {
             ("{person}", "Umember"),
             ("{job}", "job_1"),
             ("{rule}", "qa_1_a"),
+            ("{key}", "key_1"),
+            ("{webhook}", "wh_1"),
+            ("{delivery}", "wh_1-1"),
+            ("{consent}", "grant_1"),
         ];
         let path = values
             .iter()
@@ -45,12 +50,25 @@ impl Route {
     }
 }
 
+/// Reads all sources of a folder, and of those in it.
+fn sources(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            found.push(fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
 /// Returns all routes.
 pub(super) fn routes() -> Vec<Route> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let files = ["src/console/mod.rs", "src/console/assistant/mod.rs"];
-    let files = files.map(|file| fs::read_to_string(root.join(file)).unwrap());
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/console"), &mut files);
     let calls = files.iter().flat_map(|file| file.split(".route(").skip(1));
+    // The files of pages have no path of their own in the source.
+    let calls = calls.filter(|call| call.trim_start().starts_with('"'));
     let routes: Vec<_> = calls
         .map(|call| {
             let call = call.split(';').next().unwrap();
@@ -60,6 +78,6 @@ pub(super) fn routes() -> Vec<Route> {
             Route { pattern, opens, posts }
         })
         .collect();
-    assert!(routes.len() > 25 && routes.iter().filter(|route| route.posts).count() > 8);
+    assert!(routes.len() > 40 && routes.iter().filter(|route| route.posts).count() > 18);
     routes
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use chatkeep::api::catalogue;
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::talk::Talk;
@@ -13,6 +13,19 @@ use crate::harness::wait::until;
 use crate::hooks::sink::Received;
 use crate::stack::DEADLINE;
 
+/// Beginnings of surfaces that show what is kept.
+const READERS: [&str; 9] = [
+    "/api/channels/{c}/backup/messages",
+    "/api/channels/{c}/backup/export?format=jsonl",
+    "/api/channels/{c}/backup/export?format=csv",
+    "/api/channels/{c}/backup/export?format=html",
+    "get_messages",
+    "/c/{c}",
+    "/c/{c}/export/file?format=html",
+    "/c/{c}/export/file?format=csv",
+    "/c/{c}/export/file?format=jsonl",
+];
+
 /// A surface, and what it shows.
 type Shown = (String, String);
 
@@ -21,11 +34,13 @@ impl World {
         format!("http://{}{path}", self.stack.ground.address)
     }
 
-    /// Returns the body of a response, whatever its status.
+    /// Returns the body of a response. Of what is not there, that of the refusal.
     async fn read(&self, path: &str, key: &str) -> String {
         let client = http::client(DEADLINE);
-        let request = client.get(self.url(path)).bearer_auth(key);
-        request.send().await.unwrap().text().await.unwrap()
+        let response = client.get(self.url(path)).bearer_auth(key).send().await.unwrap();
+        let answers = response.status().is_success() || response.status() == StatusCode::NOT_FOUND;
+        assert!(answers, "{path}: {}", response.status());
+        response.text().await.unwrap()
     }
 
     /// Returns what every route that reads responds.
@@ -81,6 +96,9 @@ impl World {
 
     /// Checks that no search finds it.
     async fn is_not_found(&self, talk: &Talk) {
+        let found = self.read(&format!("/api/search?q={SHOWN}{}", talk.seed), &talk.key).await;
+        let found: Value = serde_json::from_str(&found).unwrap();
+        assert!(found["total"].as_i64().unwrap() > 0, "what is kept is found: {found}");
         for mark in [NEVER, GONE] {
             for number in 1..=talk.words {
                 // A part of them is enough.
@@ -112,7 +130,10 @@ impl World {
                 .bearer_auth(&talk.key)
                 .header("accept", "application/json, text/event-stream")
                 .header("mcp-protocol-version", "2025-11-25");
-            let text = request.send().await.unwrap().text().await.unwrap();
+            let response = request.send().await.unwrap();
+            assert_eq!(response.status(), StatusCode::OK, "{tool}");
+            let text = response.text().await.unwrap();
+            assert!(!text.contains("\"isError\":true"), "{tool}: {text}");
             shown.push((tool.to_owned(), text));
         }
         shown
@@ -129,6 +150,8 @@ impl World {
             "/c/{c}/media",
             "/c/{c}/search?q=hours",
             "/c/{c}/people",
+            "/c/{c}/activity",
+            "/console/my-data/chats/{c}",
             "/c/{c}/settings",
             "/c/{c}/activity-log",
             "/c/{c}/activity-log?show=reads",
@@ -190,7 +213,11 @@ impl World {
             if talk.seed == 0 {
                 shown.extend(self.commands().await);
             }
-            assert!(shown.iter().any(|(_, text)| text.contains(SHOWN)), "the surfaces are read");
+            for reader in READERS {
+                let path = reader.replace("{c}", &talk.channel);
+                let mut of_reader = shown.iter().filter(|(surface, _)| surface.starts_with(&path));
+                assert!(of_reader.any(|(_, text)| text.contains(SHOWN)), "{reader} shows nothing");
+            }
             for (surface, text) in &shown {
                 let gone = talk.gone.iter().map(String::as_str).chain([NEVER, GONE]);
                 for word in gone.filter(|word| !surface.contains(*word)) {

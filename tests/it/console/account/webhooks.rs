@@ -4,7 +4,7 @@ use chatkeep_i18n::Language;
 use reqwest::StatusCode;
 
 use super::super::{GROUP, Scene};
-use super::{WEBHOOKS, link, shown};
+use super::{WEBHOOKS, between, link, shown};
 use crate::harness::wait::until;
 use crate::hooks::sink::{Reply, Sink};
 use crate::stack::DEADLINE;
@@ -103,7 +103,9 @@ async fn a_webhook_is_made_tested_and_looked_after() {
     assert!(scene.open(&edit).await.body.contains("value=\"member.left\" checked"));
     let form = [("url", &*url), ("event", "member.joined"), ("reach", "chosen"), ("chat", GROUP)];
     let saved = scene.done(&edit, &form).await.body;
-    assert!(saved.contains("Saved.") && saved.contains("Somebody joined a chat"), "{saved}");
+    let details = between(&saved, "<dl class=\"details\"", "</dl>");
+    assert!(saved.contains("Saved.") && details.contains("Somebody joined a chat"), "{saved}");
+    assert!(!details.contains("Somebody left a chat"), "{details}");
     assert!(saved.contains("週末讀書會"), "{saved}");
     let next = shown(&scene.submit(&format!("{webhook}/secret"), &[("overlap", "3600")]).await);
     assert_ne!(next, made);
