@@ -28,10 +28,8 @@ async fn usage_is_that_at_the_end_of_each_month() {
     let group = Group::new().await;
     // The last days of 2023, of January and of February 2024, and the day after.
     group.sql("DELETE FROM usage_days").await;
-    let days = "INSERT INTO usage_days (user_id, day, bytes)
-                VALUES ('U1', 1703980800000, 5), ('U1', 1706659200000, 7),
-                       ('U1', 1709164800000, 11), ('U1', 1709251200000, 3)";
-    group.sql(days).await;
+    let first = "INSERT INTO usage_days (user_id, day, bytes) VALUES ('U1', 1703980800000, 5)";
+    group.sql(first).await;
     let account = AccountService::new(group.store.clone(), Arc::clone(&group.clock));
     let months = async |now: &str| {
         let now = Timestamp::parse(now).unwrap();
@@ -41,6 +39,9 @@ async fn usage_is_that_at_the_end_of_each_month() {
         months.collect::<Vec<_>>()
     };
     assert_eq!(months("2024-01-15T00:00:00Z").await, ["2023-12-01 5", "2024-01-01 5"]);
+    let later = "INSERT INTO usage_days (user_id, day, bytes)
+                 VALUES ('U1', 1706659200000, 7), ('U1', 1709164800000, 11), ('U1', 1709251200000, 3)";
+    group.sql(later).await;
     // On the last day of a long month, and a moment later.
     let march = months("2024-03-31T23:59:59.999Z").await;
     assert_eq!(march, ["2024-01-01 7", "2024-02-01 11", "2024-03-01 3"]);
