@@ -11,6 +11,17 @@ pub enum ChatMode {
     Chat,
 }
 
+/// Kind of the access token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// Long-lived.
+    LongLived,
+    /// With a user-specified expiration, in that many seconds.
+    Expiring(u64),
+    /// Stateless: no endpoint is documented to verify it.
+    Stateless,
+}
+
 /// Account and channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
@@ -24,9 +35,8 @@ pub struct Account {
     pub quota: Option<u64>,
     /// Messages that were pushed this month, one for each recipient.
     pub pushed: u64,
-    /// Seconds until the access token expires, which makes it one with a user-specified expiration;
-    /// `None` for a long-lived one.
-    pub token_expires_in: Option<u64>,
+    /// Kind of the access token.
+    pub token: TokenKind,
     /// Seconds by which the clock of the API is ahead.
     pub clock_ahead: i64,
 }
@@ -40,7 +50,7 @@ impl Account {
             use_webhook: true,
             quota: None,
             pushed: 0,
-            token_expires_in: None,
+            token: TokenKind::LongLived,
             clock_ahead: 0,
         }
     }

@@ -41,7 +41,7 @@ use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use account::{Account, ChatMode};
+pub use account::{Account, ChatMode, TokenKind};
 pub use action::{ActError, Action};
 pub use deliver::{Attempt, Delivery, Redelivery};
 pub use faults::{Fault, Target};

@@ -9,7 +9,20 @@ use tempfile::TempDir;
 use super::*;
 
 /// Commands that may create data, and those that need none.
-const APART: [&str; 7] = ["serve", "demo", "migrate", "import", "user add", "openapi", "qa try"];
+const APART: [&str; 12] = [
+    "serve",
+    "demo",
+    "migrate",
+    "import",
+    "user add",
+    "openapi",
+    "qa try",
+    "line check",
+    "config check",
+    "config show",
+    "completions",
+    "man",
+];
 
 /// All other commands, with valid arguments.
 const ON_DATA: [&[&str]; 24] = [
@@ -108,7 +121,7 @@ fn keys_end_in_the_future_and_are_for_channels_that_there_are() {
 
 #[test]
 fn every_list_can_be_had_as_json() {
-    const LISTS: [&str; 10] = [
+    const LISTS: [&str; 13] = [
         "user list",
         "channel list",
         "channel bots",
@@ -119,6 +132,9 @@ fn every_list_can_be_had_as_json() {
         "doctor",
         "bus consumers",
         "dead list",
+        "line check",
+        "config check",
+        "config show",
     ];
     let mut commands = BTreeSet::new();
     leaves(&Cli::command(), "", &mut commands);

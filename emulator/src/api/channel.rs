@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use crate::Emulator;
+use crate::account::TokenKind;
 use crate::deliver::Failed;
 use crate::log::Rule;
 use crate::webhook::Webhook;
@@ -90,7 +91,8 @@ pub(super) async fn verify(
     form: Result<Form<Fields>, FormRejection>,
 ) -> Response {
     let fields = form.map(|Form(fields)| fields).unwrap_or_default();
-    verified(&emulator, &fields, emulator.account().token_expires_in.is_none())
+    let expires_in = (emulator.account().token == TokenKind::LongLived).then_some(LONG_LIVED);
+    verified(&emulator, &fields, expires_in)
 }
 
 /// Verifies an access token with a user-specified expiration.
@@ -98,7 +100,11 @@ pub(super) async fn verify_expiring(
     State(emulator): State<Emulator>,
     Query(fields): Query<Fields>,
 ) -> Response {
-    verified(&emulator, &fields, emulator.account().token_expires_in.is_some())
+    let expires_in = match emulator.account().token {
+        TokenKind::Expiring(seconds) => Some(seconds),
+        TokenKind::LongLived | TokenKind::Stateless => None,
+    };
+    verified(&emulator, &fields, expires_in)
 }
 
 /// Issues a stateless access token to whoever knows the channel secret.
@@ -123,14 +129,14 @@ pub(super) async fn issue(
     Json(token).into_response()
 }
 
-fn verified(emulator: &Emulator, fields: &Fields, of_this_kind: bool) -> Response {
-    if !of_this_kind || fields.get("access_token") != Some(&emulator.shared.access_token) {
+/// Answers about an access token; `expires_in` only for one of the kind that is verified here.
+fn verified(emulator: &Emulator, fields: &Fields, expires_in: Option<u64>) -> Response {
+    let is_ours = fields.get("access_token") == Some(&emulator.shared.access_token);
+    let Some(expires_in) = expires_in.filter(|_| is_ours) else {
         return oauth_error("invalid_request", "invalid access token");
-    }
-    let account = emulator.account();
-    let expires_in = account.token_expires_in.unwrap_or(LONG_LIVED);
-    Json(json!({ "client_id": account.channel_id, "expires_in": expires_in, "scope": "P CM" }))
-        .into_response()
+    };
+    let channel = emulator.account().channel_id;
+    Json(json!({ "client_id": channel, "expires_in": expires_in, "scope": "P CM" })).into_response()
 }
 
 fn oauth_error(error: &str, description: &str) -> Response {

@@ -1,7 +1,7 @@
 //! The channel: its webhook address, its quota, its access tokens, the clock.
 
 use super::*;
-use crate::ChatMode;
+use crate::{ChatMode, TokenKind};
 
 const ENDPOINT: &str = "/v2/bot/channel/webhook/endpoint";
 const TEST: &str = "/v2/bot/channel/webhook/test";
@@ -96,9 +96,12 @@ async fn tokens_are_verified_where_their_kind_is_and_the_secret_issues_one() {
     assert_eq!(long_lived("emulator-access-token").await.body["client_id"], channel);
     assert_eq!(expiring("emulator-access-token").await.status, 400);
     assert_eq!(long_lived("wrong").await.body["error"], "invalid_request");
-    stage.emulator.set_up(|account| account.token_expires_in = Some(60));
+    stage.emulator.set_up(|account| account.token = TokenKind::Expiring(60));
     assert_eq!(long_lived("emulator-access-token").await.status, 400);
     assert_eq!(expiring("emulator-access-token").await.body["expires_in"], 60);
+    stage.emulator.set_up(|account| account.token = TokenKind::Stateless);
+    assert_eq!(long_lived("emulator-access-token").await.status, 400);
+    assert_eq!(expiring("emulator-access-token").await.status, 400);
     let issued = async |channel: &str, secret: &str| {
         let form =
             format!("grant_type=client_credentials&client_id={channel}&client_secret={secret}");
