@@ -165,3 +165,47 @@ fn options_of_every_command_are_listed_apart() {
     }
     assert!(own.contains("--limit") && own.contains("--json"), "{help}");
 }
+
+/// Returns the help of a command, without the options that every command has.
+fn help(path: &str) -> String {
+    let mut cli = Cli::command();
+    cli.build();
+    let mut command = &mut cli;
+    for part in path.split(' ') {
+        command = command.find_subcommand_mut(part).unwrap();
+    }
+    let help = command.render_long_help().to_string();
+    help.split(SETTINGS).next().unwrap().trim_end().to_owned()
+}
+
+#[test]
+fn commands_of_the_operator_say_what_they_do() {
+    for path in ["line check", "config check", "config show", "completions", "man"] {
+        insta::assert_snapshot!(path.replace(' ', "_"), help(path));
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page_and_nothing_else() {
+    let folder = TempDir::new().unwrap();
+    let into = folder.path().join("man1");
+    let run = |args: &[&str]| run_in(folder.path(), args);
+    run(&["man", into.to_str().unwrap()]).unwrap();
+    let pages = into.read_dir().unwrap().map(|page| page.unwrap().file_name());
+    let pages: BTreeSet<_> = pages.map(|name| name.into_string().unwrap()).collect();
+    let mut commands = BTreeSet::new();
+    leaves(&Cli::command(), "", &mut commands);
+    for command in commands {
+        let page = format!("chatkeep-{}.1", command.replace(' ', "-"));
+        assert!(pages.contains(&page), "no {page}");
+    }
+    assert!(pages.contains("chatkeep.1") && !pages.iter().any(|page| page.contains("help")));
+    let text = std::fs::read_to_string(into.join("chatkeep-line-check.1")).unwrap();
+    assert!(text.contains(r"chatkeep\-line\-check 1") || text.contains("chatkeep-line-check 1"));
+    assert!(text.contains(r"\-\-fix"), "{text}");
+    assert!(!folder.path().join("data").exists(), "it needs no data");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let error = run(&["man", file.to_str().unwrap()]).unwrap_err();
+    assert!(error.to_string().starts_with("cannot write manual pages to "), "{error}");
+}

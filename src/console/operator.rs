@@ -19,7 +19,7 @@ const PATH: &str = "/console/operator/line";
 
 /// Form of a bot.
 #[derive(Debug, Deserialize)]
-pub(super) struct WebhookForm {
+pub(super) struct BotForm {
     bot: String,
 }
 
@@ -62,7 +62,7 @@ pub(super) async fn line(
 
 pub(super) async fn set_webhook(
     State(console): State<Console>,
-    Posted { visitor, form }: Posted<WebhookForm>,
+    Posted { visitor, form }: Posted<BotForm>,
 ) -> Result<Response, PageError> {
     let operator = visitor.operator(&console)?;
     let done = console.services.bot_setup.set_webhooks(&operator, Some(&form.bot)).await?;

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::file::{Entry, entries};
+use super::hints::{hint, nearest, wrong_type};
 use super::line::single;
 use super::redact::{is_secret, redacted};
 use super::sources::FILE_VARIABLE;
@@ -293,34 +294,4 @@ fn secret_file(path: &Path, origin: &str) -> Result<String, ConfigError> {
             Err(ConfigError::Unreadable { what: format!("the file that {origin} names"), source })
         }
     }
-}
-
-/// Returns the known name that was probably meant.
-fn nearest<'a>(known: impl Iterator<Item = &'a String>, name: &str) -> Option<&'a String> {
-    known
-        .map(|known| (strsim::damerau_levenshtein(known, name), known))
-        .filter(|(distance, _)| *distance <= 1 + name.len() / 4)
-        .min()
-        .map(|(_, known)| known)
-}
-
-fn hint(near: Option<&String>) -> String {
-    near.map(|known| format!(" (did you mean {known}?)")).unwrap_or_default()
-}
-
-fn wrong_type(key: &str, found: &Value, default: &Value, origin: String) -> ConfigError {
-    let allowed = match default {
-        Value::Integer(_) => "a whole number",
-        Value::Boolean(_) => "true or false",
-        _ => "a text in quotes",
-    };
-    let found = match found {
-        Value::String(text) => redacted(key, text),
-        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_secret(key) => {
-            found.to_string()
-        }
-        _ if is_secret(key) => redacted(key, ""),
-        _ => format!("of type {}", found.type_str()),
-    };
-    ConfigError::Invalid { origin, key: key.to_owned(), found, allowed: allowed.to_owned() }
 }

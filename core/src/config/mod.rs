@@ -8,6 +8,7 @@
 mod deserialize;
 mod error;
 mod file;
+mod hints;
 mod http;
 mod inspect;
 mod layers;
