@@ -21,7 +21,7 @@ pub(super) struct LineCheckArgs {
     /// Check only this bot.
     #[arg(long, value_name = "NAME")]
     bot: Option<String>,
-    /// Set the webhook address at LINE where it is missing or another one.
+    /// First set the webhook address at LINE where none or another one is set.
     #[arg(long)]
     fix: bool,
     /// Print one JSON object a line: each finding.

@@ -23,6 +23,8 @@ use crate::{
 const WEBHOOK: &str = "/v2/bot/channel/webhook/endpoint";
 /// Content type of requests about access tokens.
 const FORM: &str = "application/x-www-form-urlencoded";
+/// Timeout of a test webhook, during which LINE itself waits for the other side.
+const TEST: Duration = Duration::from_secs(30);
 /// Maximum length of an explanation, in characters.
 const MAX_REASON: usize = 200;
 
@@ -124,6 +126,7 @@ impl BotSetup for LineClient {
         Box::pin(async move {
             let body = EndpointRequest { endpoint: address };
             let request = self.0.http.post(self.url("/v2/bot/channel/webhook/test")).json(&body);
+            let request = request.timeout(TEST);
             let test: LineTest = read(&self.0.call(Endpoint::WebhookTest, request).await?)?;
             let status = u16::try_from(test.status_code).ok().filter(|status| *status > 0);
             let reason = explanation(&test.reason, &test.detail);
