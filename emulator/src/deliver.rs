@@ -74,10 +74,26 @@ pub struct Delivery {
     pub accepted: bool,
 }
 
+/// Reason for which a request had no response.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Failed {
+    /// It took too long.
+    Timeout,
+    /// The connection failed.
+    Connection,
+}
+
+impl From<reqwest::Error> for Failed {
+    fn from(error: reqwest::Error) -> Self {
+        if error.is_timeout() { Self::Timeout } else { Self::Connection }
+    }
+}
+
 impl Emulator {
     /// Sends a webhook until it is accepted or given up.
     ///
-    /// Nothing is sent (and nothing accepted) while no webhook URL is set.
+    /// Nothing is sent (and nothing accepted) while no webhook URL is set or the account does not
+    /// use webhooks.
     pub async fn deliver(&self, webhook: Webhook) -> Delivery {
         let webhook = Arc::new(webhook);
         let number = lock(&self.shared.log).webhook(Arc::clone(&webhook));
@@ -111,7 +127,17 @@ impl Emulator {
 
     /// Like [`Self::post`], for any body with any signature or none.
     pub async fn post_raw(&self, body: impl Into<Bytes>, signature: Option<&str>) -> Option<u16> {
-        let url = self.webhook_url()?;
+        let url = self.open_webhook_url()?;
+        self.post_to(&url, body, signature).await.ok()
+    }
+
+    /// Sends a body to any address and returns the status of the response.
+    pub(super) async fn post_to(
+        &self,
+        url: &str,
+        body: impl Into<Bytes>,
+        signature: Option<&str>,
+    ) -> Result<u16, Failed> {
         let mut request = self.shared.http.post(url).body(body.into());
         if let Some(signature) = signature {
             request = request.header("X-Line-Signature", signature);
@@ -119,17 +145,22 @@ impl Emulator {
         let request = request
             .header(CONTENT_TYPE, "application/json; charset=utf-8")
             .header(USER_AGENT, "LineBotWebhook/2.0");
-        let answer = request.send().await.ok()?;
+        let answer = request.send().await?;
         let status = answer.status().as_u16();
         // Read to the end, or the connection is of no use to the next request.
-        answer.bytes().await.ok()?;
-        Some(status)
+        answer.bytes().await?;
+        Ok(status)
+    }
+
+    /// Returns the address that webhooks are sent to, while the account uses webhooks.
+    fn open_webhook_url(&self) -> Option<String> {
+        self.webhook_url().filter(|_| self.account().use_webhook)
     }
 
     async fn send(&self, number: u64, webhook: &Webhook, redelivery: bool) -> Delivery {
         let rules = self.shared.redelivery;
         let mut delivery = Delivery { webhook: number, attempts: 0, status: None, accepted: false };
-        while delivery.attempts < rules.attempts && self.webhook_url().is_some() {
+        while delivery.attempts < rules.attempts && self.open_webhook_url().is_some() {
             let again = redelivery || delivery.attempts > 0;
             delivery.attempts += 1;
             delivery.status = self.attempt(number, webhook, delivery.attempts, again).await;

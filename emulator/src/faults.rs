@@ -13,7 +13,7 @@ pub enum Target {
     Push,
     /// Profiles of friends and of members.
     Profile,
-    /// Group summaries, member counts and the bot's own data.
+    /// Group summaries, member counts, and what concerns the bot's own account and channel.
     Info,
     /// Content of messages, previews and transcoding states.
     Content,
@@ -89,6 +89,7 @@ impl Target {
         match path {
             "/v2/bot/message/reply" if is_post => Self::Reply,
             "/v2/bot/message/push" if is_post => Self::Push,
+            path if path.starts_with("/v2/bot/message/quota") => Self::Info,
             path if path.starts_with("/v2/bot/message/") => Self::Content,
             path if path.starts_with("/v2/bot/profile/") || path.contains("/member/") => {
                 Self::Profile
@@ -122,5 +123,6 @@ mod tests {
         assert_eq!(get("/v2/bot/group/C1/member/U1"), Target::Profile);
         assert_eq!(get("/v2/bot/group/C1/members/count"), Target::Info);
         assert_eq!(get("/v2/bot/profile/U1"), Target::Profile);
+        assert_eq!(get("/v2/bot/message/quota/consumption"), Target::Info);
     }
 }

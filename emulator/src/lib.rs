@@ -10,6 +10,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test double, which nobody restarts")]
 
+mod account;
 mod act;
 mod action;
 mod api;
@@ -40,6 +41,7 @@ use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use account::{Account, ChatMode, TokenKind};
 pub use action::{ActError, Action};
 pub use deliver::{Attempt, Delivery, Redelivery};
 pub use faults::{Fault, Target};
@@ -75,6 +77,7 @@ struct Shared {
     redelivery: Redelivery,
     http: reqwest::Client,
     webhook_url: Mutex<Option<String>>,
+    account: Mutex<Account>,
     world: Mutex<World>,
     log: Mutex<Log>,
     faults: Mutex<Faults>,
@@ -108,6 +111,7 @@ impl Emulator {
             access_token: options.access_token,
             redelivery: options.redelivery,
             webhook_url: Mutex::new(options.webhook_url),
+            account: Mutex::new(Account::new(options.seed)),
             log: Mutex::default(),
             faults: Mutex::default(),
             changes: broadcast::channel(CHANGES).0,

@@ -66,6 +66,8 @@ pub enum Rule {
     RetryKeySameRequest,
     /// The bot is in the chat (or is a friend of the person) that it writes to.
     BotInChat,
+    /// Webhooks go to an HTTPS address of at most 500 characters.
+    WebhookAddress,
     /// Only images, videos, audios and files have content, only the first two a preview.
     HasContent,
 }

@@ -35,7 +35,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use open::bots;
+use open::LineClients;
+pub(crate) use open::bot_setup;
 pub use open::{
     attach_bus, attach_known_bus, index_folder, model_folder, open_bus, open_space, open_store,
 };
@@ -106,7 +107,8 @@ impl App {
         let store = open_store(&config).await?;
         let blobs =
             Blobs::open(&config.blobs, &config.s3).with_context(|| no_media_store(&config))?;
-        let bots = bots(&config, &clock)?;
+        let clients = LineClients::new(&config, &clock)?;
+        let bots = clients.bots(&config);
         let health = Health::new(Arc::clone(&clock));
         let parts = (&store, &bus, &blobs, &health);
         let registration = Registration::new(&config, &process_roles, parts).await?;
@@ -133,6 +135,7 @@ impl App {
             bus: bus.clone(),
             blobs: blobs.clone(),
             bots: bots.clone(),
+            bot_setup: clients.setup(&config, &clock),
             assistants: assistants.clone(),
             search: search.clone(),
             removals: RemovalWorker::new(store.clone(), Arc::clone(&clock)),

@@ -12,13 +12,14 @@ use chatkeep_core::time::SharedClock;
 use chatkeep_index::answer::thresholds;
 use chatkeep_index::embed::FullModel;
 use chatkeep_index::semantic::SemanticSpace;
-use chatkeep_platform::line::{LineApi, LineClient};
-use chatkeep_platform::{Bots, SharedPlatform};
+use chatkeep_platform::line::{LineApi, LineClient, LineWebhooks};
+use chatkeep_platform::{Bots, SharedPlatform, SharedSetup};
 use chatkeep_store::{Store, StoreError};
 use chatkeep_workers::replica::Replica;
 use secrecy::ExposeSecret as _;
 
 use crate::search::{SearchFallback, SearchService};
+use crate::services::bot_setup::{BotSetupService, ConfiguredBot};
 
 fn limits(config: &Config) -> BusLimits {
     BusLimits {
@@ -152,16 +153,53 @@ pub async fn open_space(config: &Config) -> anyhow::Result<Arc<SemanticSpace>> {
     tokio::task::spawn_blocking(open).await?
 }
 
-/// Creates the bots whose access token this process has.
-pub(super) fn bots(config: &Config, clock: &SharedClock) -> anyhow::Result<Bots> {
-    let bots = config.line.iter().filter_map(|bot| platform(bot, clock).transpose());
-    Ok(Bots::new(bots.collect::<anyhow::Result<Vec<_>>>()?))
+/// Clients of the LINE bots, in the order of the settings; `None` for one without an access token.
+pub(super) struct LineClients(Vec<Option<Arc<LineClient>>>);
+
+impl LineClients {
+    /// Creates a client for each bot.
+    ///
+    /// # Errors
+    /// Returns an error if the HTTP client cannot be set up.
+    pub(super) fn new(config: &Config, clock: &SharedClock) -> anyhow::Result<Self> {
+        let clients = config.line.iter().map(|bot| line_client(bot, clock));
+        Ok(Self(clients.collect::<anyhow::Result<_>>()?))
+    }
+
+    /// Returns the bots whose access token this process has.
+    pub(super) fn bots(&self, config: &Config) -> Bots {
+        let bots = config.line.iter().zip(&self.0);
+        Bots::new(bots.filter_map(|(bot, client)| {
+            let client: SharedPlatform = client.clone()?;
+            Some((bot.name.clone(), client))
+        }))
+    }
+
+    /// Returns the set-up of all bots.
+    pub(super) fn setup(&self, config: &Config, clock: &SharedClock) -> BotSetupService {
+        let bot = |(bot, client): (&LineConfig, &Option<Arc<LineClient>>)| ConfiguredBot {
+            name: bot.name.clone(),
+            platform: LineWebhooks::PATH,
+            setup: client.clone().map(|client| -> SharedSetup { client }),
+            secret: bot.channel_secret.clone(),
+            token_setting: bot.access_token_variable.clone(),
+            secret_setting: bot.channel_secret_variable.clone(),
+        };
+        let bots = config.line.iter().zip(&self.0).map(bot).collect();
+        let (base, operators) = (config.api.base_url.as_deref(), &config.console.operators);
+        BotSetupService::new(bots, base, operators, Arc::clone(clock))
+    }
 }
 
-fn platform(
-    bot: &LineConfig,
-    clock: &SharedClock,
-) -> anyhow::Result<Option<(String, SharedPlatform)>> {
+/// Creates the check of the bots' set-up, for the command line.
+///
+/// # Errors
+/// Returns an error if the HTTP client cannot be set up.
+pub(crate) fn bot_setup(config: &Config, clock: &SharedClock) -> anyhow::Result<BotSetupService> {
+    Ok(LineClients::new(config, clock)?.setup(config, clock))
+}
+
+fn line_client(bot: &LineConfig, clock: &SharedClock) -> anyhow::Result<Option<Arc<LineClient>>> {
     let Some(access_token) = bot.access_token.clone() else {
         return Ok(None);
     };
@@ -172,6 +210,5 @@ fn platform(
         access_token,
     };
     let (http, files) = (chatkeep_core::http::client()?, chatkeep_core::http::download_client()?);
-    let client = LineClient::new(api, http, files, clock);
-    Ok(Some((bot.name.clone(), Arc::new(client))))
+    Ok(Some(Arc::new(LineClient::new(api, http, files, clock))))
 }

@@ -2,12 +2,15 @@
 
 mod bus;
 mod channel;
+mod config;
 mod context;
 mod dead;
 mod doctor;
 mod export;
 mod import;
 mod key;
+mod line;
+mod manual;
 mod model;
 mod progress;
 mod qa;
@@ -120,6 +123,16 @@ enum Command {
     /// Manages dead letters: events that no stage could handle.
     #[command(subcommand)]
     Dead(dead::DeadCommand),
+    /// Checks the set-up of the bots at LINE.
+    #[command(subcommand)]
+    Line(line::LineCommand),
+    /// Checks and shows the settings.
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// Prints completions for a shell.
+    Completions(manual::CompletionsArgs),
+    /// Prints the manual page, or writes those of all commands into a folder.
+    Man(manual::ManArgs),
 }
 
 impl Settings {
@@ -154,6 +167,7 @@ pub fn main() -> ExitCode {
             note!("chatkeep: {}", with_causes(error.as_ref()));
             let usage = error.downcast_ref::<ConfigError>().is_some()
                 || error.downcast_ref::<doctor::NotChecked>().is_some()
+                || error.downcast_ref::<line::NotAnswered>().is_some()
                 || error.downcast_ref::<PreflightError>().is_some();
             if error.downcast_ref::<import::UnrecognisedLines>().is_some() {
                 return ExitCode::from(import::UnrecognisedLines::CODE);
@@ -164,8 +178,8 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
-    // An export is the caller's own file, everything else is the service's.
-    if !matches!(cli.command, Command::Export(_)) {
+    // Exports and manual pages are the caller's own files, everything else is the service's.
+    if !matches!(cli.command, Command::Export(_) | Command::Man(_)) {
         restrict_umask();
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -180,13 +194,24 @@ fn run(cli: Cli) -> anyhow::Result<()> {
 
 fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
     let overrides = cli.settings.overrides();
-    if let Command::Demo(args) = cli.command {
-        let sources = Sources::from_process(cli.config, overrides)?;
-        return runtime.block_on(crate::demo::run(args, sources));
+    let sources = || Sources::from_process(cli.config, overrides);
+    match cli.command {
+        Command::Demo(args) => runtime.block_on(crate::demo::run(args, sources()?)),
+        Command::Config(command) => config::run(&command, sources()?),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
+        command => run_with(runtime, command, Config::load(sources()?)?),
     }
-    let config = Config::load(Sources::from_process(cli.config, overrides)?)?;
+}
+
+/// Runs a command that works with valid settings.
+fn run_with(
+    runtime: &tokio::runtime::Runtime,
+    command: Command,
+    config: Config,
+) -> anyhow::Result<()> {
     // The service writes them to its log.
-    if !matches!(cli.command, Command::Serve(_)) {
+    if !matches!(command, Command::Serve(_)) {
         for warning in &config.warnings {
             note!("chatkeep: {warning}");
         }
@@ -194,7 +219,7 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
     let clock: SharedClock = Arc::new(SystemClock);
     let creator = CreatingContext(Context::new(config, clock));
     runtime.block_on(async move {
-        let command = match cli.command {
+        let command = match command {
             Command::Serve(args) => return Box::pin(serve::run(creator, &args)).await,
             Command::Migrate => return migrate(&creator).await,
             Command::User(command) => return user::run(&creator, command).await,
@@ -215,13 +240,17 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
             Command::Qa(command) => qa::run(&context, command).await,
             Command::Model(command) => model::run(&context, command).await,
             Command::Dead(command) => dead::run(&context, command).await,
+            Command::Line(command) => line::run(&context, command).await,
             Command::Openapi => openapi(),
             // Handled above.
             Command::Serve(_)
             | Command::Demo(_)
             | Command::Migrate
             | Command::User(_)
-            | Command::Import(_) => Ok(()),
+            | Command::Import(_)
+            | Command::Config(_)
+            | Command::Completions(_)
+            | Command::Man(_) => Ok(()),
         }
     })
 }

@@ -9,7 +9,20 @@ use tempfile::TempDir;
 use super::*;
 
 /// Commands that may create data, and those that need none.
-const APART: [&str; 7] = ["serve", "demo", "migrate", "import", "user add", "openapi", "qa try"];
+const APART: [&str; 12] = [
+    "serve",
+    "demo",
+    "migrate",
+    "import",
+    "user add",
+    "openapi",
+    "qa try",
+    "line check",
+    "config check",
+    "config show",
+    "completions",
+    "man",
+];
 
 /// All other commands, with valid arguments.
 const ON_DATA: [&[&str]; 24] = [
@@ -108,7 +121,7 @@ fn keys_end_in_the_future_and_are_for_channels_that_there_are() {
 
 #[test]
 fn every_list_can_be_had_as_json() {
-    const LISTS: [&str; 10] = [
+    const LISTS: [&str; 13] = [
         "user list",
         "channel list",
         "channel bots",
@@ -119,6 +132,9 @@ fn every_list_can_be_had_as_json() {
         "doctor",
         "bus consumers",
         "dead list",
+        "line check",
+        "config check",
+        "config show",
     ];
     let mut commands = BTreeSet::new();
     leaves(&Cli::command(), "", &mut commands);
@@ -148,4 +164,48 @@ fn options_of_every_command_are_listed_apart() {
         assert!(settings.contains(flag) && !own.contains(flag), "{flag}: {help}");
     }
     assert!(own.contains("--limit") && own.contains("--json"), "{help}");
+}
+
+/// Returns the help of a command, without the options that every command has.
+fn help(path: &str) -> String {
+    let mut cli = Cli::command();
+    cli.build();
+    let mut command = &mut cli;
+    for part in path.split(' ') {
+        command = command.find_subcommand_mut(part).unwrap();
+    }
+    let help = command.render_long_help().to_string();
+    help.split(SETTINGS).next().unwrap().trim_end().to_owned()
+}
+
+#[test]
+fn commands_of_the_operator_say_what_they_do() {
+    for path in ["line check", "config check", "config show", "completions", "man"] {
+        insta::assert_snapshot!(path.replace(' ', "_"), help(path));
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page_and_nothing_else() {
+    let folder = TempDir::new().unwrap();
+    let into = folder.path().join("man1");
+    let run = |args: &[&str]| run_in(folder.path(), args);
+    run(&["man", into.to_str().unwrap()]).unwrap();
+    let pages = into.read_dir().unwrap().map(|page| page.unwrap().file_name());
+    let pages: BTreeSet<_> = pages.map(|name| name.into_string().unwrap()).collect();
+    let mut commands = BTreeSet::new();
+    leaves(&Cli::command(), "", &mut commands);
+    for command in commands {
+        let page = format!("chatkeep-{}.1", command.replace(' ', "-"));
+        assert!(pages.contains(&page), "no {page}");
+    }
+    assert!(pages.contains("chatkeep.1") && !pages.iter().any(|page| page.contains("help")));
+    let text = std::fs::read_to_string(into.join("chatkeep-line-check.1")).unwrap();
+    assert!(text.contains(r"chatkeep\-line\-check 1") || text.contains("chatkeep-line-check 1"));
+    assert!(text.contains(r"\-\-fix"), "{text}");
+    assert!(!folder.path().join("data").exists(), "it needs no data");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let error = run(&["man", file.to_str().unwrap()]).unwrap_err();
+    assert!(error.to_string().starts_with("cannot write manual pages to "), "{error}");
 }

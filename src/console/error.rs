@@ -26,6 +26,8 @@ pub(crate) enum PageError {
     NoRule,
     /// There is no such page.
     NoPage,
+    /// There is no such page for the visitor, who is told what any unknown path tells.
+    Hidden,
     /// The page does not take this method.
     Method,
     /// The body of the request is too large.
@@ -97,6 +99,7 @@ impl IntoResponse for PageError {
 pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError) -> Response {
     let (status, title, text, hint) = match error {
         PageError::SignedOut => return to_sign_in(console, visitor),
+        PageError::Hidden => return StatusCode::NOT_FOUND.into_response(),
         PageError::NoChannel => {
             (StatusCode::NOT_FOUND, "missing-title", "missing-text", Some("missing-hint"))
         }

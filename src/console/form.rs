@@ -53,7 +53,7 @@ impl<T: DeserializeOwned> FromRequest<Console> for Posted<T> {
             return Err(PageError::OldForm);
         }
         // Some browsers do not tell from which page a form comes; its token does.
-        visitor.signed_in(session);
+        visitor.signed_in(console, session);
         let form = serde_html_form::from_bytes(&body).map_err(|_| PageError::Input)?;
         Ok(Self { visitor, form })
     }

@@ -33,6 +33,8 @@ pub(super) struct SignedInPerson {
     pub(super) name: String,
     /// Token for the forms of the page.
     pub(super) csrf: String,
+    /// True for an operator of the bots.
+    pub(super) operates: bool,
 }
 
 /// Link to the page in another language.
@@ -49,6 +51,7 @@ impl Frame {
         let person = visitor.visit.as_ref().map(|visit| SignedInPerson {
             name: visit.name.clone().unwrap_or_else(|| visitor.language.text("name-unknown")),
             csrf: visit.session.csrf.clone(),
+            operates: visitor.operates,
         });
         let language = visitor.language;
         let link = |other: Language| {
@@ -105,18 +108,20 @@ mod tests {
     use super::*;
 
     /// Beginnings of keys whose end is computed.
-    const COMPUTED: [&str; 14] = [
+    const COMPUTED: [&str; 16] = [
         "delivery-failed-",
         "delivery-is-",
         "event-",
         "gap-",
         "kind-",
+        "line-",
         "media-erased",
         "media-expired",
         "media-failed",
         "media-pending",
         "media-skipped",
         "month-",
+        "operator-line-is-",
         "role-",
         "scope-",
         "weekday-",
@@ -165,9 +170,10 @@ mod tests {
     #[test]
     fn every_text_of_the_console_is_looked_up() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let catalogue = root.join("core/i18n/locales/en/console.ftl");
+        let catalogues = ["console.ftl", "operator.ftl"]
+            .map(|file| fs::read_to_string(root.join("core/i18n/locales/en").join(file)).unwrap());
         let all: String = texts().into_iter().map(|(_, text)| text).collect();
-        for line in fs::read_to_string(catalogue).unwrap().lines() {
+        for line in catalogues.iter().flat_map(|catalogue| catalogue.lines()) {
             let Some((key, _)) = line.split_once(" = ").filter(|_| !line.starts_with(' ')) else {
                 continue;
             };

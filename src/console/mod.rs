@@ -24,6 +24,7 @@ mod job;
 mod live;
 mod media;
 mod my_data;
+mod operator;
 mod origin;
 mod people;
 mod permalink;
@@ -99,6 +100,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/console/my-data", get(my_data::list).post(my_data::change_all))
         .route("/console/my-data/file", get(my_data::file))
         .route("/console/my-data/chats/{channel}", get(my_data::one).post(my_data::change))
+        .route("/console/operator/line", get(operator::line).post(operator::set_webhook))
         .route("/c/{channel}", get(timeline::page))
         .route("/c/{channel}/m/{message}", get(permalink::page))
         .route("/c/{channel}/search", get(search::page))

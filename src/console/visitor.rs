@@ -18,6 +18,7 @@ use super::error::{PageError, error_page};
 use super::frame::Frame;
 use crate::http::{HttpError, Visit, caller};
 use crate::services::access::{AtLeast, ChannelAccess, HasScope, Scoped};
+use crate::services::bot_setup::BotOperator;
 use crate::services::{Caller, Credential, ServiceError};
 
 /// Cookie of the chosen language.
@@ -51,6 +52,8 @@ pub(crate) struct Visitor {
     pub(crate) visit: Option<Visit>,
     /// The request as a caller of services; `None` without a session.
     caller: Option<Caller>,
+    /// True for an operator of the bots.
+    pub(super) operates: bool,
     /// Path and query of the page.
     pub(crate) address: Uri,
 }
@@ -58,7 +61,7 @@ pub(crate) struct Visitor {
 impl Visitor {
     /// Creates a visitor who is not signed in.
     pub(crate) const fn stranger(language: Language, address: Uri) -> Self {
-        Self { language, visit: None, caller: None, address }
+        Self { language, visit: None, caller: None, operates: false, address }
     }
 
     /// Returns the visitor as a caller of services.
@@ -70,8 +73,23 @@ impl Visitor {
     }
 
     /// Makes the person of a session, whose form it is, the caller.
-    pub(super) fn signed_in(&mut self, session: Session) {
-        self.caller = Some(session.into());
+    pub(super) fn signed_in(&mut self, console: &Console, session: Session) {
+        let caller = Caller::from(session);
+        self.operates = console.services.bot_setup.operator(&caller).is_some();
+        self.caller = Some(caller);
+    }
+
+    /// Returns their permission as an operator of the bots. To everybody else a page of operators is
+    /// one that does not exist; where there are operators, they may first have to sign in.
+    ///
+    /// # Errors
+    /// [`PageError::Hidden`], [`PageError::SignedOut`].
+    pub(super) fn operator(&self, console: &Console) -> Result<BotOperator, PageError> {
+        let setup = &console.services.bot_setup;
+        if !setup.has_operators() {
+            return Err(PageError::Hidden);
+        }
+        setup.operator(&self.caller()?).ok_or(PageError::Hidden)
     }
 
     /// Returns their access to a channel.
@@ -118,7 +136,9 @@ impl Visitor {
         };
         let caller = caller.filter(|_| visit.is_some());
         let language = language_of(&parts.headers);
-        Ok(Self { language, visit, caller, address: parts.uri.clone() })
+        let setup = &console.services.bot_setup;
+        let operates = caller.as_ref().is_some_and(|caller| setup.operator(caller).is_some());
+        Ok(Self { language, visit, caller, operates, address: parts.uri.clone() })
     }
 }
 

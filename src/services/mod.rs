@@ -10,6 +10,7 @@ pub(crate) mod account;
 pub(crate) mod activity;
 pub(crate) mod activity_log;
 pub(crate) mod assistant;
+pub(crate) mod bot_setup;
 pub(crate) mod channels;
 pub(crate) mod consumers;
 pub(crate) mod credentials;
@@ -68,6 +69,7 @@ use account::AccountService;
 use activity::ActivityService;
 use activity_log::ActivityLogService;
 use assistant::AssistantService;
+use bot_setup::BotSetupService;
 use channels::ChannelService;
 use credentials::CredentialService;
 use deletion::DeletionService;
@@ -104,6 +106,8 @@ pub(crate) struct ServiceParts {
     pub(crate) blobs: Blobs,
     /// Bots that can be asked about people; none in a process without access tokens.
     pub(crate) bots: Bots,
+    /// Set-up of all bots at their platform.
+    pub(crate) bot_setup: BotSetupService,
     pub(crate) assistants: Assistants,
     pub(crate) search: SearchService,
     pub(crate) removals: RemovalWorker,
@@ -132,6 +136,8 @@ pub(crate) struct Services {
     pub(crate) activity_log: ActivityLogService,
     /// Assistants of channels.
     pub(crate) assistant: AssistantService,
+    /// Set-up of the bots at their platform.
+    pub(crate) bot_setup: BotSetupService,
     /// Channels of callers.
     pub(crate) channels: ChannelService,
     /// Credentials of callers.
@@ -204,6 +210,7 @@ impl Services {
             activity: ActivityService::new(store(), clock(), zone, assistant.clone()),
             activity_log: ActivityLogService::new(store(), zone),
             assistant,
+            bot_setup: parts.bot_setup,
             channels,
             credentials: CredentialService::new(store(), clock()),
             my_data: MyDataService::new(store(), clock(), access.clone(), deletion.clone(), zone),

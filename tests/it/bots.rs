@@ -57,9 +57,9 @@ pub(crate) struct Help;
 
 impl Help {
     pub(crate) const SECRET: &str = "secret-of-help";
-    const TOKEN: &str = "token-of-help";
+    pub(crate) const TOKEN: &str = "token-of-help";
 
-    async fn start() -> Emulator {
+    pub(crate) async fn start() -> Emulator {
         let clock = || {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
             i64::try_from(now.as_millis()).unwrap()
@@ -71,7 +71,8 @@ impl Help {
     }
 }
 
-fn section(name: &str, secret: &str, token: &str, base: &str) -> String {
+/// Returns the settings of a bot.
+pub(crate) fn section(name: &str, secret: &str, token: &str, base: &str) -> String {
     format!(
         "[[line]]\nname = \"{name}\"\nchannel_secret = \"{secret}\"\naccess_token = \"{token}\"\n\
          api_base = \"{base}\"\ndata_api_base = \"{base}\"\n"

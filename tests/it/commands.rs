@@ -33,6 +33,9 @@ async fn a_reader_that_goes_away_ends_a_command_quietly() {
         "key list --user U1",
         "import list",
         "status",
+        "config show",
+        "completions bash",
+        "man",
     ] {
         // The reader is gone before anything is written.
         let script = format!("exec > >(true); wait $!; {chatkeep} {args}");
@@ -65,6 +68,101 @@ async fn a_service_tells_what_it_uses_and_drains_when_its_terminal_goes_away() {
     assert!(stack.process.hang_up().await.success());
     let log = stack.process.stderr().join("\n");
     assert!(log.contains("SIGHUP") && log.contains("chatkeep has stopped"), "{log}");
+}
+
+/// Starts the program in a folder with this settings file, and ends it with that code. Returns what
+/// it printed.
+async fn in_folder_with(file: &str, args: &[&str], code: i32) -> (String, String) {
+    let folder = scratch::folder("settings-");
+    std::fs::write(folder.path().join("chatkeep.toml"), file).unwrap();
+    let program = Program::chatkeep().args(args.iter().copied()).folder(folder.path());
+    let program = program
+        .env("CHATKEEP_LINE_ACCESS_TOKEN", "hunter2")
+        .env("CHATKEEP_DATABASE", "postgres://me:hunter2@db/x")
+        .env("CHATKEEP_LISTN", "hunter2");
+    let mut process = program.start();
+    let status = process.finish().await;
+    let told = (process.stdout().join("\n"), process.stderr().join("\n"));
+    assert_eq!(status.code(), Some(code), "{told:?}");
+    assert!(!told.0.contains("hunter2") && !told.1.contains("hunter2"), "{told:?}");
+    assert_eq!(folder.path().read_dir().unwrap().count(), 1, "nothing is created");
+    told
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_are_checked_all_at_once() {
+    let warning = "environment CHATKEEP_LISTN is not a setting and is ignored (did you mean \
+                   CHATKEEP_LISTEN?)";
+    let wrong = "[workers]\nbatch = 0\n[worker]\nbatch = 1\n";
+    let (told, said) = in_folder_with(wrong, &["config", "check"], 1).await;
+    let expected = [
+        "chatkeep.toml, line 4: unknown setting worker.batch (did you mean workers.batch?)",
+        "chatkeep.toml, line 2: workers.batch is 0; allowed: a whole number from 1 to 5000",
+        warning,
+    ];
+    assert_eq!(told, expected.join("\n"));
+    assert_eq!(said, "chatkeep: 2 settings are wrong");
+    let (told, _) = in_folder_with(wrong, &["config", "check", "--json"], 1).await;
+    let report: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(report["problems"], serde_json::json!(expected[..2]));
+    assert_eq!(report["warnings"], serde_json::json!([warning]));
+    let (told, said) = in_folder_with("", &["config", "check"], 0).await;
+    assert!(told == warning && said.ends_with(" settings are valid"), "{told} {said}");
+    in_folder_with("", &["--config", "none.toml", "config", "check"], 2).await;
+    in_folder_with(wrong, &["config", "show"], 2).await;
+    // What a shell needs has nothing to do with the settings.
+    in_folder_with(wrong, &["completions", "bash"], 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_are_shown_with_their_origin() {
+    let file = "[workers]\n\nbatch = 7\n";
+    let args = ["--listen", "127.0.0.1:1", "config", "show"];
+    let (told, _) = in_folder_with(file, &args, 0).await;
+    let row = |key: &str| {
+        let mut rows = told.lines().map(|row| row.split_whitespace().collect::<Vec<_>>());
+        rows.find(|row| row[0] == key).unwrap_or_else(|| panic!("no {key}: {told}"))[1..].join(" ")
+    };
+    for (key, expected) in [
+        ("SETTING", "VALUE ORIGIN"),
+        ("workers.batch", "7 chatkeep.toml, line 3"),
+        ("workers.concurrency", "16 the defaults"),
+        ("listen", "\"127.0.0.1:1\" --listen"),
+        ("line.access_token", "(secret) environment CHATKEEP_LINE_ACCESS_TOKEN"),
+        ("line.channel_secret", "\"\" the defaults"),
+        ("database", "\"postgres://…@db/x\" environment CHATKEEP_DATABASE"),
+    ] {
+        assert_eq!(row(key), expected);
+    }
+    let (json, _) = in_folder_with(file, &[&args[..], &["--json"]].concat(), 0).await;
+    let settings: Vec<serde_json::Value> =
+        json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(settings.len(), told.lines().count() - 1);
+    let token = settings.iter().find(|setting| setting["key"] == "line.access_token").unwrap();
+    assert_eq!(token["value"], serde_json::Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn completions_are_what_their_shell_reads() {
+    for (shell, expected) in [
+        ("bash", "complete -F _chatkeep"),
+        ("zsh", "#compdef chatkeep"),
+        ("fish", "complete -c chatkeep"),
+        ("elvish", "edit:completion:arg-completer[chatkeep]"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        let (script, said) = in_folder_with("", &["completions", shell], 0).await;
+        assert!(script.contains(expected) && script.contains("config"), "{shell}: {script}");
+        assert_eq!(said, "");
+    }
+    let (bash, _) = in_folder_with("", &["completions", "bash"], 0).await;
+    let folder = scratch::folder("completions-");
+    std::fs::write(folder.path().join("chatkeep.bash"), bash).unwrap();
+    let script = "source ./chatkeep.bash; COMP_WORDS=(chatkeep li); COMP_CWORD=1; \
+                  _chatkeep chatkeep li chatkeep; echo \"${COMPREPLY[@]}\"";
+    let mut shell = Program::new("bash").args(["-c", script]).folder(folder.path()).start();
+    assert!(shell.finish().await.success(), "{:?}", shell.stderr());
+    assert_eq!(shell.stdout(), ["line"]);
 }
 
 async fn a_newer_schema_is_named(parts: Parts) {

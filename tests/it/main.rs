@@ -24,6 +24,7 @@ mod ingress;
 mod layering;
 mod limit;
 mod limit_rest;
+mod line_check;
 mod login;
 mod mcp;
 mod media;

@@ -17,6 +17,7 @@ macro_rules! files {
             include_str!(concat!("../locales/", $tag, "/console.ftl")),
             include_str!(concat!("../locales/", $tag, "/demo.ftl")),
             include_str!(concat!("../locales/", $tag, "/notices.ftl")),
+            include_str!(concat!("../locales/", $tag, "/operator.ftl")),
         ]
     };
 }
@@ -95,7 +96,7 @@ impl Language {
     }
 
     /// Returns the Fluent files of the language.
-    const fn files(self) -> [&'static str; 3] {
+    const fn files(self) -> [&'static str; 4] {
         match self {
             Self::English => files!("en"),
             Self::TraditionalChinese => files!("zh-Hant"),

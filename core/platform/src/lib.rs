@@ -1,5 +1,5 @@
-//! The platform port: webhooks of a chat platform ([`InboundWebhooks`]), and calls to it
-//! ([`Platform`]).
+//! The platform port: webhooks of a chat platform ([`InboundWebhooks`]), calls to it
+//! ([`Platform`]), and the set-up of a bot there ([`BotSetup`]).
 
 mod bots;
 mod circuit;
@@ -7,6 +7,7 @@ mod directory;
 mod error;
 mod inbound;
 pub mod line;
+mod setup;
 mod throttle;
 
 use std::fmt;
@@ -24,6 +25,9 @@ pub use error::{DecodeError, PlatformError};
 use futures_util::stream::BoxStream;
 pub use inbound::{
     InboundEvents, InboundWebhooks, NotAWebhook, SharedWebhooks, Unverified, VerifiedBody,
+};
+pub use setup::{
+    BotAccount, BotSetup, MessageAllowance, SharedSetup, TokenGrant, WebhookEndpoint, WebhookTest,
 };
 
 /// A boxed future, so that platforms can be trait objects.

@@ -11,6 +11,7 @@ use secrecy::SecretString;
 use serde::de::{Deserialize, Deserializer, Error};
 
 use super::values;
+use crate::id::{UntrustedId, UserId};
 use crate::telemetry;
 use crate::time::zone_hint;
 
@@ -20,6 +21,7 @@ const ADDRESS: &str = "an address and port, such as \"127.0.0.1:8080\"";
 const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
 const ORIGINS: &str = "origins such as \"https://a.example.org,https://b.example.org\", or \"\"";
 const BOT_PROMPT: &str = "\"normal\", \"aggressive\", or \"\" for none";
+const USER_IDS: &str = "user ids such as \"U4af4980629,U8189cf6745\", or \"\" for nobody";
 const FILTER: &str = "a level (off, error, warn, info, debug, trace) or tracing directives such as \
                       \"info,chatkeep_workers=debug\"";
 
@@ -149,6 +151,14 @@ pub(super) fn optional_web_address<'de, D: Deserializer<'de>>(
 /// Deserializes a comma-separated list of origins.
 pub(super) fn origins<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     parsed(from, ORIGINS, values::origins)
+}
+
+/// Deserializes a comma-separated list of user ids.
+pub(super) fn user_ids<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<UserId>, D::Error> {
+    parsed(from, USER_IDS, |text| {
+        let listed = text.split(',').map(str::trim).filter(|id| !id.is_empty());
+        listed.map(|id| UntrustedId::new(id).checked().ok()).collect()
+    })
 }
 
 /// Deserializes a time zone by its name; the error suggests a similar one.

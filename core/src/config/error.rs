@@ -59,10 +59,23 @@ pub enum ConfigError {
         /// Key of the secret.
         key: String,
     },
+    /// Settings of which not even the defaults are valid; another error says why.
+    #[error("the settings cannot be read")]
+    Incomplete,
     /// A variable whose value is not UTF-8. Ignoring it would silently mean the default.
     #[error("environment {name} is not UTF-8 text")]
     NotText {
         /// Name of the variable.
         name: String,
     },
+}
+
+impl ConfigError {
+    /// Returns the key of a setting that has none of the allowed values.
+    pub(super) fn invalid_key(&self) -> Option<&str> {
+        match self {
+            Self::Invalid { key, .. } => Some(key),
+            _ => None,
+        }
+    }
 }

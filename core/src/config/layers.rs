@@ -7,6 +7,8 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::file::{Entry, entries};
+use super::hints::{hint, nearest, wrong_type};
+use super::line::single;
 use super::redact::{is_secret, redacted};
 use super::sources::FILE_VARIABLE;
 use super::{ConfigError, DEFAULTS, Sources};
@@ -14,9 +16,16 @@ use super::{ConfigError, DEFAULTS, Sources};
 /// Prefix of every environment variable of chatkeep.
 pub(super) const PREFIX: &str = "CHATKEEP_";
 
+/// Origin of a value that nobody changed.
+const DEFAULT: &str = "the defaults";
+
 /// All settings by path, each with its origin. No `Debug`: it holds secrets.
 pub(super) struct Layers {
     values: BTreeMap<String, (Value, String)>,
+    /// Default values by path.
+    defaults: BTreeMap<String, Value>,
+    /// Errors, in the order in which they were found. What is wrong is left out.
+    pub(super) problems: Vec<ConfigError>,
     /// Likely mistakes that are not certainly errors.
     pub(super) warnings: Vec<String>,
     /// Names of the bots of `[[line]]`, in order; empty for the single bot of `[line]`.
@@ -24,21 +33,71 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    pub(super) fn merge(sources: Sources) -> Result<Self, ConfigError> {
-        let defaults = "the defaults";
-        let values = entries(defaults, DEFAULTS)?
-            .into_iter()
-            .map(|entry| (entry.key, (entry.value, defaults.to_owned())))
-            .collect();
-        let mut layers = Self { values, warnings: Vec::new(), bots: Vec::new() };
+    /// Merges the sources; what is wrong in one of them is among the problems.
+    pub(super) fn merge(sources: Sources) -> Self {
+        let mut layers = Self {
+            values: BTreeMap::new(),
+            defaults: BTreeMap::new(),
+            problems: Vec::new(),
+            warnings: Vec::new(),
+            bots: Vec::new(),
+        };
+        for Entry { key, value, .. } in layers.entries(DEFAULT, DEFAULTS) {
+            layers.defaults.insert(key.clone(), value.clone());
+            layers.values.insert(key, (value, DEFAULT.to_owned()));
+        }
         if let Some((path, text)) = &sources.file {
-            layers.read_file(path, entries(path, text)?, &sources.folder)?;
+            let entries = layers.entries(path, text);
+            layers.read_file(path, entries, &sources.folder);
         }
-        layers.read_environment(sources.environment, &sources.folder)?;
+        layers.read_environment(sources.environment, &sources.folder);
         for given in sources.overrides {
-            layers.set_text(&given.key, given.value, given.flag)?;
+            let set = layers.set_text(&given.key, given.value, given.flag);
+            layers.note(set);
         }
-        Ok(layers)
+        layers
+    }
+
+    /// Returns the values of a file; none of one that is not TOML.
+    fn entries(&mut self, path: &str, text: &str) -> Vec<Entry> {
+        let read = entries(path, text);
+        self.note(read).unwrap_or_default()
+    }
+
+    /// Puts an error among the problems.
+    pub(super) fn note<T>(&mut self, result: Result<T, ConfigError>) -> Option<T> {
+        result.map_err(|error| self.problems.push(error)).ok()
+    }
+
+    /// Reads typed settings until no value is in the way: each that is not allowed becomes a problem
+    /// and is replaced by its default.
+    pub(super) fn settle<T>(
+        &mut self,
+        read: impl Fn(&Self) -> Result<T, ConfigError>,
+    ) -> Option<T> {
+        loop {
+            match read(self) {
+                Ok(settings) => return Some(settings),
+                Err(error) => {
+                    let replaced = error.invalid_key().map(str::to_owned);
+                    self.problems.push(error);
+                    if !replaced.is_some_and(|key| self.reset(&key)) {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Replaces a value by its default; returns false if it is that already.
+    fn reset(&mut self, key: &str) -> bool {
+        let default = self.defaults.get(key).or_else(|| self.defaults.get(&single(key)?));
+        let (Some(default), Some(value)) = (default, self.values.get_mut(key)) else {
+            return false;
+        };
+        let changed = value.0 != *default;
+        *value = (default.clone(), DEFAULT.to_owned());
+        changed
     }
 
     /// Deserializes all settings except for those of one section.
@@ -94,35 +153,40 @@ impl Layers {
         ConfigError::Invalid { origin, key, found, allowed }
     }
 
-    /// Returns every setting's path and value.
-    #[cfg(test)]
-    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.values.iter().map(|(key, (value, _))| (key.as_str(), value))
+    /// Returns every setting's path, value and origin, in the order of their paths.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Value, &str)> {
+        self.values.iter().map(|(key, (value, origin))| (key.as_str(), value, origin.as_str()))
     }
 
-    fn read_file(
+    fn read_file(&mut self, path: &str, entries: Vec<Entry>, folder: &Path) {
+        let entries = self.name_bots(path, entries);
+        let given: BTreeSet<String> = entries.iter().map(|entry| entry.key.clone()).collect();
+        for entry in entries {
+            let set = self.read_entry(path, entry, &given, folder);
+            self.note(set);
+        }
+    }
+
+    /// Sets a value of a file in which the keys of `given` are.
+    fn read_entry(
         &mut self,
         path: &str,
-        entries: Vec<Entry>,
+        Entry { key, value, line }: Entry,
+        given: &BTreeSet<String>,
         folder: &Path,
     ) -> Result<(), ConfigError> {
-        let entries = self.name_bots(path, entries)?;
-        let given: BTreeSet<String> = entries.iter().map(|entry| entry.key.clone()).collect();
-        for Entry { key, value, line } in entries {
-            let origin = format!("{path}, line {line}");
-            let plain = key.strip_suffix("_file").filter(|plain| is_secret(plain));
-            match (plain, &value) {
-                (Some(plain), _) if given.contains(plain) => {
-                    return Err(ConfigError::Both { origin, key: plain.to_owned() });
-                }
-                (Some(plain), Value::String(file)) => {
-                    let text = secret_file(&folder.join(file), &origin)?;
-                    self.set_text(plain, text, origin)?;
-                }
-                _ => self.set(&key, value, origin)?,
+        let origin = format!("{path}, line {line}");
+        let plain = key.strip_suffix("_file").filter(|plain| is_secret(plain));
+        match (plain, &value) {
+            (Some(plain), _) if given.contains(plain) => {
+                Err(ConfigError::Both { origin, key: plain.to_owned() })
             }
+            (Some(plain), Value::String(file)) => {
+                let text = secret_file(&folder.join(file), &origin)?;
+                self.set_text(plain, text, origin)
+            }
+            _ => self.set(&key, value, origin),
         }
-        Ok(())
     }
 
     /// Replaces the settings of a section by copies under other names.
@@ -137,11 +201,7 @@ impl Layers {
         }
     }
 
-    fn read_environment(
-        &mut self,
-        variables: Vec<(String, String)>,
-        folder: &Path,
-    ) -> Result<(), ConfigError> {
+    fn read_environment(&mut self, variables: Vec<(String, String)>, folder: &Path) {
         let names: BTreeMap<String, String> =
             self.values.keys().map(|key| (variable(key), key.clone())).collect();
         let given: BTreeMap<String, String> =
@@ -149,21 +209,22 @@ impl Layers {
         for (name, value) in &given {
             let origin = format!("environment {name}");
             if let Some(key) = names.get(name) {
-                self.set_text(key, value.clone(), origin)?;
+                let set = self.set_text(key, value.clone(), origin);
+                self.note(set);
             } else if let Some(plain) = name.strip_suffix("_FILE")
                 && let Some(key) = names.get(plain).filter(|key| is_secret(key))
             {
-                if given.contains_key(plain) {
-                    return Err(ConfigError::Twice { name: plain.to_owned() });
-                }
-                let text = secret_file(&folder.join(value), &origin)?;
-                self.set_text(key, text, origin)?;
+                let text = match given.get(plain) {
+                    Some(_) => Err(ConfigError::Twice { name: plain.to_owned() }),
+                    None => secret_file(&folder.join(value), &origin),
+                };
+                let set = text.and_then(|text| self.set_text(key, text, origin));
+                self.note(set);
             } else if name != FILE_VARIABLE {
                 let hint = hint(nearest(names.keys(), name));
                 self.warnings.push(format!("{origin} is not a setting and is ignored{hint}"));
             }
         }
-        Ok(())
     }
 
     /// Sets a value given as text, parsed to the type of its default.
@@ -233,34 +294,4 @@ fn secret_file(path: &Path, origin: &str) -> Result<String, ConfigError> {
             Err(ConfigError::Unreadable { what: format!("the file that {origin} names"), source })
         }
     }
-}
-
-/// Returns the known name that was probably meant.
-fn nearest<'a>(known: impl Iterator<Item = &'a String>, name: &str) -> Option<&'a String> {
-    known
-        .map(|known| (strsim::damerau_levenshtein(known, name), known))
-        .filter(|(distance, _)| *distance <= 1 + name.len() / 4)
-        .min()
-        .map(|(_, known)| known)
-}
-
-fn hint(near: Option<&String>) -> String {
-    near.map(|known| format!(" (did you mean {known}?)")).unwrap_or_default()
-}
-
-fn wrong_type(key: &str, found: &Value, default: &Value, origin: String) -> ConfigError {
-    let allowed = match default {
-        Value::Integer(_) => "a whole number",
-        Value::Boolean(_) => "true or false",
-        _ => "a text in quotes",
-    };
-    let found = match found {
-        Value::String(text) => redacted(key, text),
-        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_secret(key) => {
-            found.to_string()
-        }
-        _ if is_secret(key) => redacted(key, ""),
-        _ => format!("of type {}", found.type_str()),
-    };
-    ConfigError::Invalid { origin, key: key.to_owned(), found, allowed: allowed.to_owned() }
 }

@@ -80,11 +80,8 @@ pub(super) fn single(key: &str) -> Option<String> {
 
 impl Layers {
     /// Moves the settings of `[[line]]`, if any, under the names of their bots.
-    pub(super) fn name_bots(
-        &mut self,
-        path: &str,
-        entries: Vec<Entry>,
-    ) -> Result<Vec<Entry>, ConfigError> {
+    /// What has no valid name is among the problems.
+    pub(super) fn name_bots(&mut self, path: &str, entries: Vec<Entry>) -> Vec<Entry> {
         let mut named = Vec::with_capacity(entries.len());
         let mut bots: Vec<String> = Vec::new();
         let mut entries = entries.into_iter().peekable();
@@ -99,7 +96,8 @@ impl Layers {
                 settings.push(setting);
             }
             let origin = format!("{path}, line {}", entry.line);
-            let name = take_name(path, origin, &mut settings, &inside, &bots)?;
+            let name = take_name(path, origin, &mut settings, &inside, &bots);
+            let Some(name) = self.note(name) else { continue };
             for setting in settings {
                 let key = setting.key.replacen(&inside, &format!("{}.", section(&name)), 1);
                 named.push(Entry { key, ..setting });
@@ -111,7 +109,7 @@ impl Layers {
             self.copy_section(SECTION, &sections);
             self.bots = bots;
         }
-        Ok(named)
+        named
     }
 }
 

@@ -8,7 +8,9 @@
 mod deserialize;
 mod error;
 mod file;
+mod hints;
 mod http;
+mod inspect;
 mod layers;
 mod line;
 mod media;
@@ -23,6 +25,7 @@ mod webhooks;
 
 pub use error::ConfigError;
 pub use http::HttpConfig;
+pub use inspect::{EffectiveSetting, Inspection, SettingValue};
 pub use line::LineConfig;
 pub use media::MediaConfig;
 pub use redact::public;
@@ -34,7 +37,7 @@ pub use sections::{
 };
 pub use sources::{Override, Sources};
 pub use values::{BlobsKind, BusKind, Database};
-pub use web::{ApiConfig, LoginConfig, RateLimitConfig};
+pub use web::{ApiConfig, ConsoleConfig, LoginConfig, RateLimitConfig};
 pub use webhooks::WebhooksConfig;
 
 /// Commented default settings.

@@ -16,7 +16,7 @@ use super::line::{self, LineConfig};
 use super::media::MediaConfig;
 use super::retention::RetentionConfig;
 use super::s3::S3Config;
-use super::web::{ApiConfig, LoginConfig, RateLimitConfig};
+use super::web::{ApiConfig, ConsoleConfig, LoginConfig, RateLimitConfig};
 use super::webhooks::WebhooksConfig;
 use super::{BlobsKind, BusKind, ConfigError, Database, Sources};
 
@@ -53,6 +53,8 @@ pub struct Config {
     pub ingress: IngressConfig,
     /// The API.
     pub api: ApiConfig,
+    /// The web console.
+    pub console: ConsoleConfig,
     /// Rate limits of a caller.
     pub rate_limit: RateLimitConfig,
     /// The identity provider.
@@ -207,17 +209,32 @@ impl Config {
     /// # Errors
     /// Returns the first invalid setting: its origin, its key, and the allowed values.
     pub fn load(sources: Sources) -> Result<Self, ConfigError> {
+        let (config, layers) = Self::read(sources);
+        match (layers.problems.into_iter().next(), config) {
+            (None, Some(config)) => Ok(config),
+            (Some(problem), _) => Err(problem),
+            (None, None) => Err(ConfigError::Incomplete),
+        }
+    }
+
+    /// Reads all settings; `None` if some are so wrong that not even defaults help.
+    pub(super) fn read(sources: Sources) -> (Option<Self>, Layers) {
         let file = sources.file.as_ref().map(|(path, _)| path.clone());
-        let layers = Layers::merge(sources)?;
-        let config: Self = layers.all_but(line::SECTION)?;
-        config.login.validate().map_err(|(key, allowed)| layers.invalid(key, allowed))?;
-        Ok(Self {
+        let mut layers = Layers::merge(sources);
+        let config: Option<Self> = layers.settle(|layers| layers.all_but(line::SECTION));
+        if let Some(Err((key, allowed))) = config.as_ref().map(|config| config.login.validate()) {
+            let problem = layers.invalid(key, allowed);
+            layers.problems.push(problem);
+        }
+        let line = layers.settle(LineConfig::read_all);
+        let config = config.zip(line).map(|(config, line)| Self {
             file,
-            line: LineConfig::read_all(&layers)?,
+            line,
             blobs: config.blobs.in_folder(&config.data),
-            warnings: layers.warnings,
+            warnings: layers.warnings.clone(),
             ..config
-        })
+        });
+        (config, layers)
     }
 }
 

@@ -7,8 +7,9 @@ use serde::Deserialize;
 
 use super::deserialize::{
     FILLED, days, number, optional_bot_prompt, optional_text, optional_web_address, origins,
-    secret, trimmed, words,
+    secret, trimmed, user_ids, words,
 };
+use crate::id::UserId;
 
 /// Settings of the API and the console.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,6 +28,15 @@ pub struct ApiConfig {
     /// Retention of the events of `GET /api/events`.
     #[serde(rename = "keep_events_days", deserialize_with = "days::<1, 365, _>")]
     pub keep_events: Duration,
+}
+
+/// Settings of the web console.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConsoleConfig {
+    /// Ids of the people who may see and change the set-up of the bots.
+    #[serde(deserialize_with = "user_ids")]
+    pub operators: Vec<UserId>,
 }
 
 /// Rate limit of one key, session or address.

@@ -8,6 +8,7 @@ use axum::extract::{Path, State};
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
+use crate::account::ChatMode;
 use crate::action::Action;
 use crate::log::Rule;
 use crate::world::{Chat, ChatKind, User, World};
@@ -19,8 +20,9 @@ pub(super) async fn info(State(emulator): State<Emulator>) -> Json<Value> {
     let bot = emulator.bot();
     let mut info = profile_of(&bot);
     info["basicId"] = format!("@{}", &bot.user_id[1..9]).into();
-    info["chatMode"] = "bot".into();
-    info["markAsReadMode"] = "auto".into();
+    let mode = emulator.account().chat_mode;
+    info["chatMode"] = mode.name().into();
+    info["markAsReadMode"] = if mode == ChatMode::Bot { "auto" } else { "manual" }.into();
     Json(info)
 }
 

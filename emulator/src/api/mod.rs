@@ -1,5 +1,6 @@
 //! The Messaging API: authentication, recording of calls, and injected faults.
 
+mod channel;
 mod content;
 mod lookup;
 mod refusal;
@@ -25,6 +26,9 @@ use super::{Emulator, lock};
 /// LINE's maximum request size in bytes.
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
+/// Beginnings of the paths about access tokens: whoever has no valid one calls them, too.
+const TOKENS: [&str; 2] = ["/v2/oauth/", "/oauth2/"];
+
 /// The response's `x-line-request-id`, for handlers.
 #[derive(Clone)]
 struct RequestId(String);
@@ -33,6 +37,8 @@ pub(super) fn router(emulator: Emulator) -> Router {
     let messages = Router::new()
         .route("/reply", post(send::reply))
         .route("/push", post(send::push))
+        .route("/quota", get(channel::quota))
+        .route("/quota/consumption", get(channel::consumption))
         .route("/{message}/content", get(content::content))
         .route("/{message}/content/preview", get(content::preview))
         .route("/{message}/content/transcoding", get(content::transcoding));
@@ -47,6 +53,11 @@ pub(super) fn router(emulator: Emulator) -> Router {
         .route("/{chat}/leave", post(lookup::leave_room));
     Router::new()
         .route("/v2/bot/info", get(lookup::info))
+        .route("/v2/bot/channel/webhook/endpoint", get(channel::webhook).put(channel::set_webhook))
+        .route("/v2/bot/channel/webhook/test", post(channel::test_webhook))
+        .route("/v2/oauth/verify", post(channel::verify))
+        .route("/oauth2/v2.1/verify", get(channel::verify_expiring))
+        .route("/oauth2/v3/token", post(channel::issue))
         .route("/v2/bot/profile/{user}", get(lookup::profile))
         .nest("/v2/bot/message", messages)
         .nest("/v2/bot/group", groups)
@@ -66,7 +77,8 @@ async fn gate(State(emulator): State<Emulator>, mut request: Request, next: Next
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     request.extensions_mut().insert(RequestId(request_id.clone()));
     let fault = lock(&emulator.shared.faults).take(Target::of(&method, &path));
-    let mut answer = if is_authorised(&emulator, &request) {
+    let open = TOKENS.iter().any(|prefix| path.starts_with(prefix));
+    let mut answer = if open || is_authorised(&emulator, &request) {
         answer(&emulator, fault, request, next).await
     } else {
         Answer::Told(Refusal::unauthorized().into_response())
@@ -77,6 +89,9 @@ async fn gate(State(emulator): State<Emulator>, mut request: Request, next: Next
     let mut response = answer.send();
     if let Ok(id) = HeaderValue::from_str(&call.request_id) {
         response.headers_mut().insert("x-line-request-id", id);
+    }
+    if let Some(date) = channel::date(&emulator) {
+        response.headers_mut().insert(header::DATE, date);
     }
     response
 }
@@ -127,10 +142,7 @@ async fn answer(emulator: &Emulator, fault: Option<Fault>, request: Request, nex
     match fault {
         None => Answer::Told(next.run(request).await),
         Some(Fault::Status { status, retry_after }) => Answer::Told(failure(status, retry_after)),
-        Some(Fault::MonthlyLimit) => {
-            let message = "You have reached your monthly limit.";
-            Answer::Told(Refusal::new(StatusCode::TOO_MANY_REQUESTS, message).into_response())
-        }
+        Some(Fault::MonthlyLimit) => Answer::Told(Refusal::monthly_limit().into_response()),
         Some(Fault::StatusAfter { status }) => {
             let truth = next.run(request).await;
             let mut lie = failure(status, None);

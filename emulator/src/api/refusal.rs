@@ -55,6 +55,10 @@ impl Refusal {
         Self::new(StatusCode::NOT_FOUND, "Not found")
     }
 
+    pub(super) fn monthly_limit() -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "You have reached your monthly limit.")
+    }
+
     pub(super) fn unauthorized() -> Self {
         let message = "Authentication failed. \
             Confirm that the access token in the authorization header is valid.";

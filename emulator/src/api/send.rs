@@ -13,6 +13,7 @@ use super::{RequestId, rules};
 use crate::log::Rule;
 use crate::outbox::{Push, Pushed, Sent};
 use crate::transcript::Change;
+use crate::world::Chat;
 use crate::{Emulator, lock};
 
 const RETRY_KEY: &str = "x-line-retry-key";
@@ -45,11 +46,17 @@ pub(super) async fn push(
     let retry_key = retry_key(&headers)?;
     let to = rules::required(&body, "to", Rule::IdForm)?;
     let messages = rules::messages(&body)?;
+    if emulator.account().is_used_up() {
+        return Err(Refusal::monthly_limit());
+    }
     let (request_id, raw) = (request_id.as_str(), raw.as_ref());
     let push = Push { to, messages, retry_key, body: raw, request_id };
     let pushed = lock(&emulator.shared.world).push(push);
     match pushed.map_err(refused_push)? {
         Pushed::Sent(sent, changes) => {
+            let members = |chat: &Chat| chat.members.len() as u64;
+            let recipients = lock(&emulator.shared.world).chats.get(to).map_or(1, members);
+            emulator.set_up(|account| account.pushed += recipients);
             emulator.announce_all(changes);
             Ok(accepted(&sent))
         }

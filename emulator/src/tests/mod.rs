@@ -1,6 +1,7 @@
 //! The emulator against a caller that plays by the rules, and one that does not.
 
 mod api;
+mod channel;
 mod content;
 mod deliver;
 mod events;

@@ -9,6 +9,7 @@ mod first_run;
 pub(crate) mod journeys;
 mod messages;
 mod my_data;
+mod operator;
 mod pages;
 mod people;
 mod permissions;

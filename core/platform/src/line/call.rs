@@ -9,6 +9,7 @@ use chatkeep_core::http::bounded_body;
 use chatkeep_core::metric;
 use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::SharedClock;
+use reqwest::header::HeaderMap;
 use reqwest::{RequestBuilder, Response, StatusCode};
 use secrecy::ExposeSecret as _;
 
@@ -18,6 +19,17 @@ use super::refusal::{failed, hide, refused};
 use crate::PlatformError;
 use crate::circuit::{Circuit, Permit};
 use crate::throttle::{Throttle, Throttled};
+
+/// Responses beside a success that are no failure, by status and body.
+pub(super) type Accepts = fn(StatusCode, &[u8]) -> bool;
+
+/// Whole response to a call.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
 
 /// Makes the calls of one bot. Clones share its rate limits and circuits.
 #[derive(Clone, Debug)]
@@ -69,15 +81,29 @@ impl Caller {
         endpoint: Endpoint,
         request: RequestBuilder,
     ) -> Result<Vec<u8>, PlatformError> {
+        // 409: this retry key was accepted before; the body is that of the first response.
+        let again: Accepts = match endpoint {
+            Endpoint::Push => |status, _| status == StatusCode::CONFLICT,
+            _ => |_, _| false,
+        };
+        Ok(self.exchange(endpoint, self.authorised(request), again).await?.body)
+    }
+
+    /// Makes a call with the authorisation that it has, and returns its whole response if it is a
+    /// success or one that `also` accepts.
+    pub(super) async fn exchange(
+        &self,
+        endpoint: Endpoint,
+        request: RequestBuilder,
+        also: Accepts,
+    ) -> Result<Answer, PlatformError> {
         self.around(endpoint, async {
-            let answer = self.authorised(request).send().await.map_err(failed)?;
+            let answer = request.send().await.map_err(failed)?;
             let (status, headers) = (answer.status(), answer.headers().clone());
             let body =
                 bounded_body(answer).await.map_err(|e| PlatformError::Unknown(Some(hide(e))))?;
-            // 409: this retry key was accepted before; the body is that of the first response.
-            let again = endpoint == Endpoint::Push && status == StatusCode::CONFLICT;
-            if status.is_success() || again {
-                return Ok(body);
+            if status.is_success() || also(status, &body) {
+                return Ok(Answer { status, headers, body });
             }
             Err(refused(status, &headers, &body))
         })
@@ -107,7 +133,8 @@ impl Caller {
         .await
     }
 
-    fn authorised(&self, request: RequestBuilder) -> RequestBuilder {
+    /// Adds the access token to a request.
+    pub(super) fn authorised(&self, request: RequestBuilder) -> RequestBuilder {
         request.bearer_auth(self.api.access_token.expose_secret())
     }
 

@@ -47,7 +47,7 @@ pub struct LineApi {
 
 /// One LINE bot.
 #[derive(Clone, Debug)]
-pub struct LineClient(Caller);
+pub struct LineClient(pub(super) Caller);
 
 impl LineClient {
     /// Creates a client that calls `api` through `http` (made by [`chatkeep_core::http::client`]),
@@ -68,11 +68,12 @@ impl LineClient {
         Ok(format!("{base}/v2/bot/message/{message}/content{rest}"))
     }
 
-    fn url(&self, path: &str) -> String {
+    /// Returns the address of a path of the API.
+    pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.0.api.api_base.trim_end_matches('/'))
     }
 
-    async fn get<T: DeserializeOwned>(
+    pub(super) async fn get<T: DeserializeOwned>(
         &self,
         endpoint: Endpoint,
         path: &str,
@@ -126,7 +127,8 @@ impl LineClient {
     }
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PlatformError> {
+/// Parses the body of a response.
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PlatformError> {
     let unreadable = |_| PlatformError::Unknown(None);
     serde_json::from_str(&storable(&String::from_utf8_lossy(body))).map_err(unreadable)
 }

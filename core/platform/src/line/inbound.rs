@@ -16,6 +16,9 @@ const SIGNATURE: &str = "x-line-signature";
 pub struct LineWebhooks(SignatureKey);
 
 impl LineWebhooks {
+    /// Segment of LINE in the path of webhooks.
+    pub const PATH: &str = "line";
+
     /// Creates the adapter from the channel secret; `None` if it is empty, since anybody could sign
     /// with that.
     pub fn new(channel_secret: &SecretString) -> Option<Self> {
@@ -30,7 +33,7 @@ fn signature(headers: &HeaderMap) -> Option<&str> {
 
 impl InboundWebhooks for LineWebhooks {
     fn path(&self) -> &'static str {
-        "line"
+        Self::PATH
     }
 
     fn label(&self) -> &'static str {

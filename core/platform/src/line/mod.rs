@@ -7,6 +7,7 @@ mod endpoint;
 mod inbound;
 mod picture;
 mod refusal;
+mod setup;
 mod signature;
 mod trace;
 mod webhook;

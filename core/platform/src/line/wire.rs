@@ -65,6 +65,57 @@ pub(super) struct LineBot {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LineAccount {
+    pub(super) user_id: UntrustedId,
+    pub(super) display_name: String,
+    pub(super) chat_mode: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct LineEndpoint {
+    pub(super) endpoint: String,
+    pub(super) active: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct EndpointRequest<'a> {
+    pub(super) endpoint: &'a str,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LineTest {
+    #[serde(default)]
+    pub(super) success: bool,
+    pub(super) status_code: i32,
+    #[serde(default)]
+    pub(super) reason: String,
+    #[serde(default)]
+    pub(super) detail: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LineQuota {
+    /// Absent where there is no limit.
+    pub(super) value: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LineConsumption {
+    pub(super) total_usage: u64,
+}
+
+/// Response to the verification of an access token.
+#[derive(Deserialize)]
+pub(super) struct LineToken {
+    pub(super) client_id: String,
+    pub(super) expires_in: u64,
+}
+
+#[derive(Deserialize)]
 pub(super) struct Transcoding {
     pub(super) status: String,
 }

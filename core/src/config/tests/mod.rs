@@ -2,6 +2,7 @@
 
 mod defaults;
 mod errors;
+mod inspect;
 mod line;
 mod secrets;
 mod sources;

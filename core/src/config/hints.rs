@@ -1,0 +1,41 @@
+//! Hints for errors: the setting that was probably meant, and the type that a value must have.
+
+use toml::Value;
+
+use super::ConfigError;
+use super::redact::{is_secret, redacted};
+
+/// Returns the known name that was probably meant.
+pub(super) fn nearest<'a>(
+    known: impl Iterator<Item = &'a String>,
+    name: &str,
+) -> Option<&'a String> {
+    known
+        .map(|known| (strsim::damerau_levenshtein(known, name), known))
+        .filter(|(distance, _)| *distance <= 1 + name.len() / 4)
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// Formats the known name that was probably meant, or nothing.
+pub(super) fn hint(near: Option<&String>) -> String {
+    near.map(|known| format!(" (did you mean {known}?)")).unwrap_or_default()
+}
+
+/// Returns the error about a value of another type than its default.
+pub(super) fn wrong_type(key: &str, found: &Value, default: &Value, origin: String) -> ConfigError {
+    let allowed = match default {
+        Value::Integer(_) => "a whole number",
+        Value::Boolean(_) => "true or false",
+        _ => "a text in quotes",
+    };
+    let found = match found {
+        Value::String(text) => redacted(key, text),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_secret(key) => {
+            found.to_string()
+        }
+        _ if is_secret(key) => redacted(key, ""),
+        _ => format!("of type {}", found.type_str()),
+    };
+    ConfigError::Invalid { origin, key: key.to_owned(), found, allowed: allowed.to_owned() }
+}

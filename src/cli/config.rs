@@ -1,0 +1,100 @@
+//! `chatkeep config`: what is wrong with the settings, and what they are.
+
+use anyhow::bail;
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::config::{Config, EffectiveSetting, Inspection, SettingValue, Sources};
+use serde::Serialize;
+
+use super::table;
+use crate::out::{note, say};
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Reads all settings as the service does, and names everything that is wrong, with its origin.
+    Check(ConfigCheckArgs),
+    /// Prints every setting with its value and origin; secrets are not shown.
+    Show(ConfigShowArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ConfigCheckArgs {
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ConfigShowArgs {
+    /// Print one JSON object a line: each setting.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Result of a check for programs.
+#[derive(Serialize)]
+struct ConfigReport {
+    problems: Vec<String>,
+    warnings: Vec<String>,
+}
+
+/// Runs a command on the settings alone: nothing is opened.
+///
+/// # Errors
+/// Returns an error if something is wrong with the settings.
+pub(super) fn run(command: &ConfigCommand, sources: Sources) -> anyhow::Result<()> {
+    match command {
+        ConfigCommand::Check(args) => check(args, sources),
+        ConfigCommand::Show(args) => show(args, sources),
+    }
+}
+
+fn check(args: &ConfigCheckArgs, sources: Sources) -> anyhow::Result<()> {
+    let Inspection { settings, problems, warnings } = Config::inspect(sources);
+    let problems: Vec<_> =
+        problems.iter().map(|problem| with_causes(problem).to_string()).collect();
+    let count = problems.len();
+    if args.json {
+        table::json(&ConfigReport { problems, warnings })?;
+    } else {
+        for problem in &problems {
+            say!("{problem}")?;
+        }
+        for warning in &warnings {
+            say!("{warning}")?;
+        }
+    }
+    match count {
+        0 => note!("{} settings are valid", settings.len()),
+        1 => bail!("1 setting is wrong"),
+        count => bail!("{count} settings are wrong"),
+    }
+    Ok(())
+}
+
+fn show(args: &ConfigShowArgs, sources: Sources) -> anyhow::Result<()> {
+    let Inspection { settings, problems, warnings } = Config::inspect(sources);
+    if let Some(problem) = problems.into_iter().next() {
+        return Err(problem.into());
+    }
+    for warning in warnings {
+        note!("chatkeep: {warning}");
+    }
+    if args.json {
+        return settings.iter().try_for_each(table::json);
+    }
+    let row = |EffectiveSetting { key, value, origin }: &EffectiveSetting| {
+        vec![key.clone(), shown(value), origin.clone()]
+    };
+    let rows: Vec<_> = settings.iter().map(row).collect();
+    table::print(&["SETTING", "VALUE", "ORIGIN"], &rows)
+}
+
+/// Formats a value as a settings file has it.
+fn shown(value: &SettingValue) -> String {
+    match value {
+        SettingValue::Text(text) => format!("{text:?}"),
+        SettingValue::Number(number) => number.to_string(),
+        SettingValue::Switch(on) => on.to_string(),
+        SettingValue::Secret => "(secret)".to_owned(),
+    }
+}
