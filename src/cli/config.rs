@@ -50,8 +50,7 @@ pub(super) fn run(command: &ConfigCommand, sources: Sources) -> anyhow::Result<(
 
 fn check(args: &ConfigCheckArgs, sources: Sources) -> anyhow::Result<()> {
     let Inspection { settings, problems, warnings } = Config::inspect(sources);
-    let problems: Vec<_> =
-        problems.iter().map(|problem| with_causes(problem).to_string()).collect();
+    let problems: Vec<_> = problems.iter().map(|problem| with_causes(problem)).collect();
     let count = problems.len();
     if args.json {
         table::json(&ConfigReport { problems, warnings })?;

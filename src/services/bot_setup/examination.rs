@@ -23,14 +23,14 @@ const NEARLY: u64 = 90;
 
 /// Account of a bot, with the time of this machine before and after it was asked for.
 #[derive(Debug)]
-pub(super) struct Account {
+pub(super) struct TimedAccount {
     pub(super) account: BotAccount,
     pub(super) before: Timestamp,
     pub(super) after: Timestamp,
 }
 
 /// Accounts of all bots, as far as they could be asked for, in the order of the bots.
-pub(super) type Accounts = [Option<Result<Account, PlatformError>>];
+pub(super) type Accounts = [Option<Result<TimedAccount, PlatformError>>];
 
 /// Examination of a bot.
 pub(super) struct Examination<'a> {
@@ -52,7 +52,7 @@ impl<'a> Examination<'a> {
     /// Makes all checks. Without an answer about the account itself there is nothing to ask.
     pub(super) async fn run(
         mut self,
-        account: &Option<Result<Account, PlatformError>>,
+        account: Option<&Result<TimedAccount, PlatformError>>,
     ) -> Vec<SetupFinding> {
         if self.bot.secret.is_none() {
             let setting = self.bot.secret_setting.clone();
@@ -72,7 +72,7 @@ impl<'a> Examination<'a> {
         self.found
     }
 
-    async fn ask(&mut self, setup: &SharedSetup, account: &Account) {
+    async fn ask(&mut self, setup: &SharedSetup, account: &TimedAccount) {
         self.account(&account.account);
         self.clock(account);
         self.token(setup).await;
@@ -97,9 +97,10 @@ impl<'a> Examination<'a> {
         if let Some(bot) = self.twin(&account.user_id) {
             self.found.push(SetupFinding::SameChannel { bot: bot.name.clone() });
         }
-        self.found.push(match account.bot_answers {
-            true => SetupFinding::BotAnswers,
-            false => SetupFinding::PeopleAnswer,
+        self.found.push(if account.bot_answers {
+            SetupFinding::BotAnswers
+        } else {
+            SetupFinding::PeopleAnswer
         });
     }
 
@@ -107,11 +108,14 @@ impl<'a> Examination<'a> {
     fn twin(&self, user: &UserId) -> Option<&'a ConfiguredBot> {
         let others = self.service.bots.iter().zip(self.accounts);
         let mut others = others.filter(|(other, _)| other.name != self.bot.name);
-        let same = |found: &Option<Result<Account, _>>| matches!(found, Some(Ok(found)) if found.account.user_id == *user);
+        let same = |found: &Option<Result<TimedAccount, PlatformError>>| {
+            let account = found.as_ref().and_then(|found| found.as_ref().ok());
+            account.is_some_and(|found| found.account.user_id == *user)
+        };
         others.find(|(_, found)| same(found)).map(|(other, _)| other)
     }
 
-    fn clock(&mut self, Account { account, before, after }: &Account) {
+    fn clock(&mut self, TimedAccount { account, before, after }: &TimedAccount) {
         let Some(time) = account.time else { return };
         let (ahead, behind) = (before.since(time.plus(SECOND)), time.since(*after));
         self.found.push(if ahead > TOLERANCE {

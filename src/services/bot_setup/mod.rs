@@ -22,7 +22,7 @@ use url::Url;
 
 use super::operator::Operator;
 use super::{Caller, Credential};
-use examination::{Account, Examination};
+use examination::{Examination, TimedAccount};
 pub(crate) use finding::{SetupFinding, Severity, Subject};
 
 /// Permission to see the set-up of the bots and to change it.
@@ -121,7 +121,7 @@ impl BotSetupService {
         let accounts = join_all(self.bots.iter().map(|bot| self.account(bot))).await;
         let examined = self.bots.iter().zip(&accounts).filter(|(bot, _)| chosen(bot));
         let reports = examined.map(|(bot, account)| async {
-            let findings = Examination::new(self, bot, &accounts).run(account).await;
+            let findings = Examination::new(self, bot, &accounts).run(account.as_ref()).await;
             BotReport { bot: bot.name.clone(), findings }
         });
         Ok(join_all(reports).await)
@@ -179,12 +179,12 @@ impl BotSetupService {
 
     /// Asks about the account of a bot, and notes the time around the answer; `None` without an
     /// access token.
-    async fn account(&self, bot: &ConfiguredBot) -> Option<Result<Account, PlatformError>> {
+    async fn account(&self, bot: &ConfiguredBot) -> Option<Result<TimedAccount, PlatformError>> {
         let setup = bot.setup.as_ref()?;
         let before = self.clock.now();
         let account = setup.account().await;
         let after = self.clock.now();
-        Some(account.map(|account| Account { account, before, after }))
+        Some(account.map(|account| TimedAccount { account, before, after }))
     }
 
     /// Returns the addresses at which the webhooks of a bot are received, the usual one first; none
