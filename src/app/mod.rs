@@ -50,6 +50,7 @@ use tokens::TokenCheck;
 
 use crate::console::Entrances;
 use crate::http::with_common_layers;
+use crate::maintenance::last_records;
 use crate::ops;
 use crate::private::make_data_folder;
 use crate::removals::RemovalWorker;
@@ -235,6 +236,8 @@ impl App {
         }
         drop(replica);
         let close = async {
+            // Requests that were answered while everything else ended are not lost.
+            last_records(&store).await;
             bus.close().await;
             store.close().await;
         };

@@ -20,6 +20,7 @@ mod error;
 pub(crate) mod events;
 pub(crate) mod exports;
 mod field_path;
+pub(crate) mod gaps;
 pub(crate) mod grants;
 pub(crate) mod idempotency;
 pub(crate) mod imports;
@@ -206,7 +207,7 @@ impl Services {
             assistant,
             channels,
             credentials: CredentialService::new(store(), clock()),
-            my_data: MyDataService::new(store(), clock(), access.clone(), deletion.clone(), zone),
+            my_data: MyDataService::new(store(), clock(), deletion.clone(), zone),
             access,
             deletion,
             events: EventService::new(store(), renderer.clone()),
