@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::Store;
+use chatkeep_workers::log_failure;
 use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -99,7 +100,6 @@ impl PeriodicJob for UseRecords {
     const NAME: &'static str = "use_records";
     const PERIOD: Duration = Duration::from_secs(5);
     const FAILURE: &'static str = "cannot write when keys and sessions were used";
-    const LAST_RUN: bool = true;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         self.0.store.keys().write_uses().await?;
@@ -111,7 +111,6 @@ impl PeriodicJob for ReadRecords {
     const NAME: &'static str = "read_records";
     const PERIOD: Duration = Duration::from_secs(3);
     const FAILURE: &'static str = "cannot write who read messages";
-    const LAST_RUN: bool = true;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         self.0.store.activity_log().write_reads().await?;
@@ -214,6 +213,17 @@ impl PeriodicJob for WalCheckpoint {
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         Ok(self.0.store.checkpoint_wal().await?)
+    }
+}
+
+/// Writes what requests used and read until the very end. It is for a process whose requests have
+/// all been answered.
+pub(crate) async fn last_records(store: &Store) {
+    if let Err(error) = store.keys().write_uses().await {
+        log_failure!(warn, &error, "{}", UseRecords::FAILURE);
+    }
+    if let Err(error) = store.activity_log().write_reads().await {
+        log_failure!(warn, &error, "{}", ReadRecords::FAILURE);
     }
 }
 

@@ -61,6 +61,7 @@ impl Retention {
             let before = self.ago(time);
             for channel in self.store.channels().abandoned_channels(before).await? {
                 self.channel(&channel, RetentionReason::Unsubscribed(before), stop).await?;
+                self.activity_log(&channel, before, stop).await?;
             }
         }
         if let Some(time) = self.config.other_events {
@@ -98,6 +99,21 @@ impl Retention {
         }
         if messages > 0 {
             info!(%channel, messages, bytes, why = why.name(), "outdated messages removed");
+        }
+        Ok(())
+    }
+
+    /// Removes the activity log of a channel that nobody subscribes to.
+    async fn activity_log(
+        &self,
+        channel: &ChannelId,
+        before: Timestamp,
+        stop: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        while !stop.is_cancelled()
+            && self.store.channels().forget_abandoned(channel, before).await? > 0
+        {
+            pause(PAUSE, stop).await;
         }
         Ok(())
     }

@@ -28,7 +28,8 @@ use crate::when::When;
 pub(super) struct MessageList {
     /// Messages of the page, in the requested order.
     messages: Vec<MessageView>,
-    /// Periods without backup within the range of the page.
+    /// Periods without backup within the time of the page: between its messages, and up to the ends
+    /// of the requested range on the pages that reach them.
     gaps: Vec<GapView>,
     /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
@@ -97,7 +98,9 @@ pub(super) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<MessagePageResponse, HttpError> {
     let page = services.messages.page(&access, &query.into()).await?;
-    let MessagePage { messages, gaps, next } = page;
+    let MessagePage { messages, next, span } = page;
+    let (bounds, channel) = (&access.caller.bounds, access.without_reading());
+    let gaps = services.messages.gaps(bounds, channel, span).await?;
     let links = &services.links;
     let body = MessageList {
         messages: messages.into_iter().map(|message| MessageView::new(message, links)).collect(),

@@ -51,6 +51,7 @@ use tokens::TokenCheck;
 
 use crate::console::Entrances;
 use crate::http::with_common_layers;
+use crate::maintenance::last_records;
 use crate::ops;
 use crate::private::make_data_folder;
 use crate::removals::RemovalWorker;
@@ -238,6 +239,8 @@ impl App {
         }
         drop(replica);
         let close = async {
+            // Requests that were answered while everything else ended are not lost.
+            last_records(&store).await;
             bus.close().await;
             store.close().await;
         };

@@ -7,6 +7,9 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_store::{ActivityChange, ActivityRead, Actor, ChangeKind, ReadAction, Reader};
 
+use super::assistant::words::{
+    MATCHES, MODES, duration, match_key, match_name, mode_key, mode_name,
+};
 use super::bubble::{hue, initial};
 use super::dates::Dates;
 
@@ -83,17 +86,22 @@ fn setting_key(path: &str) -> Option<&'static str> {
 /// Returns the value of an assistant's setting as its page shows it.
 fn setting_value(path: &str, value: String, language: Language) -> String {
     let key = match (path, value.as_str()) {
-        (_, "true") => "overview-on",
-        (_, "false") => "overview-off",
-        ("qa.mode", "keyword") => "qa-mode-keyword",
-        ("qa.mode", "fuzzy") => "qa-mode-fuzzy",
-        ("qa.mode", "semantic") => "qa-mode-semantic",
-        ("qa.keywordMatch", "exact") => "overview-match-exact",
-        ("qa.keywordMatch", "contains") => "overview-match-contains",
+        (path, "true") if path.ends_with("enabled") => "overview-on",
+        (path, "false") if path.ends_with("enabled") => "overview-off",
+        ("qa.mode", name) => match MODES.into_iter().find(|mode| mode_name(*mode) == name) {
+            Some(mode) => mode_key(mode),
+            None => return value,
+        },
+        ("qa.keywordMatch", name) => {
+            match MATCHES.into_iter().find(|one| match_name(*one) == name) {
+                Some(one) => match_key(one),
+                None => return value,
+            }
+        }
         ("qa.noMatchScope", "always") => "overview-scope-always",
         ("qa.noMatchScope", "addressed") => "overview-scope-addressed",
         ("qa.cooldownSeconds", seconds) => {
-            let Ok(seconds) = seconds.parse::<i64>() else { return value };
+            let Ok(seconds) = seconds.parse::<u32>() else { return value };
             return duration(seconds, language);
         }
         (path, list) if path.ends_with("triggerKeywords") => {
@@ -103,17 +111,6 @@ fn setting_value(path: &str, value: String, language: Language) -> String {
         _ => return value,
     };
     language.text(key)
-}
-
-/// Returns a number of seconds in the largest unit that has no rest.
-fn duration(seconds: i64, language: Language) -> String {
-    let (key, count) = match seconds {
-        0 => return language.text("overview-cooldown-none"),
-        _ if seconds % 3_600 == 0 => ("overview-hours", seconds / 3_600),
-        _ if seconds % 60 == 0 => ("overview-minutes", seconds / 60),
-        _ => ("overview-seconds", seconds),
-    };
-    language.format(key, &[("count", count.into())])
 }
 
 /// Returns the name that a person is shown with.
@@ -209,5 +206,24 @@ fn shown_value(
         }),
         ChangeKind::Rule | ChangeKind::GroupRules | ChangeKind::TimeZone => value,
         ChangeKind::Subscription | ChangeKind::Deletion | ChangeKind::Erasure => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_settings_are_told_in_words() {
+        let told =
+            |path: &str, value: &str| setting_value(path, value.to_owned(), Language::English);
+        assert_ne!(told("welcome.enabled", "true"), "true");
+        assert_eq!(told("welcome.message", "true"), "true", "somebody's words");
+        assert_eq!(told("qa.mode", "fuzzy"), Language::English.text("qa-mode-fuzzy"));
+        assert_eq!(
+            told("qa.keywordMatch", "exact"),
+            Language::English.text("overview-match-exact")
+        );
+        assert_eq!(told("qa.mode", "other"), "other");
     }
 }

@@ -81,6 +81,9 @@ impl FormErrors {
                 Ok(Self { whole: None, fields: vec![(field.text().into_owned(), sentence)] })
             }
             ServiceError::Invalid { field: None, .. } => whole("form-invalid"),
+            ServiceError::InsufficientFor { field } => {
+                Ok(Self::at(&field.text(), language.text("form-beyond-bounds")))
+            }
             ServiceError::Stale => whole("form-stale"),
             ServiceError::Conflict(_) => whole("form-conflict"),
             ServiceError::PlanRequired => whole("form-plan-required"),

@@ -10,10 +10,11 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use chatkeep_core::id::MessageId;
 use futures_util::StreamExt as _;
+use serde::Deserialize;
 
 use super::Console;
 use super::error::PageError;
-use super::visitor::Visitor;
+use super::visitor::{Asked, Visitor};
 use crate::services::access::{Member, ReadMessages};
 use crate::services::live::{FollowerPlace, News};
 
@@ -24,14 +25,23 @@ const LAST_EVENT_ID: &str = "last-event-id";
 /// Pause of a browser before it connects again.
 const RETRY: Duration = Duration::from_secs(3);
 
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct NewsQuery {
+    /// Position of the page when it was made.
+    since: Option<String>,
+}
+
 pub(super) async fn news(
     State(console): State<Console>,
     visitor: Visitor,
     Path(channel): Path<String>,
+    Asked(query): Asked<NewsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
-    let since = headers.get(LAST_EVENT_ID).and_then(|id| FollowerPlace::parse(id.to_str().ok()?));
+    // A browser that connects again by itself still has the address of the page.
+    let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
+    let since = last.or(query.since.as_deref()).map(FollowerPlace::parse);
     let (place, news) = console.services.live.follow(access, since).await?;
     // The first event says nothing; it makes the browser know the pause, and where it began.
     let begin = Event::default().retry(RETRY).id(place.text()).comment("ready");
@@ -49,6 +59,9 @@ pub(super) async fn news(
 /// Returns the events about news: browsers drop an event without data.
 fn events(news: &News) -> Vec<Event> {
     let event = |name, data: &str| Event::default().event(name).data(data).id(news.place.text());
+    if news.stale {
+        return vec![event("stale", "messages")];
+    }
     let newer = news.newer.then(|| event("news", "messages"));
     let ids: Vec<_> = news.changed.iter().map(MessageId::as_str).collect();
     let changed = serde_json::to_string(&ids).ok().filter(|_| !ids.is_empty());

@@ -9,7 +9,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{Language, Value};
-use chatkeep_store::{ChannelJob, JobStatus, MemberStatus};
+use chatkeep_store::{ChannelJob, MemberStatus, OwnMessages};
 use chrono_tz::Tz;
 use serde::Deserialize;
 
@@ -64,7 +64,7 @@ pub(super) struct MyDataForm {
 struct OwnRow {
     heading: Heading,
     href: String,
-    /// Number of messages, and their size.
+    /// Number of messages.
     told: String,
     kept: bool,
 }
@@ -244,29 +244,39 @@ async fn shown(
     let zone = own.channel.zone(console.services.channels.default_zone());
     let job = match job {
         Some(id) => Some(erasure(console, visitor, (channel, id)).await?),
-        None => None,
+        None => console.services.my_data.running_erasure(&access).await?,
     };
-    let page = OwnChannelPage::new(&own, visitor, (console.clock.now(), zone));
+    let job = job.map(|job| OwnJob::new(&job, visitor.language));
+    let running = job.as_ref().is_some_and(|job| job.progress.is_some());
+    // Reading everything again and again would slow the erasure down.
+    let stored =
+        if running { None } else { Some(console.services.my_data.messages(&access).await?) };
+    let page = OwnChannelPage::new(&own, stored, visitor, (console.clock.now(), zone));
     let page = OwnChannelPage { job, typed, errors, ..page };
     let status = page.errors.status();
     if status == StatusCode::OK { rendered(&page) } else { Ok(rendered_as(status, &page)) }
 }
 
-/// Returns what there is to tell about an erasure of the visitor's.
+/// Returns an erasure of the visitor's.
 async fn erasure(
     console: &Console,
     visitor: &Visitor,
     (channel, id): (&str, &str),
-) -> Result<OwnJob, PageError> {
+) -> Result<ChannelJob, PageError> {
     if id.contains('\0') {
         return Err(PageError::Input);
     }
     let reach = reaches::<WriteBackup>(console, visitor, channel).await?;
-    let job = console.services.deletion.job(&reach, id).await?;
-    let (title, text) = told(&job, visitor.language);
-    let running = matches!(job.status, JobStatus::Pending | JobStatus::Running);
-    let progress = running.then_some((job.done.min(job.total), job.total.max(1)));
-    Ok(OwnJob { title, text, progress })
+    Ok(console.services.deletion.job(&reach, id).await?)
+}
+
+impl OwnJob {
+    fn new(job: &ChannelJob, language: Language) -> Self {
+        let (title, text) = told(job, language);
+        let progress =
+            (!job.status.is_over()).then_some((job.done.min(job.total), job.total.max(1)));
+        Self { title, text, progress }
+    }
 }
 
 async fn reaches<S: HasScope>(
@@ -315,24 +325,13 @@ impl Heading {
 impl OwnRow {
     fn new(own: &OwnChannel, visitor: &Visitor) -> Self {
         let language = visitor.language;
-        let mut told = vec![language.format("my-data-messages", &count(own.own.messages))];
-        if own.own.files > 0 {
-            told.push(language.format("coverage-files", &count(own.own.files)));
-        }
-        if own.own.messages > 0 {
-            told.push(size(own.own.bytes));
-        }
         Self {
             heading: heading(own, visitor),
             href: own_path(&own.channel.id),
-            told: told.join(" · "),
+            told: language.format("my-data-messages", &[("count", own.messages.into())]),
             kept: own.kept,
         }
     }
-}
-
-fn count(number: i64) -> [(&'static str, Value<'static>); 1] {
-    [("count", number.into())]
 }
 
 /// Returns the heading of a channel; its picture is for those who may read there.
@@ -348,7 +347,13 @@ fn reads(own: &OwnChannel) -> bool {
 }
 
 impl OwnChannelPage {
-    fn new(own: &OwnChannel, visitor: &Visitor, (now, zone): (Timestamp, Tz)) -> Self {
+    /// Creates the page, without what is `stored` while that is being erased.
+    fn new(
+        own: &OwnChannel,
+        stored: Option<OwnMessages>,
+        visitor: &Visitor,
+        (now, zone): (Timestamp, Tz),
+    ) -> Self {
         let language = visitor.language;
         let dates = Dates { language, zone, now };
         let channel = heading(own, visitor);
@@ -360,10 +365,10 @@ impl OwnChannelPage {
             frame: visitor.frame(language.text("my-data-title")),
             since,
             conversation: reads(own).then(|| channel.path.clone()),
-            facts: facts(own, dates),
+            facts: facts(own, stored, dates),
             channel,
             kept: own.kept,
-            erasable: own.own.messages > 0,
+            erasable: stored.is_some_and(|stored| stored.messages > 0),
             job: None,
             typed: String::new(),
             errors: FormErrors::default(),
@@ -371,12 +376,13 @@ impl OwnChannelPage {
     }
 }
 
-fn facts(own: &OwnChannel, dates: Dates) -> Vec<OwnFact> {
+fn facts(own: &OwnChannel, stored: Option<OwnMessages>, dates: Dates) -> Vec<OwnFact> {
     let language = dates.language;
     let fact = |key: &str, value: String| OwnFact { label: language.text(key), value };
-    let stored = own.own;
-    let mut facts = vec![fact("tab-messages", stored.messages.to_string())];
-    if let Some((first, last)) = stored.sent {
+    let mut facts = vec![fact("tab-messages", own.messages.to_string())];
+    if let Some(stored) = stored
+        && let Some((first, last)) = stored.sent
+    {
         facts.push(fact("my-data-files", stored.files.to_string()));
         facts.push(fact("my-data-size", size(stored.bytes)));
         facts.push(fact("coverage-first", dates.moment(first)));

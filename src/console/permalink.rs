@@ -64,9 +64,8 @@ pub(super) async fn page(
         sender: None,
         kind: None,
     };
-    let mut around = services.messages.page(&access, &query).await?;
-    around.gaps.clear();
-    let items = items(&console, &access, &around, (dates, Some(&id))).await?;
+    let around = services.messages.page(&access, &query).await?.messages;
+    let items = items(&console, &access, (&around, Vec::new()), (dates, Some(&id))).await?;
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Messages).await?;
     let page = PermalinkPage {
         frame: visitor.frame(language.text("permalink-title")),

@@ -16,7 +16,6 @@ use super::text::Piece;
 use super::timeline::{Item, items};
 use super::visitor::Visitor;
 use crate::services::access::{Member, ReadMessages};
-use crate::services::messages::MessagePage;
 
 /// Maximum number of messages in a request.
 const LIMIT: usize = 100;
@@ -46,9 +45,8 @@ pub(super) async fn page(
     let ids = ids.into_iter().map(MessageId::new);
     let mut messages = console.services.messages.several(&access, ids).await?;
     messages.sort_by(|one, other| (one.sent_at, &one.id).cmp(&(other.sent_at, &other.id)));
-    let page = MessagePage { messages, gaps: Vec::new(), next: None };
     let dates = dates(&console, &visitor, &access).await?;
-    let items = items(&console, &access, &page, (dates, None)).await?;
+    let items = items(&console, &access, (&messages, Vec::new()), (dates, None)).await?;
     let frame = visitor.frame(visitor.language.text("timeline-label"));
     rendered(&Rows { frame, items })
 }

@@ -1,6 +1,7 @@
 //! The conversation of a channel, page by page in both directions.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -21,7 +22,8 @@ use super::frame::{Frame, rendered};
 use super::text::Piece;
 use super::visitor::{Asked, Visitor};
 use crate::services::access::{ChannelAccess, Member, ReadMessages};
-use crate::services::messages::{MessagePage, MessageQuery};
+use crate::services::gaps::TimeSpan;
+use crate::services::messages::MessageQuery;
 use crate::view::channel_path;
 use crate::when::When;
 
@@ -74,6 +76,8 @@ struct TimelinePage {
     newer: Option<String>,
     /// Address of what comes after the newest message, for news.
     following: Option<String>,
+    /// Position of the page in the news.
+    place: String,
     /// True if the page ends with the newest message.
     at_end: bool,
     /// True if somebody backs the channel up, so that new messages appear.
@@ -83,9 +87,10 @@ struct TimelinePage {
     export: String,
 }
 
-/// Page of messages between its neighbours, with the gaps within.
+/// Messages between their neighbours, oldest first, with the gaps within.
 struct Stretch {
-    page: MessagePage,
+    messages: Vec<StoredMessage>,
+    gaps: Vec<Gap>,
     older: bool,
     newer: bool,
 }
@@ -101,11 +106,14 @@ pub(super) async fn page(
         return Ok(Redirect::to(&context_path(access.without_reading(), &first)).into_response());
     }
     let dates = dates(&console, &visitor, &access).await?;
+    // What happens while the page is made is told afterwards.
+    let place = console.services.live.place().await?;
     let stretch = stretch(&console, &access, &query).await?;
     let target = query.around.as_deref().map(MessageId::from);
-    let items = items(&console, &access, &stretch.page, (dates, target.as_ref())).await?;
+    let messages = &stretch.messages;
+    let shown = (dates, target.as_ref());
+    let items = items(&console, &access, (messages, stretch.gaps), shown).await?;
     let path = channel_path(access.without_reading());
-    let messages = &stretch.page.messages;
     let before = messages.first().and_then(|first| ordered(Order::Descending).cursor_after(first));
     let after = messages.last().and_then(|last| ordered(Order::Ascending).cursor_after(last));
     let older = before.map(|cursor| format!("{path}?older={cursor}"));
@@ -117,6 +125,7 @@ pub(super) async fn page(
         frame: visitor.frame(heading.name.clone()),
         items,
         following: newer.clone(),
+        place: place.after(messages.last().filter(|_| !stretch.newer)).text(),
         older: older.filter(|_| stretch.older),
         newer: newer.filter(|_| stretch.newer),
         at_end: !stretch.newer,
@@ -178,19 +187,29 @@ async fn stretch(
     if !forwards {
         page.messages.reverse();
     }
-    let before = preceding(console, access, &page).await?;
-    page.gaps.retain(|gap| is_within(gap, &page.messages, before, !newer));
-    Ok(Stretch { page, older: before.is_some(), newer })
+    let before = preceding(console, access, page.messages.first()).await?;
+    let until = page.messages.last().map(|last| last.sent_at);
+    let (bounds, channel) = (&access.caller.bounds, access.without_reading());
+    let span = TimeSpan { from: before, to: until.filter(|_| newer).map(just_after) };
+    let mut gaps = messages.each_gap(bounds, channel, span).await?;
+    gaps.retain(|gap| is_within(gap, before, until, !newer));
+    Ok(Stretch { messages: page.messages, gaps, older: before.is_some(), newer })
 }
 
-/// Returns the time of the message before the page; for a page without messages, of the newest.
+/// Returns the end of a time that includes that moment.
+fn just_after(at: Timestamp) -> Timestamp {
+    at.plus(Duration::from_millis(1))
+}
+
+/// Returns the time of the message before the first of a page; for a page without messages, of the
+/// newest.
 async fn preceding(
     console: &Console,
     access: &ChannelAccess<Member, ReadMessages>,
-    page: &MessagePage,
+    first: Option<&StoredMessage>,
 ) -> Result<Option<Timestamp>, PageError> {
     let query = ordered(Order::Descending);
-    let cursor = page.messages.first().and_then(|first| query.cursor_after(first));
+    let cursor = first.and_then(|first| query.cursor_after(first));
     let query = MessageQuery { cursor, limit: 1, ..query };
     let before = console.services.messages.page(access, &query).await?;
     Ok(before.messages.first().map(|message| message.sent_at))
@@ -198,36 +217,32 @@ async fn preceding(
 
 /// Returns true for a gap that is shown on this page: each is on the page of the message that
 /// follows it, and one that nothing follows at the end.
-fn is_within(
-    gap: &Gap,
-    messages: &[StoredMessage],
-    before: Option<Timestamp>,
-    at_end: bool,
-) -> bool {
-    let until = messages.last().map(|last| last.sent_at);
+fn is_within(gap: &Gap, before: Option<Timestamp>, until: Option<Timestamp>, at_end: bool) -> bool {
     before.is_none_or(|before| gap.from > before)
         && (at_end || until.is_some_and(|until| gap.from <= until))
 }
 
-/// Returns the rows of a page: messages with their days and gaps.
+/// Returns the rows of a page: messages with their days, and gaps. Those with no message between
+/// them are joined.
 pub(super) async fn items(
     console: &Console,
     access: &ChannelAccess<Member, ReadMessages>,
-    page: &MessagePage,
+    (messages, gaps): (&[StoredMessage], Vec<Gap>),
     (dates, target): (Dates, Option<&MessageId>),
 ) -> Result<Vec<Item>, PageError> {
-    let quoted = page.messages.iter().filter_map(|message| message.quoted.clone());
+    let quoted = messages.iter().filter_map(|message| message.quoted.clone());
     let quoted = console.services.messages.several(access, quoted).await?;
     let quoted = quoted.into_iter().map(|message| (message.id.clone(), message));
-    let rules = console.services.assistant.rules_behind(access, &page.messages).await?;
+    let rules = console.services.assistant.rules_behind(access, messages).await?;
     let viewer = Some(access.user());
     let quoted = quoted.collect::<HashMap<_, _>>();
     let bubbles = Bubbles { dates, viewer, target, quoted, rules };
-    let mut gaps = page.gaps.iter().peekable();
+    let mut gaps = gaps.into_iter().peekable();
     let (mut items, mut last): (Vec<Item>, Option<&StoredMessage>) = (Vec::new(), None);
-    for message in &page.messages {
-        while let Some(gap) = gaps.next_if(|gap| gap.from <= message.sent_at) {
-            items.push(Item::Gap(GapNote::new(gap, dates)));
+    for message in messages {
+        let due = std::iter::from_fn(|| gaps.next_if(|gap| gap.from <= message.sent_at));
+        for gap in Gap::joined(due) {
+            items.push(Item::Gap(GapNote::new(&gap, dates)));
             last = None;
         }
         let day = dates.day(message.sent_at);
@@ -240,7 +255,7 @@ pub(super) async fn items(
         items.push(Item::Message(Box::new(bubble)));
         last = Some(message);
     }
-    items.extend(gaps.map(|gap| Item::Gap(GapNote::new(gap, dates))));
+    items.extend(Gap::joined(gaps).iter().map(|gap| Item::Gap(GapNote::new(gap, dates))));
     Ok(items)
 }
 

@@ -11,6 +11,7 @@ use super::text_row;
 use crate::sanitize::quoted;
 use crate::search::Sort;
 use crate::services::access::{Member, ReadMessages};
+use crate::services::gaps::TimeSpan;
 use crate::services::messages::{MessagePage, MessageQuery};
 use crate::services::search::{SearchPage, SearchQuery};
 use crate::services::{Caller, FieldPath, ServiceError, Services};
@@ -46,7 +47,7 @@ pub(super) async fn messages(
         around: None,
         kind: None,
     };
-    let MessagePage { messages, gaps, next } = services.messages.page(&access, &query).await?;
+    let MessagePage { messages, next, span } = services.messages.page(&access, &query).await?;
     let mut builder = ResultBuilder::new(asked.limit);
     let shown = messages
         .iter()
@@ -57,7 +58,9 @@ pub(super) async fn messages(
     } else {
         next
     };
-    let url = services.links.template(Some(access.without_reading()));
+    let (bounds, channel) = (&access.caller.bounds, access.without_reading());
+    let gaps = services.messages.gaps(bounds, channel, span).await?;
+    let url = services.links.template(Some(channel));
     ToolResult::new(messages_result(builder, &gaps, next, url))
 }
 
@@ -137,7 +140,8 @@ pub(super) async fn hits(
                 .await?;
             let to =
                 services.messages.moment(Some(channel), FieldPath::body("/to"), query.to).await?;
-            services.messages.gaps(&access.caller.bounds, channel, from, to).await?
+            let span = TimeSpan { from, to };
+            services.messages.gaps(&access.caller.bounds, channel, span).await?
         }
         None => Vec::new(),
     };

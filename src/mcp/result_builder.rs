@@ -176,16 +176,8 @@ fn rest(message: &StoredMessage, characters: usize) -> Cut {
     Cut { characters, from: message.sent_at.to_string(), to: to.to_string() }
 }
 
-/// Returns the newest gaps, and the number of older ones. The days on which people wrote who opted
-/// out are one gap.
+/// Returns the newest gaps, and the number of older ones.
 pub(super) fn gaps(gaps: &[Gap]) -> (Vec<MissingTime>, usize) {
-    let (days, mut gaps): (Vec<_>, Vec<_>) =
-        gaps.iter().cloned().partition(|gap| gap.reason == "opted_out");
-    if let (Some(first), Some(last)) = (days.first(), days.last()) {
-        // Unknown for a day that the caller may read in part.
-        let skipped = days.iter().map(|day| day.skipped).sum();
-        gaps.push(Gap { to: last.to, skipped, ..first.clone() });
-    }
     let omitted = gaps.len().saturating_sub(GAPS);
     (gaps[omitted..].iter().map(MissingTime::from).collect(), omitted)
 }

@@ -203,7 +203,7 @@ impl<R, S: ReadsNone> ChannelAccess<R, S> {
 impl<R, S: Reads> ChannelAccess<R, S> {
     /// Returns the channel to read messages or files of, and records that they are read.
     pub(crate) fn read(&self, action: ReadAction) -> &ChannelId {
-        self.recorder.note_once(&self.caller, &self.channel, action);
+        self.recorder.note(&self.caller, &self.channel, action);
         &self.channel
     }
 }

@@ -6,8 +6,8 @@ use chatkeep_core::assistant::Rule;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{
-    ActivityAnswer, ActivityCounts, ActivityPerson, ActivityQuery, ActivityStorage, ClockShift,
-    ReplySource, Store,
+    ActivityAnswer, ActivityCounts, ActivityPerson, ActivityQuery, ActivityStorage, AnswerCause,
+    ClockShift, ReplySource, Store,
 };
 use chrono::{
     DateTime, Datelike as _, Days, Months, NaiveDate, NaiveTime, Offset as _, TimeZone as _,
@@ -23,10 +23,8 @@ use crate::when::first;
 const QUARTER: i64 = 900_000;
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
-/// Maximum number of people, and of sources of answers, that are read.
-const READ: u32 = 1_000;
 /// Number of people, and of rules, that are named; the others are one sum.
-const NAMED: usize = 20;
+const NAMED: u32 = 20;
 /// Years before today that everything at most goes back, and after it: imports may have any dates.
 const YEARS: u32 = 60;
 
@@ -141,9 +139,12 @@ impl ActivityService {
         let starts = days.starts();
         let bars: Vec<_> = starts.iter().filter_map(|start| midnight(zone, *start)).collect();
         let shifts = shifts(zone, &bars);
-        let wanted = ActivityQuery { channel, bars: &bars, shifts: &shifts, limit: READ };
+        let wanted = ActivityQuery { channel, bars: &bars, shifts: &shifts, limit: NAMED };
         let counts = self.store.activity().counts(&wanted).await?;
-        let rules = counts.answers.iter().filter_map(|answer| answer.rule.as_ref());
+        let rules = counts.answers.iter().filter_map(|answer| match &answer.cause {
+            AnswerCause::Rule(rule) => Some(rule),
+            AnswerCause::DeletedRule | AnswerCause::Source(_) => None,
+        });
         let rules = self.assistant.visible_rules(access, rules).await?;
         Ok(Some(Activity::new(days, &starts, counts, &rules)))
     }
@@ -215,45 +216,46 @@ impl Activity {
             counts.hours.get(slot).copied().unwrap_or_default()
         };
         let of_day = |weekday| std::array::from_fn(|of| hour(weekday, of));
-        let messages = counts.bars.iter().sum();
-        let (people, other_people) = named(counts.people, |person| person.messages);
-        let (answers, other_answers) =
-            named(answered(counts.answers, rules), |(_, messages)| *messages);
+        let messages: i64 = counts.bars.iter().sum();
+        let of_named: i64 = counts.people.iter().map(|person| person.messages).sum();
+        let by_rules = counts.answered_by_rules;
+        let answers = answered(counts.answers, by_rules, rules);
+        let told: i64 = answers.iter().map(|(_, messages)| messages).sum();
         Self {
             unit: days.unit,
             bars: starts.iter().zip(&counts.bars).map(bar).collect(),
             last: days.last,
             messages,
             hours: (0..7).map(of_day).collect(),
-            people,
-            other_people,
+            people: counts.people,
+            other_people: messages - of_named,
             answers,
-            other_answers,
+            other_answers: counts.answered - told,
             storage: counts.storage,
         }
     }
 }
 
-/// Returns the first of a list, and the sum of the others.
-fn named<T>(mut all: Vec<T>, messages: impl Fn(&T) -> i64) -> (Vec<T>, i64) {
-    let others = all.split_off(all.len().min(NAMED));
-    (all, others.iter().map(messages).sum())
-}
-
 /// Returns what made the bot answer, most answers first. Rules that the caller may not see are one,
 /// and so are deleted ones, which nobody knows by their ids.
-fn answered(answers: Vec<ActivityAnswer>, rules: &VisibleRules) -> Vec<(AnsweredBy, i64)> {
-    let (mut all, mut hidden, mut deleted) = (Vec::with_capacity(answers.len()), 0, 0);
-    for ActivityAnswer { rule, source, messages } in answers {
-        match (rule, rules) {
-            (None, _) => all.push((AnsweredBy::Source(source), messages)),
-            (Some(_), VisibleRules::Hidden) => hidden += messages,
-            (Some(id), VisibleRules::Of(rules)) => match rules.get(&id) {
+fn answered(
+    answers: Vec<ActivityAnswer>,
+    by_rules: i64,
+    rules: &VisibleRules,
+) -> Vec<(AnsweredBy, i64)> {
+    let (mut all, mut deleted) = (Vec::with_capacity(answers.len()), 0);
+    for ActivityAnswer { cause, messages } in answers {
+        match (cause, rules) {
+            (AnswerCause::Source(source), _) => all.push((AnsweredBy::Source(source), messages)),
+            (_, VisibleRules::Hidden) => {}
+            (AnswerCause::DeletedRule, _) => deleted += messages,
+            (AnswerCause::Rule(id), VisibleRules::Of(rules)) => match rules.get(&id) {
                 Some(rule) => all.push((AnsweredBy::Rule(Box::new(rule.clone())), messages)),
                 None => deleted += messages,
             },
         }
     }
+    let hidden = if matches!(rules, VisibleRules::Hidden) { by_rules } else { 0 };
     let sums = [(AnsweredBy::SomeRule, hidden), (AnsweredBy::DeletedRule, deleted)];
     all.extend(sums.into_iter().filter(|(_, messages)| *messages > 0));
     all.sort_by_key(|(_, messages)| Reverse(*messages));

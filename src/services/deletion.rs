@@ -6,7 +6,7 @@ use chatkeep_core::role::Role;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{ChannelJob, JobKind, NewChannelJob, Store};
 
-use super::access::{ChannelAccess, Owner, Reaches, WriteBackup};
+use super::access::{ChannelAccess, Owner, Reaches, Scoped, WriteBackup};
 use super::messages::MessageService;
 use super::{FieldPath, ServiceError};
 use crate::random;
@@ -100,6 +100,22 @@ impl DeletionService {
         self.remove(&access.channel, user, &JobKind::Erasure(user.clone()), now).await
     }
 
+    /// Begins to erase the caller's own messages in a channel, if there are any: any worker does it.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(super) async fn queue_own(
+        &self,
+        access: &Scoped<WriteBackup>,
+        channel: &ChannelId,
+    ) -> Result<Option<ChannelJob>, ServiceError> {
+        let (id, now) = (job_id(), self.clock.now());
+        let (by, kind) = (&access.caller.user, JobKind::Erasure(access.caller.user.clone()));
+        let new =
+            NewChannelJob { id: &id, channel, kind: &kind, sent_before: now, by, worker: None };
+        Ok(self.store.jobs().begin_needed_job(&new, now).await?)
+    }
+
     /// Returns a job; open to the owner, and to the person whose messages are erased.
     ///
     /// # Errors
@@ -135,10 +151,15 @@ impl DeletionService {
         kind: &JobKind,
         sent_before: Timestamp,
     ) -> Result<ChannelJob, ServiceError> {
-        let id = format!("job_{}", random::text(16));
-        let worker = self.worker.worker();
+        let id = job_id();
+        let worker = Some(self.worker.worker());
         let new = NewChannelJob { id: &id, channel, kind, sent_before, by, worker };
         let (job, claimed) = self.store.jobs().begin_job(&new, self.clock.now()).await?;
         if claimed { Ok(self.worker.finish(job).await?) } else { Ok(job) }
     }
+}
+
+/// Returns the id of a new job.
+fn job_id() -> String {
+    format!("job_{}", random::text(16))
 }

@@ -1,14 +1,16 @@
 //! News of a channel while somebody looks at it: new messages, and changes of earlier ones. Told at
 //! once in the process that stores them, and within seconds in the others.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::id::MessageId;
 use chatkeep_core::role::Role;
-use chatkeep_core::time::Timestamp;
-use chatkeep_store::{FeedReader, MessageFilter, OutboxEventKind, OutboxPosition, Store};
+use chatkeep_store::{
+    FeedReader, MessageFilter, OutboxEventKind, OutboxPosition, Store, StoredMessage,
+};
 use futures_util::{Stream, stream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout};
@@ -35,25 +37,69 @@ pub(crate) struct News {
     pub(crate) newer: bool,
     /// Messages that were edited or unsent, or whose file arrived or is lost.
     pub(crate) changed: Vec<MessageId>,
+    /// True if nobody knows any more what changed: everything that is shown may have.
+    pub(crate) stale: bool,
     /// Position at which a later follower goes on.
     pub(crate) place: FollowerPlace,
 }
 
-/// Position of a follower in what is logged, for those who come again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FollowerPlace(OutboxPosition);
+impl News {
+    fn is_some(&self) -> bool {
+        self.newer || self.stale || !self.changed.is_empty()
+    }
+}
+
+/// Position of a follower: in what is logged, and the newest message. For pages that follow from
+/// when they were made, and for followers who come again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FollowerPlace {
+    logged: OutboxPosition,
+    /// [`mark`] of the newest message.
+    newest: Option<String>,
+}
 
 impl FollowerPlace {
-    /// Returns it as text.
-    pub(crate) fn text(self) -> String {
-        format!("{}-{}", self.0.0, self.0.1)
+    /// Position that nobody has been at: whoever comes from there knows nothing.
+    const UNKNOWN: Self = Self { logged: OutboxPosition(i64::MAX, i64::MAX), newest: None };
+
+    /// Returns it as text, in which there are letters, digits, `-`, `_` and `.` alone.
+    pub(crate) fn text(&self) -> String {
+        let OutboxPosition(tx, seq) = self.logged;
+        match &self.newest {
+            Some(newest) => format!("{tx}_{seq}_{newest}"),
+            None => format!("{tx}_{seq}"),
+        }
     }
 
-    /// Returns the position of a text; `None` for anything else.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (tx, seq) = text.split_once('-')?;
-        Some(Self(OutboxPosition(tx.parse().ok()?, seq.parse().ok()?)))
+    /// Returns the position of a text; an unknown one for anything else.
+    pub(crate) fn parse(text: &str) -> Self {
+        Self::parsed(text).unwrap_or(Self::UNKNOWN)
     }
+
+    fn parsed(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(3, '_');
+        let (tx, seq) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let newest = parts.next().map(str::to_owned);
+        let sound = |mark: &String| {
+            mark.bytes().all(|one| one.is_ascii_alphanumeric() || matches!(one, b'-' | b'.'))
+        };
+        newest
+            .as_ref()
+            .is_none_or(sound)
+            .then_some(Self { logged: OutboxPosition(tx, seq), newest })
+    }
+
+    /// Returns the position of a page that ends with that message.
+    pub(crate) fn after(self, newest: Option<&StoredMessage>) -> Self {
+        Self { newest: newest.map(mark), ..self }
+    }
+}
+
+/// Returns what tells a message from others: not its id, which may have any characters.
+fn mark(message: &StoredMessage) -> String {
+    let mut hasher = DefaultHasher::new();
+    message.id.hash(&mut hasher);
+    format!("{}.{:x}", message.sent_at.millis(), hasher.finish())
 }
 
 /// Following of channels. Cheap to clone.
@@ -71,10 +117,12 @@ struct Follower {
     live: LiveService,
     access: ChannelAccess<Member, ReadMessages>,
     logged: watch::Receiver<u64>,
-    /// Position of the newest message that was told.
-    told: Option<(Timestamp, MessageId)>,
+    /// [`mark`] of the newest message that was told.
+    told: Option<String>,
     /// Position up to which changes were told.
     place: OutboxPosition,
+    /// True if the position of the one who comes again is no longer known.
+    stale: bool,
     until: Instant,
     _seat: OwnedSemaphorePermit,
 }
@@ -90,9 +138,18 @@ impl LiveService {
         self.stop.cancel();
     }
 
+    /// Returns the present position, for a page that is about to be made.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn place(&self) -> Result<FollowerPlace, ServiceError> {
+        let log = self.store.outbox().log_state().await?;
+        Ok(FollowerPlace { logged: log.end.max(log.purged), newest: None })
+    }
+
     /// Returns a stream with an item whenever the channel has news; it ends when the caller may no
-    /// longer read them, when the process stops, and after ten minutes. With the position of an
-    /// earlier stream, changes since then are told first.
+    /// longer read them, when the process stops, and after ten minutes. With the position of a page
+    /// or of an earlier stream, news since then are told first.
     ///
     /// # Errors
     /// [`ServiceError::Unavailable`] when there are too many followers.
@@ -108,14 +165,20 @@ impl LiveService {
         // On PostgreSQL, what was read may be beyond the end that is told while older transactions run.
         let latest = log.limit.max(log.end).max(log.purged);
         // A position after the log's end, or one before what is still logged, means nothing.
-        let since =
-            since.map(|since| since.0).filter(|since| (log.purged..=latest).contains(since));
-        let place = since.unwrap_or(log.end.max(log.purged));
-        let told = self.newest(&access).await?;
+        let known = |since: &FollowerPlace| (log.purged..=latest).contains(&since.logged);
+        let again = since.is_some();
+        let since = since.filter(known);
+        let stale = again && since.is_none();
+        let (place, told) = match since {
+            Some(since) => (since.logged, since.newest),
+            None => (log.end.max(log.purged), self.newest(&access).await?),
+        };
         let until = Instant::now() + STAY;
         let live = self.clone();
-        let mut follower = Follower { live, access, logged, told, place, until, _seat: seat };
-        if since.is_some() {
+        let begin = FollowerPlace { logged: place, newest: told.clone() };
+        let mut follower =
+            Follower { live, access, logged, told, place, stale, until, _seat: seat };
+        if again {
             follower.logged.mark_changed();
         }
         let news = stream::unfold(follower, |mut follower| async move {
@@ -123,17 +186,17 @@ impl LiveService {
             let news = stop.run_until_cancelled(follower.news()).await??;
             Some((news, follower))
         });
-        Ok((FollowerPlace(place), news))
+        Ok((begin, news))
     }
 
     async fn newest(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
-    ) -> Result<Option<(Timestamp, MessageId)>, ServiceError> {
+    ) -> Result<Option<String>, ServiceError> {
         let filter =
             MessageFilter { from: access.not_before(), limit: 1, ..MessageFilter::default() };
         let page = self.store.messages().list(access.without_reading(), &filter).await?;
-        Ok(page.messages.into_iter().next().map(|message| (message.sent_at, message.id)))
+        Ok(page.messages.first().map(mark))
     }
 }
 
@@ -154,7 +217,7 @@ impl Follower {
                 return None;
             }
             let news = self.look().await.ok()?;
-            if news.newer || !news.changed.is_empty() {
+            if news.is_some() {
                 return Some(news);
             }
         }
@@ -167,7 +230,8 @@ impl Follower {
         let newer = newest != self.told;
         self.told = newest;
         let changed = self.changed().await?;
-        Ok(News { newer, changed, place: FollowerPlace(self.place) })
+        let place = FollowerPlace { logged: self.place, newest: self.told.clone() };
+        Ok(News { newer, changed, stale: std::mem::take(&mut self.stale), place })
     }
 
     /// Returns the messages that changed since the last look, oldest change first.
@@ -208,10 +272,13 @@ mod tests {
 
     #[test]
     fn positions_are_read_as_they_are_written() {
-        let place = FollowerPlace(OutboxPosition(7, 42));
-        assert_eq!(FollowerPlace::parse(&place.text()), Some(place));
-        for wrong in ["", "-", "7", "7-", "a-b", "7-42-1", "99999999999999999999-1"] {
-            assert_eq!(FollowerPlace::parse(wrong), None, "{wrong}");
+        let logged = OutboxPosition(7, 42);
+        for newest in [None, Some("-5.ab3".to_owned())] {
+            let place = FollowerPlace { logged, newest };
+            assert_eq!(FollowerPlace::parse(&place.text()), place);
+        }
+        for wrong in ["", "_", "7", "7_", "a_b", "7-42", "7_42_a\nb", "99999999999999999999_1"] {
+            assert_eq!(FollowerPlace::parse(wrong), FollowerPlace::UNKNOWN, "{wrong}");
         }
     }
 }

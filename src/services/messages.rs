@@ -4,11 +4,12 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Gap, MessageFilter, Order, ReadAction, Store, StoredMessage};
+use chatkeep_store::{MessageFilter, Order, ReadAction, Store, StoredMessage};
 use chrono::{Days, NaiveDate, NaiveTime};
 use chrono_tz::Tz;
 
 use super::access::{ChannelAccess, Member, ReadMessages};
+use super::gaps::TimeSpan;
 use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
 use crate::when::{When, first};
 
@@ -43,10 +44,10 @@ pub(crate) struct MessageQuery {
 pub(crate) struct MessagePage {
     /// Messages in the requested order.
     pub(crate) messages: Vec<StoredMessage>,
-    /// Times in the requested range in which the channel was not backed up.
-    pub(crate) gaps: Vec<Gap>,
     /// Cursor of the next page.
     pub(crate) next: Option<String>,
+    /// Time of the page.
+    pub(crate) span: TimeSpan,
 }
 
 impl MessageQuery {
@@ -80,7 +81,7 @@ impl MessageQuery {
 /// Messages of channels. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct MessageService {
-    store: Store,
+    pub(super) store: Store,
     /// Zone of channels without one of their own.
     time_zone: Tz,
 }
@@ -90,7 +91,7 @@ impl MessageService {
         Self { store, time_zone }
     }
 
-    /// Returns a page of a channel's messages, with the gaps in the requested range.
+    /// Returns a page of a channel's messages.
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor or time, [`ServiceError::NotFound`] when there is
@@ -112,19 +113,19 @@ impl MessageService {
             filter.to = filter.to.map_or(Some(to), |end| Some(end.min(to)));
         }
         let bounds = &access.caller.bounds;
-        let (messages, next) = match &query.around {
+        let (messages, next, span) = match &query.around {
             Some(around) if filter.after.is_none() => {
                 let around = self.position(channel, around, bounds).await?;
                 self.around(channel, &filter, around).await?
             }
             _ => {
                 let page = self.store.messages().list(channel, &filter).await?;
-                (page.messages, page.next)
+                let span = TimeSpan::of_page(&filter, page.next.as_ref().map(|(at, _)| *at));
+                (page.messages, page.next, span)
             }
         };
-        let gaps = self.gaps(bounds, channel, filter.from, filter.to).await?;
         let next = next.and_then(|(at, id)| encode_cursor(&binding, &(at.millis(), id)));
-        Ok(MessagePage { messages, gaps, next })
+        Ok(MessagePage { messages, next, span })
     }
 
     /// Returns a message.
@@ -155,22 +156,6 @@ impl MessageService {
         let mut found = self.store.messages().chosen_messages(&keys.collect::<Vec<_>>()).await?;
         found.retain(|message| access.caller.bounds.reads(message.sent_at));
         Ok(found)
-    }
-
-    /// Returns the gaps of a channel that overlap the given time, within the bounds.
-    ///
-    /// # Errors
-    /// Returns an error when the store fails.
-    pub(crate) async fn gaps(
-        &self,
-        bounds: &Bounds,
-        channel: &ChannelId,
-        from: Option<Timestamp>,
-        to: Option<Timestamp>,
-    ) -> Result<Vec<Gap>, ServiceError> {
-        let from = from.max(bounds.not_before);
-        let gaps = self.store.messages().gaps(channel, from, to).await?;
-        Ok(gaps.into_iter().filter_map(|gap| gap.since(bounds.not_before)).collect())
     }
 
     /// Returns the zone in which the days of a channel begin; without a channel, that of the
@@ -236,7 +221,7 @@ impl MessageService {
         channel: &ChannelId,
         filter: &MessageFilter,
         around: Keyset,
-    ) -> Result<(Vec<StoredMessage>, Option<Keyset>), ServiceError> {
+    ) -> Result<(Vec<StoredMessage>, Option<Keyset>, TimeSpan), ServiceError> {
         let half = filter.limit / 2;
         let side = |order, limit| {
             let after = Some(around.clone());
@@ -250,11 +235,19 @@ impl MessageService {
             0 => None,
             half => Some(self.store.messages().list(channel, &side(Order::Ascending, half)).await?),
         };
-        let (newer, newest) = newer.map_or((Vec::new(), None), |page| (page.messages, page.next));
+        // Without a newer side the page ends at the position.
+        let (newer, newest) =
+            newer.map_or((Vec::new(), Some(around)), |page| (page.messages, page.next));
+        let time = |next: &Option<Keyset>| next.as_ref().map(|(at, _)| *at);
+        let from = time(&older.next).or(filter.from);
+        let span = TimeSpan { from, to: time(&newest).or(filter.to) };
         Ok(match filter.order {
-            Order::Ascending => (older.messages.into_iter().rev().chain(newer).collect(), newest),
+            Order::Ascending => {
+                let next = newest.filter(|_| half > 0);
+                (older.messages.into_iter().rev().chain(newer).collect(), next, span)
+            }
             Order::Descending => {
-                (newer.into_iter().rev().chain(older.messages).collect(), older.next)
+                (newer.into_iter().rev().chain(older.messages).collect(), older.next, span)
             }
         })
     }

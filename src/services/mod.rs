@@ -21,6 +21,7 @@ mod error;
 pub(crate) mod events;
 pub(crate) mod exports;
 mod field_path;
+pub(crate) mod gaps;
 pub(crate) mod grants;
 pub(crate) mod idempotency;
 pub(crate) mod imports;
@@ -213,7 +214,7 @@ impl Services {
             bot_setup: parts.bot_setup,
             channels,
             credentials: CredentialService::new(store(), clock()),
-            my_data: MyDataService::new(store(), clock(), access.clone(), deletion.clone(), zone),
+            my_data: MyDataService::new(store(), clock(), deletion.clone(), zone),
             access,
             deletion,
             events: EventService::new(store(), renderer.clone()),

@@ -12,7 +12,7 @@ use chatkeep_store::{
 use chrono_tz::Tz;
 use futures_util::Stream;
 
-use super::access::{AccessService, Caller, Reaches, ReadMessages, Scoped, WriteBackup};
+use super::access::{Caller, Reaches, ReadMessages, Scoped, WriteBackup};
 use super::deletion::DeletionService;
 use super::{ServiceError, Window};
 use crate::transfer::{OwnExport, OwnFormat, TransferError, own_data};
@@ -31,8 +31,8 @@ pub(crate) struct OwnChannel {
     pub(crate) status: Option<MemberStatus>,
     /// Time at which they joined, or were first seen.
     pub(crate) joined_at: Option<Timestamp>,
-    /// Their stored messages.
-    pub(crate) own: OwnMessages,
+    /// Number of their stored messages.
+    pub(crate) messages: i64,
     /// False if nothing that they write is stored from now on.
     pub(crate) kept: bool,
 }
@@ -53,7 +53,6 @@ pub(crate) struct OwnData {
 pub(crate) struct MyDataService {
     store: Store,
     clock: SharedClock,
-    access: AccessService,
     deletion: DeletionService,
     /// Zone of the times in an export for reading.
     time_zone: Tz,
@@ -63,11 +62,10 @@ impl MyDataService {
     pub(super) const fn new(
         store: Store,
         clock: SharedClock,
-        access: AccessService,
         deletion: DeletionService,
         time_zone: Tz,
     ) -> Self {
-        Self { store, clock, access, deletion, time_zone }
+        Self { store, clock, deletion, time_zone }
     }
 
     /// Returns what is stored about the caller, by channel: at most `limit` of those that the
@@ -107,13 +105,40 @@ impl MyDataService {
         own.into_iter().next().ok_or(ServiceError::PermissionDenied)
     }
 
+    /// Returns the caller's messages in one channel. It takes long where they are many.
+    ///
+    /// # Errors
+    /// As of [`Self::one`].
+    pub(crate) async fn messages(
+        &self,
+        access: &Reaches<ReadMessages>,
+    ) -> Result<OwnMessages, ServiceError> {
+        let (user, channel) = (&access.caller.user, &access.channel);
+        self.known(user, channel).await?;
+        Ok(self.store.members().own_messages(user, channel).await?)
+    }
+
+    /// Returns the erasure of the caller's messages in a channel that is not finished yet, if there
+    /// is one.
+    ///
+    /// # Errors
+    /// As of [`Self::one`].
+    pub(crate) async fn running_erasure(
+        &self,
+        access: &Reaches<ReadMessages>,
+    ) -> Result<Option<ChannelJob>, ServiceError> {
+        let (user, channel) = (&access.caller.user, &access.channel);
+        self.known(user, channel).await?;
+        Ok(self.store.jobs().running_erasure(channel, user).await?)
+    }
+
     async fn own_channels(
         &self,
         user: &UserId,
         ids: Vec<ChannelId>,
         opt_outs: &OptOuts,
     ) -> Result<Vec<OwnChannel>, ServiceError> {
-        let mut own = self.store.members().own_messages(user, &ids).await?;
+        let counts = self.store.members().own_counts(user, &ids).await?;
         let now = self.clock.now();
         let mut channels = Vec::with_capacity(ids.len());
         for id in ids {
@@ -124,7 +149,7 @@ impl MyDataService {
                 role: member.as_ref().map(|member| member.role),
                 status: member.as_ref().map(|member| member.status),
                 joined_at: member.map(|member| member.joined_at),
-                own: own.remove(&id).unwrap_or_default(),
+                messages: counts.get(&id).copied().unwrap_or_default(),
                 kept: !opt_outs.refuse(&id, user, now),
             });
         }
@@ -174,7 +199,7 @@ impl MyDataService {
         channel: Option<&ChannelId>,
         kept: bool,
     ) -> Result<(), ServiceError> {
-        let now = self.clock.now();
+        let now = || self.clock.now();
         match self.store.members().set_opted_out(user, channel, !kept, now).await? {
             OptOutChange::Done => Ok(()),
             OptOutChange::TooMany => {
@@ -195,21 +220,25 @@ impl MyDataService {
         self.deletion.erase_own(access).await
     }
 
-    /// Erases the caller's messages in every channel, and returns a job for each.
+    /// Begins to erase the caller's messages in every channel, and returns a job for each channel
+    /// that has some.
     ///
     /// # Errors
-    /// As of [`Self::set_kept_everywhere`].
+    /// As of [`Self::set_kept_everywhere`]; the first error when the erasure cannot begin in some
+    /// channels, after it began in all the others.
     pub(crate) async fn erase_everywhere(
         &self,
         access: &Scoped<WriteBackup>,
     ) -> Result<Vec<ChannelJob>, ServiceError> {
         unrestricted(&access.caller)?;
-        let mut jobs = Vec::new();
+        let (mut jobs, mut failed) = (Vec::new(), None);
         for channel in self.channels(&access.caller).await? {
-            let reaches = self.access.reaches(access.caller.clone(), channel).await?;
-            jobs.push(self.deletion.erase_own(&reaches).await?);
+            match self.deletion.queue_own(access, &channel).await {
+                Ok(job) => jobs.extend(job),
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
-        Ok(jobs)
+        failed.map_or(Ok(jobs), Err)
     }
 
     /// Exports the caller's own messages in all channels that the credential may see, oldest first

@@ -1,15 +1,15 @@
 //! Recording of reads: whoever reads messages or files of a channel is in its activity log.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{ReadAction, Reader, Store};
 
 use super::access::{
-    Caller, Credential, HasScope, ReadMedia, ReadMembers, ReadMessages, WriteAssistant,
-    WriteBackup, WriteMembers,
+    Caller, Credential, HasScope, ManageWebhooks, ReadMedia, ReadMembers, ReadMessages,
+    WriteAssistant, WriteBackup, WriteMembers,
 };
 
 /// A scope that covers messages or files. Whoever reads them with it is recorded in the activity log
@@ -18,6 +18,8 @@ pub(crate) trait Reads: HasScope {}
 
 impl Reads for ReadMessages {}
 impl Reads for ReadMedia {}
+/// The body of a delivery may have a message in it.
+impl Reads for ManageWebhooks {}
 
 /// A scope that covers neither messages nor files.
 pub(crate) trait ReadsNone: HasScope {}
@@ -32,8 +34,8 @@ impl ReadsNone for WriteBackup {}
 pub(super) struct Recorder {
     store: Store,
     clock: SharedClock,
-    /// Recorded actions of the one channel of an access, one bit each.
-    recorded: Arc<AtomicU8>,
+    /// What is recorded already.
+    recorded: Arc<Mutex<HashSet<(ChannelId, ReadAction)>>>,
 }
 
 impl Recorder {
@@ -41,16 +43,13 @@ impl Recorder {
         Self { store, clock, recorded: Arc::default() }
     }
 
-    /// Records a read of the one channel of an access, unless the same action of it is recorded.
-    pub(super) fn note_once(&self, caller: &Caller, channel: &ChannelId, action: ReadAction) {
-        let bit = 1 << action as u8;
-        if self.recorded.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
-            self.note(caller, channel, action);
-        }
-    }
-
-    /// Records a read.
+    /// Records a read, unless the same action of the channel is recorded.
     pub(super) fn note(&self, caller: &Caller, channel: &ChannelId, action: ReadAction) {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        if !recorded.insert((channel.clone(), action)) {
+            return;
+        }
+        drop(recorded);
         let (reader, now) = (reader(&caller.credential), self.clock.now());
         self.store.activity_log().note_read(channel, (&caller.user, &reader), action, now);
     }

@@ -234,7 +234,7 @@ impl PermissionFixture {
         self.rule("qa_kept", true).await;
         let kind = JobKind::Erasure(TARGET.into());
         let (kind, sent_before) = (&kind, at(5));
-        let (id, channel, by, worker) = ("job_kept", &channel, &owner, "test");
+        let (id, channel, by, worker) = ("job_kept", &channel, &owner, Some("test"));
         let job = NewChannelJob { id, channel, kind, sent_before, by, worker };
         self.store.jobs().begin_job(&job, at(12)).await.unwrap();
     }

@@ -87,8 +87,6 @@ pub trait PeriodicJob: Send + Sync + 'static {
     const SCOPE: Scope = Scope::Process;
     /// Time of the first run.
     const FIRST_RUN: FirstRun = FirstRun::Soon;
-    /// `true` if it runs once more when the process stops.
-    const LAST_RUN: bool = false;
 
     /// Runs the job once. One that takes long ends early when `stop` is cancelled. After a panic
     /// the job is run again, so it must not be left half changed by one.
@@ -108,7 +106,6 @@ struct Job {
     period: Duration,
     failure: &'static str,
     scope: Scope,
-    last_run: bool,
     work: Arc<dyn Work>,
 }
 
@@ -152,7 +149,6 @@ impl PeriodicJobs {
             period: J::PERIOD,
             failure: J::FAILURE,
             scope: J::SCOPE,
-            last_run: J::LAST_RUN,
             work: Arc::new(job),
         };
         self.start(job, J::FIRST_RUN);
@@ -176,12 +172,10 @@ impl PeriodicJobs {
         loop {
             let goes_on = stop.run_until_cancelled(sleep_until(next)).await.is_some();
             next = Instant::now() + jittered(job.period, random());
-            if goes_on || job.last_run {
-                self.run_leased(job, stop).await;
-            }
             if !goes_on {
                 return;
             }
+            self.run_leased(job, stop).await;
         }
     }
 

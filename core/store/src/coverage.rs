@@ -24,7 +24,7 @@ pub struct Coverage {
     pub since: Option<Timestamp>,
     /// Times of the oldest and the newest stored message.
     pub messages: Option<(Timestamp, Timestamp)>,
-    /// Gaps, oldest first.
+    /// Gaps, oldest first; those of people who opted out [joined](Gap::joined).
     pub gaps: Vec<Gap>,
     /// Missing media files.
     pub media: Vec<MissingMedia>,
@@ -130,14 +130,15 @@ impl MessageStore<'_> {
             messages: oldest
                 .zip(newest)
                 .map(|(from, to)| (Timestamp::from_millis(from), Timestamp::from_millis(to))),
-            gaps: gaps.into_iter().filter_map(|gap| gap.since(start)).collect(),
+            gaps: Gap::joined(gaps.into_iter().filter_map(|gap| gap.since(start))),
             media: lost.into_iter().map(media).collect(),
             retention_days,
             retained_from: retained_from.filter(|until| start.is_none_or(|start| *until > start)),
         })
     }
 
-    /// Returns the gaps of a channel that overlap the given time, oldest first.
+    /// Returns the gaps of a channel that overlap the given time, oldest first, those of people who
+    /// opted out by day.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -18,6 +18,7 @@ mod coverage;
 mod db;
 mod doctor;
 mod fault;
+mod gap;
 mod groups;
 mod idempotency;
 mod ingest;
@@ -33,6 +34,7 @@ mod notices;
 mod oauth;
 mod oauth_clients;
 mod oauth_secrets;
+mod opt_out_changes;
 mod opt_outs;
 mod outbox;
 mod outbox_kind;
@@ -40,6 +42,8 @@ mod overview;
 mod own_data;
 mod ownership;
 mod param;
+#[cfg(test)]
+mod plan;
 mod presence;
 mod presence_evidence;
 mod processes;
@@ -71,7 +75,7 @@ use tokio::sync::watch;
 
 pub use activity::{
     ActivityAnswer, ActivityCounts, ActivityPerson, ActivityQuery, ActivityRange, ActivityStorage,
-    ClockShift,
+    AnswerCause, ClockShift,
 };
 pub use activity_log::{
     ActivityChange, ActivityFilter, ActivityRead, Actor, ChangeKind, FullLog, ReadAction,
@@ -85,6 +89,7 @@ pub use coverage::{Coverage, MissingMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaRepair, UserAudit};
 pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
+pub use gap::Gap;
 pub use groups::{
     AccountStore, ActivityLogStore, ActivityStore, AssistantStore, AuditStore, ChannelStore,
     IdempotencyStore, ImportStore, JobStore, KeyStore, MediaStore, MemberStore, MessageStore,
@@ -102,11 +107,12 @@ pub use media::{
     NewMedia, OrphanSweep, Preview,
 };
 pub use members::{Member, MemberStatus};
-pub use messages::{Gap, MessageFilter, MessagePage, Order, ReplyOrigin, Sender, StoredMessage};
+pub use messages::{MessageFilter, MessagePage, Order, ReplyOrigin, Sender, StoredMessage};
 pub use notices::UsageNotice;
 pub use oauth::{Grant, NewGrant, Tokens};
 pub use oauth_clients::{Consent, OAuthClient};
-pub use opt_outs::{OptOutChange, OptOuts};
+pub use opt_out_changes::OptOutChange;
+pub use opt_outs::OptOuts;
 pub use outbox::{FeedReader, OutboxEvent, OutboxPage, OutboxPosition};
 pub use outbox_kind::OutboxEventKind;
 pub use own_data::OwnMessages;

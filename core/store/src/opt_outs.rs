@@ -11,26 +11,18 @@ use serde::Serialize;
 use super::db::{Db, Tx};
 use super::ingest::BulkKey;
 use super::members::UserKey;
-use super::{Gap, MemberStore, StoreError};
+use super::{Gap, StoreError};
 use crate::query::{Query, query, query_as};
 
 /// Reason for a gap of messages by people who opted out.
 pub(super) const OPTED_OUT: &str = "opted_out";
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
-/// Maximum number of changes by one person to one channel, or to all. Beyond it nobody opts in any
-/// more.
-const CHANGES: i64 = 1_000;
 
 const OF_USERS: &str = "
     SELECT user_id, channel_id, at, opted_out FROM opt_outs
     WHERE user_id IN (SELECT value ->> 'u' FROM json_each($1))
     ORDER BY user_id, at, opted_out";
-const COUNT: &str = "
-    SELECT COUNT(*) FILTER (WHERE channel_id = $2), COALESCE(MAX(at), 0)
-    FROM opt_outs WHERE user_id = $1";
-const ADD: &str = "
-    INSERT INTO opt_outs (user_id, channel_id, at, opted_out) VALUES ($1, $2, $3, $4)";
 /// Ids only. Returns those that are new.
 const REMEMBER: &str = "
     INSERT INTO erased_messages (channel_id, message_id)
@@ -56,15 +48,6 @@ const REMEMBERED: &str = "
     SELECT channel_id, message_id FROM erased_messages
     WHERE (channel_id, message_id) IN
           (SELECT value ->> 'c', value ->> 'm' FROM json_each($1))";
-
-/// Result of opting out or in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OptOutChange {
-    /// Done, or so already.
-    Done,
-    /// They changed their mind too often to be kept again.
-    TooMany,
-}
 
 /// Changes of mind of some people.
 #[derive(Clone, Debug, Default)]
@@ -197,52 +180,9 @@ fn of_users(keys: &str) -> Query<'_, Row> {
     query_as(OF_USERS).bind(keys)
 }
 
-impl MemberStore<'_> {
-    /// Records that nothing of a person is kept from `now` on in a channel (`None`: in all of them,
-    /// also in those to come), or that it is kept again. The latest change counts, whichever of the
-    /// two it is about. What was kept before stays.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    pub async fn set_opted_out(
-        self,
-        user: &UserId,
-        channel: Option<&ChannelId>,
-        opted_out: bool,
-        now: Timestamp,
-    ) -> Result<OptOutChange, StoreError> {
-        let (u, c) = (user.as_str(), channel.map_or("", ChannelId::as_str));
-        let mut tx = self.store.db.begin().await?;
-        let known = OptOuts::load(&mut tx, [user]).await?;
-        if known.says(user, channel, opted_out) {
-            return Ok(OptOutChange::Done);
-        }
-        let (count, last): (i64, i64) = tx.fetch_one(query_as(COUNT).bind(u).bind(c)).await?;
-        if !opted_out && count >= CHANGES {
-            return Ok(OptOutChange::TooMany);
-        }
-        // The order of changes is that of their times, whichever process' clock is behind.
-        let at = now.millis().max(last + 1);
-        tx.execute(query(ADD).bind(u).bind(c).bind(at).bind(i64::from(opted_out))).await?;
-        tx.commit().await?;
-        Ok(OptOutChange::Done)
-    }
-
-    /// Returns the changes of mind of these people.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    pub async fn opt_outs<'a>(
-        self,
-        users: impl IntoIterator<Item = &'a UserId>,
-    ) -> Result<OptOuts, StoreError> {
-        OptOuts::read(&self.store.db, users).await
-    }
-}
-
 impl OptOuts {
     /// Returns `true` if that is what they said last, so that saying it again changes nothing.
-    fn says(&self, user: &UserId, channel: Option<&ChannelId>, opted_out: bool) -> bool {
+    pub(super) fn says(&self, user: &UserId, channel: Option<&ChannelId>, opted_out: bool) -> bool {
         let changes = self.changes.get(user).map_or(&[][..], Vec::as_slice);
         match channel {
             Some(_) => {

@@ -1,6 +1,6 @@
 //! Kinds of events: their names on every surface.
 
-use chatkeep_core::bounds::Subject;
+use chatkeep_core::bounds::{Bounds, Subject};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::plan::UsageStatus;
 use chatkeep_core::role::Scope;
@@ -121,6 +121,12 @@ impl OutboxEventKind {
             self,
             Self::UsageWarning | Self::UsageCritical | Self::UsageExceeded | Self::EndpointDisabled
         )
+    }
+
+    /// Returns `true` if a webhook with these bounds may deliver such events.
+    pub fn is_within(self, bounds: &Bounds) -> bool {
+        (bounds.channels.is_none() || !self.is_about_account())
+            && self.scope().is_none_or(|scope| bounds.has(scope))
     }
 
     /// Returns the subject for [`chatkeep_core::bounds::Bounds::admit`], in that channel.

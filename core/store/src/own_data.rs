@@ -32,18 +32,21 @@ const KNOWN: &str = "
     SELECT (SELECT COUNT(*) FROM members WHERE user_id = $1 AND channel_id = $2)
            + (SELECT COUNT(*) FROM imported_senders WHERE user_id = $1 AND channel_id = $2)";
 const MESSAGES: &str = "
-    SELECT s.channel_id, COUNT(*),
-           CAST(COALESCE(SUM(OCTET_LENGTH(s.content)), 0) AS BIGINT),
+    SELECT COUNT(*), CAST(COALESCE(SUM(OCTET_LENGTH(s.content)), 0) AS BIGINT),
            CAST(COALESCE(SUM(f.bytes), 0) AS BIGINT), COUNT(f.message_id),
            MIN(s.sent_at), MAX(s.sent_at)
     FROM messages s
     LEFT JOIN media f ON f.channel_id = s.channel_id AND f.message_id = s.message_id
                      AND f.status = 'stored'
-    WHERE s.channel_id IN (SELECT value ->> 'c' FROM json_each($1)) AND s.sender_id = $2
-      AND s.sent_at IS NOT NULL AND s.unsent_at IS NULL
-    GROUP BY s.channel_id";
+    WHERE s.channel_id = $1 AND s.sender_id = $2
+      AND s.sent_at IS NOT NULL AND s.unsent_at IS NULL AND NOT s.skipped";
+const COUNTS: &str = "
+    SELECT channel_id, CAST(SUM(messages) AS BIGINT) FROM activity_counters
+    WHERE counter = 'person' AND item = $2
+      AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+    GROUP BY channel_id";
 
-type Row = (String, i64, i64, i64, i64, i64, i64);
+type Row = (i64, i64, i64, i64, Option<i64>, Option<i64>);
 
 impl MemberStore<'_> {
     /// Returns the channels that know a person, in whatever role, also after they left: by id, after
@@ -73,23 +76,36 @@ impl MemberStore<'_> {
         Ok(known > 0)
     }
 
-    /// Returns what is stored of a person's messages in these channels, without those where nothing
-    /// is.
+    /// Returns the number of a person's messages in each of these channels as the activity counters
+    /// have it, without channels where nothing is stored.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn own_counts(
+        self,
+        user: &UserId,
+        channels: &[ChannelId],
+    ) -> Result<HashMap<ChannelId, i64>, StoreError> {
+        let keys = channel_keys(channels)?;
+        let rows: Vec<(String, i64)> =
+            self.store.db.fetch_all(query_as(COUNTS).bind(&keys).bind(user.as_str())).await?;
+        Ok(rows.into_iter().map(|(channel, messages)| (channel.into(), messages)).collect())
+    }
+
+    /// Returns what is stored of a person's messages in a channel. Reads all of them.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn own_messages(
         self,
         user: &UserId,
-        channels: &[ChannelId],
-    ) -> Result<HashMap<ChannelId, OwnMessages>, StoreError> {
-        let keys = channel_keys(channels)?;
-        let rows: Vec<Row> =
-            self.store.db.fetch_all(query_as(MESSAGES).bind(&keys).bind(user.as_str())).await?;
-        let own = |(channel, messages, text, media, files, first, last): Row| {
-            let sent = Some((Timestamp::from_millis(first), Timestamp::from_millis(last)));
-            (channel.into(), OwnMessages { messages, bytes: text + media, files, sent })
-        };
-        Ok(rows.into_iter().map(own).collect())
+        channel: &ChannelId,
+    ) -> Result<OwnMessages, StoreError> {
+        let own = query_as(MESSAGES).bind(channel.as_str()).bind(user.as_str());
+        let (messages, text, media, files, first, last): Row = self.store.db.fetch_one(own).await?;
+        let sent = first.zip(last);
+        let sent =
+            sent.map(|(from, to)| (Timestamp::from_millis(from), Timestamp::from_millis(to)));
+        Ok(OwnMessages { messages, bytes: text + media, files, sent })
     }
 }

@@ -38,13 +38,14 @@ const SAVE: &str = "
                         AND c.deleted_before > CAST(value ->> 'at' AS BIGINT))
     ON CONFLICT (event_id) DO NOTHING";
 
-/// Returns the deleted ones, so that they can be counted; the oldest go first.
+/// Deletes a batch, the oldest first, and returns it, so that it can be counted.
 const PURGE: &str = "
     DELETE FROM other_events WHERE event_id IN
         (SELECT event_id FROM other_events WHERE at < $1 ORDER BY at, event_id LIMIT $2)
     RETURNING event_id";
 
-/// Nobody reads what they say, so all go that may say something of a person, or of a time.
+/// Deletes those of a channel before a time: nobody reads what they say, so all go that may say
+/// something of a person.
 const FORGET: &str = "DELETE FROM other_events WHERE channel_id = $1 AND at < $2";
 
 /// Deletes the events of unknown type that happened in a channel before that time.
@@ -105,5 +106,17 @@ impl MessageStore<'_> {
         let rows = serde_json::to_string(&rows)?;
         tx.execute(query(SAVE).bind(&rows)).await?;
         tx.commit().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn an_erasure_reads_the_events_of_its_channel_alone() {
+        let steps = plan(FORGET).await.join("\n");
+        assert!(steps.contains("INDEX other_events_by_channel (channel_id=? AND at<?)"), "{steps}");
     }
 }

@@ -13,7 +13,8 @@ use crate::query::{query, query_as};
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
 
-/// A process whose clock is behind writes into the newest day.
+/// Saves what users use as the value of a day. A process whose clock is behind writes into the
+/// newest one.
 const SAVE: &str = "
     INSERT INTO usage_days (user_id, day, bytes)
     SELECT u.user_id,
@@ -30,7 +31,7 @@ const OF_USER: &str = "
                            WHERE d.user_id = $1 AND d.day <= $2), $2)
     ORDER BY day";
 
-/// The value of the last day before that time stays: it holds until the next one.
+/// Deletes days before a time, but for the last one: its value holds until the next one.
 const PURGE: &str = "
     DELETE FROM usage_days WHERE (user_id, day) IN (
         SELECT o.user_id, o.day FROM usage_days o

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use chatkeep_core::bounds::Bounds;
 use chatkeep_i18n::Language;
 use chatkeep_store::{OutboxEventKind, Webhook};
 use secrecy::ExposeSecret as _;
@@ -15,8 +16,8 @@ use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::reach::{ChatChoice, chosen};
 use super::secret::NewSecret;
-use super::webhooks::events;
-use super::{Section, SectionLink, chats, id_of, refused, webhook_path, wrong_with};
+use super::webhooks::{event, limits};
+use super::{Section, SectionLink, chats, dates, id_of, refused, webhook_path, wrong_with};
 use crate::services::Nullable;
 use crate::services::access::ManageWebhooks;
 use crate::services::webhooks::{WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate};
@@ -41,6 +42,8 @@ struct WebhookFormPage {
     errors: FormErrors,
     events: Vec<EventOption>,
     choice: ChatChoice,
+    /// Sentences about the bounds of the webhook; none without any.
+    limits: Vec<String>,
     description_hint: String,
     /// Path of the page to go back to.
     back: String,
@@ -80,18 +83,22 @@ async fn show(
 ) -> Result<Response, PageError> {
     let language = visitor.language;
     visitor.scoped::<ManageWebhooks>(console)?;
-    let chats = chats(console, visitor).await?;
-    let option = |(name, words): (&'static str, String)| EventOption {
-        name,
-        words,
-        chosen: form.event.iter().any(|chosen| chosen == name),
+    let (mut chats, dates) = (chats(console, visitor).await?, dates(console, visitor).await?);
+    let bounds = webhook.map_or_else(Bounds::full, |webhook| webhook.bounds.clone());
+    chats.retain(|chat| bounds.sees(&chat.id));
+    let option = |kind: OutboxEventKind| EventOption {
+        name: kind.name(),
+        words: event(kind.name(), language),
+        chosen: form.event.iter().any(|chosen| chosen == kind.name()),
     };
+    let events = OutboxEventKind::ALL.into_iter().filter(|kind| kind.is_within(&bounds));
     let title = if webhook.is_none() { "webhook-new" } else { "webhook-edit" };
     let list = Section::Webhooks.path().to_owned();
     let page = WebhookFormPage {
         frame: visitor.frame(language.text(title)),
         sections: Section::Webhooks.links(language),
-        events: events(language).map(option).collect(),
+        events: events.map(option).collect(),
+        limits: limits(&bounds, dates),
         choice: ChatChoice::new(&chats, form.reach == "all", &form.chat, language),
         description_hint: limit_hint(WEBHOOK_DESCRIPTION, language),
         back: webhook.map_or(list, |webhook| webhook_path(&webhook.id)),

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use chatkeep_core::bounds::Bounds;
 use chatkeep_i18n::Language;
 use chatkeep_store::{Channel, DisabledReason, OutboxEventKind, Webhook};
 
@@ -11,7 +12,7 @@ use super::super::dates::Dates;
 use super::super::error::PageError;
 use super::super::frame::{Frame, rendered};
 use super::super::visitor::Visitor;
-use super::{Section, SectionLink, chats, dated, dates, reach, webhook_path};
+use super::{Section, SectionLink, chats, dated, dates, end_of, reach, webhook_path};
 use crate::services::access::ManageWebhooks;
 
 /// Maximum number of webhooks of a page; a person can have fewer.
@@ -36,6 +37,8 @@ pub(super) struct WebhookCard {
     pub(super) state: WebhookState,
     pub(super) events: Vec<String>,
     pub(super) chats: Vec<String>,
+    /// Sentences about the bounds that the key which made it left; none without any.
+    pub(super) limits: Vec<String>,
     /// Last characters of its secret.
     pub(super) mask: String,
     /// Sentence about the secret before.
@@ -82,7 +85,8 @@ impl WebhookCard {
             enabled: webhook.enabled,
             state: WebhookState::of(webhook, dates),
             events: webhook.events.iter().map(|kind| event(kind.name(), language)).collect(),
-            chats: reach::names(webhook.channels.as_deref(), chats, language),
+            chats: reach::names(webhook.chats().as_deref(), chats, language),
+            limits: limits(&webhook.bounds, dates),
             mask: webhook.mask.clone(),
             previous: previous.map(|at| dated("webhook-secret-until", &dates.moment(at), language)),
             created: dates.date(dates.day(webhook.created_at)),
@@ -121,4 +125,16 @@ pub(super) fn event(name: &str, language: Language) -> String {
 /// Returns all events with their words.
 pub(super) fn events(language: Language) -> impl Iterator<Item = (&'static str, String)> {
     OutboxEventKind::ALL.into_iter().map(move |kind| (kind.name(), event(kind.name(), language)))
+}
+
+/// Returns the sentences about the bounds of a webhook; none without any.
+pub(super) fn limits(bounds: &Bounds, dates: Dates) -> Vec<String> {
+    let language = dates.language;
+    if *bounds == Bounds::full() {
+        return Vec::new();
+    }
+    let since =
+        bounds.not_before.map(|at| dated("key-since", &dates.date(dates.day(at)), language));
+    let end = bounds.expires_at.map(|at| dated("webhook-ends", &end_of(at, dates), language));
+    std::iter::once(language.text("webhook-limited")).chain(since).chain(end).collect()
 }

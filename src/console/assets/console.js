@@ -171,6 +171,8 @@ function replaceRow(row, now) {
 /** Shows new messages as they come, and changes of those that are shown. */
 function news(url) {
   const pill = document.querySelector('#pill');
+  /** Position of what is shown; the page has it from when it was made. */
+  let place = scroller.dataset.place;
   let busy = false;
   let again = false;
   let source;
@@ -208,14 +210,16 @@ function news(url) {
   };
 
   function connect() {
-    source = new EventSource(url);
-    source.addEventListener('changed', (event) => {
-      // What cannot be fetched now is fetched with the page.
-      refresh(JSON.parse(event.data)).catch(() => {});
+    source = new EventSource(`${url}?${new URLSearchParams({ since: place })}`);
+    const on = (name, act) => source.addEventListener(name, (event) => {
+      place = event.lastEventId || place;
+      act(event);
     });
-    source.addEventListener('news', take);
-    // What came since the page was made, or while the connection was lost.
-    source.addEventListener('open', () => {
+    // What cannot be fetched now is fetched with the page.
+    on('changed', (event) => refresh(JSON.parse(event.data)).catch(() => {}));
+    on('news', take);
+    // The connection was lost for so long that nobody knows what changed.
+    on('stale', () => {
       take();
       const shown = [...messages.querySelectorAll('.row[id]')].slice(-100);
       refresh(shown.map((row) => decodeURIComponent(row.id.slice(2)))).catch(() => {});

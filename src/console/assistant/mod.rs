@@ -14,7 +14,7 @@ mod switch;
 mod texts;
 mod try_it;
 mod unanswered;
-mod words;
+pub(super) mod words;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;

@@ -4,10 +4,15 @@ use chatkeep_core::assistant::{KeywordMatch, QaMode};
 use chatkeep_i18n::{Language, Value};
 
 /// All modes, in the order in which they are offered.
-pub(super) const MODES: [QaMode; 3] = [QaMode::Keyword, QaMode::Fuzzy, QaMode::Semantic];
+pub(in crate::console) const MODES: [QaMode; 3] =
+    [QaMode::Keyword, QaMode::Fuzzy, QaMode::Semantic];
+
+/// All ways of matching keywords, in the order in which they are offered.
+pub(in crate::console) const MATCHES: [KeywordMatch; 2] =
+    [KeywordMatch::Exact, KeywordMatch::Contains];
 
 /// Returns the key of a mode's name.
-pub(super) const fn mode_key(mode: QaMode) -> &'static str {
+pub(in crate::console) const fn mode_key(mode: QaMode) -> &'static str {
     match mode {
         QaMode::Keyword => "qa-mode-keyword",
         QaMode::Fuzzy => "qa-mode-fuzzy",
@@ -16,7 +21,7 @@ pub(super) const fn mode_key(mode: QaMode) -> &'static str {
 }
 
 /// Returns a mode as forms and addresses name it.
-pub(super) const fn mode_name(mode: QaMode) -> &'static str {
+pub(in crate::console) const fn mode_name(mode: QaMode) -> &'static str {
     match mode {
         QaMode::Keyword => "keyword",
         QaMode::Fuzzy => "fuzzy",
@@ -25,7 +30,7 @@ pub(super) const fn mode_name(mode: QaMode) -> &'static str {
 }
 
 /// Returns the key of the name of a matching of keywords.
-pub(super) const fn match_key(keyword_match: KeywordMatch) -> &'static str {
+pub(in crate::console) const fn match_key(keyword_match: KeywordMatch) -> &'static str {
     match keyword_match {
         KeywordMatch::Exact => "overview-match-exact",
         KeywordMatch::Contains => "overview-match-contains",
@@ -33,7 +38,7 @@ pub(super) const fn match_key(keyword_match: KeywordMatch) -> &'static str {
 }
 
 /// Returns a matching of keywords as forms and addresses name it.
-pub(super) const fn match_name(keyword_match: KeywordMatch) -> &'static str {
+pub(in crate::console) const fn match_name(keyword_match: KeywordMatch) -> &'static str {
     match keyword_match {
         KeywordMatch::Exact => "exact",
         KeywordMatch::Contains => "contains",
@@ -41,6 +46,17 @@ pub(super) const fn match_name(keyword_match: KeywordMatch) -> &'static str {
 }
 
 /// Returns the sentence about a present value that somebody else set.
-pub(super) fn now(value: &str, language: Language) -> String {
+pub(in crate::console) fn now(value: &str, language: Language) -> String {
     language.format("form-now", &[("value", Value::from(value))])
+}
+
+/// Returns a cooldown in the largest unit that divides it.
+pub(in crate::console) fn duration(seconds: u32, language: Language) -> String {
+    let (key, count) = match seconds {
+        0 => return language.text("overview-cooldown-none"),
+        seconds if seconds % 3_600 == 0 => ("overview-hours", seconds / 3_600),
+        seconds if seconds % 60 == 0 => ("overview-minutes", seconds / 60),
+        seconds => ("overview-seconds", seconds),
+    };
+    language.format(key, &[("count", i64::from(count).into())])
 }

@@ -4,17 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use chatkeep_core::assistant::QaMode;
+use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ChangeKind, ChannelChange, JobStatus, MemberStatus, ReadAction, Reader};
+use chatkeep_store::{
+    ActivityFilter, ChangeKind, ChannelChange, JobStatus, MemberStatus, PresenceEvidence,
+    PresenceEvidenceKind, ReadAction, Reader,
+};
 use chrono_tz::Tz;
 use futures_util::TryStreamExt as _;
 use serde_json::Value;
 
-use super::super::access::{Owner, ReadMembers, ReadMessages, WriteBackup};
+use super::super::access::{Admin, Owner, ReadMembers, ReadMessages, WriteBackup};
 use super::super::account::AccountService;
 use super::super::activity_log::{ActivityLogQuery, ActivityLogService};
+use super::super::assistant::{ComparisonRequest, Progress};
 use super::super::deletion::DeletionService;
 use super::super::messages::MessageService;
 use super::super::my_data::MyDataService;
@@ -55,7 +62,7 @@ impl Group {
         let messages = MessageService::new(store(), Tz::UTC);
         let worker = RemovalWorker::new(store(), clock());
         let deletion = DeletionService::new(store(), clock(), messages, worker);
-        MyDataService::new(store(), clock(), self.access.clone(), deletion, Tz::UTC)
+        MyDataService::new(store(), clock(), deletion, Tz::UTC)
     }
 
     /// Stores a message of each of the two.
@@ -96,7 +103,7 @@ async fn everybody_sees_exports_and_erases_what_is_theirs() {
     let [own] = &page.channels[..] else { panic!("{page:?}") };
     assert_eq!((own.channel.id.as_str(), own.role), (GROUP, Some(Role::Member)));
     assert_eq!((own.status, own.joined_at), (Some(MemberStatus::Active), Some(group.clock.now())));
-    assert_eq!((own.own.messages, own.kept), (1, true));
+    assert_eq!((own.messages, own.kept), (1, true));
 
     let json: Value = serde_json::from_str(&group.exported(OwnFormat::Json).await).unwrap();
     assert_eq!(
@@ -116,16 +123,96 @@ async fn everybody_sees_exports_and_erases_what_is_theirs() {
     my_data.set_kept(&reaches, false).await.unwrap();
     group.say("two").await;
     let page = my_data.page(&read, 10, None).await.unwrap();
-    assert_eq!((page.channels[0].own.messages, page.channels[0].kept), (1, false));
+    assert_eq!((page.channels[0].messages, page.channels[0].kept), (1, false));
     my_data.set_kept_everywhere(&write, true).await.unwrap();
     let job = my_data.erase(&reaches).await.unwrap();
     assert_eq!((job.status, job.done), (JobStatus::Done, 0), "nothing is older than now");
-    let jobs = my_data.erase_everywhere(&write).await.unwrap();
-    assert_eq!(jobs.len(), 1);
+    assert_eq!(my_data.erase_everywhere(&write).await.unwrap(), [], "nor is then");
 
     // The later statement counts from the next moment on.
     group.hands.advance(Duration::from_millis(1));
     assert!(my_data.page(&read, 10, None).await.unwrap().channels[0].kept);
+}
+
+#[tokio::test]
+async fn an_erasure_everywhere_begins_wherever_it_can() {
+    let group = Group::new().await;
+    group.say("one").await;
+    let elsewhere = ChannelId::from("C2");
+    let evidence = PresenceEvidence {
+        channel: ChannelRef { id: elsewhere.clone(), kind: ChannelKind::Group },
+        platform: PlatformKind::Line,
+        bot: String::new(),
+        at: group.clock.now(),
+        kind: PresenceEvidenceKind::Present(OTHER.into()),
+    };
+    group.store.members().record_presence(&[evidence], group.clock.now()).await.unwrap();
+    group.hands.advance(Duration::from_millis(1));
+    let (my_data, write) = (group.my_data(), group.access.scoped::<WriteBackup>(caller(OTHER)));
+    let write = write.unwrap();
+    let jobs = my_data.erase_everywhere(&write).await.unwrap();
+    let [job] = &jobs[..] else { panic!("one channel has something: {jobs:?}") };
+    assert_eq!((job.channel.as_str(), job.status, job.done), (GROUP, JobStatus::Pending, 0));
+    let again = my_data.erase_everywhere(&write).await.unwrap();
+    assert_eq!(again[0].id, job.id, "it goes on");
+    let reads = group.access.reaches(caller(OTHER), GROUP.into()).await.unwrap();
+    assert_eq!(my_data.running_erasure(&reads).await.unwrap(), again.into_iter().next());
+
+    // What fails in one channel stops none of the others.
+    group.sql("DELETE FROM channel_jobs").await;
+    let say =
+        "INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type,
+                                     content, skipped, is_bot)
+               SELECT 'C2', message_id, sent_at, backed_up_at, sender_id, type, content, 0, 0
+               FROM messages WHERE channel_id = 'C1'";
+    group.sql(say).await;
+    let broken = "CREATE TRIGGER broken BEFORE INSERT ON channel_jobs WHEN NEW.channel_id = 'C1'
+                  BEGIN SELECT RAISE(ABORT, 'broken'); END";
+    group.sql(broken).await;
+    assert_eq!(my_data.erase_everywhere(&write).await, Err(ServiceError::Internal));
+    let begun = group.store.jobs().running_erasure(&elsewhere, &OTHER.into()).await.unwrap();
+    assert_eq!(begun.map(|job| job.total), Some(1));
+}
+
+#[tokio::test]
+async fn a_request_reads_once_and_a_page_that_refreshes_itself_not_at_all() {
+    let mut group = Group::new().await;
+    // A page of messages a step.
+    group.assistant.examinations.step = Duration::ZERO;
+    super::say(&group, &vec!["where is it?".to_owned(); 1_200]).await;
+    let read = async || {
+        group.store.activity_log().write_reads().await.unwrap();
+        let (log, all) = (group.store.activity_log(), ActivityFilter::default());
+        let reads = log.reads(&GROUP.into(), &all, None, 10).await.unwrap().into_iter();
+        reads.map(|read| (read.action, read.requests)).collect::<Vec<_>>()
+    };
+    let access = async || {
+        let access = group.access.channel::<Admin, ReadMessages>(caller(OWNER), GROUP.into());
+        access.await.unwrap()
+    };
+    let mut steps = 0;
+    let found = loop {
+        match group.assistant.unanswered_step(&access().await, 30).await.unwrap() {
+            Progress::Running(_) => steps += 1,
+            Progress::Finished(found) => break found,
+        }
+    };
+    assert_eq!((steps, read().await), (2, vec![(ReadAction::History, 1)]));
+    let ids = vec![found.questions[0].representative.clone()];
+    group.assistant.asked_messages(&access().await, ids).await.unwrap();
+    assert_eq!(read().await, [(ReadAction::History, 2)], "the result is looked at");
+    let mode = Some(QaMode::Fuzzy);
+    let request = ComparisonRequest { mode, ..ComparisonRequest::default() };
+    while let Progress::Running(_) =
+        group.assistant.comparison(&access().await, request.clone()).await.unwrap()
+    {}
+    assert_eq!(read().await, [(ReadAction::History, 3)]);
+
+    let scoped = group.access.scoped::<ReadMessages>(caller(OWNER)).unwrap();
+    for _ in 0..2 {
+        scoped.record([&ChannelId::from(GROUP)], ReadAction::Search);
+    }
+    assert_eq!(read().await, [(ReadAction::History, 3), (ReadAction::Search, 1)]);
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
-    DeliveryFilter, DeliveryStatus, OutboxEventKind, TEST_EVENT, Webhook, WebhookDelivery,
+    DeliveryFilter, DeliveryStatus, OutboxEventKind, ReadAction, TEST_EVENT, Webhook,
+    WebhookDelivery,
 };
 
 use super::super::access::{Caller, ManageWebhooks, Scoped};
@@ -90,7 +91,8 @@ impl WebhookService {
         Ok((deliveries, next))
     }
 
-    /// Returns a delivery with the body that a redelivery would send now.
+    /// Returns a delivery with the body that a redelivery would send now. A message in it counts as
+    /// opened.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] for an unknown delivery; as of [`Self::one`].
@@ -103,6 +105,9 @@ impl WebhookService {
         let webhook = self.one(access, webhook).await?;
         let delivery = self.delivery_of(&access.caller, &webhook, delivery).await?;
         let body = self.body_of(&access.caller, &webhook, &delivery).await?;
+        if body.as_ref().is_some_and(|body| body.data.message.is_some()) {
+            access.record(&delivery.event.channel, ReadAction::Open);
+        }
         Ok(DeliveryWithBody { delivery, body })
     }
 

@@ -94,11 +94,7 @@ impl WebhookDraft {
         if events.is_empty() {
             return Err(ServiceError::defective(EVENTS, Defect::NoEvent));
         }
-        let covered = |kind: &OutboxEventKind| {
-            let account = !kind.is_about_account() || caller.channels().is_none();
-            account && kind.scope().is_none_or(|scope| caller.bounds.has(scope))
-        };
-        if !events.iter().all(covered) {
+        if !events.iter().all(|kind| kind.is_within(&caller.bounds)) {
             return Err(ServiceError::InsufficientFor { field: EVENTS });
         }
         let channels = self.channels;

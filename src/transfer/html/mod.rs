@@ -145,21 +145,22 @@ impl HtmlPage {
             .with_timezone(&self.zone)
     }
 
-    /// Removes and returns the gaps that began before a time, or all remaining ones.
+    /// Removes and returns the gaps that began before a time, or all remaining ones, joined as no
+    /// message stands between them.
     fn gaps_until(&mut self, before: Option<Timestamp>) -> Vec<GapRow> {
-        let mut rows = Vec::new();
         let due = |gap: &mut Gap| before.is_none_or(|before| gap.from <= before);
-        while let Some(gap) = self.gaps.pop_front_if(due) {
-            let shown = |at: Timestamp| self.local(at).format("%Y-%m-%d %H:%M").to_string();
-            rows.push(GapRow {
-                from: shown(gap.from),
-                until: gap.to.map_or_else(|| "…".to_owned(), shown),
-                skipped: gap.skipped.filter(|skipped| *skipped > 0),
-                reason: gap.reason,
-            });
+        let gaps = Gap::joined(std::iter::from_fn(|| self.gaps.pop_front_if(due)));
+        if !gaps.is_empty() {
             self.last = None;
         }
-        rows
+        let shown = |at: Timestamp| self.local(at).format("%Y-%m-%d %H:%M").to_string();
+        let row = |gap: Gap| GapRow {
+            from: shown(gap.from),
+            until: gap.to.map_or_else(|| "…".to_owned(), shown),
+            skipped: gap.skipped.filter(|skipped| *skipped > 0),
+            reason: gap.reason,
+        };
+        gaps.into_iter().map(row).collect()
     }
 
     fn quote(&self, message: &StoredMessage) -> Option<QuoteLink<'_>> {

@@ -21,11 +21,13 @@ const FROM_END: &str = "const box = document.querySelector('#scroller').getBound
     const last = document.querySelector('#messages').lastElementChild.getBoundingClientRect();
     return Math.round(last.bottom - box.bottom)";
 /// Script that puts connections for news, and pauses before them, into the hands of a test.
-const CONNECTIONS: &str = "window.sources = []; window.pauses = [];
+const CONNECTIONS: &str = "window.sources = []; window.pauses = []; window.fetched = 0;
+    const fetchOne = window.fetch;
+    window.fetch = (...all) => { window.fetched += 1; return fetchOne(...all); };
     window.EventSource = class extends EventTarget {
         static CLOSED = 2;
         readyState = 0;
-        constructor(url) { super(); window.sources.push(this); }
+        constructor(url) { super(); this.url = url; window.sources.push(this); }
     };
     const pause = window.setTimeout;
     window.setTimeout = (what, time, ...more) =>
@@ -234,7 +236,7 @@ async fn earlier_messages_move_nothing_in_browsers_that_do_not_see_to_that() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn news_are_fetched_whenever_a_connection_opens_also_after_a_refusal() {
+async fn news_are_fetched_when_they_are_told_also_after_a_refusal() {
     let scene = Scene::new().await;
     let browser = browser(&scene).await;
     let script = json!({ "source": CONNECTIONS });
@@ -245,14 +247,23 @@ async fn news_are_fetched_whenever_a_connection_opens_also_after_a_refusal() {
     for (day, id) in [(3, "early"), (4, "late")] {
         let fresh = [said(GROUP, id, START + day * 86_400_000, "something new")];
         scene.store.messages().ingest(&fresh, at(START)).await.unwrap();
-        browser.script("window.sources.at(-1).dispatchEvent(new Event('open'))").await;
+        let opened = "const before = window.fetched;
+            window.sources.at(-1).dispatchEvent(new Event('open'));
+            return window.fetched - before";
+        assert_eq!(browser.script(opened).await, json!(0), "the page itself reads nothing");
+        let told = format!(
+            "window.sources.at(-1).dispatchEvent(
+                new MessageEvent('news', {{ data: 'messages', lastEventId: '7_{day}' }}))"
+        );
+        browser.script(&told).await;
         shows(&browser, last, &json!(format!("m-{id}"))).await;
         let refused = "const source = window.sources.at(-1);
             source.dispatchEvent(new Event('error'));
             source.readyState = 2; source.dispatchEvent(new Event('error'));
             const [connect, ...more] = window.pauses.splice(0); connect();
-            return [window.sources.length, more.length]";
-        assert_eq!(browser.script(refused).await, json!([day - 1, 0]));
+            return [window.sources.length, more.length, window.sources.at(-1).url]";
+        let again = format!("/c/{GROUP}/news?since=7_{day}");
+        assert_eq!(browser.script(refused).await, json!([day - 1, 0, again]));
     }
     browser.close().await;
 }
@@ -275,7 +286,7 @@ async fn what_says_the_same_stays_when_rows_are_fetched_again() {
     edit(1, "see https://example.org/1").await;
     let listen = "window.kept = document.querySelector('#m-place .bubble');
         window.kept.querySelector('a').focus();
-        window.sources.at(-1).dispatchEvent(new Event('open'))";
+        window.sources.at(-1).dispatchEvent(new MessageEvent('stale'))";
     browser.script(listen).await;
     shows(&browser, says, &json!("see https://example.org/1")).await;
     let kept = "return window.kept.isConnected && window.kept.contains(document.activeElement)";
@@ -284,7 +295,7 @@ async fn what_says_the_same_stays_when_rows_are_fetched_again() {
     // Where the focus is lost with what had it, it goes to the message's link.
     edit(2, "see https://example.org/2").await;
     let focus = "document.querySelector('#m-link .bubble a').focus();
-        window.sources.at(-1).dispatchEvent(new Event('open'))";
+        window.sources.at(-1).dispatchEvent(new MessageEvent('stale'))";
     browser.script(focus).await;
     shows(&browser, says, &json!("see https://example.org/2")).await;
     let focused = "return document.activeElement.closest('.meta')?.closest('.row').id";

@@ -1,6 +1,7 @@
 //! One's own data: seeing it, saving it, having it erased, and opting out of the backup.
 
 use chatkeep_core::message::Content;
+use chatkeep_store::{JobKind, NewChannelJob};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -8,6 +9,7 @@ use super::journeys::{browser_as, in_every_language, is_fine};
 use super::{GROUP, Page, Scene, now, of};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
+use crate::store::at;
 
 const LIST: &str = "/console/my-data";
 
@@ -135,6 +137,27 @@ async fn erasing_takes_the_name_and_is_told() {
     assert!(of_others.contains("48 messages"), "those of others stay");
     let job = format!("{}?job=job_unknown", chat());
     assert_eq!(scene.page(&job, Some("Umember"), "en").await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_running_erasure_is_told_instead_of_what_it_erases() {
+    let scene = Scene::new().await;
+    let size = "<dt>Size</dt>";
+    let before = scene.page(&chat(), Some("Umember"), "en").await.body;
+    assert!(before.contains(size) && !before.contains("http-equiv"), "{before}");
+    let (channel, by, kind) = (GROUP.into(), "Umember".into(), JobKind::Erasure("Umember".into()));
+    let (channel, by, kind, sent_before) = (&channel, &by, &kind, now());
+    let new = NewChannelJob { id: "job_1", channel, kind, sent_before, by, worker: Some("none") };
+    let (job, _) = scene.store.jobs().begin_job(&new, now()).await.unwrap();
+    let later = at(now().millis() + 86_400_000);
+    scene.store.jobs().release_job(&job, "none", later).await.unwrap();
+    for path in [chat(), format!("{}?job=job_1", chat())] {
+        let page = scene.page(&path, Some("Umember"), "en").await.body;
+        assert!(page.contains("<progress") && page.contains("http-equiv=\"refresh\""), "{page}");
+        assert!(!page.contains(size) && !page.contains("Erase for good"), "{page}");
+        assert!(page.contains("<dd>46</dd>"), "the number is counted anyway: {page}");
+    }
+    assert!(scene.page(&chat(), Some("Uowner"), "en").await.body.contains(size), "of others");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

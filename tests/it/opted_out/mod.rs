@@ -209,7 +209,7 @@ async fn set_opted_out(store: &Store, talk: &Talk, fate: Fate, opted_out: bool) 
         tokio::task::yield_now().await;
     }
     let now = SystemClock.now();
-    store.members().set_opted_out(&user, only, opted_out, now).await.unwrap();
+    store.members().set_opted_out(&user, only, opted_out, || now).await.unwrap();
 }
 
 /// Returns the files that contain one of these words.

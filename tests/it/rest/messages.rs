@@ -1,5 +1,6 @@
 //! Reading messages, deleting old ones, erasing a person's messages, coverage.
 
+use chatkeep_core::time::Timestamp;
 use chatkeep_store::PresenceEvidenceKind;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -199,6 +200,42 @@ async fn coverage_and_gaps_are_told() {
     assert_eq!((&list["messages"], &list["gaps"]), (&json!([]), &never));
     let coverage = send(rest.get(&format!("/channels/{lonely}/backup/coverage"))).await.ok();
     assert_eq!((&coverage["since"], &coverage["gaps"]), (&Value::Null, &never));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gaps_are_those_of_the_page() {
+    let rest = ten().await;
+    let (member, channel) = (MEMBER.into(), CHANNEL.into());
+    let out = Timestamp::parse("2026-01-03T00:00:00Z").unwrap();
+    let members = rest.store.members();
+    members.set_opted_out(&member, Some(&channel), true, || out).await.unwrap();
+    let days = (3..=27).map(|day| {
+        message(&format!("no{day}"), MEMBER, &format!("2026-01-{day:02}T10:00:00Z"), "not kept")
+    });
+    rest.keep(&days.collect::<Vec<_>>()).await;
+    rest.keep(&[message("last", OWNER, "2026-01-20T12:00:00Z", "kept")]).await;
+    let part = |from: &str, to: &str, skipped: i64| {
+        let time = |day: &str| format!("2026-01-{day}T00:00:00.000Z");
+        json!({"from": time(from), "to": time(to), "reason": "opted_out", "skipped": skipped})
+    };
+    let page = async |query: &str| {
+        let path = under(&format!("/backup/messages?limit=1{query}"));
+        let page = send(rest.get(&path)).await.ok();
+        let cursor = page["nextCursor"].as_str().unwrap_or_default().to_owned();
+        (page["gaps"].clone(), cursor)
+    };
+    let (newest, cursor) = page("").await;
+    assert_eq!(newest, json!([part("20", "28", 8)]));
+    let (second, cursor) = page(&format!("&cursor={cursor}")).await;
+    assert_eq!(second, json!([part("03", "21", 18)]));
+    let (third, _) = page(&format!("&cursor={cursor}")).await;
+    assert_eq!(third, json!([]), "nothing is missing between the two");
+    let (oldest, _) = page("&order=asc").await;
+    assert_eq!(oldest.as_array().unwrap().len(), 1, "{oldest}: the time before the subscription");
+    let (around, _) = page("&around=m5").await;
+    assert_eq!(around, json!([]));
+    let coverage = send(rest.get(&under("/backup/coverage"))).await.ok();
+    assert_eq!(coverage["gaps"][1], part("03", "28", 25));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -17,6 +17,7 @@ mod people;
 mod retention;
 mod round_trips;
 mod settings;
+mod stopping;
 mod strict;
 mod surfaces;
 mod times;

@@ -1,7 +1,7 @@
 //! Webhooks over REST: valid requests, secrets returned once, the log, and the permissions of a
 //! narrow key.
 
-use chatkeep_store::OutboxEventKind;
+use chatkeep_store::{ActivityFilter, OutboxEventKind, ReadAction, Reader};
 use serde_json::{Value, json};
 
 use super::{CHANNEL, OWNER, Rest, send, texts};
@@ -161,6 +161,13 @@ async fn the_log_is_read_and_repeated() {
     let id = newest["deliveryId"].as_str().unwrap();
     let detail = send(rest.get(&format!("{one}/deliveries/{id}"))).await.ok();
     assert_eq!(detail["request"]["data"]["message"]["content"], "hello there");
+    let opened = (Reader::Key("key_of_owner".into()), ReadAction::Open, 1);
+    until("the read is written", DEADLINE, async || {
+        let (log, all) = (rest.store.activity_log(), ActivityFilter::default());
+        let reads = log.reads(&CHANNEL.into(), &all, None, 10).await.unwrap().into_iter();
+        reads.map(|read| (read.reader, read.action, read.requests)).eq([opened.clone()])
+    })
+    .await;
     sink.status("/in", 200);
     let again = format!("{one}/deliveries/{id}/redeliver");
     assert_eq!(send(rest.post(&again, &json!({}))).await.ok()["eventId"], newest["eventId"]);

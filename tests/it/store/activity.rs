@@ -7,8 +7,8 @@ use chatkeep_core::id::{EventId, RuleId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
-    ActivityQuery, ChannelChange, ClockShift, Exchange, ImportId, ImportedMedia, ImportedMessage,
-    NewImport, ReplyIntent, ReplySource,
+    ActivityQuery, AnswerCause, ChannelChange, ClockShift, Exchange, ImportId, ImportedMedia,
+    ImportedMessage, NewImport, ReplyIntent, ReplySource,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -397,6 +397,11 @@ async fn follow(fixture: Fixture, ops: &[Op]) {
     }
     let fixture = &history.ward.fixture;
     assert_eq!(recorded(fixture).await, counted(fixture).await);
+    let rules = "INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, created_at,
+                                       created_by)
+                 SELECT DISTINCT channel_id, reply_rule_id, '[]', 'When?', 'Now', 1, 'U1'
+                 FROM messages WHERE reply_rule_id IS NOT NULL AND channel_id = 'C1'";
+    fixture.run(rules).await;
     periods_are_exact(fixture).await;
 }
 
@@ -436,11 +441,19 @@ async fn periods_are_exact(fixture: &Fixture) {
         let found = counts.people.iter();
         let found = found.map(|p| ((p.is_bot, p.user.as_ref().map(text)), p.messages));
         assert_eq!(found.collect::<BTreeMap<_, _>>(), people, "{offset}");
-        let found = counts.answers.iter().map(|answer| {
-            let rule = answer.rule.as_ref().map(|rule| rule.as_str().to_owned());
-            ((answer.source.name().to_owned(), rule), answer.messages)
+        let found = counts.answers.iter().map(|answer| match &answer.cause {
+            AnswerCause::Rule(rule) => {
+                (("qa".to_owned(), Some(rule.as_str().to_owned())), answer.messages)
+            }
+            AnswerCause::Source(source) => ((source.name().to_owned(), None), answer.messages),
+            AnswerCause::DeletedRule => panic!("every rule is there"),
         });
         assert_eq!(found.collect::<BTreeMap<_, _>>(), answers, "{offset}");
+        let sum = |of_rules: bool| {
+            let wanted = answers.iter().filter(|((_, rule), _)| !of_rules || rule.is_some());
+            wanted.map(|(_, messages)| messages).sum::<i64>()
+        };
+        assert_eq!((counts.answered, counts.answered_by_rules), (sum(false), sum(true)));
     }
 }
 
@@ -485,15 +498,23 @@ async fn answers_of_a_deleted_rule_remain(fixture: Fixture) {
                 VALUES ('C1', 'qa_1', '[]', 'When?', 'Now', 1, 'U1')";
     fixture.run(rule).await;
     reply(&fixture, &Sent { channel: 0, number: 1 }, Some(1), START + DAY).await;
-    let answers = async || {
+    reply(&fixture, &Sent { channel: 0, number: 2 }, Some(2), START + DAY).await;
+    reply(&fixture, &Sent { channel: 0, number: 3 }, None, START + DAY).await;
+    let answers = async |limit| {
         let (bars, channel) = ([at(START - DAY), at(START + 2 * DAY)], "C1".into());
-        let query = ActivityQuery { channel: &channel, bars: &bars, shifts: &[], limit: 9 };
-        fixture.store.activity().counts(&query).await.unwrap().answers
+        let query = ActivityQuery { channel: &channel, bars: &bars, shifts: &[], limit };
+        let counts = fixture.store.activity().counts(&query).await.unwrap();
+        // All are counted, however few are listed.
+        assert_eq!((counts.answered, counts.answered_by_rules), (6, 4));
+        let answers = counts.answers.into_iter();
+        answers.map(|answer| (answer.cause, answer.messages)).collect::<Vec<_>>()
     };
-    let found = answers().await;
-    assert_eq!((found[0].rule.clone(), found[0].messages), (Some("qa_1".into()), 2));
+    let found = answers(9).await;
+    assert!(found.contains(&(AnswerCause::Rule("qa_1".into()), 2)), "{found:?}");
+    assert!(found.contains(&(AnswerCause::DeletedRule, 2)), "{found:?}");
+    assert_eq!((found.len(), answers(1).await.len()), (3, 1));
     fixture.run("DELETE FROM qa_rules").await;
-    assert_eq!(answers().await, found);
+    assert_eq!(answers(1).await, [(AnswerCause::DeletedRule, 4)], "together they are the most");
 }
 
 async fn a_reply_that_is_recorded_twice_counts_once(fixture: Fixture) {

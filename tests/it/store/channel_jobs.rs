@@ -17,6 +17,7 @@ on_both!(
     the_same_job_is_begun_once,
     a_job_that_cannot_be_done_fails,
     finished_jobs_are_purged,
+    an_erasure_of_nothing_is_no_job,
 );
 
 /// Longer than a claim lasts without a batch.
@@ -47,7 +48,7 @@ fn erasure() -> JobKind {
 async fn begin(fixture: &Fixture, id: &str, kind: JobKind, before: i64) -> (ChannelJob, bool) {
     let (channel, by) = (ChannelId::from("C1"), UserId::from("U1"));
     let (channel, kind, by) = (&channel, &kind, &by);
-    let new = NewChannelJob { id, channel, kind, sent_before: at(before), by, worker: "A" };
+    let new = NewChannelJob { id, channel, kind, sent_before: at(before), by, worker: Some("A") };
     fixture.store.jobs().begin_job(&new, at(100)).await.unwrap()
 }
 
@@ -65,6 +66,33 @@ async fn work(
 
 async fn secrets(fixture: &Fixture) -> String {
     fixture.value("SELECT COUNT(*) FROM messages WHERE content IS NOT NULL").await
+}
+
+async fn an_erasure_of_nothing_is_no_job(fixture: Fixture) {
+    group(&fixture, 3).await;
+    let (channel, by, store) = (ChannelId::from("C1"), UserId::from("U1"), &fixture.store);
+    let queued = async |id: &str, user: &str| {
+        let kind = JobKind::Erasure(user.into());
+        let (channel, kind, by) = (&channel, &kind, &by);
+        let new = NewChannelJob { id, channel, kind, sent_before: at(50), by, worker: None };
+        store.jobs().begin_needed_job(&new, at(100)).await.unwrap()
+    };
+    let logged = "SELECT COUNT(*) FROM channel_changes WHERE kind = 'erasure'";
+    assert_eq!(queued("j1", "U3").await, None);
+    assert_eq!(store.jobs().claim_job("B", at(101)).await.unwrap(), None);
+    assert_eq!(fixture.value(logged).await, "0");
+    // What was sent before stays away all the same.
+    let late = fixture.keep(&[said_by("U3", "late", 49), said_by("U3", "new", 51)], 102).await;
+    assert_eq!(late, [IngestOutcome::Known, IngestOutcome::Changed]);
+    let job = queued("j2", "U2").await.unwrap();
+    assert_eq!((job.total, job.status), (3, JobStatus::Pending));
+    assert_eq!(store.jobs().running_erasure(&channel, &"U2".into()).await.unwrap(), Some(job));
+    assert_eq!(store.jobs().running_erasure(&channel, &"U3".into()).await.unwrap(), None);
+    let job = store.jobs().claim_job("B", at(101)).await.unwrap().unwrap();
+    assert_eq!(job.id, "j2", "any worker does it at once");
+    work(&fixture, &job, "B", 10, 102).await.unwrap();
+    assert_eq!(queued("j3", "U2").await, None, "nothing is left");
+    assert_eq!(fixture.value(logged).await, "1");
 }
 
 async fn a_small_job_is_claimed_by_whoever_begins_it(fixture: Fixture) {

@@ -218,8 +218,14 @@ async fn remove_batch(
     static MADE: AtomicU64 = AtomicU64::new(0);
     let id = format!("job_{}", MADE.fetch_add(1, Ordering::Relaxed));
     let by = UserId::from("U1");
-    let new =
-        NewChannelJob { id: &id, channel, kind, sent_before: before, by: &by, worker: "test" };
+    let new = NewChannelJob {
+        id: &id,
+        channel,
+        kind,
+        sent_before: before,
+        by: &by,
+        worker: Some("test"),
+    };
     let (job, claimed) = store.jobs().begin_job(&new, now).await.unwrap();
     if !claimed {
         store.jobs().claim_job("test", now).await.unwrap();

@@ -2,7 +2,9 @@
 
 use chatkeep_core::id::UserId;
 use chatkeep_core::message::MessageChange;
-use chatkeep_store::{ChannelChange, Gap, IngestOutcome, OptOutChange, PresenceEvidenceKind};
+use chatkeep_store::{
+    ChannelChange, Gap, IngestOutcome, OptOutChange, OwnMessages, PresenceEvidenceKind,
+};
 
 use super::{Fixture, at, edited, item, on_both, said, unsent};
 
@@ -13,6 +15,8 @@ on_both!(
     nobody_is_told_of_their_moves,
     a_key_with_a_time_learns_no_count_from_before,
     opting_in_has_an_end,
+    two_clicks_at_once_are_one_change,
+    days_close_to_each_other_are_one_gap_of_the_coverage,
 );
 
 const DAY: i64 = 86_400_000;
@@ -20,7 +24,8 @@ const DAY: i64 = 86_400_000;
 impl Fixture {
     async fn opt(&self, channel: Option<&str>, out: bool, now: i64) -> OptOutChange {
         let (user, channel) = ("U1".into(), channel.map(Into::into));
-        let done = self.store.members().set_opted_out(&user, channel.as_ref(), out, at(now)).await;
+        let now = || at(now);
+        let done = self.store.members().set_opted_out(&user, channel.as_ref(), out, now).await;
         done.unwrap()
     }
 
@@ -114,13 +119,16 @@ async fn what_was_stored_stays_until_it_is_erased(fixture: Fixture) {
     let user = UserId::from("U1");
     let channels = fixture.store.members().channels_knowing(&user, None, 10).await.unwrap();
     assert_eq!(channels, ["C1".into(), "C2".into()]);
-    let own = fixture.store.members().own_messages(&user, &channels).await.unwrap();
-    let one = own[&channels[0]];
+    let counts = fixture.store.members().own_counts(&user, &channels).await.unwrap();
+    assert_eq!(counts, [("C1".into(), 1), ("C2".into(), 1)].into());
+    let one = fixture.store.members().own_messages(&user, &channels[0]).await.unwrap();
     assert_eq!((one.messages, one.files, one.sent), (1, 0, Some((at(10), at(10)))));
     assert_eq!(one.bytes, fixture.counters("C1").await.0);
     super::erase_person(&fixture.store, &channels[0], &user, at(30), at(31)).await;
-    let own = fixture.store.members().own_messages(&user, &channels).await.unwrap();
-    assert_eq!(own.into_keys().collect::<Vec<_>>(), ["C2".into()]);
+    let counts = fixture.store.members().own_counts(&user, &channels).await.unwrap();
+    assert_eq!(counts, [("C2".into(), 1)].into());
+    let none = fixture.store.members().own_messages(&user, &channels[0]).await.unwrap();
+    assert_eq!(none, OwnMessages::default());
 }
 
 async fn nobody_is_told_of_their_moves(fixture: Fixture) {
@@ -163,4 +171,30 @@ async fn opting_in_has_an_end(fixture: Fixture) {
     assert_eq!(fixture.opt(Some("C1"), true, 2_001).await, OptOutChange::Done);
     assert_eq!(fixture.opt(Some("C1"), false, 2_002).await, OptOutChange::TooMany);
     assert_eq!(fixture.opt(Some("C1"), true, 2_003).await, OptOutChange::Done, "that they may");
+}
+
+async fn two_clicks_at_once_are_one_change(fixture: Fixture) {
+    prepared(&fixture).await;
+    for out in [true, false, true] {
+        let clicks = (0..6).map(|_| fixture.opt(Some("C1"), out, 10));
+        let done = futures_util::future::join_all(clicks).await;
+        assert_eq!(done, vec![OptOutChange::Done; 6]);
+    }
+    assert_eq!(fixture.value("SELECT COUNT(*) FROM opt_outs").await, "3");
+}
+
+async fn days_close_to_each_other_are_one_gap_of_the_coverage(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.opt(Some("C1"), true, DAY).await;
+    for day in [1, 2, 5, 20] {
+        let id = format!("m{day}");
+        fixture.keep(&[said("C1", &id, day * DAY + 1, "secret")], day * DAY + 2).await;
+    }
+    assert_eq!(fixture.opted_out().await.len(), 4, "by day");
+    let coverage = fixture.store.messages().coverage(&"C1".into(), None).await.unwrap();
+    let gaps = coverage.gaps.into_iter().filter(|gap| gap.reason == "opted_out");
+    let told: Vec<_> = gaps.map(|gap| (gap.from, gap.to, gap.skipped)).collect();
+    let run =
+        |first: i64, last: i64, count| (at(first * DAY), Some(at((last + 1) * DAY)), Some(count));
+    assert_eq!(told, [run(1, 5, 3), run(20, 20, 1)]);
 }

@@ -155,7 +155,7 @@ async fn who_opted_out_stays_out(parts: Parts) {
     let out = "2024-03-01T12:01:30Z".parse::<chrono::DateTime<chrono::Utc>>().unwrap();
     let out = at(out.timestamp_millis());
     for user in ["U7", "U9"] {
-        let done = store.members().set_opted_out(&user.into(), None, true, out).await.unwrap();
+        let done = store.members().set_opted_out(&user.into(), None, true, || out).await.unwrap();
         assert_eq!(done, OptOutChange::Done);
     }
     store.close().await;

@@ -20,7 +20,6 @@ impl PeriodicJob for Clumsy {
     const PERIOD: Duration = Duration::from_mins(10);
     const FAILURE: &'static str = "cannot be clumsy";
     const FIRST_RUN: FirstRun = FirstRun::Now;
-    const LAST_RUN: bool = true;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         let runs = {
@@ -66,13 +65,12 @@ async fn a_job_that_panics_runs_again_and_everything_is_counted() {
     supervisor.stop().cancel();
     supervisor.tasks().close();
     supervisor.tasks().wait().await;
-    assert_eq!(runs.lock().unwrap().len(), 6, "once more at the end");
     let metrics = recorder.handle().render();
     for line in [
-        "chatkeep_job_runs_total{name=\"clumsy\"} 6",
+        "chatkeep_job_runs_total{name=\"clumsy\"} 5",
         "chatkeep_job_failures_total{name=\"clumsy\"} 4",
         "chatkeep_panics_total{part=\"job:clumsy\"} 3",
-        "chatkeep_job_seconds_count{name=\"clumsy\"} 6",
+        "chatkeep_job_seconds_count{name=\"clumsy\"} 5",
         "chatkeep_job_last_success_timestamp_seconds{name=\"clumsy\"} 1",
     ] {
         assert!(metrics.contains(line), "{line} in {metrics}");

@@ -36,7 +36,7 @@ impl Bench {
         self.clock.advance(Duration::from_secs(1));
         let (user, channel): (UserId, _) = (user.into(), channel.map(Group::channel));
         let done =
-            self.store.members().set_opted_out(&user, channel.as_ref(), out, self.clock.now());
+            self.store.members().set_opted_out(&user, channel.as_ref(), out, || self.clock.now());
         assert_eq!(done.await.unwrap(), OptOutChange::Done);
         self.clock.advance(Duration::from_secs(1));
     }

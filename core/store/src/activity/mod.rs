@@ -10,6 +10,6 @@ mod sql;
 pub(crate) use delta::{ActivityDelta, Counted, count_answers, save_activity};
 pub use read::{
     ActivityAnswer, ActivityCounts, ActivityPerson, ActivityQuery, ActivityRange, ActivityStorage,
-    ClockShift,
+    AnswerCause, ClockShift,
 };
 pub(crate) use sql::{DELETE_COUNTERS, DIFFERENCES, RECOUNT};

@@ -65,13 +65,22 @@ pub struct ActivityPerson {
     pub messages: i64,
 }
 
-/// Rule, or another source of answers, with the number of messages by which the bot answered.
+/// Cause of answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnswerCause {
+    /// Rule.
+    Rule(RuleId),
+    /// Rules that were deleted since.
+    DeletedRule,
+    /// Another source than a rule.
+    Source(ReplySource),
+}
+
+/// Cause of answers with the number of messages by which the bot answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActivityAnswer {
-    /// Rule, which may have been deleted since; `None` for another source.
-    pub rule: Option<RuleId>,
-    /// Source of the answers.
-    pub source: ReplySource,
+    /// Cause.
+    pub cause: AnswerCause,
     /// Number of messages.
     pub messages: i64,
 }
@@ -98,6 +107,10 @@ pub struct ActivityCounts {
     pub people: Vec<ActivityPerson>,
     /// Rules and other sources with the most answers.
     pub answers: Vec<ActivityAnswer>,
+    /// Number of all answers.
+    pub answered: i64,
+    /// Number of answers by rules, deleted ones included.
+    pub answered_by_rules: i64,
     /// Everything stored now, by type, whenever it was sent. Most bytes first.
     pub storage: Vec<ActivityStorage>,
 }
@@ -121,6 +134,9 @@ struct ActivityPersonRow {
     picture_url: Option<String>,
 }
 
+/// Counter, item, messages; the numbers of all answers and of those by rules.
+type AnswerRow = (String, Option<String>, i64, i64, i64);
+
 impl ActivityStore<'_> {
     /// Returns the times of a channel's first and last counted message; `None` without any.
     ///
@@ -141,11 +157,14 @@ impl ActivityStore<'_> {
     /// Returns an error when the database fails.
     pub async fn counts(self, wanted: &ActivityQuery<'_>) -> Result<ActivityCounts, StoreError> {
         let mut tx = self.store.db.snapshot().await?;
+        let (answers, answered, answered_by_rules) = answers(&mut tx, wanted).await?;
         let counts = ActivityCounts {
             bars: bars(&mut tx, wanted).await?,
             hours: hours(&mut tx, wanted).await?,
             people: people(&mut tx, wanted).await?,
-            answers: answers(&mut tx, wanted).await?,
+            answers,
+            answered,
+            answered_by_rules,
             storage: storage(&mut tx, wanted.channel).await?,
         };
         tx.commit().await?;
@@ -230,22 +249,28 @@ async fn people(
     Ok(rows.into_iter().map(person).collect())
 }
 
+/// Returns the causes with the most answers, and the numbers of all answers and of those by rules.
 async fn answers(
     tx: &mut Tx,
     wanted: &ActivityQuery<'_>,
-) -> Result<Vec<ActivityAnswer>, StoreError> {
+) -> Result<(Vec<ActivityAnswer>, i64, i64), StoreError> {
     let (first, end, edges) = wanted.days()?;
     let query = query_as(ANSWERS).bind(wanted.channel.as_str()).bind(first).bind(end).bind(&edges);
-    let rows: Vec<(String, String, i64)> =
-        tx.fetch_all(query.bind(i64::from(wanted.limit))).await?;
-    let answer = |(counter, item, messages): (String, String, i64)| {
-        let of_rule = counter == "rule";
-        let source = if of_rule { Some(ReplySource::Qa) } else { ReplySource::parse(&item) };
-        let source = parsed(source, "activity_counters", "item", &item)?;
-        let rule = of_rule.then(|| RuleId::new(item));
-        Ok(ActivityAnswer { rule, source, messages })
+    let rows: Vec<AnswerRow> = tx.fetch_all(query.bind(i64::from(wanted.limit))).await?;
+    let (answered, by_rules) = rows.first().map_or((0, 0), |row| (row.3, row.4));
+    let answer = |(counter, item, messages, ..): AnswerRow| {
+        let cause = match item {
+            Some(rule) if counter == "rule" => AnswerCause::Rule(rule.into()),
+            None => AnswerCause::DeletedRule,
+            Some(item) => {
+                let source = ReplySource::parse(&item);
+                AnswerCause::Source(parsed(source, "activity_counters", "item", &item)?)
+            }
+        };
+        Ok(ActivityAnswer { cause, messages })
     };
-    rows.into_iter().map(answer).collect()
+    let answers: Result<_, StoreError> = rows.into_iter().map(answer).collect();
+    Ok((answers?, answered, by_rules))
 }
 
 async fn storage(tx: &mut Tx, channel: &ChannelId) -> Result<Vec<ActivityStorage>, StoreError> {

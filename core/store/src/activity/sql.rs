@@ -148,14 +148,24 @@ pub(super) const PEOPLE: &str = concat!(
      ORDER BY p.messages DESC, p.counter, p.item LIMIT $5"
 );
 
+/// Selects what gave answers, deleted rules together as one without an item, and the numbers of all
+/// answers and of those by rules.
 pub(super) const ANSWERS: &str = concat!(
-    "SELECT counter, item, messages FROM (",
+    "SELECT counter, item, messages, CAST(SUM(messages) OVER () AS BIGINT) AS answered,
+            CAST(SUM(CASE WHEN counter = 'rule' THEN messages ELSE 0 END) OVER () AS BIGINT)
+                AS by_rules
+     FROM (SELECT a.counter, CASE WHEN a.counter = 'rule' THEN r.rule_id ELSE a.item END AS item,
+                  CAST(SUM(a.messages) AS BIGINT) AS messages
+           FROM (",
     by_day!(
         "'rule', 'reply'",
         "CASE WHEN reply_rule_id IS NULL THEN 'reply' ELSE 'rule' END",
         "COALESCE(reply_rule_id, reply_source)"
     ),
-    ") a WHERE item IS NOT NULL ORDER BY messages DESC, counter, item LIMIT $5"
+    ") a LEFT JOIN qa_rules r
+                ON a.counter = 'rule' AND r.channel_id = $1 AND r.rule_id = a.item
+           WHERE a.item IS NOT NULL GROUP BY 1, 2) g
+     ORDER BY messages DESC, counter, item LIMIT $5"
 );
 
 pub(super) const STORAGE: &str = "

@@ -41,8 +41,13 @@ const CUT_READS: &str = "
         (SELECT channel_id, day_at, user_id, reader, reader_id, action FROM channel_reads
          WHERE channel_id = $1 ORDER BY day_at LIMIT $2)";
 const FORGET: [&str; 2] = [
-    "DELETE FROM channel_changes WHERE channel_id = $1",
-    "DELETE FROM channel_reads WHERE channel_id = $1",
+    "DELETE FROM channel_changes WHERE change_id IN
+         (SELECT change_id FROM channel_changes WHERE channel_id = $1 AND at < $2
+          ORDER BY at, change_id LIMIT $3)",
+    "DELETE FROM channel_reads
+     WHERE (channel_id, day_at, user_id, reader, reader_id, action) IN
+         (SELECT channel_id, day_at, user_id, reader, reader_id, action FROM channel_reads
+          WHERE channel_id = $1 AND day_at < $2 ORDER BY day_at LIMIT $3)",
 ];
 
 impl ActivityLogStore<'_> {
@@ -106,12 +111,19 @@ pub struct FullLog {
     cut: &'static str,
 }
 
-/// Deletes the log of a channel whose content is gone.
-pub(crate) async fn forget_activity(tx: &mut Tx, channel: &ChannelId) -> Result<(), StoreError> {
+/// Deletes a batch of the log of a channel from before that time, and returns the number of rows; 0
+/// at the end.
+pub(crate) async fn forget_activity(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    before: Timestamp,
+) -> Result<u64, StoreError> {
+    let mut gone = 0;
     for sql in FORGET {
-        tx.execute(query(sql).bind(channel.as_str())).await?;
+        let sql = query(sql).bind(channel.as_str()).bind(before.millis()).bind(BATCH);
+        gone += tx.execute(sql).await?;
     }
-    Ok(())
+    Ok(gone)
 }
 
 /// Part of an activity log: of one kind of change or read, of one person, of a time.

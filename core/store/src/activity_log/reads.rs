@@ -21,7 +21,7 @@ const WAITING: usize = 100_000;
 const CHUNK: usize = 1_000;
 
 /// Way in which messages were read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReadAction {
     /// Listed messages, or saw the newest one in a list of channels.
     List,
@@ -70,7 +70,7 @@ impl ReadAction {
     }
 }
 
-/// By what somebody reads.
+/// Credential that messages are read with.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reader {
     /// A person in a browser.

@@ -69,8 +69,8 @@ pub struct NewChannelJob<'a> {
     pub sent_before: Timestamp,
     /// Requesting user.
     pub by: &'a UserId,
-    /// Name of the worker that claims the job at once if it is small.
-    pub worker: &'a str,
+    /// Name of the worker that claims the job at once if it is small; `None` leaves it to any.
+    pub worker: Option<&'a str>,
 }
 
 /// Completed batch of a job.

@@ -7,13 +7,13 @@
 mod job;
 mod rows;
 
-use chatkeep_core::id::ChannelId;
+use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
 pub use job::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob};
 use rows::{
-    ADD, CLAIM, COUNT_BEFORE, COUNT_OF_PERSON, FAIL, GOAL, JOIN, JobRow, ONE, PROGRESS, PURGE,
-    RELEASE,
+    ADD, CLAIM, COUNT_BEFORE, COUNT_OF_PERSON, ERASURE, FAIL, GOAL, JOIN, JobRow, ONE, PROGRESS,
+    PURGE, RELEASE,
 };
 
 use super::activity_log::{ChangeKind, NewChange, log_change};
@@ -21,7 +21,7 @@ use super::db::Tx;
 use super::ingest::{Removed, bar_person, bar_time, lock_ledger, remove_some};
 use super::unknown_events::forget_unknown;
 use super::{JobStore, StoreError};
-use crate::query::{query, query_as};
+use crate::query::{Query, query, query_as};
 
 /// Maximum number of messages of a job that is done while its caller waits.
 pub const SMALL_JOB: i64 = 2_000;
@@ -46,63 +46,41 @@ impl JobStore<'_> {
         now: Timestamp,
     ) -> Result<(ChannelJob, bool), StoreError> {
         let total = self.count_of_job(new).await?;
-        let (c, kind, user) = (new.channel.as_str(), new.kind.name(), new.kind.user());
-        let before = new.sent_before.millis();
         let mut tx = self.store.db.begin().await?;
-        // Two concurrent requests for the same begin one job.
-        lock_ledger(&mut tx, &[new.channel].into()).await?;
-        match new.kind {
-            JobKind::Erasure(user) => {
-                bar_person(&mut tx, new.channel, user, new.sent_before).await?;
-            }
-            JobKind::Deletion => bar_time(&mut tx, new.channel, new.sent_before).await?,
+        bar(&mut tx, new).await?;
+        let begun = join_or_add(&mut tx, new, total, now).await?;
+        tx.commit().await?;
+        Ok(begun)
+    }
+
+    /// Begins a job as [`Self::begin_job`] does, if there is something to remove. Where nothing is,
+    /// it cannot come back either.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing is begun then.
+    pub async fn begin_needed_job(
+        self,
+        new: &NewChannelJob<'_>,
+        now: Timestamp,
+    ) -> Result<Option<ChannelJob>, StoreError> {
+        let mut total = self.count_of_job(new).await?;
+        let mut tx = self.store.db.begin().await?;
+        bar(&mut tx, new).await?;
+        if total == 0 {
+            // Something may have been stored since, but no more from now on.
+            (total,) = tx.fetch_one(count_of_job(new)).await?;
         }
-        forget_unknown(&mut tx, new.channel, new.sent_before).await?;
-        let joined: Option<JobRow> = tx
-            .fetch_optional(query_as(JOIN).bind(c).bind(kind).bind(user).bind(before).bind(total))
-            .await?;
-        let (row, claimed) = if let Some(row) = joined {
-            (row, false)
-        } else {
-            let small = total <= SMALL_JOB;
-            let (worker, until) =
-                if small { (Some(new.worker), now.millis() + CLAIM_MS) } else { (None, 0) };
-            let row: JobRow = tx
-                .fetch_one(
-                    query_as(ADD)
-                        .bind(new.id)
-                        .bind(c)
-                        .bind(kind)
-                        .bind(user)
-                        .bind(before)
-                        .bind(new.by.as_str())
-                        .bind(now.millis())
-                        .bind(total)
-                        .bind(worker)
-                        .bind(until),
-                )
-                .await?;
-            log_job(&mut tx, new, now).await?;
-            (row, small)
+        let begun = match total {
+            0 => None,
+            total => Some(join_or_add(&mut tx, new, total, now).await?.0),
         };
         tx.commit().await?;
-        Ok((row.try_into()?, claimed))
+        Ok(begun)
     }
 
     /// Counts the messages that such a job would remove now.
     async fn count_of_job(self, new: &NewChannelJob<'_>) -> Result<i64, StoreError> {
-        let (c, before) = (new.channel.as_str(), new.sent_before.millis());
-        let (count,): (i64,) = match new.kind {
-            JobKind::Erasure(user) => {
-                self.store
-                    .db
-                    .fetch_one(query_as(COUNT_OF_PERSON).bind(c).bind(before).bind(user.as_str()))
-                    .await?
-            }
-            JobKind::Deletion => {
-                self.store.db.fetch_one(query_as(COUNT_BEFORE).bind(c).bind(before)).await?
-            }
-        };
+        let (count,) = self.store.db.fetch_one(count_of_job(new)).await?;
         Ok(count)
     }
 
@@ -210,6 +188,20 @@ impl JobStore<'_> {
         row.map(ChannelJob::try_from).transpose()
     }
 
+    /// Returns the unfinished erasure of a person in a channel, if there is one.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn running_erasure(
+        self,
+        channel: &ChannelId,
+        user: &UserId,
+    ) -> Result<Option<ChannelJob>, StoreError> {
+        let erasure = query_as(ERASURE).bind(channel.as_str()).bind(user.as_str());
+        let row: Option<JobRow> = self.store.db.fetch_optional(erasure).await?;
+        row.map(ChannelJob::try_from).transpose()
+    }
+
     /// Deletes a batch of the jobs finished before that time. Returns their number.
     ///
     /// # Errors
@@ -220,6 +212,62 @@ impl JobStore<'_> {
         tx.commit().await?;
         Ok(gone)
     }
+}
+
+fn count_of_job<'a>(new: &NewChannelJob<'a>) -> Query<'a, (i64,)> {
+    let (c, before) = (new.channel.as_str(), new.sent_before.millis());
+    match new.kind {
+        JobKind::Erasure(user) => {
+            query_as(COUNT_OF_PERSON).bind(c).bind(before).bind(user.as_str())
+        }
+        JobKind::Deletion => query_as(COUNT_BEFORE).bind(c).bind(before),
+    }
+}
+
+/// Makes sure that what a job removes cannot come back. Two concurrent requests for the same wait
+/// for each other here, so that they begin one job.
+async fn bar(tx: &mut Tx, new: &NewChannelJob<'_>) -> Result<(), StoreError> {
+    lock_ledger(tx, &[new.channel].into()).await?;
+    match new.kind {
+        JobKind::Erasure(user) => bar_person(tx, new.channel, user, new.sent_before).await?,
+        JobKind::Deletion => bar_time(tx, new.channel, new.sent_before).await?,
+    }
+    forget_unknown(tx, new.channel, new.sent_before).await
+}
+
+/// Joins an unfinished job that does the same, or adds one; with true if the worker has claimed it.
+async fn join_or_add(
+    tx: &mut Tx,
+    new: &NewChannelJob<'_>,
+    total: i64,
+    now: Timestamp,
+) -> Result<(ChannelJob, bool), StoreError> {
+    let (c, kind, user) = (new.channel.as_str(), new.kind.name(), new.kind.user());
+    let before = new.sent_before.millis();
+    let same = query_as(JOIN).bind(c).bind(kind).bind(user).bind(before).bind(total);
+    let joined: Option<JobRow> = tx.fetch_optional(same).await?;
+    if let Some(row) = joined {
+        return Ok((row.try_into()?, false));
+    }
+    let worker = new.worker.filter(|_| total <= SMALL_JOB);
+    let until = worker.map_or(0, |_| now.millis() + CLAIM_MS);
+    let row: JobRow = tx
+        .fetch_one(
+            query_as(ADD)
+                .bind(new.id)
+                .bind(c)
+                .bind(kind)
+                .bind(user)
+                .bind(before)
+                .bind(new.by.as_str())
+                .bind(now.millis())
+                .bind(total)
+                .bind(worker)
+                .bind(until),
+        )
+        .await?;
+    log_job(tx, new, now).await?;
+    Ok((row.try_into()?, worker.is_some()))
 }
 
 /// Logs the request for a removal.

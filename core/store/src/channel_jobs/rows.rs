@@ -50,6 +50,12 @@ pub(super) const JOIN: &str = jobs!(
      RETURNING",
     ""
 );
+/// Selects the unfinished erasure of a person.
+pub(super) const ERASURE: &str = jobs!(
+    "SELECT",
+    "FROM channel_jobs WHERE channel_id = $1 AND kind = 'erasure' AND user_id = $2
+       AND finished_at IS NULL"
+);
 pub(super) const ADD: &str = jobs!(
     "INSERT INTO channel_jobs (id, channel_id, kind, user_id, sent_before, created_by, created_at,
                                total, claimed_by, claimed_until)

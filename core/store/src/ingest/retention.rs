@@ -7,6 +7,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::activity_log::{ChangeKind, NewChange, forget_activity, log_change};
 use super::super::db::Tx;
 use super::super::{ChannelStore, StoreError};
+use super::lock_ledger;
 use super::removal::{ALL, BEFORE, DELETED_BEFORE, RemovalMode, Removed, remove};
 use crate::query::{query, query_as};
 
@@ -30,7 +31,11 @@ const ABANDONED: &str = "
     SELECT s.channel_id FROM subscriptions s
     GROUP BY s.channel_id
     HAVING MIN(s.cancelled_at) > 0 AND MAX(s.cancelled_at) < $1
-       AND EXISTS (SELECT 1 FROM messages m WHERE m.channel_id = s.channel_id)
+       AND (EXISTS (SELECT 1 FROM messages m WHERE m.channel_id = s.channel_id)
+            OR EXISTS (SELECT 1 FROM channel_changes c
+                       WHERE c.channel_id = s.channel_id AND c.at < $1)
+            OR EXISTS (SELECT 1 FROM channel_reads r
+                       WHERE r.channel_id = s.channel_id AND r.day_at < $1))
     ORDER BY s.channel_id";
 const LAST_CANCELLED: &str = "
     SELECT MIN(cancelled_at), MAX(cancelled_at) FROM subscriptions WHERE channel_id = $1";
@@ -120,8 +125,8 @@ impl ChannelStore<'_> {
         Ok(removed)
     }
 
-    /// Returns the channels with stored content whose last subscription was cancelled before that
-    /// time.
+    /// Returns the channels whose last subscription was cancelled before that time, and that have
+    /// messages, or an activity log from before it.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -147,10 +152,7 @@ impl ChannelStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let mut ended = None;
         let removed = remove(&mut tx, channel, now, (RemovalMode::Delete, limit), async |tx| {
-            let (first, last): (Option<i64>, Option<i64>) =
-                tx.fetch_one(query_as(LAST_CANCELLED).bind(c)).await?;
-            // 0 is a subscription that goes on.
-            ended = last.filter(|last| first > Some(0) && *last < before.millis());
+            ended = abandoned_at(tx, channel, before).await?;
             if ended.is_none() {
                 return Ok(Vec::new());
             }
@@ -162,12 +164,43 @@ impl ChannelStore<'_> {
         if let Some(ended) = ended.filter(|_| !removed.messages.is_empty()) {
             tx.execute(query(DELETED_BEFORE).bind(c).bind(ended)).await?;
         }
-        if removed.last && ended.is_some() {
-            forget_activity(&mut tx, channel).await?;
-        }
         tx.commit().await?;
         Ok(removed)
     }
+
+    /// Deletes a batch of the activity log from before that time of a channel whose last
+    /// subscription was cancelled before it, and returns the number of rows; 0 at the end. Call it
+    /// once the messages are gone.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing of the batch is deleted then.
+    pub async fn forget_abandoned(
+        self,
+        channel: &ChannelId,
+        before: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        lock_ledger(&mut tx, &[channel].into()).await?;
+        let gone = match abandoned_at(&mut tx, channel, before).await? {
+            Some(_) => forget_activity(&mut tx, channel, before).await?,
+            None => 0,
+        };
+        tx.commit().await?;
+        Ok(gone)
+    }
+}
+
+/// Returns the time in milliseconds since 1970 at which the last subscription of a channel was
+/// cancelled, if that was before `before`.
+async fn abandoned_at(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    before: Timestamp,
+) -> Result<Option<i64>, StoreError> {
+    let (first, last): (Option<i64>, Option<i64>) =
+        tx.fetch_one(query_as(LAST_CANCELLED).bind(channel.as_str())).await?;
+    // 0 is a subscription that goes on.
+    Ok(last.filter(|last| first > Some(0) && *last < before.millis()))
 }
 
 /// Returns the time before which messages of the channel are too old now, in milliseconds since

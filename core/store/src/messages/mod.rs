@@ -154,32 +154,6 @@ pub struct MessagePage {
     pub next: Option<(Timestamp, MessageId)>,
 }
 
-/// Time in which a channel, or a part of its messages, was not backed up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gap {
-    /// Time of sending of the first missing message.
-    pub from: Timestamp,
-    /// Time at which backup resumed; `None` while it has not.
-    pub to: Option<Timestamp>,
-    /// Reason: `quota`, `bot_removed`, `unsubscribed`, `outage` or `opted_out`.
-    pub reason: String,
-    /// Number of skipped messages; `None` when nobody can know.
-    pub skipped: Option<i64>,
-}
-
-impl Gap {
-    /// Returns the part of the gap that is not before `start`, with an unknown number of skipped
-    /// messages; `None` when all of it is before.
-    #[must_use]
-    pub fn since(self, start: Option<Timestamp>) -> Option<Self> {
-        let Some(start) = start.filter(|start| self.from < *start) else {
-            return Some(self);
-        };
-        let lasts = self.to.is_none_or(|to| to > start);
-        lasts.then_some(Self { from: start, skipped: None, ..self })
-    }
-}
-
 impl MessageStore<'_> {
     /// Returns a page of a channel's messages.
     ///

@@ -97,8 +97,8 @@ const SUPPRESSED: &str = "
 const FINISH: &str = "
     UPDATE replies SET status = $2, reason = $3, finished_at = $4, sent_ids = $5
     WHERE event_id = $1 AND status = 'sending'";
-/// The bot's own messages keep the origin of the reply, whose record is deleted one day. Returns
-/// the messages that count, each once.
+/// Marks the bot's own messages with the origin of their reply, whose record is deleted one day.
+/// Returns the messages that count, each once.
 const MARK_REPLY: &str = "
     UPDATE messages SET reply_source = r.source, reply_rule_id = r.rule_id
     FROM replies r

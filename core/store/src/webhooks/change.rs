@@ -134,7 +134,7 @@ impl WebhookStore<'_> {
             return Ok(WebhookChanged::NoWebhook);
         };
         let (key, bounds) = taken_over(&known, change.enabled, maker);
-        if !covers(&bounds, &change) {
+        if !change.events.iter().all(|kind| kind.is_within(&bounds)) {
             return Ok(WebhookChanged::Beyond);
         }
         let bounds = BoundsColumns::of(&bounds)?;
@@ -178,12 +178,4 @@ fn taken_over(known: &Webhook, enable: bool, maker: WebhookMaker<'_>) -> (Option
         return (maker.key.cloned(), bounds);
     }
     (maker.key.cloned().or_else(|| known.key.clone()), bounds)
-}
-
-/// Returns `true` if everything that the webhook requests is within the bounds.
-fn covers(bounds: &Bounds, change: &WebhookChange<'_>) -> bool {
-    let account =
-        |kind: &super::OutboxEventKind| bounds.channels.is_none() || !kind.is_about_account();
-    let scope = |kind: &super::OutboxEventKind| kind.scope().is_none_or(|scope| bounds.has(scope));
-    change.events.iter().all(|kind| account(kind) && scope(kind))
 }

@@ -114,9 +114,15 @@ impl Webhook {
         let account = self.events.iter().any(|kind| kind.is_about_account());
         let channels = match (account, self.bounds.channels.as_deref()) {
             (true, None) => None,
-            (_, only) => common(self.channels.as_deref(), only),
+            _ => self.chats(),
         };
         Bounds { scopes, channels, ..self.bounds.clone() }
+    }
+
+    /// Returns the channels of its events about channels: those that it was created for and that its
+    /// bounds have; `None` for all of its owner's.
+    pub fn chats(&self) -> Option<Vec<ChannelId>> {
+        common(self.channels.as_deref(), self.bounds.channels.as_deref())
     }
 }
 

@@ -3,7 +3,7 @@
 use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, NoMatchScope, QaMode};
 use chatkeep_i18n::Language;
 
-use super::super::words::{MODES, match_key, match_name, mode_key, mode_name, now};
+use super::super::words::{MODES, duration, match_key, match_name, mode_key, mode_name, now};
 use super::OverviewForm;
 use crate::services::assistant::AssistantSettings;
 
@@ -180,15 +180,4 @@ pub(super) fn cooldowns(
         options: seconds.into_iter().map(option).collect(),
         now: (present != form.cooldown).then(|| now(&duration(present, language), language)),
     }
-}
-
-/// Returns a cooldown in the largest unit that divides it.
-fn duration(seconds: u32, language: Language) -> String {
-    let (key, count) = match seconds {
-        0 => return language.text("overview-cooldown-none"),
-        seconds if seconds % 3_600 == 0 => ("overview-hours", seconds / 3_600),
-        seconds if seconds % 60 == 0 => ("overview-minutes", seconds / 60),
-        seconds => ("overview-seconds", seconds),
-    };
-    language.format(key, &[("count", i64::from(count).into())])
 }

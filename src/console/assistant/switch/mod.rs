@@ -20,7 +20,7 @@ use super::super::form::{Done, FormErrors, Posted};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
-use super::words::{MODES, match_key, match_name, mode_key, mode_name};
+use super::words::{MATCHES, MODES, match_key, match_name, mode_key, mode_name};
 use crate::services::access::{Admin, ReadMessages, WriteAssistant};
 use crate::services::assistant::{AssistantChange, Progress, QaChange, SettingsAccess};
 use crate::view::channel_path;
@@ -133,7 +133,7 @@ async fn shown(
                 (mode_name(mode), language.text(mode_key(mode)), chosen)
             })
             .collect(),
-        matches: [KeywordMatch::Exact, KeywordMatch::Contains]
+        matches: MATCHES
             .into_iter()
             .map(|one| {
                 let chosen = one == query.keyword_match.unwrap_or(settings.config.qa.keyword_match);

@@ -40,7 +40,8 @@ pub(super) struct ComparisonRun {
 
 impl AssistantService {
     /// Compares today's answers to what was said in the last [`DAYS`] days with those of other
-    /// settings; works for a moment, and goes on with the next call. Both count as switched on;
+    /// settings; works for a moment, and goes on with the next call. The first call is recorded as a
+    /// read: the others are made by the page itself. Both count as switched on;
     /// replies when nothing matches, and cooldowns, are left out.
     ///
     /// # Errors
@@ -51,7 +52,7 @@ impl AssistantService {
         access: &HistoryAccess,
         request: ComparisonRequest,
     ) -> Result<Progress<Comparison>, ServiceError> {
-        let channel = access.read(ReadAction::History);
+        let channel = access.without_reading();
         let key = ComparisonKey {
             channel: channel.clone(),
             state: self.state(channel).await?,

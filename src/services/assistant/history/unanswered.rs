@@ -81,7 +81,8 @@ impl AssistantService {
     }
 
     /// Finds at most `limit` of the most frequent questions of the last `days` that no rule answers;
-    /// works for a moment, and goes on with the next call.
+    /// works for a moment, and goes on with the next call. The first call is recorded as a read: the
+    /// others are made by the page itself.
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad number of days.
@@ -92,16 +93,16 @@ impl AssistantService {
     ) -> Result<Progress<UnansweredQuestions>, ServiceError> {
         let from = self.since(access, (FieldPath::parameter("days"), days))?;
         let not_before = access.not_before().map(Timestamp::millis);
-        let channel = access.read(ReadAction::History).clone();
-        let state = self.state(&channel).await?;
-        let key = QuestionsKey { channel, state, days, not_before };
+        let channel = access.without_reading();
+        let state = self.state(channel).await?;
+        let key = QuestionsKey { channel: channel.clone(), state, days, not_before };
         let shared = self.examinations.questions(key);
         let mut step = shared.lock().await;
         let mut search = match step.take() {
             Step::Finished(found) => return Ok(step.finish(found)),
             Step::Running(search) => search,
             Step::Nothing => {
-                let channel = access.without_reading();
+                let channel = access.read(ReadAction::History);
                 let compiled = self.compiled_anew(channel).await?;
                 Box::new(self.question_search(channel, compiled, from))
             }
@@ -125,6 +126,9 @@ impl AssistantService {
         access: &HistoryAccess,
         messages: Vec<MessageId>,
     ) -> Result<HashMap<MessageId, StoredMessage>, ServiceError> {
+        if messages.is_empty() {
+            return Ok(HashMap::new());
+        }
         let channel = access.read(ReadAction::History);
         let key = |message| (channel.clone(), message);
         let keys: Vec<_> = messages.into_iter().map(key).collect();

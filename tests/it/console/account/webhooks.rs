@@ -1,13 +1,18 @@
 //! Webhooks: made and changed by clicking, tested, their log with filters, their secret shown once.
 
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::role::Scope;
+use chatkeep_core::signing;
 use chatkeep_i18n::Language;
+use chatkeep_store::{NewWebhook, OutboxEventKind, WebhookChange, WebhookMade, WebhookMaker};
 use reqwest::StatusCode;
 
-use super::super::{GROUP, Scene};
+use super::super::{GROUP, START, Scene};
 use super::{WEBHOOKS, between, link, shown};
 use crate::harness::wait::until;
 use crate::hooks::sink::{Reply, Sink};
 use crate::stack::DEADLINE;
+use crate::store::at;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn addresses_of_webhooks_are_refused_in_every_language() {
@@ -119,4 +124,50 @@ async fn a_webhook_is_made_tested_and_looked_after() {
     assert!(list.contains("No webhooks yet"), "{list}");
     let log = scene.log();
     assert!(!log.contains(&made) && !log.contains(&next), "the log has a secret");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_bounds_of_the_key_that_made_a_webhook_are_told_and_kept() {
+    let scene = Scene::new().await;
+    let (id, user, secret) = ("wh_1".into(), "Uowner".into(), signing::secret([1; 32]));
+    let change = WebhookChange {
+        url: "https://example.com/",
+        description: "",
+        events: &[OutboxEventKind::MemberLeft],
+        channels: None,
+        enabled: true,
+    };
+    let bounds = Bounds {
+        scopes: vec![Scope::ReadMembers],
+        channels: Some(vec![GROUP.into()]),
+        not_before: Some(at(START)),
+        expires_at: Some(at(4_102_444_800_000)),
+    };
+    let maker = WebhookMaker { key: None, bounds: &bounds };
+    let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
+    assert_eq!(scene.store.webhooks().add_webhook(&new, at(1)).await.unwrap(), WebhookMade::Done);
+    let (path, edit) = (format!("{WEBHOOKS}/wh_1"), format!("{WEBHOOKS}/wh_1/edit"));
+    let (card, form) = (scene.open(&path).await.body, scene.open(&edit).await.body);
+    for page in [&card, &form] {
+        for text in ["limited by the key that made it", "messages since", "works until"] {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+    }
+    assert!(card.contains("週末讀書會") && !card.contains("All my chats"), "{card}");
+    assert!(form.contains("value=\"member.left\" checked"), "{form}");
+    assert!(!form.contains("value=\"message.received\"") && !form.contains("value=\"usage."));
+    for language in Language::ALL {
+        let header = [("accept-language", language.tag())];
+        let form = [
+            ("csrf", "csrf-Uowner"),
+            ("url", "https://example.com/typed"),
+            ("event", "message.received"),
+            ("reach", "all"),
+        ];
+        let page = scene.post(&edit, "Uowner", &form, &header).await;
+        assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{language:?}");
+        for text in [&*language.text("form-beyond-bounds"), "https://example.com/typed"] {
+            assert!(page.body.contains(text), "{text}: {}", page.body);
+        }
+    }
 }

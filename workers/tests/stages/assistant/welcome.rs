@@ -53,7 +53,7 @@ async fn those_who_opted_out_are_welcomed_without_their_names() {
     let (bench, group) = welcoming("Hi {displayName}").await;
     let users = ["Kim", "Lee"].map(|name| bench.line.add_user(name, None).user_id);
     let (members, now) = (bench.store.members(), bench.clock.now());
-    members.set_opted_out(&users[0].as_str().into(), None, true, now).await.unwrap();
+    members.set_opted_out(&users[0].as_str().into(), None, true, || now).await.unwrap();
     let joins = Action::MembersJoin { chat: group.id.clone(), users: users.to_vec() };
     bench.publish(&bench.line.build(joins).unwrap()).await;
     bench.drain(bench.assistant()).await;

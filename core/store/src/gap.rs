@@ -1,0 +1,105 @@
+//! Times in which messages of a channel were not backed up.
+
+use std::time::Duration;
+
+use chatkeep_core::time::Timestamp;
+
+use super::opt_outs::OPTED_OUT;
+
+/// Pause after which a day of people who opted out is a gap of its own: shorter ones would part a
+/// list into as many gaps as days.
+const APART: Duration = Duration::from_hours(7 * 24);
+
+/// Time in which a channel, or a part of its messages, was not backed up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Time of sending of the first missing message.
+    pub from: Timestamp,
+    /// Time at which backup resumed; `None` while it has not.
+    pub to: Option<Timestamp>,
+    /// Reason: `quota`, `bot_removed`, `unsubscribed`, `outage` or `opted_out`.
+    pub reason: String,
+    /// Number of skipped messages; `None` when nobody can know.
+    pub skipped: Option<i64>,
+}
+
+impl Gap {
+    /// Returns the part of the gap that is not before `start`, with an unknown number of skipped
+    /// messages; `None` when all of it is before.
+    #[must_use]
+    pub fn since(self, start: Option<Timestamp>) -> Option<Self> {
+        let Some(start) = start.filter(|start| self.from < *start) else {
+            return Some(self);
+        };
+        let lasts = self.to.is_none_or(|to| to > start);
+        lasts.then_some(Self { from: start, skipped: None, ..self })
+    }
+    /// Joins the days on which people wrote who opted out: those less than a week after the day
+    /// before are one gap with all their messages, or with an unknown number where that of one of
+    /// them is unknown. Other gaps stay as they are. Expects and keeps the order, oldest first.
+    #[must_use]
+    pub fn joined(gaps: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut joined: Vec<Self> = Vec::new();
+        for gap in gaps {
+            let days = |last: &&mut Self| last.reason == OPTED_OUT;
+            let last = joined.iter_mut().rev().find(days).filter(|last| last.goes_on_with(&gap));
+            if let Some(last) = last {
+                last.skipped = last.skipped.zip(gap.skipped).map(|(sum, more)| sum + more);
+                last.to = gap.to;
+            } else {
+                joined.push(gap);
+            }
+        }
+        joined
+    }
+
+    fn goes_on_with(&self, next: &Self) -> bool {
+        next.reason == OPTED_OUT && self.to.is_some_and(|to| next.from.since(to) < APART)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 86_400_000;
+
+    fn gap(reason: &str, day: i64, skipped: Option<i64>) -> Gap {
+        let at = |day: i64| Timestamp::from_millis(day * DAY);
+        Gap { from: at(day), to: Some(at(day + 1)), reason: reason.to_owned(), skipped }
+    }
+
+    fn told(gaps: Vec<Gap>) -> Vec<(String, i64, i64, Option<i64>)> {
+        let gaps = Gap::joined(gaps).into_iter();
+        gaps.map(|gap| {
+            let to = gap.to.unwrap().millis() / DAY;
+            (gap.reason, gap.from.millis() / DAY, to, gap.skipped)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn days_of_opted_out_people_are_joined_within_a_week() {
+        let days = [1, 2, 3, 10, 18].map(|day| gap(OPTED_OUT, day, Some(2)));
+        let [one, run] = [OPTED_OUT.to_owned(), OPTED_OUT.to_owned()];
+        assert_eq!(told(days.to_vec()), [(one, 1, 11, Some(8)), (run, 18, 19, Some(2))]);
+    }
+
+    #[test]
+    fn other_gaps_stay_and_part_them_not() {
+        let gaps = vec![
+            gap("quota", 1, Some(1)),
+            gap(OPTED_OUT, 1, Some(3)),
+            gap("quota", 2, Some(1)),
+            gap(OPTED_OUT, 3, Some(4)),
+        ];
+        let quota = |day| ("quota".to_owned(), day, day + 1, Some(1));
+        assert_eq!(told(gaps), [quota(1), (OPTED_OUT.to_owned(), 1, 4, Some(7)), quota(2)]);
+    }
+
+    #[test]
+    fn an_unknown_number_stays_unknown() {
+        let gaps = vec![gap(OPTED_OUT, 1, None), gap(OPTED_OUT, 2, Some(4))];
+        assert_eq!(told(gaps), [(OPTED_OUT.to_owned(), 1, 3, None)]);
+    }
+}

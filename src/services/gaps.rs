@@ -1,0 +1,62 @@
+//! Gaps of a channel in the time of a page.
+
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Gap, MessageFilter, Order};
+
+use super::ServiceError;
+use super::messages::MessageService;
+
+/// Time of a page: from its oldest to its newest message, and where nothing more follows, to the
+/// end of the requested range. All pages of a list together cover that range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TimeSpan {
+    /// Begin; `None` for the begin of the channel.
+    pub(crate) from: Option<Timestamp>,
+    /// End; `None` for now.
+    pub(crate) to: Option<Timestamp>,
+}
+
+impl TimeSpan {
+    /// Returns the time of a page that follows the position of the filter.
+    pub(super) fn of_page(filter: &MessageFilter, next: Option<Timestamp>) -> Self {
+        let after = filter.after.as_ref().map(|(at, _)| *at);
+        match filter.order {
+            Order::Descending => Self { from: next.or(filter.from), to: after.or(filter.to) },
+            Order::Ascending => Self { from: after.or(filter.from), to: next.or(filter.to) },
+        }
+    }
+}
+
+impl MessageService {
+    /// Returns the gaps of a channel that overlap the given time, within the bounds; those of people
+    /// who opted out [joined](Gap::joined).
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn gaps(
+        &self,
+        bounds: &Bounds,
+        channel: &ChannelId,
+        span: TimeSpan,
+    ) -> Result<Vec<Gap>, ServiceError> {
+        Ok(Gap::joined(self.each_gap(bounds, channel, span).await?))
+    }
+
+    /// Returns the gaps of a channel that overlap the given time, within the bounds; those of people
+    /// who opted out by day, for a list in which each stands at its time.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn each_gap(
+        &self,
+        bounds: &Bounds,
+        channel: &ChannelId,
+        span: TimeSpan,
+    ) -> Result<Vec<Gap>, ServiceError> {
+        let from = span.from.max(bounds.not_before);
+        let gaps = self.store.messages().gaps(channel, from, span.to).await?;
+        Ok(gaps.into_iter().filter_map(|gap| gap.since(bounds.not_before)).collect())
+    }
+}
