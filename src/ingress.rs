@@ -26,6 +26,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use chatkeep_bus::{Bus, BusError, Outgoing};
+use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::event::Envelope;
 use chatkeep_core::id::UserId;
 use chatkeep_core::metric;
@@ -55,6 +56,9 @@ pub struct Ingress {
     pub rejected: Limiter,
     /// Number of proxies in front that each add an address to `X-Forwarded-For`.
     pub proxies: usize,
+    /// Free disk space that accepted events need until they are stored: below it, webhooks are
+    /// refused.
+    pub disk: DiskReserve,
 }
 
 /// Returns the ingress' routes, with bodies up to `max_body` bytes.
@@ -155,6 +159,11 @@ impl Ingress {
         if envelopes.is_empty() {
             debug!("webhook without events: connection check");
             return WebhookResponse::Accepted;
+        }
+        if self.disk.is_low() {
+            // The pause is a problem of the process, which is in the log.
+            debug!(bot = bot.name(), events = envelopes.len(), "events rejected: the disk is low");
+            return WebhookResponse::Unavailable;
         }
         match self.publish(messages).await {
             Ok(()) => {

@@ -1,6 +1,7 @@
 //! Assembly of a process: adapters by configuration, roles by choice, one shutdown sequence.
 
 mod consumers;
+mod disk;
 mod jobs;
 mod open;
 mod outages;
@@ -8,6 +9,7 @@ mod preflight;
 mod process_roles;
 mod registry;
 mod replica;
+mod secrets;
 mod stages;
 mod surfaces;
 mod tokens;
@@ -35,6 +37,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use disk::{DiskMonitor, DiskReserves};
 use open::bots;
 pub use open::{
     attach_bus, attach_known_bus, index_folder, model_folder, open_bus, open_space, open_store,
@@ -42,9 +45,10 @@ pub use open::{
 pub(crate) use open::{no_bus, no_database, no_media_store};
 use outages::Outages;
 pub use preflight::PreflightError;
-use preflight::preflight_check;
+use preflight::{plain_http, preflight_check};
 pub use process_roles::{ProcessRoles, Role};
 use registry::Registration;
+pub use secrets::LiveSecrets;
 use stages::Starter;
 use tokens::TokenCheck;
 
@@ -74,6 +78,8 @@ pub struct App {
     store: Store,
     blobs: Blobs,
     bots: Bots,
+    secrets: LiveSecrets,
+    disk: DiskReserves,
     assistants: Assistants,
     metrics: Option<(TcpListener, PrometheusHandle)>,
     /// Search replica of this process.
@@ -101,12 +107,16 @@ impl App {
         clock: SharedClock,
     ) -> anyhow::Result<Self> {
         preflight_check(&config, &process_roles)?;
+        for warning in plain_http(&config) {
+            warn!("{warning}");
+        }
         make_data_folder(&config.data)?;
         let bus = process_roles.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config).await?;
         let blobs =
             Blobs::open(&config.blobs, &config.s3).with_context(|| no_media_store(&config))?;
-        let bots = bots(&config, &clock)?;
+        let secrets = LiveSecrets::new(&config, &bus, &store, &blobs);
+        let bots = bots(&config, &secrets, &clock)?;
         let health = Health::new(Arc::clone(&clock));
         let parts = (&store, &bus, &blobs, &health);
         let registration = Registration::new(&config, &process_roles, parts).await?;
@@ -143,7 +153,6 @@ impl App {
             session_idle: config.login.idle,
         });
         Ok(Self {
-            config,
             process_roles,
             health,
             clock,
@@ -152,12 +161,15 @@ impl App {
             store,
             blobs,
             bots,
+            secrets,
+            disk: DiskReserves::new(&config),
             assistants,
             metrics,
             replica,
             search,
             services,
             registration,
+            config,
             entrances: Entrances::default(),
         })
     }
@@ -177,6 +189,11 @@ impl App {
 
     pub(crate) fn services(&self) -> &Services {
         &self.services
+    }
+
+    /// Returns the secrets that may be replaced while the process runs.
+    pub const fn secrets(&self) -> &LiveSecrets {
+        &self.secrets
     }
 
     pub fn tap(&self) -> &Tap {
@@ -203,6 +220,7 @@ impl App {
         self.follow_assistants(&supervisor).await?;
         let router = with_common_layers(finish(self.surfaces(&supervisor)?));
         self.start_jobs(&jobs);
+        self.watch_disk(&supervisor);
         let outages = Arc::new(self.outages());
         supervisor.run("outages", move |stop| Arc::clone(&outages).run(stop));
         let address = listener.local_addr()?;
@@ -245,6 +263,15 @@ impl App {
         Ok(())
     }
 
+    /// Monitors free disk space, beginning before anything is accepted.
+    fn watch_disk(&self, supervisor: &Supervisor) {
+        let health = self.health.clone();
+        let monitor = DiskMonitor::new(&self.config, &self.process_roles, &self.disk, health);
+        monitor.check();
+        let monitor = Arc::new(monitor);
+        supervisor.run("disk", move |stop| Arc::clone(&monitor).run(stop));
+    }
+
     fn outages(&self) -> Outages {
         let (store, bus, blobs) = (self.store.clone(), self.bus.clone(), self.blobs.clone());
         Outages { store, bus, blobs, search: self.search.clone() }
@@ -280,8 +307,10 @@ impl App {
     /// Finds out, while the process runs already, whether the bots' access tokens are right.
     fn check_tokens(&self, supervisor: &Supervisor) {
         for line in &self.config.line {
-            if let Ok(directory) = self.bots.get(&line.name) {
+            let secrets = self.secrets.bot(&line.name);
+            if let (Ok(directory), Some(secrets)) = (self.bots.get(&line.name), secrets) {
                 let check = TokenCheck {
+                    renewed: Arc::clone(&secrets.renewed),
                     bot: line.name.clone(),
                     directory: directory.clone(),
                     variable: line.access_token_variable.clone(),

@@ -8,6 +8,7 @@ use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::nats::NatsBus;
 use chatkeep_bus::{Bus, BusError, BusLimits};
 use chatkeep_core::config::{BusKind, Config, Database, LineConfig};
+use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::SharedClock;
 use chatkeep_index::answer::thresholds;
 use chatkeep_index::embed::FullModel;
@@ -18,6 +19,7 @@ use chatkeep_store::{Store, StoreError};
 use chatkeep_workers::replica::Replica;
 use secrecy::ExposeSecret as _;
 
+use super::LiveSecrets;
 use crate::search::{SearchFallback, SearchService};
 
 fn limits(config: &Config) -> BusLimits {
@@ -153,18 +155,23 @@ pub async fn open_space(config: &Config) -> anyhow::Result<Arc<SemanticSpace>> {
 }
 
 /// Creates the bots whose access token this process has.
-pub(super) fn bots(config: &Config, clock: &SharedClock) -> anyhow::Result<Bots> {
-    let bots = config.line.iter().filter_map(|bot| platform(bot, clock).transpose());
+pub(super) fn bots(
+    config: &Config,
+    secrets: &LiveSecrets,
+    clock: &SharedClock,
+) -> anyhow::Result<Bots> {
+    let bots = config.line.iter().filter_map(|bot| {
+        let token = secrets.bot(&bot.name)?.token.clone()?;
+        Some(platform(bot, token, clock))
+    });
     Ok(Bots::new(bots.collect::<anyhow::Result<Vec<_>>>()?))
 }
 
 fn platform(
     bot: &LineConfig,
+    access_token: SharedSecret,
     clock: &SharedClock,
-) -> anyhow::Result<Option<(String, SharedPlatform)>> {
-    let Some(access_token) = bot.access_token.clone() else {
-        return Ok(None);
-    };
+) -> anyhow::Result<(String, SharedPlatform)> {
     let api = LineApi {
         bot: bot.name.clone(),
         api_base: bot.api_base.clone(),
@@ -173,5 +180,5 @@ fn platform(
     };
     let (http, files) = (chatkeep_core::http::client()?, chatkeep_core::http::download_client()?);
     let client = LineClient::new(api, http, files, clock);
-    Ok(Some((bot.name.clone(), Arc::new(client))))
+    Ok((bot.name.clone(), Arc::new(client)))
 }

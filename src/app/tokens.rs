@@ -1,10 +1,12 @@
-//! Checks of the bots' access tokens when the process starts: a wrong one is reported at once, not
-//! when the first reply fails.
+//! Checks of the bots' access tokens when the process starts, and when they were replaced: a wrong
+//! one is reported at once, not when the first reply fails.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::health::Health;
 use chatkeep_platform::{Directory, PlatformError};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
@@ -19,12 +21,24 @@ pub(super) struct TokenCheck {
     /// The environment variable that the token can be given in.
     pub(super) variable: String,
     pub(super) health: Health,
+    /// Notified when the token was replaced.
+    pub(super) renewed: Arc<Notify>,
 }
 
 impl TokenCheck {
+    /// Checks the token, and each one that replaces it, until `stop` is cancelled.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        loop {
+            self.check(&stop).await;
+            if stop.run_until_cancelled(self.renewed.notified()).await.is_none() {
+                return;
+            }
+        }
+    }
+
     /// Requests the bot's own profile until that succeeds or `stop` is cancelled. A refusal is a
     /// problem in `/readyz`; an unreachable platform says nothing about the token.
-    pub(super) async fn run(self, stop: CancellationToken) {
+    async fn check(&self, stop: &CancellationToken) {
         let mut pause = PAUSE.0;
         let mut is_warned = false;
         let part = format!("access_token:{}", self.bot);
@@ -46,7 +60,13 @@ impl TokenCheck {
                 }
                 Err(error) => self.health.raise(&part, self.reason(error)),
             }
-            if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+            let wait = async {
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = self.renewed.notified() => {}
+                }
+            };
+            if stop.run_until_cancelled(wait).await.is_none() {
                 return;
             }
             pause = (pause * 2).min(PAUSE.1);

@@ -14,6 +14,7 @@ mod qa;
 mod reindex;
 mod search;
 mod serve;
+mod signals;
 mod status;
 mod table;
 mod user;
@@ -28,7 +29,7 @@ use chatkeep_core::config::{Config, ConfigError, Override, Sources};
 use chatkeep_core::time::{SharedClock, SystemClock};
 use clap::{Parser, Subcommand};
 
-pub(crate) use serve::on_signal;
+pub(crate) use signals::on_signal;
 
 use crate::app::PreflightError;
 use crate::out::{READER_GONE, is_reader_gone, note, say};
@@ -184,7 +185,11 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
         let sources = Sources::from_process(cli.config, overrides)?;
         return runtime.block_on(crate::demo::run(args, sources));
     }
-    let config = Config::load(Sources::from_process(cli.config, overrides)?)?;
+    let read = move || {
+        let sources = Sources::from_process(cli.config.clone(), overrides.clone())?;
+        Config::load(sources)
+    };
+    let config = read()?;
     // The service writes them to its log.
     if !matches!(cli.command, Command::Serve(_)) {
         for warning in &config.warnings {
@@ -195,7 +200,7 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
     let creator = CreatingContext(Context::new(config, clock));
     runtime.block_on(async move {
         let command = match cli.command {
-            Command::Serve(args) => return Box::pin(serve::run(creator, &args)).await,
+            Command::Serve(args) => return Box::pin(serve::run(creator, &args, read)).await,
             Command::Migrate => return migrate(&creator).await,
             Command::User(command) => return user::run(&creator, command).await,
             Command::Import(args) => return Box::pin(import::run(&creator, &args)).await,

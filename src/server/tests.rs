@@ -23,6 +23,9 @@ fn config() -> HttpConfig {
     HttpConfig {
         max_connections: 1_000,
         max_per_address: 3,
+        max_head: 65_536,
+        max_headers: 100,
+        max_bodies: 1 << 28,
         header: LONG,
         idle: LONG,
         body: least,

@@ -254,6 +254,18 @@ impl Bus {
         }
     }
 
+    /// Makes new connections to NATS with the credentials of these addresses, which name the same
+    /// servers; one that is open keeps its own. Does nothing for the embedded bus.
+    ///
+    /// # Errors
+    /// [`BusError::Config`] for an invalid address.
+    pub fn replace_credentials(&self, servers: &str) -> Result<(), BusError> {
+        match self {
+            Self::Embedded(_) => Ok(()),
+            Self::Nats(bus) => bus.replace_credentials(servers),
+        }
+    }
+
     /// Checks that the bus takes messages right now.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 //! environment.
 
 mod deserialize;
+mod disk;
 mod error;
 mod file;
 mod http;
@@ -21,6 +22,7 @@ mod values;
 mod web;
 mod webhooks;
 
+pub use disk::DiskConfig;
 pub use error::ConfigError;
 pub use http::HttpConfig;
 pub use line::LineConfig;

@@ -256,6 +256,18 @@ impl Store {
         Self::ready_to_use(db).await
     }
 
+    /// Makes new connections to PostgreSQL with the credentials of that address, which names the
+    /// same database; those that are open keep theirs. Does nothing for SQLite.
+    ///
+    /// # Errors
+    /// [`StoreError::BadUrl`].
+    pub fn replace_credentials(&self, database: &Database) -> Result<(), StoreError> {
+        match database {
+            Database::Sqlite => Ok(()),
+            Database::Postgres(url) => self.db.replace_credentials(url),
+        }
+    }
+
     async fn open_mapped(
         database: &Database,
         folder: &Path,

@@ -108,7 +108,7 @@ impl Caller {
     }
 
     fn authorised(&self, request: RequestBuilder) -> RequestBuilder {
-        request.bearer_auth(self.api.access_token.expose_secret())
+        request.bearer_auth(self.api.access_token.get().expose_secret())
     }
 
     /// Waits for the rate limit, makes the call, and records its result.

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use chatkeep_core::event::{ChannelKind, ChannelRef, ReplyToken};
 use chatkeep_core::id::{MessageId, UserId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
+use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::SharedClock;
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use secrecy::SecretString;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::debug;
@@ -41,8 +41,8 @@ pub struct LineApi {
     pub api_base: String,
     /// `https://api-data.line.me`, or an emulator's: the address of files.
     pub data_api_base: String,
-    /// The channel access token.
-    pub access_token: SecretString,
+    /// The channel access token; each call has the present one.
+    pub access_token: SharedSecret,
 }
 
 /// One LINE bot.
