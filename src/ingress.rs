@@ -37,6 +37,7 @@ use chatkeep_workers::tap::Tap;
 use tracing::{debug, error, warn};
 
 use crate::heavy::{LIGHT, WEBHOOKS};
+use crate::http::{CallerKind, KnownCaller};
 use crate::rate_limit::{Address, Limiter};
 pub use bots::{IngressBot, IngressBots};
 use response::WebhookResponse;
@@ -80,6 +81,7 @@ async fn receive(
     request: Request,
 ) -> Response {
     let started = Instant::now();
+    let caller = KnownCaller::of(request.extensions());
     let (answer, bot) = match path {
         Some(Path(name)) => match ingress.bots.get(platform, &name) {
             Some(bot) => (ingress.answer(bot, request).await, Some(bot)),
@@ -90,6 +92,9 @@ async fn receive(
             None => (WebhookResponse::Several(ingress.bots.paths(platform)), None),
         },
     };
+    if answer.is_signed() {
+        caller.set(CallerKind::Platform);
+    }
     metric::INGRESS_SECONDS.record([], started.elapsed());
     let bot = bot.map_or("", IngressBot::name).to_owned();
     metric::INGRESS_WEBHOOKS.add([bot.into(), answer.name().into()], 1);

@@ -22,7 +22,7 @@ use anyhow::Context as _;
 use axum::Router;
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
-use chatkeep_core::config::Config;
+use chatkeep_core::config::{Config, LineConfig};
 use chatkeep_core::health::Health;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
@@ -38,11 +38,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use disk::{DiskMonitor, DiskReserves};
-use open::bots;
 pub use open::{
     attach_bus, attach_known_bus, index_folder, model_folder, open_bus, open_space, open_store,
 };
-pub(crate) use open::{no_bus, no_database, no_media_store};
+pub(crate) use open::{bots, no_bus, no_database, no_media_store};
 use outages::Outages;
 pub use preflight::PreflightError;
 use preflight::{plain_http, preflight_check};
@@ -116,7 +115,8 @@ impl App {
         let blobs =
             Blobs::open(&config.blobs, &config.s3).with_context(|| no_media_store(&config))?;
         let secrets = LiveSecrets::new(&config, &bus, &store, &blobs);
-        let bots = bots(&config, &secrets, &clock)?;
+        let token = |bot: &LineConfig| secrets.bot(&bot.name)?.token.clone();
+        let bots = bots(&config, token, &clock)?;
         let health = Health::new(Arc::clone(&clock));
         let parts = (&store, &bus, &blobs, &health);
         let registration = Registration::new(&config, &process_roles, parts).await?;

@@ -19,7 +19,6 @@ use chatkeep_store::{Store, StoreError};
 use chatkeep_workers::replica::Replica;
 use secrecy::ExposeSecret as _;
 
-use super::LiveSecrets;
 use crate::search::{SearchFallback, SearchService};
 
 fn limits(config: &Config) -> BusLimits {
@@ -154,16 +153,16 @@ pub async fn open_space(config: &Config) -> anyhow::Result<Arc<SemanticSpace>> {
     tokio::task::spawn_blocking(open).await?
 }
 
-/// Creates the bots whose access token this process has.
-pub(super) fn bots(
+/// Creates the bots that have an access token.
+///
+/// # Errors
+/// Returns an error if TLS cannot be set up.
+pub(crate) fn bots(
     config: &Config,
-    secrets: &LiveSecrets,
+    token: impl Fn(&LineConfig) -> Option<SharedSecret>,
     clock: &SharedClock,
 ) -> anyhow::Result<Bots> {
-    let bots = config.line.iter().filter_map(|bot| {
-        let token = secrets.bot(&bot.name)?.token.clone()?;
-        Some(platform(bot, token, clock))
-    });
+    let bots = config.line.iter().filter_map(|bot| Some(platform(bot, token(bot)?, clock)));
     Ok(Bots::new(bots.collect::<anyhow::Result<Vec<_>>>()?))
 }
 

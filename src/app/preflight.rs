@@ -112,9 +112,9 @@ mod tests {
     fn config(environment: &[(&str, &str)]) -> Config {
         let secrets = ["CHANNEL_SECRET", "ACCESS_TOKEN"]
             .map(|name| (format!("CHATKEEP_LINE_{name}"), "x".to_owned()));
-        let given = environment.iter().map(|(name, value)| {
-            (format!("CHATKEEP_{name}"), (*value).to_owned())
-        });
+        let given = environment
+            .iter()
+            .map(|(name, value)| (format!("CHATKEEP_{name}"), (*value).to_owned()));
         let environment = given.chain(secrets).collect();
         Config::load(Sources::new(None, environment, Vec::new())).unwrap()
     }

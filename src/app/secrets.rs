@@ -95,7 +95,7 @@ impl LiveSecrets {
         let replaced = renew("s3.secret_access_key", &mut old, new.as_ref(), |_| {
             self.blobs.replace_access_key(&config.s3).is_ok()
         });
-        if replaced > 0 {
+        if is_same(old.as_ref(), new.as_ref()) {
             present.s3 = config.s3.clone();
         }
         replaced
@@ -111,7 +111,7 @@ impl LiveSecrets {
         let replaced = renew("database", &mut old, new.as_ref(), |_| {
             same && self.store.replace_credentials(&config.database).is_ok()
         });
-        if replaced > 0 {
+        if is_same(old.as_ref(), new.as_ref()) {
             present.database = config.database.clone();
         }
         replaced
@@ -127,7 +127,7 @@ impl LiveSecrets {
         let replaced = renew("bus", &mut old, new.as_ref(), |url| {
             same && self.bus.replace_credentials(url.expose_secret()).is_ok()
         });
-        if replaced > 0 {
+        if is_same(old.as_ref(), new.as_ref()) {
             present.bus = config.bus.clone();
         }
         replaced

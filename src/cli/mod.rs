@@ -6,6 +6,7 @@ mod context;
 mod dead;
 mod doctor;
 mod export;
+mod health;
 mod import;
 mod key;
 mod model;
@@ -100,8 +101,11 @@ enum Command {
     Export(export::ExportArgs),
     /// Imports messages from an export or from the LINE app's own; lists and undoes imports.
     Import(import::ImportArgs),
-    /// Shows running processes, their search replicas, and the bus backlog.
+    /// Shows what runs, waits, fails and expires: processes, stages, dead letters, disks, media,
+    /// webhooks, certificate and tokens.
     Status(status::StatusArgs),
+    /// Asks the process on this machine whether it runs; the exit code is the answer.
+    Health(health::HealthArgs),
     /// Searches messages.
     Search(search::SearchArgs),
     /// Rebuilds the search index from the store, in every process that has a replica of it.
@@ -213,6 +217,7 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
             Command::Key(command) => key::run(&context, command).await,
             Command::Export(args) => export::run(&context, &args).await,
             Command::Status(args) => status::run(&context, &args).await,
+            Command::Health(args) => health::run(context.config.listen, &args).await,
             Command::Bus(command) => bus::run(&context, command).await,
             Command::Search(args) => search::run(&context, &args).await,
             Command::Reindex(args) => Box::pin(reindex::run(&context, &args)).await,

@@ -9,7 +9,8 @@ use tempfile::TempDir;
 use super::*;
 
 /// Commands that may create data, and those that need none.
-const APART: [&str; 7] = ["serve", "demo", "migrate", "import", "user add", "openapi", "qa try"];
+const APART: [&str; 8] =
+    ["serve", "demo", "migrate", "import", "user add", "openapi", "qa try", "health"];
 
 /// All other commands, with valid arguments.
 const ON_DATA: [&[&str]; 24] = [

@@ -141,7 +141,8 @@ impl Discovery {
 
     fn build(&self, metadata: CoreProviderMetadata) -> Client {
         let secret = self.client_secret.as_ref();
-        let secret = secret.map(|secret| ClientSecret::new(secret.get().expose_secret().to_owned()));
+        let secret =
+            secret.map(|secret| ClientSecret::new(secret.get().expose_secret().to_owned()));
         let mut algorithms = metadata.id_token_signing_alg_values_supported().clone();
         if secret.is_some() {
             // LINE announces ES256 and signs the tokens of most channels with the channel secret.

@@ -10,6 +10,7 @@ pub(crate) mod account;
 pub(crate) mod activity;
 pub(crate) mod activity_log;
 pub(crate) mod assistant;
+mod certificates;
 pub(crate) mod channels;
 pub(crate) mod consumers;
 pub(crate) mod credentials;
@@ -40,6 +41,7 @@ pub(crate) mod processes;
 mod reading;
 pub(crate) mod search;
 pub(crate) mod sessions;
+pub(crate) mod status;
 pub(crate) mod subscriptions;
 #[cfg(test)]
 mod tests;

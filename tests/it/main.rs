@@ -35,6 +35,7 @@ mod platform;
 mod program;
 mod replicas;
 mod rest;
+mod rotation;
 mod schema;
 mod search;
 mod slow;

@@ -92,6 +92,8 @@ pub struct ConsumerStatus {
     pub stream: &'static str,
     /// Number of unfinished messages (waiting, leased and delayed).
     pub backlog: u64,
+    /// Age in seconds of the oldest unfinished message; `None` without one.
+    pub oldest_seconds: Option<u64>,
     /// Seconds since the last delivery; `None` if never, or not known.
     pub idle_seconds: Option<u64>,
 }

@@ -18,6 +18,7 @@ mod coverage;
 mod db;
 mod doctor;
 mod fault;
+mod figures;
 mod groups;
 mod idempotency;
 mod ingest;
@@ -85,6 +86,7 @@ pub use coverage::{Coverage, MissingMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaRepair, UserAudit};
 pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
+pub use figures::{MediaFigures, WebhookFigures};
 pub use groups::{
     AccountStore, ActivityLogStore, ActivityStore, AssistantStore, AuditStore, ChannelStore,
     IdempotencyStore, ImportStore, JobStore, KeyStore, MediaStore, MemberStore, MessageStore,

@@ -3,8 +3,12 @@
 //! Requests about a person who left, or a chat that the bot was removed from, get 404 and violate
 //! no rule: callers cannot know that in advance. Requests about IDs that no webhook contained do.
 
-use axum::Json;
+use std::collections::HashMap;
+
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::{Form, Json};
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
@@ -22,6 +26,21 @@ pub(super) async fn info(State(emulator): State<Emulator>) -> Json<Value> {
     info["chatMode"] = "bot".into();
     info["markAsReadMode"] = "auto".into();
     Json(info)
+}
+
+/// Seconds until the access token expires, as it is told: 30 days.
+const TOKEN_LIFETIME: u64 = 2_592_000;
+
+pub(super) async fn token(
+    State(emulator): State<Emulator>,
+    Form(form): Form<HashMap<String, String>>,
+) -> Response {
+    if form.get("access_token") != Some(&emulator.shared.access_token) {
+        let why = json!({"error": "invalid_request", "error_description": "access token expired"});
+        return (StatusCode::BAD_REQUEST, Json(why)).into_response();
+    }
+    let found = json!({"client_id": "1", "expires_in": TOKEN_LIFETIME, "scope": "P CM"});
+    Json(found).into_response()
 }
 
 pub(super) async fn profile(State(emulator): State<Emulator>, Path(user): Path<String>) -> Found {

@@ -55,6 +55,8 @@ pub(super) fn router(emulator: Emulator) -> Router {
         .method_not_allowed_fallback(async || Refusal::wrong_method())
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn_with_state(emulator.clone(), gate))
+        // A token is checked without being one's authorization.
+        .route("/v2/oauth/verify", post(lookup::token))
         .route("/pictures/{picture}", get(content::picture))
         .with_state(emulator)
 }

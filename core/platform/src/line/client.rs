@@ -10,9 +10,12 @@ use chatkeep_core::profile::{ChannelSummary, Profile};
 use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::SharedClock;
 use futures_util::{StreamExt as _, TryStreamExt as _};
+use reqwest::header::CONTENT_TYPE;
+use secrecy::ExposeSecret as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::debug;
+use url::form_urlencoded;
 
 use super::call::Caller;
 use super::decode::storable;
@@ -21,7 +24,7 @@ use super::picture;
 use super::refusal::hide;
 use super::wire::{
     LineBot, LineGroup, LineProfile, MemberCount, PushRequest, ReplyRequest, Sent, Transcoding,
-    texts,
+    VerifiedToken, texts,
 };
 use crate::{BotInfo, BoxFuture, Download, MediaPart, Platform, PlatformError, Preparation};
 
@@ -29,6 +32,8 @@ use crate::{BotInfo, BoxFuture, Download, MediaPart, Platform, PlatformError, Pr
 const RETRIES: usize = 3;
 /// First pause between two attempts; each is twice the one before.
 const RETRY_BACKOFF: Duration = Duration::from_millis(250);
+/// Content type of a form.
+const FORM: &str = "application/x-www-form-urlencoded";
 /// Maximum pause before the next attempt of a push.
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
@@ -261,6 +266,33 @@ impl Platform for LineClient {
                 self.get(Endpoint::Bot, "/v2/bot/info").await?;
             let user_id = user_id.checked().map_err(|_| PlatformError::Unknown(None))?;
             Ok(BotInfo { user_id, display_name, picture_url })
+        })
+    }
+
+    fn token_lifetime(&self) -> BoxFuture<'_, Result<Option<Duration>, PlatformError>> {
+        Box::pin(async move {
+            let token = self.0.api.access_token.get();
+            let form = form_urlencoded::Serializer::new(String::new())
+                .append_pair("access_token", token.expose_secret())
+                .finish();
+            // Short-lived and long-lived tokens, then those of version 2.1.
+            let request = self.0.http.post(self.url("/v2/oauth/verify"));
+            let request = request.header(CONTENT_TYPE, FORM).body(form.clone());
+            let body = match self.0.call(Endpoint::Token, request).await {
+                Err(PlatformError::Refused { status: 400 }) => {
+                    let url = self.url(&format!("/oauth2/v2.1/verify?{form}"));
+                    self.0.call(Endpoint::Token, self.0.http.get(url)).await
+                }
+                body => body,
+            };
+            match body {
+                Err(PlatformError::Refused { status: 400 }) => Err(PlatformError::Unauthorized),
+                body => {
+                    let VerifiedToken { expires_in } = read(&body?)?;
+                    let seconds = expires_in.and_then(|seconds| u64::try_from(seconds).ok());
+                    Ok(seconds.map(Duration::from_secs))
+                }
+            }
         })
     }
 

@@ -9,6 +9,7 @@ pub(super) enum Endpoint {
     Group,
     MemberCount,
     Bot,
+    Token,
     Content,
     Preview,
     Transcoding,
@@ -31,13 +32,14 @@ pub(super) const BURST: u32 = 200;
 
 impl Endpoint {
     /// Every endpoint.
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Reply,
         Self::Push,
         Self::Profile,
         Self::Group,
         Self::MemberCount,
         Self::Bot,
+        Self::Token,
         Self::Content,
         Self::Preview,
         Self::Transcoding,
@@ -52,6 +54,7 @@ impl Endpoint {
             Self::Group => "group_summary",
             Self::MemberCount => "member_count",
             Self::Bot => "bot_info",
+            Self::Token => "token_verification",
             Self::Content => "content",
             Self::Preview => "preview",
             Self::Transcoding => "transcoding",

@@ -64,6 +64,13 @@ pub(super) struct LineBot {
     pub(super) picture_url: Option<String>,
 }
 
+/// Response about an access token.
+#[derive(Deserialize)]
+pub(super) struct VerifiedToken {
+    /// Seconds.
+    pub(super) expires_in: Option<i64>,
+}
+
 #[derive(Deserialize)]
 pub(super) struct Transcoding {
     pub(super) status: String,
