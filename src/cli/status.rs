@@ -122,7 +122,7 @@ fn show(status: &DeploymentStatus, args: &StatusArgs) -> anyhow::Result<()> {
     let rows: Vec<_> = status.consumers.iter().map(|one| consumer(status, one)).collect();
     table::print(&["CONSUMER", "WAITING", "OLDEST", ""], &rows)?;
     say!("")?;
-    table::print(&["", "", ""], &facts(status))
+    table::print(&["WHAT", "STATE", ""], &facts(status))
 }
 
 fn process(process: &ProcessStatus) -> Vec<String> {

@@ -53,7 +53,8 @@ impl Service {
     /// Returns the status of a webhook that is signed with this secret.
     async fn webhook(&self, secret: &str) -> StatusCode {
         let url = format!("http://{}/webhook/line", self.ground.address);
-        let request = self.http.post(url).header("x-line-signature", signature(secret, BODY.as_bytes()));
+        let request =
+            self.http.post(url).header("x-line-signature", signature(secret, BODY.as_bytes()));
         request.body(BODY).send().await.unwrap().status()
     }
 

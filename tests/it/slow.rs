@@ -19,11 +19,8 @@ const IDLE: usize = 1_000;
 const DRIPPING: usize = 200;
 const WEBHOOKS: usize = 50;
 /// Timeouts that would end the connections of a crowd.
-const PATIENT: [&str; 3] = [
-    "CHATKEEP_HTTP_HEADER_SECONDS",
-    "CHATKEEP_HTTP_IDLE_SECONDS",
-    "CHATKEEP_HTTP_BODY_SECONDS",
-];
+const PATIENT: [&str; 3] =
+    ["CHATKEEP_HTTP_HEADER_SECONDS", "CHATKEEP_HTTP_IDLE_SECONDS", "CHATKEEP_HTTP_BODY_SECONDS"];
 
 /// Connections that cost and bring nothing, until they are dropped.
 struct Crowd {

@@ -68,3 +68,32 @@ impl fmt::Debug for AccessKey {
         f.write_str("AccessKey(…)")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(id: Option<&str>, secret: Option<&str>) -> S3Config {
+        S3Config {
+            endpoint: None,
+            region: String::new(),
+            access_key_id: id.map(Into::into),
+            secret_access_key: secret.map(Into::into),
+            path_style: true,
+        }
+    }
+
+    #[tokio::test]
+    async fn calls_have_the_key_that_was_given_last_and_half_a_key_replaces_none() {
+        let key = AccessKey::of(&settings(Some("a"), Some("old"))).unwrap().unwrap();
+        key.replace(&settings(Some("b"), Some("hunter2"))).unwrap();
+        for useless in [settings(Some("c"), None), settings(None, Some("c"))] {
+            assert!(matches!(key.replace(&useless), Err(BlobError::HalfAKey)));
+        }
+        key.replace(&settings(None, None)).unwrap();
+        let used = key.get_credential().await.unwrap();
+        assert_eq!((used.key_id.as_str(), used.secret_key.as_str()), ("b", "hunter2"));
+        assert!(!format!("{key:?}").contains("hunter2"));
+        assert!(AccessKey::of(&settings(None, None)).unwrap().is_none());
+    }
+}

@@ -12,8 +12,8 @@ use chatkeep_core::message::{Content, MediaInfo, MessageChange, MessageType, Rec
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
-    BlobClaim, CLAIM, ChannelChange, IngestOutcome, MediaFigures, MediaFilter, MediaItem, MediaOutcome,
-    MediaStatus, NewMedia, Store,
+    BlobClaim, CLAIM, ChannelChange, IngestOutcome, MediaFigures, MediaFilter, MediaItem,
+    MediaOutcome, MediaStatus, NewMedia, Store,
 };
 use futures_util::{FutureExt as _, TryStreamExt as _, stream};
 use tempfile::TempDir;

@@ -7,15 +7,17 @@ use chatkeep_core::plan::Plan;
 use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Event, Fault, Media as File, MediaState, Post, Target};
 use chatkeep_store::{MediaRecord, MediaStatus};
-use chatkeep_workers::{Outcome, Stage as _, StageName};
 use chatkeep_workers::jobs::media_job;
 use chatkeep_workers::media::{ContentThrottle, Lane, Media, PendingMediaJob};
 use chatkeep_workers::periodic::PeriodicJob as _;
+use chatkeep_workers::{Outcome, Stage as _, StageName};
 use futures_util::FutureExt as _;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-use super::bench::{ATTEMPTS, Bench, DISK_RESERVE, Group, LEASE, MAX_BYTES, START, message, skip, until};
+use super::bench::{
+    ATTEMPTS, Bench, DISK_RESERVE, Group, LEASE, MAX_BYTES, START, message, skip, until,
+};
 use super::faults::deaths;
 use super::sink::{Reply, Sink};
 

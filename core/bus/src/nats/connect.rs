@@ -171,6 +171,22 @@ mod tests {
     }
 
     #[test]
+    fn new_connections_have_the_credentials_that_were_given_last() {
+        let credentials = Credentials::default();
+        credentials.replace("nats://bot:old@one").unwrap();
+        let clone = credentials.clone();
+        credentials.replace("nats://bot:n%40w@one").unwrap();
+        let auth = clone.get();
+        assert_eq!(auth.username.zip(auth.password), Some(("bot".into(), "n@w".into())));
+        assert!(auth.token.is_none());
+        assert!(credentials.replace("nats://").is_err());
+        assert_eq!(clone.get().username.as_deref(), Some("bot"), "the present ones stay");
+        credentials.replace("nats://s3cret@one").unwrap();
+        let auth = clone.get();
+        assert_eq!((auth.username, auth.token), (None, Some("s3cret".into())));
+    }
+
+    #[test]
     fn refuses_what_is_no_address() {
         for servers in ["http://one", "nats://", "nats://one,,two", "nats://a%zz:b@one"] {
             assert!(matches!(parse(servers), Err(BusError::Config(_))), "{servers}");
