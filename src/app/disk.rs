@@ -9,10 +9,11 @@ use chatkeep_core::config::{BlobsKind, BusKind, Config};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::health::Health;
 use chatkeep_core::metric;
+use chatkeep_workers::supervisor::Supervisor;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{ProcessRoles, Role};
+use super::{App, ProcessRoles, Role};
 use crate::disk::DiskSpace;
 
 /// Interval between checks: shorter than a reserve takes to be filled.
@@ -27,7 +28,7 @@ pub(super) struct DiskReserves {
 
 /// Monitor of the folders of a process.
 #[derive(Debug)]
-pub(super) struct DiskMonitor {
+struct DiskMonitor {
     health: Health,
     folders: Vec<GuardedFolder>,
 }
@@ -60,12 +61,7 @@ impl DiskReserves {
 
 impl DiskMonitor {
     /// Creates a monitor of the folders that these roles fill.
-    pub(super) fn new(
-        config: &Config,
-        roles: &ProcessRoles,
-        reserves: &DiskReserves,
-        health: Health,
-    ) -> Self {
+    fn new(config: &Config, roles: &ProcessRoles, reserves: &DiskReserves, health: Health) -> Self {
         let mut folders = vec![GuardedFolder {
             folder: config.data.clone(),
             name: "data",
@@ -94,7 +90,7 @@ impl DiskMonitor {
     }
 
     /// Monitors until `stop` is cancelled.
-    pub(super) async fn run(self: Arc<Self>, stop: CancellationToken) {
+    async fn run(self: Arc<Self>, stop: CancellationToken) {
         while stop.run_until_cancelled(sleep(INTERVAL)).await.is_some() {
             let monitor = Arc::clone(&self);
             // A file system of another machine may not answer.
@@ -104,10 +100,21 @@ impl DiskMonitor {
     }
 
     /// Checks every folder once.
-    pub(super) fn check(&self) {
+    fn check(&self) {
         for folder in &self.folders {
             folder.check(&self.health);
         }
+    }
+}
+
+impl App {
+    /// Monitors free disk space, beginning before anything is accepted.
+    pub(super) fn watch_disk(&self, supervisor: &Supervisor) {
+        let health = self.health.clone();
+        let monitor = DiskMonitor::new(&self.config, &self.process_roles, &self.disk, health);
+        monitor.check();
+        let monitor = Arc::new(monitor);
+        supervisor.run("disk", move |stop| Arc::clone(&monitor).run(stop));
     }
 }
 

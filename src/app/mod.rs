@@ -37,7 +37,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use disk::{DiskMonitor, DiskReserves};
+use disk::DiskReserves;
 pub use open::{
     attach_bus, attach_known_bus, index_folder, model_folder, open_bus, open_space, open_store,
 };
@@ -49,7 +49,6 @@ pub use process_roles::{ProcessRoles, Role};
 use registry::Registration;
 pub use secrets::LiveSecrets;
 use stages::Starter;
-use tokens::TokenCheck;
 
 use crate::console::Entrances;
 use crate::http::with_common_layers;
@@ -263,15 +262,6 @@ impl App {
         Ok(())
     }
 
-    /// Monitors free disk space, beginning before anything is accepted.
-    fn watch_disk(&self, supervisor: &Supervisor) {
-        let health = self.health.clone();
-        let monitor = DiskMonitor::new(&self.config, &self.process_roles, &self.disk, health);
-        monitor.check();
-        let monitor = Arc::new(monitor);
-        supervisor.run("disk", move |stop| Arc::clone(&monitor).run(stop));
-    }
-
     fn outages(&self) -> Outages {
         let (store, bus, blobs) = (self.store.clone(), self.bus.clone(), self.blobs.clone());
         Outages { store, bus, blobs, search: self.search.clone() }
@@ -302,23 +292,5 @@ impl App {
             return Ok(());
         }
         Starter { app: self, supervisor, jobs }.start().await
-    }
-
-    /// Finds out, while the process runs already, whether the bots' access tokens are right.
-    fn check_tokens(&self, supervisor: &Supervisor) {
-        for line in &self.config.line {
-            let secrets = self.secrets.bot(&line.name);
-            if let (Ok(directory), Some(secrets)) = (self.bots.get(&line.name), secrets) {
-                let check = TokenCheck {
-                    renewed: Arc::clone(&secrets.renewed),
-                    bot: line.name.clone(),
-                    directory: directory.clone(),
-                    variable: line.access_token_variable.clone(),
-                    health: self.health.clone(),
-                };
-                let part = format!("access_token:{}", line.name);
-                supervisor.run_to_end(part, move |stop| check.clone().run(stop));
-            }
-        }
     }
 }

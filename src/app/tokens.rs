@@ -6,28 +6,51 @@ use std::time::Duration;
 
 use chatkeep_core::health::Health;
 use chatkeep_platform::{Directory, PlatformError};
+use chatkeep_workers::supervisor::Supervisor;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
+
+use super::App;
 
 /// First and longest pause between two attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
 
 /// The check of one bot's access token.
 #[derive(Clone, Debug)]
-pub(super) struct TokenCheck {
-    pub(super) bot: String,
-    pub(super) directory: Directory,
+struct TokenCheck {
+    bot: String,
+    directory: Directory,
     /// The environment variable that the token can be given in.
-    pub(super) variable: String,
-    pub(super) health: Health,
+    variable: String,
+    health: Health,
     /// Notified when the token was replaced.
-    pub(super) renewed: Arc<Notify>,
+    renewed: Arc<Notify>,
+}
+
+impl App {
+    /// Finds out, while the process runs already, whether the bots' access tokens are right.
+    pub(super) fn check_tokens(&self, supervisor: &Supervisor) {
+        for line in &self.config.line {
+            let secrets = self.secrets.bot(&line.name);
+            if let (Ok(directory), Some(secrets)) = (self.bots.get(&line.name), secrets) {
+                let check = TokenCheck {
+                    renewed: Arc::clone(&secrets.renewed),
+                    bot: line.name.clone(),
+                    directory: directory.clone(),
+                    variable: line.access_token_variable.clone(),
+                    health: self.health.clone(),
+                };
+                let part = format!("access_token:{}", line.name);
+                supervisor.run_to_end(part, move |stop| check.clone().run(stop));
+            }
+        }
+    }
 }
 
 impl TokenCheck {
     /// Checks the token, and each one that replaces it, until `stop` is cancelled.
-    pub(super) async fn run(self, stop: CancellationToken) {
+    async fn run(self, stop: CancellationToken) {
         loop {
             self.check(&stop).await;
             if stop.run_until_cancelled(self.renewed.notified()).await.is_none() {

@@ -10,21 +10,19 @@ use chatkeep_core::profile::{ChannelSummary, Profile};
 use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::SharedClock;
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use reqwest::header::CONTENT_TYPE;
-use secrecy::ExposeSecret as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::debug;
-use url::form_urlencoded;
 
 use super::call::Caller;
 use super::decode::storable;
 use super::endpoint::Endpoint;
 use super::picture;
 use super::refusal::hide;
+use super::token;
 use super::wire::{
     LineBot, LineGroup, LineProfile, MemberCount, PushRequest, ReplyRequest, Sent, Transcoding,
-    VerifiedToken, texts,
+    texts,
 };
 use crate::{BotInfo, BoxFuture, Download, MediaPart, Platform, PlatformError, Preparation};
 
@@ -32,8 +30,6 @@ use crate::{BotInfo, BoxFuture, Download, MediaPart, Platform, PlatformError, Pr
 const RETRIES: usize = 3;
 /// First pause between two attempts; each is twice the one before.
 const RETRY_BACKOFF: Duration = Duration::from_millis(250);
-/// Content type of a form.
-const FORM: &str = "application/x-www-form-urlencoded";
 /// Maximum pause before the next attempt of a push.
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
@@ -52,7 +48,7 @@ pub struct LineApi {
 
 /// One LINE bot.
 #[derive(Clone, Debug)]
-pub struct LineClient(Caller);
+pub struct LineClient(pub(super) Caller);
 
 impl LineClient {
     /// Creates a client that calls `api` through `http` (made by [`chatkeep_core::http::client`]),
@@ -73,7 +69,7 @@ impl LineClient {
         Ok(format!("{base}/v2/bot/message/{message}/content{rest}"))
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.0.api.api_base.trim_end_matches('/'))
     }
 
@@ -131,7 +127,7 @@ impl LineClient {
     }
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PlatformError> {
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PlatformError> {
     let unreadable = |_| PlatformError::Unknown(None);
     serde_json::from_str(&storable(&String::from_utf8_lossy(body))).map_err(unreadable)
 }
@@ -270,30 +266,7 @@ impl Platform for LineClient {
     }
 
     fn token_lifetime(&self) -> BoxFuture<'_, Result<Option<Duration>, PlatformError>> {
-        Box::pin(async move {
-            let token = self.0.api.access_token.get();
-            let form = form_urlencoded::Serializer::new(String::new())
-                .append_pair("access_token", token.expose_secret())
-                .finish();
-            // Short-lived and long-lived tokens, then those of version 2.1.
-            let request = self.0.http.post(self.url("/v2/oauth/verify"));
-            let request = request.header(CONTENT_TYPE, FORM).body(form.clone());
-            let body = match self.0.call(Endpoint::Token, request).await {
-                Err(PlatformError::Refused { status: 400 }) => {
-                    let url = self.url(&format!("/oauth2/v2.1/verify?{form}"));
-                    self.0.call(Endpoint::Token, self.0.http.get(url)).await
-                }
-                body => body,
-            };
-            match body {
-                Err(PlatformError::Refused { status: 400 }) => Err(PlatformError::Unauthorized),
-                body => {
-                    let VerifiedToken { expires_in } = read(&body?)?;
-                    let seconds = expires_in.and_then(|seconds| u64::try_from(seconds).ok());
-                    Ok(seconds.map(Duration::from_secs))
-                }
-            }
-        })
+        Box::pin(token::lifetime(self))
     }
 
     fn max_texts(&self) -> usize {

@@ -8,6 +8,7 @@ mod inbound;
 mod picture;
 mod refusal;
 mod signature;
+mod token;
 mod trace;
 mod webhook;
 mod wire;
