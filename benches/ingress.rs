@@ -23,6 +23,7 @@ use chatkeep::server::Server as HttpServer;
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::{Config, RateLimitConfig, Sources};
+use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::time::{SharedClock, SystemClock};
 use chatkeep_platform::line::LineWebhooks;
 use chatkeep_workers::StageName;
@@ -121,11 +122,12 @@ async fn embedded_ingress(folder: &Path, bounded: bool) -> Result<SocketAddr> {
         bus.ensure(&stage.consumer(Duration::from_secs(30))).await?;
     }
     let webhooks =
-        LineWebhooks::new(&SECRET.to_owned().into()).context("the secret is not empty")?;
+        LineWebhooks::new(&[SECRET.to_owned().into()]).context("the secret is not empty")?;
     let rejected = RateLimitConfig { per_minute: 600, burst: 600 };
     let rejected = Limiter::alone(rejected, Arc::clone(&clock));
     let bots = IngressBots::new([IngressBot::new("main", Arc::new(webhooks), None)]);
-    let ingress = Ingress { bus, bots, clock, tap: Tap::default(), rejected, proxies: 0 };
+    let (tap, disk) = (Tap::default(), DiskReserve::new(0));
+    let ingress = Ingress { bus, bots, clock, tap, rejected, proxies: 0, disk };
     let router = chatkeep::ingress::router(ingress, 1024 * 1024);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;

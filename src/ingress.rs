@@ -26,6 +26,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use chatkeep_bus::{Bus, BusError, Outgoing};
+use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::event::Envelope;
 use chatkeep_core::id::UserId;
 use chatkeep_core::metric;
@@ -36,6 +37,7 @@ use chatkeep_workers::tap::Tap;
 use tracing::{debug, error, warn};
 
 use crate::heavy::{LIGHT, WEBHOOKS};
+use crate::http::{CallerKind, KnownCaller};
 use crate::rate_limit::{Address, Limiter};
 pub use bots::{IngressBot, IngressBots};
 use response::WebhookResponse;
@@ -55,6 +57,9 @@ pub struct Ingress {
     pub rejected: Limiter,
     /// Number of proxies in front that each add an address to `X-Forwarded-For`.
     pub proxies: usize,
+    /// Free disk space that accepted events need until they are stored: below it, webhooks are
+    /// refused.
+    pub disk: DiskReserve,
 }
 
 /// Returns the ingress' routes, with bodies up to `max_body` bytes.
@@ -76,6 +81,7 @@ async fn receive(
     request: Request,
 ) -> Response {
     let started = Instant::now();
+    let caller = KnownCaller::of(request.extensions());
     let (answer, bot) = match path {
         Some(Path(name)) => match ingress.bots.get(platform, &name) {
             Some(bot) => (ingress.answer(bot, request).await, Some(bot)),
@@ -86,6 +92,9 @@ async fn receive(
             None => (WebhookResponse::Several(ingress.bots.paths(platform)), None),
         },
     };
+    if answer.is_signed() {
+        caller.set(CallerKind::Platform);
+    }
     metric::INGRESS_SECONDS.record([], started.elapsed());
     let bot = bot.map_or("", IngressBot::name).to_owned();
     metric::INGRESS_WEBHOOKS.add([bot.into(), answer.name().into()], 1);
@@ -155,6 +164,11 @@ impl Ingress {
         if envelopes.is_empty() {
             debug!("webhook without events: connection check");
             return WebhookResponse::Accepted;
+        }
+        if self.disk.is_low() {
+            // The pause is a problem of the process, which is in the log.
+            debug!(bot = bot.name(), events = envelopes.len(), "events rejected: the disk is low");
+            return WebhookResponse::Unavailable;
         }
         match self.publish(messages).await {
             Ok(()) => {

@@ -11,7 +11,7 @@
 //! renders outbox events, `view` has the DTOs shared by all surfaces. `decode` reads requests,
 //! `when` times in them, `sanitize` cleans texts of people, [`random`] makes secrets and ids,
 //! `heavy` runs CPU-bound work apart from the runtime, `out` is the output of commands, `private`
-//! protects files from other users of the machine, [`demo`] is the demonstration.
+//! protects files from other users of the machine, `disk` reads their free space, [`demo`] is the demonstration.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![expect(missing_docs, reason = "the binary's own parts; the libraries are documented in full")]
@@ -22,6 +22,7 @@ pub mod cli;
 mod console;
 mod decode;
 pub mod demo;
+mod disk;
 pub mod doctor;
 mod event_renderer;
 mod heavy;

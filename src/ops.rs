@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use chatkeep_bus::Bus;
+use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::health::Health;
 use chatkeep_core::{metric, outage};
 use chatkeep_store::Store;
@@ -29,6 +30,8 @@ pub struct Ready {
     pub bus: Bus,
     pub store: Store,
     pub health: Health,
+    /// Reserves of free disk space, below which parts of the process pause.
+    pub disk: Vec<DiskReserve>,
 }
 
 /// Returns `/healthz` (the process runs) and `/readyz` (bus and store respond).
@@ -51,6 +54,8 @@ async fn readiness(State(ready): State<Ready>) -> Response {
     let mut parts = Map::new();
     parts.insert("bus".to_owned(), state(bus).into());
     parts.insert("store".to_owned(), state(store).into());
+    let is_low = ready.disk.iter().any(DiskReserve::is_low);
+    parts.insert("disk".to_owned(), if is_low { "low" } else { "ok" }.into());
     parts.insert("problems".to_owned(), json!(ready.health.problems()));
     if bus && store {
         axum::Json(parts).into_response()

@@ -92,6 +92,10 @@ registry! {
         "Problem of a part of the process, as listed by /readyz" }
     DEPENDENCY_UP: Gauge<2> { "chatkeep_dependency_up", ["dependency", "address"], "1 or 0";
         "Availability of a dependency at the last check" }
+    DISK_FREE_BYTES: Gauge<1> { "chatkeep_disk_free_bytes", ["folder"], "bytes";
+        "Free disk space of the data folder, and of the folder of media files" }
+    DISK_LOW: Gauge<1> { "chatkeep_disk_low", ["work"], "1 or 0";
+        "Pause of the ingress or of media files because free disk space is below their reserve" }
     PANICS: Counter<1> { "chatkeep_panics_total", ["part"], "panics";
         "Panics of parts of the process, which were caught; each one is a defect" }
     JOB_RUNS: Counter<1> { "chatkeep_job_runs_total", ["name"], "runs";
@@ -113,6 +117,8 @@ registry! {
         "Open HTTP connections" }
     HTTP_CLOSED: Counter<1> { "chatkeep_http_closed_total", ["reason"], "connections";
         "HTTP connections that the server closed or refused" }
+    HTTP_BODY_BYTES: Gauge<0> { "chatkeep_http_body_bytes", [], "bytes";
+        "Size of the request bodies that are held in memory" }
     MCP_CALLS: Counter<2> { "chatkeep_mcp_calls_total", ["tool", "result"], "calls";
         "Calls of MCP tools" }
     MCP_CALL_SECONDS: Histogram<1> { "chatkeep_mcp_call_seconds", ["tool"], "seconds", REQUESTS;

@@ -1,6 +1,7 @@
 //! Assembly of a process: adapters by configuration, roles by choice, one shutdown sequence.
 
 mod consumers;
+mod disk;
 mod jobs;
 mod open;
 mod outages;
@@ -8,6 +9,7 @@ mod preflight;
 mod process_roles;
 mod registry;
 mod replica;
+mod secrets;
 mod stages;
 mod surfaces;
 mod tokens;
@@ -20,7 +22,7 @@ use anyhow::Context as _;
 use axum::Router;
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
-use chatkeep_core::config::Config;
+use chatkeep_core::config::{Config, LineConfig};
 use chatkeep_core::health::Health;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
@@ -35,19 +37,18 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use open::LineClients;
-pub(crate) use open::bot_setup;
+use disk::DiskReserves;
+pub(crate) use open::{LineClients, bot_setup, no_bus, no_database, no_media_store};
 pub use open::{
     attach_bus, attach_known_bus, index_folder, model_folder, open_bus, open_space, open_store,
 };
-pub(crate) use open::{no_bus, no_database, no_media_store};
 use outages::Outages;
 pub use preflight::PreflightError;
-use preflight::preflight_check;
+use preflight::{plain_http, preflight_check};
 pub use process_roles::{ProcessRoles, Role};
 use registry::Registration;
+pub use secrets::LiveSecrets;
 use stages::Starter;
-use tokens::TokenCheck;
 
 use crate::console::Entrances;
 use crate::http::with_common_layers;
@@ -76,6 +77,8 @@ pub struct App {
     store: Store,
     blobs: Blobs,
     bots: Bots,
+    secrets: LiveSecrets,
+    disk: DiskReserves,
     assistants: Assistants,
     metrics: Option<(TcpListener, PrometheusHandle)>,
     /// Search replica of this process.
@@ -103,12 +106,17 @@ impl App {
         clock: SharedClock,
     ) -> anyhow::Result<Self> {
         preflight_check(&config, &process_roles)?;
+        for warning in plain_http(&config) {
+            warn!("{warning}");
+        }
         make_data_folder(&config.data)?;
         let bus = process_roles.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config).await?;
         let blobs =
             Blobs::open(&config.blobs, &config.s3).with_context(|| no_media_store(&config))?;
-        let clients = LineClients::new(&config, &clock)?;
+        let secrets = LiveSecrets::new(&config, &bus, &store, &blobs);
+        let token = |bot: &LineConfig| secrets.bot(&bot.name)?.token.clone();
+        let clients = LineClients::new(&config, token, &clock)?;
         let bots = clients.bots(&config);
         let health = Health::new(Arc::clone(&clock));
         let parts = (&store, &bus, &blobs, &health);
@@ -136,7 +144,11 @@ impl App {
             bus: bus.clone(),
             blobs: blobs.clone(),
             bots: bots.clone(),
-            bot_setup: clients.setup(&config, &clock),
+            bot_setup: clients.setup(
+                &config,
+                |bot| secrets.bot(&bot.name)?.channel_secret.clone(),
+                &clock,
+            ),
             assistants: assistants.clone(),
             search: search.clone(),
             removals: RemovalWorker::new(store.clone(), Arc::clone(&clock)),
@@ -147,7 +159,6 @@ impl App {
             session_idle: config.login.idle,
         });
         Ok(Self {
-            config,
             process_roles,
             health,
             clock,
@@ -156,12 +167,15 @@ impl App {
             store,
             blobs,
             bots,
+            secrets,
+            disk: DiskReserves::new(&config),
             assistants,
             metrics,
             replica,
             search,
             services,
             registration,
+            config,
             entrances: Entrances::default(),
         })
     }
@@ -181,6 +195,11 @@ impl App {
 
     pub(crate) fn services(&self) -> &Services {
         &self.services
+    }
+
+    /// Returns the secrets that may be replaced while the process runs.
+    pub const fn secrets(&self) -> &LiveSecrets {
+        &self.secrets
     }
 
     pub fn tap(&self) -> &Tap {
@@ -207,6 +226,7 @@ impl App {
         self.follow_assistants(&supervisor).await?;
         let router = with_common_layers(finish(self.surfaces(&supervisor)?));
         self.start_jobs(&jobs);
+        self.watch_disk(&supervisor);
         let outages = Arc::new(self.outages());
         supervisor.run("outages", move |stop| Arc::clone(&outages).run(stop));
         let address = listener.local_addr()?;
@@ -281,21 +301,5 @@ impl App {
             return Ok(());
         }
         Starter { app: self, supervisor, jobs }.start().await
-    }
-
-    /// Finds out, while the process runs already, whether the bots' access tokens are right.
-    fn check_tokens(&self, supervisor: &Supervisor) {
-        for line in &self.config.line {
-            if let Ok(directory) = self.bots.get(&line.name) {
-                let check = TokenCheck {
-                    bot: line.name.clone(),
-                    directory: directory.clone(),
-                    variable: line.access_token_variable.clone(),
-                    health: self.health.clone(),
-                };
-                let part = format!("access_token:{}", line.name);
-                supervisor.run_to_end(part, move |stop| check.clone().run(stop));
-            }
-        }
     }
 }

@@ -8,6 +8,7 @@ use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::nats::NatsBus;
 use chatkeep_bus::{Bus, BusError, BusLimits};
 use chatkeep_core::config::{BusKind, Config, Database, LineConfig};
+use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::SharedClock;
 use chatkeep_index::answer::thresholds;
 use chatkeep_index::embed::FullModel;
@@ -16,7 +17,7 @@ use chatkeep_platform::line::{LineApi, LineClient, LineWebhooks};
 use chatkeep_platform::{Bots, SharedPlatform, SharedSetup};
 use chatkeep_store::{Store, StoreError};
 use chatkeep_workers::replica::Replica;
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::search::{SearchFallback, SearchService};
 use crate::services::bot_setup::{BotSetupService, ConfiguredBot};
@@ -154,20 +155,24 @@ pub async fn open_space(config: &Config) -> anyhow::Result<Arc<SemanticSpace>> {
 }
 
 /// Clients of the LINE bots, in the order of the settings; `None` for one without an access token.
-pub(super) struct LineClients(Vec<Option<Arc<LineClient>>>);
+pub(crate) struct LineClients(Vec<Option<Arc<LineClient>>>);
 
 impl LineClients {
-    /// Creates a client for each bot.
+    /// Creates a client for each bot, with its access token.
     ///
     /// # Errors
     /// Returns an error if the HTTP client cannot be set up.
-    pub(super) fn new(config: &Config, clock: &SharedClock) -> anyhow::Result<Self> {
-        let clients = config.line.iter().map(|bot| line_client(bot, clock));
+    pub(crate) fn new(
+        config: &Config,
+        token: impl Fn(&LineConfig) -> Option<SharedSecret>,
+        clock: &SharedClock,
+    ) -> anyhow::Result<Self> {
+        let clients = config.line.iter().map(|bot| line_client(bot, token(bot), clock));
         Ok(Self(clients.collect::<anyhow::Result<_>>()?))
     }
 
     /// Returns the bots whose access token this process has.
-    pub(super) fn bots(&self, config: &Config) -> Bots {
+    pub(crate) fn bots(&self, config: &Config) -> Bots {
         let bots = config.line.iter().zip(&self.0);
         Bots::new(bots.filter_map(|(bot, client)| {
             let client: SharedPlatform = client.clone()?;
@@ -175,13 +180,18 @@ impl LineClients {
         }))
     }
 
-    /// Returns the set-up of all bots.
-    pub(super) fn setup(&self, config: &Config, clock: &SharedClock) -> BotSetupService {
+    /// Returns the set-up of all bots, with their channel secrets.
+    pub(super) fn setup(
+        &self,
+        config: &Config,
+        secret: impl Fn(&LineConfig) -> Option<SharedSecret>,
+        clock: &SharedClock,
+    ) -> BotSetupService {
         let bot = |(bot, client): (&LineConfig, &Option<Arc<LineClient>>)| ConfiguredBot {
             name: bot.name.clone(),
             platform: LineWebhooks::PATH,
             setup: client.clone().map(|client| -> SharedSetup { client }),
-            secret: bot.channel_secret.clone(),
+            secret: secret(bot),
             token_setting: bot.access_token_variable.clone(),
             secret_setting: bot.channel_secret_variable.clone(),
         };
@@ -196,11 +206,17 @@ impl LineClients {
 /// # Errors
 /// Returns an error if the HTTP client cannot be set up.
 pub(crate) fn bot_setup(config: &Config, clock: &SharedClock) -> anyhow::Result<BotSetupService> {
-    Ok(LineClients::new(config, clock)?.setup(config, clock))
+    let shared = |secret: &Option<SecretString>| secret.clone().map(SharedSecret::from);
+    let clients = LineClients::new(config, |bot| shared(&bot.access_token), clock)?;
+    Ok(clients.setup(config, |bot| shared(&bot.channel_secret), clock))
 }
 
-fn line_client(bot: &LineConfig, clock: &SharedClock) -> anyhow::Result<Option<Arc<LineClient>>> {
-    let Some(access_token) = bot.access_token.clone() else {
+fn line_client(
+    bot: &LineConfig,
+    access_token: Option<SharedSecret>,
+    clock: &SharedClock,
+) -> anyhow::Result<Option<Arc<LineClient>>> {
+    let Some(access_token) = access_token else {
         return Ok(None);
     };
     let api = LineApi {

@@ -1,6 +1,7 @@
-//! Preflight check: are the settings sufficient for the roles of a process?
+//! Preflight check: are the settings sufficient for the roles of a process, and safe?
 
-use chatkeep_core::config::{BusKind, Config};
+use chatkeep_core::config::{BlobsKind, BusKind, Config};
+use url::{Host, Url};
 
 use super::{ProcessRoles, Role};
 
@@ -16,6 +17,7 @@ pub(super) fn preflight_check(
 ) -> Result<(), PreflightError> {
     let has = |role| process_roles.roles.contains(&role);
     check_secrets(config, &has)?;
+    check_listen(config, &has)?;
     if matches!(config.bus, BusKind::Embedded) && has(Role::Ingress) != has(Role::Worker) {
         return Err(PreflightError(
             "the embedded bus works within one process: run ingress and worker together (--roles), \
@@ -24,6 +26,55 @@ pub(super) fn preflight_check(
         ));
     }
     Ok(())
+}
+
+/// Refuses to serve others without their address: links and sign-in would lead nowhere, and nothing
+/// says that TLS is in front.
+fn check_listen(config: &Config, has: &impl Fn(Role) -> bool) -> Result<(), PreflightError> {
+    let is_local = config.listen.ip().to_canonical().is_loopback();
+    let serves = has(Role::Ingress) || has(Role::Api);
+    if is_local || !serves || config.api.base_url.is_some() || config.api.proxies > 0 {
+        return Ok(());
+    }
+    let listen = config.listen;
+    Err(PreflightError(format!(
+        "CHATKEEP_LISTEN is {listen}, which others than this machine can reach: set \
+         CHATKEEP_API_BASE_URL to the public https address, or CHATKEEP_API_PROXIES to the number \
+         of proxies in front (with TLS), or listen on 127.0.0.1"
+    )))
+}
+
+/// Returns a warning for each address of another machine that is called, or reached by people, over
+/// plain http.
+pub(super) fn plain_http(config: &Config) -> Vec<String> {
+    let api = &config.api.base_url;
+    let mut addresses = vec![
+        ("api.base_url", api.as_deref(), "sessions and messages"),
+        ("login.issuer", config.login.issuer.as_deref(), "sign-ins"),
+    ];
+    if matches!(config.blobs, BlobsKind::S3 { .. }) {
+        addresses.push(("s3.endpoint", config.s3.endpoint.as_deref(), "media files"));
+    }
+    for bot in &config.line {
+        addresses.push(("line.api_base", Some(&bot.api_base), "access token and replies"));
+        addresses.push(("line.data_api_base", Some(&bot.data_api_base), "access token and files"));
+    }
+    let plain = addresses.into_iter().filter(|(_, address, _)| address.is_some_and(is_plain));
+    plain
+        .map(|(setting, _, what)| format!("{setting} is plain http: {what} travel unencrypted"))
+        .collect()
+}
+
+/// Returns true for an http address of another machine.
+fn is_plain(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else { return false };
+    let is_local = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+        None => false,
+    };
+    url.scheme() == "http" && !is_local
 }
 
 /// Names all missing secrets at once, so that nobody has to start the program once for each.
@@ -50,4 +101,65 @@ fn check_secrets(config: &Config, has: &impl Fn(Role) -> bool) -> Result<(), Pre
          chatkeep.toml; `chatkeep demo` needs none)",
         lines.collect::<String>()
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use chatkeep_core::config::Sources;
+
+    use super::*;
+
+    fn config(environment: &[(&str, &str)]) -> Config {
+        let secrets = ["CHANNEL_SECRET", "ACCESS_TOKEN"]
+            .map(|name| (format!("CHATKEEP_LINE_{name}"), "x".to_owned()));
+        let given = environment
+            .iter()
+            .map(|(name, value)| (format!("CHATKEEP_{name}"), (*value).to_owned()));
+        let environment = given.chain(secrets).collect();
+        Config::load(Sources::new(None, environment, Vec::new())).unwrap()
+    }
+
+    #[test]
+    fn others_are_served_only_where_their_address_or_a_proxy_is_named() {
+        let all = ProcessRoles::default();
+        let worker = ProcessRoles { roles: [Role::Worker, Role::Search].into(), ..all.clone() };
+        let check = |environment: &[(&str, &str)], roles: &ProcessRoles| {
+            let mut config = config(environment);
+            config.bus = BusKind::Nats("nats://bus".to_owned().into());
+            preflight_check(&config, roles).map_err(|error| error.to_string())
+        };
+        for listen in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+            assert_eq!(check(&[("LISTEN", listen)], &all), Ok(()), "{listen}");
+        }
+        for listen in ["0.0.0.0:1", "[::]:1", "192.0.2.1:1"] {
+            let error = check(&[("LISTEN", listen)], &all).unwrap_err();
+            assert!(error.contains("CHATKEEP_API_BASE_URL") && error.contains(listen), "{error}");
+            for named in [("API_BASE_URL", "https://chat.example.org"), ("API_PROXIES", "1")] {
+                assert_eq!(check(&[("LISTEN", listen), named], &all), Ok(()), "{listen}");
+            }
+            assert_eq!(check(&[("LISTEN", listen)], &worker), Ok(()), "only health is there");
+        }
+    }
+
+    #[test]
+    fn plain_http_to_other_machines_is_named() {
+        assert!(plain_http(&config(&[])).is_empty());
+        let local = [
+            ("API_BASE_URL", "http://localhost:8080"),
+            ("LINE_API_BASE", "http://127.0.0.1:1"),
+            ("S3_ENDPOINT", "http://minio:9000"),
+        ];
+        assert!(plain_http(&config(&local)).is_empty(), "no media are at that endpoint");
+        let plain = [
+            ("API_BASE_URL", "http://chat.example.org"),
+            ("LINE_API_BASE", "http://192.0.2.1"),
+            ("S3_ENDPOINT", "http://minio:9000"),
+            ("BLOBS", "s3://bucket"),
+        ];
+        let warnings = plain_http(&config(&plain)).join("\n");
+        for setting in ["api.base_url", "line.api_base", "s3.endpoint"] {
+            assert!(warnings.contains(&format!("{setting} is plain http")), "{warnings}");
+        }
+        assert_eq!(warnings.lines().count(), 3, "{warnings}");
+    }
 }

@@ -90,6 +90,7 @@ impl Starter<'_> {
             external: GuardedClient::new(config.allow_private)?,
             throttle,
             clock: Arc::clone(&app.clock),
+            disk: app.disk.media.clone(),
             limits: MediaLimits {
                 max_bytes: config.max_bytes,
                 parallel: config.parallel,

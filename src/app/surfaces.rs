@@ -12,7 +12,6 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use chatkeep_core::config::{LineConfig, RateLimitConfig};
 use chatkeep_core::http::guard::GuardedClient;
-use chatkeep_platform::line::LineWebhooks;
 use chatkeep_workers::supervisor::Supervisor;
 
 use super::{App, Role};
@@ -31,7 +30,8 @@ impl App {
     /// Returns the routes of this process' roles.
     pub(super) fn surfaces(&self, supervisor: &Supervisor) -> anyhow::Result<Router> {
         let health = self.health.clone();
-        let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone(), health };
+        let disk = vec![self.disk.ingress.clone(), self.disk.media.clone()];
+        let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone(), health, disk };
         let mut router = ops::router(ready);
         let roles = &self.process_roles.roles;
         if roles.contains(&Role::Ingress) {
@@ -51,7 +51,10 @@ impl App {
         let origins = &config.api.cors_origins;
         let sessions = self.browser_sessions()?;
         let url = sessions.url().clone();
-        let login = Login::new(&config.login, sessions.clone(), Arc::clone(&self.clock))?;
+        let login = {
+            let (secret, clock) = (self.secrets.login().cloned(), Arc::clone(&self.clock));
+            Login::new(&config.login, secret, sessions.clone(), clock)?
+        };
         let has_login = login.is_set_up();
         let console = self.console(&sessions, &login);
         let large = LargeResponses::default();
@@ -119,12 +122,13 @@ impl App {
             tap: self.tap.clone(),
             rejected: self.rejected(),
             proxies: self.config.api.proxies,
+            disk: self.disk.ingress.clone(),
         };
         Ok(ingress::router(ingress, self.config.ingress.max_body_bytes))
     }
 
     fn ingress_bot(&self, bot: &LineConfig) -> Option<IngressBot> {
-        let webhooks = LineWebhooks::new(bot.channel_secret.as_ref()?)?;
+        let webhooks = self.secrets.bot(&bot.name)?.webhooks.clone()?;
         Some(IngressBot::new(&bot.name, Arc::new(webhooks), self.bots.get(&bot.name).ok().cloned()))
     }
 

@@ -1,30 +1,67 @@
-//! Checks of the bots' access tokens when the process starts: a wrong one is reported at once, not
-//! when the first reply fails.
+//! Checks of the bots' access tokens when the process starts, and when they were replaced: a wrong
+//! one is reported at once, not when the first reply fails.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::health::Health;
 use chatkeep_platform::{Directory, PlatformError};
+use chatkeep_workers::supervisor::Supervisor;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
+
+use super::App;
 
 /// First and longest pause between two attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
 
 /// The check of one bot's access token.
 #[derive(Clone, Debug)]
-pub(super) struct TokenCheck {
-    pub(super) bot: String,
-    pub(super) directory: Directory,
+struct TokenCheck {
+    bot: String,
+    directory: Directory,
     /// The environment variable that the token can be given in.
-    pub(super) variable: String,
-    pub(super) health: Health,
+    variable: String,
+    health: Health,
+    /// Notified when the token was replaced.
+    renewed: Arc<Notify>,
+}
+
+impl App {
+    /// Finds out, while the process runs already, whether the bots' access tokens are right.
+    pub(super) fn check_tokens(&self, supervisor: &Supervisor) {
+        for line in &self.config.line {
+            let secrets = self.secrets.bot(&line.name);
+            if let (Ok(directory), Some(secrets)) = (self.bots.get(&line.name), secrets) {
+                let check = TokenCheck {
+                    renewed: Arc::clone(&secrets.renewed),
+                    bot: line.name.clone(),
+                    directory: directory.clone(),
+                    variable: line.access_token_variable.clone(),
+                    health: self.health.clone(),
+                };
+                let part = format!("access_token:{}", line.name);
+                supervisor.run_to_end(part, move |stop| check.clone().run(stop));
+            }
+        }
+    }
 }
 
 impl TokenCheck {
+    /// Checks the token, and each one that replaces it, until `stop` is cancelled.
+    async fn run(self, stop: CancellationToken) {
+        loop {
+            self.check(&stop).await;
+            if stop.run_until_cancelled(self.renewed.notified()).await.is_none() {
+                return;
+            }
+        }
+    }
+
     /// Requests the bot's own profile until that succeeds or `stop` is cancelled. A refusal is a
     /// problem in `/readyz`; an unreachable platform says nothing about the token.
-    pub(super) async fn run(self, stop: CancellationToken) {
+    async fn check(&self, stop: &CancellationToken) {
         let mut pause = PAUSE.0;
         let mut is_warned = false;
         let part = format!("access_token:{}", self.bot);
@@ -46,7 +83,13 @@ impl TokenCheck {
                 }
                 Err(error) => self.health.raise(&part, self.reason(error)),
             }
-            if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+            let wait = async {
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = self.renewed.notified() => {}
+                }
+            };
+            if stop.run_until_cancelled(wait).await.is_none() {
                 return;
             }
             pause = (pause * 2).min(PAUSE.1);

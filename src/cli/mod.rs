@@ -7,6 +7,7 @@ mod context;
 mod dead;
 mod doctor;
 mod export;
+mod health;
 mod import;
 mod key;
 mod line;
@@ -17,6 +18,7 @@ mod qa;
 mod reindex;
 mod search;
 mod serve;
+mod signals;
 mod status;
 mod table;
 mod user;
@@ -31,7 +33,7 @@ use chatkeep_core::config::{Config, ConfigError, Override, Sources};
 use chatkeep_core::time::{SharedClock, SystemClock};
 use clap::{Parser, Subcommand};
 
-pub(crate) use serve::on_signal;
+pub(crate) use signals::on_signal;
 
 use crate::app::PreflightError;
 use crate::out::{READER_GONE, is_reader_gone, note, say};
@@ -102,8 +104,11 @@ enum Command {
     Export(export::ExportArgs),
     /// Imports messages from an export or from the LINE app's own; lists and undoes imports.
     Import(import::ImportArgs),
-    /// Shows running processes, their search replicas, and the bus backlog.
+    /// Shows what runs, waits, fails and expires: processes, stages, dead letters, disks, media,
+    /// webhooks, certificate and tokens.
     Status(status::StatusArgs),
+    /// Asks the process on this machine whether it runs; the exit code is the answer.
+    Health(health::HealthArgs),
     /// Searches messages.
     Search(search::SearchArgs),
     /// Rebuilds the search index from the store, in every process that has a replica of it.
@@ -194,22 +199,23 @@ fn run(cli: Cli) -> anyhow::Result<()> {
 
 fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
     let overrides = cli.settings.overrides();
-    let sources = || Sources::from_process(cli.config, overrides);
+    let sources = move || Sources::from_process(cli.config.clone(), overrides.clone());
     match cli.command {
         Command::Demo(args) => runtime.block_on(crate::demo::run(args, sources()?)),
         Command::Config(command) => config::run(&command, sources()?),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
-        command => run_with(runtime, command, Config::load(sources()?)?),
+        command => run_with(runtime, command, move || Config::load(sources()?)),
     }
 }
 
-/// Runs a command that works with valid settings.
+/// Runs a command that works with valid settings, which `read` reads anew.
 fn run_with(
     runtime: &tokio::runtime::Runtime,
     command: Command,
-    config: Config,
+    read: impl Fn() -> Result<Config, ConfigError> + Send + 'static,
 ) -> anyhow::Result<()> {
+    let config = read()?;
     // The service writes them to its log.
     if !matches!(command, Command::Serve(_)) {
         for warning in &config.warnings {
@@ -220,7 +226,7 @@ fn run_with(
     let creator = CreatingContext(Context::new(config, clock));
     runtime.block_on(async move {
         let command = match command {
-            Command::Serve(args) => return Box::pin(serve::run(creator, &args)).await,
+            Command::Serve(args) => return Box::pin(serve::run(creator, &args, read)).await,
             Command::Migrate => return migrate(&creator).await,
             Command::User(command) => return user::run(&creator, command).await,
             Command::Import(args) => return Box::pin(import::run(&creator, &args)).await,
@@ -233,6 +239,7 @@ fn run_with(
             Command::Key(command) => key::run(&context, command).await,
             Command::Export(args) => export::run(&context, &args).await,
             Command::Status(args) => status::run(&context, &args).await,
+            Command::Health(args) => health::run(context.config.listen, &args).await,
             Command::Bus(command) => bus::run(&context, command).await,
             Command::Search(args) => search::run(&context, &args).await,
             Command::Reindex(args) => Box::pin(reindex::run(&context, &args)).await,

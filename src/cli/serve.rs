@@ -2,17 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::convert;
+use std::sync::Arc;
 
 use anyhow::Context as _;
-use chatkeep_core::config::Config;
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::config::{Config, ConfigError};
 use chatkeep_core::{panics, telemetry};
 use chatkeep_workers::StageName;
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tokio::sync::Notify;
+use tracing::{error, info, warn};
 
+use super::signals::on_signal_or_reload;
 use super::{Context, CreatingContext};
-use crate::app::{App, PreflightError, ProcessRoles, Role};
+use crate::app::{App, LiveSecrets, PreflightError, ProcessRoles, Role};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArgs {
@@ -25,7 +28,12 @@ pub(super) struct ServeArgs {
     stages: Vec<String>,
 }
 
-pub(super) async fn run(creator: CreatingContext, args: &ServeArgs) -> anyhow::Result<()> {
+/// Runs the service; `read` reads its settings again.
+pub(super) async fn run(
+    creator: CreatingContext,
+    args: &ServeArgs,
+    read: impl Fn() -> Result<Config, ConfigError> + Send + 'static,
+) -> anyhow::Result<()> {
     let CreatingContext(Context { config, clock, .. }) = creator;
     telemetry::init(&config.log)?;
     log_settings(&config);
@@ -38,7 +46,29 @@ pub(super) async fn run(creator: CreatingContext, args: &ServeArgs) -> anyhow::R
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address} (CHATKEEP_LISTEN)"))?;
-    Box::pin(app.run(listener, convert::identity, on_signal()?)).await
+    let reload = Arc::new(Notify::new());
+    let stop = on_signal_or_reload(Arc::clone(&reload))?;
+    panics::spawn("reload", read_again(app.secrets().clone(), reload, read));
+    Box::pin(app.run(listener, convert::identity, stop)).await
+}
+
+/// Reads the settings again whenever `reload` is notified, and replaces the secrets that differ.
+/// Where they cannot be read, the present ones stay.
+async fn read_again(
+    secrets: LiveSecrets,
+    reload: Arc<Notify>,
+    read: impl Fn() -> Result<Config, ConfigError> + Send,
+) {
+    loop {
+        reload.notified().await;
+        match read() {
+            Ok(config) => secrets.replace(&config),
+            Err(error) => {
+                let error = with_causes(&error);
+                error!(error, "settings cannot be read again; the present secrets stay in use");
+            }
+        }
+    }
 }
 
 /// Logs the settings that decide which data is served, and on which address.
@@ -100,54 +130,6 @@ fn chosen<T: Ord>(
             parse(name.trim()).ok_or_else(unknown)
         })
         .collect()
-}
-
-/// Returns a token that SIGTERM, Ctrl-C or the end of the terminal (SIGHUP) cancels; a second
-/// SIGTERM or Ctrl-C ends the process at once.
-///
-/// # Errors
-/// Returns an error if the signals cannot be watched.
-pub(crate) fn on_signal() -> std::io::Result<CancellationToken> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    // A process started by nohup outlives its terminal.
-    let mut hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
-    let stop = CancellationToken::new();
-    let told = stop.clone();
-    panics::spawn("signals", async move {
-        loop {
-            let hung_up = async {
-                match &mut hangup {
-                    Some(hangup) => hangup.recv().await,
-                    None => std::future::pending().await,
-                }
-            };
-            let name = tokio::select! {
-                _ = term.recv() => "SIGTERM",
-                _ = int.recv() => "SIGINT",
-                _ = hung_up => "SIGHUP",
-            };
-            if !told.is_cancelled() {
-                info!(signal = name, "stopping: draining");
-                told.cancel();
-            } else if name != "SIGHUP" {
-                // A terminal that goes away sends its signal more than once.
-                warn!("second signal: stopping at once");
-                std::process::exit(130);
-            }
-        }
-    });
-    Ok(stop)
-}
-
-/// Returns whether the process was started so that it outlives its terminal.
-fn ignores_hangup() -> bool {
-    const HANGUP: u64 = 1;
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & HANGUP != 0)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 
 /// Commands that may create data, and those that need none.
-const APART: [&str; 12] = [
+const APART: [&str; 13] = [
     "serve",
     "demo",
     "migrate",
@@ -22,6 +22,7 @@ const APART: [&str; 12] = [
     "config show",
     "completions",
     "man",
+    "health",
 ];
 
 /// All other commands, with valid arguments.

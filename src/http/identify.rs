@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::browser::BrowserSessions;
+use super::caller_kind::{CallerKind, KnownCaller};
 use super::error::HttpError;
 use crate::random::{is_access_token, is_api_key};
 use crate::rate_limit::{Address, Lookup, RateDecision, RateLimitGate, RequestClass};
@@ -79,6 +80,9 @@ pub(crate) async fn identify(
         Ok(Known { caller, .. }) => Ok(caller),
         Err(error) => Err(error),
     };
+    if let Ok(caller) = &identity {
+        KnownCaller::of(request.extensions()).set(CallerKind::from(&caller.credential));
+    }
     if let Ok(caller) = &identity
         && !matches!(caller.credential, Credential::Token { .. })
     {

@@ -1,15 +1,21 @@
-//! Metrics of HTTP requests: by route template and status, with their latency.
+//! Metrics of HTTP requests, by route template and status, with their latency; and the line of each
+//! in the log.
 
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::{Method, StatusCode};
 use chatkeep_core::metric;
+use tracing::{Span, debug, info};
+
+use super::caller_kind::KnownCaller;
 
 /// Status label of requests whose client disconnected before the response.
 const GONE: &str = "499";
 /// The route of requests that no route is for.
 const NO_ROUTE: &str = "none";
+/// Routes that are asked all the time, whose lines are at debug level.
+const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// Measurement of one request. Dropped before [`Measurement::end`], it counts a disconnected
 /// client.
@@ -18,20 +24,25 @@ pub(super) struct Measurement {
     method: &'static str,
     route: String,
     started: Instant,
+    caller: KnownCaller,
+    /// Span with the request's id, for its line.
+    span: Span,
     ended: bool,
 }
 
 impl Measurement {
     /// Begins to measure a request, after routing.
-    pub(super) fn begin(request: &Request) -> Self {
+    pub(super) fn begin(request: &Request, span: Span) -> Self {
         let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
         // Requests matched by a wildcard have no route, and neither the caller's path nor method
         // becomes a label: their number is unbounded.
         let route = route.filter(|route| !route.contains("{*")).unwrap_or(NO_ROUTE).to_owned();
-        Self { method: name(request.method()), route, started: Instant::now(), ended: false }
+        let caller = KnownCaller::of(request.extensions());
+        let (method, started) = (name(request.method()), Instant::now());
+        Self { method, route, started, caller, span, ended: false }
     }
 
-    /// Counts the response.
+    /// Counts the response, and writes the line of the request.
     pub(super) fn end(mut self, status: StatusCode) {
         self.ended = true;
         let labels = [self.method.into(), self.route.clone().into()];
@@ -40,8 +51,22 @@ impl Measurement {
     }
 
     fn count(&self, status: String) {
+        self.log(&status);
         let labels = [self.method.into(), self.route.clone().into(), status.into()];
         metric::HTTP_REQUESTS.add(labels, 1);
+    }
+}
+
+impl Measurement {
+    fn log(&self, status: &str) {
+        let Self { route, caller, span, .. } = self;
+        let (caller, duration_ms) = (caller.name(), self.started.elapsed().as_millis());
+        let _inside = span.enter();
+        if PROBES.contains(&route.as_str()) {
+            debug!(route, status, duration_ms, caller, "request");
+        } else {
+            info!(route, status, duration_ms, caller, "request");
+        }
     }
 }
 

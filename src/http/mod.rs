@@ -3,6 +3,7 @@
 
 mod attachment;
 mod browser;
+mod caller_kind;
 mod complete;
 mod cookies;
 mod error;
@@ -18,6 +19,7 @@ mod return_path;
 
 pub(crate) use attachment::attachment;
 pub(crate) use browser::{BrowserSessions, Visit};
+pub(crate) use caller_kind::{CallerKind, KnownCaller};
 pub(crate) use complete::layer as run_to_completion;
 pub(crate) use error::{ErrorView, HttpError, sentence};
 pub(crate) use etag::{Digest, IfMatch, Prepared, Timed, Versioned, tagged};

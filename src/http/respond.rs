@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use tracing::{Instrument as _, info_span};
 use url::form_urlencoded;
 
+use super::caller_kind::KnownCaller;
 use super::error::{ErrorBody, ErrorView, HttpError};
 use super::measure::Measurement;
 use crate::random;
@@ -20,6 +21,8 @@ const REQUEST_ID: &str = "x-request-id";
 const VERSION: &str = "x-api-version";
 /// A caller's request id is echoed up to this length.
 const MAX_ID: usize = 128;
+/// Maximum bytes of a path in the log.
+const MAX_PATH: usize = 256;
 
 /// Security headers of responses that are not pages.
 const SAFETY: [(&str, &str); 5] = [
@@ -57,10 +60,11 @@ pub(crate) fn with_common_layers(router: Router) -> Router {
 /// Adds the headers and writes the body of errors. HEAD is handled as GET; the server omits the
 /// body and keeps its length, so that both headers are the same.
 async fn finish(mut request: Request, next: Next) -> Response {
-    let measurement = Measurement::begin(&request);
     let id = request_id(request.headers());
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let span = info_span!("request", id = %id, %method, path = uri.path());
+    let span = info_span!("request", id = %id, %method, path = shown(uri.path()));
+    request.extensions_mut().insert(KnownCaller::default());
+    let measurement = Measurement::begin(&request, span.clone());
     if method == Method::HEAD {
         *request.method_mut() = Method::GET;
         // Only GET has ranges.
@@ -86,6 +90,11 @@ async fn finish(mut request: Request, next: Next) -> Response {
     weaken_compressed_tag(headers);
     measurement.end(response.status());
     response
+}
+
+/// Returns the beginning of a path, for logs: callers choose its length.
+fn shown(path: &str) -> &str {
+    path.get(..path.floor_char_boundary(MAX_PATH)).unwrap_or_default()
 }
 
 /// Returns true when a caller accepts JSON, explicitly or by naming nothing. A weight of 0 excludes

@@ -25,6 +25,11 @@ pub(super) enum WebhookResponse {
 }
 
 impl WebhookResponse {
+    /// Returns true for the response to a webhook whose signature is right.
+    pub(super) const fn is_signed(&self) -> bool {
+        matches!(self, Self::Accepted | Self::NotAWebhook(_) | Self::Unavailable)
+    }
+
     /// Returns its name in metrics.
     pub(super) const fn name(&self) -> &'static str {
         match self {

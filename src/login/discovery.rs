@@ -8,6 +8,7 @@ use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::LoginConfig;
 use chatkeep_core::http::bounded_body;
 use chatkeep_core::outage::{Availability, Work};
+use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use openidconnect::core::{
     CoreClient, CoreClientAuthMethod, CoreJwsSigningAlgorithm, CoreProviderMetadata,
@@ -16,7 +17,7 @@ use openidconnect::{
     AuthType, ClientId, ClientSecret, DiscoveryError, EndpointMaybeSet, EndpointNotSet,
     EndpointSet, HttpRequest, HttpResponse, IssuerUrl, RedirectUrl,
 };
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 use tokio::sync::Mutex;
 use tracing::debug;
 
@@ -44,7 +45,7 @@ pub(super) type Client = CoreClient<
 pub(super) struct Discovery {
     pub(super) issuer: String,
     client_id: ClientId,
-    client_secret: Option<SecretString>,
+    client_secret: Option<SharedSecret>,
     redirect: RedirectUrl,
     pub(super) http: reqwest::Client,
     clock: SharedClock,
@@ -56,6 +57,8 @@ pub(super) struct Discovery {
 #[derive(Debug, Default)]
 struct Known {
     client: Option<(Arc<Client>, Timestamp)>,
+    /// Version of the client secret that the client has.
+    secret: u64,
     failed_at: Option<Timestamp>,
 }
 
@@ -66,6 +69,7 @@ impl Discovery {
     /// Returns an error if the callback address is invalid or TLS cannot be set up.
     pub(super) fn new(
         config: &LoginConfig,
+        client_secret: Option<SharedSecret>,
         callback: &str,
         clock: SharedClock,
     ) -> anyhow::Result<Option<Self>> {
@@ -76,7 +80,7 @@ impl Discovery {
         Ok(Some(Self {
             issuer,
             client_id: ClientId::new(config.client_id.clone()),
-            client_secret: config.client_secret.clone(),
+            client_secret,
             redirect: RedirectUrl::new(callback.to_owned())?,
             http: chatkeep_core::http::client()?,
             clock,
@@ -93,7 +97,9 @@ impl Discovery {
     ) -> Result<(Arc<Client>, Timestamp), LoginError> {
         let mut known = self.known.lock().await;
         let now = self.clock.now();
+        let secret = self.client_secret.as_ref().map_or(0, SharedSecret::version);
         if let Some((client, since)) = &known.client
+            && known.secret == secret
             && recent(*since, now, FRESH)
             && than != Some(*since)
         {
@@ -107,7 +113,8 @@ impl Discovery {
                 debug!(issuer = self.issuer, "the identity provider was discovered");
                 self.available.works(Work::Reading);
                 let client = Arc::new(self.build(metadata));
-                *known = Known { client: Some((Arc::clone(&client), now)), failed_at: None };
+                let kept = Some((Arc::clone(&client), now));
+                *known = Known { client: kept, secret, failed_at: None };
                 Ok((client, now))
             }
             Err(cause) => {
@@ -134,7 +141,8 @@ impl Discovery {
 
     fn build(&self, metadata: CoreProviderMetadata) -> Client {
         let secret = self.client_secret.as_ref();
-        let secret = secret.map(|secret| ClientSecret::new(secret.expose_secret().to_owned()));
+        let secret =
+            secret.map(|secret| ClientSecret::new(secret.get().expose_secret().to_owned()));
         let mut algorithms = metadata.id_token_signing_alg_values_supported().clone();
         if secret.is_some() {
             // LINE announces ES256 and signs the tokens of most channels with the channel secret.

@@ -11,6 +11,7 @@ mod routes;
 use std::sync::Arc;
 
 use chatkeep_core::config::LoginConfig;
+use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::SharedClock;
 
 use provider::Provider;
@@ -34,17 +35,19 @@ struct Inner {
 }
 
 impl Login {
-    /// Creates it as configured; sends no request to the provider yet.
+    /// Creates it as configured, with the client secret if there is one; sends no request to the
+    /// provider yet.
     ///
     /// # Errors
     /// Returns an error if TLS cannot be set up.
     pub(crate) fn new(
         config: &LoginConfig,
+        secret: Option<SharedSecret>,
         sessions: BrowserSessions,
         clock: SharedClock,
     ) -> anyhow::Result<Self> {
         let callback = format!("{}{CALLBACK}", sessions.url());
-        let provider = Provider::new(config, &callback, clock)?;
+        let provider = Provider::new(config, secret, &callback, clock)?;
         let user_prefix = config.user_prefix.clone();
         Ok(Self(Arc::new(Inner { provider, user_prefix, sessions })))
     }

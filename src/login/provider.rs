@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::LoginConfig;
 use chatkeep_core::outage::Work;
+use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chrono::{DateTime, Utc};
 use openidconnect::core::{
@@ -58,10 +59,11 @@ impl Provider {
     /// Returns an error if the callback address is invalid or TLS cannot be set up.
     pub(super) fn new(
         config: &LoginConfig,
+        secret: Option<SharedSecret>,
         callback: &str,
         clock: SharedClock,
     ) -> anyhow::Result<Option<Self>> {
-        let discovery = Discovery::new(config, callback, Arc::clone(&clock))?;
+        let discovery = Discovery::new(config, secret, callback, Arc::clone(&clock))?;
         let (scopes, ui_locales) = (config.scopes.clone(), config.ui_locales.clone());
         let prompts = [("prompt", &config.prompt), ("bot_prompt", &config.bot_prompt)];
         let given = prompts.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));

@@ -12,21 +12,30 @@ use chatkeep_core::http::minimum_rate::{ThroughputMeter, TooSlow};
 use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use super::connections::ActiveRequest;
-use super::entry::ConnectionEntry;
+use super::connections::{ActiveRequest, Admitted, Connections};
+use super::entry::{BodyFault, ConnectionEntry};
 
-/// Request body; ends with [`TooSlow`] below the minimum speed.
+/// Error of a request body for which there is no memory.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("too many request bodies are held in memory")]
+struct NoMemory;
+
+/// Request body; ends with [`TooSlow`] below the minimum speed, and with [`NoMemory`] when others
+/// fill what there is for bodies.
 #[derive(Debug)]
 pub(super) struct RequestBody {
     body: Incoming,
     pace: ThroughputMeter,
     timer: Option<Pin<Box<Sleep>>>,
     entry: Arc<ConnectionEntry>,
+    connections: Arc<Connections>,
 }
 
 impl RequestBody {
-    pub(super) fn new(body: Incoming, entry: Arc<ConnectionEntry>) -> Self {
-        Self { body, pace: ThroughputMeter::new(entry.config.body), timer: None, entry }
+    pub(super) fn new(body: Incoming, admitted: &Admitted) -> Self {
+        let (entry, connections) = admitted.parts();
+        let pace = ThroughputMeter::new(entry.config.body);
+        Self { body, pace, timer: None, entry, connections }
     }
 }
 
@@ -43,14 +52,19 @@ impl HttpBody for RequestBody {
             if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
                 this.timer = None;
                 let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
-                this.pace.advance(Instant::now(), data.map_or(0, Bytes::len) as u64);
-                this.entry.body_ended(false);
+                let bytes = data.map_or(0, Bytes::len);
+                this.pace.advance(Instant::now(), bytes as u64);
+                this.entry.body_ended(None);
+                if !this.connections.hold(&this.entry, bytes) {
+                    this.entry.body_ended(Some(BodyFault::NoMemory));
+                    return Poll::Ready(Some(Err(NoMemory.into())));
+                }
                 return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
             }
             let now = Instant::now();
             this.pace.wait(now);
             if this.pace.is_too_slow(now) {
-                this.entry.body_ended(true);
+                this.entry.body_ended(Some(BodyFault::Slow));
                 return Poll::Ready(Some(Err(TooSlow.into())));
             }
             this.entry.await_body();
@@ -73,7 +87,7 @@ impl HttpBody for RequestBody {
 impl Drop for RequestBody {
     fn drop(&mut self) {
         // A handler that drops the rest is not held up by it.
-        self.entry.body_ended(false);
+        self.entry.body_ended(None);
     }
 }
 

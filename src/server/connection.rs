@@ -19,12 +19,9 @@ use tracing::debug;
 
 use super::body::{RequestBody, ResponseBody};
 use super::connections::Admitted;
-use super::entry::End;
+use super::entry::{BodyFault, End};
 use super::refusal::{NO_ROOM, SLOW_BODY, SLOW_HEAD};
 use super::socket::Socket;
-
-/// Maximum size of a request head in bytes.
-const MAX_HEAD: usize = 64 * 1024;
 
 /// Connection with its shared state.
 #[derive(Debug)]
@@ -48,7 +45,10 @@ impl Connection {
         let mut http = http1::Builder::new();
         // Timeouts are this server's own: they distinguish idle from slow, and cover more than
         // heads.
-        http.header_read_timeout(None).max_header_size(MAX_HEAD);
+        http.header_read_timeout(None)
+            .max_buf_size(entry.config.max_head)
+            .max_header_size(entry.config.max_head)
+            .max_headers(entry.config.max_headers);
         let mut serving = http.serve_connection(socket, service);
         let mut last = false;
         let end = loop {
@@ -83,13 +83,16 @@ impl Connection {
             if body.is_end_stream() {
                 Body::empty()
             } else {
-                Body::new(RequestBody::new(body, Arc::clone(entry)))
+                Body::new(RequestBody::new(body, &self.admitted))
             }
         });
         request.extensions_mut().insert(ConnectInfo(self.peer));
         let Ok(answer) = self.router.clone().call(request).await;
-        let answer =
-            if entry.has_slow_body() { SLOW_BODY.answer(answer.headers()) } else { answer };
+        let answer = match entry.body_fault() {
+            Some(BodyFault::Slow) => SLOW_BODY.answer(answer.headers()),
+            Some(BodyFault::NoMemory) => NO_ROOM.answer(answer.headers()),
+            None => answer,
+        };
         answer.map(|body| ResponseBody::new(body, Some(under_way)))
     }
 }

@@ -1,4 +1,4 @@
-//! Set of open connections, and eviction at the bound.
+//! Set of open connections, and eviction at the bounds of their number and of their memory.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,6 +18,9 @@ const RESERVED: usize = 4;
 /// Divisor of all connections for the part evicted at once, so that a flood does not cause a scan
 /// of all of them for each newcomer.
 const BATCH: usize = 64;
+/// Divisor of the memory of request bodies for the part made free at once, for the same reason.
+const MEMORY_BATCH: usize = 16;
+
 /// All connections of a server.
 #[derive(Debug)]
 pub(super) struct Connections {
@@ -26,6 +29,8 @@ pub(super) struct Connections {
     all: Mutex<All>,
     /// Requests under way that may not use the reserve.
     ordinary: AtomicUsize,
+    /// Bytes of request bodies that are held in memory.
+    held: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -47,14 +52,15 @@ pub(super) struct Admitted {
 #[derive(Debug)]
 pub(super) struct ActiveRequest {
     entry: Arc<ConnectionEntry>,
-    /// Set in which it is counted, unless it may use the reserve.
-    ordinary: Option<Arc<Connections>>,
+    connections: Arc<Connections>,
+    /// True if it may use the reserve, and is not counted among the ordinary ones.
+    reserved: bool,
 }
 
 impl Connections {
     pub(super) fn new(config: HttpConfig, behind_proxies: bool) -> Self {
-        let (all, ordinary) = (Mutex::default(), AtomicUsize::new(0));
-        Self { config, behind_proxies, all, ordinary }
+        let (ordinary, held) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { config, behind_proxies, all: Mutex::default(), ordinary, held }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -90,6 +96,19 @@ impl Connections {
         all.by_id.insert(entry.id, Arc::clone(&entry));
         drop(all);
         Some(Admitted { entry, connections: Arc::clone(self) })
+    }
+
+    /// Returns the bytes of request bodies that are held in memory.
+    pub(super) fn held(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Holds `bytes` more of a connection's request body in memory. Beyond the bound, evicts those
+    /// whose bodies have been incomplete for longest; `false` when that is not enough.
+    pub(super) fn hold(&self, entry: &ConnectionEntry, bytes: usize) -> bool {
+        entry.hold(bytes);
+        let held = self.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        held <= self.config.max_bodies || self.all().make_memory(self.config.max_bodies, entry.id)
     }
 
     /// Evicts some connections for want of room, where any can be closed.
@@ -144,6 +163,30 @@ impl All {
         !found.is_empty()
     }
 
+    /// Evicts connections with incomplete request bodies, the oldest first and not `own`, until all
+    /// the others' hold less than `max` bytes by a part for newcomers; `false` when `max` is
+    /// exceeded still.
+    fn make_memory(&mut self, max: usize, own: u64) -> bool {
+        let mut held: usize = self.by_id.values().map(|entry| entry.held()).sum();
+        if held <= max {
+            // Those that are evicted already are about to release theirs.
+            return true;
+        }
+        let incomplete = self.by_id.values().filter(|entry| entry.id != own && entry.held() > 0);
+        let mut incomplete: Vec<_> = incomplete
+            .filter_map(|entry| Some((entry.incomplete_since()?, entry.id, entry.held())))
+            .collect();
+        incomplete.sort_unstable();
+        for (_, id, bytes) in incomplete {
+            if held <= max - max / MEMORY_BATCH {
+                break;
+            }
+            held -= bytes;
+            self.remove(id).inspect(|entry| entry.end(End::Memory));
+        }
+        held <= max
+    }
+
     fn remove(&mut self, id: u64) -> Option<Arc<ConnectionEntry>> {
         let entry = self.by_id.remove(&id)?;
         if let Some(address) = entry.address
@@ -159,13 +202,16 @@ impl All {
 }
 
 impl Admitted {
+    /// Returns the connection, and the set that it is in.
+    pub(super) fn parts(&self) -> (Arc<ConnectionEntry>, Arc<Connections>) {
+        (Arc::clone(&self.entry), Arc::clone(&self.connections))
+    }
+
     /// Begins a request; `reserved`: one that may use the reserve. `None` when the maximum of
     /// others is under way.
     pub(super) fn begin(&self, reserved: bool) -> Option<ActiveRequest> {
-        let (entry, connections) = (Arc::clone(&self.entry), Arc::clone(&self.connections));
-        let ordinary = if reserved {
-            None
-        } else {
+        let (entry, connections) = self.parts();
+        if !reserved {
             let max = connections.config.max_connections;
             let room = max - (max / RESERVED).max(1);
             let one_more = |under_way| (under_way < room).then_some(under_way + 1);
@@ -173,10 +219,9 @@ impl Admitted {
                 .ordinary
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
                 .ok()?;
-            Some(connections)
-        };
+        }
         entry.begin();
-        Some(ActiveRequest { entry, ordinary })
+        Some(ActiveRequest { entry, connections, reserved })
     }
 }
 
@@ -188,9 +233,10 @@ impl Drop for Admitted {
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        if let Some(connections) = &self.ordinary {
-            connections.ordinary.fetch_sub(1, Ordering::Relaxed);
+        let Connections { ordinary, held, .. } = &*self.connections;
+        if !self.reserved {
+            ordinary.fetch_sub(1, Ordering::Relaxed);
         }
-        self.entry.finish();
+        held.fetch_sub(self.entry.finish(), Ordering::Relaxed);
     }
 }

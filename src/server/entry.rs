@@ -24,8 +24,19 @@ pub(super) enum End {
     SlowReader,
     /// Evicted for others.
     Room,
+    /// Evicted for the memory of its request body.
+    Memory,
     /// The server stops.
     Stop,
+}
+
+/// Fault of a request body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyFault {
+    /// It came too slowly.
+    Slow,
+    /// There was no memory for it.
+    NoMemory,
 }
 
 /// Phase of a connection.
@@ -61,8 +72,10 @@ struct State {
     end: Option<End>,
     /// True if bytes came since the last request.
     heard: bool,
-    /// True if the request body came too slowly.
-    slow_body: bool,
+    /// Fault of the request body.
+    body_fault: Option<BodyFault>,
+    /// Bytes of the request body that are held in memory, until the end of the response.
+    held: usize,
 }
 
 impl ConnectionEntry {
@@ -73,7 +86,8 @@ impl ConnectionEntry {
             writing: ThroughputMeter::new(config.answer),
             end: None,
             heard: false,
-            slow_body: false,
+            body_fault: None,
+            held: 0,
         };
         Self { id, address, state: Mutex::new(state), ended: Notify::new(), config }
     }
@@ -92,13 +106,30 @@ impl ConnectionEntry {
     pub(super) fn begin(&self) {
         let mut state = self.state();
         (state.phase, state.since) = (Phase::Busy, Instant::now());
-        (state.heard, state.slow_body) = (false, false);
+        (state.heard, state.body_fault) = (false, None);
     }
 
-    /// Records the end of a response.
-    pub(super) fn finish(&self) {
+    /// Records the end of a response; returns the bytes of the request body that were held.
+    pub(super) fn finish(&self) -> usize {
         let mut state = self.state();
         (state.phase, state.since) = (Phase::Idle, Instant::now());
+        std::mem::take(&mut state.held)
+    }
+
+    /// Records bytes of the request body that are held in memory.
+    pub(super) fn hold(&self, bytes: usize) {
+        self.state().held += bytes;
+    }
+
+    /// Returns the bytes of the request body that are held.
+    pub(super) fn held(&self) -> usize {
+        self.state().held
+    }
+
+    /// Returns since when the request of an incomplete body has been under way.
+    pub(super) fn incomplete_since(&self) -> Option<Instant> {
+        let state = self.state();
+        (state.phase == Phase::Body).then_some(state.since)
     }
 
     /// Returns true if a part of a request came to which no response is possible any more.
@@ -133,18 +164,18 @@ impl ConnectionEntry {
         }
     }
 
-    /// Records the end of a request body, complete or too slow.
-    pub(super) fn body_ended(&self, too_slow: bool) {
+    /// Records the end of a request body, or of the wait for a part of it.
+    pub(super) fn body_ended(&self, fault: Option<BodyFault>) {
         let mut state = self.state();
-        state.slow_body |= too_slow;
+        state.body_fault = state.body_fault.or(fault);
         if state.phase == Phase::Body {
             state.phase = Phase::Busy;
         }
     }
 
-    /// Returns true if the request body came too slowly.
-    pub(super) fn has_slow_body(&self) -> bool {
-        self.state().slow_body
+    /// Returns the fault of the request body.
+    pub(super) fn body_fault(&self) -> Option<BodyFault> {
+        self.state().body_fault
     }
 
     pub(super) fn end(&self, end: End) {
@@ -206,6 +237,7 @@ impl End {
             Self::Idle => "idle",
             Self::SlowReader => "slow_reader",
             Self::Room => "room",
+            Self::Memory => "memory",
             Self::Stop => "stop",
         }
     }

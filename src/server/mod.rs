@@ -6,7 +6,8 @@
 //! the bound it does not reject newcomers but evicts those that have shown the least so far: those
 //! without a request, then those that are idle, then those whose body is incomplete, always the
 //! oldest first. A quarter of all connections is reserved to webhooks and health checks, so that
-//! those are served whatever else goes on.
+//! those are served whatever else goes on. The bodies of requests under way share a bound of memory;
+//! at that, those that have been incomplete for longest are evicted.
 
 mod body;
 mod connection;
@@ -91,6 +92,7 @@ impl Server {
                 _ = ticks.tick() => {
                     self.connections.maintain();
                     metric::HTTP_CONNECTIONS.count([], self.connections.count() as u64);
+                    metric::HTTP_BODY_BYTES.count([], self.connections.held() as u64);
                 }
                 accepted = listener.accept() => match accepted {
                     Ok((stream, peer)) => self.take(stream, peer, tasks, stop),

@@ -23,6 +23,9 @@ fn config() -> HttpConfig {
     HttpConfig {
         max_connections: 1_000,
         max_per_address: 3,
+        max_head: 65_536,
+        max_headers: 100,
+        max_bodies: 1 << 28,
         header: LONG,
         idle: LONG,
         body: least,
@@ -96,6 +99,16 @@ impl Running {
             }
         };
         tokio::time::timeout(DEADLINE, begun).await.unwrap();
+    }
+
+    /// Waits until that many bytes of request bodies are held.
+    async fn holds(&self, bytes: usize) {
+        let held = async {
+            while self.connections.held() != bytes {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, held).await.unwrap();
     }
 
     async fn end(self) {
@@ -240,6 +253,40 @@ async fn rest_or_answer(stream: &mut TcpStream) -> String {
 const BODY: &str = "POST /body HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n";
 
 #[tokio::test]
+async fn bodies_share_a_bound_of_memory_and_the_oldest_incomplete_ones_make_way() {
+    let config = HttpConfig { max_bodies: 100_000, ..config() };
+    let server = start(config, LONG).await;
+    let head = |length: usize| {
+        format!("POST /body HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n")
+    };
+    let mut incomplete = Vec::new();
+    for n in 1..=3 {
+        let mut client = server.send(&head(31_000)).await;
+        client.write_all("x".repeat(30_000).as_bytes()).await.unwrap();
+        server.holds(n * 30_000).await;
+        incomplete.push(client);
+    }
+    // One more fits only in the place of the oldest.
+    let mut whole = server.send(&head(20_000)).await;
+    whole.write_all("x".repeat(20_000).as_bytes()).await.unwrap();
+    assert!(until(&mut whole, "20000").await.starts_with("HTTP/1.1 200"));
+    assert_eq!(rest(&mut incomplete[0]).await, "");
+    server.holds(60_000).await;
+    for client in &mut incomplete[1..] {
+        client.write_all(&[b'x'; 1_000]).await.unwrap();
+        assert!(until(client, "31000").await.starts_with("HTTP/1.1 200"));
+    }
+    server.holds(0).await;
+    // Alone, it has to fit, too.
+    let mut large = server.send(&head(200_000)).await;
+    let _ = large.write_all("x".repeat(200_000).as_bytes()).await;
+    assert!(rest_or_answer(&mut large).await.starts_with("HTTP/1.1 503"));
+    drop(large);
+    server.holds(0).await;
+    server.end().await;
+}
+
+#[tokio::test]
 async fn stopping_waits_for_requests_that_were_begun_and_for_nobody_else() {
     // Whoever were waited for would keep the server for longer than the test may take.
     let server = start(config(), LONG).await;
@@ -292,6 +339,8 @@ fn an_address_has_a_bound_and_private_ones_have_none() {
 async fn what_hyper_refuses_has_the_form_of_all_errors() {
     let server = start(config(), LONG).await;
     let long = "x".repeat(70_000);
+    let many: Vec<_> = (0..100).map(|n| format!("x-{n}: x\r\n")).collect();
+    let many = many.concat();
     for (request, status, code) in [
         ("nonsense\r\n\r\n".to_owned(), "400", "invalid_request"),
         (
@@ -299,6 +348,8 @@ async fn what_hyper_refuses_has_the_form_of_all_errors() {
             "431",
             "headers_too_large",
         ),
+        // With the host, one more than there may be.
+        (format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n"), "431", "headers_too_large"),
         // The bound of the whole head is reached before the one of the address.
         (format!("GET /{long} HTTP/1.1\r\nhost: x\r\n\r\n"), "431", "headers_too_large"),
     ] {

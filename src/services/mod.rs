@@ -11,6 +11,7 @@ pub(crate) mod activity;
 pub(crate) mod activity_log;
 pub(crate) mod assistant;
 pub(crate) mod bot_setup;
+mod certificates;
 pub(crate) mod channels;
 pub(crate) mod consumers;
 pub(crate) mod credentials;
@@ -42,6 +43,7 @@ pub(crate) mod processes;
 mod reading;
 pub(crate) mod search;
 pub(crate) mod sessions;
+pub(crate) mod status;
 pub(crate) mod subscriptions;
 #[cfg(test)]
 mod tests;

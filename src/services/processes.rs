@@ -5,33 +5,10 @@ use std::time::Duration;
 
 use chatkeep_store::{ProcessRecord, Store, StoreError};
 
-use super::operator::Operator;
-
 /// Time without a heartbeat after which a process is considered dead.
 pub(crate) const LIVE: Duration = Duration::from_secs(20);
 /// Name of the media store's identity among the settings that processes share.
 pub(crate) const MEDIA: &str = "the media store";
-
-/// Processes. Cheap to clone.
-#[derive(Clone, Debug)]
-pub(crate) struct ProcessService {
-    store: Store,
-}
-
-impl ProcessService {
-    /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(store: Store) -> Self {
-        Self { store }
-    }
-
-    /// Returns the processes of the deployment that run now.
-    ///
-    /// # Errors
-    /// Returns an error when the store fails.
-    pub(crate) async fn running(&self, _: &Operator) -> Result<Vec<ProcessRecord>, StoreError> {
-        running(&self.store).await
-    }
-}
 
 /// Returns the processes of the deployment that run now.
 ///

@@ -1,11 +1,16 @@
 //! Commands as people run them: in pipes, without their terminal, in a wrong folder, beside servers
 //! that refuse them.
 
+use chatkeep_workers::StageName;
+use reqwest::Method;
+use serde_json::{Value, json};
+
 use crate::harness::process::{Process, Program};
 use crate::harness::scratch;
+use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
-use crate::stack::{Parts, Stack, TestEnv};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 /// Waits for a program to end by itself, with that code.
 async fn ends(mut process: Process, code: i32) -> String {
@@ -47,7 +52,7 @@ async fn a_reader_that_goes_away_ends_a_command_quietly() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_tells_what_it_uses_and_drains_when_its_terminal_goes_away() {
+async fn a_service_tells_what_it_uses_and_each_request() {
     let mut stack = Stack::start(Parts::Servers, emulator().await).await;
     let first = stack.process.stderr().remove(0);
     assert!(first.contains("chatkeep starts version="), "{first}");
@@ -65,9 +70,90 @@ async fn a_service_tells_what_it_uses_and_drains_when_its_terminal_goes_away() {
     ] {
         assert!(first.contains(part), "{part}: {first}");
     }
-    assert!(stack.process.hang_up().await.success());
-    let log = stack.process.stderr().join("\n");
-    assert!(log.contains("SIGHUP") && log.contains("chatkeep has stopped"), "{log}");
+    group(&mut stack).await;
+    stack.get("/me").await;
+    let (key, wrong) = (stack.key().to_owned(), "ck_nobody");
+    stack.use_key(wrong);
+    stack.call(Method::GET, "/me", None).await;
+    assert!(stack.process.terminate().await.success());
+    let log = stack.process.stderr();
+    for parts in [
+        ["route=\"/api/me\"", "status=\"200\"", "caller=\"key\""],
+        ["route=\"/api/me\"", "status=\"401\"", "caller=\"none\""],
+        ["route=\"/webhook/line\"", "status=\"200\"", "caller=\"platform\""],
+    ] {
+        let has_all = |line: &String| parts.iter().all(|part| line.contains(part));
+        let found = log.iter().find(|line| has_all(line));
+        let line = found.unwrap_or_else(|| panic!("{parts:?}: {}", log.join("\n")));
+        assert!(line.contains("duration_ms=") && line.contains(" id="), "{line}");
+    }
+    let log = log.join("\n");
+    assert!(!log.contains("route=\"/readyz\""), "probes are not in the log: {log}");
+    assert!(!log.contains(&key) && !log.contains(wrong), "{log}");
+    assert!(log.contains("SIGTERM") && log.contains("chatkeep has stopped"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_drains_when_its_terminal_goes_away() {
+    let (ground, line) = (TestEnv::new(Parts::Embedded).await, emulator().await);
+    let log = ground.folder.path().join("log");
+    let program = env!("CARGO_BIN_EXE_chatkeep");
+    let inside = format!("exec {program} serve 2>{}", log.display());
+    // A terminal of its own, which goes away with the program that made it.
+    let script = format!("exec script --quiet --return --command '{inside}' /dev/null");
+    let mut terminal = ground.shell(&line, &script).start();
+    terminal.ready(ground.address, "/readyz").await;
+    terminal.kill().await;
+    until("the service has stopped", DEADLINE, async || {
+        let log = std::fs::read_to_string(&log).unwrap();
+        log.contains("SIGHUP") && log.contains("chatkeep has stopped")
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_is_an_exit_code() {
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    assert_eq!(stack.ground.command(&stack.line, &["health"]).await, "ok");
+    let ready = stack.ground.command(&stack.line, &["health", "--ready"]).await;
+    assert!(ready.contains("\"bus\":\"ok\"") && ready.contains("\"disk\":\"ok\""), "{ready}");
+    assert!(stack.process.terminate().await.success());
+    for args in [&["health"][..], &["health", "--ready"]] {
+        let said = ends(stack.ground.program(&stack.line, args).start(), 1).await;
+        let expected = format!("chatkeep: no process responds on {}", stack.ground.address);
+        assert!(said.starts_with(&expected), "{said}");
+    }
+}
+
+async fn the_status_has_everything_at_a_glance(parts: Parts) {
+    let mut stack = Stack::start(parts, emulator().await).await;
+    group(&mut stack).await;
+    stack.drained().await;
+    let status = stack.ground.command(&stack.line, &["status", "--json"]).await;
+    let status: Value = serde_json::from_str(&status).unwrap();
+    assert_eq!(status["processes"][0]["roles"], json!(["ingress", "api", "worker", "search"]));
+    let consumers = status["consumers"].as_array().unwrap();
+    assert_eq!(consumers.len(), StageName::ALL.len(), "{status}");
+    assert!(consumers.iter().all(|one| one["backlog"] == 0 && one["oldestSeconds"].is_null()));
+    assert_eq!((&status["deadLetters"], &status["webhooks"]["failing"]), (&json!(0), &json!(0)));
+    assert_eq!(status["media"], json!({"files": 0, "bytes": 0, "pending": 0, "failed": 0}));
+    let folders: Vec<_> = status["disks"].as_array().unwrap().iter().collect();
+    assert_eq!(folders.len(), 2, "{status}");
+    assert!(folders.iter().all(|disk| disk["freeBytes"].as_u64() > Some(0)), "{status}");
+    let [token] = &status["expiries"].as_array().unwrap()[..] else { panic!("{status}") };
+    assert_eq!((&token["kind"], &token["name"]), (&json!("access_token"), &json!("main")));
+    assert!(token["secondsLeft"].as_u64() > Some(86_400), "{status}");
+    let text = stack.ground.command(&stack.line, &["status"]).await;
+    for part in ["PROCESS", "CONSUMER", "OLDEST", "dead letters", "data folder", "access token"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let local = stack.ground.command(&stack.line, &["status", "--local"]).await;
+    assert!(!local.contains("access token"), "{local}");
+    let args = ["status", "--local", "--json", "--watch=1"];
+    let mut watch = stack.ground.program(&stack.line, &args).start();
+    until("it was printed again", DEADLINE, async || watch.stdout().len() >= 2).await;
+    watch.kill().await;
+    assert!(stack.process.terminate().await.success());
 }
 
 /// Starts the program in a folder with this settings file, and ends it with that code. Returns what
@@ -242,4 +328,8 @@ async fn reindexing_ends_when_nobody_does_it_any_more() {
     assert!(said.contains("no process with the role search is running any more"), "{said}");
 }
 
-on_both!(a_newer_schema_is_named, an_empty_database_stays_empty);
+on_both!(
+    a_newer_schema_is_named,
+    an_empty_database_stays_empty,
+    the_status_has_everything_at_a_glance,
+);

@@ -10,6 +10,7 @@ use chatkeep::rate_limit::Limiter;
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::RateLimitConfig;
+use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::event::{Envelope, PlatformKind};
 use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 use chatkeep_emulator::{Signed, signature};
@@ -130,7 +131,7 @@ async fn the_budget_for_garbage_comes_back() {
     let clock: SharedClock = manual.clone();
     let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock.clone()).await.unwrap();
     let rejected = RateLimitConfig { per_minute: 6, burst: 6 };
-    let webhooks = LineWebhooks::new(&SECRET.to_owned().into()).unwrap();
+    let webhooks = LineWebhooks::new(&[SECRET.to_owned().into()]).unwrap();
     let ingress = Ingress {
         bus: Bus::Embedded(bus.clone()),
         bots: IngressBots::new([IngressBot::new("main", Arc::new(webhooks), None)]),
@@ -138,6 +139,7 @@ async fn the_budget_for_garbage_comes_back() {
         tap: Tap::default(),
         rejected: Limiter::alone(rejected, clock),
         proxies: 0,
+        disk: DiskReserve::new(0),
     };
     let router = router(ingress, 1_000);
     let post = async |signature: &str, body: &'static str| {
@@ -220,7 +222,7 @@ async fn a_second_platform_needs_an_adapter_alone() {
     let bus = Bus::Embedded(bus);
     let backup = StageName::Backup.consumer(Duration::from_secs(30));
     bus.ensure(&backup).await.unwrap();
-    let line = LineWebhooks::new(&SECRET.to_owned().into()).unwrap();
+    let line = LineWebhooks::new(&[SECRET.to_owned().into()]).unwrap();
     let ingress = Ingress {
         bus: bus.clone(),
         bots: IngressBots::new([
@@ -231,6 +233,7 @@ async fn a_second_platform_needs_an_adapter_alone() {
         tap: Tap::default(),
         rejected: Limiter::alone(RateLimitConfig { per_minute: 60, burst: 60 }, clock),
         proxies: 0,
+        disk: DiskReserve::new(0),
     };
     let router = router(ingress, 1_000);
     let post = async |path: &str, token: &str, body: &'static [u8]| {

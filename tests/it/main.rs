@@ -36,6 +36,7 @@ mod platform;
 mod program;
 mod replicas;
 mod rest;
+mod rotation;
 mod schema;
 mod search;
 mod slow;

@@ -18,6 +18,9 @@ use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 const IDLE: usize = 1_000;
 const DRIPPING: usize = 200;
 const WEBHOOKS: usize = 50;
+/// Timeouts that would end the connections of a crowd.
+const PATIENT: [&str; 3] =
+    ["CHATKEEP_HTTP_HEADER_SECONDS", "CHATKEEP_HTTP_IDLE_SECONDS", "CHATKEEP_HTTP_BODY_SECONDS"];
 
 /// Connections that cost and bring nothing, until they are dropped.
 struct Crowd {
@@ -113,10 +116,7 @@ async fn webhooks_keep_flowing_beside_a_slow_crowd_and_stopping_does_not_wait_fo
     ground.settings.push(("CHATKEEP_HTTP_MAX_CONNECTIONS", "800".to_owned()));
     ground.settings.push(("CHATKEEP_SHUTDOWN_DRAIN_SECONDS", "4".to_owned()));
     // Longer than any wait of this test, so that nobody disconnects by themselves.
-    for limit in ["CHATKEEP_HTTP_HEADER_SECONDS", "CHATKEEP_HTTP_IDLE_SECONDS"] {
-        ground.settings.push((limit, "300".to_owned()));
-    }
-    ground.settings.push(("CHATKEEP_HTTP_BODY_SECONDS", "300".to_owned()));
+    ground.settings.extend(PATIENT.map(|name| (name, "300".to_owned())));
     let mut stack = Stack::on(ground, emulator().await).await;
     let (chat, people) = group(&mut stack).await;
     let crowd = Crowd::gather(stack.ground.address).await;
@@ -145,6 +145,38 @@ async fn webhooks_keep_flowing_beside_a_slow_crowd_and_stopping_does_not_wait_fo
         all.iter().filter(|message| message["content"] == "through the crowd").count() == WEBHOOKS
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crowd_that_fits_changes_nothing_for_others() {
+    let mut ground = TestEnv::new(Parts::Embedded).await;
+    // Longer than any wait of this test, so that the crowd stays.
+    ground.settings.extend(PATIENT.map(|name| (name, "300".to_owned())));
+    let mut stack = Stack::on(ground, emulator().await).await;
+    let (chat, people) = group(&mut stack).await;
+    let crowd = Crowd::gather(stack.ground.address).await;
+    let all = f64::from(u32::try_from(IDLE + DRIPPING).unwrap());
+    until("the crowd is there", DEADLINE, async || connections(&stack).await >= all).await;
+    let before = stack.messages(&chat.chat_id).await.len();
+    for n in 0..WEBHOOKS {
+        let text = format!("beside the crowd {n}");
+        let told = stack.line.say(&chat.chat_id, &people[0].user_id, &text).await.unwrap();
+        assert!(told.is_accepted(), "{:?}", told.delivery);
+        stack.get("/me").await;
+        let rules = format!("/channels/{}/assistant/rules", chat.chat_id);
+        stack.put(&rules, json!({"content": text})).await;
+    }
+    until("everything is kept", DEADLINE, async || {
+        stack.messages(&chat.chat_id).await.len() >= before + WEBHOOKS
+    })
+    .await;
+    let metrics = stack.metrics().await;
+    let closed = metrics.lines().filter(|line| line.starts_with("chatkeep_http_closed_total"));
+    let closed: Vec<_> = closed.filter(|line| line.contains("room")).collect();
+    assert!(closed.is_empty(), "nobody had to go: {closed:?}");
+    assert!(stack.ready().await && connections(&stack).await >= all);
+    stack.process.kill().await;
+    crowd.leave().await;
 }
 
 /// Returns every file and folder below `folder` with permissions for other users.

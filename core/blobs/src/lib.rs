@@ -7,6 +7,7 @@
 //! Deletion is decided by the store, in its `media` module, which also explains why no
 //! message can end up with a deleted file; this port only carries it out.
 
+mod access_key;
 mod identity;
 mod open;
 mod put;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::causes::with_causes;
+use chatkeep_core::config::S3Config;
 use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::Timestamp;
 use futures_util::stream::BoxStream;
@@ -26,6 +28,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{Error as Backend, ObjectStore, ObjectStoreExt as _};
 
+use access_key::AccessKey;
 pub use put::Stored;
 pub use read::BlobRead;
 
@@ -119,6 +122,8 @@ pub struct Blobs {
     store: Arc<dyn ObjectStore>,
     place: BlobBackend,
     availability: Availability,
+    /// Access key of an object store, unless the machine has a role.
+    key: Option<Arc<AccessKey>>,
 }
 
 /// Location of the blobs; the differences between the two beside the adapter.
@@ -145,6 +150,18 @@ impl Blobs {
             Err(error) => Err(BlobError::Backend(error)),
         };
         self.noted(Work::Reading, size)
+    }
+
+    /// Makes further calls of an object store with the access key of these settings. Does nothing
+    /// for a folder, and where the machine's role is used.
+    ///
+    /// # Errors
+    /// [`BlobError::HalfAKey`]; the present key stays.
+    pub fn replace_access_key(&self, s3: &S3Config) -> Result<(), BlobError> {
+        match &self.key {
+            Some(key) => key.replace(s3),
+            None => Ok(()),
+        }
     }
 
     /// The availability of folder or bucket.

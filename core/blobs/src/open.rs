@@ -15,8 +15,8 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, RetryConfig};
 use reqwest::Url;
-use secrecy::ExposeSecret as _;
 
+use super::access_key::AccessKey;
 use super::{BlobBackend, BlobError, Blobs};
 
 /// Connect timeout of an object store.
@@ -43,16 +43,19 @@ impl Blobs {
                 // must outlive a power cut: contents and folders are flushed before `put` returns.
                 let store = Arc::new(store.with_fsync(true));
                 let availability = watched(root.display().to_string());
-                Ok(Self { store, place: BlobBackend::Folder(Arc::new(root)), availability })
+                let place = BlobBackend::Folder(Arc::new(root));
+                Ok(Self { store, place, availability, key: None })
             }
             BlobsKind::S3 { bucket, prefix } => {
-                let store = Arc::new(bucket_store(bucket, s3)?);
+                let key = AccessKey::of(s3)?.map(Arc::new);
+                let store = Arc::new(bucket_store(bucket, s3, key.clone())?);
                 let at = s3.endpoint.as_deref().unwrap_or("Amazon S3");
                 let availability = watched(format!("{kind} at {at}"));
                 Ok(Self {
                     store,
                     place: BlobBackend::Bucket(Path::from(prefix.as_str())),
                     availability,
+                    key,
                 })
             }
         }
@@ -76,7 +79,11 @@ fn watched(address: String) -> Availability {
     Availability::new("media store", address, "CHATKEEP_BLOBS")
 }
 
-fn bucket_store(bucket: &str, s3: &S3Config) -> Result<AmazonS3, BlobError> {
+fn bucket_store(
+    bucket: &str,
+    s3: &S3Config,
+    key: Option<Arc<AccessKey>>,
+) -> Result<AmazonS3, BlobError> {
     install_tls();
     let backoff = BackoffConfig { init_backoff: Duration::from_millis(100), ..Default::default() };
     let client = ClientOptions::new()
@@ -96,13 +103,9 @@ fn bucket_store(bucket: &str, s3: &S3Config) -> Result<AmazonS3, BlobError> {
             .with_endpoint(if s3.path_style { endpoint.clone() } else { hosted(endpoint, bucket) })
             .with_allow_http(endpoint.starts_with("http://"));
     }
-    builder = match (&s3.access_key_id, &s3.secret_access_key) {
-        (Some(id), Some(secret)) => builder
-            .with_access_key_id(id.expose_secret())
-            .with_secret_access_key(secret.expose_secret()),
-        (None, None) => builder,
-        _ => return Err(BlobError::HalfAKey),
-    };
+    if let Some(key) = key {
+        builder = builder.with_credentials(key);
+    }
     builder.build().map_err(BlobError::Backend)
 }
 

@@ -92,6 +92,8 @@ pub struct ConsumerStatus {
     pub stream: &'static str,
     /// Number of unfinished messages (waiting, leased and delayed).
     pub backlog: u64,
+    /// Age in seconds of the oldest unfinished message; `None` without one.
+    pub oldest_seconds: Option<u64>,
     /// Seconds since the last delivery; `None` if never, or not known.
     pub idle_seconds: Option<u64>,
 }
@@ -251,6 +253,18 @@ impl Bus {
         match self {
             Self::Embedded(bus) => bus.availability(),
             Self::Nats(bus) => bus.availability(),
+        }
+    }
+
+    /// Makes new connections to NATS with the credentials of these addresses, which name the same
+    /// servers; one that is open keeps its own. Does nothing for the embedded bus.
+    ///
+    /// # Errors
+    /// [`BusError::Config`] for an invalid address.
+    pub fn replace_credentials(&self, servers: &str) -> Result<(), BusError> {
+        match self {
+            Self::Embedded(_) => Ok(()),
+            Self::Nats(bus) => bus.replace_credentials(servers),
         }
     }
 

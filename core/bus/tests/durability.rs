@@ -177,6 +177,8 @@ pub(crate) async fn makes_room_when_a_consumer_is_removed(fixture: Fixture) {
     until_backlog(&bus, &events("backup"), 0).await;
     let mut listed = bus.consumers().await.unwrap();
     listed.sort_by(|a, b| a.name.cmp(&b.name));
+    let ages: Vec<_> = listed.iter().map(|c| c.oldest_seconds.is_some()).collect();
+    assert_eq!(ages, [false, true], "only what waits has an age");
     let listed: Vec<_> = listed.iter().map(|c| (c.name.as_str(), c.backlog)).collect();
     assert_eq!(listed, [("backup", 0), ("forgotten", 10)]);
     let refused = bus.publish(vec![event("e10")]).await;

@@ -72,6 +72,10 @@ impl Platform for Counting {
         unreachable!()
     }
 
+    fn token_lifetime(&self) -> Answer<'_, Option<std::time::Duration>> {
+        unreachable!()
+    }
+
     fn bot(&self) -> Answer<'_, BotInfo> {
         Box::pin(async move {
             self.asked().await;

@@ -14,6 +14,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use bots::Bots;
 use bytes::Bytes;
@@ -106,6 +107,9 @@ pub trait Platform: fmt::Debug + Send + Sync {
 
     /// Returns the bot's own profile.
     fn bot(&self) -> BoxFuture<'_, Result<BotInfo, PlatformError>>;
+
+    /// Returns the time until the access token expires, if the platform names one.
+    fn token_lifetime(&self) -> BoxFuture<'_, Result<Option<Duration>, PlatformError>>;
 
     /// Returns the maximum number of texts in one reply.
     fn max_texts(&self) -> usize;

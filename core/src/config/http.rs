@@ -15,6 +15,12 @@ pub struct HttpConfig {
     pub max_connections: usize,
     /// Maximum number of concurrent connections of one public address.
     pub max_per_address: usize,
+    /// Maximum size of a request head, in bytes.
+    pub max_head: usize,
+    /// Maximum number of header fields of a request.
+    pub max_headers: usize,
+    /// Maximum memory of the bodies of all requests under way, in bytes.
+    pub max_bodies: usize,
     /// Timeout for the head of a request.
     pub header: Duration,
     /// Idle timeout between two requests of a connection.
@@ -33,6 +39,12 @@ struct HttpSection {
     max_connections: usize,
     #[serde(deserialize_with = "number::<1, 1_000_000, _, _>")]
     max_per_address: usize,
+    #[serde(deserialize_with = "number::<8_192, 1_048_576, _, _>")]
+    max_head_bytes: usize,
+    #[serde(deserialize_with = "number::<16, 1_000, _, _>")]
+    max_headers: usize,
+    #[serde(deserialize_with = "number::<16_777_216, 1_099_511_627_776, _, _>")]
+    max_bodies_bytes: usize,
     #[serde(deserialize_with = "seconds::<1, 300, _>")]
     header_seconds: Duration,
     #[serde(deserialize_with = "seconds::<1, 3_600, _>")]
@@ -52,6 +64,9 @@ impl From<HttpSection> for HttpConfig {
         Self {
             max_connections: section.max_connections,
             max_per_address: section.max_per_address,
+            max_head: section.max_head_bytes,
+            max_headers: section.max_headers,
+            max_bodies: section.max_bodies_bytes,
             header: section.header_seconds,
             idle: section.idle_seconds,
             body: speed(section.body_seconds),

@@ -25,6 +25,9 @@ pub struct LineConfig {
     /// Secret that signs the webhooks.
     #[serde(deserialize_with = "secret")]
     pub channel_secret: Option<SecretString>,
+    /// Former secret, whose signatures are accepted, too, while the secret is replaced.
+    #[serde(deserialize_with = "secret")]
+    pub channel_secret_previous: Option<SecretString>,
     /// Token that authorises API calls.
     #[serde(deserialize_with = "secret")]
     pub access_token: Option<SecretString>,
@@ -54,6 +57,12 @@ impl LineConfig {
             return Ok(vec![Self::read(layers, Self::MAIN, SECTION)?]);
         }
         layers.bots.iter().map(|name| Self::read(layers, name, &section(name))).collect()
+    }
+
+    /// Returns the secrets that may sign webhooks, the present one first.
+    pub fn channel_secrets(&self) -> Vec<SecretString> {
+        let secrets = [&self.channel_secret, &self.channel_secret_previous];
+        secrets.into_iter().flatten().cloned().collect()
     }
 
     fn read(layers: &Layers, name: &str, section: &str) -> Result<Self, ConfigError> {

@@ -6,6 +6,7 @@
 //! environment.
 
 mod deserialize;
+mod disk;
 mod error;
 mod file;
 mod hints;
@@ -23,6 +24,7 @@ mod values;
 mod web;
 mod webhooks;
 
+pub use disk::DiskConfig;
 pub use error::ConfigError;
 pub use http::HttpConfig;
 pub use inspect::{EffectiveSetting, Inspection, SettingValue};

@@ -4,10 +4,11 @@ use super::line::single;
 
 /// Settings that are secrets, or addresses that may hold a password. Only these can be read from a
 /// file with `…_FILE`, and they are never shown in an error.
-const SECRETS: [&str; 7] = [
+const SECRETS: [&str; 8] = [
     "database",
     "bus",
     "line.channel_secret",
+    "line.channel_secret_previous",
     "line.access_token",
     "login.client_secret",
     "s3.access_key_id",

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::deserialize::{
     address, days_if_any, folder, log_filter, number, optional_address, replicas, seconds, zone,
 };
+use super::disk::DiskConfig;
 use super::http::HttpConfig;
 use super::layers::Layers;
 use super::line::{self, LineConfig};
@@ -47,6 +48,8 @@ pub struct Config {
     /// The LINE bots; at least one.
     #[serde(skip)]
     pub line: Vec<LineConfig>,
+    /// Reserves of free disk space.
+    pub disk: DiskConfig,
     /// Client connections.
     pub http: HttpConfig,
     /// The ingress.

@@ -49,6 +49,31 @@ pub fn download_client() -> Result<reqwest::Client, reqwest::Error> {
         .build()
 }
 
+/// Creates a client that tells the certificate of the server.
+///
+/// # Errors
+/// Fails when the TLS library cannot be set up.
+pub fn certificate_client() -> Result<reqwest::Client, reqwest::Error> {
+    install_tls();
+    reqwest::Client::builder()
+        .user_agent(concat!("chatkeep/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .timeout(CALL)
+        .redirect(reqwest::redirect::Policy::none())
+        .tls_info(true)
+        .build()
+}
+
+/// Creates a client for requests to this machine, which no proxy is for.
+///
+/// # Errors
+/// Fails when the TLS library cannot be set up.
+pub fn local_client(timeout: Duration) -> Result<reqwest::Client, reqwest::Error> {
+    install_tls();
+    let client = reqwest::Client::builder().no_proxy().timeout(timeout);
+    client.redirect(reqwest::redirect::Policy::none()).build()
+}
+
 /// Reads a response body, cut at [`MAX_RESPONSE`] bytes.
 ///
 /// # Errors

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::outage::{Availability, Work};
@@ -24,7 +24,7 @@ pub(super) struct Watch {
 
 /// A PostgreSQL server, to be asked why the pool has no connection.
 struct Server {
-    options: PgConnectOptions,
+    options: RwLock<PgConnectOptions>,
     /// A check is running.
     asking: AtomicBool,
 }
@@ -68,8 +68,16 @@ impl Watch {
     /// Watches a PostgreSQL server at `address`, which is shown.
     pub(super) fn server(address: String, options: PgConnectOptions) -> Self {
         let availability = Availability::new("database", address, "CHATKEEP_DATABASE");
+        let options = RwLock::new(options);
         let server = Arc::new(Server { options, asking: AtomicBool::new(false) });
         Self { availability, server: Some(server) }
+    }
+
+    /// Connects with other options from now on.
+    pub(super) fn replace_options(&self, options: PgConnectOptions) {
+        if let Some(server) = &self.server {
+            *server.options.write().unwrap_or_else(PoisonError::into_inner) = options;
+        }
     }
 
     /// Notes what became of a statement that does `work`, and hands it on.
@@ -110,7 +118,8 @@ impl Watch {
 
 impl Server {
     async fn why_not(&self) -> Option<sqlx::Error> {
-        why_not(&self.options).await
+        let options = self.options.read().unwrap_or_else(PoisonError::into_inner).clone();
+        why_not(&options).await
     }
 }
 

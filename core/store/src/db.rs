@@ -92,6 +92,13 @@ pub(super) enum TxConnection {
 
 pub(super) use locking;
 
+/// Returns the options of connections to a PostgreSQL server.
+fn server_options(url: &SecretString) -> Result<PgConnectOptions, StoreError> {
+    let options = PgConnectOptions::from_str(url.expose_secret());
+    let options = options.map_err(|_| StoreError::BadUrl)?;
+    Ok(options.application_name("chatkeep").disable_statement_logging())
+}
+
 impl Db {
     /// Opens (and creates) the SQLite file of a data folder.
     pub(super) async fn sqlite(
@@ -149,10 +156,7 @@ impl Db {
         address: String,
         connections: u32,
     ) -> Result<Self, StoreError> {
-        let options = PgConnectOptions::from_str(url.expose_secret())
-            .map_err(|_| StoreError::BadUrl)?
-            .application_name("chatkeep")
-            .disable_statement_logging();
+        let options = server_options(url)?;
         let pool =
             PgPoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE_TIMEOUT);
         let pool = match pool.connect_with(options.clone()).await {
@@ -163,6 +167,17 @@ impl Db {
             pool => pool?,
         };
         Ok(Self::new(Pools::Postgres(pool), Watch::server(address, options)))
+    }
+
+    /// Makes new connections to PostgreSQL with the credentials of `url`; those that are open keep
+    /// theirs. Does nothing for SQLite.
+    pub(super) fn replace_credentials(&self, url: &SecretString) -> Result<(), StoreError> {
+        if let Pools::Postgres(pool) = &self.pools {
+            let options = server_options(url)?;
+            pool.set_connect_options(options.clone());
+            self.watch.replace_options(options);
+        }
+        Ok(())
     }
 
     fn new(pools: Pools, watch: Watch) -> Self {

@@ -18,6 +18,7 @@ mod coverage;
 mod db;
 mod doctor;
 mod fault;
+mod figures;
 mod gap;
 mod groups;
 mod idempotency;
@@ -89,6 +90,7 @@ pub use coverage::{Coverage, MissingMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaRepair, UserAudit};
 pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
+pub use figures::{MediaFigures, WebhookFigures};
 pub use gap::Gap;
 pub use groups::{
     AccountStore, ActivityLogStore, ActivityStore, AssistantStore, AuditStore, ChannelStore,
@@ -260,6 +262,18 @@ impl Store {
             return Err(StoreError::NoData);
         }
         Self::ready_to_use(db).await
+    }
+
+    /// Makes new connections to PostgreSQL with the credentials of that address, which names the
+    /// same database; those that are open keep theirs. Does nothing for SQLite.
+    ///
+    /// # Errors
+    /// [`StoreError::BadUrl`].
+    pub fn replace_credentials(&self, database: &Database) -> Result<(), StoreError> {
+        match database {
+            Database::Sqlite => Ok(()),
+            Database::Postgres(url) => self.db.replace_credentials(url),
+        }
     }
 
     async fn open_mapped(

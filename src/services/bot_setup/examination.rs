@@ -146,7 +146,7 @@ impl<'a> Examination<'a> {
     /// the bot whose secret is.
     async fn secret(&mut self, setup: &SharedSetup, channel: String) {
         let Some(secret) = &self.bot.secret else { return };
-        match setup.owns(&channel, secret).await {
+        match setup.owns(&channel, &secret.get()).await {
             Ok(true) => return self.found.push(SetupFinding::SecretFits),
             Ok(false) => {}
             Err(error) => return self.unanswered(Subject::Secret, &error),
@@ -154,7 +154,7 @@ impl<'a> Examination<'a> {
         let setting = self.bot.secret_setting.clone();
         for other in self.service.bots.iter().filter(|other| other.name != self.bot.name) {
             let Some(secret) = &other.secret else { continue };
-            if let Ok(true) = setup.owns(&channel, secret).await {
+            if let Ok(true) = setup.owns(&channel, &secret.get()).await {
                 let bot = other.name.clone();
                 return self.found.push(SetupFinding::SecretSwapped { bot, setting });
             }

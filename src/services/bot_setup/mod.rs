@@ -14,10 +14,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use chatkeep_core::id::UserId;
+use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::{PlatformError, SharedSetup};
 use futures_util::future::join_all;
-use secrecy::SecretString;
 use url::Url;
 
 use super::operator::Operator;
@@ -36,7 +36,7 @@ pub(crate) struct ConfiguredBot {
     pub(crate) platform: &'static str,
     /// Its set-up at the platform; `None` without an access token.
     pub(crate) setup: Option<SharedSetup>,
-    pub(crate) secret: Option<SecretString>,
+    pub(crate) secret: Option<SharedSecret>,
     /// Environment variables of the two.
     pub(crate) token_setting: String,
     pub(crate) secret_setting: String,

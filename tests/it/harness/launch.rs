@@ -22,7 +22,7 @@ pub(crate) enum Signal {
     Quit,
     /// Ends gracefully.
     Term,
-    /// The terminal is gone.
+    /// Reads secrets again.
     Hangup,
 }
 

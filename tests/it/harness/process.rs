@@ -121,10 +121,9 @@ impl Process {
         self.finish().await
     }
 
-    /// Sends SIGHUP, as when its terminal is gone, and waits for its exit status.
-    pub(crate) async fn hang_up(&mut self) -> ExitStatus {
+    /// Sends SIGHUP, upon which a service without a terminal reads its secrets again.
+    pub(crate) fn reload(&mut self) {
         self.running.signal(Signal::Hangup);
-        self.finish().await
     }
 
     /// Waits until it ends by itself and all its output is here.

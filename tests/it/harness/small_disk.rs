@@ -45,6 +45,19 @@ impl SmallDisk {
 }
 
 impl Filler {
+    /// Fills until at most that many MiB are free.
+    pub(crate) fn leave(&mut self, mebibytes: u64) {
+        let block = vec![7_u8; 1 << 20];
+        while self.free() > mebibytes << 20 {
+            self.file.write_all(&block).unwrap();
+        }
+    }
+
+    fn free(&self) -> u64 {
+        let found = rustix::fs::fstatvfs(&self.file).unwrap();
+        found.f_bavail * found.f_frsize
+    }
+
     /// Fills the free space, down to single bytes; others may free some again.
     pub(crate) fn fill(&mut self) {
         for block in [1 << 20, 1 << 12, 1] {

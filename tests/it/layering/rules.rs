@@ -19,7 +19,7 @@ pub(super) struct Layer {
 pub(super) const LAYERS: &[Layer] = &[
     Layer {
         name: "base",
-        modules: &["heavy", "html", "out", "private", "random", "sanitize", "view", "when"],
+        modules: &["disk", "heavy", "html", "out", "private", "random", "sanitize", "view", "when"],
         may_use: &["base"],
         why: "helpers and DTOs know nothing of the program",
     },

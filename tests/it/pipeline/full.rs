@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use chatkeep_emulator::{Action, Emulator, Post, Signed};
+use chatkeep_emulator::{Action, Emulator, Media, Post, Signed};
 use reqwest::{Method, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::{Connection as _, Executor as _, SqliteConnection};
 use tokio::task::JoinSet;
 
@@ -58,9 +58,76 @@ fn load(line: &Emulator, chat: &str, user: &str, stop: &Arc<AtomicBool>) -> Join
     senders
 }
 
+/// Sets the reserves of free disk space in MiB.
+fn reserve(ground: &mut TestEnv, media: u64, ingress: u64) {
+    let bytes = |mebibytes: u64| (mebibytes << 20).to_string();
+    ground.settings.push(("CHATKEEP_DISK_MEDIA_RESERVE_BYTES", bytes(media)));
+    ground.settings.push(("CHATKEEP_DISK_INGRESS_RESERVE_BYTES", bytes(ingress)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_and_then_webhooks_pause_before_the_disk_is_full() {
+    let mut ground = TestEnv::new(Parts::Embedded).await;
+    reserve(&mut ground, 64, 32);
+    let disk = SmallDisk::over(ground.folder.path(), DISK);
+    let mut stack = Stack::on(ground, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let (line, chat, user) = (stack.line.clone(), group.chat_id, people[1].user_id.clone());
+    let problems = async || {
+        let url = format!("http://{}/readyz", stack.ground.address);
+        let ready: Value = reqwest::get(url).await.unwrap().json().await.unwrap();
+        let parts = ready["problems"].as_array().unwrap().iter();
+        let parts: Vec<_> = parts.filter_map(|one| one["part"].as_str()).collect();
+        let low = |work: &str| parts.contains(&format!("disk:{work}").as_str());
+        (ready["disk"] == "low", low("media"), low("ingress"))
+    };
+    let send = async |text: &str| line.post(message(&line, &chat, &user, text)).await;
+    let picture = async || {
+        let post = Post::Image(Media::new("image/png", b"\x89PNG\r\n\x1a\n".to_vec()));
+        let send = Action::Send { chat: chat.clone(), user: user.clone(), post };
+        line.post(line.sign(line.build(send).unwrap(), false)).await
+    };
+    let pending = async || {
+        let coverage = stack.ground.command(&line, &["status", "--local", "--json"]).await;
+        let status: Value = serde_json::from_str(&coverage).unwrap();
+        status["media"]["pending"].as_i64().unwrap()
+    };
+    assert_eq!(problems().await, (false, false, false));
+
+    let mut filler = disk.filler();
+    filler.leave(48);
+    until("files pause", DEADLINE, async || problems().await == (true, true, false)).await;
+    assert_eq!((send("a text").await, picture().await), (Some(200), Some(200)));
+    until("the file waits", DEADLINE, async || pending().await == 1).await;
+
+    filler.leave(16);
+    until("webhooks pause", DEADLINE, async || problems().await == (true, true, true)).await;
+    assert_eq!(send("refused").await, Some(503));
+    // What was accepted can be stored, and people can act.
+    stack.put(&format!("/channels/{chat}/assistant/rules"), json!({"content": "be kind"})).await;
+    assert!(stack.ready().await, "reading goes on");
+    let metrics = stack.metrics().await;
+    for work in ["ingress", "media"] {
+        assert!(metrics.contains(&format!("chatkeep_disk_low{{work=\"{work}\"}} 1")), "{metrics}");
+    }
+
+    drop(filler);
+    until("all resumes", DEADLINE, async || problems().await == (false, false, false)).await;
+    assert_eq!(send("accepted").await, Some(200));
+    until("the file is stored", DEADLINE, async || pending().await == 0).await;
+    stack.drained().await;
+    let kept = stack.messages(&chat).await;
+    let has = |text: &str| kept.iter().any(|message| message["content"] == text);
+    assert!(has("a text") && has("accepted") && !has("refused"), "{kept:?}");
+    stack.is_well().await;
+    assert!(stack.process.terminate().await.success());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_survived_without_a_restart() {
-    let ground = TestEnv::new(Parts::Embedded).await;
+    let mut ground = TestEnv::new(Parts::Embedded).await;
+    // Without a reserve, so that bus and store find out by themselves.
+    reserve(&mut ground, 0, 0);
     let disk = SmallDisk::over(ground.folder.path(), DISK);
     let mut stack = Stack::on(ground, emulator().await).await;
     let (group, people) = group(&mut stack).await;

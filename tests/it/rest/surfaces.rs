@@ -58,5 +58,5 @@ async fn every_error_on_every_path_has_one_form() {
     assert_eq!((healthy.status.as_u16(), &healthy.body[..]), (200, &b"ok\n"[..]));
     assert_eq!(healthy.header("x-request-id"), "mine");
     let ready = send(rest.outside("/readyz")).await.ok();
-    assert_eq!(ready, json!({"bus": "ok", "store": "ok", "problems": []}));
+    assert_eq!(ready, json!({"bus": "ok", "store": "ok", "disk": "ok", "problems": []}));
 }

@@ -12,8 +12,8 @@ use chatkeep_core::message::{Content, MediaInfo, MessageChange, MessageType, Rec
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
-    BlobClaim, CLAIM, ChannelChange, IngestOutcome, MediaFilter, MediaItem, MediaOutcome,
-    MediaStatus, NewMedia, Store,
+    BlobClaim, CLAIM, ChannelChange, IngestOutcome, MediaFigures, MediaFilter, MediaItem,
+    MediaOutcome, MediaStatus, NewMedia, Store,
 };
 use futures_util::{FutureExt as _, TryStreamExt as _, stream};
 use tempfile::TempDir;
@@ -35,6 +35,7 @@ on_both!(
     a_swept_blob_is_put_again,
     a_mark_of_somebody_else_is_no_claim,
     many_at_once_lose_no_file_and_leave_none,
+    figures_count_a_shared_file_once,
 );
 
 const IMAGE: &str = r#"{"type":"image"}"#;
@@ -124,6 +125,20 @@ async fn a_file_is_stored_and_read_with_its_message(fixture: Fixture) {
     assert_eq!(fixture.used("U1").await, message.bytes);
     assert!(fixture.store.media().pending_media(at(99), 9).await.unwrap().is_empty());
     assert!(orphans(&fixture).await.is_empty());
+}
+
+async fn figures_count_a_shared_file_once(fixture: Fixture) {
+    let figures = async || fixture.store.media().media_figures().await.unwrap();
+    assert_eq!(figures().await, MediaFigures::default());
+    prepared(&fixture).await;
+    let pictures = ["p", "q", "r", "s"].map(|message| picture("C1", message, 10));
+    fixture.keep(&pictures, 20).await;
+    for message in ["p", "q"] {
+        assert_eq!(store(&fixture, message, 'a', 1_000, 30).await, MediaOutcome::Stored);
+    }
+    fixture.store.media().fail_media(&"C1".into(), &"r".into(), "x", at(31)).await.unwrap();
+    let expected = MediaFigures { files: 1, bytes: 1_000, pending: 1, failed: 1 };
+    assert_eq!(figures().await, expected);
 }
 
 async fn storing_twice_counts_once(fixture: Fixture) {

@@ -36,6 +36,11 @@ const OVERALL: u64 = 32 * 1024;
 /// Number of windows after which the overall speed of a file counts.
 const GRACE: u32 = 3;
 
+/// Error of a download that was aborted, or not begun, to leave free disk space to others.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("free disk space is below disk.media_reserve_bytes")]
+pub(super) struct DiskLow;
+
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Source = BoxStream<'static, Result<Bytes, BoxError>>;
 
@@ -72,11 +77,19 @@ impl From<PlatformError> for DownloadError {
     }
 }
 
+impl From<DiskLow> for DownloadError {
+    /// The job waits. The pause is a problem of the process already, which is in the log.
+    fn from(low: DiskLow) -> Self {
+        Self::Later(Outcome::Unavailable(Failure { text: low.to_string(), is_outage: true }))
+    }
+}
+
 impl From<BlobError> for DownloadError {
     fn from(error: BlobError) -> Self {
         match error {
             BlobError::TooLarge { .. } => Self::Never("too_large"),
             BlobError::Source(cause) if cause.is::<TooSlow>() => Self::Slow,
+            BlobError::Source(cause) if cause.is::<DiskLow>() => DiskLow.into(),
             BlobError::Source(cause) => match cause.downcast::<PlatformError>() {
                 Ok(error) => (*error).into(),
                 Err(_) => Self::Later(Outcome::Retry("broke_off".into())),
@@ -99,6 +112,7 @@ impl Media {
         if item.info.file_size.is_some_and(|size| self.limits.max_bytes < size.unsigned_abs()) {
             return Err(DownloadError::Never("too_large"));
         }
+        self.check_room(item.info.file_size.map(i64::unsigned_abs))?;
         let external = item.info.original_url.as_deref();
         if external.is_none() {
             self.throttle.wait(&item.bot).await;
@@ -156,7 +170,14 @@ impl Media {
         {
             return Err(DownloadError::Never("too_large"));
         }
+        self.check_room(download.length)?;
         Ok(self.paced(download.bytes))
+    }
+
+    /// Checks that a file of that size, where it is known, leaves the reserve of free disk space.
+    fn check_room(&self, bytes: Option<u64>) -> Result<(), DiskLow> {
+        let has_room = !self.disk.is_low() && self.disk.has_room_for(bytes.unwrap_or(0));
+        if has_room { Ok(()) } else { Err(DiskLow) }
     }
 
     /// Maps the platform's response; if it asked to slow down, pauses all workers of the bot.
@@ -236,7 +257,10 @@ impl Media {
             tokio::time::timeout(HEAD, self.external.request(Method::GET, url).send()).await;
         let answer = answer.map_err(|_| DownloadError::Slow)?.map_err(|_| unreachable())?;
         match answer.status() {
-            StatusCode::OK => Ok(self.paced(answer.bytes_stream())),
+            StatusCode::OK => {
+                self.check_room(answer.content_length())?;
+                Ok(self.paced(answer.bytes_stream()))
+            }
             StatusCode::NOT_FOUND | StatusCode::GONE => Err(DownloadError::Gone),
             status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
                 Err(DownloadError::Later(Outcome::Retry("refused".into())))
@@ -245,7 +269,7 @@ impl Media {
         }
     }
 
-    /// Wraps bytes that fail if they come too slowly.
+    /// Wraps bytes that fail if they come too slowly, or once free disk space is low.
     fn paced<E: Into<BoxError> + 'static>(
         &self,
         bytes: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
@@ -253,6 +277,8 @@ impl Media {
         let window = self.limits.speed_window;
         let speed = MinimumRate { window, bytes_per_second: SPEED };
         let overall = MinimumRate { window: window * GRACE, bytes_per_second: OVERALL };
-        MinimumRateStream::new(bytes, speed, overall).boxed()
+        let disk = self.disk.clone();
+        let bytes = MinimumRateStream::new(bytes, speed, overall);
+        bytes.map(move |chunk| if disk.is_low() { Err(DiskLow.into()) } else { chunk }).boxed()
     }
 }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
 use chatkeep_core::causes::with_causes;
+use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::metric;
 use chatkeep_core::time::SharedClock;
@@ -97,6 +98,8 @@ pub struct Media {
     pub throttle: ContentThrottle,
     /// Clock for the times of storing.
     pub clock: SharedClock,
+    /// Free disk space that files leave to others: below it, jobs wait.
+    pub disk: DiskReserve,
     /// Settings of files.
     pub limits: MediaLimits,
 }

@@ -8,6 +8,7 @@ use chatkeep_blobs::Blobs;
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits, DeadLetter, Outgoing};
 use chatkeep_core::config::{BlobsKind, Database, S3Config};
+use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::health::Health;
 use chatkeep_core::http;
 use chatkeep_core::http::guard::GuardedClient;
@@ -43,6 +44,8 @@ pub(crate) const MAX_BYTES: u64 = 64 * 1024;
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 /// Poll interval of conditions.
 const POLL: Duration = Duration::from_millis(5);
+/// Free disk space that media files leave, in bytes.
+pub(crate) const DISK_RESERVE: u64 = 1 << 20;
 
 /// A process without the process.
 pub(crate) struct Bench {
@@ -52,6 +55,7 @@ pub(crate) struct Bench {
     pub(crate) line: Emulator,
     pub(crate) bots: Bots,
     pub(crate) health: Health,
+    pub(crate) disk: DiskReserve,
     pub(crate) assistants: Assistants,
     pub(crate) folder: TempDir,
     published: AtomicU64,
@@ -83,6 +87,7 @@ impl Bench {
             assistants: Assistants::new(store.clone(), SemanticSpace::built_in()),
             bots: bots(&line, &shared, &["main"]),
             health: Health::new(shared),
+            disk: DiskReserve::new(DISK_RESERVE),
             clock,
             store,
             bus,
@@ -241,6 +246,7 @@ impl Bench {
             external: GuardedClient::new(true).unwrap(),
             throttle: ContentThrottle::new(self.bus.clone(), Arc::clone(&clock)),
             clock,
+            disk: self.disk.clone(),
             limits: MediaLimits {
                 max_bytes: MAX_BYTES,
                 parallel: 4,

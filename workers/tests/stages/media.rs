@@ -7,15 +7,17 @@ use chatkeep_core::plan::Plan;
 use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Event, Fault, Media as File, MediaState, Post, Target};
 use chatkeep_store::{MediaRecord, MediaStatus};
-use chatkeep_workers::StageName;
 use chatkeep_workers::jobs::media_job;
 use chatkeep_workers::media::{ContentThrottle, Lane, Media, PendingMediaJob};
 use chatkeep_workers::periodic::PeriodicJob as _;
+use chatkeep_workers::{Outcome, Stage as _, StageName};
 use futures_util::FutureExt as _;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-use super::bench::{ATTEMPTS, Bench, Group, LEASE, MAX_BYTES, START, message, skip, until};
+use super::bench::{
+    ATTEMPTS, Bench, DISK_RESERVE, Group, LEASE, MAX_BYTES, START, message, skip, until,
+};
 use super::faults::deaths;
 use super::sink::{Reply, Sink};
 
@@ -295,6 +297,28 @@ async fn a_file_that_comes_while_backup_is_paused_is_skipped() {
     request(&bench, &group, &sent, "again").await;
     assert_eq!(download(&bench).await, 1);
     assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Skipped);
+}
+
+#[tokio::test]
+async fn files_wait_while_the_disk_is_low_or_has_no_room_for_them() {
+    let (bench, group) = Bench::with_group().await;
+    let sent = send(&bench, &group, pdf()).await;
+    let stage = bench.media(Lane::Platform);
+    let job = media_job(group.channel(), message(&sent), Some("main".to_owned()), "x").unwrap();
+    let job = [stage.decode(&job.payload).unwrap()];
+    let waits = async || matches!(stage.handle(&job).await[..], [Outcome::Unavailable(_)]);
+    bench.disk.record(DISK_RESERVE - 1);
+    assert!(waits().await, "the disk is low");
+    // Enough to resume, and less than this file needs.
+    bench.disk.record(DISK_RESERVE * 2);
+    bench.disk.record(DISK_RESERVE + 3);
+    assert!(!bench.disk.is_low() && waits().await, "the file would use the reserve");
+    assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Pending);
+    assert_eq!((bench.calls("/content"), blobs(&bench)), (0, 0), "nothing was asked for");
+    bench.disk.record(DISK_RESERVE * 2);
+    assert_eq!(download(&bench).await, 1);
+    assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Stored);
+    assert!(bench.dead_letters().await.is_empty());
 }
 
 #[tokio::test]

@@ -28,7 +28,15 @@ impl EmbeddedBus {
         let mut found = Vec::with_capacity(known.len());
         for (name, stream, queue) in known {
             let backlog = read::backlog_of(&self.inner, &name, stream, queue.as_deref()).await?;
-            found.push(ConsumerStatus { name, stream: stream.name(), backlog, idle_seconds: None });
+            let oldest = read::oldest_of(&self.inner, &name, stream, queue.as_deref()).await?;
+            let now = self.inner.shared.clock.now();
+            found.push(ConsumerStatus {
+                name,
+                stream: stream.name(),
+                backlog,
+                oldest_seconds: oldest.map(|at| now.since(at).as_secs()),
+                idle_seconds: None,
+            });
         }
         Ok(found)
     }

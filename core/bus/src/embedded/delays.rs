@@ -41,6 +41,11 @@ impl Delays {
         self.entries.len()
     }
 
+    /// Returns the smallest sequence number.
+    pub(super) fn first(&self) -> Option<i64> {
+        self.entries.first_key_value().map(|(&seq, _)| seq)
+    }
+
     pub(super) fn contains(&self, seq: i64) -> bool {
         self.entries.contains_key(&seq)
     }

@@ -42,6 +42,11 @@ impl Leases {
         self.held.len()
     }
 
+    /// Returns the smallest sequence number.
+    pub(super) fn first(&self) -> Option<i64> {
+        self.held.first_key_value().map(|(&seq, _)| seq)
+    }
+
     pub(super) fn contains(&self, seq: i64) -> bool {
         self.held.contains_key(&seq)
     }

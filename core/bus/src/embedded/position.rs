@@ -154,6 +154,11 @@ impl Position {
         self.held.len() + self.postponed.len()
     }
 
+    /// Returns the smallest sequence number of the held and postponed messages.
+    pub(super) fn first_outstanding(&self) -> Option<i64> {
+        self.held.first().into_iter().chain(self.postponed.first()).min()
+    }
+
     pub(super) fn is_changed(&self) -> bool {
         self.changed
     }

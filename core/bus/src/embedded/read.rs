@@ -1,5 +1,6 @@
 //! Reads messages for consumers, on read-only connections.
 
+use chatkeep_core::time::Timestamp;
 use sqlx::sqlite::SqlitePool;
 use sqlx::{query_as, query_scalar};
 
@@ -70,6 +71,36 @@ pub(super) async fn read_again(pool: &SqlitePool, seqs: &[i64]) -> Result<Vec<Ro
     .bind(list)
     .fetch_all(pool)
     .await?)
+}
+
+/// Returns the time at which the oldest unfinished message of a consumer was published.
+pub(super) async fn oldest_of(
+    bus: &Inner,
+    name: &str,
+    stream: Stream,
+    queue: Option<&str>,
+) -> Result<Option<Timestamp>, BusError> {
+    let (cursor, outstanding) = {
+        let mut state = bus.shared.state();
+        let Some(key) = state.find(name) else { return Ok(None) };
+        let position = state.position(key);
+        (position.cursor(), position.first_outstanding())
+    };
+    let published: Option<i64> = query_scalar(
+        // What is outstanding was published before what the consumer has yet to read.
+        "SELECT published_at FROM message WHERE seq = coalesce(?5, (
+             SELECT seq FROM message WHERE +stream = ?1 AND seq > ?2
+                 AND (?3 IS NULL OR queue = ?3) AND (only_consumer IS NULL OR only_consumer = ?4)
+             ORDER BY seq LIMIT 1))",
+    )
+    .bind(stream_code(stream))
+    .bind(cursor)
+    .bind(queue.filter(|_| stream == Stream::Jobs))
+    .bind(name)
+    .bind(outstanding)
+    .fetch_optional(&bus.readers)
+    .await?;
+    Ok(published.map(Timestamp::from_millis))
 }
 
 /// Counts the unfinished messages of a consumer.

@@ -1,10 +1,11 @@
 //! Connects to NATS: addresses, credentials, and automatic reconnection.
 
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
-use async_nats::{Client, ConnectOptions, Event, ServerAddr};
+use async_nats::{Auth, Client, ConnectOptions, Event, ServerAddr};
 use chatkeep_core::outage::{Availability, Work};
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -27,15 +28,45 @@ struct Target {
     token: Option<String>,
 }
 
+/// Credentials of new connections, which may be replaced while the process runs. No `Debug`: it
+/// holds secrets.
+#[derive(Clone, Default)]
+pub(super) struct Credentials(Arc<RwLock<Auth>>);
+
+impl Credentials {
+    /// Takes the credentials of these addresses.
+    pub(super) fn replace(&self, servers: &str) -> Result<(), BusError> {
+        self.set(parse(servers)?);
+        Ok(())
+    }
+
+    fn set(&self, target: Target) {
+        let mut auth = Auth::new();
+        (auth.username, auth.password) = target.user.unzip();
+        // A user takes precedence.
+        auth.token = target.token.filter(|_| auth.username.is_none());
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = auth;
+    }
+
+    fn get(&self) -> Auth {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// Connects; the receiver follows the state of the connection.
 pub(super) async fn connect(
     servers: &str,
+    credentials: &Credentials,
     availability: &Availability,
 ) -> Result<(Client, Context, watch::Receiver<bool>), BusError> {
     let target = parse(servers)?;
+    let servers = target.servers.clone();
+    credentials.set(target);
+    let credentials = credentials.clone();
     let (follow, connected) = watch::channel(true);
     let availability = availability.clone();
-    let mut options = ConnectOptions::new()
+    let authenticate = move |_nonce| std::future::ready(Ok(credentials.get()));
+    let options = ConnectOptions::with_auth_callback(authenticate)
         .name("chatkeep")
         .connection_timeout(Duration::from_secs(3))
         .request_timeout(Some(CONFIRM))
@@ -56,12 +87,7 @@ pub(super) async fn connect(
             }
             std::future::ready(())
         });
-    if let Some((user, password)) = target.user {
-        options = options.user_and_password(user, password);
-    } else if let Some(token) = target.token {
-        options = options.token(token);
-    }
-    let client = timeout(CONFIRM, options.connect(target.servers))
+    let client = timeout(CONFIRM, options.connect(servers))
         .await
         .map_err(|_| BusError::Unavailable("no NATS server responds".into()))?
         .map_err(|error| unavailable(&error))?;
@@ -142,6 +168,22 @@ mod tests {
 
         let target = parse("nats://s3cret@one").unwrap();
         assert_eq!(target.token.as_deref(), Some("s3cret"));
+    }
+
+    #[test]
+    fn new_connections_have_the_credentials_that_were_given_last() {
+        let credentials = Credentials::default();
+        credentials.replace("nats://bot:old@one").unwrap();
+        let clone = credentials.clone();
+        credentials.replace("nats://bot:n%40w@one").unwrap();
+        let auth = clone.get();
+        assert_eq!(auth.username.zip(auth.password), Some(("bot".into(), "n@w".into())));
+        assert!(auth.token.is_none());
+        assert!(credentials.replace("nats://").is_err());
+        assert_eq!(clone.get().username.as_deref(), Some("bot"), "the present ones stay");
+        credentials.replace("nats://s3cret@one").unwrap();
+        let auth = clone.get();
+        assert_eq!((auth.username, auth.token), (None, Some("s3cret".into())));
     }
 
     #[test]

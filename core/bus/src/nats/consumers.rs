@@ -1,10 +1,10 @@
 //! Durable consumers on the server: listing and removal.
 
-use std::time::Duration;
-
 use async_nats::jetstream::consumer::Info;
+use chatkeep_core::time::Timestamp;
 use futures_util::TryStreamExt as _;
 
+use super::dead::found;
 use super::{NatsBus, unavailable};
 use crate::{BusError, ConsumerStatus, Stream};
 
@@ -15,7 +15,9 @@ impl NatsBus {
         let mut found = Vec::new();
         for stream in STREAMS {
             let consumers = self.confirmed(self.consumers_of(stream)).await?;
-            found.extend(consumers.into_iter().map(|info| self.status(stream, &info)));
+            for info in consumers {
+                found.push(self.status(stream, &info).await?);
+            }
         }
         Ok(found)
     }
@@ -26,19 +28,39 @@ impl NatsBus {
         handle.consumers().try_collect().await.map_err(|error| unavailable(&error))
     }
 
-    fn status(&self, stream: Stream, info: &Info) -> ConsumerStatus {
-        let idle = info.delivered.last_active.map(|at| {
-            let at = i64::try_from(at.unix_timestamp_nanos() / 1_000_000).unwrap_or(0);
-            Duration::from_millis(
-                self.inner.clock.now().millis().saturating_sub(at).max(0).unsigned_abs(),
-            )
-        });
-        ConsumerStatus {
+    async fn status(&self, stream: Stream, info: &Info) -> Result<ConsumerStatus, BusError> {
+        let now = self.inner.clock.now();
+        let seconds = |nanoseconds: i128| {
+            let at = i64::try_from(nanoseconds / 1_000_000).unwrap_or(0);
+            now.since(Timestamp::from_millis(at)).as_secs()
+        };
+        let idle = info.delivered.last_active.map(|at| seconds(at.unix_timestamp_nanos()));
+        let backlog = info.num_pending + info.num_ack_pending as u64;
+        let oldest = if backlog == 0 { None } else { self.oldest(stream, info).await? };
+        Ok(ConsumerStatus {
             name: info.name.clone(),
             stream: stream.name(),
-            backlog: info.num_pending + info.num_ack_pending as u64,
-            idle_seconds: idle.map(|idle| idle.as_secs()),
-        }
+            backlog,
+            oldest_seconds: oldest.map(seconds),
+            idle_seconds: idle,
+        })
+    }
+
+    /// Returns the time in nanoseconds at which the oldest unfinished message of a consumer was
+    /// published: the first one after those that it has acknowledged without a gap.
+    async fn oldest(&self, stream: Stream, info: &Info) -> Result<Option<i128>, BusError> {
+        let first = info.ack_floor.stream_sequence + 1;
+        let filter = info.config.filter_subject.as_str();
+        let all = format!("{}.>", stream.prefix());
+        let subject = if filter.is_empty() { all.as_str() } else { filter };
+        self.confirmed(async {
+            let handle = self.inner.context.get_stream_no_info(stream.name()).await;
+            let handle = handle.map_err(|error| unavailable(&error))?;
+            let message = handle.get_first_raw_message_by_subject(subject, first).await;
+            // None is there when it was finished meanwhile.
+            Ok(found(message)?.map(|message| message.time.unix_timestamp_nanos()))
+        })
+        .await
     }
 
     pub(crate) async fn remove_consumer(&self, name: &str) -> Result<bool, BusError> {

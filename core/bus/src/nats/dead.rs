@@ -115,7 +115,8 @@ impl NatsBus {
     }
 }
 
-fn found(
+/// Returns the message of an answer; `None` when there is none.
+pub(super) fn found(
     result: Result<StreamMessage, async_nats::jetstream::stream::RawMessageError>,
 ) -> Result<Option<StreamMessage>, BusError> {
     match result {

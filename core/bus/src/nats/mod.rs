@@ -23,6 +23,7 @@ use async_nats::jetstream::Context;
 use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 
+use self::connect::Credentials;
 pub use self::consumer::{NatsConsumer, NatsLease};
 pub(super) use self::pubsub::NatsReply;
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing};
@@ -51,6 +52,7 @@ pub struct NatsBus {
 
 struct Inner {
     client: Client,
+    credentials: Credentials,
     context: Context,
     /// State of the connection, to end waits early.
     connected: watch::Receiver<bool>,
@@ -123,9 +125,12 @@ impl NatsBus {
         clock: SharedClock,
     ) -> Result<Self, BusError> {
         let availability = Availability::new("bus", public(servers), "CHATKEEP_BUS");
-        let (client, context, connected) = connect::connect(servers, &availability).await?;
+        let credentials = Credentials::default();
+        let (client, context, connected) =
+            connect::connect(servers, &credentials, &availability).await?;
         let inner = Inner {
             client,
+            credentials,
             context,
             connected,
             replicas,
@@ -136,6 +141,10 @@ impl NatsBus {
             availability,
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    pub(super) fn replace_credentials(&self, servers: &str) -> Result<(), BusError> {
+        self.inner.credentials.replace(servers)
     }
 
     pub(super) fn availability(&self) -> &Availability {

@@ -135,7 +135,7 @@ impl Caller {
 
     /// Adds the access token to a request.
     pub(super) fn authorised(&self, request: RequestBuilder) -> RequestBuilder {
-        request.bearer_auth(self.api.access_token.expose_secret())
+        request.bearer_auth(self.api.access_token.get().expose_secret())
     }
 
     /// Waits for the rate limit, makes the call, and records its result.

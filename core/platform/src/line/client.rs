@@ -7,9 +7,9 @@ use bytes::Bytes;
 use chatkeep_core::event::{ChannelKind, ChannelRef, ReplyToken};
 use chatkeep_core::id::{MessageId, UserId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
+use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::SharedClock;
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use secrecy::SecretString;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::debug;
@@ -41,8 +41,8 @@ pub struct LineApi {
     pub api_base: String,
     /// `https://api-data.line.me`, or an emulator's: the address of files.
     pub data_api_base: String,
-    /// The channel access token.
-    pub access_token: SecretString,
+    /// The channel access token; each call has the present one.
+    pub access_token: SharedSecret,
 }
 
 /// One LINE bot.
@@ -263,6 +263,13 @@ impl Platform for LineClient {
                 self.get(Endpoint::Bot, "/v2/bot/info").await?;
             let user_id = user_id.checked().map_err(|_| PlatformError::Unknown(None))?;
             Ok(BotInfo { user_id, display_name, picture_url })
+        })
+    }
+
+    fn token_lifetime(&self) -> BoxFuture<'_, Result<Option<Duration>, PlatformError>> {
+        Box::pin(async move {
+            let known = self.verified().await?.ok_or(PlatformError::Unauthorized)?;
+            Ok(Some(Duration::from_secs(known.expires_in)))
         })
     }
 

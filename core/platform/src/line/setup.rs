@@ -31,8 +31,9 @@ const MAX_REASON: usize = 200;
 impl LineClient {
     /// Asks about the access token where those of its kind are known: long-lived and short-lived
     /// ones at one endpoint, others at a second one.
-    async fn verified(&self) -> Result<Option<LineToken>, PlatformError> {
-        let token = self.0.api.access_token.expose_secret();
+    pub(super) async fn verified(&self) -> Result<Option<LineToken>, PlatformError> {
+        let token = self.0.api.access_token.get();
+        let token = token.expose_secret();
         let form = encoded(&[("access_token", token)]);
         let request = self.0.http.post(self.url("/v2/oauth/verify")).header(CONTENT_TYPE, FORM);
         if let Some(found) = self.grant(request.body(form)).await? {

@@ -40,6 +40,12 @@ fn the_default_file_has_these_settings() {
         "access_key_id: None",
         "path_style: true",
         "channel_secret: None",
+        "channel_secret_previous: None",
+        "media_reserve_bytes: 536870912",
+        "ingress_reserve_bytes: 134217728",
+        "max_head: 65536",
+        "max_headers: 100",
+        "max_bodies: 268435456",
         "access_token: None",
         "api_base: \"https://api.line.me\"",
         "data_api_base: \"https://api-data.line.me\"",
@@ -147,7 +153,7 @@ fn numbers_are_bounded_as_their_comments_say() {
         }
         bounded += 1;
     }
-    assert_eq!(bounded, 35);
+    assert_eq!(bounded, 40);
     for number in ["0", "2", "4", "6"] {
         assert!(load("", &[("CHATKEEP_BUS_LIMITS_REPLICAS", number)]).is_err(), "{number}");
     }

@@ -1,0 +1,146 @@
+//! Monitor of free disk space: tells the ingress and the media stage to pause before the disk is
+//! full, and to resume once there is space.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::config::{BlobsKind, BusKind, Config};
+use chatkeep_core::disk::DiskReserve;
+use chatkeep_core::health::Health;
+use chatkeep_core::metric;
+use chatkeep_workers::supervisor::Supervisor;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::{App, ProcessRoles, Role};
+use crate::disk::DiskSpace;
+
+/// Interval between checks: shorter than a reserve takes to be filled.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Reserves of this process, for the parts that pause.
+#[derive(Clone, Debug)]
+pub(super) struct DiskReserves {
+    pub(super) ingress: DiskReserve,
+    pub(super) media: DiskReserve,
+}
+
+/// Monitor of the folders of a process.
+#[derive(Debug)]
+struct DiskMonitor {
+    health: Health,
+    folders: Vec<GuardedFolder>,
+}
+
+/// A folder, and the work that leaves a reserve of its disk.
+#[derive(Clone, Debug)]
+struct GuardedFolder {
+    folder: PathBuf,
+    /// Name of the folder in metrics and sentences.
+    name: &'static str,
+    work: &'static str,
+    reserve: DiskReserve,
+    setting: &'static str,
+    consequence: &'static str,
+}
+
+impl DiskReserves {
+    /// Creates the reserves of the folders that are used. Only an embedded bus grows with what is
+    /// accepted, and only a folder of media files with those.
+    pub(super) fn new(config: &Config) -> Self {
+        let embedded = matches!(config.bus, BusKind::Embedded);
+        let folder = matches!(config.blobs, BlobsKind::Folder(_));
+        let reserve = |is_used, bytes| DiskReserve::new(if is_used { bytes } else { 0 });
+        Self {
+            ingress: reserve(embedded, config.disk.ingress_reserve_bytes),
+            media: reserve(folder, config.disk.media_reserve()),
+        }
+    }
+}
+
+impl DiskMonitor {
+    /// Creates a monitor of the folders that these roles fill.
+    fn new(config: &Config, roles: &ProcessRoles, reserves: &DiskReserves, health: Health) -> Self {
+        let mut folders = vec![GuardedFolder {
+            folder: config.data.clone(),
+            name: "data",
+            work: "ingress",
+            reserve: if roles.roles.contains(&Role::Ingress) {
+                reserves.ingress.clone()
+            } else {
+                DiskReserve::new(0)
+            },
+            setting: "disk.ingress_reserve_bytes",
+            consequence: "webhooks are answered 503",
+        }];
+        if let BlobsKind::Folder(folder) = &config.blobs
+            && roles.roles.contains(&Role::Worker)
+        {
+            folders.push(GuardedFolder {
+                folder: folder.clone(),
+                name: "media",
+                work: "media",
+                reserve: reserves.media.clone(),
+                setting: "disk.media_reserve_bytes",
+                consequence: "media files are not downloaded",
+            });
+        }
+        Self { health, folders }
+    }
+
+    /// Monitors until `stop` is cancelled.
+    async fn run(self: Arc<Self>, stop: CancellationToken) {
+        while stop.run_until_cancelled(sleep(INTERVAL)).await.is_some() {
+            let monitor = Arc::clone(&self);
+            // A file system of another machine may not answer.
+            let check = tokio::task::spawn_blocking(move || monitor.check());
+            stop.run_until_cancelled(check).await;
+        }
+    }
+
+    /// Checks every folder once.
+    fn check(&self) {
+        for folder in &self.folders {
+            folder.check(&self.health);
+        }
+    }
+}
+
+impl App {
+    /// Monitors free disk space, beginning before anything is accepted.
+    pub(super) fn watch_disk(&self, supervisor: &Supervisor) {
+        let health = self.health.clone();
+        let monitor = DiskMonitor::new(&self.config, &self.process_roles, &self.disk, health);
+        monitor.check();
+        let monitor = Arc::new(monitor);
+        supervisor.run("disk", move |stop| Arc::clone(&monitor).run(stop));
+    }
+}
+
+impl GuardedFolder {
+    fn check(&self, health: &Health) {
+        let Self { name, work, reserve, setting, consequence, .. } = self;
+        let part = format!("disk:{work}");
+        let free = match DiskSpace::of(&self.folder) {
+            Ok(space) => space.free,
+            Err(error) => {
+                let reason = format!("cannot read the free space of the {name} folder: {error}");
+                return health.raise(&part, reason);
+            }
+        };
+        metric::DISK_FREE_BYTES.count([(*name).into()], free);
+        let is_low = reserve.record(free);
+        metric::DISK_LOW.flag([(*work).into()], is_low);
+        if is_low {
+            let minimum = reserve.minimum();
+            let reason = format!(
+                "the disk of the {name} folder has {free} bytes free, and {setting} is {minimum}: \
+                 {consequence} until there is a quarter more"
+            );
+            health.raise(&part, reason);
+        } else {
+            health.clear(&part);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Status of the whole deployment: what runs, what waits, what fails, and what expires.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chatkeep_bus::{Bus, BusError, ConsumerStatus};
+use chatkeep_core::config::{BlobsKind, Config};
+use chatkeep_core::disk::DiskReserve;
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_platform::Bots;
+use chatkeep_store::{ProcessRecord, Store, StoreError};
+use chatkeep_workers::replica::ReplicaState;
+use serde::Serialize;
+
+use super::certificates;
+use super::operator::Operator;
+use super::processes::running;
+use crate::disk::DiskSpace;
+
+/// Timeout of one question to another machine.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Status of a deployment.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeploymentStatus {
+    /// Version of the program that asked.
+    pub(crate) version: &'static str,
+    pub(crate) processes: Vec<ProcessStatus>,
+    /// Durable consumers of the bus, most of which are stages.
+    pub(crate) consumers: Vec<ConsumerStatus>,
+    pub(crate) dead_letters: u64,
+    pub(crate) disks: Vec<DiskStatus>,
+    pub(crate) media: MediaStatistics,
+    pub(crate) webhooks: WebhookStatistics,
+    pub(crate) expiries: Vec<Expiry>,
+}
+
+/// A process that runs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProcessStatus {
+    pub(crate) host: String,
+    pub(crate) pid: u32,
+    pub(crate) version: String,
+    pub(crate) roles: Vec<String>,
+    pub(crate) stages: Vec<String>,
+    pub(crate) started_at: String,
+    pub(crate) seen_seconds_ago: u64,
+    /// State of its search replica.
+    pub(crate) search: Option<ReplicaState>,
+}
+
+/// Disk of a folder on this machine.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DiskStatus {
+    /// `data` or `media`.
+    pub(crate) folder: &'static str,
+    pub(crate) path: PathBuf,
+    pub(crate) free_bytes: u64,
+    pub(crate) total_bytes: u64,
+    /// Free bytes below which work pauses.
+    pub(crate) reserve_bytes: u64,
+    pub(crate) low: bool,
+}
+
+/// Media files of all channels.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MediaStatistics {
+    /// Different files that are stored.
+    pub(crate) files: i64,
+    pub(crate) bytes: i64,
+    pub(crate) pending: i64,
+    pub(crate) failed: i64,
+}
+
+/// Outgoing webhooks of all users.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WebhookStatistics {
+    pub(crate) enabled: i64,
+    pub(crate) failing: i64,
+    /// Disabled automatically.
+    pub(crate) disabled: i64,
+    /// Deliveries that are due.
+    pub(crate) due: i64,
+    /// Age of the oldest of those.
+    pub(crate) oldest_due_seconds: Option<u64>,
+}
+
+/// A certificate or a token that expires.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Expiry {
+    /// `certificate`, or `access_token` of a bot.
+    pub(crate) kind: &'static str,
+    /// Address of the certificate, or name of the bot.
+    pub(crate) name: String,
+    /// `None` when it does not expire, or that is not known.
+    pub(crate) expires_at: Option<String>,
+    pub(crate) seconds_left: Option<u64>,
+    /// Reason why it cannot be used or asked for.
+    pub(crate) error: Option<String>,
+}
+
+/// Status of a deployment. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct StatusService {
+    store: Store,
+    /// `None` while no process has run on it.
+    bus: Option<Bus>,
+    clock: SharedClock,
+}
+
+/// Error of reading the status.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StatusError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Bus(#[from] BusError),
+}
+
+impl StatusService {
+    /// Creates the service; commands have it without the others.
+    pub(crate) const fn new(store: Store, bus: Option<Bus>, clock: SharedClock) -> Self {
+        Self { store, bus, clock }
+    }
+
+    /// Returns the present status, with what was found out about `expiries`.
+    ///
+    /// # Errors
+    /// Returns an error when the store or the bus fails.
+    pub(crate) async fn status(
+        &self,
+        _: &Operator,
+        config: &Config,
+        expiries: Vec<Expiry>,
+    ) -> Result<DeploymentStatus, StatusError> {
+        let (consumers, dead_letters) = match &self.bus {
+            Some(bus) => (bus.consumers().await?, bus.count_dead_letters().await?),
+            None => (Vec::new(), 0),
+        };
+        let processes = running(&self.store).await?;
+        let media = self.store.media().media_figures().await?;
+        Ok(DeploymentStatus {
+            version: env!("CARGO_PKG_VERSION"),
+            processes: processes.into_iter().map(ProcessStatus::from).collect(),
+            consumers,
+            dead_letters,
+            disks: disks(config),
+            media: MediaStatistics {
+                files: media.files,
+                bytes: media.bytes,
+                pending: media.pending,
+                failed: media.failed,
+            },
+            webhooks: self.webhooks().await?,
+            expiries,
+        })
+    }
+
+    async fn webhooks(&self) -> Result<WebhookStatistics, StoreError> {
+        let now = self.clock.now();
+        let figures = self.store.webhooks().webhook_figures().await?;
+        let queue = self.store.webhooks().webhook_queue(now).await?;
+        Ok(WebhookStatistics {
+            enabled: figures.enabled,
+            failing: figures.failing,
+            disabled: figures.disabled,
+            due: queue.due,
+            oldest_due_seconds: queue.oldest_due.map(|at| now.since(at).as_secs()),
+        })
+    }
+}
+
+/// Returns the disks of the folders on this machine.
+fn disks(config: &Config) -> Vec<DiskStatus> {
+    let mut folders = vec![("data", &config.data, config.disk.ingress_reserve_bytes)];
+    if let BlobsKind::Folder(folder) = &config.blobs {
+        folders.push(("media", folder, config.disk.media_reserve()));
+    }
+    let status = |(folder, path, reserve_bytes): (&'static str, &PathBuf, u64)| {
+        let DiskSpace { free, total } = DiskSpace::of(path).ok()?;
+        Some(DiskStatus {
+            folder,
+            path: path.clone(),
+            free_bytes: free,
+            total_bytes: total,
+            reserve_bytes,
+            low: DiskReserve::new(reserve_bytes).record(free),
+        })
+    };
+    folders.into_iter().filter_map(status).collect()
+}
+
+/// Asks when the certificate of the public address and the access tokens of the bots expire: the
+/// address itself, and the platform.
+pub(crate) async fn expiries(
+    _: &Operator,
+    base_url: Option<&str>,
+    bots: &Bots,
+    clock: &SharedClock,
+) -> Vec<Expiry> {
+    let mut found = Vec::new();
+    if let Some(address) = base_url.filter(|address| address.starts_with("https://")) {
+        let expiry = answered(certificates::expiry(address)).await;
+        found.push(Expiry::new("certificate", address, expiry.map(Some), clock));
+    }
+    for bot in bots.names() {
+        let Ok(directory) = bots.get(bot) else { continue };
+        let left = answered(directory.platform().token_lifetime()).await;
+        let at = left.map(|left| left.map(|left| clock.now().plus(left)));
+        found.push(Expiry::new("access_token", bot, at, clock));
+    }
+    found
+}
+
+/// Waits for an answer of another machine.
+async fn answered<T, E: std::fmt::Display>(
+    question: impl Future<Output = Result<T, E>>,
+) -> Result<T, String> {
+    match tokio::time::timeout(TIMEOUT, question).await {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => Err("no answer in time".to_owned()),
+    }
+}
+
+impl Expiry {
+    fn new(
+        kind: &'static str,
+        name: &str,
+        at: Result<Option<Timestamp>, String>,
+        clock: &SharedClock,
+    ) -> Self {
+        let (at, error) = match at {
+            Ok(at) => (at, None),
+            Err(error) => (None, Some(error)),
+        };
+        Self {
+            kind,
+            name: name.to_owned(),
+            expires_at: at.map(|at| at.to_string()),
+            seconds_left: at.map(|at| at.since(clock.now()).as_secs()),
+            error,
+        }
+    }
+}
+
+impl From<ProcessRecord> for ProcessStatus {
+    fn from(record: ProcessRecord) -> Self {
+        let process = record.process;
+        Self {
+            host: process.host,
+            pid: process.pid,
+            version: process.version,
+            roles: process.roles,
+            stages: process.stages,
+            started_at: record.started_at.to_string(),
+            seen_seconds_ago: record.silent_for.as_secs(),
+            search: record.search.and_then(|state| serde_json::from_str(&state).ok()),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Secrets that are replaced while the service runs, and addresses that it refuses to serve.
+
+use chatkeep_emulator::signature;
+use reqwest::StatusCode;
+use serde_json::Value;
+
+use crate::harness::http;
+use crate::harness::process::Process;
+use crate::harness::wait::until;
+use crate::pipeline::conversation::emulator;
+use crate::stack::{DEADLINE, Parts, SECRET, TOKEN, TestEnv};
+
+const OLD: &str = "the-former-channel-secret";
+const BODY: &str = r#"{"events":[]}"#;
+
+/// Service whose secrets are in files.
+struct Service {
+    ground: TestEnv,
+    process: Process,
+    http: reqwest::Client,
+}
+
+impl Service {
+    /// Starts the service with another channel secret and access token than the platform's.
+    async fn start() -> Self {
+        let mut ground = TestEnv::new(Parts::Embedded).await;
+        let names = [
+            ("CHATKEEP_LINE_CHANNEL_SECRET_FILE", "secret"),
+            ("CHATKEEP_LINE_CHANNEL_SECRET_PREVIOUS_FILE", "previous"),
+            ("CHATKEEP_LINE_ACCESS_TOKEN_FILE", "token"),
+        ];
+        for (variable, name) in names {
+            let path = ground.folder.path().join(name).display().to_string();
+            ground.settings.push((variable, path));
+        }
+        let line = emulator().await;
+        let program = env!("CARGO_BIN_EXE_chatkeep");
+        let script = format!(
+            "unset CHATKEEP_LINE_CHANNEL_SECRET CHATKEEP_LINE_ACCESS_TOKEN; exec {program} serve"
+        );
+        for (name, text) in [("secret", OLD), ("previous", ""), ("token", "not-the-token")] {
+            std::fs::write(ground.folder.path().join(name), text).unwrap();
+        }
+        let mut process = ground.shell(&line, &script).start();
+        process.ready(ground.address, "/readyz").await;
+        Self { ground, process, http: http::client(DEADLINE) }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.ground.folder.path().join(name), text).unwrap();
+    }
+
+    /// Returns the status of a webhook that is signed with this secret.
+    async fn webhook(&self, secret: &str) -> StatusCode {
+        let url = format!("http://{}/webhook/line", self.ground.address);
+        let request =
+            self.http.post(url).header("x-line-signature", signature(secret, BODY.as_bytes()));
+        request.body(BODY).send().await.unwrap().status()
+    }
+
+    /// Returns true if the access token is said to be refused.
+    async fn is_token_refused(&self) -> bool {
+        let url = format!("http://{}/readyz", self.ground.address);
+        let ready: Value = self.http.get(url).send().await.unwrap().json().await.unwrap();
+        let problems = ready["problems"].as_array().unwrap();
+        problems.iter().any(|problem| problem["part"] == "access_token:main")
+    }
+
+    /// Waits until that many lines of the log contain `text`.
+    async fn told(&self, text: &str, times: usize) {
+        until(text, DEADLINE, async || {
+            let log = self.process.stderr();
+            log.iter().filter(|line| line.contains(text)).count() >= times
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn secrets_are_replaced_without_a_restart() {
+    let mut service = Service::start().await;
+    until("the token is refused", DEADLINE, async || service.is_token_refused().await).await;
+    assert_eq!(service.webhook(OLD).await, StatusCode::OK);
+    assert_eq!(service.webhook(SECRET).await, StatusCode::UNAUTHORIZED);
+
+    for (name, text) in [("secret", SECRET), ("previous", OLD), ("token", TOKEN)] {
+        service.write(name, text);
+    }
+    service.process.reload();
+    service.told("the secret was replaced setting=\"line.channel_secret\"", 1).await;
+    service.told("the secret was replaced setting=\"line.access_token\"", 1).await;
+    for secret in [SECRET, OLD] {
+        assert_eq!(service.webhook(secret).await, StatusCode::OK, "both are valid for a while");
+    }
+    until("the new token works", DEADLINE, async || !service.is_token_refused().await).await;
+
+    service.write("previous", "");
+    service.process.reload();
+    service.told("setting=\"line.channel_secret_previous\" is_set=false", 1).await;
+    assert_eq!(service.webhook(OLD).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(service.webhook(SECRET).await, StatusCode::OK);
+
+    // What cannot be read, or is empty, replaces nothing.
+    std::fs::remove_file(service.ground.folder.path().join("secret")).unwrap();
+    service.process.reload();
+    service.told("settings cannot be read again; the present secrets stay in use", 1).await;
+    service.write("secret", "");
+    service.process.reload();
+    service.told("the secret is empty now; the present one stays in use", 1).await;
+    assert_eq!(service.webhook(SECRET).await, StatusCode::OK);
+    service.write("secret", SECRET);
+    service.process.reload();
+    service.told("secrets were read again: none has changed", 1).await;
+
+    assert!(service.process.terminate().await.success());
+    let log = service.process.stderr().join("\n");
+    for secret in [OLD, SECRET, TOKEN, "not-the-token"] {
+        assert!(!log.contains(secret), "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn others_are_served_only_where_their_address_is_named() {
+    let (ground, line) = (TestEnv::new(Parts::Embedded).await, emulator().await);
+    let listen = format!("0.0.0.0:{}", ground.address.port());
+    let args = ["--listen", &listen, "serve"];
+    let mut refused = ground.program(&line, &args).start();
+    assert_eq!(refused.finish().await.code(), Some(2));
+    let said = refused.stderr().join("\n");
+    assert!(said.contains("CHATKEEP_API_BASE_URL") && said.contains(&listen), "{said}");
+    let address = "http://chat.example.org";
+    let named = ground.program(&line, &args).env("CHATKEEP_API_BASE_URL", address);
+    let mut served = named.start();
+    served.ready(ground.address, "/readyz").await;
+    served.line("api.base_url is plain http").await;
+    assert!(served.terminate().await.success());
+}
