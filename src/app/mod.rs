@@ -36,10 +36,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use open::bots;
+pub(crate) use open::{UNPROTECTED, no_bus, no_copy, no_database, no_media_store};
 pub use open::{
     attach_bus, attach_known_bus, index_folder, model_folder, open_bus, open_space, open_store,
 };
-pub(crate) use open::{no_bus, no_database, no_media_store};
 use outages::Outages;
 pub use preflight::PreflightError;
 use preflight::preflight_check;
@@ -103,7 +103,7 @@ impl App {
         preflight_check(&config, &process_roles)?;
         make_data_folder(&config.data)?;
         let bus = process_roles.bus(&config, Arc::clone(&clock)).await?;
-        let store = open_store(&config).await?;
+        let store = open_store(&config, Arc::clone(&clock)).await?;
         let blobs =
             Blobs::open(&config.blobs, &config.s3).with_context(|| no_media_store(&config))?;
         let bots = bots(&config, &clock)?;
@@ -202,7 +202,7 @@ impl App {
         self.check_tokens(&supervisor);
         self.follow_assistants(&supervisor).await?;
         let router = with_common_layers(finish(self.surfaces(&supervisor)?));
-        self.start_jobs(&jobs);
+        self.start_jobs(&jobs)?;
         let outages = Arc::new(self.outages());
         supervisor.run("outages", move |stop| Arc::clone(&outages).run(stop));
         let address = listener.local_addr()?;

@@ -8,12 +8,14 @@ mod doctor;
 mod export;
 mod import;
 mod key;
+mod migrate;
 mod model;
 mod progress;
 mod qa;
 mod reindex;
 mod search;
 mod serve;
+mod snapshot;
 mod status;
 mod table;
 mod user;
@@ -83,7 +85,7 @@ enum Command {
     /// Runs everything in one process with an emulated LINE and a sample group, to try it out.
     Demo(crate::demo::DemoArgs),
     /// Migrates the database's schema to this version and exits.
-    Migrate,
+    Migrate(migrate::MigrateArgs),
     /// Prints the API's OpenAPI document.
     Openapi,
     /// Manages users and their plans.
@@ -108,6 +110,8 @@ enum Command {
     /// Verifies counters, files and the search index against the store, with or without the service
     /// running.
     Doctor(doctor::DoctorArgs),
+    /// Makes, lists, checks and restores snapshots of everything that is stored.
+    Snapshot(snapshot::SnapshotArgs),
     /// Tests question-and-answer rules.
     #[command(subcommand)]
     Qa(qa::QaCommand),
@@ -196,7 +200,7 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
     runtime.block_on(async move {
         let command = match cli.command {
             Command::Serve(args) => return Box::pin(serve::run(creator, &args)).await,
-            Command::Migrate => return migrate(&creator).await,
+            Command::Migrate(args) => return migrate::run(&creator, &args).await,
             Command::User(command) => return user::run(&creator, command).await,
             Command::Import(args) => return Box::pin(import::run(&creator, &args)).await,
             command => command,
@@ -212,6 +216,7 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
             Command::Search(args) => search::run(&context, &args).await,
             Command::Reindex(args) => Box::pin(reindex::run(&context, &args)).await,
             Command::Doctor(args) => Box::pin(doctor::run(&context, &args)).await,
+            Command::Snapshot(args) => Box::pin(snapshot::run(&context, args)).await,
             Command::Qa(command) => qa::run(&context, command).await,
             Command::Model(command) => model::run(&context, command).await,
             Command::Dead(command) => dead::run(&context, command).await,
@@ -219,17 +224,11 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
             // Handled above.
             Command::Serve(_)
             | Command::Demo(_)
-            | Command::Migrate
+            | Command::Migrate(_)
             | Command::User(_)
             | Command::Import(_) => Ok(()),
         }
     })
-}
-
-async fn migrate(creator: &CreatingContext) -> anyhow::Result<()> {
-    creator.store().await?.close().await;
-    note!("the database's schema is up to date");
-    Ok(())
 }
 
 fn openapi() -> anyhow::Result<()> {

@@ -9,10 +9,21 @@ use tempfile::TempDir;
 use super::*;
 
 /// Commands that may create data, and those that need none.
-const APART: [&str; 7] = ["serve", "demo", "migrate", "import", "user add", "openapi", "qa try"];
+const APART: [&str; 10] = [
+    "serve",
+    "demo",
+    "migrate",
+    "import",
+    "user add",
+    "openapi",
+    "qa try",
+    "snapshot list",
+    "snapshot verify",
+    "snapshot restore",
+];
 
 /// All other commands, with valid arguments.
-const ON_DATA: [&[&str]; 24] = [
+const ON_DATA: [&[&str]; 26] = [
     &["user", "list"],
     &["user", "set-plan", "U1", "pro"],
     &["channel", "list"],
@@ -28,6 +39,8 @@ const ON_DATA: [&[&str]; 24] = [
     &["search", "word"],
     &["reindex"],
     &["doctor"],
+    &["snapshot", "create", "--target", "nowhere"],
+    &["snapshot", "prune", "--target", "nowhere"],
     &["model", "install", "--from", "/nowhere.whl"],
     &["model", "status"],
     &["model", "remove"],
@@ -108,12 +121,13 @@ fn keys_end_in_the_future_and_are_for_channels_that_there_are() {
 
 #[test]
 fn every_list_can_be_had_as_json() {
-    const LISTS: [&str; 10] = [
+    const LISTS: [&str; 11] = [
         "user list",
         "channel list",
         "channel bots",
         "key list",
         "import list",
+        "snapshot list",
         "status",
         "search",
         "doctor",

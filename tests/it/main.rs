@@ -38,6 +38,8 @@ mod rest;
 mod schema;
 mod search;
 mod slow;
+mod snapshots;
 mod stack;
 mod store;
 mod transfer;
+mod updates;

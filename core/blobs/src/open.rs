@@ -76,7 +76,7 @@ fn watched(address: String) -> Availability {
     Availability::new("media store", address, "CHATKEEP_BLOBS")
 }
 
-fn bucket_store(bucket: &str, s3: &S3Config) -> Result<AmazonS3, BlobError> {
+pub(super) fn bucket_store(bucket: &str, s3: &S3Config) -> Result<AmazonS3, BlobError> {
     install_tls();
     let backoff = BackoffConfig { init_backoff: Duration::from_millis(100), ..Default::default() };
     let client = ClientOptions::new()
@@ -157,7 +157,7 @@ pub(super) async fn remove_old_files(
     .await
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, BlobError> {
     let done = tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?;

@@ -16,7 +16,7 @@ pub(super) const PREFIX: &str = "CHATKEEP_";
 
 /// All settings by path, each with its origin. No `Debug`: it holds secrets.
 pub(super) struct Layers {
-    values: BTreeMap<String, (Value, String)>,
+    pub(super) values: BTreeMap<String, (Value, String)>,
     /// Likely mistakes that are not certainly errors.
     pub(super) warnings: Vec<String>,
     /// Names of the bots of `[[line]]`, in order; empty for the single bot of `[line]`.

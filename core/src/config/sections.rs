@@ -16,6 +16,7 @@ use super::line::{self, LineConfig};
 use super::media::MediaConfig;
 use super::retention::RetentionConfig;
 use super::s3::S3Config;
+use super::snapshot::SnapshotConfig;
 use super::web::{ApiConfig, LoginConfig, RateLimitConfig};
 use super::webhooks::WebhooksConfig;
 use super::{BlobsKind, BusKind, ConfigError, Database, Sources};
@@ -67,6 +68,8 @@ pub struct Config {
     pub webhooks: WebhooksConfig,
     /// Retention times.
     pub retention: RetentionConfig,
+    /// Snapshots.
+    pub snapshot: SnapshotConfig,
     /// Replies.
     pub reply: ReplyConfig,
     /// Quota usage.
@@ -82,6 +85,9 @@ pub struct Config {
     /// Likely mistakes that are not certainly errors, to be logged.
     #[serde(skip)]
     pub warnings: Vec<String>,
+    /// All settings as a file without secrets, for snapshots.
+    #[serde(skip)]
+    pub shown: String,
 }
 
 /// Settings of the ingress.
@@ -215,6 +221,7 @@ impl Config {
             file,
             line: LineConfig::read_all(&layers)?,
             blobs: config.blobs.in_folder(&config.data),
+            shown: layers.shown(),
             warnings: layers.warnings,
             ..config
         })
