@@ -120,7 +120,8 @@ async fn made(
 fn list(records: &[SnapshotRecord], json: bool) -> anyhow::Result<()> {
     if json {
         return records.iter().try_for_each(|record| {
-            table::json(&json!({ "id": record.id, "manifest": record.manifest }))
+            let SnapshotRecord { id, manifest, fault } = record;
+            table::json(&json!({ "id": id, "manifest": manifest, "fault": fault }))
         });
     }
     let row = |record: &SnapshotRecord| match &record.manifest {
@@ -134,7 +135,10 @@ fn list(records: &[SnapshotRecord], json: bool) -> anyhow::Result<()> {
             manifest.file_bytes.to_string(),
             if manifest.is_encrypted() { "yes" } else { "no" }.to_owned(),
         ],
-        None => vec![record.id.clone(), "not finished".to_owned()],
+        None => {
+            let state = if record.fault.is_some() { "damaged" } else { "not finished" };
+            vec![record.id.clone(), state.to_owned()]
+        }
     };
     let rows: Vec<_> = records.iter().map(row).collect();
     let headings = ["ID", "MADE", "REASON", "SCHEMA", "BYTES", "FILES", "FILE BYTES", "ENCRYPTED"];
@@ -214,9 +218,12 @@ fn tell(report: &RestoreReport, into: &RestoreDestination) {
         RestoreDestination::Folder { path, .. } => path.display().to_string(),
         RestoreDestination::Database { database, .. } => database.to_string(),
     };
-    let RestoreReport { manifest, messages, files, missing, replayed } = report;
+    let RestoreReport { manifest, messages, files, missing, replayed, unread } = report;
     note!("{} was restored into {place}: {messages} messages, {files} files", manifest.id);
     note!("{replayed} erasures of after the snapshot were repeated");
+    for why in unread {
+        note!("chatkeep: what it knows of erasures was not repeated: {why}");
+    }
     if *missing > 0 {
         note!("chatkeep: {missing} files are not in the snapshot; their messages say so");
     }

@@ -133,9 +133,12 @@ impl Making<'_> {
         if let Some(copied) = copied {
             copied.close().await;
         }
-        let ledger = self.work.file(PartName::Ledger.file());
-        write_ledger(&self.source.store, &ledger).await?;
-        self.add(PartName::Ledger, &ledger).await?;
+        // An earlier schema has not all of its tables; nothing is erased while a process starts.
+        if self.manifest.reason != SnapshotReason::Migration {
+            let ledger = self.work.file(PartName::Ledger.file());
+            write_ledger(&self.source.store, &ledger).await?;
+            self.add(PartName::Ledger, &ledger).await?;
+        }
         let settings = self.work.file(PartName::Settings.file());
         tokio::fs::write(&settings, &self.service.settings).await?;
         self.add(PartName::Settings, &settings).await

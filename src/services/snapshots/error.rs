@@ -53,6 +53,8 @@ pub(crate) enum SnapshotError {
         "the restored data differs from what it should be in {0} places: it was not put in place"
     )]
     Differs(u64),
+    #[error("{0}; nothing is removed until its folder is")]
+    Unprunable(String),
     #[error("a ledger of erasures cannot be read: {0}")]
     Ledger(#[source] serde_json::Error),
     #[error("a list of a snapshot cannot be written")]
@@ -69,4 +71,11 @@ pub(crate) enum SnapshotError {
     Doctor(#[from] DoctorError),
     #[error("a file of the snapshot failed")]
     Io(#[from] io::Error),
+}
+
+impl SnapshotError {
+    /// Returns true if the error is about one snapshot, and others may be whole.
+    pub(super) const fn is_about_one(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::Newer { .. } | Self::Unfinished(_))
+    }
 }

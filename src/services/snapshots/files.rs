@@ -59,6 +59,14 @@ pub(super) fn remove_folder(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes a file that may not be there.
+pub(super) fn remove_file(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Reads a file piece by piece.
 pub(super) async fn read_file(
     path: &Path,
@@ -150,6 +158,8 @@ impl SnapshotManifest {
             return Err(SnapshotError::Encrypted(self.id.clone()));
         }
         let sealed = into.with_added_extension("sealed");
+        // Of an attempt that failed.
+        remove_file(&sealed)?;
         self.fetch(archive, noted, Some(&sealed)).await?;
         identities.open(noted.object, &sealed, into).await?;
         Ok(tokio::fs::remove_file(&sealed).await?)

@@ -80,7 +80,12 @@ impl SnapshotService {
         &self,
         retention: SnapshotRetention,
     ) -> Result<Vec<SnapshotManifest>, SnapshotError> {
-        let manifests = self.manifests().await?;
+        let records = self.list().await?;
+        if let Some(fault) = records.iter().find_map(|record| record.fault.clone()) {
+            // Nobody knows which files it lists.
+            return Err(SnapshotError::Unprunable(fault));
+        }
+        let manifests: Vec<_> = records.into_iter().filter_map(|record| record.manifest).collect();
         let times: Vec<_> = manifests.iter().map(|manifest| manifest.created_at).collect();
         let stays = staying(&times, retention, self.clock.now());
         let kept = manifests.into_iter().enumerate().filter(|(nth, _)| stays.contains(nth));

@@ -6,9 +6,10 @@ use chatkeep_core::config::Database;
 use chatkeep_store::{Store, StoreError};
 
 use super::SnapshotError;
-use super::files::write_file;
+use super::files::{remove_file, write_file};
 use super::layout::{AGE, LEDGER, PartName};
 use super::ledger::LedgerReplay;
+use super::manifest::SnapshotManifest;
 use super::restore::Restoration;
 
 /// Database that knows what was erased since the snapshot.
@@ -22,20 +23,25 @@ pub(crate) enum ErasedIn {
 
 impl Restoration<'_> {
     /// Replays the ledgers of the snapshot, of all later ones, the present one of the archive, and
-    /// those of the databases that were named.
-    pub(super) async fn replay(&self, store: &Store) -> Result<u64, SnapshotError> {
+    /// those of the databases that were named. Returns the number of entries that were new, and the
+    /// reasons for which ledgers of later snapshots could not be read.
+    pub(super) async fn replay(&self, store: &Store) -> Result<(u64, Vec<String>), SnapshotError> {
+        let mut unread = Vec::new();
         let mut replay = LedgerReplay::on(store, self.service.clock.now()).await?;
         let own = self.scratch.path().join(PartName::Ledger.file());
         if own.try_exists()? {
             replay.file(&own).await?;
             std::fs::remove_file(&own)?;
         }
-        for later in self.service.manifests().await? {
-            if later.id > self.manifest.id {
-                let (folder, keys) = (self.scratch.path(), &self.request.identities);
-                self.service.fetch_part(&later, PartName::Ledger, keys, folder).await?;
-                replay.file(&own).await?;
-                std::fs::remove_file(&own)?;
+        for later in self.service.list().await? {
+            if later.id <= self.manifest.id {
+                continue;
+            }
+            unread.extend(later.fault);
+            let Some(manifest) = later.manifest else { continue };
+            match self.replay_later(&mut replay, &own, &manifest).await {
+                Err(error) if error.is_about_one() => unread.push(error.to_string()),
+                done => done?,
             }
         }
         for file in self.present().await? {
@@ -47,13 +53,33 @@ impl Restoration<'_> {
             other.close().await;
             done?;
         }
-        Ok(replay.replayed)
+        Ok((replay.replayed, unread))
+    }
+
+    /// Replays the ledger of a later snapshot, if it has one, by way of the file `own`.
+    async fn replay_later(
+        &self,
+        replay: &mut LedgerReplay<'_>,
+        own: &Path,
+        manifest: &SnapshotManifest,
+    ) -> Result<(), SnapshotError> {
+        if manifest.part(PartName::Ledger).is_none() {
+            return Ok(());
+        }
+        let (folder, keys) = (self.scratch.path(), &self.request.identities);
+        let fetched = self.service.fetch_part(manifest, PartName::Ledger, keys, folder).await;
+        let done = match fetched {
+            Ok(()) => replay.file(own).await,
+            failed => failed,
+        };
+        remove_file(own)?;
+        done
     }
 
     /// Reads the present ledgers of the archive.
     async fn present(&self) -> Result<Vec<PathBuf>, SnapshotError> {
         let mut files = Vec::new();
-        for name in [LEDGER.to_owned(), format!("{LEDGER}{}", AGE)] {
+        for name in [LEDGER.to_owned(), [LEDGER, AGE].concat()] {
             let Some(content) = self.service.archive.get(&name).await? else { continue };
             let path = self.scratch.path().join(format!("present-{name}"));
             write_file(content, &path).await?;

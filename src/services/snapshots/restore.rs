@@ -61,6 +61,8 @@ pub(crate) struct RestoreReport {
     pub(crate) missing: u64,
     /// Number of erasures since the snapshot that were replayed.
     pub(crate) replayed: u64,
+    /// Reasons for which ledgers of later snapshots could not be read.
+    pub(crate) unread: Vec<String>,
 }
 
 impl SnapshotService {
@@ -177,7 +179,7 @@ impl Restoration<'_> {
         blobs: &Blobs,
         found: &mut (dyn FnMut(&Finding) + Send),
     ) -> Result<RestoreReport, SnapshotError> {
-        let replayed = self.replay(store).await?;
+        let (replayed, unread) = self.replay(store).await?;
         let (files, missing) = self.files(store, blobs).await?;
         // Without the files of messages there is nothing to compare their records with.
         let channels =
@@ -192,7 +194,7 @@ impl Restoration<'_> {
             return Err(SnapshotError::Differs(doctor.left()));
         }
         let messages = store.messages().count_messages().await?;
-        Ok(RestoreReport { manifest: self.manifest, messages, files, missing, replayed })
+        Ok(RestoreReport { manifest: self.manifest, messages, files, missing, replayed, unread })
     }
 
     /// Restores the files that messages still refer to. Returns their number, and that of missing

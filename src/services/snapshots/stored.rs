@@ -17,21 +17,30 @@ use super::{SnapshotError, SnapshotService};
 pub(crate) struct SnapshotRecord {
     /// Id.
     pub(crate) id: String,
-    /// Manifest; `None` for one that was never finished, or that is being made.
+    /// Manifest; `None` for one that was never finished, that is being made, or whose manifest
+    /// cannot be read.
     pub(crate) manifest: Option<SnapshotManifest>,
+    /// Reason for which the manifest cannot be read.
+    pub(crate) fault: Option<String>,
 }
 
 impl SnapshotService {
     /// Returns all snapshots, oldest first.
     ///
     /// # Errors
-    /// Returns an error if the archive fails, or a manifest cannot be read.
+    /// Returns an error if the archive fails.
     pub(crate) async fn list(&self) -> Result<Vec<SnapshotRecord>, SnapshotError> {
         let mut records = Vec::new();
         for (id, objects) in self.objects().await? {
-            let whole = objects.contains(&object(&id, MANIFEST));
-            let manifest = if whole { Some(self.manifest(&id).await?) } else { None };
-            records.push(SnapshotRecord { id, manifest });
+            let (mut manifest, mut fault) = (None, None);
+            if objects.contains(&object(&id, MANIFEST)) {
+                match self.manifest(&id).await {
+                    Ok(found) => manifest = Some(found),
+                    Err(error) if error.is_about_one() => fault = Some(error.to_string()),
+                    Err(error) => return Err(error),
+                }
+            }
+            records.push(SnapshotRecord { id, manifest, fault });
         }
         Ok(records)
     }

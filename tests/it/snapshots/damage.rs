@@ -46,3 +46,21 @@ async fn every_damage_is_found_and_nothing_damaged_is_restored() {
     }
     scene.restore(&id, &folder, &[]).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_snapshot_is_in_nobody_elses_way() {
+    let scene = Scene::new(&[]).await;
+    scene.send(&[5; 10_000]).await;
+    let (good, bad) = (scene.snapshot().await, scene.snapshot().await);
+    let manifest = scene.target().join("snapshots").join(&bad).join("manifest.json");
+    fs::write(&manifest, "{").unwrap();
+    let (code, said) = scene.run(&["snapshot", "list"]).await;
+    assert!(code == Some(0) && said.contains(&format!("{bad}  damaged")), "{said}");
+    let (code, said) = scene.run(&["snapshot", "prune"]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("nothing is removed until its folder is"), "{said}");
+    let said = scene.restore(&good, &scene.new_folder("restored"), &[]).await;
+    assert!(said.contains("what it knows of erasures was not repeated"), "{said}");
+    let next = scene.snapshot().await;
+    scene.restore(&next, &scene.new_folder("next"), &[]).await;
+}
