@@ -190,11 +190,12 @@ fn later(checksum: &str) -> String {
 /// are nullable or have a default, in every table.
 const EXPAND: &str = "
     DO $$ DECLARE t record; BEGIN
-        FOR t IN SELECT tablename FROM pg_tables
-                 WHERE schemaname = 'public' AND tablename NOT LIKE '\\_sqlx%'
+        FOR t IN SELECT relname FROM pg_class
+                 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+                   AND NOT relispartition AND relname NOT LIKE '\\_sqlx%'
         LOOP
             EXECUTE format('ALTER TABLE %I ADD COLUMN later_text TEXT,
-                            ADD COLUMN later_count BIGINT NOT NULL DEFAULT 0', t.tablename);
+                            ADD COLUMN later_count BIGINT NOT NULL DEFAULT 0', t.relname);
         END LOOP;
         CREATE TABLE later_rows (id BIGINT PRIMARY KEY);
     END $$";

@@ -7,7 +7,7 @@ use chatkeep_store::Store;
 use futures_util::TryStreamExt as _;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 
-use super::files::{NotedObject, WorkFolder};
+use super::files::{NotedObject, WorkFolder, remove_file};
 use super::layout::{MANIFEST, PartName, SNAPSHOTS, id_of, is_id, object};
 use super::manifest::{FORMAT, ListedBlob, SnapshotManifest, SnapshotPart};
 use super::{SnapshotError, SnapshotService};
@@ -113,6 +113,8 @@ impl SnapshotService {
     ) -> Result<Option<BlobListReader>, SnapshotError> {
         let Some(part) = manifest.part(PartName::Blobs) else { return Ok(None) };
         let file = work.file(&format!("{}.jsonl", manifest.id));
+        // It may be read twice.
+        remove_file(&file)?;
         manifest.fetch(&self.archive, part.noted(&manifest.object(part)), Some(&file)).await?;
         Ok(Some(BlobListReader::open(&file).await?))
     }
