@@ -8,7 +8,7 @@ use chatkeep_workers::notices::UsageNotifier;
 use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::supervisor::Supervisor;
 
-use super::{App, Role};
+use super::{App, PreflightError, Role};
 use crate::maintenance::{
     ActivityPurge, ExpiredWebhooks, IdempotencyPurge, IngressPresence, InterruptedReplies,
     Maintenance, OutboxPurge, ReadRecords, RowPurge, SessionPurge, UseRecords, WalCheckpoint,
@@ -18,6 +18,7 @@ use crate::removals::JobPurge;
 use crate::retention::Retention;
 use crate::services::assistant::UnansweredFigures;
 use crate::services::pictures::PictureSweep;
+use crate::services::snapshots::{SnapshotJob, SnapshotService, SnapshotSource};
 
 impl App {
     /// Creates the list of periodic jobs of this process, empty at first.
@@ -27,7 +28,10 @@ impl App {
     }
 
     /// Starts the periodic jobs of this process' roles.
-    pub(super) fn start_jobs(&self, jobs: &PeriodicJobs) {
+    ///
+    /// # Errors
+    /// Returns an error if the place of snapshots cannot be opened.
+    pub(super) fn start_jobs(&self, jobs: &PeriodicJobs) -> anyhow::Result<()> {
         let roles = &self.process_roles.roles;
         let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
         let maintenance = Maintenance { store, clock };
@@ -44,7 +48,27 @@ impl App {
         }
         if roles.contains(&Role::Worker) {
             self.start_worker_jobs(jobs, &maintenance);
+            self.start_snapshots(jobs)?;
         }
+        Ok(())
+    }
+
+    /// Starts the making of snapshots, if there is a place for them.
+    fn start_snapshots(&self, jobs: &PeriodicJobs) -> anyhow::Result<()> {
+        match (&self.config.snapshot.target, self.config.snapshot.every) {
+            (Some(_), _) => {}
+            (None, None) => return Ok(()),
+            (None, Some(_)) => {
+                let why =
+                    "CHATKEEP_SNAPSHOT_EVERY_HOURS needs a place: set CHATKEEP_SNAPSHOT_TARGET";
+                return Err(PreflightError(why.to_owned()).into());
+            }
+        }
+        let service = SnapshotService::open(&self.config, None, Arc::clone(&self.clock))?;
+        let (store, blobs) = (self.store.clone(), self.blobs.clone());
+        let source = SnapshotSource::of(&self.config, store, blobs);
+        jobs.add(SnapshotJob::new(service, source, &self.config.snapshot));
+        Ok(())
     }
 
     fn start_worker_jobs(&self, jobs: &PeriodicJobs, maintenance: &Maintenance) {

@@ -38,7 +38,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use disk::DiskReserves;
-pub(crate) use open::{LineClients, bot_setup, no_bus, no_database, no_media_store};
+pub(crate) use open::{
+    LineClients, UNPROTECTED, bot_setup, no_bus, no_copy, no_database, no_media_store,
+};
 pub use open::{
     attach_bus, attach_known_bus, index_folder, model_folder, open_bus, open_space, open_store,
 };
@@ -111,7 +113,7 @@ impl App {
         }
         make_data_folder(&config.data)?;
         let bus = process_roles.bus(&config, Arc::clone(&clock)).await?;
-        let store = open_store(&config).await?;
+        let store = open_store(&config, Arc::clone(&clock)).await?;
         let blobs =
             Blobs::open(&config.blobs, &config.s3).with_context(|| no_media_store(&config))?;
         let secrets = LiveSecrets::new(&config, &bus, &store, &blobs);
@@ -225,7 +227,7 @@ impl App {
         self.check_tokens(&supervisor);
         self.follow_assistants(&supervisor).await?;
         let router = with_common_layers(finish(self.surfaces(&supervisor)?));
-        self.start_jobs(&jobs);
+        self.start_jobs(&jobs)?;
         self.watch_disk(&supervisor);
         let outages = Arc::new(self.outages());
         supervisor.run("outages", move |stop| Arc::clone(&outages).run(stop));

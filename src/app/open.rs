@@ -18,9 +18,11 @@ use chatkeep_platform::{Bots, SharedPlatform, SharedSetup};
 use chatkeep_store::{Store, StoreError};
 use chatkeep_workers::replica::Replica;
 use secrecy::{ExposeSecret as _, SecretString};
+use tracing::{info, warn};
 
 use crate::search::{SearchFallback, SearchService};
 use crate::services::bot_setup::{BotSetupService, ConfiguredBot};
+use crate::services::snapshots::{BeforeMigration, SnapshotError, copy_before_migration};
 
 fn limits(config: &Config) -> BusLimits {
     BusLimits {
@@ -113,11 +115,35 @@ pub(super) fn search(config: &Config, replica: Option<&Replica>, bus: &Bus) -> S
     SearchService::new(replica.cloned(), elsewhere)
 }
 
-/// Opens the store.
+/// Sentence about migrations that change the data of a server.
+pub(crate) const UNPROTECTED: &str = "the database's data is migrated, and only PostgreSQL's own \
+     tools can copy it before: keep a dump";
+
+/// Returns the error when the database cannot be copied before a migration.
+pub(crate) fn no_copy(config: &Config, error: SnapshotError) -> anyhow::Error {
+    match error {
+        // The error is self-explanatory.
+        SnapshotError::Store(error @ StoreError::Newer { .. }) => error.into(),
+        SnapshotError::Store(error) => anyhow::Error::from(error).context(no_database(config)),
+        error => anyhow::Error::from(error).context(
+            "cannot copy the database before it is migrated (CHATKEEP_SNAPSHOT_BEFORE_MIGRATION_DAYS \
+             of 0 does without)",
+        ),
+    }
+}
+
+/// Opens the store; copies the database before, if a migration is about to change its data.
 ///
 /// # Errors
-/// Returns an error if the database cannot be opened, reached or migrated.
-pub async fn open_store(config: &Config) -> anyhow::Result<Store> {
+/// Returns an error if the database cannot be copied, opened, reached or migrated.
+pub async fn open_store(config: &Config, clock: SharedClock) -> anyhow::Result<Store> {
+    match copy_before_migration(config, clock).await.map_err(|error| no_copy(config, error))? {
+        BeforeMigration::Nothing => {}
+        BeforeMigration::Copied { id, folder } => {
+            info!(snapshot = id, folder = %folder.display(), "the database was copied before its migration");
+        }
+        BeforeMigration::Unprotected => warn!("{UNPROTECTED}"),
+    }
     let connections = config.database_pool.max_connections;
     match Store::open(&config.database, &config.data, connections).await {
         // The error is self-explanatory.

@@ -12,9 +12,10 @@ use chatkeep_blobs::Blobs;
 use chatkeep_bus::{Bus, BusError};
 use chatkeep_core::config::{BlobsKind, BusKind, Config, Database};
 use chatkeep_core::time::SharedClock;
-use chatkeep_store::{Store, StoreError};
+use chatkeep_store::{SchemaState, Store, StoreError};
 
 use crate::app::{self, PreflightError};
+use crate::out::note;
 use crate::private::{check_data_folder, make_data_folder};
 use crate::services::account::AccountService;
 use crate::services::channels::ChannelService;
@@ -23,6 +24,9 @@ use crate::services::imports::ImportService;
 use crate::services::indexing::IndexingService;
 use crate::services::keys::KeyService;
 use crate::services::operator::Operator;
+use crate::services::snapshots::{
+    BeforeMigration, SnapshotError, SnapshotService, SnapshotSource, copy_before_migration,
+};
 use crate::view::Links;
 
 /// Settings and clock of a command that works with existing data.
@@ -66,6 +70,7 @@ impl Context {
         if matches!(self.config.database, Database::Sqlite) {
             self.data_folder()?;
         }
+        self.before_migration().await?;
         let store = Store::open_existing(&self.config.database, &self.config.data).await;
         match store {
             Err(StoreError::NoData) => Err(match &self.config.database {
@@ -75,6 +80,58 @@ impl Context {
             .into()),
             store => opened(&self.config, store),
         }
+    }
+
+    /// Copies the database if opening it is about to change its data.
+    async fn before_migration(&self) -> anyhow::Result<()> {
+        let copied = copy_before_migration(&self.config, Arc::clone(&self.clock)).await;
+        match copied.map_err(|error| app::no_copy(&self.config, error))? {
+            BeforeMigration::Nothing => {}
+            BeforeMigration::Copied { id, folder } => {
+                note!("chatkeep: the database was copied first: {id} in {}", folder.display());
+            }
+            BeforeMigration::Unprotected => note!("chatkeep: {}", app::UNPROTECTED),
+        }
+        Ok(())
+    }
+
+    /// Compares the schema of the database with that of this version.
+    ///
+    /// # Errors
+    /// Returns an error if it is of a later version, or cannot be read.
+    pub(super) async fn schema_state(&self) -> anyhow::Result<SchemaState> {
+        let state = Store::schema_state(&self.config.database, &self.config.data).await;
+        opened(&self.config, state)
+    }
+
+    /// Returns the snapshots in that place, or else in that of the settings.
+    ///
+    /// # Errors
+    /// [`PreflightError`] when no place is known or a setting is wrong, else when it cannot be
+    /// opened.
+    pub(super) fn snapshots(&self, target: Option<&BlobsKind>) -> anyhow::Result<SnapshotService> {
+        let clock = Arc::clone(&self.clock);
+        opened_snapshots(SnapshotService::open_existing(&self.config, target, clock))
+    }
+
+    /// Returns the same, creating a folder where there is none.
+    ///
+    /// # Errors
+    /// As of [`Self::snapshots`].
+    pub(super) fn new_snapshots(
+        &self,
+        target: Option<&BlobsKind>,
+    ) -> anyhow::Result<SnapshotService> {
+        let clock = Arc::clone(&self.clock);
+        opened_snapshots(SnapshotService::open(&self.config, target, clock))
+    }
+
+    /// Opens what a snapshot is made of.
+    ///
+    /// # Errors
+    /// As of [`Self::store`] and [`Self::blobs`].
+    pub(super) async fn snapshot_source(&self) -> anyhow::Result<SnapshotSource> {
+        Ok(SnapshotSource::of(&self.config, self.store().await?, self.blobs()?))
     }
 
     /// Returns the accounts of users.
@@ -181,6 +238,7 @@ impl CreatingContext {
             let why = || format!("cannot create the media folder {}", folder.display());
             std::fs::create_dir_all(folder).with_context(why)?;
         }
+        self.0.before_migration().await?;
         opened(&self.0.config, Store::open_for_scan(database, data).await)
     }
 
@@ -193,7 +251,18 @@ impl CreatingContext {
     }
 }
 
-fn opened(config: &Config, store: Result<Store, StoreError>) -> anyhow::Result<Store> {
+fn opened_snapshots(
+    service: Result<SnapshotService, SnapshotError>,
+) -> anyhow::Result<SnapshotService> {
+    service.map_err(|error| match error {
+        error @ (SnapshotError::NoTarget | SnapshotError::Recipient(_)) => {
+            PreflightError(error.to_string()).into()
+        }
+        error => error.into(),
+    })
+}
+
+fn opened<T>(config: &Config, store: Result<T, StoreError>) -> anyhow::Result<T> {
     match store {
         // The error is self-explanatory.
         Err(error @ StoreError::Newer { .. }) => Err(error.into()),

@@ -12,6 +12,7 @@ mod import;
 mod key;
 mod line;
 mod manual;
+mod migrate;
 mod model;
 mod progress;
 mod qa;
@@ -19,6 +20,7 @@ mod reindex;
 mod search;
 mod serve;
 mod signals;
+mod snapshot;
 mod status;
 mod table;
 mod user;
@@ -88,7 +90,7 @@ enum Command {
     /// Runs everything in one process with an emulated LINE and a sample group, to try it out.
     Demo(crate::demo::DemoArgs),
     /// Migrates the database's schema to this version and exits.
-    Migrate,
+    Migrate(migrate::MigrateArgs),
     /// Prints the API's OpenAPI document.
     Openapi,
     /// Manages users and their plans.
@@ -116,6 +118,8 @@ enum Command {
     /// Verifies counters, files and the search index against the store, with or without the service
     /// running.
     Doctor(doctor::DoctorArgs),
+    /// Makes, lists, checks and restores snapshots of everything that is stored.
+    Snapshot(snapshot::SnapshotArgs),
     /// Tests question-and-answer rules.
     #[command(subcommand)]
     Qa(qa::QaCommand),
@@ -227,7 +231,7 @@ fn run_with(
     runtime.block_on(async move {
         let command = match command {
             Command::Serve(args) => return Box::pin(serve::run(creator, &args, read)).await,
-            Command::Migrate => return migrate(&creator).await,
+            Command::Migrate(args) => return migrate::run(&creator, &args).await,
             Command::User(command) => return user::run(&creator, command).await,
             Command::Import(args) => return Box::pin(import::run(&creator, &args)).await,
             command => command,
@@ -244,6 +248,7 @@ fn run_with(
             Command::Search(args) => search::run(&context, &args).await,
             Command::Reindex(args) => Box::pin(reindex::run(&context, &args)).await,
             Command::Doctor(args) => Box::pin(doctor::run(&context, &args)).await,
+            Command::Snapshot(args) => Box::pin(snapshot::run(&context, args)).await,
             Command::Qa(command) => qa::run(&context, command).await,
             Command::Model(command) => model::run(&context, command).await,
             Command::Dead(command) => dead::run(&context, command).await,
@@ -252,7 +257,7 @@ fn run_with(
             // Handled above.
             Command::Serve(_)
             | Command::Demo(_)
-            | Command::Migrate
+            | Command::Migrate(_)
             | Command::User(_)
             | Command::Import(_)
             | Command::Config(_)
@@ -260,12 +265,6 @@ fn run_with(
             | Command::Man(_) => Ok(()),
         }
     })
-}
-
-async fn migrate(creator: &CreatingContext) -> anyhow::Result<()> {
-    creator.store().await?.close().await;
-    note!("the database's schema is up to date");
-    Ok(())
 }
 
 fn openapi() -> anyhow::Result<()> {

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 
 /// Commands that may create data, and those that need none.
-const APART: [&str; 13] = [
+const APART: [&str; 16] = [
     "serve",
     "demo",
     "migrate",
@@ -23,10 +23,13 @@ const APART: [&str; 13] = [
     "completions",
     "man",
     "health",
+    "snapshot list",
+    "snapshot verify",
+    "snapshot restore",
 ];
 
 /// All other commands, with valid arguments.
-const ON_DATA: [&[&str]; 24] = [
+const ON_DATA: [&[&str]; 26] = [
     &["user", "list"],
     &["user", "set-plan", "U1", "pro"],
     &["channel", "list"],
@@ -42,6 +45,8 @@ const ON_DATA: [&[&str]; 24] = [
     &["search", "word"],
     &["reindex"],
     &["doctor"],
+    &["snapshot", "create", "--target", "nowhere"],
+    &["snapshot", "prune", "--target", "nowhere"],
     &["model", "install", "--from", "/nowhere.whl"],
     &["model", "status"],
     &["model", "remove"],
@@ -122,12 +127,13 @@ fn keys_end_in_the_future_and_are_for_channels_that_there_are() {
 
 #[test]
 fn every_list_can_be_had_as_json() {
-    const LISTS: [&str; 13] = [
+    const LISTS: [&str; 14] = [
         "user list",
         "channel list",
         "channel bots",
         "key list",
         "import list",
+        "snapshot list",
         "status",
         "search",
         "doctor",

@@ -43,6 +43,7 @@ pub(crate) mod processes;
 mod reading;
 pub(crate) mod search;
 pub(crate) mod sessions;
+pub(crate) mod snapshots;
 pub(crate) mod status;
 pub(crate) mod subscriptions;
 #[cfg(test)]

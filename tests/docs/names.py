@@ -17,7 +17,8 @@ TOP = (
 # Pages for developers: their identifiers are those of the code.
 DEVELOPERS = ("docs/architecture.md", "docs/decisions/", "docs/glossary.md", "CONTRIBUTING.md")
 # Read by tests and benches only, or by other programs.
-VARIABLES = {"CHATKEEP_CONFIG", "CHATKEEP_KEY", "CHATKEEP_MODEL", "CHATKEEP_SEARCH_CORPUS"}
+VARIABLES = {"CHATKEEP_CONFIG", "CHATKEEP_KEY", "CHATKEEP_MODEL", "CHATKEEP_SEARCH_CORPUS",
+             "CHATKEEP_TEST_KILLS"}
 
 
 def tracked(*patterns: str) -> list[str]:

@@ -40,6 +40,8 @@ mod rotation;
 mod schema;
 mod search;
 mod slow;
+mod snapshots;
 mod stack;
 mod store;
 mod transfer;
+mod updates;

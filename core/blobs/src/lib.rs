@@ -6,8 +6,11 @@
 //!
 //! Deletion is decided by the store, in its `media` module, which also explains why no
 //! message can end up with a deleted file; this port only carries it out.
+//!
+//! [`Archive`] is the place of snapshots: objects by name, in the same two kinds of places.
 
 mod access_key;
+mod archive;
 mod identity;
 mod open;
 mod put;
@@ -29,6 +32,7 @@ use object_store::path::Path;
 use object_store::{Error as Backend, ObjectStore, ObjectStoreExt as _};
 
 use access_key::AccessKey;
+pub use archive::{Archive, ArchiveError, ArchivedObject, ObjectDigest};
 pub use put::Stored;
 pub use read::BlobRead;
 

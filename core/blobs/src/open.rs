@@ -79,7 +79,7 @@ fn watched(address: String) -> Availability {
     Availability::new("media store", address, "CHATKEEP_BLOBS")
 }
 
-fn bucket_store(
+pub(super) fn bucket_store(
     bucket: &str,
     s3: &S3Config,
     key: Option<Arc<AccessKey>>,
@@ -160,7 +160,7 @@ pub(super) async fn remove_old_files(
     .await
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, BlobError> {
     let done = tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?;

@@ -21,7 +21,7 @@ const DEFAULT: &str = "the defaults";
 
 /// All settings by path, each with its origin. No `Debug`: it holds secrets.
 pub(super) struct Layers {
-    values: BTreeMap<String, (Value, String)>,
+    pub(super) values: BTreeMap<String, (Value, String)>,
     /// Default values by path.
     defaults: BTreeMap<String, Value>,
     /// Errors, in the order in which they were found. What is wrong is left out.

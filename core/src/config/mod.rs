@@ -19,6 +19,8 @@ mod redact;
 mod retention;
 mod s3;
 mod sections;
+mod shown;
+mod snapshot;
 mod sources;
 mod values;
 mod web;
@@ -37,6 +39,7 @@ pub use sections::{
     BusLimitsConfig, Config, IngressConfig, LogConfig, LogFormat, MetricsConfig, PoolConfig,
     ReplyConfig, ShutdownConfig, UsageConfig, WorkersConfig,
 };
+pub use snapshot::SnapshotConfig;
 pub use sources::{Override, Sources};
 pub use values::{BlobsKind, BusKind, Database};
 pub use web::{ApiConfig, ConsoleConfig, LoginConfig, RateLimitConfig};

@@ -17,6 +17,7 @@ use super::line::{self, LineConfig};
 use super::media::MediaConfig;
 use super::retention::RetentionConfig;
 use super::s3::S3Config;
+use super::snapshot::SnapshotConfig;
 use super::web::{ApiConfig, ConsoleConfig, LoginConfig, RateLimitConfig};
 use super::webhooks::WebhooksConfig;
 use super::{BlobsKind, BusKind, ConfigError, Database, Sources};
@@ -72,6 +73,8 @@ pub struct Config {
     pub webhooks: WebhooksConfig,
     /// Retention times.
     pub retention: RetentionConfig,
+    /// Snapshots.
+    pub snapshot: SnapshotConfig,
     /// Replies.
     pub reply: ReplyConfig,
     /// Quota usage.
@@ -87,6 +90,9 @@ pub struct Config {
     /// Likely mistakes that are not certainly errors, to be logged.
     #[serde(skip)]
     pub warnings: Vec<String>,
+    /// All settings as a file without secrets, for snapshots.
+    #[serde(skip)]
+    pub shown: String,
 }
 
 /// Settings of the ingress.
@@ -234,6 +240,7 @@ impl Config {
             file,
             line,
             blobs: config.blobs.in_folder(&config.data),
+            shown: layers.shown(),
             warnings: layers.warnings.clone(),
             ..config
         });

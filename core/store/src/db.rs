@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use chatkeep_core::outage::Work;
 use secrecy::{ExposeSecret as _, SecretString};
-use sqlx::migrate::MigrateError;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -24,10 +23,10 @@ use super::transaction::OwnedTransaction;
 pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Name of the SQLite file in the data folder.
-const FILE: &str = "chatkeep.db";
+pub(super) const FILE: &str = "chatkeep.db";
 
 /// Timeout of SQLite for another process that writes.
-const BUSY: Duration = Duration::from_secs(10);
+pub(super) const BUSY: Duration = Duration::from_secs(10);
 
 /// Bytes of the SQLite file that each connection of a service maps into memory.
 pub(super) const MAPPED: &str = "268435456";
@@ -226,36 +225,6 @@ impl Db {
             Pools::Postgres(pool) => sqlx::query_as(POSTGRES).fetch_one(pool).await?,
         };
         Ok(tables > 0)
-    }
-
-    /// Migrates the schema to the latest version. Many processes may do so at once.
-    pub(super) async fn migrate(&self) -> Result<(), StoreError> {
-        let migrator = match &self.pools {
-            Pools::Sqlite { .. } => sqlx_macros::migrate!("../../migrations/sqlite"),
-            Pools::Postgres(_) => sqlx_macros::migrate!("../../migrations/postgres"),
-        };
-        let done = match &self.pools {
-            Pools::Sqlite { write, .. } => migrator.run(write).await,
-            Pools::Postgres(pool) => migrator.run(pool).await,
-        };
-        match done {
-            Err(MigrateError::VersionMissing(missing)) => {
-                let known = migrator.iter().map(|migration| migration.version).max();
-                let (known, found) = (known.unwrap_or_default(), self.schema_version().await?);
-                Err(StoreError::Newer { found: found.unwrap_or(missing), known })
-            }
-            done => Ok(done?),
-        }
-    }
-
-    /// Returns the number of the last applied migration.
-    async fn schema_version(&self) -> Result<Option<i64>, StoreError> {
-        const SQL: &str = "SELECT MAX(version) FROM _sqlx_migrations";
-        let (version,) = match &self.pools {
-            Pools::Sqlite { read, .. } => sqlx::query_as(SQL).fetch_one(read).await?,
-            Pools::Postgres(pool) => sqlx::query_as(SQL).fetch_one(pool).await?,
-        };
-        Ok(version)
     }
 
     /// Runs a WAL checkpoint of SQLite and truncates the log unless there are readers: retracted

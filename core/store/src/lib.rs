@@ -14,9 +14,11 @@ mod availability;
 mod change_log;
 mod channel_jobs;
 mod channels;
+mod copy;
 mod coverage;
 mod db;
 mod doctor;
+mod erasures;
 mod fault;
 mod figures;
 mod gap;
@@ -31,6 +33,7 @@ mod logins;
 mod media;
 mod members;
 mod messages;
+mod migrations;
 mod notices;
 mod oauth;
 mod oauth_clients;
@@ -88,6 +91,7 @@ pub use channel_jobs::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob, 
 pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, MissingMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaRepair, UserAudit};
+pub use erasures::{Erasure, ErasurePosition};
 pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
 pub use figures::{MediaFigures, WebhookFigures};
@@ -110,6 +114,7 @@ pub use media::{
 };
 pub use members::{Member, MemberStatus};
 pub use messages::{MessageFilter, MessagePage, Order, ReplyOrigin, Sender, StoredMessage};
+pub use migrations::{PendingMigration, SchemaState};
 pub use notices::UsageNotice;
 pub use oauth::{Grant, NewGrant, Tokens};
 pub use oauth_clients::{Consent, OAuthClient};
@@ -160,6 +165,9 @@ pub enum StoreError {
         /// Number of this version's last migration.
         known: i64,
     },
+    /// A copy of the database is not whole, by SQLite's own check.
+    #[error("the copy of the database is damaged: {0}")]
+    Damaged(String),
     /// The URL of the database is invalid. It is not repeated: it may contain a password.
     #[error("the database address is not a valid postgres:// URL")]
     BadUrl,
@@ -191,6 +199,7 @@ impl StoreError {
             Self::Migrate(_)
             | Self::NoData
             | Self::Newer { .. }
+            | Self::Damaged(_)
             | Self::BadUrl
             | Self::Corrupt { .. }
             | Self::ClaimLost => DatabaseFault::Unknown,
@@ -253,10 +262,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoData`], or when the database cannot be opened, reached or migrated.
     pub async fn open_existing(database: &Database, folder: &Path) -> Result<Self, StoreError> {
-        let db = match database {
-            Database::Sqlite => Db::existing_sqlite(folder, FRUGAL, UNMAPPED).await?,
-            Database::Postgres(url) => Db::postgres(url, database.to_string(), FRUGAL).await?,
-        };
+        let db = Self::existing(database, folder).await?;
         if !db.has_schema().await? {
             db.close().await;
             return Err(StoreError::NoData);
@@ -276,6 +282,13 @@ impl Store {
         }
     }
 
+    async fn existing(database: &Database, folder: &Path) -> Result<Db, StoreError> {
+        match database {
+            Database::Sqlite => Db::existing_sqlite(folder, FRUGAL, UNMAPPED).await,
+            Database::Postgres(url) => Db::postgres(url, database.to_string(), FRUGAL).await,
+        }
+    }
+
     async fn open_mapped(
         database: &Database,
         folder: &Path,
@@ -292,9 +305,13 @@ impl Store {
     /// Migrates the schema.
     async fn ready_to_use(db: Db) -> Result<Self, StoreError> {
         db.migrate().await?;
-        let store = Self { db, uses: Arc::default(), reads: Arc::default() };
+        let store = Self::over(db);
         store.outbox().adopt_outbox_events().await?;
         Ok(store)
+    }
+
+    fn over(db: Db) -> Self {
+        Self { db, uses: Arc::default(), reads: Arc::default() }
     }
 
     /// Checks that the database responds.

@@ -107,6 +107,11 @@ pub(super) const LIBRARIES: &[Library] = &[
         users: &["connections", "http", "edges", "assembly", "commands"],
         why: "HTTP ends at the edges",
     },
+    Library {
+        crates: &["age"],
+        users: &["services"],
+        why: "encryption of snapshots is a matter of their service",
+    },
     Library { crates: &["rmcp"], users: &["mcp"], why: "MCP ends at its edge" },
     Library {
         crates: &["askama"],

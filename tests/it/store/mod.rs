@@ -7,6 +7,7 @@ mod change_log;
 mod channel_jobs;
 mod coverage;
 mod doctor;
+mod erasures;
 mod exchanges;
 mod idempotency;
 mod import;

@@ -7,6 +7,7 @@
 mod commit;
 mod consumer;
 mod consumers;
+mod copy;
 mod dead;
 mod delays;
 mod file;
@@ -31,6 +32,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 pub use self::consumer::{EmbeddedConsumer, EmbeddedLease};
+pub use self::copy::{check_bus_copy, copy_bus};
 use self::file::BusFile;
 use self::ops::Op;
 use self::pubsub::PubSub;

@@ -16,7 +16,7 @@ use super::state::State;
 use crate::{BusError, Stream};
 
 /// Schema version that this release writes, stored in `PRAGMA user_version`.
-const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 1;
 
 /// Number of read connections for consumers; more do not help, reading is bound by the CPU.
 const READERS: u32 = 3;
@@ -97,7 +97,7 @@ pub(super) fn file(folder: &Path) -> PathBuf {
     folder.join("bus.db")
 }
 
-fn options(folder: &Path) -> SqliteConnectOptions {
+pub(super) fn options(folder: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(file(folder))
         .busy_timeout(Duration::from_secs(10))

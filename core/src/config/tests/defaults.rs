@@ -71,6 +71,11 @@ fn the_default_file_has_these_settings() {
         "give_up: 432000s",
         "unsubscribed: None",
         "other_events: Some",
+        "target: None",
+        "every: None",
+        "keep: 24",
+        "keep_days: 30",
+        "recipients: []",
         "push_fallback: false",
         "deadline: 50s",
         "max_connections: 8",
@@ -153,7 +158,7 @@ fn numbers_are_bounded_as_their_comments_say() {
         }
         bounded += 1;
     }
-    assert_eq!(bounded, 40);
+    assert_eq!(bounded, 44);
     for number in ["0", "2", "4", "6"] {
         assert!(load("", &[("CHATKEEP_BUS_LIMITS_REPLICAS", number)]).is_err(), "{number}");
     }

@@ -83,3 +83,20 @@ fn secrets_are_never_shown() {
         assert!(text.contains(" is not acceptable; allowed: ") && !text.contains("hunter2"));
     }
 }
+
+#[test]
+fn the_settings_are_shown_as_a_file_without_secrets() {
+    let file = "[[line]]\nname = \"shop\"\naccess_token = \"hunter2\"\n[snapshot]\nkeep = 7";
+    let environment =
+        [("CHATKEEP_DATABASE", "postgres://me:hunter2@db/x"), ("CHATKEEP_DATA", "/srv/chat")];
+    let shown = load(file, &environment).unwrap().shown;
+    assert!(!shown.contains("hunter2"), "{shown}");
+    assert!(shown.contains("# line.shop.access_token: a secret\n"), "{shown}");
+    assert!(shown.contains("# database: postgres://…@db/x\n"), "{shown}");
+    let again = load(&shown, &[]).unwrap();
+    assert_eq!(
+        (again.snapshot.keep, again.data.display().to_string()),
+        (7, "/srv/chat".to_owned())
+    );
+    assert_eq!(again.line[0].name, "shop");
+}

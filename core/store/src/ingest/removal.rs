@@ -80,7 +80,7 @@ pub(super) const DELETED_BEFORE: &str = "
 
 /// Treatment of the rows of a batch.
 #[derive(Clone, Copy)]
-pub(super) enum RemovalMode {
+pub(crate) enum RemovalMode {
     /// Deletes the rows.
     Delete,
     /// Leaves tombstones.
@@ -155,6 +155,16 @@ pub(crate) async fn bar_time(
     Ok(())
 }
 
+/// Records that messages of a channel, by JSON keys, are never to be stored again.
+pub(crate) async fn remember_erased(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    keys: &str,
+) -> Result<(), StoreError> {
+    tx.execute(query(NEVER_AGAIN).bind(channel.as_str()).bind(keys)).await?;
+    Ok(())
+}
+
 /// Returns the messages that an import added, at most `limit`.
 pub(super) async fn rows_of(
     tx: &mut Tx,
@@ -168,7 +178,7 @@ pub(super) async fn rows_of(
 }
 
 /// Removes at most that many messages, chosen under the channel's lock.
-pub(super) async fn remove(
+pub(crate) async fn remove(
     tx: &mut Tx,
     channel: &ChannelId,
     now: Timestamp,

@@ -1,0 +1,249 @@
+//! `chatkeep snapshot …`: making, listing, checking and restoring snapshots.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use chatkeep_core::config::{BlobsKind, Config, Database};
+use serde_json::json;
+
+use super::context::Context;
+use super::table;
+use crate::out::{note, say};
+use crate::services::snapshots::{
+    AgeIdentities, ErasedIn, RestoreDestination, RestoreReport, RestoreRequest, SnapshotReason,
+    SnapshotRecord, SnapshotRetention, SnapshotService, SnapshotSource,
+};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SnapshotArgs {
+    /// Folder or `s3://bucket/prefix` of the snapshots [default: the setting snapshot.target].
+    #[arg(long, global = true, value_name = "PLACE")]
+    target: Option<String>,
+    #[command(subcommand)]
+    command: SnapshotCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum SnapshotCommand {
+    /// Makes a snapshot, with or without the service running.
+    Create {
+        /// Print its manifest as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Lists snapshots, oldest first.
+    List {
+        /// Print one JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Reads a snapshot whole and checks that it can be restored.
+    Verify {
+        /// Id of the snapshot, as shown by `list`, or `latest`.
+        id: String,
+        /// File with a private key of age, for an encrypted snapshot; may be repeated.
+        #[arg(long, value_name = "FILE")]
+        identity: Vec<PathBuf>,
+    },
+    /// Restores a snapshot into a new folder, erases what was erased since, and checks the result.
+    Restore(RestoreArgs),
+    /// Removes the snapshots that need not stay by the settings, and files that none has any more.
+    Prune,
+}
+
+#[derive(Debug, clap::Args)]
+struct RestoreArgs {
+    /// Id of the snapshot, as shown by `list`, or `latest`.
+    id: String,
+    /// New data folder. Without it, files and erasures are restored beside the PostgreSQL database
+    /// of the settings.
+    #[arg(long, value_name = "FOLDER")]
+    into: Option<PathBuf>,
+    /// File with a private key of age, for an encrypted snapshot; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    identity: Vec<PathBuf>,
+    /// Data folder or `postgres://…` that knows what was erased since, such as the old one; may be
+    /// repeated. Later snapshots in the same place are asked in any case.
+    #[arg(long, value_name = "PLACE")]
+    erased_in: Vec<String>,
+}
+
+pub(super) async fn run(context: &Context, args: SnapshotArgs) -> anyhow::Result<()> {
+    let target = match args.target {
+        Some(place) => Some(parsed::<BlobsKind>("--target", place)?),
+        None => None,
+    };
+    let target = target.as_ref();
+    match args.command {
+        SnapshotCommand::Create { json } => create(context, target, json).await,
+        SnapshotCommand::List { json } => list(&context.snapshots(target)?.list().await?, json),
+        SnapshotCommand::Verify { id, identity } => {
+            verify(&context.snapshots(target)?, &id, &AgeIdentities::read(&identity)?).await
+        }
+        SnapshotCommand::Restore(args) => restore(context, target, args).await,
+        SnapshotCommand::Prune => prune(context, target).await,
+    }
+}
+
+fn parsed<T: TryFrom<String, Error = &'static str>>(flag: &str, text: String) -> anyhow::Result<T> {
+    T::try_from(text).map_err(|allowed| anyhow::anyhow!("{flag} must be {allowed}"))
+}
+
+async fn create(context: &Context, target: Option<&BlobsKind>, json: bool) -> anyhow::Result<()> {
+    let source = context.snapshot_source().await?;
+    let made = made(context, target, &source).await;
+    source.close().await;
+    let made = made?;
+    if json {
+        return table::json(&made);
+    }
+    say!("{}", made.id)?;
+    note!("{} files, {} bytes beside them", made.files, made.part_bytes());
+    if made.files_gone > 0 {
+        note!("chatkeep: {} files were erased or damaged and are not in it", made.files_gone);
+    }
+    if !made.has_database() {
+        note!("chatkeep: the database is not in it: make a dump of PostgreSQL beside it");
+    }
+    Ok(())
+}
+
+async fn made(
+    context: &Context,
+    target: Option<&BlobsKind>,
+    source: &SnapshotSource,
+) -> anyhow::Result<crate::services::snapshots::SnapshotManifest> {
+    let service = context.new_snapshots(target)?;
+    Ok(service.create(source, SnapshotReason::Manual).await?)
+}
+
+fn list(records: &[SnapshotRecord], json: bool) -> anyhow::Result<()> {
+    if json {
+        return records.iter().try_for_each(|record| {
+            let SnapshotRecord { id, manifest, fault } = record;
+            table::json(&json!({ "id": id, "manifest": manifest, "fault": fault }))
+        });
+    }
+    let row = |record: &SnapshotRecord| match &record.manifest {
+        Some(manifest) => vec![
+            manifest.id.clone(),
+            manifest.created_at.to_string(),
+            format!("{:?}", manifest.reason).to_lowercase(),
+            manifest.schema.to_string(),
+            manifest.part_bytes().to_string(),
+            manifest.files.to_string(),
+            manifest.file_bytes.to_string(),
+            if manifest.is_encrypted() { "yes" } else { "no" }.to_owned(),
+        ],
+        None => {
+            let state = if record.fault.is_some() { "damaged" } else { "not finished" };
+            vec![record.id.clone(), state.to_owned()]
+        }
+    };
+    let rows: Vec<_> = records.iter().map(row).collect();
+    let headings = ["ID", "MADE", "REASON", "SCHEMA", "BYTES", "FILES", "FILE BYTES", "ENCRYPTED"];
+    table::print(&headings, &rows)
+}
+
+async fn verify(
+    service: &SnapshotService,
+    id: &str,
+    identities: &AgeIdentities,
+) -> anyhow::Result<()> {
+    let scratch = tempfile::tempdir()?;
+    let report = service.verify(id, identities, scratch.path()).await?;
+    let id = &report.manifest.id;
+    if report.contents {
+        note!("{id} is whole and can be restored");
+    } else {
+        note!("{id} is stored as it was made; its contents were not checked without --identity");
+    }
+    Ok(())
+}
+
+async fn restore(
+    context: &Context,
+    target: Option<&BlobsKind>,
+    args: RestoreArgs,
+) -> anyhow::Result<()> {
+    let config = &context.config;
+    let into = destination(config, args.into)?;
+    let erased_in = args.erased_in.into_iter().map(erased_in).collect::<anyhow::Result<_>>()?;
+    let identities = AgeIdentities::read(&args.identity)?;
+    let request =
+        RestoreRequest { id: args.id, into, identities, erased_in, s3: config.s3.clone() };
+    let service = context.snapshots(target)?;
+    // The restoration goes on although nobody reads the output any more.
+    let mut told = Ok(());
+    let mut found = |finding: &crate::doctor::Finding| {
+        if told.is_ok() {
+            told = say!("{finding}");
+        }
+    };
+    let report = service.restore(&request, &mut found).await?;
+    told?;
+    tell(&report, &request.into);
+    Ok(())
+}
+
+/// Returns the place to restore to: a folder, or else the server of the settings.
+fn destination(config: &Config, into: Option<PathBuf>) -> anyhow::Result<RestoreDestination> {
+    let own = BlobsKind::Folder(config.data.join("blobs"));
+    match (into, &config.database) {
+        (Some(path), _) => {
+            let blobs = Some(config.blobs.clone()).filter(|blobs| *blobs != own);
+            Ok(RestoreDestination::Folder { path, blobs })
+        }
+        (None, Database::Sqlite) => bail!("give --into FOLDER, a new data folder"),
+        (None, database) => Ok(RestoreDestination::Database {
+            database: database.clone(),
+            blobs: config.blobs.clone(),
+        }),
+    }
+}
+
+fn erased_in(place: String) -> anyhow::Result<ErasedIn> {
+    if place.contains("://") {
+        return Ok(ErasedIn::Server(parsed("--erased-in", place)?));
+    }
+    let folder = PathBuf::from(place);
+    if !folder.join("chatkeep.db").exists() {
+        bail!("--erased-in: {} contains no chatkeep data", folder.display());
+    }
+    Ok(ErasedIn::Folder(folder))
+}
+
+fn tell(report: &RestoreReport, into: &RestoreDestination) {
+    let place = match into {
+        RestoreDestination::Folder { path, .. } => path.display().to_string(),
+        RestoreDestination::Database { database, .. } => database.to_string(),
+    };
+    let RestoreReport { manifest, messages, files, missing, replayed, unread } = report;
+    note!("{} was restored into {place}: {messages} messages, {files} files", manifest.id);
+    note!("{replayed} erasures of after the snapshot were repeated");
+    for why in unread {
+        note!("chatkeep: what it knows of erasures was not repeated: {why}");
+    }
+    if *missing > 0 {
+        note!("chatkeep: {missing} files are not in the snapshot; their messages say so");
+    }
+    if manifest.reason == SnapshotReason::Migration {
+        note!("chatkeep: the snapshot has no files of messages: use those of the media store");
+    }
+    if matches!(into, RestoreDestination::Folder { .. }) {
+        note!("its settings are in settings.toml there, without secrets");
+    }
+}
+
+async fn prune(context: &Context, target: Option<&BlobsKind>) -> anyhow::Result<()> {
+    let source = context.snapshot_source().await?;
+    let retention = SnapshotRetention::of(&context.config.snapshot);
+    let done = match context.snapshots(target) {
+        Ok(service) => service.prune(&source, retention).await.map_err(anyhow::Error::from),
+        Err(error) => Err(error),
+    };
+    source.close().await;
+    let gone = done?;
+    note!("{} snapshots and {} files were removed", gone.snapshots, gone.files);
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Errors of snapshots, each a sentence that says what to do.
+
+use std::io;
+
+use chatkeep_blobs::{ArchiveError, BlobError};
+use chatkeep_bus::BusError;
+use chatkeep_store::StoreError;
+
+use crate::doctor::DoctorError;
+
+/// Error of making, checking or restoring a snapshot.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SnapshotError {
+    #[error("no place for snapshots is known: give --target, or set snapshot.target")]
+    NoTarget,
+    #[error("snapshot.recipients: {0:?} is not a public key of age (age1…)")]
+    Recipient(String),
+    #[error("the keys of snapshot.recipients cannot be used together: {0}")]
+    Recipients(String),
+    #[error("cannot read the identities in {file}: {why}")]
+    Identity { file: String, why: String },
+    #[error("snapshot {0} is encrypted: give --identity FILE")]
+    Encrypted(String),
+    #[error("{object} cannot be decrypted with these identities: {why}")]
+    Undecryptable { object: String, why: String },
+    #[error("another snapshot or pruning of this deployment is under way")]
+    Busy,
+    #[error("there is no snapshot {id} in {place}; `chatkeep snapshot list` shows them")]
+    Unknown { id: String, place: String },
+    #[error("snapshot {0} was never finished and cannot be restored; the next pruning removes it")]
+    Unfinished(String),
+    #[error("snapshot {id} is damaged: {object} {why}")]
+    Damaged { id: String, object: String, why: String },
+    #[error(
+        "snapshot {id} was made by a newer chatkeep ({program}; schema {schema}, this one knows \
+         {known}): restore it with that version"
+    )]
+    Newer { id: String, program: String, schema: i64, known: i64 },
+    #[error("{0} exists already: a snapshot is restored into a new folder")]
+    Exists(String),
+    #[error("another restoration into {0} is under way")]
+    Restoring(String),
+    #[error("snapshot {0} is of an embedded deployment: give --into FOLDER")]
+    NeedsFolder(String),
+    #[error(
+        "snapshot {0} holds no database: restore the dump of PostgreSQL first, then give --database \
+         instead of --into"
+    )]
+    NeedsDatabase(String),
+    #[error("{0} processes use this database: stop them first")]
+    InUse(usize),
+    #[error(
+        "the restored data differs from what it should be in {0} places: it was not put in place"
+    )]
+    Differs(u64),
+    #[error("{0}; nothing is removed until its folder is")]
+    Unprunable(String),
+    #[error("a ledger of erasures cannot be read: {0}")]
+    Ledger(#[source] serde_json::Error),
+    #[error("a list of a snapshot cannot be written")]
+    Json(#[from] serde_json::Error),
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    #[error(transparent)]
+    Blobs(#[from] BlobError),
+    #[error(transparent)]
+    Doctor(#[from] DoctorError),
+    #[error("a file of the snapshot failed")]
+    Io(#[from] io::Error),
+}
+
+impl SnapshotError {
+    /// Returns true if the error is about one snapshot, and others may be whole.
+    pub(super) const fn is_about_one(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::Newer { .. } | Self::Unfinished(_))
+    }
+}

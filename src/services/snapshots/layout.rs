@@ -1,0 +1,95 @@
+//! Names of the objects of snapshots.
+//!
+//! `snapshots/<id>/manifest.json` makes a snapshot; beside it lie its parts. Files of messages lie
+//! once for all snapshots under `blobs/`. `ledger.jsonl` is the present ledger of erasures.
+
+use chatkeep_core::random::random_name;
+use chatkeep_core::time::Timestamp;
+
+/// Folder of all snapshots.
+pub(super) const SNAPSHOTS: &str = "snapshots";
+/// Folder of the files of messages.
+pub(super) const BLOBS: &str = "blobs";
+/// Name of the manifest in a snapshot's folder.
+pub(super) const MANIFEST: &str = "manifest.json";
+/// Present ledger of erasures; encrypted, its name ends in [`AGE`].
+pub(super) const LEDGER: &str = "ledger.jsonl";
+/// End of the names of encrypted objects.
+pub(super) const AGE: &str = ".age";
+
+/// Part of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PartName {
+    Bus,
+    Database,
+    Ledger,
+    Settings,
+    /// List of the files of messages. Never encrypted: the next snapshot reads it.
+    Blobs,
+}
+
+impl PartName {
+    /// Returns the file name.
+    pub(super) const fn file(self) -> &'static str {
+        match self {
+            Self::Bus => "bus.db",
+            Self::Database => "chatkeep.db",
+            Self::Ledger => LEDGER,
+            Self::Settings => "settings.toml",
+            Self::Blobs => "blobs.jsonl",
+        }
+    }
+}
+
+/// Returns a new id: the time in UTC, and random letters. Ids sort by time.
+pub(super) fn new_id(now: Timestamp) -> String {
+    let digits = |c: &char| c.is_ascii_alphanumeric();
+    let time: String = now.to_string().chars().filter(digits).collect();
+    format!("{time}-{}", &random_name()[..8])
+}
+
+/// Returns whether a text has the form of an id; such a text is no path.
+pub(super) fn is_id(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    !text.is_empty() && text.len() <= 64 && text.chars().all(plain)
+}
+
+/// Returns the name of an object of a snapshot.
+pub(super) fn object(id: &str, file: &str) -> String {
+    format!("{SNAPSHOTS}/{id}/{file}")
+}
+
+/// Returns the id of the snapshot that an object belongs to.
+pub(super) fn id_of(object: &str) -> Option<&str> {
+    let (id, _) = object.strip_prefix(SNAPSHOTS)?.strip_prefix('/')?.split_once('/')?;
+    Some(id)
+}
+
+/// Returns the name of a stored file. An encrypted one is never written twice: its content would
+/// differ from what an earlier snapshot has noted.
+pub(super) fn blob_object(blob: &str, encrypted: bool) -> String {
+    let (first, second) = (blob.get(..2).unwrap_or_default(), blob.get(2..4).unwrap_or_default());
+    let place = format!("{BLOBS}/{first}/{second}/{blob}");
+    if encrypted { format!("{place}.{}{AGE}", &random_name()[..8]) } else { place }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_time_and_are_no_paths() {
+        let ids = [1_767_323_045_678, 1_767_323_045_679].map(Timestamp::from_millis).map(new_id);
+        assert!(ids[0].starts_with("20260102T030405678Z-") && ids[0] < ids[1], "{ids:?}");
+        assert!(ids.iter().all(|id| is_id(id)) && !is_id("../x") && !is_id(""));
+        assert_eq!(id_of(&object(&ids[0], MANIFEST)), Some(ids[0].as_str()));
+        assert_eq!(id_of("blobs/ab/cd"), None);
+    }
+
+    #[test]
+    fn only_plain_files_have_one_name() {
+        let blob = "ab".repeat(32);
+        assert_eq!(blob_object(&blob, false), format!("blobs/ab/ab/{blob}"));
+        assert_ne!(blob_object(&blob, true), blob_object(&blob, true));
+    }
+}

@@ -1,0 +1,79 @@
+//! Copy of an embedded database of before a migration that changes its data.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chatkeep_blobs::Archive;
+use chatkeep_core::config::{BlobsKind, BusKind, Config, Database};
+use chatkeep_core::time::SharedClock;
+use chatkeep_store::Store;
+use tokio::time::sleep;
+
+use super::lock::SnapshotLock;
+use super::prune::SnapshotRetention;
+use super::{SnapshotError, SnapshotReason, SnapshotService, SnapshotSource};
+
+/// Folder in the data folder for these copies.
+const FOLDER: &str = "before-migration";
+/// Interval at which a process looks whether another one is done with its copy.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Outcome of the look at a database before it is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BeforeMigration {
+    /// No migration changes its data, or no copy is wanted.
+    Nothing,
+    /// A copy was made: the id of the snapshot, and the folder that it lies in.
+    Copied { id: String, folder: PathBuf },
+    /// Migrations change the data of a server, which only its own tools can copy.
+    Unprotected,
+}
+
+/// Copies an embedded database if a migration of this version is about to change its data, and
+/// removes old copies. Must be called before the database is opened.
+///
+/// # Errors
+/// Returns an error if the copy cannot be made: the database must not be migrated then.
+/// [`StoreError::Newer`](chatkeep_store::StoreError::Newer) for a schema of a later version.
+pub(crate) async fn copy_before_migration(
+    config: &Config,
+    clock: SharedClock,
+) -> Result<BeforeMigration, SnapshotError> {
+    let Some(kept) = config.snapshot.before_migration else { return Ok(BeforeMigration::Nothing) };
+    if !Store::schema_state(&config.database, &config.data).await?.changes_data() {
+        return Ok(BeforeMigration::Nothing);
+    }
+    if !matches!(config.database, Database::Sqlite) {
+        return Ok(BeforeMigration::Unprotected);
+    }
+    let _lock = locked(config).await?;
+    // Another process may have been faster.
+    if !Store::schema_state(&config.database, &config.data).await?.changes_data() {
+        return Ok(BeforeMigration::Nothing);
+    }
+    let folder = config.data.join(FOLDER);
+    let archive = Archive::open(&BlobsKind::Folder(folder.clone()), &config.s3)?;
+    let service = SnapshotService::over(archive, config, clock)?;
+    let store = Store::open_as_is(&config.database, &config.data).await?;
+    let source = SnapshotSource {
+        store,
+        blobs: None,
+        embedded_database: true,
+        embedded_bus: matches!(config.bus, BusKind::Embedded),
+    };
+    let made = service.create_locked(&source, SnapshotReason::Migration).await;
+    source.store.close().await;
+    let made = made?;
+    service.prune_locked(SnapshotRetention::For(kept)).await?;
+    Ok(BeforeMigration::Copied { id: made.id, folder })
+}
+
+/// Waits for the lock: who else starts now has to wait for the migration anyway.
+async fn locked(config: &Config) -> Result<SnapshotLock, SnapshotError> {
+    loop {
+        match SnapshotLock::of(&config.data) {
+            Err(SnapshotError::Busy) => sleep(POLL_INTERVAL).await,
+            lock => return lock,
+        }
+    }
+}

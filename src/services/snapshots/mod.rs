@@ -1,0 +1,120 @@
+//! Snapshots: consistent copies of a deployment in a folder or a bucket, and their restoration.
+//!
+//! The order of the copies is the point. The bus comes first and the database after it: an event
+//! that was stored in between is in both, and storing it again changes nothing. Files are copied
+//! after the database that refers to them; one that is gone by then belongs to a message that was
+//! erased. The ledger of erasures comes last, and is replayed by a restoration together with the
+//! ledgers of all later snapshots, so that what was erased stays erased. The manifest is written
+//! when everything else is there: without one there is no snapshot.
+
+mod create;
+mod error;
+mod files;
+mod job;
+mod layout;
+mod ledger;
+mod lock;
+mod manifest;
+mod migration;
+mod new_folder;
+mod prune;
+mod replay;
+mod restore;
+mod seal;
+mod stored;
+mod verify;
+
+use std::path::PathBuf;
+
+use chatkeep_blobs::{Archive, Blobs};
+use chatkeep_core::config::{BlobsKind, BusKind, Config, Database};
+use chatkeep_core::time::SharedClock;
+use chatkeep_store::Store;
+
+pub(crate) use create::SnapshotSource;
+pub(crate) use error::SnapshotError;
+pub(crate) use job::SnapshotJob;
+pub(crate) use manifest::{SnapshotManifest, SnapshotReason};
+pub(crate) use migration::{BeforeMigration, copy_before_migration};
+pub(crate) use prune::SnapshotRetention;
+pub(crate) use replay::ErasedIn;
+pub(crate) use restore::{RestoreDestination, RestoreReport, RestoreRequest};
+pub(crate) use seal::AgeIdentities;
+pub(crate) use stored::SnapshotRecord;
+
+use seal::AgeRecipients;
+
+/// Snapshots of a deployment in one place. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct SnapshotService {
+    archive: Archive,
+    recipients: AgeRecipients,
+    clock: SharedClock,
+    /// Data folder of the deployment.
+    data: PathBuf,
+    /// Settings without secrets.
+    settings: String,
+}
+
+impl SnapshotService {
+    /// Opens the place `target`, or else that of the settings.
+    ///
+    /// # Errors
+    /// [`SnapshotError::NoTarget`] without either, [`SnapshotError::Recipient`] for keys that are
+    /// none, else when the place cannot be opened.
+    pub(crate) fn open(
+        config: &Config,
+        target: Option<&BlobsKind>,
+        clock: SharedClock,
+    ) -> Result<Self, SnapshotError> {
+        let target = target.or(config.snapshot.target.as_ref()).ok_or(SnapshotError::NoTarget)?;
+        let archive = Archive::open(target, &config.s3)?;
+        Self::over(archive, config, clock)
+    }
+
+    /// Opens the same place for reading; creates nothing.
+    ///
+    /// # Errors
+    /// As of [`Self::open`], or when there is no such folder.
+    pub(crate) fn open_existing(
+        config: &Config,
+        target: Option<&BlobsKind>,
+        clock: SharedClock,
+    ) -> Result<Self, SnapshotError> {
+        let target = target.or(config.snapshot.target.as_ref()).ok_or(SnapshotError::NoTarget)?;
+        let archive = Archive::open_existing(target, &config.s3)?;
+        Self::over(archive, config, clock)
+    }
+
+    fn over(archive: Archive, config: &Config, clock: SharedClock) -> Result<Self, SnapshotError> {
+        Ok(Self {
+            archive,
+            recipients: AgeRecipients::parse(&config.snapshot.recipients)?,
+            clock,
+            data: config.data.clone(),
+            settings: config.shown.clone(),
+        })
+    }
+
+    /// Location of the snapshots, as in the settings.
+    pub(crate) fn place(&self) -> &str {
+        self.archive.place()
+    }
+}
+
+impl SnapshotSource {
+    /// Returns what a deployment with these settings has.
+    pub(crate) fn of(config: &Config, store: Store, blobs: Blobs) -> Self {
+        Self {
+            store,
+            blobs: Some(blobs),
+            embedded_database: matches!(config.database, Database::Sqlite),
+            embedded_bus: matches!(config.bus, BusKind::Embedded),
+        }
+    }
+
+    /// Closes the database.
+    pub(crate) async fn close(&self) {
+        self.store.close().await;
+    }
+}

@@ -1,0 +1,159 @@
+//! Removal of old snapshots, of what unfinished ones left, and of files that no snapshot lists.
+
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+
+use chatkeep_core::time::Timestamp;
+use futures_util::TryStreamExt as _;
+
+use super::files::WorkFolder;
+use super::layout::{BLOBS, MANIFEST, SNAPSHOTS, object};
+use super::lock::{SnapshotLock, leased};
+use super::manifest::SnapshotManifest;
+use super::{SnapshotError, SnapshotService, SnapshotSource};
+
+/// Folder in the data folder for lists of files.
+const WORK: &str = "snapshot-lists";
+
+/// Snapshots that stay.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SnapshotRetention {
+    /// The newest ones, and the newest of each of so many days.
+    Newest { keep: usize, days: u32 },
+    /// Those of that time.
+    For(Duration),
+}
+
+/// What a pruning removed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PruneReport {
+    /// Number of snapshots, unfinished ones included.
+    pub(crate) snapshots: usize,
+    /// Number of files of messages.
+    pub(crate) files: usize,
+}
+
+impl SnapshotService {
+    /// Removes the snapshots that need not stay.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Busy`] while a snapshot is made, or whatever cannot be read or removed;
+    /// what is left stays usable.
+    pub(crate) async fn prune(
+        &self,
+        source: &SnapshotSource,
+        retention: SnapshotRetention,
+    ) -> Result<PruneReport, SnapshotError> {
+        if source.embedded_database {
+            let _lock = SnapshotLock::wait(&self.data).await?;
+            return self.prune_locked(retention).await;
+        }
+        leased(&source.store, self.prune_locked(retention)).await
+    }
+
+    /// Does the same for a caller that has the lock.
+    pub(super) async fn prune_locked(
+        &self,
+        retention: SnapshotRetention,
+    ) -> Result<PruneReport, SnapshotError> {
+        let kept = self.kept(retention).await?;
+        let mut report = PruneReport::default();
+        for (id, mut objects) in self.objects().await? {
+            if kept.iter().any(|manifest| manifest.id == id) {
+                continue;
+            }
+            // The manifest goes first: what is left is no snapshot.
+            let manifest = object(&id, MANIFEST);
+            objects.sort_by_key(|name| *name != manifest);
+            for name in objects {
+                self.archive.delete(&name).await?;
+            }
+            report.snapshots += 1;
+        }
+        report.files = self.drop_unlisted(&kept).await?;
+        self.archive.sweep(&[SNAPSHOTS, BLOBS]).await?;
+        Ok(report)
+    }
+
+    async fn kept(
+        &self,
+        retention: SnapshotRetention,
+    ) -> Result<Vec<SnapshotManifest>, SnapshotError> {
+        let records = self.list().await?;
+        if let Some(fault) = records.iter().find_map(|record| record.fault.clone()) {
+            // Nobody knows which files it lists.
+            return Err(SnapshotError::Unprunable(fault));
+        }
+        let manifests: Vec<_> = records.into_iter().filter_map(|record| record.manifest).collect();
+        let times: Vec<_> = manifests.iter().map(|manifest| manifest.created_at).collect();
+        let stays = staying(&times, retention, self.clock.now());
+        let kept = manifests.into_iter().enumerate().filter(|(nth, _)| stays.contains(nth));
+        Ok(kept.map(|(_, manifest)| manifest).collect())
+    }
+
+    /// Removes the files that none of these snapshots lists; none, if a list cannot be read.
+    async fn drop_unlisted(&self, kept: &[SnapshotManifest]) -> Result<usize, SnapshotError> {
+        let work = WorkFolder::create(self.data.join(WORK))?;
+        // Hashes of names. Two names with the same one keep a file too many, never one too few.
+        let (hasher, mut listed) = (RandomState::new(), HashSet::new());
+        for manifest in kept {
+            let Some(mut list) = self.blob_list(manifest, &work).await? else { continue };
+            while let Some(entry) = list.next().await? {
+                listed.extend(entry.stored.map(|stored| hasher.hash_one(&stored.object)));
+            }
+        }
+        let mut dropped = 0;
+        let mut all = self.archive.list(BLOBS);
+        while let Some(one) = all.try_next().await? {
+            if !listed.contains(&hasher.hash_one(&one.name)) {
+                self.archive.delete(&one.name).await?;
+                dropped += 1;
+            }
+        }
+        Ok(dropped)
+    }
+}
+
+/// Returns the places of those that stay in a list of times, oldest first.
+fn staying(times: &[Timestamp], retention: SnapshotRetention, now: Timestamp) -> BTreeSet<usize> {
+    const DAY: i64 = 86_400_000;
+    match retention {
+        SnapshotRetention::For(time) => {
+            (0..times.len()).filter(|nth| now.since(times[*nth]) < time).collect()
+        }
+        SnapshotRetention::Newest { keep, days } => {
+            let mut stays: BTreeSet<_> = (0..times.len()).rev().take(keep).collect();
+            let day = |time: Timestamp| time.millis().div_euclid(DAY);
+            for (nth, time) in times.iter().enumerate() {
+                let last = times.get(nth + 1).is_none_or(|next| day(*next) != day(*time));
+                if last && day(now) - day(*time) < i64::from(days) {
+                    stays.insert(nth);
+                }
+            }
+            stays
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_stay_and_one_of_each_day() {
+        let hour = |hour: i64| Timestamp::from_millis(hour * 3_600_000);
+        // Days 0, 0, 1, 1, 2, 2.
+        let times = [1, 23, 25, 47, 49, 60].map(hour);
+        let kept = |keep, days| {
+            let retention = SnapshotRetention::Newest { keep, days };
+            staying(&times, retention, hour(61)).into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(kept(1, 0), [5]);
+        assert_eq!(kept(3, 0), [3, 4, 5]);
+        assert_eq!(kept(1, 2), [3, 5], "today and yesterday");
+        assert_eq!(kept(2, 30), [1, 3, 4, 5]);
+        let retention = SnapshotRetention::For(Duration::from_hours(20));
+        assert_eq!(staying(&times, retention, hour(61)), BTreeSet::from([3, 4, 5]));
+    }
+}

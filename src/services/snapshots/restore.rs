@@ -1,0 +1,259 @@
+//! Restoration of a snapshot into a new folder, or of its files and ledger beside a restored dump of
+//! PostgreSQL.
+//!
+//! A folder is put together under another name and renamed when everything is right: a restoration
+//! that is interrupted leaves no folder that looks whole.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use chatkeep_blobs::{Blobs, BoxError};
+use chatkeep_core::blob::BlobId;
+use chatkeep_core::config::{BlobsKind, Database, S3Config};
+use chatkeep_store::Store;
+use tempfile::TempDir;
+
+use super::files::{NotedObject, WorkFolder, read_file};
+use super::layout::PartName;
+use super::manifest::{SnapshotManifest, StoredBlob};
+use super::new_folder::NewFolder;
+use super::replay::ErasedIn;
+use super::seal::AgeIdentities;
+use super::stored::BlobListReader;
+use super::verify::check_parts;
+use super::{SnapshotError, SnapshotService};
+use crate::doctor::{Doctor, DoctorOptions, Finding, Repair};
+use crate::services::processes::running;
+
+/// Number of references to files read at once.
+const PAGE: u32 = 1_000;
+
+/// Place that a snapshot is restored to.
+#[derive(Clone, Debug)]
+pub(crate) enum RestoreDestination {
+    /// A new data folder. Its files of messages lie in it, or in another media store.
+    Folder { path: PathBuf, blobs: Option<BlobsKind> },
+    /// A database that was restored otherwise, and its media store.
+    Database { database: Database, blobs: BlobsKind },
+}
+
+/// Request to restore a snapshot.
+#[derive(Clone, Debug)]
+pub(crate) struct RestoreRequest {
+    /// Id of the snapshot, or `latest`.
+    pub(crate) id: String,
+    pub(crate) into: RestoreDestination,
+    pub(crate) identities: AgeIdentities,
+    pub(crate) erased_in: Vec<ErasedIn>,
+    /// Access to a media store that is a bucket.
+    pub(crate) s3: S3Config,
+}
+
+/// Result of a restoration.
+#[derive(Debug)]
+pub(crate) struct RestoreReport {
+    pub(crate) manifest: SnapshotManifest,
+    /// Number of messages, tombstones included.
+    pub(crate) messages: i64,
+    /// Number of files of messages that were restored.
+    pub(crate) files: u64,
+    /// Number of files that messages refer to and the snapshot does not have.
+    pub(crate) missing: u64,
+    /// Number of erasures since the snapshot that were replayed.
+    pub(crate) replayed: u64,
+    /// Reasons for which ledgers of later snapshots could not be read.
+    pub(crate) unread: Vec<String>,
+}
+
+impl SnapshotService {
+    /// Restores a snapshot, replays what was erased since, and checks the result. `found` gets each
+    /// finding of the check.
+    ///
+    /// # Errors
+    /// Returns an error that says what is in the way. A new folder is not there then.
+    pub(crate) async fn restore(
+        &self,
+        request: &RestoreRequest,
+        found: &mut (dyn FnMut(&Finding) + Send),
+    ) -> Result<RestoreReport, SnapshotError> {
+        let manifest = self.manifest(&request.id).await?;
+        if manifest.is_encrypted() && request.identities.is_empty() {
+            return Err(SnapshotError::Encrypted(manifest.id));
+        }
+        match &request.into {
+            RestoreDestination::Folder { path, blobs } => {
+                self.restore_folder(manifest, request, (path, blobs.as_ref()), found).await
+            }
+            RestoreDestination::Database { database, blobs } => {
+                self.restore_beside(manifest, request, (database, blobs), found).await
+            }
+        }
+    }
+
+    async fn restore_folder(
+        &self,
+        manifest: SnapshotManifest,
+        request: &RestoreRequest,
+        (path, blobs): (&Path, Option<&BlobsKind>),
+        found: &mut (dyn FnMut(&Finding) + Send),
+    ) -> Result<RestoreReport, SnapshotError> {
+        if !manifest.has_database() {
+            return Err(SnapshotError::NeedsDatabase(manifest.id));
+        }
+        if path.try_exists()? {
+            return Err(SnapshotError::Exists(path.display().to_string()));
+        }
+        let new = NewFolder::begin(path)?;
+        let folder = new.work.path();
+        for name in [PartName::Bus, PartName::Database, PartName::Settings] {
+            self.fetch_part(&manifest, name, &request.identities, folder).await?;
+        }
+        let scratch = new.scratch()?;
+        self.fetch_part(&manifest, PartName::Ledger, &request.identities, scratch.path()).await?;
+        check_parts_in(&manifest, folder, scratch.path()).await?;
+        let inside = BlobsKind::Folder(folder.join("blobs"));
+        let blobs = Blobs::open(blobs.unwrap_or(&inside), &request.s3)?;
+        let store = Store::open_for_scan(&Database::Sqlite, folder).await?;
+        store.processes().forget_all().await?;
+        let restoration = Restoration { service: self, request, manifest, scratch: &scratch };
+        let report = restoration.fill(&store, &blobs, found).await;
+        store.close().await;
+        let report = report?;
+        drop(scratch);
+        new.finish(path)?;
+        Ok(report)
+    }
+
+    async fn restore_beside(
+        &self,
+        manifest: SnapshotManifest,
+        request: &RestoreRequest,
+        (database, blobs): (&Database, &BlobsKind),
+        found: &mut (dyn FnMut(&Finding) + Send),
+    ) -> Result<RestoreReport, SnapshotError> {
+        if manifest.has_database() {
+            return Err(SnapshotError::NeedsFolder(manifest.id));
+        }
+        let store = Store::open_existing(database, Path::new("")).await?;
+        let processes = running(&store).await?.len();
+        if processes > 0 {
+            return Err(SnapshotError::InUse(processes));
+        }
+        let blobs = Blobs::open(blobs, &request.s3)?;
+        let scratch = tempfile::tempdir()?;
+        self.fetch_part(&manifest, PartName::Ledger, &request.identities, scratch.path()).await?;
+        let restoration = Restoration { service: self, request, manifest, scratch: &scratch };
+        let report = restoration.fill(&store, &blobs, found).await;
+        store.close().await;
+        report
+    }
+}
+
+/// Checks the parts, of which the ledger lies in a folder of its own.
+async fn check_parts_in(
+    manifest: &SnapshotManifest,
+    folder: &Path,
+    scratch: &Path,
+) -> Result<(), SnapshotError> {
+    let ledger = manifest.part(PartName::Ledger).cloned();
+    let parts: Vec<_> =
+        manifest.parts.iter().filter(|part| Some(*part) != ledger.as_ref()).cloned().collect();
+    check_parts(&SnapshotManifest { parts, ..manifest.clone() }, folder).await?;
+    let parts = ledger.into_iter().collect();
+    check_parts(&SnapshotManifest { parts, ..manifest.clone() }, scratch).await
+}
+
+/// Restoration whose database is there.
+pub(super) struct Restoration<'a> {
+    pub(super) service: &'a SnapshotService,
+    pub(super) request: &'a RestoreRequest,
+    pub(super) manifest: SnapshotManifest,
+    pub(super) scratch: &'a TempDir,
+}
+
+impl Restoration<'_> {
+    /// Replays erasures, restores the files that are left then, and checks everything.
+    async fn fill(
+        self,
+        store: &Store,
+        blobs: &Blobs,
+        found: &mut (dyn FnMut(&Finding) + Send),
+    ) -> Result<RestoreReport, SnapshotError> {
+        let (replayed, unread) = self.replay(store).await?;
+        let (files, missing) = self.files(store, blobs).await?;
+        // Without the files of messages there is nothing to compare their records with.
+        let channels =
+            if self.manifest.part(PartName::Blobs).is_none() { Some(Vec::new()) } else { None };
+        // A file that was gone when the snapshot was made is not found by looking twice.
+        let repair = Repair { clock: Arc::clone(&self.service.clock) };
+        let repair = (missing > 0).then_some(repair);
+        let options = DoctorOptions { channels, repair, ..DoctorOptions::default() };
+        let doctor = Doctor { store, blobs, indexes: &[], replicas: None, options };
+        let doctor = doctor.run(found).await?;
+        if doctor.left() > 0 {
+            return Err(SnapshotError::Differs(doctor.left()));
+        }
+        let messages = store.messages().count_messages().await?;
+        Ok(RestoreReport { manifest: self.manifest, messages, files, missing, replayed, unread })
+    }
+
+    /// Restores the files that messages still refer to. Returns their number, and that of missing
+    /// ones.
+    async fn files(&self, store: &Store, blobs: &Blobs) -> Result<(u64, u64), SnapshotError> {
+        let lists = WorkFolder::create(self.scratch.path().join("lists"))?;
+        let Some(mut list) = self.service.blob_list(&self.manifest, &lists).await? else {
+            return Ok((0, 0));
+        };
+        let (mut files, mut missing, mut after) = (0, 0, None);
+        loop {
+            let page = store.media().referenced_blobs(after.as_ref(), PAGE).await?;
+            let Some(last) = page.last() else { return Ok((files, missing)) };
+            after = Some(last.clone());
+            for blob in page {
+                if self.file(&mut list, &blob, blobs).await? {
+                    files += 1;
+                } else {
+                    missing += 1;
+                }
+            }
+        }
+    }
+
+    /// Restores a file; `false` if the snapshot does not have it.
+    async fn file(
+        &self,
+        list: &mut BlobListReader,
+        blob: &BlobId,
+        blobs: &Blobs,
+    ) -> Result<bool, SnapshotError> {
+        let stored = list.find(blob.as_str()).await?.and_then(|entry| entry.stored);
+        if blobs.size(blob).await?.is_some() {
+            return Ok(true);
+        }
+        let Some(stored) = stored else { return Ok(false) };
+        let path = self.scratch.path().join(blob.as_str());
+        let (archive, keys) = (&self.service.archive, &self.request.identities);
+        self.manifest.fetch_open(archive, NotedObject::from(&stored), keys, &path).await?;
+        self.put(&stored, blob, blobs, &path).await?;
+        std::fs::remove_file(&path)?;
+        Ok(true)
+    }
+
+    async fn put(
+        &self,
+        stored: &StoredBlob,
+        blob: &BlobId,
+        blobs: &Blobs,
+        path: &Path,
+    ) -> Result<(), SnapshotError> {
+        let content = read_file(path).await?;
+        // Nobody removes files meanwhile: no process uses this media store with this database.
+        let claim = |_| std::future::ready(Ok::<_, BoxError>(()));
+        let (put, ()) = blobs.put::<_, std::io::Error, _, _, _>(content, u64::MAX, claim).await?;
+        if put.id != *blob {
+            blobs.delete(&put.id).await?;
+            return Err(self.manifest.damaged(&stored.object, "has another content than its name"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! What a restored folder has, and what it must not have any more.
+
+use std::time::Duration;
+
+use age::secrecy::ExposeSecret as _;
+use age::x25519::Identity;
+use chatkeep_core::time::{Clock as _, SystemClock};
+use futures_util::future::join;
+
+use super::{Scene, files, holding};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_under_load_is_restored_and_goes_on() {
+    let scene = Scene::new(&[]).await;
+    let file = scene.send(&[7; 50_000]).await;
+    let first = scene.say("what stays").await;
+    let load = async {
+        let mut said = Vec::new();
+        for n in 0..30 {
+            said.push(scene.say(&format!("number {n} of those under way")).await);
+        }
+        said
+    };
+    let (_, id) = join(load, scene.snapshot()).await;
+    let verified = scene.run(&["snapshot", "verify", "latest"]).await;
+    assert_eq!(verified, (Some(0), format!("{id} is whole and can be restored")));
+    let folder = scene.new_folder("restored");
+    let said = scene.restore(&id, &folder, &[]).await;
+    assert!(said.contains(&format!("{id} was restored into ")), "{said}");
+    assert!(said.contains("settings.toml"), "{said}");
+    let settings = std::fs::read_to_string(folder.join("settings.toml")).unwrap();
+    assert!(settings.contains("listen = "), "{settings}");
+    assert!(!settings.contains(crate::stack::TOKEN), "{settings}");
+
+    let scene = scene.move_to(&folder).await;
+    scene.stack.drained().await;
+    for id in [&file, &first] {
+        assert!(scene.message(id).await.is_some(), "{id}");
+    }
+    let path = format!("/channels/{}/backup/media/{file}", scene.group.chat_id);
+    let (status, _) = scene.stack.call(reqwest::Method::GET, &path, None).await;
+    assert!(status.is_success(), "{status}");
+    scene.say("it goes on").await;
+    scene.stack.drained().await;
+    scene.stack.is_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_erased_after_a_snapshot_stays_erased() {
+    const REGRET: &[u8] = b"burn after reading";
+    let scene = Scene::new(&[]).await;
+    let regret = scene.say("burn after reading").await;
+    let kept = scene.say("an old promise").await;
+    let file = scene.send(b"the plans of the other house").await;
+    let id = scene.snapshot().await;
+    scene.unsend(&regret).await;
+    scene.unsend(&file).await;
+    let folder = scene.new_folder("without");
+    let old = scene.stack.ground.folder.path().display().to_string();
+    let said = scene.restore(&id, &folder, &["--erased-in", &old]).await;
+    assert!(said.contains("2 erasures of after the snapshot were repeated"), "{said}");
+    assert_eq!(holding(&folder, REGRET), [] as [std::path::PathBuf; 0]);
+    assert_eq!(files(&folder.join("blobs")).len(), 0, "its file is not restored");
+    // A later snapshot in the same place knows it, too.
+    let later = scene.snapshot().await;
+    let folder = scene.new_folder("again");
+    let said = scene.restore(&id, &folder, &[]).await;
+    assert!(said.contains("2 erasures of after the snapshot were repeated"), "{said}");
+    let said = scene.restore(&later, &scene.new_folder("later"), &[]).await;
+    assert!(said.contains("0 erasures of after the snapshot were repeated"), "{said}");
+
+    let scene = scene.move_to(&folder).await;
+    scene.stack.drained().await;
+    let left = scene.message(&regret).await;
+    assert!(left.is_none_or(|message| message["content"].is_null()));
+    assert!(scene.message(&kept).await.is_some());
+    scene.stack.is_well().await;
+    assert_eq!(holding(&folder.join("blobs"), b"the plans"), [] as [std::path::PathBuf; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_erased_after_a_snapshot_is_erased_in_it() {
+    let scene = Scene::new(&[]).await;
+    let id = scene.say("I was never here").await;
+    let snapshot = scene.snapshot().await;
+    let store = scene.stack.ground.store().await;
+    let (channel, user) =
+        (scene.group.chat_id.as_str().into(), scene.people[1].user_id.as_str().into());
+    let now = SystemClock.now().plus(Duration::from_mins(1));
+    crate::store::erase_person(&store, &channel, &user, now, now).await;
+    store.close().await;
+    scene.snapshot().await;
+    let folder = scene.new_folder("without");
+    scene.restore(&snapshot, &folder, &[]).await;
+    assert_eq!(holding(&folder, b"I was never here"), [] as [std::path::PathBuf; 0]);
+    let scene = scene.move_to(&folder).await;
+    let left = scene.message(&id).await;
+    assert!(left.is_none_or(|message| message["content"].is_null()));
+    scene.stack.is_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bucket_holds_files_once_for_all_snapshots() {
+    let scene = Scene::in_bucket().await;
+    scene.send(&[1; 30_000]).await;
+    let first = scene.snapshot().await;
+    scene.send(&[2; 20_000]).await;
+    let second = scene.snapshot().await;
+    let bucket = |folder: &str| {
+        let of = |path: &std::path::PathBuf| path.to_string_lossy().contains(folder);
+        let all = files(scene._s3.as_ref().unwrap().folder());
+        all.into_iter().filter(of).filter(|path| path.extension().is_none()).count()
+    };
+    assert_eq!(bucket("/blobs/"), 2);
+    for id in [&first, &second] {
+        let (code, said) = scene.run(&["snapshot", "verify", id]).await;
+        assert_eq!(code, Some(0), "{said}");
+    }
+    let folder = scene.new_folder("restored");
+    scene.restore(&first, &folder, &[]).await;
+    // The identity of a media store is written by the service that uses it.
+    assert_eq!(files(&folder.join("blobs")).len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_encrypted_snapshot_needs_its_identity() {
+    let (own, other) = (Identity::generate(), Identity::generate());
+    let recipient = own.to_public().to_string();
+    let scene = Scene::new(&[("CHATKEEP_SNAPSHOT_RECIPIENTS", recipient)]).await;
+    scene.say("only for the board").await;
+    scene.send(b"the minutes of the board").await;
+    let id = scene.snapshot().await;
+    for text in [&b"only for the board"[..], b"the minutes of the board", b"SQLite format 3"] {
+        assert_eq!(holding(&scene.target(), text), [] as [std::path::PathBuf; 0]);
+    }
+    let keys = scene.new_folder("keys");
+    std::fs::create_dir(&keys).unwrap();
+    let key = |name: &str, identity: &Identity| {
+        let path = keys.join(name);
+        std::fs::write(&path, identity.to_string().expose_secret()).unwrap();
+        path.display().to_string()
+    };
+    let (own, other) = (key("own", &own), key("other", &other));
+    let (code, said) = scene.run(&["snapshot", "verify", &id]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("its contents were not checked without --identity"), "{said}");
+    let (code, said) = scene.run(&["snapshot", "verify", &id, "--identity", &own]).await;
+    assert_eq!((code, said), (Some(0), format!("{id} is whole and can be restored")));
+    let into = scene.new_folder("restored");
+    let place = into.display().to_string();
+    for (more, why) in [
+        (&[][..], "is encrypted: give --identity FILE"),
+        (&["--identity", &other], "cannot be decrypted with these identities"),
+        (&["--identity", "/nowhere"], "cannot read the identities in /nowhere"),
+    ] {
+        let args: Vec<_> =
+            ["snapshot", "restore", &id, "--into", &place].iter().chain(more).copied().collect();
+        let (code, said) = scene.run(&args).await;
+        assert!(code != Some(0) && said.contains(why), "{said}");
+        assert!(!into.exists());
+    }
+    scene.restore(&id, &into, &["--identity", &own]).await;
+    assert_eq!(holding(&into, b"the minutes of the board").len(), 1);
+    // The next one copies nothing that it knows, and has its own keys.
+    let count = files(&scene.target().join("blobs")).len();
+    scene.snapshot().await;
+    assert_eq!(files(&scene.target().join("blobs")).len(), count);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_request_is_refused_with_its_reason() {
+    let scene = Scene::new(&[]).await;
+    let id = scene.snapshot().await;
+    let here = scene.stack.ground.folder.path().display().to_string();
+    let cases: [(&[&str], &str); 7] = [
+        (&["snapshot", "restore", &id, "--into", &here], "exists already"),
+        (&["snapshot", "restore", &id], "give --into FOLDER"),
+        (&["snapshot", "restore", "latest", "--into", "x", "--erased-in", "y"], "y contains no"),
+        (&["snapshot", "verify", "../x"], "there is no snapshot ../x in"),
+        (&["snapshot", "verify", "nobody"], "there is no snapshot nobody in"),
+        (&["snapshot", "list", "--target", "/nowhere"], "there is no folder /nowhere"),
+        (&["snapshot", "create", "--target", "ftp://x"], "--target must be"),
+    ];
+    for (args, why) in cases {
+        let (code, said) = scene.run(args).await;
+        assert!(code != Some(0) && said.contains(why), "{args:?}: {said}");
+    }
+}

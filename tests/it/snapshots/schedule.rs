@@ -1,0 +1,66 @@
+//! Snapshots by themselves, and the removal of old ones.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{Scene, files};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_makes_snapshots_by_itself() {
+    let every = ("CHATKEEP_SNAPSHOT_EVERY_HOURS", "1".to_owned());
+    let scene = Scene::new(&[every]).await;
+    let target = scene.target();
+    let made = async || !files(&target.join("snapshots")).is_empty();
+    until("the first snapshot", DEADLINE, made).await;
+    let whole = async || {
+        let list = scene.run(&["snapshot", "list", "--json"]).await.1;
+        let line: Value = serde_json::from_str(list.lines().next().unwrap()).unwrap();
+        line["manifest"]["reason"] == "schedule"
+    };
+    until("it is whole", DEADLINE, whole).await;
+    assert!(target.join("ledger.jsonl").exists());
+    let (code, said) = scene.run(&["snapshot", "verify", "latest"]).await;
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn old_snapshots_go_and_the_files_of_the_others_stay() {
+    let keep = [("KEEP", "2"), ("KEEP_DAYS", "0")];
+    let keep = keep.map(|(name, value)| match name {
+        "KEEP" => ("CHATKEEP_SNAPSHOT_KEEP", value.to_owned()),
+        _ => ("CHATKEEP_SNAPSHOT_KEEP_DAYS", value.to_owned()),
+    });
+    let scene = Scene::new(&keep).await;
+    let gone = scene.send(b"only in the first").await;
+    scene.send(b"in all of them").await;
+    let first = scene.snapshot().await;
+    scene.unsend(&gone).await;
+    let blob = async || {
+        let data = scene.stack.ground.folder.path().join("blobs");
+        super::holding(&data, b"only in the first").is_empty()
+    };
+    // The sweep of files runs every minute.
+    until("its file is removed", 3 * DEADLINE, blob).await;
+    let (second, third) = (scene.snapshot().await, scene.snapshot().await);
+    let stored = scene.target().join("blobs");
+    assert_eq!(files(&stored).len(), 2);
+    // What a process that died has left.
+    let unfinished = scene.target().join("snapshots/20200101T000000000Z-0badcafe");
+    fs::create_dir(&unfinished).unwrap();
+    fs::write(unfinished.join("bus.db"), "half").unwrap();
+    fs::write(stored.join("half#1"), "half").unwrap();
+    let (_, listed) = scene.run(&["snapshot", "list"]).await;
+    assert!(listed.contains("0badcafe  not finished"), "{listed}");
+    let (code, said) = scene.run(&["snapshot", "prune"]).await;
+    assert_eq!((code, said.as_str()), (Some(0), "2 snapshots and 1 files were removed"));
+    assert_eq!(files(&stored).len(), 1);
+    let (_, listed) = scene.run(&["snapshot", "list"]).await;
+    assert!(!listed.contains(&first) && !unfinished.exists(), "{listed}");
+    for id in [second, third] {
+        let (code, said) = scene.run(&["snapshot", "verify", &id]).await;
+        assert_eq!(code, Some(0), "{said}");
+    }
+}

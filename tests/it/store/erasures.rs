@@ -1,0 +1,99 @@
+//! Ledger of erasures: read in one database, replayed in another that is older.
+
+use chatkeep_core::id::ChannelId;
+use chatkeep_store::{Erasure, ErasurePosition, Store};
+
+use super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
+
+on_both!(
+    an_older_database_forgets_what_was_erased_since,
+    the_ledger_is_read_in_pages_of_any_size,
+    late_deliveries_of_what_the_ledger_names_stay_away,
+);
+
+async fn ledger(store: &Store, page: u32) -> Vec<Erasure> {
+    let (mut all, mut position) = (Vec::new(), ErasurePosition::default());
+    while let Some((entries, next)) = store.messages().erasures(position, page).await.unwrap() {
+        all.extend(entries);
+        position = next;
+    }
+    all
+}
+
+/// Another database of the same kind, with the same conversation.
+async fn older(fixture: &Fixture) -> Fixture {
+    let older =
+        if fixture.is_sqlite() { Fixture::sqlite().await } else { Fixture::postgres().await };
+    conversation(&older).await;
+    older
+}
+
+async fn conversation(fixture: &Fixture) {
+    for channel in ["C1", "C2"] {
+        fixture.group(channel, &["U1", "U2"]).await;
+        fixture.subscribe(channel, "U2", 5).await;
+        for (n, id) in ["a", "b", "c"].iter().enumerate() {
+            let time = 10 + i64::try_from(n).unwrap();
+            fixture.keep(&[said(channel, id, time, "some words")], time).await;
+        }
+    }
+}
+
+/// Erases in several ways what is in both.
+async fn erase(fixture: &Fixture) {
+    let (c1, c2) = (ChannelId::from("C1"), ChannelId::from("C2"));
+    fixture.keep(&[unsent("C1", "b", 30), unsent("C1", "unknown", 30)], 31).await;
+    delete_before(&fixture.store, &c1, at(11), at(32)).await;
+    erase_person(&fixture.store, &c2, &"U1".into(), at(33), at(33)).await;
+    fixture.store.members().set_opted_out(&"U1".into(), Some(&c2), true, || at(34)).await.unwrap();
+}
+
+async fn contents(fixture: &Fixture) -> Vec<(String, Option<String>)> {
+    let all = fixture.store.messages().all_messages(None, 100).await.unwrap();
+    all.into_iter().map(|(c, m, state)| (format!("{c} {m}"), state.content)).collect()
+}
+
+async fn an_older_database_forgets_what_was_erased_since(fixture: Fixture) {
+    conversation(&fixture).await;
+    let older = older(&fixture).await;
+    erase(&fixture).await;
+    let entries = ledger(&fixture.store, 100).await;
+    assert_ne!(contents(&older).await, contents(&fixture).await);
+    for _ in 0..2 {
+        older.store.messages().replay(&entries, at(40)).await.unwrap();
+        assert_eq!(contents(&older).await, contents(&fixture).await);
+        let mut again = ledger(&older.store, 100).await;
+        let mut expected = entries.clone();
+        again.sort_by_key(|entry| format!("{entry:?}"));
+        expected.sort_by_key(|entry| format!("{entry:?}"));
+        assert_eq!(again, expected);
+        for channel in ["C1", "C2"] {
+            let audit = older.store.audits().audit_channel(&channel.into()).await.unwrap();
+            assert_eq!(audit.unwrap().differences.len(), 0, "{channel}");
+        }
+    }
+}
+
+async fn the_ledger_is_read_in_pages_of_any_size(fixture: Fixture) {
+    conversation(&fixture).await;
+    erase(&fixture).await;
+    let whole = ledger(&fixture.store, 100).await;
+    assert!(whole.len() > 6, "{whole:?}");
+    for page in 1..4 {
+        assert_eq!(ledger(&fixture.store, page).await, whole, "{page}");
+    }
+    let text = serde_json::to_string(&whole).unwrap();
+    assert!(!text.contains("some words"), "{text}");
+    assert_eq!(serde_json::from_str::<Vec<Erasure>>(&text).unwrap(), whole);
+}
+
+async fn late_deliveries_of_what_the_ledger_names_stay_away(fixture: Fixture) {
+    conversation(&fixture).await;
+    let older = older(&fixture).await;
+    fixture.keep(&[said("C1", "late", 20, "words"), unsent("C1", "late", 30)], 31).await;
+    let entries = ledger(&fixture.store, 100).await;
+    older.store.messages().replay(&entries, at(40)).await.unwrap();
+    older.keep(&[said("C1", "late", 20, "words"), edited("C1", "late", 25, "more")], 41).await;
+    let late = contents(&older).await.into_iter().find(|(id, _)| id == "C1 late").unwrap();
+    assert_eq!(late.1, None);
+}

@@ -1,0 +1,254 @@
+//! Updates: databases of every landed schema, copies before migrations that change data, schemas of
+//! later versions, and a running process beside one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chatkeep_core::config::Database;
+use chatkeep_core::message::Content;
+use chatkeep_store::Store;
+use sqlx::migrate::Migrator;
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
+use tempfile::TempDir;
+
+use crate::harness::postgres::Postgres;
+use crate::harness::scratch;
+use crate::pipeline::conversation::{emulator, group};
+use crate::stack::{Parts, Stack, TestEnv};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
+const TEXT: &str = "kept since the beginning";
+
+/// Returns the landed files of a database with their numbers, in order.
+fn landed(database: &str) -> Vec<(i64, PathBuf)> {
+    let folder = fs::read_dir(Path::new(FOLDER).join(database)).unwrap();
+    let number = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap()[..4].parse().unwrap();
+    let paths = folder.map(|entry| entry.unwrap().path());
+    let mut found: Vec<_> = paths.map(|path| (number(&path), path)).collect();
+    found.sort();
+    found
+}
+
+/// Returns the migrations up to a number. The landed files never change, so what they make is what
+/// a program of that time has left.
+async fn up_to(database: &str, version: i64) -> Migrator {
+    let folder = TempDir::new().unwrap();
+    for (number, path) in landed(database) {
+        if number <= version {
+            fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    Migrator::new(folder.path()).await.unwrap()
+}
+
+/// Returns statements that store a subscribed group with one message, in the first schema.
+fn conversation() -> String {
+    let content = serde_json::to_string(&Content::text(TEXT)).unwrap();
+    let bytes = content.len();
+    format!(
+        "INSERT INTO users (user_id, display_name, used_bytes, created_at)
+             VALUES ('U1', 'Ann', {bytes}, 1);
+         INSERT INTO channels (channel_id, platform, bot, type, created_at, enabled_at, bytes,
+                               message_count)
+             VALUES ('C1', 'line', 'main', 'group', 1, 1, {bytes}, 1);
+         INSERT INTO members (channel_id, user_id, role, first_seen_at)
+             VALUES ('C1', 'U1', 'owner', 1);
+         INSERT INTO subscriptions (channel_id, user_id, created_at, bytes_at_subscribe)
+             VALUES ('C1', 'U1', 2, 0);
+         INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type,
+                               content)
+             VALUES ('C1', 'm1', 10, 11, 'U1', 'text', '{content}');
+         INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, created_at,
+                               created_by)
+             VALUES ('C1', 'qa_1', '[\"k\"]', '', 'an answer', 3, 'U1');"
+    )
+}
+
+/// Makes a SQLite database of that schema.
+async fn sqlite_of(folder: &Path, version: i64) {
+    let address = format!("sqlite://{}?mode=rwc", folder.join("chatkeep.db").display());
+    let mut conn = SqliteConnection::connect(&address).await.unwrap();
+    up_to("sqlite", 1).await.run(&mut conn).await.unwrap();
+    conn.execute(AssertSqlSafe(conversation())).await.unwrap();
+    up_to("sqlite", version).await.run(&mut conn).await.unwrap();
+    conn.close().await.unwrap();
+}
+
+/// Checks that this version reads and counts what an earlier one has stored.
+async fn is_understood(store: &Store, version: i64) {
+    let message = store.messages().message(&"C1".into(), &"m1".into()).await.unwrap().unwrap();
+    let content = format!("{message:?}");
+    assert!(content.contains(TEXT), "{version}: {content}");
+    let audit = store.audits().audit_channel(&"C1".into()).await.unwrap().unwrap();
+    assert!(audit.differences.is_empty(), "{version}: {:?}", audit.differences);
+    let rules = store.assistant().rules(&"C1".into()).await.unwrap().value.items;
+    assert_eq!(rules.len(), 1, "{version}");
+}
+
+#[tokio::test]
+async fn a_sqlite_database_of_every_landed_schema_is_opened() {
+    for (version, _) in landed("sqlite") {
+        let folder = scratch::folder("schema-");
+        sqlite_of(folder.path(), version).await;
+        let state = Store::schema_state(&Database::Sqlite, folder.path()).await.unwrap();
+        assert_eq!(state.found, Some(version));
+        let store = Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap();
+        is_understood(&store, version).await;
+        store.close().await;
+        let state = Store::schema_state(&Database::Sqlite, folder.path()).await.unwrap();
+        assert_eq!((state.found, state.pending.len()), (Some(state.known), 0), "{version}");
+    }
+}
+
+#[tokio::test]
+async fn a_postgresql_database_of_every_landed_schema_is_opened() {
+    for (version, _) in landed("postgres") {
+        let database = Postgres::database().await;
+        let mut conn = PgConnection::connect(&database.url()).await.unwrap();
+        up_to("postgres", 1).await.run(&mut conn).await.unwrap();
+        conn.execute(AssertSqlSafe(conversation())).await.unwrap();
+        up_to("postgres", version).await.run(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
+        let url = Database::Postgres(database.url().into());
+        let state = Store::schema_state(&url, Path::new("")).await.unwrap();
+        assert_eq!(state.found, Some(version));
+        let store = Store::open(&url, Path::new(""), 1).await.unwrap();
+        is_understood(&store, version).await;
+        store.close().await;
+    }
+}
+
+/// Schema before a migration that changes data.
+const BEFORE_RENAMING: i64 = 15;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn data_is_copied_before_a_migration_changes_it() {
+    let ground = TestEnv::bare(Parts::Embedded).await;
+    let line = emulator().await;
+    sqlite_of(ground.folder.path(), BEFORE_RENAMING).await;
+    let run = async |args: &[&str]| {
+        let mut process = ground.program(&line, args).start();
+        let code = process.finish().await.code();
+        (code, [process.stdout(), process.stderr()].concat().join("\n"))
+    };
+    let (code, said) = run(&["migrate", "--check"]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("0016 standard names: changes data"), "{said}");
+    assert!(said.contains("0020 rule changes: adds to the schema"), "{said}");
+    assert!(said.contains("schema 15 lacks "), "{said}");
+    let copies = ground.folder.path().join("before-migration");
+    assert!(!copies.exists(), "looking changes nothing");
+
+    let (code, said) = run(&["migrate"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("the database was copied first"), "{said}");
+    assert_eq!(run(&["migrate", "--check"]).await.0, Some(0));
+    let place = copies.display().to_string();
+    let (code, said) = run(&["snapshot", "verify", "latest", "--target", &place]).await;
+    assert_eq!(code, Some(0), "{said}");
+    let (_, list) = run(&["snapshot", "list", "--json", "--target", &place]).await;
+    let copy: serde_json::Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(copy["manifest"]["schema"], BEFORE_RENAMING);
+    assert_eq!(copy["manifest"]["reason"], "migration");
+    let back = ground.folder.path().join("back").display().to_string();
+    let restore = ["snapshot", "restore", "latest", "--target", &place, "--into", &back];
+    let (code, said) = run(&restore).await;
+    assert_eq!(code, Some(0), "{said}");
+    let store = Store::open(&Database::Sqlite, Path::new(&back), 1).await.unwrap();
+    is_understood(&store, BEFORE_RENAMING).await;
+    store.close().await;
+    // What needs no migration needs no copy.
+    assert_eq!(run(&["migrate"]).await.0, Some(0));
+    assert_eq!(run(&["snapshot", "list", "--json", "--target", &place]).await.1, list);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_schema_of_a_later_version_is_refused_with_a_clear_sentence() {
+    let ground = TestEnv::new(Parts::Embedded).await;
+    let line = emulator().await;
+    ground.sql(&later("x'00'")).await;
+    for args in [&["serve"][..], &["migrate"], &["migrate", "--check"], &["status"], &["doctor"]] {
+        let mut process = ground.program(&line, args).start();
+        let code = process.finish().await.code();
+        let said = process.stderr().join("\n");
+        assert!(matches!(code, Some(1 | 2)), "{args:?}: {said}");
+        let sentence =
+            "this database was written by a newer chatkeep (schema 9999; this one knows ";
+        assert!(said.contains(sentence), "{args:?}: {said}");
+    }
+}
+
+/// Returns the statement by which a later version notes its migration.
+fn later(checksum: &str) -> String {
+    format!(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (9999, 'later', TRUE, {checksum}, 1)"
+    )
+}
+
+/// What the next version may do while processes of this one run: new tables, and new columns that
+/// are nullable or have a default, in every table.
+const EXPAND: &str = "
+    DO $$ DECLARE t record; BEGIN
+        FOR t IN SELECT relname FROM pg_class
+                 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+                   AND NOT relispartition AND relname NOT LIKE '\\_sqlx%'
+        LOOP
+            EXECUTE format('ALTER TABLE %I ADD COLUMN later_text TEXT,
+                            ADD COLUMN later_count BIGINT NOT NULL DEFAULT 0', t.relname);
+        END LOOP;
+        CREATE TABLE later_rows (id BIGINT PRIMARY KEY);
+    END $$";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_running_process_goes_on_while_the_next_version_expands_the_schema() {
+    let mut stack = Stack::start(Parts::Servers, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let (chat, user) = (group.chat_id.as_str(), people[1].user_id.as_str());
+    // Its statements are prepared by now.
+    stack.line.say(chat, user, "what are your hours").await.unwrap();
+    stack.kept(chat, 2).await;
+    stack.sql(EXPAND.to_owned()).await;
+    stack.sql(later("'\\x00'")).await;
+
+    let told = stack.line.say(chat, user, "wifi please").await.unwrap();
+    stack.kept(chat, 4).await;
+    stack.line.edit(told.message_id().unwrap(), "wifi?").await.unwrap();
+    let regret = stack.line.say(chat, user, "no").await.unwrap();
+    stack.kept(chat, 5).await;
+    stack.line.unsend(regret.message_id().unwrap()).await.unwrap();
+    stack.kept(chat, 4).await;
+    let assistant = format!("/channels/{chat}/assistant");
+    let rule = serde_json::json!({"keywords": ["late"], "question": "", "answer": "yes"});
+    stack.post(&format!("{assistant}/qa"), rule).await;
+    stack.drained().await;
+    assert!(stack.messages(chat).await.len() >= 4);
+    // A new process of this version does not start any more; the running one stays ready.
+    let mut second = stack.ground.program(&stack.line, &["status"]).start();
+    assert_eq!(second.finish().await.code(), Some(1));
+    assert!(stack.ready().await);
+    stack.sql("DELETE FROM _sqlx_migrations WHERE version = 9999".to_owned()).await;
+    stack.is_well().await;
+}
+
+/// Sentence that a migration without which processes of an earlier version go wrong begins with.
+const STOP: [&str; 2] = ["stopped first", "stop them first"];
+
+#[test]
+fn a_migration_that_renames_or_drops_says_that_processes_have_to_be_stopped() {
+    for database in ["sqlite", "postgres"] {
+        // The rule is of version 16; what landed before it was never run beside another version.
+        for (number, path) in landed(database).into_iter().filter(|(number, _)| *number >= 16) {
+            let text = fs::read_to_string(&path).unwrap();
+            let code: Vec<_> =
+                text.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
+            let code = code.join(" ").to_uppercase();
+            let breaks =
+                ["RENAME ", "DROP TABLE", "DROP COLUMN"].iter().any(|word| code.contains(word));
+            let head = text.lines().take_while(|line| line.starts_with("--")).collect::<Vec<_>>();
+            let head = head.join(" ").replace("-- ", "");
+            let says = STOP.iter().any(|sentence| head.contains(sentence));
+            assert!(says || !breaks, "{database} {number}: {head}");
+        }
+    }
+}
