@@ -11,7 +11,7 @@ use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 use crate::store::{at, said};
 
-/// Returns a page without the hashes in the names of its files.
+/// Returns a page without the hashes in the names of its files and in its position in the news.
 pub(super) fn settled(page: &str) -> String {
     let mut parts = page.split("/console/assets/");
     let mut text = parts.next().unwrap().to_owned();
@@ -19,6 +19,10 @@ pub(super) fn settled(page: &str) -> String {
         let mut names = part.splitn(3, '.');
         let (name, _, rest) = (names.next().unwrap(), names.next(), names.next().unwrap());
         text.extend(["/console/assets/", name, ".HASH.", rest]);
+    }
+    if let Some((before, rest)) = text.split_once("data-place=\"") {
+        let (_, rest) = rest.split_once('"').unwrap();
+        text = format!("{before}data-place=\"PLACE\"{rest}");
     }
     text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }

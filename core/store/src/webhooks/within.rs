@@ -18,8 +18,11 @@ pub(super) struct Within {
 /// Builds a statement on deliveries of the webhook `$1` within bounds.
 macro_rules! within {
     ($head:literal, $($rest:literal),+) => {
+        within!([$head], $($rest),+)
+    };
+    ([$($head:literal),+], $($rest:literal),+) => {
         concat!(
-            $head,
+            $($head),+,
             " webhook_id = $1 AND (type = 'webhook.test' OR (
                  ($2 = 0 OR channel_id IN (SELECT value ->> 'c' FROM json_each($3)))
                  AND type IN (SELECT value ->> 't' FROM json_each($4)) AND at >= $5))",
