@@ -16,7 +16,8 @@ use super::{Context, table};
 use crate::app;
 use crate::out::{is_reader_gone, note, say};
 use crate::services::status::{
-    DeploymentStatus, DiskStatus, Expiry, ProcessStatus, StatusService, expiries,
+    DeploymentStatus, DiskStatus, Expiry, Inquiries, ProcessStatus, SnapshotStatus, StatusService,
+    expiries, snapshots,
 };
 
 /// Interval between two questions to other machines, which `--watch` does not repeat each time.
@@ -40,15 +41,15 @@ pub(super) struct StatusArgs {
         value_parser = clap::value_parser!(u64).range(1..=3_600)
     )]
     watch: Option<u64>,
-    /// Leave out the expiry of the certificate and of access tokens, which other machines are asked
-    /// for.
+    /// Leave out the expiry of the certificate and of access tokens, and the last snapshot, which
+    /// other machines are asked for.
     #[arg(long)]
     local: bool,
 }
 
 /// Prints the status, once or until the reader is gone.
 pub(super) async fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<()> {
-    let mut asked = Asked { at: None, expiries: Vec::new() };
+    let mut asked = Asked { at: None, answers: Inquiries::default() };
     let Some(seconds) = args.watch else {
         return show(&read(context, args, &mut asked).await?, args);
     };
@@ -72,7 +73,7 @@ pub(super) async fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<
 /// Answers of other machines.
 struct Asked {
     at: Option<Instant>,
-    expiries: Vec<Expiry>,
+    answers: Inquiries,
 }
 
 impl Asked {
@@ -82,7 +83,10 @@ impl Asked {
             let token = |bot: &LineConfig| bot.access_token.clone().map(Into::into);
             let bots = app::LineClients::new(config, token, clock)?.bots(config);
             let base_url = config.api.base_url.as_deref();
-            self.expiries = expiries(operator, base_url, &bots, clock).await;
+            self.answers = Inquiries {
+                expiries: expiries(operator, base_url, &bots, clock).await,
+                snapshots: snapshots(operator, config, clock).await,
+            };
             self.at = Some(Instant::now());
         }
         Ok(())
@@ -100,8 +104,8 @@ async fn read(
         asked.again(context).await?;
     }
     let service = StatusService::new(store.clone(), bus.clone(), Arc::clone(&context.clock));
-    let expiries = asked.expiries.clone();
-    let status = service.status(&context.operator, &context.config, expiries).await;
+    let answers = asked.answers.clone();
+    let status = service.status(&context.operator, &context.config, answers).await;
     if let Some(bus) = bus {
         bus.close().await;
     }
@@ -179,6 +183,7 @@ fn facts(status: &DeploymentStatus) -> Vec<Vec<String>> {
         row("webhooks", &webhooks.enabled, deliveries),
     ];
     rows.extend(status.disks.iter().map(disk));
+    rows.extend(status.snapshots.iter().map(snapshot));
     rows.extend(status.expiries.iter().map(expiry));
     rows.push(row("this program", &status.version, String::new()));
     rows
@@ -192,6 +197,15 @@ fn disk(disk: &DiskStatus) -> Vec<String> {
         format!("{free} MiB free{low}"),
         format!("of {total} MiB; {}", disk.path.display()),
     ]
+}
+
+fn snapshot(snapshots: &SnapshotStatus) -> Vec<String> {
+    let newest = match (&snapshots.error, &snapshots.newest_at, snapshots.newest_seconds_ago) {
+        (Some(error), ..) => error.clone(),
+        (None, Some(at), Some(age)) => format!("{at} ({age} s ago)"),
+        _ => "none yet".to_owned(),
+    };
+    vec!["last snapshot".to_owned(), newest, snapshots.place.clone()]
 }
 
 fn expiry(expiry: &Expiry) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! Status of the whole deployment: what runs, what waits, what fails, and what expires.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_bus::{Bus, BusError, ConsumerStatus};
@@ -15,6 +16,7 @@ use serde::Serialize;
 use super::certificates;
 use super::operator::Operator;
 use super::processes::running;
+use super::snapshots::{SnapshotError, SnapshotService};
 use crate::disk::DiskSpace;
 
 /// Timeout of one question to another machine.
@@ -34,6 +36,8 @@ pub(crate) struct DeploymentStatus {
     pub(crate) media: MediaStatistics,
     pub(crate) webhooks: WebhookStatistics,
     pub(crate) expiries: Vec<Expiry>,
+    /// Snapshots; `None` when the settings name no place for them, or nobody asked.
+    pub(crate) snapshots: Option<SnapshotStatus>,
 }
 
 /// A process that runs.
@@ -90,6 +94,26 @@ pub(crate) struct WebhookStatistics {
     pub(crate) oldest_due_seconds: Option<u64>,
 }
 
+/// Snapshots of the deployment.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SnapshotStatus {
+    /// Location.
+    pub(crate) place: String,
+    /// Time of the newest whole one; `None` when there is none.
+    pub(crate) newest_at: Option<String>,
+    pub(crate) newest_seconds_ago: Option<u64>,
+    /// Reason why the place cannot be read.
+    pub(crate) error: Option<String>,
+}
+
+/// Answers of other machines that are part of the status.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inquiries {
+    pub(crate) expiries: Vec<Expiry>,
+    pub(crate) snapshots: Option<SnapshotStatus>,
+}
+
 /// A certificate or a token that expires.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -129,7 +153,7 @@ impl StatusService {
         Self { store, bus, clock }
     }
 
-    /// Returns the present status, with what was found out about `expiries`.
+    /// Returns the present status, with what other machines answered.
     ///
     /// # Errors
     /// Returns an error when the store or the bus fails.
@@ -137,7 +161,7 @@ impl StatusService {
         &self,
         _: &Operator,
         config: &Config,
-        expiries: Vec<Expiry>,
+        Inquiries { expiries, snapshots }: Inquiries,
     ) -> Result<DeploymentStatus, StatusError> {
         let (consumers, dead_letters) = match &self.bus {
             Some(bus) => (bus.consumers().await?, bus.count_dead_letters().await?),
@@ -159,6 +183,7 @@ impl StatusService {
             },
             webhooks: self.webhooks().await?,
             expiries,
+            snapshots,
         })
     }
 
@@ -216,6 +241,35 @@ pub(crate) async fn expiries(
         found.push(Expiry::new("access_token", bot, at, clock));
     }
     found
+}
+
+/// Looks at the newest snapshot; `None` when the settings name no place for snapshots.
+pub(crate) async fn snapshots(
+    _: &Operator,
+    config: &Config,
+    clock: &SharedClock,
+) -> Option<SnapshotStatus> {
+    let place = config.snapshot.target.as_ref()?.to_string();
+    let newest = async {
+        match SnapshotService::open_existing(config, None, Arc::clone(clock))?
+            .manifest("latest")
+            .await
+        {
+            Ok(manifest) => Ok(Some(manifest.created_at)),
+            Err(SnapshotError::Unknown { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    };
+    let (at, error) = match answered(newest).await {
+        Ok(at) => (at, None),
+        Err(error) => (None, Some(error)),
+    };
+    Some(SnapshotStatus {
+        place,
+        newest_at: at.map(|at| at.to_string()),
+        newest_seconds_ago: at.map(|at| clock.now().since(at).as_secs()),
+        error,
+    })
 }
 
 /// Waits for an answer of another machine.

@@ -24,6 +24,13 @@ async fn a_service_makes_snapshots_by_itself() {
     assert!(target.join("ledger.jsonl").exists());
     let (code, said) = scene.run(&["snapshot", "verify", "latest"]).await;
     assert_eq!(code, Some(0), "{said}");
+    let (code, said) = scene.run(&["status", "--json"]).await;
+    let status: Value = serde_json::from_str(&said).unwrap();
+    let snapshots = &status["snapshots"];
+    assert!(code == Some(0) && snapshots["newestAt"].is_string(), "{said}");
+    assert_eq!(snapshots["place"], target.display().to_string(), "{said}");
+    let (_, said) = scene.run(&["status"]).await;
+    assert!(said.contains("last snapshot"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

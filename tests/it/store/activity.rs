@@ -348,6 +348,7 @@ async fn counted(fixture: &Fixture) -> BTreeMap<Counter, (i64, i64)> {
         let of = |length: i64| row.sent_at.div_euclid(length) * length;
         let (quarter, day, c) = (of(15 * MINUTE), of(DAY), row.channel.as_str());
         add(c, "quarter", quarter, "", (1, 0));
+        add(c, "hour", of(60 * MINUTE), "", (1, 0));
         if row.is_bot {
             add(c, "bot", day, "", (1, 0));
         } else {

@@ -15,6 +15,8 @@ use crate::{ReplyOrigin, StoreError};
 
 /// Milliseconds of a quarter of an hour: the steps in which the offsets of time zones differ.
 pub(super) const QUARTER: i64 = 900_000;
+/// Milliseconds of an hour: the step of nearly all time zones.
+pub(super) const HOUR: i64 = 3_600_000;
 /// Milliseconds of a day.
 pub(super) const DAY: i64 = 86_400_000;
 
@@ -76,8 +78,10 @@ struct CounterRow<'a> {
 impl ActivityDelta {
     /// Adds a message, or takes it away: `sign` is 1 or -1.
     pub(crate) fn add_message(&mut self, message: &Counted, sign: i64) {
-        let (quarter, day) = (begin(message.sent_at, QUARTER), begin(message.sent_at, DAY));
-        self.add("quarter", quarter, Cow::Borrowed(""), (sign, 0));
+        let begin = |length| begin(message.sent_at, length);
+        let day = begin(DAY);
+        self.add("quarter", begin(QUARTER), Cow::Borrowed(""), (sign, 0));
+        self.add("hour", begin(HOUR), Cow::Borrowed(""), (sign, 0));
         if message.is_bot {
             self.add("bot", day, Cow::Borrowed(""), (sign, 0));
         } else {

@@ -5,10 +5,10 @@ use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
-use super::delta::DAY;
+use super::delta::{DAY, HOUR};
 use super::sql::{ANSWERS, BARS, HOURS, PEOPLE, RANGE, STORAGE};
 use crate::db::Tx;
-use crate::query::query_as;
+use crate::query::{Query, query_as};
 use crate::{ActivityStore, ReplySource, StoreError, parsed};
 
 /// Hours of a week.
@@ -179,6 +179,17 @@ impl ActivityQuery<'_> {
         (millis(self.bars.first()), millis(self.bars.last()))
     }
 
+    /// Returns the name of the counters of the longest times that make up the period: a zone whose
+    /// offsets are whole hours needs a quarter of the rows.
+    fn counter(&self) -> &'static str {
+        let whole = |time: i64| time % HOUR == 0;
+        let bars = self.bars.iter().all(|bar| whole(bar.millis()));
+        let shifts = self.shifts.iter().all(|shift| {
+            whole(shift.offset) && whole(shift.from.millis()) && whole(shift.to.millis())
+        });
+        if bars && shifts { "hour" } else { "quarter" }
+    }
+
     /// Returns the nearest days in UTC to both ends of the period, and a JSON list of the times by
     /// which those differ: to be added (`sign` 1) or taken away (-1). At most half a day each.
     fn days(&self) -> Result<(i64, i64, String), StoreError> {
@@ -198,6 +209,15 @@ impl ActivityQuery<'_> {
     }
 }
 
+/// Builds the query of counters by time.
+fn by_time<'q>(
+    sql: &'static str,
+    wanted: &'q ActivityQuery<'_>,
+    spans: &'q str,
+) -> Query<'q, (i64, i64)> {
+    query_as(sql).bind(wanted.channel.as_str()).bind(spans).bind(wanted.counter())
+}
+
 async fn bars(tx: &mut Tx, wanted: &ActivityQuery<'_>) -> Result<Vec<i64>, StoreError> {
     let spans = wanted.bars.windows(2).enumerate().map(|(n, pair)| Span {
         n,
@@ -207,8 +227,7 @@ async fn bars(tx: &mut Tx, wanted: &ActivityQuery<'_>) -> Result<Vec<i64>, Store
         sign: 1,
     });
     let spans = serde_json::to_string(&spans.collect::<Vec<_>>())?;
-    let rows: Vec<(i64, i64)> =
-        tx.fetch_all(query_as(BARS).bind(wanted.channel.as_str()).bind(&spans)).await?;
+    let rows: Vec<(i64, i64)> = tx.fetch_all(by_time(BARS, wanted, &spans)).await?;
     Ok(rows.into_iter().map(|(_, messages)| messages).collect())
 }
 
@@ -221,8 +240,7 @@ async fn hours(tx: &mut Tx, wanted: &ActivityQuery<'_>) -> Result<Vec<i64>, Stor
         sign: 1,
     });
     let spans = serde_json::to_string(&spans.collect::<Vec<_>>())?;
-    let rows: Vec<(i64, i64)> =
-        tx.fetch_all(query_as(HOURS).bind(wanted.channel.as_str()).bind(&spans)).await?;
+    let rows: Vec<(i64, i64)> = tx.fetch_all(by_time(HOURS, wanted, &spans)).await?;
     let mut hours = vec![0; WEEK];
     for (hour, messages) in rows {
         if let Some(slot) = usize::try_from(hour).ok().and_then(|hour| hours.get_mut(hour)) {

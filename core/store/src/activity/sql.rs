@@ -34,6 +34,10 @@ macro_rules! recount {
                  FROM messages WHERE ",
             counted!(),
             " UNION ALL
+                 SELECT 'hour', sent_at - (sent_at % 3600000 + 3600000) % 3600000, '', 1, 0
+                 FROM messages WHERE ",
+            counted!(),
+            " UNION ALL
                  SELECT CASE WHEN is_bot THEN 'bot' ELSE 'person' END,
                         sent_at - (sent_at % 86400000 + 86400000) % 86400000,
                         CASE WHEN is_bot THEN '' ELSE COALESCE(sender_id, '') END, 1, 0
@@ -91,16 +95,16 @@ pub(super) const RANGE: &str = "
            (SELECT at FROM activity_counters WHERE channel_id = $1 AND counter = 'quarter'
             ORDER BY at DESC LIMIT 1)";
 
-/// Messages of each bar. One range of the primary key a bar, so nothing is sorted.
+/// Messages of each bar, by the counters named $3. One range of the primary key a bar, so nothing is sorted.
 pub(super) const BARS: &str = "
     SELECT CAST(value ->> 'n' AS BIGINT) AS bar,
            (SELECT CAST(COALESCE(SUM(a.messages), 0) AS BIGINT) FROM activity_counters a
-            WHERE a.channel_id = $1 AND a.counter = 'quarter'
+            WHERE a.channel_id = $1 AND a.counter = $3
               AND a.at >= CAST(value ->> 'from' AS BIGINT)
               AND a.at < CAST(value ->> 'to' AS BIGINT)) AS messages
     FROM json_each($2) ORDER BY 1";
 
-/// Messages by hour of the week: number of hours since Thursday, 1 January 1970, local time.
+/// Messages by hour of the week, by the counters named $3: number of hours since Thursday, 1 January 1970, local time.
 pub(super) const HOURS: &str = "
     SELECT hour, CAST(SUM(messages) AS BIGINT) AS messages
     FROM (SELECT (a.at + s.shift) / 3600000 % 168 AS hour, a.messages
@@ -108,7 +112,7 @@ pub(super) const HOURS: &str = "
                        CAST(value ->> 'to' AS BIGINT) AS ends,
                        CAST(value ->> 'shift' AS BIGINT) AS shift FROM json_each($2)) s
           JOIN activity_counters a
-            ON a.channel_id = $1 AND a.counter = 'quarter' AND a.at >= s.starts AND a.at < s.ends)
+            ON a.channel_id = $1 AND a.counter = $3 AND a.at >= s.starts AND a.at < s.ends)
          shifted
     GROUP BY hour";
 
