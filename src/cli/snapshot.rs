@@ -75,7 +75,7 @@ pub(super) async fn run(context: &Context, args: SnapshotArgs) -> anyhow::Result
     };
     let target = target.as_ref();
     match args.command {
-        SnapshotCommand::Create { json } => create(context, target, json).await,
+        SnapshotCommand::Create { json } => Box::pin(create(context, target, json)).await,
         SnapshotCommand::List { json } => list(&context.snapshots(target)?.list().await?, json),
         SnapshotCommand::Verify { id, identity } => {
             verify(&context.snapshots(target)?, &id, &AgeIdentities::read(&identity)?).await
@@ -124,25 +124,26 @@ fn list(records: &[SnapshotRecord], json: bool) -> anyhow::Result<()> {
             table::json(&json!({ "id": id, "manifest": manifest, "fault": fault }))
         });
     }
-    let row = |record: &SnapshotRecord| match &record.manifest {
-        Some(manifest) => vec![
-            manifest.id.clone(),
-            manifest.created_at.to_string(),
-            format!("{:?}", manifest.reason).to_lowercase(),
-            manifest.schema.to_string(),
-            manifest.part_bytes().to_string(),
-            manifest.files.to_string(),
-            manifest.file_bytes.to_string(),
-            if manifest.is_encrypted() { "yes" } else { "no" }.to_owned(),
-        ],
-        None => {
-            let state = if record.fault.is_some() { "damaged" } else { "not finished" };
-            vec![record.id.clone(), state.to_owned()]
-        }
-    };
     let rows: Vec<_> = records.iter().map(row).collect();
     let headings = ["ID", "MADE", "REASON", "SCHEMA", "BYTES", "FILES", "FILE BYTES", "ENCRYPTED"];
     table::print(&headings, &rows)
+}
+
+fn row(record: &SnapshotRecord) -> Vec<String> {
+    let Some(manifest) = &record.manifest else {
+        let state = if record.fault.is_some() { "damaged" } else { "not finished" };
+        return vec![record.id.clone(), state.to_owned()];
+    };
+    vec![
+        manifest.id.clone(),
+        manifest.created_at.to_string(),
+        format!("{:?}", manifest.reason).to_lowercase(),
+        manifest.schema.to_string(),
+        manifest.part_bytes().to_string(),
+        manifest.files.to_string(),
+        manifest.file_bytes.to_string(),
+        if manifest.is_encrypted() { "yes" } else { "no" }.to_owned(),
+    ]
 }
 
 async fn verify(

@@ -196,6 +196,8 @@ const EXPAND: &str = "
         LOOP
             EXECUTE format('ALTER TABLE %I ADD COLUMN later_text TEXT,
                             ADD COLUMN later_count BIGINT NOT NULL DEFAULT 0', t.relname);
+            -- Each table on its own, as migrations of the next version would be.
+            COMMIT;
         END LOOP;
         CREATE TABLE later_rows (id BIGINT PRIMARY KEY);
     END $$";

@@ -228,7 +228,7 @@ impl Archive {
     }
 
     fn key(&self, name: &str) -> Path {
-        name.split('/').fold(self.prefix.clone(), |path, part| path.join(part))
+        name.split('/').fold(self.prefix.clone(), Path::join)
     }
 }
 
@@ -258,12 +258,11 @@ impl ArchiveUpload<'_> {
             self.send(&std::mem::take(&mut first)).await?;
             self.send(&piece).await?;
         }
-        match self.writer.take() {
-            Some(writer) => drop(writer.finish().await.map_err(ArchiveError::Backend)?),
-            None => {
-                let done = self.archive.store.put(&self.key, first.into()).await;
-                done.map_err(ArchiveError::Backend)?;
-            }
+        if let Some(writer) = self.writer.take() {
+            writer.finish().await.map_err(ArchiveError::Backend)?;
+        } else {
+            let done = self.archive.store.put(&self.key, first.into()).await;
+            done.map_err(ArchiveError::Backend)?;
         }
         Ok(ObjectDigest { sha256: hex::encode(hash.finalize()), bytes })
     }

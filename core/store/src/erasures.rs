@@ -86,9 +86,12 @@ pub struct ErasurePosition {
 /// Columns common to all tables of the ledger: two keys, a time or number, a value.
 type LedgerRow = (String, String, i64, i64);
 
+/// Statement that reads a page of a table of the ledger, and the entry that a row makes.
+type LedgerTable = (&'static str, fn(LedgerRow) -> Erasure);
+
 /// Tables of the ledger, in the order of a replay: who was erased is no sender of anything any more
 /// when single messages follow.
-const TABLES: [(&str, fn(LedgerRow) -> Erasure); 6] = [
+const TABLES: [LedgerTable; 6] = [
     (
         "SELECT user_id, channel_id, at, opted_out FROM opt_outs
          WHERE (user_id, channel_id, at) > ($1, $2, $3)

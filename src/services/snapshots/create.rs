@@ -182,8 +182,8 @@ impl Making<'_> {
         let mut after = None;
         loop {
             let page = store.media().referenced_blobs(after.as_ref(), PAGE).await?;
-            let Some(last) = page.last() else { break };
-            after = Some(last.clone());
+            let Some(end) = page.last() else { break };
+            after = Some(end.clone());
             let mut known = Vec::with_capacity(page.len());
             for blob in page {
                 let stored = match &mut earlier {

@@ -207,8 +207,8 @@ impl Restoration<'_> {
         let (mut files, mut missing, mut after) = (0, 0, None);
         loop {
             let page = store.media().referenced_blobs(after.as_ref(), PAGE).await?;
-            let Some(last) = page.last() else { return Ok((files, missing)) };
-            after = Some(last.clone());
+            let Some(end) = page.last() else { return Ok((files, missing)) };
+            after = Some(end.clone());
             for blob in page {
                 if self.file(&mut list, &blob, blobs).await? {
                     files += 1;

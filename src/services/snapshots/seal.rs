@@ -87,16 +87,12 @@ impl AgeRecipients {
         let state = Some((content.boxed(), writer, out));
         Ok(try_unfold(state, async |state| {
             let Some((mut content, mut writer, out)) = state else { return Ok(None) };
-            match content.try_next().await? {
-                Some(piece) => {
-                    writer.write_all(&piece)?;
-                    Ok(Some((out.take(), Some((content, writer, out)))))
-                }
-                None => {
-                    writer.finish()?;
-                    Ok(Some((out.take(), None)))
-                }
+            if let Some(piece) = content.try_next().await? {
+                writer.write_all(&piece)?;
+                return Ok(Some((out.take(), Some((content, writer, out)))));
             }
+            writer.finish()?;
+            Ok(Some((out.take(), None)))
         })
         .boxed())
     }

@@ -95,8 +95,8 @@ impl SnapshotService {
         let mut after = None;
         loop {
             let page = store.media().referenced_blobs(after.as_ref(), PAGE).await?;
-            let Some(last) = page.last() else { break };
-            after = Some(last.clone());
+            let Some(end) = page.last() else { break };
+            after = Some(end.clone());
             for blob in page {
                 if list.find(blob.as_str()).await?.is_none() {
                     let why = format!("lacks {blob}, which a message refers to");

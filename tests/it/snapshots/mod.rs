@@ -22,7 +22,7 @@ struct Scene {
     group: Chat,
     people: Vec<User>,
     /// Server of the place, where that is a bucket.
-    _s3: Option<S3>,
+    s3: Option<S3>,
 }
 
 impl Scene {
@@ -54,7 +54,7 @@ impl Scene {
         ground.settings.extend_from_slice(settings);
         let mut stack = Stack::on(ground, emulator().await).await;
         let (group, people) = group(&mut stack).await;
-        Self { stack, group, people, _s3: s3 }
+        Self { stack, group, people, s3 }
     }
 
     /// Returns the folder of the snapshots.

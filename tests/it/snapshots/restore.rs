@@ -12,7 +12,7 @@ use super::{Scene, files, holding};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_snapshot_under_load_is_restored_and_goes_on() {
     let scene = Scene::new(&[]).await;
-    let file = scene.send(&[7; 50_000]).await;
+    let file = scene.send(&vec![7; 50_000]).await;
     let first = scene.say("what stays").await;
     let load = async {
         let mut said = Vec::new();
@@ -102,13 +102,13 @@ async fn a_person_erased_after_a_snapshot_is_erased_in_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bucket_holds_files_once_for_all_snapshots() {
     let scene = Scene::in_bucket().await;
-    scene.send(&[1; 30_000]).await;
+    scene.send(&vec![1; 30_000]).await;
     let first = scene.snapshot().await;
-    scene.send(&[2; 20_000]).await;
+    scene.send(&vec![2; 20_000]).await;
     let second = scene.snapshot().await;
     let bucket = |folder: &str| {
         let of = |path: &std::path::PathBuf| path.to_string_lossy().contains(folder);
-        let all = files(scene._s3.as_ref().unwrap().folder());
+        let all = files(scene.s3.as_ref().unwrap().folder());
         all.into_iter().filter(of).filter(|path| path.extension().is_none()).count()
     };
     assert_eq!(bucket("/blobs/"), 2);
