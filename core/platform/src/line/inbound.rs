@@ -95,8 +95,10 @@ mod tests {
     #[test]
     fn a_body_is_parsed_only_when_it_is_signed() {
         let secret = SecretString::from("SECRET");
-        let (line, key) =
-            (LineWebhooks::new(&[secret.clone()]).unwrap(), SignatureKey::new(&secret).unwrap());
+        let (line, key) = (
+            LineWebhooks::new(std::slice::from_ref(&secret)).unwrap(),
+            SignatureKey::new(&secret).unwrap(),
+        );
         let body = Bytes::from_static(br#"{"destination":"U1","events":[{"type":"follow"}]}"#);
         let headers = |signature: &str| {
             HeaderMap::from_iter([(SIGNATURE.parse().unwrap(), signature.parse().unwrap())])
