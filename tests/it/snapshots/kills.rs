@@ -61,7 +61,8 @@ async fn sound(scene: &Scene, id: &str, folder: &Path) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_at_any_moment_leaves_only_what_can_be_restored() {
     let kills = std::env::var(VARIABLE).map_or(KILLS, |text| text.parse().unwrap());
-    let scene = Scene::new(&[]).await;
+    // However many are made, the first one stays.
+    let scene = Scene::new(&[("CHATKEEP_SNAPSHOT_KEEP", "1000".to_owned())]).await;
     for n in 0..6_u8 {
         scene.send(&vec![n; 200_000]).await;
     }
