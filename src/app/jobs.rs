@@ -65,6 +65,7 @@ impl App {
             }
         }
         let service = SnapshotService::open(&self.config, None, Arc::clone(&self.clock))?;
+        self.secrets.add_archive(service.archive().clone());
         let (store, blobs) = (self.store.clone(), self.blobs.clone());
         let source = SnapshotSource::of(&self.config, store, blobs);
         jobs.add(SnapshotJob::new(service, source, &self.config.snapshot));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chatkeep_blobs::Blobs;
+use chatkeep_blobs::{Archive, Blobs};
 use chatkeep_bus::Bus;
 use chatkeep_core::config::{BusKind, Config, Database, LineConfig, public};
 use chatkeep_core::secret::SharedSecret;
@@ -21,6 +21,8 @@ pub struct LiveSecrets {
     bus: Bus,
     store: Store,
     blobs: Blobs,
+    /// Places of snapshots.
+    archives: Arc<Mutex<Vec<Archive>>>,
     /// Settings with the present secrets.
     present: Arc<Mutex<Config>>,
 }
@@ -50,8 +52,14 @@ impl LiveSecrets {
             bus: bus.clone(),
             store: store.clone(),
             blobs: blobs.clone(),
+            archives: Arc::default(),
             present: Arc::new(Mutex::new(config.clone())),
         }
+    }
+
+    /// Adds a place of snapshots, which has the access key of the media store.
+    pub(super) fn add_archive(&self, archive: Archive) {
+        self.archives.lock().unwrap_or_else(PoisonError::into_inner).push(archive);
     }
 
     pub(super) fn bot(&self, name: &str) -> Option<&BotSecrets> {
@@ -94,7 +102,10 @@ impl LiveSecrets {
         let joined = |config| key(config).map(|(id, secret)| format!("{id}\n{secret}").into());
         let (mut old, new) = (joined(present), joined(config));
         let replaced = renew("s3.secret_access_key", &mut old, new.as_ref(), |_| {
+            let archives = self.archives.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut archives = archives.iter();
             self.blobs.replace_access_key(&config.s3).is_ok()
+                && archives.all(|archive| archive.replace_access_key(&config.s3).is_ok())
         });
         if is_same(old.as_ref(), new.as_ref()) {
             present.s3 = config.s3.clone();

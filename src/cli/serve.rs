@@ -53,7 +53,7 @@ pub(super) async fn run(
 }
 
 /// Reads the settings again whenever `reload` is notified, and replaces the secrets that differ.
-/// Where they cannot be read, the present ones stay.
+/// The present ones stay where they cannot be read.
 async fn read_again(
     secrets: LiveSecrets,
     reload: Arc<Notify>,

@@ -4,7 +4,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use url::{Host, Url};
+use chatkeep_core::http::is_this_machine;
+use url::Url;
 
 /// Public address of this service. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -61,15 +62,6 @@ fn listened(listen: SocketAddr) -> String {
         format!("http://localhost:{}", listen.port())
     } else {
         format!("http://{listen}")
-    }
-}
-
-fn is_this_machine(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
     }
 }
 

@@ -34,7 +34,7 @@ impl ReadsNone for WriteBackup {}
 pub(super) struct Recorder {
     store: Store,
     clock: SharedClock,
-    /// What is recorded already.
+    /// Reads that are recorded already.
     recorded: Arc<Mutex<HashSet<(ChannelId, ReadAction)>>>,
 }
 

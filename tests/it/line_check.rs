@@ -10,7 +10,7 @@ use crate::harness::ports;
 use crate::pipeline::conversation::emulator;
 use crate::stack::{Parts, SECRET, Stack, TOKEN, TestEnv};
 
-/// What the operator is asked to look at, whatever LINE says.
+/// Questions to the operator, whatever LINE says.
 const LOOK: [&str; 3] = ["ask-redelivery", "ask-replies", "ask-groups"];
 
 /// Findings of a run, and how it ended.

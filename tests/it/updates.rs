@@ -186,7 +186,7 @@ fn later(checksum: &str) -> String {
     )
 }
 
-/// What the next version may do while processes of this one run: new tables, and new columns that
+/// Changes that the next version may make while processes of this one run: new tables, and new columns that
 /// are nullable or have a default, in every table.
 const EXPAND: &str = "
     DO $$ DECLARE t record; BEGIN

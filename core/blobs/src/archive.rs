@@ -12,13 +12,12 @@ use bytes::Bytes;
 use chatkeep_core::config::{BlobsKind, S3Config};
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
-use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{Error as Backend, ObjectStore, ObjectStoreExt as _, WriteMultipart};
 use sha2::{Digest as _, Sha256};
 
 use super::access_key::AccessKey;
-use super::open::{blocking, bucket_store};
+use super::open::{blocking, bucket_store, folder_store};
 use super::{BlobError, BoxError};
 
 /// Size of one part of an upload in bytes. An object that fits into one part is put in one call.
@@ -72,6 +71,8 @@ pub struct Archive {
     /// Root of an archive that is a folder.
     folder: Option<Arc<PathBuf>>,
     place: String,
+    /// Access key of an archive that is a bucket; `None` for that of the machine's role.
+    key: Option<Arc<AccessKey>>,
 }
 
 impl Archive {
@@ -83,16 +84,14 @@ impl Archive {
         let place = kind.to_string();
         match kind {
             BlobsKind::Folder(folder) => {
-                fs::create_dir_all(folder)?;
-                let root = fs::canonicalize(folder)?;
-                let store = LocalFileSystem::new_with_prefix(&root).map_err(BlobError::Backend)?;
-                let store = Arc::new(store.with_fsync(true));
-                Ok(Self { store, prefix: Path::default(), folder: Some(Arc::new(root)), place })
+                let (root, store) = folder_store(folder)?;
+                let (store, folder) = (Arc::new(store), Some(Arc::new(root)));
+                Ok(Self { store, prefix: Path::default(), folder, place, key: None })
             }
             BlobsKind::S3 { bucket, prefix } => {
                 let key = AccessKey::of(s3)?.map(Arc::new);
-                let store = Arc::new(bucket_store(bucket, s3, key)?);
-                Ok(Self { store, prefix: Path::from(prefix.as_str()), folder: None, place })
+                let store = Arc::new(bucket_store(bucket, s3, key.clone())?);
+                Ok(Self { store, prefix: Path::from(prefix.as_str()), folder: None, place, key })
             }
         }
     }
@@ -108,6 +107,15 @@ impl Archive {
             }
             kind => Self::open(kind, s3),
         }
+    }
+
+    /// Makes further calls of an object store with the access key of these settings. Does nothing
+    /// for a folder, and where the machine's role is used.
+    ///
+    /// # Errors
+    /// [`BlobError::HalfAKey`]; the present key stays.
+    pub fn replace_access_key(&self, s3: &S3Config) -> Result<(), BlobError> {
+        self.key.as_ref().map_or(Ok(()), |key| key.replace(s3))
     }
 
     /// Location of the archive, as in the settings.

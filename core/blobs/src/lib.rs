@@ -162,10 +162,7 @@ impl Blobs {
     /// # Errors
     /// [`BlobError::HalfAKey`]; the present key stays.
     pub fn replace_access_key(&self, s3: &S3Config) -> Result<(), BlobError> {
-        match &self.key {
-            Some(key) => key.replace(s3),
-            None => Ok(()),
-        }
+        self.key.as_ref().map_or(Ok(()), |key| key.replace(s3))
     }
 
     /// The availability of folder or bucket.

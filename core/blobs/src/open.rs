@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -36,12 +36,8 @@ impl Blobs {
     pub fn open(kind: &BlobsKind, s3: &S3Config) -> Result<Self, BlobError> {
         match kind {
             BlobsKind::Folder(folder) => {
-                fs::create_dir_all(folder)?;
-                let root = fs::canonicalize(folder)?;
-                let store = LocalFileSystem::new_with_prefix(&root).map_err(BlobError::Backend)?;
-                // The job that brought a blob is forgotten once it is stored, so a stored blob
-                // must outlive a power cut: contents and folders are flushed before `put` returns.
-                let store = Arc::new(store.with_fsync(true));
+                let (root, store) = folder_store(folder)?;
+                let store = Arc::new(store);
                 let availability = watched(root.display().to_string());
                 let place = BlobBackend::Folder(Arc::new(root));
                 Ok(Self { store, place, availability, key: None })
@@ -77,6 +73,16 @@ impl Blobs {
 
 fn watched(address: String) -> Availability {
     Availability::new("media store", address, "CHATKEEP_BLOBS")
+}
+
+/// Opens a folder, and creates it if it does not exist. Returns its canonical path as well.
+pub(super) fn folder_store(folder: &FilePath) -> Result<(PathBuf, LocalFileSystem), BlobError> {
+    fs::create_dir_all(folder)?;
+    let root = fs::canonicalize(folder)?;
+    let store = LocalFileSystem::new_with_prefix(&root).map_err(BlobError::Backend)?;
+    // Whoever stored an object forgets where it came from, so it must outlive a power cut: contents
+    // and folders are flushed before `put` returns.
+    Ok((root, store.with_fsync(true)))
 }
 
 pub(super) fn bucket_store(

@@ -63,7 +63,7 @@ pub struct BotAccount {
     pub time: Option<Timestamp>,
 }
 
-/// What an access token is good for.
+/// Channel and lifetime of an access token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenGrant {
     /// Platform's id of the channel that the token was issued for.

@@ -88,8 +88,8 @@ pub(super) fn single(key: &str) -> Option<String> {
 }
 
 impl Layers {
-    /// Moves the settings of `[[line]]`, if any, under the names of their bots.
-    /// What has no valid name is among the problems.
+    /// Moves the settings of `[[line]]`, if any, under the names of their bots; a missing or wrong
+    /// name is added to the problems.
     pub(super) fn name_bots(&mut self, path: &str, entries: Vec<Entry>) -> Vec<Entry> {
         let mut named = Vec::with_capacity(entries.len());
         let mut bots: Vec<String> = Vec::new();

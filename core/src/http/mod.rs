@@ -6,6 +6,8 @@ pub mod minimum_rate;
 
 use std::time::Duration;
 
+use url::{Host, Url};
+
 /// Connect timeout.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Timeout of a whole request; the platform's own limit is about 10 s.
@@ -21,18 +23,21 @@ pub fn install_tls() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
+/// Returns a builder of clients that call other machines.
+fn builder() -> reqwest::ClientBuilder {
+    install_tls();
+    reqwest::Client::builder()
+        .user_agent(concat!("chatkeep/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .redirect(reqwest::redirect::Policy::none())
+}
+
 /// Creates a client for requests to a platform's API.
 ///
 /// # Errors
 /// Fails when the TLS library cannot be set up.
 pub fn client() -> Result<reqwest::Client, reqwest::Error> {
-    install_tls();
-    reqwest::Client::builder()
-        .user_agent(concat!("chatkeep/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT)
-        .timeout(CALL)
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
+    builder().timeout(CALL).build()
 }
 
 /// Creates a client for files of any size: read timeout 30 s, no limit of the whole time.
@@ -40,13 +45,7 @@ pub fn client() -> Result<reqwest::Client, reqwest::Error> {
 /// # Errors
 /// Fails when the TLS library cannot be set up.
 pub fn download_client() -> Result<reqwest::Client, reqwest::Error> {
-    install_tls();
-    reqwest::Client::builder()
-        .user_agent(concat!("chatkeep/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT)
-        .read_timeout(IDLE)
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
+    builder().read_timeout(IDLE).build()
 }
 
 /// Creates a client that tells the certificate of the server.
@@ -54,14 +53,17 @@ pub fn download_client() -> Result<reqwest::Client, reqwest::Error> {
 /// # Errors
 /// Fails when the TLS library cannot be set up.
 pub fn certificate_client() -> Result<reqwest::Client, reqwest::Error> {
-    install_tls();
-    reqwest::Client::builder()
-        .user_agent(concat!("chatkeep/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT)
-        .timeout(CALL)
-        .redirect(reqwest::redirect::Policy::none())
-        .tls_info(true)
-        .build()
+    builder().timeout(CALL).tls_info(true).build()
+}
+
+/// Returns true for an address of this machine: `localhost`, or a loopback address.
+pub fn is_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
 }
 
 /// Creates a client for requests to this machine, which no proxy is for.

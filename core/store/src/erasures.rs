@@ -40,7 +40,7 @@ pub enum Erasure {
         /// Message.
         message: String,
     },
-    /// What a person wrote in a channel before that time was erased.
+    /// Erasure of a person's messages in a channel from before a time.
     Person {
         /// Channel.
         channel: String,
@@ -49,7 +49,7 @@ pub enum Erasure {
         /// Time, in milliseconds since 1970.
         before: i64,
     },
-    /// What was sent in a channel before that time was deleted.
+    /// Deletion of a channel's messages from before a time.
     Before {
         /// Channel.
         channel: String,

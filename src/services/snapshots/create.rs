@@ -30,7 +30,7 @@ const PAGE: u32 = 1_000;
 /// Concurrent copies of files.
 const COPIES: usize = 4;
 
-/// What a snapshot is made of.
+/// Parts of a deployment that a snapshot is made of.
 #[derive(Clone, Debug)]
 pub(crate) struct SnapshotSource {
     pub(crate) store: Store,
@@ -47,7 +47,7 @@ impl SnapshotService {
     ///
     /// # Errors
     /// [`SnapshotError::Busy`] while another one is made, or whatever could not be read or written.
-    /// What was written by then is no snapshot, and the next pruning removes it.
+    /// Objects written by then are no snapshot, and the next pruning removes them.
     pub(crate) async fn create(
         &self,
         source: &SnapshotSource,

@@ -96,6 +96,11 @@ impl SnapshotService {
         })
     }
 
+    /// Place of the snapshots.
+    pub(crate) const fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
     /// Location of the snapshots, as in the settings.
     pub(crate) fn place(&self) -> &str {
         self.archive.place()

@@ -25,7 +25,7 @@ pub(crate) enum SnapshotRetention {
     For(Duration),
 }
 
-/// What a pruning removed.
+/// Numbers of what a pruning removed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PruneReport {
     /// Number of snapshots, unfinished ones included.

@@ -17,7 +17,7 @@ const KILLS: u32 = 12;
 /// Variable that sets it.
 const VARIABLE: &str = "CHATKEEP_TEST_KILLS";
 
-/// What became of the commands that were to be killed.
+/// Fates of the commands that were to be killed.
 #[derive(Debug, Default)]
 struct Tally {
     killed: u32,

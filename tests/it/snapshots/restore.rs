@@ -1,4 +1,4 @@
-//! What a restored folder has, and what it must not have any more.
+//! Restored folders: everything that was there, and nothing that was erased since.
 
 use std::time::Duration;
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use chatkeep_core::http::is_this_machine;
 use chatkeep_core::time::Timestamp;
 use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap};
 use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
-use url::{Host, form_urlencoded};
+use url::form_urlencoded;
 
 use super::LineClient;
 use super::client::read;
@@ -151,15 +152,6 @@ impl BotSetup for LineClient {
             Ok(url) => url.scheme() == "https" || (is_this_machine(&url) && local(&self.url("/"))),
             Err(_) => false,
         }
-    }
-}
-
-fn is_this_machine(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
     }
 }
 
