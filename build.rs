@@ -5,7 +5,7 @@
 //! that is missing here does not compile in a DTO.
 
 /// Types of the domain that DTOs have as fields; the schema of each is named `<type>Schema`.
-const DOMAIN: [&str; 22] = [
+const DOMAIN: [&str; 23] = [
     "ChannelId",
     "ChannelKind",
     "ChannelStatus",
@@ -22,6 +22,7 @@ const DOMAIN: [&str; 22] = [
     "QaMode",
     "Role",
     "RuleId",
+    "SavedSearchId",
     "Scope",
     "Timestamp",
     "UnstoredReason",

@@ -1,5 +1,5 @@
 //! The console's pages over HTTP on a channel of a million messages.
-//! `cargo bench --bench console [-- MESSAGES]`.
+//! `cargo bench --bench console [-- [MESSAGES] [PAGE...]]`: names of pages measure these alone.
 
 #[path = "../tests/it/harness/mod.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the benches use a part of the test bench")]
@@ -118,7 +118,7 @@ fn message(n: i64) -> Result<ChannelChange> {
 }
 
 /// Pages that are measured: those that show a place of the conversation, at many places.
-const PAGES: [(&str, PageOf); 8] = [
+const PAGES: [(&str, PageOf); 18] = [
     ("home", |_| "/console".to_owned()),
     ("newest messages", |_| "/c/C1".to_owned()),
     ("in the middle", |n| format!("/c/C1?around={n}")),
@@ -127,6 +127,16 @@ const PAGES: [(&str, PageOf); 8] = [
     ("photos and files", |_| "/c/C1/media".to_owned()),
     ("permalink", |n| format!("/c/C1/m/{n}")),
     ("all activity", |_| "/c/C1/activity?period=all".to_owned()),
+    ("people", |_| "/c/C1/people".to_owned()),
+    ("settings", |_| "/c/C1/settings".to_owned()),
+    ("activity log", |_| "/c/C1/activity-log".to_owned()),
+    ("assistant", |_| "/c/C1/assistant".to_owned()),
+    ("account", |_| "/console/account".to_owned()),
+    ("keys", |_| "/console/account/keys".to_owned()),
+    ("webhooks", |_| "/console/account/webhooks".to_owned()),
+    ("models", |_| "/console/account/mcp".to_owned()),
+    ("sessions", |_| "/console/account/sessions".to_owned()),
+    ("my data", |_| "/console/my-data".to_owned()),
 ];
 
 /// Returns the day of a message.
@@ -142,7 +152,11 @@ async fn measure(what: &str, program: Program, messages: i64) -> Result<()> {
     let client = http::client(Duration::from_mins(1));
     let base = format!("http://{address}");
     indexed(&client, &base, messages).await?;
+    let wanted: Vec<_> = std::env::args().skip(1).filter(|given| is_page(given)).collect();
     for (name, page) in PAGES {
+        if !wanted.is_empty() && !wanted.iter().any(|given| given == name) {
+            continue;
+        }
         let mut n = 0;
         let (half, most) = latency(ROUNDS, async || {
             // Steps that visit the whole conversation.
@@ -156,6 +170,10 @@ async fn measure(what: &str, program: Program, messages: i64) -> Result<()> {
     }
     process.kill().await;
     Ok(())
+}
+
+fn is_page(given: &str) -> bool {
+    PAGES.iter().any(|(name, _)| *name == given)
 }
 
 /// Waits until the last message is found.

@@ -26,8 +26,8 @@ use chatkeep_core::signing;
 use chatkeep_core::time::{Clock as _, SystemClock};
 use chatkeep_platform::Bots;
 use chatkeep_store::{
-    ChannelChange, EventRef, NewWebhook, OutboxEventKind, PresenceEvidence, PresenceEvidenceKind,
-    Store, StoreError, WebhookChange, WebhookMaker,
+    ChannelChange, ClaimedDelivery, NewWebhook, OutboxEventKind, PresenceEvidence,
+    PresenceEvidenceKind, Store, StoreError, WebhookChange, WebhookMaker,
 };
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
 use harness::postgres::Postgres;
@@ -45,7 +45,9 @@ const BODY: usize = 600;
 struct Fixed;
 
 impl Bodies for Fixed {
-    async fn body(&self, _: &EventRef, _: &Bounds) -> Result<Option<Vec<u8>>, StoreError> {
+    type Error = StoreError;
+
+    async fn body(&self, _: &ClaimedDelivery) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(Some(vec![b'x'; BODY]))
     }
 }

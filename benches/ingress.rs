@@ -32,12 +32,17 @@ use harness::nats::Nats;
 use harness::process::{Process, Program};
 use harness::{ports, scratch};
 use load::{Figures, Requests};
-use tokio::net::TcpListener;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 const SECRET: &str = "bench";
 const CONNECTIONS: usize = 64;
 const REQUESTS: usize = 100_000;
+/// Clients of a crowd.
+const IDLE: usize = 1_000;
+const SLOW: usize = 200;
 /// The default of `bus_limits.dedupe_window_seconds`.
 const WINDOW: Duration = Duration::from_mins(10);
 
@@ -75,6 +80,11 @@ async fn main() -> Result<()> {
         let mut alone = Program::new(&itself).args([role, &data]).start();
         let address = alone.line("127.0.0.1:").await.parse()?;
         measure(what, address).await?;
+        if role == EMBEDDED {
+            let crowd = Crowd::gather(address).await?;
+            measure(&format!("  beside {IDLE} idle, {SLOW} slow clients"), address).await?;
+            drop(crowd);
+        }
     }
     let embedded = scratch::folder("bench-");
     let data = embedded.path().display().to_string();
@@ -83,6 +93,39 @@ async fn main() -> Result<()> {
     drop(process);
     println!("p99 of the bare server: {:?}", floor.percentile(99));
     Ok(())
+}
+
+/// Clients that hold their connections: some send nothing, others a byte of a head now and then.
+struct Crowd {
+    idle: Vec<TcpStream>,
+    slow: JoinSet<()>,
+}
+
+impl Crowd {
+    async fn gather(address: SocketAddr) -> Result<Self> {
+        let mut crowd = Self { idle: Vec::with_capacity(IDLE), slow: JoinSet::new() };
+        for _ in 0..IDLE {
+            crowd.idle.push(TcpStream::connect(address).await?);
+        }
+        for _ in 0..SLOW {
+            let mut stream = TcpStream::connect(address).await?;
+            stream.write_all(b"POST /webhook/line HTTP/1.1\r\nhost: bench\r\nx-slow: ").await?;
+            crowd.slow.spawn(async move {
+                // Until the server has had enough of it.
+                while stream.write_all(b"x").await.is_ok() {
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                }
+            });
+        }
+        Ok(crowd)
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.slow.abort_all();
+        self.idle.clear();
+    }
 }
 
 #[derive(Clone, Copy)]

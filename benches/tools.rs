@@ -1,5 +1,6 @@
 //! Tool calls over `/mcp` on 1,000,000 messages of 1,000 channels, 20 of them the caller's.
-//! `cargo bench --bench tools`.
+//! `cargo bench --bench tools`; `-- overview` measures `get_overview` on a channel of its own, and
+//! `-- sqlite` or `-- postgres` one database alone.
 
 #[path = "../index/benches/corpus/mod.rs"]
 #[expect(clippy::expect_used, reason = "a bench fails by panicking")]
@@ -7,6 +8,8 @@ mod corpus;
 #[path = "../tests/it/harness/mod.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the benches use a part of the test bench")]
 mod harness;
+#[path = "support/overview.rs"]
+mod overview;
 #[path = "support/people.rs"]
 mod people;
 
@@ -39,16 +42,29 @@ const REVISION: &str = "2026-07-28";
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    if std::env::args().any(|argument| argument == "overview") {
+        return overview::run().await;
+    }
     println!("{MESSAGES} messages in {CHANNELS} channels, {OWN} the caller's; {ROUNDS} calls each");
-    let folder = scratch::folder("bench-");
-    fill(&Store::open(&Database::Sqlite, folder.path(), 4).await?).await?;
-    measure("SQLite", program(folder.path())).await?;
-
+    if wanted("sqlite") {
+        let folder = scratch::folder("bench-");
+        fill(&Store::open(&Database::Sqlite, folder.path(), 4).await?).await?;
+        measure("SQLite", program(folder.path())).await?;
+    }
+    if !wanted("postgres") {
+        return Ok(());
+    }
     let (folder, database) = (scratch::folder("bench-"), Postgres::database().await);
     let url = Database::Postgres(database.url().into());
     fill(&Store::open(&url, Path::new("."), 4).await?).await?;
     let program = program(folder.path()).env("CHATKEEP_DATABASE", database.url());
     measure("PostgreSQL", program).await
+}
+
+/// Returns true if the arguments name this database, or none.
+fn wanted(database: &str) -> bool {
+    let named = |name: &str| std::env::args().any(|argument| argument == name);
+    named(database) || !(named("sqlite") || named("postgres"))
 }
 
 fn program(folder: &Path) -> Program {

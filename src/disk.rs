@@ -1,7 +1,10 @@
-//! Free space of the file systems that folders are on.
+//! Free space of the file systems that folders are on, and the reserves that are left there.
 
 use std::io;
 use std::path::Path;
+
+use chatkeep_core::config::{BlobsKind, BusKind, Config};
+use chatkeep_core::disk::DiskReserve;
 
 /// Space of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,27 @@ impl DiskSpace {
         let found = rustix::fs::statvfs(existing.unwrap_or(Path::new(".")))?;
         let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
         Ok(Self { free: bytes(found.f_bavail), total: bytes(found.f_blocks) })
+    }
+}
+
+/// Reserves of this process, for the parts that pause.
+#[derive(Clone, Debug)]
+pub(crate) struct DiskReserves {
+    pub(crate) ingress: DiskReserve,
+    pub(crate) media: DiskReserve,
+}
+
+impl DiskReserves {
+    /// Creates the reserves of the folders that are used. Only an embedded bus grows with what is
+    /// accepted, and only a folder of media files with those.
+    pub(crate) fn new(config: &Config) -> Self {
+        let embedded = matches!(config.bus, BusKind::Embedded);
+        let folder = matches!(config.blobs, BlobsKind::Folder(_));
+        let reserve = |is_used, bytes| DiskReserve::new(if is_used { bytes } else { 0 });
+        Self {
+            ingress: reserve(embedded, config.disk.ingress_reserve_bytes),
+            media: reserve(folder, config.disk.media_reserve()),
+        }
     }
 }
 

@@ -10,15 +10,75 @@ use chatkeep_core::id::{ChannelId, MessageId, UserId, WebhookId};
 use chatkeep_core::plan::Usage;
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{
-    EventRef, OutboxEvent, OutboxEventKind, Store, StoreError, TEST_EVENT, UnstoredMessage,
+    ClaimedDelivery, EventRef, OutboxEvent, OutboxEventKind, Sender, Store, StoreError, TEST_EVENT,
+    UnstoredMessage,
 };
 use chatkeep_workers::notifier::Bodies;
 
+use crate::pseudonyms::Mask;
+use crate::saved_searches::{CompareError, FoundSearches, SearchMatcher, found_by};
+use crate::services::masks::{self, MaskFailure};
 use crate::view::{
     EventData, EventMessage, EventView, Links, MemberView, MessageView, SenderView, WebhookPayload,
 };
 
+/// Reason for which events cannot be rendered now. None of them is dropped for it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RenderError {
+    /// The store failed.
+    #[error("the subjects of events cannot be read")]
+    Store(#[from] StoreError),
+    /// It cannot be found out what saved searches find.
+    #[error("it is not known what saved searches find")]
+    Compare(#[from] CompareError),
+    /// It is not known what the reader may see of people.
+    #[error("it is not known what the reader may see of people")]
+    Mask(#[from] MaskFailure),
+    /// A body cannot be written as JSON.
+    #[error("the body of an event cannot be serialized")]
+    Json(#[from] serde_json::Error),
+}
+
 type Messages = HashMap<(ChannelId, MessageId), MessageView>;
+
+/// Reader of events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventReader<'a> {
+    /// Limits on what they may be shown.
+    pub(crate) bounds: &'a Bounds,
+    /// Mask through which they see people.
+    pub(crate) mask: &'a Mask,
+}
+
+/// Body of a webhook request, as its reader may see it.
+pub(crate) struct MaskedBody {
+    payload: WebhookPayload,
+    mask: Mask,
+}
+
+impl MaskedBody {
+    /// Returns true if it is about a message.
+    pub(crate) const fn has_message(&self) -> bool {
+        self.payload.data.message.is_some()
+    }
+
+    /// Returns the bytes that are sent.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written as JSON.
+    pub(crate) fn json(&self) -> Result<Vec<u8>, serde_json::Error> {
+        Ok(self.mask.outgoing_json(serde_json::to_vec(&self.payload)?))
+    }
+
+    /// Returns the same on several lines, for people.
+    ///
+    /// # Errors
+    /// As of [`Self::json`].
+    pub(crate) fn pretty(&self) -> Result<String, serde_json::Error> {
+        let json = self.mask.outgoing_json(serde_json::to_vec_pretty(&self.payload)?);
+        Ok(String::from_utf8_lossy(&json).into_owned())
+    }
+}
 
 /// Event renderer. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -28,6 +88,14 @@ pub(crate) struct EventRenderer {
     pub(crate) clock: SharedClock,
     /// Addresses of the messages' pages.
     pub(crate) links: Links,
+    /// Matcher of saved searches, whose events tell of what they find now.
+    pub(crate) matcher: SearchMatcher,
+}
+
+/// Subjects of some events, in their present state.
+struct Subjects {
+    messages: Messages,
+    searches: FoundSearches,
 }
 
 impl EventRenderer {
@@ -35,16 +103,16 @@ impl EventRenderer {
     pub(crate) async fn events(
         &self,
         outbox_events: Vec<OutboxEvent>,
-        bounds: &Bounds,
-    ) -> Result<Vec<EventView>, StoreError> {
-        let now = self.clock.now();
+        reader: EventReader<'_>,
+    ) -> Result<Vec<EventView>, RenderError> {
+        let (now, bounds) = (self.clock.now(), reader.bounds);
         let told = outbox_events.into_iter().map(told);
         let told: Vec<_> = told.filter(|told| bounds.admit(&told.subject(), now).is_ok()).collect();
-        let messages = self.messages_of(&told).await?;
+        let subjects = self.subjects_of(&told, reader.mask).await?;
         let mut events = Vec::with_capacity(told.len());
         for told in told {
             let Some(kind) = told.kind else { continue };
-            let Some(data) = self.data(kind, &told, &messages, bounds).await? else {
+            let Some(data) = self.data(kind, &told, &subjects, reader).await? else {
                 continue;
             };
             events.push(EventView { id: told.id, kind, timestamp: told.at, data });
@@ -52,7 +120,15 @@ impl EventRenderer {
         Ok(events)
     }
 
-    async fn messages_of(&self, told: &[EventRef]) -> Result<Messages, StoreError> {
+    async fn subjects_of(&self, told: &[EventRef], mask: &Mask) -> Result<Subjects, RenderError> {
+        let messages = self.messages_of(told, mask).await?;
+        // Readers of pseudonyms are told of no saved searches.
+        let searches =
+            if mask.is_on() { FoundSearches::new() } else { self.matcher.found(told).await? };
+        Ok(Subjects { messages, searches })
+    }
+
+    async fn messages_of(&self, told: &[EventRef], mask: &Mask) -> Result<Messages, StoreError> {
         let about = told.iter().filter(|told| {
             told.unstored.is_none() && told.kind.is_some_and(OutboxEventKind::is_about_message)
         });
@@ -67,7 +143,7 @@ impl EventRenderer {
         let messages = self.store.messages().chosen_messages(&keys).await?;
         let keyed = messages.into_iter().map(|message| {
             let key = (message.channel.clone(), message.id.clone());
-            (key, MessageView::new(message, &self.links))
+            (key, MessageView::new(mask.show(message), &self.links))
         });
         Ok(keyed.collect())
     }
@@ -76,8 +152,8 @@ impl EventRenderer {
         &self,
         kind: OutboxEventKind,
         told: &EventRef,
-        messages: &Messages,
-        bounds: &Bounds,
+        subjects: &Subjects,
+        reader: EventReader<'_>,
     ) -> Result<Option<EventData>, StoreError> {
         let channel_id = told.channel.clone();
         let (Some(channel), Some(subject)) = (&channel_id, &told.subject) else {
@@ -87,7 +163,8 @@ impl EventRenderer {
             };
         };
         if let Some(unstored) = &told.unstored {
-            let message = self.unstored_message(kind, told, channel, subject, unstored).await?;
+            let message =
+                self.unstored_message((kind, told), channel, unstored, reader.mask).await?;
             return Ok(message.map(|message| EventData {
                 channel_id,
                 message: Some(message),
@@ -97,16 +174,25 @@ impl EventRenderer {
         if kind.is_about_message() {
             let key = (channel.clone(), MessageId::from(subject.as_str()));
             // An edit of today may be of a message of long ago.
-            let readable = |message: &&MessageView| bounds.reads(message.timestamp);
-            let message = messages.get(&key).filter(readable).cloned();
+            let readable = |message: &&MessageView| reader.bounds.reads(message.timestamp);
+            let message = subjects.messages.get(&key).filter(readable).cloned();
+            let found = found_by(told).map(|found| subjects.searches.get(&found).cloned());
+            let search = match found {
+                // It would tell which messages have what is masked.
+                Some(_) if reader.mask.is_on() => return Ok(None),
+                // The search does not find it any more.
+                Some(None) => return Ok(None),
+                found => found.flatten(),
+            };
             return Ok(message.map(|message| EventData {
                 channel_id,
                 message: Some(message.into()),
+                search,
                 ..EventData::default()
             }));
         }
         let member = self.store.members().member(channel, &UserId::from(subject.as_str())).await?;
-        let member = member.map(MemberView::from);
+        let member = member.map(|member| MemberView::from(reader.mask.show(member)));
         Ok(Some(EventData { channel_id, member, ..EventData::default() }))
     }
 
@@ -114,13 +200,12 @@ impl EventRenderer {
     /// retracted or its sender erased.
     async fn unstored_message(
         &self,
-        kind: OutboxEventKind,
-        told: &EventRef,
+        (kind, told): (OutboxEventKind, &EventRef),
         channel: &ChannelId,
-        subject: &str,
         unstored: &UnstoredMessage,
+        mask: &Mask,
     ) -> Result<Option<EventMessage>, StoreError> {
-        let id = MessageId::from(subject);
+        let id = MessageId::from(told.subject.as_deref().unwrap_or_default());
         let trace = EventOrigin {
             channel: channel.clone(),
             chat: channel.clone(),
@@ -136,7 +221,8 @@ impl EventRenderer {
                 let known = self.store.accounts().user(user).await?;
                 let (display_name, picture_url) =
                     known.map(|user| (user.display_name, user.picture_url)).unwrap_or_default();
-                Some(SenderView { user_id: user.clone(), display_name, picture_url })
+                let sender = Sender { id: user.clone(), display_name, picture_url };
+                Some(SenderView::from(mask.show(sender)))
             }
             None => None,
         };
@@ -165,31 +251,46 @@ impl EventRenderer {
         }))
     }
 
-    /// Renders the body for a webhook of these bounds; `None` when its subject is gone, or beyond
-    /// them.
+    /// Renders the body for a webhook of these bounds, as its reader may see it; `None` when its
+    /// subject is gone, or beyond them.
     pub(crate) async fn webhook_body(
         &self,
         told: &EventRef,
+        user: &UserId,
         bounds: &Bounds,
-    ) -> Result<Option<WebhookPayload>, StoreError> {
+    ) -> Result<Option<MaskedBody>, RenderError> {
         if bounds.admit(&told.subject(), self.clock.now()).is_err() {
             return Ok(None);
         }
+        let mask = masks::of_reader(&self.store, user, bounds).await?;
+        let reader = EventReader { bounds, mask: &mask };
+        let payload = self.payload(told, reader).await?;
+        Ok(payload.map(|payload| MaskedBody { payload, mask }))
+    }
+
+    async fn payload(
+        &self,
+        told: &EventRef,
+        reader: EventReader<'_>,
+    ) -> Result<Option<WebhookPayload>, RenderError> {
         let Some(kind) = told.kind else {
             let webhook_id = told.detail.as_deref().map(WebhookId::from);
             let data = EventData { webhook_id, ..EventData::default() };
             return Ok(Some(WebhookPayload { kind: TEST_EVENT, timestamp: told.at, data }));
         };
-        let messages = self.messages_of(std::slice::from_ref(told)).await?;
-        let data = self.data(kind, told, &messages, bounds).await?;
+        let subjects = self.subjects_of(std::slice::from_ref(told), reader.mask).await?;
+        let data = self.data(kind, told, &subjects, reader).await?;
         Ok(data.map(|data| WebhookPayload { kind: kind.name(), timestamp: told.at, data }))
     }
 }
 
 impl Bodies for EventRenderer {
-    async fn body(&self, told: &EventRef, bounds: &Bounds) -> Result<Option<Vec<u8>>, StoreError> {
-        let body = self.webhook_body(told, bounds).await?;
-        Ok(body.map(|body| serde_json::to_vec(&body)).transpose()?)
+    type Error = RenderError;
+
+    async fn body(&self, delivery: &ClaimedDelivery) -> Result<Option<Vec<u8>>, RenderError> {
+        let ClaimedDelivery { event, user, bounds, .. } = delivery;
+        let body = self.webhook_body(event, user, bounds).await?;
+        Ok(body.map(|body| body.json()).transpose()?)
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct BlockingPool(LazyLock<Arc<Semaphore>>);
 pub(crate) static CALLERS: BlockingPool = BlockingPool::new();
 /// Work for incoming webhooks, which never wait for callers of the API.
 pub(crate) static WEBHOOKS: BlockingPool = BlockingPool::new();
+/// Work for saved searches, for which nobody waits.
+pub(crate) static SAVED_SEARCHES: BlockingPool = BlockingPool::new();
 
 /// Creates permits for all processors but one.
 fn turns() -> Arc<Semaphore> {

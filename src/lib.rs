@@ -7,7 +7,7 @@
 //! is sign-in with a browser, `oauth` the authorization server for MCP clients, [`rate_limit`] rate
 //! limits, [`server`] HTTP connections and their bounds, [`ops`] health and metrics. [`search`]
 //! finds an index wherever there is one, [`doctor`] checks and repairs, `transfer` exports and
-//! imports, `maintenance`, `orphan_sweep`, `retention` and `removals` delete, `event_renderer`
+//! imports, [`saved_searches`] compares new messages with saved searches, `maintenance`, `orphan_sweep`, `retention` and `removals` delete, `event_renderer`
 //! renders outbox events, `view` has the DTOs shared by all surfaces. `decode` reads requests,
 //! `when` times in them, `sanitize` cleans texts of people, [`random`] makes secrets and ids,
 //! `heavy` runs CPU-bound work apart from the runtime, `out` is the output of commands, `private`
@@ -32,16 +32,19 @@ pub mod ingress;
 mod login;
 mod maintenance;
 mod mcp;
+mod mcp_clients;
 mod oauth;
 pub mod ops;
 mod orphan_sweep;
 mod out;
 mod private;
+mod pseudonyms;
 pub mod random;
 pub mod rate_limit;
 mod removals;
 mod retention;
 mod sanitize;
+pub mod saved_searches;
 pub mod search;
 pub mod server;
 mod services;

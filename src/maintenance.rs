@@ -129,8 +129,8 @@ impl PeriodicJob for ActivityPurge {
             (self.0.store.activity_log(), earlier(self.0.clock.now(), ACTIVITY));
         while !stop.is_cancelled() && activity.purge(before).await? > 0 {}
         // Counted once a run, and outside of a transaction: it reads the whole log.
-        for mut full in activity.full(ACTIVITY_ROWS).await? {
-            while !stop.is_cancelled() && activity.cut(&mut full).await? {}
+        for full in activity.full(ACTIVITY_ROWS).await? {
+            while !stop.is_cancelled() && activity.cut(&full).await? {}
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use chatkeep_bus::Bus;
+use chatkeep_bus::{Bus, ConsumerStatus};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::health::Health;
 use chatkeep_core::{metric, outage};
@@ -84,18 +84,15 @@ pub fn install_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus
 pub fn metrics_router(
     handle: PrometheusHandle,
     bus: Bus,
-    lease: Duration,
+    max_backlog: u64,
     replica: Option<Replica>,
 ) -> Router {
+    metric::BACKLOG_LIMIT.count([], max_backlog);
     Router::new().route(
         "/metrics",
         get(async move || {
-            for stage in StageName::ALL {
-                if let Ok(Ok(waiting)) =
-                    tokio::time::timeout(TIMEOUT, bus.backlog(&stage.consumer(lease))).await
-                {
-                    metric::BACKLOG.count([stage.name().into()], waiting);
-                }
+            if let Ok(Ok(consumers)) = tokio::time::timeout(TIMEOUT, bus.consumers()).await {
+                measure_backlog(&consumers);
             }
             if let Ok(Ok(kept)) = tokio::time::timeout(TIMEOUT, bus.count_dead_letters()).await {
                 metric::DEAD_LETTERS_KEPT.count([], kept);
@@ -110,6 +107,17 @@ pub fn metrics_router(
             handle.render()
         }),
     )
+}
+
+/// Measures what waits for each stage, and for how long.
+fn measure_backlog(consumers: &[ConsumerStatus]) {
+    let stages = consumers
+        .iter()
+        .filter(|consumer| StageName::ALL.iter().any(|stage| stage.name() == consumer.name));
+    for ConsumerStatus { name, backlog, oldest_seconds, .. } in stages {
+        metric::BACKLOG.count([name.clone().into()], *backlog);
+        metric::STAGE_LAG_SECONDS.count([name.clone().into()], oldest_seconds.unwrap_or(0));
+    }
 }
 
 /// Serves the metrics on `listener`; on another one with its address after a failure.

@@ -1,6 +1,6 @@
 //! Random text from the operating system: keys, ids, suffixes.
 
-use chatkeep_core::id::WebhookId;
+use chatkeep_core::id::{SavedSearchId, WebhookId};
 
 /// Letters of every random text.
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
@@ -49,6 +49,11 @@ pub(crate) fn is_access_token(text: &str) -> bool {
 /// Generates a webhook's ID.
 pub(crate) fn webhook_id() -> WebhookId {
     WebhookId::new(format!("wh_{}", text(16)))
+}
+
+/// Generates a saved search's ID.
+pub(crate) fn saved_search_id() -> SavedSearchId {
+    SavedSearchId::new(format!("ss_{}", text(16)))
 }
 
 /// Generates a key's public ID.

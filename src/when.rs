@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::Moment;
-use chrono::{DateTime, NaiveDateTime, Offset as _, TimeDelta, TimeZone as _};
+use chrono::{DateTime, NaiveDateTime, Offset as _, TimeDelta, TimeZone as _, Timelike as _};
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{
@@ -12,6 +12,9 @@ use utoipa::openapi::schema::{
 };
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
+
+/// Longest time that clocks were put forward, in minutes: a day, where a date line was moved.
+const SKIPPED: i64 = 24 * 60;
 
 /// Time as a caller wrote it. Without an offset from UTC it is read in the zone of the requested
 /// channel, else of the service.
@@ -46,9 +49,10 @@ impl When {
 /// Returns the first point in time at which clocks of that zone show `local`; where they skip it,
 /// the next one that they show.
 pub(crate) fn first(zone: Tz, local: NaiveDateTime) -> Option<Timestamp> {
-    let found = (0..8).find_map(|quarters| {
-        let local = local.checked_add_signed(TimeDelta::minutes(15 * quarters))?;
-        zone.from_local_datetime(&local).earliest()
+    let shown = |local: &NaiveDateTime| zone.from_local_datetime(local).earliest();
+    let found = shown(&local).or_else(|| {
+        let minute = local.with_second(0)?.with_nanosecond(0)?;
+        (1..=SKIPPED).find_map(|more| shown(&minute.checked_add_signed(TimeDelta::minutes(more))?))
     })?;
     Some(Timestamp::from_millis(found.timestamp_millis()))
 }
@@ -94,5 +98,10 @@ mod tests {
         assert_eq!(day("Asia/Taipei", "2026-01-02T08:00Z"), "2026-01-02T08:00:00.000Z");
         // Clocks in Beirut went from 00:00 to 01:00 that day.
         assert_eq!(day("Asia/Beirut", "2025-03-30"), "2025-03-29T22:00:00.000Z");
+        // In New York from 02:00 to 03:00, and on Samoa from one day to the next but one.
+        for skipped in ["2026-03-08T02:00", "2026-03-08T02:30", "2026-03-08T02:59:30"] {
+            assert_eq!(day("America/New_York", skipped), "2026-03-08T07:00:00.000Z", "{skipped}");
+        }
+        assert_eq!(day("Pacific/Apia", "2011-12-30"), "2011-12-30T10:00:00.000Z");
     }
 }

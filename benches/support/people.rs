@@ -14,6 +14,7 @@ pub(crate) const KEY: &str = "ck_bench";
 /// Creates the API key [`KEY`] with all scopes for the user.
 pub(crate) async fn add_key(store: &Store, user: &UserId, now: Timestamp) -> Result<()> {
     let key = NewKey {
+        pseudonyms: None,
         id: &"key_bench".into(),
         secret: KEY,
         user,

@@ -6,6 +6,7 @@
 //! only ever narrow what the person may do.
 
 use crate::id::ChannelId;
+use crate::pseudonym::PseudonymKey;
 use crate::role::Scope;
 use crate::time::Timestamp;
 
@@ -20,6 +21,8 @@ pub struct Bounds {
     pub not_before: Option<Timestamp>,
     /// Expiry; `None` for never.
     pub expires_at: Option<Timestamp>,
+    /// Secret of the stand-ins that are shown for people; `None` where people are shown as they are.
+    pub pseudonyms: Option<PseudonymKey>,
 }
 
 /// Something that is about to be shown to a caller.
@@ -80,7 +83,13 @@ impl<'a> Subject<'a> {
 impl Bounds {
     /// Returns the bounds of a person acting directly: none.
     pub fn full() -> Self {
-        Self { scopes: Scope::ALL.to_vec(), channels: None, not_before: None, expires_at: None }
+        Self {
+            scopes: Scope::ALL.to_vec(),
+            channels: None,
+            not_before: None,
+            expires_at: None,
+            pseudonyms: None,
+        }
     }
 
     /// Checks whether the subject may be shown now: the one function for every surface.
@@ -110,7 +119,7 @@ impl Bounds {
 
     /// Returns whether the scope is granted.
     pub fn has(&self, scope: Scope) -> bool {
-        self.scopes.contains(&scope)
+        self.scopes.contains(&scope) && (self.pseudonyms.is_none() || scope.allows_pseudonyms())
     }
 
     /// Returns whether the channel is visible at all.
@@ -139,7 +148,8 @@ impl Bounds {
         channels
             && ends
             && self.not_before >= outer.not_before
-            && self.scopes.iter().all(|scope| outer.has(*scope))
+            && self.scopes.iter().all(|scope| !self.has(*scope) || outer.has(*scope))
+            && outer.pseudonyms.as_ref().is_none_or(|key| self.pseudonyms.as_ref() == Some(key))
     }
 
     /// Returns the intersection of these bounds and `other`.
@@ -151,6 +161,7 @@ impl Bounds {
             channels: common(self.channels.as_deref(), other.channels.as_deref()),
             not_before: self.not_before.max(other.not_before),
             expires_at: self.expires_at.into_iter().chain(other.expires_at).min(),
+            pseudonyms: self.pseudonyms.clone().or_else(|| other.pseudonyms.clone()),
         }
     }
 }
@@ -181,12 +192,14 @@ mod tests {
         let channels =
             channels.prop_map(|ids| ids.into_iter().map(ChannelId::from).collect::<Vec<_>>());
         let time = || proptest::option::of((0_i64..5).prop_map(at));
-        (scopes, proptest::option::of(channels), time(), time()).prop_map(
-            |(scopes, channels, not_before, expires_at)| Bounds {
+        let pseudonyms = proptest::option::of(Just(PseudonymKey::new([7; 32])));
+        (scopes, proptest::option::of(channels), time(), time(), pseudonyms).prop_map(
+            |(scopes, channels, not_before, expires_at, pseudonyms)| Bounds {
                 scopes,
                 channels,
                 not_before,
                 expires_at,
+                pseudonyms,
             },
         )
     }
@@ -232,6 +245,24 @@ mod tests {
     }
 
     #[test]
+    fn pseudonyms_are_kept_and_administer_nothing() {
+        let (one, other) = ([1; 32], [2; 32]);
+        let masked = |key| Bounds { pseudonyms: Some(PseudonymKey::new(key)), ..Bounds::full() };
+        assert!(masked(one).within(&Bounds::full()) && !Bounds::full().within(&masked(one)));
+        assert!(!masked(one).within(&masked(other)));
+        assert_eq!(Bounds::full().narrowed(&masked(one)).pseudonyms, masked(one).pseudonyms);
+        let has = |scope: &Scope| masked(one).has(*scope);
+        let expected = [
+            Scope::ReadMessages,
+            Scope::ReadMedia,
+            Scope::ReadMembers,
+            Scope::ManageWebhooks,
+            Scope::ManageKeys,
+        ];
+        assert_eq!(Scope::ALL.into_iter().filter(has).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
     fn each_limit_is_told_apart() {
         let here = ChannelId::from("C1");
         let narrow = Bounds {
@@ -239,6 +270,7 @@ mod tests {
             channels: Some(vec![here.clone()]),
             not_before: Some(at(10)),
             expires_at: Some(at(20)),
+            pseudonyms: None,
         };
         let read = Some(Scope::ReadMessages);
         let message = Subject::of_channel(&here, read).at(at(10));

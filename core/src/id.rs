@@ -150,6 +150,10 @@ id! {
     /// An outgoing webhook endpoint: `wh_…`.
     WebhookId
 }
+id! {
+    /// A saved search: `ss_…`.
+    SavedSearchId
+}
 
 impl ChannelId {
     /// Returns the shard of this channel's subjects, below [`SHARDS`]. The same in every process

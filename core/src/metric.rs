@@ -4,7 +4,10 @@
 //! A metric can be recorded only through its entry here (`clippy.toml` refuses the macros of the
 //! `metrics` crate everywhere else), so that none is without a description. Names follow the
 //! conventions of Prometheus: `chatkeep_` first, base units (seconds, bytes) at the end, `_total`
-//! for counters.
+//! for counters, `_duration_seconds` for distributions of durations, `_timestamp_seconds` for times.
+//! A label has few values, which the settings and the code decide; callers decide none.
+//!
+//! `docs/metrics.md` lists the same for operators.
 
 use std::time::Duration;
 
@@ -94,6 +97,8 @@ registry! {
         "Availability of a dependency at the last check" }
     DISK_FREE_BYTES: Gauge<1> { "chatkeep_disk_free_bytes", ["folder"], "bytes";
         "Free disk space of the data folder, and of the folder of media files" }
+    DISK_RESERVE_BYTES: Gauge<1> { "chatkeep_disk_reserve_bytes", ["folder"], "bytes";
+        "Free disk space below which work that fills the folder pauses; 0 if none does" }
     DISK_LOW: Gauge<1> { "chatkeep_disk_low", ["work"], "1 or 0";
         "Pause of the ingress or of media files because free disk space is below their reserve" }
     PANICS: Counter<1> { "chatkeep_panics_total", ["part"], "panics";
@@ -102,16 +107,19 @@ registry! {
         "Runs of a periodic job" }
     JOB_FAILURES: Counter<1> { "chatkeep_job_failures_total", ["name"], "runs";
         "Runs of a periodic job that failed or panicked" }
-    JOB_SECONDS: Histogram<1> { "chatkeep_job_seconds", ["name"], "seconds", TRANSFERS;
+    JOB_SECONDS: Histogram<1> { "chatkeep_job_duration_seconds", ["name"], "seconds", TRANSFERS;
         "Duration of a run of a periodic job" }
     JOB_LAST_SUCCESS: Gauge<1> {
         "chatkeep_job_last_success_timestamp_seconds", ["name"], "seconds";
         "Time at which a periodic job last succeeded in this process, since 1970" }
 
+    TRACE_EXPORTS: Counter<1> { "chatkeep_trace_exports_total", ["result"], "batches";
+        "Batches of spans that were sent to the trace collector, by result" }
+
     HTTP_REQUESTS: Counter<3> { "chatkeep_http_requests_total", ["method", "route", "status"], "requests";
         "HTTP requests by method, route template and status" }
     HTTP_REQUEST_SECONDS: Histogram<2> {
-        "chatkeep_http_request_seconds", ["method", "route"], "seconds", REQUESTS;
+        "chatkeep_http_request_duration_seconds", ["method", "route"], "seconds", REQUESTS;
         "Time from an HTTP request to the head of its response" }
     HTTP_CONNECTIONS: Gauge<0> { "chatkeep_http_connections", [], "connections";
         "Open HTTP connections" }
@@ -121,25 +129,29 @@ registry! {
         "Size of the request bodies that are held in memory" }
     MCP_CALLS: Counter<2> { "chatkeep_mcp_calls_total", ["tool", "result"], "calls";
         "Calls of MCP tools" }
-    MCP_CALL_SECONDS: Histogram<1> { "chatkeep_mcp_call_seconds", ["tool"], "seconds", REQUESTS;
+    MCP_CALL_SECONDS: Histogram<1> { "chatkeep_mcp_call_duration_seconds", ["tool"], "seconds", REQUESTS;
         "Duration of a call of an MCP tool" }
 
     INGRESS_WEBHOOKS: Counter<2> { "chatkeep_ingress_webhooks_total", ["bot", "result"], "webhooks";
         "Webhooks received from the platform, by result" }
-    INGRESS_SECONDS: Histogram<0> { "chatkeep_ingress_seconds", [], "seconds", WORK;
+    INGRESS_SECONDS: Histogram<0> { "chatkeep_ingress_duration_seconds", [], "seconds", WORK;
         "Time to respond to a webhook of the platform, publishing of its events included" }
     INGRESS_EVENTS: Counter<0> { "chatkeep_ingress_events_total", [], "events";
         "Events of the platform that were published on the bus" }
     FOREIGN_EVENTS: Counter<1> { "chatkeep_foreign_events_total", ["bot"], "events";
         "Events ignored because the channel belongs to another bot" }
 
+    BACKLOG_LIMIT: Gauge<0> { "chatkeep_backlog_limit", [], "messages";
+        "Number of pending messages at which the bus refuses more" }
+    STAGE_LAG_SECONDS: Gauge<1> { "chatkeep_stage_lag_seconds", ["stage"], "seconds";
+        "Age of the oldest message of the bus that a stage has yet to finish; 0 without one" }
     BACKLOG: Gauge<1> { "chatkeep_backlog", ["stage"], "messages";
         "Messages of the bus that are pending for a stage or being handled by it" }
     ORPHANED_BACKLOG: Gauge<1> { "chatkeep_orphaned_consumer_backlog", ["consumer"], "messages";
         "Messages of the bus that wait for a consumer that no process serves" }
     EVENTS: Counter<2> { "chatkeep_events_total", ["stage", "outcome"], "events";
         "Events that a stage has handled, by outcome" }
-    STAGE_SECONDS: Histogram<1> { "chatkeep_stage_seconds", ["stage"], "seconds", WORK;
+    STAGE_SECONDS: Histogram<1> { "chatkeep_stage_duration_seconds", ["stage"], "seconds", WORK;
         "Time of a stage for a batch of events" }
     DEAD_LETTERS: Counter<1> { "chatkeep_dead_letters_total", ["stage"], "events";
         "Events that a stage gave up on and moved to the dead letters" }
@@ -154,10 +166,14 @@ registry! {
         "Messages removed because their retention ended" }
     MEDIA: Counter<1> { "chatkeep_media_total", ["result"], "files";
         "Media files to download, by result" }
+    MEDIA_PENDING: Gauge<0> { "chatkeep_media_pending", [], "files";
+        "Media files that are still to be downloaded" }
     MEDIA_BYTES: Counter<0> { "chatkeep_media_bytes_total", [], "bytes";
         "Size of the media files that were stored" }
-    MEDIA_SECONDS: Histogram<0> { "chatkeep_media_seconds", [], "seconds", TRANSFERS;
+    MEDIA_SECONDS: Histogram<0> { "chatkeep_media_duration_seconds", [], "seconds", TRANSFERS;
         "Time to fetch and store a media file" }
+    CHANNELS: Gauge<1> { "chatkeep_channels", ["state"], "channels";
+        "Channels with a subscription, by state: paused when every quota is used up" }
     USAGE_NOTICES: Counter<1> { "chatkeep_usage_notices_total", ["result"], "notices";
         "Notices to users that their quota is nearly or fully used, by result" }
 
@@ -167,14 +183,16 @@ registry! {
         "chatkeep_platform_calls_total", ["bot", "endpoint", "result"], "calls";
         "Calls to the platform's API" }
     PLATFORM_SECONDS: Histogram<2> {
-        "chatkeep_platform_seconds", ["bot", "endpoint"], "seconds", CALLS;
+        "chatkeep_platform_call_duration_seconds", ["bot", "endpoint"], "seconds", CALLS;
         "Time of a call to the platform's API" }
     PLATFORM_CIRCUIT_OPEN: Gauge<2> { "chatkeep_platform_circuit_open", ["bot", "host"], "1 or 0";
         "Open circuits to hosts of the platform after failed calls" }
 
+    WEBHOOKS: Gauge<1> { "chatkeep_webhooks", ["state"], "webhooks";
+        "Outgoing webhooks: enabled, failing (enabled, and the last attempt failed), disabled (automatically)" }
     DELIVERY_ATTEMPTS: Counter<1> { "chatkeep_delivery_attempts_total", ["outcome"], "attempts";
         "Attempts to deliver outgoing webhooks, by outcome" }
-    DELIVERY_SECONDS: Histogram<0> { "chatkeep_delivery_seconds", [], "seconds", CALLS;
+    DELIVERY_SECONDS: Histogram<0> { "chatkeep_delivery_duration_seconds", [], "seconds", CALLS;
         "Time of an attempt to deliver an outgoing webhook" }
     DELIVERY_QUEUE: Gauge<0> { "chatkeep_delivery_queue", [], "deliveries";
         "Pending deliveries of outgoing webhooks, including those that wait for a retry" }
@@ -185,6 +203,13 @@ registry! {
     DELIVERY_NOTICES: Counter<1> { "chatkeep_delivery_notices_total", ["result"], "notices";
         "Notices to owners that their webhook was disabled, by result" }
 
+    EXPIRY_TIMESTAMP: Gauge<2> { "chatkeep_expiry_timestamp_seconds", ["kind", "name"], "seconds";
+        "Time at which the certificate of the public address or a bot's access token expires, since 1970" }
+    EXPIRY_CHECK_OK: Gauge<2> { "chatkeep_expiry_check_ok", ["kind", "name"], "1 or 0";
+        "Success of the last look at the certificate of the public address or at a bot's access token" }
+    SNAPSHOT_TIMESTAMP: Gauge<0> { "chatkeep_snapshot_timestamp_seconds", [], "seconds";
+        "Time of the newest snapshot, since 1970; 0 without one" }
+
     SEARCH_INDEXED: Counter<0> { "chatkeep_search_indexed_total", [], "changes";
         "Changes of messages written to this process' search index" }
     SEARCH_MESSAGES: Gauge<0> { "chatkeep_search_messages", [], "messages";
@@ -193,6 +218,11 @@ registry! {
         "Readiness of this process' search index" }
     SEARCH_LAG_SECONDS: Gauge<0> { "chatkeep_search_lag_seconds", [], "seconds";
         "Age of the oldest change that this process' search index does not have yet" }
+
+    SAVED_SEARCH_MATCHES: Counter<0> { "chatkeep_saved_search_matches_total", [], "messages";
+        "Messages that saved searches found and told of" }
+    SAVED_SEARCH_LAG_SECONDS: Gauge<0> { "chatkeep_saved_search_lag_seconds", [], "seconds";
+        "Age of the oldest change not yet compared with saved searches; 0 in processes that do not compare" }
 }
 
 /// Describes every metric to the recorder of this process, and starts counters without labels at 0,
@@ -289,6 +319,8 @@ mod tests {
                 assert_eq!(base.ends_with(with_suffix), *unit == with_suffix, "{name}: {unit}");
             }
             assert_eq!(*kind == Kind::Histogram, !metric.buckets.is_empty(), "{name}");
+            assert_eq!(*kind == Kind::Histogram, name.ends_with("_duration_seconds"), "{name}");
+            assert_eq!(name.ends_with("_timestamp_seconds"), help.contains("since 1970"), "{name}");
             assert!(metric.buckets.is_sorted(), "{name}");
             let reserved = ["le", "quantile", "job", "instance"];
             assert!(!metric.labels.iter().any(|label| reserved.contains(label)), "{name}");

@@ -119,6 +119,19 @@ impl Scope {
         }
     }
 
+    /// Returns true if a key that shows pseudonyms may have it: everything that only reads, and the
+    /// management of such keys and webhooks. What administers people needs to know who they are.
+    pub const fn allows_pseudonyms(self) -> bool {
+        match self {
+            Self::ReadMessages
+            | Self::ReadMedia
+            | Self::ReadMembers
+            | Self::ManageWebhooks
+            | Self::ManageKeys => true,
+            Self::WriteAssistant | Self::WriteMembers | Self::WriteBackup => false,
+        }
+    }
+
     /// Parses a scope from its name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.name() == name)

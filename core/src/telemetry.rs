@@ -1,4 +1,4 @@
-//! Logs.
+//! Logs, and the export of traces.
 //!
 //! Rules for every log line in the workspace:
 //! - The message reads alone, in lower case, without a full stop; what varies is in fields.
@@ -10,18 +10,28 @@
 //!   [`log_reason!`](crate::log_reason): an outage of what the process depends on is told once by
 //!   [`crate::outage`], however many parts notice it.
 //! - Never a message's text, a person's name, a token, a key or a secret, at any level.
+//!
+//! Spans of traces ([`crate::trace`]) are no part of the log; with a collector, the spans of
+//! requests and of events in the log have the `trace_id`.
+
+mod export;
 
 use std::io::IsTerminal as _;
+use std::time::Duration;
 
+use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
+use tokio::runtime::Handle;
 use tracing::Subscriber;
-use tracing_subscriber::filter::{LevelFilter, ParseError};
+use tracing_subscriber::filter::{FilterFn, LevelFilter, ParseError, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
-use crate::config::{LogConfig, LogFormat};
+pub use self::export::TraceExportError;
+use crate::config::{LogConfig, LogFormat, TelemetryConfig};
+use crate::{panics, trace};
 
 /// Prefix of every log target of this workspace.
 const OURS: &str = "chatkeep";
@@ -37,7 +47,10 @@ const TALKATIVE: [&str; 5] = [
     "sqlx_core::pool=error",
 ];
 
-/// Error of setting up logs.
+/// Maximum time that the last spans of a process have to reach the collector.
+const FLUSH: Duration = Duration::from_secs(2);
+
+/// Error of setting up logs and traces.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     /// A directive is invalid.
@@ -52,17 +65,44 @@ pub enum TelemetryError {
     /// Logs were set up before.
     #[error("logs are set up already")]
     Twice(#[from] TryInitError),
+    /// Traces cannot be exported.
+    #[error(transparent)]
+    Export(#[from] TraceExportError),
 }
 
-/// Sets up logs on standard error.
+/// Logs and traces of this process, set up.
+#[derive(Debug)]
+#[must_use = "the last spans are sent by `finish`"]
+pub struct Telemetry {
+    traces: Option<SdkTracerProvider>,
+}
+
+impl Telemetry {
+    /// Sends the spans that wait, for at most 2 s. Later ones are dropped.
+    pub async fn finish(self) {
+        let Some(traces) = self.traces else { return };
+        let flush = tokio::task::spawn_blocking(move || traces.shutdown_with_timeout(FLUSH));
+        // What did not reach the collector is lost, and an outage of it is in the log.
+        let _ = flush.await;
+    }
+}
+
+/// Sets up logs on standard error and, if the settings name a collector, the export of traces. To
+/// be called on the runtime of the process.
 ///
 /// # Errors
-/// Fails when the filter is wrong, or when called twice.
-pub fn init(config: &LogConfig) -> Result<(), TelemetryError> {
-    crate::panics::install_hook();
+/// Fails when the filter is wrong, when traces cannot be exported, or when called twice.
+pub fn init(log: &LogConfig, config: &TelemetryConfig) -> Result<Telemetry, TelemetryError> {
+    panics::install_hook();
     let terminal = std::io::stderr().is_terminal();
-    subscriber(config, std::io::stderr, terminal)?.try_init()?;
-    Ok(())
+    let Some(endpoint) = &config.endpoint else {
+        subscriber(log, std::io::stderr, terminal)?.try_init()?;
+        return Ok(Telemetry { traces: None });
+    };
+    let (provider, tracer) = export::provider(config, endpoint, Handle::current())?;
+    tracing_subscriber(log, std::io::stderr, terminal, tracer)?.try_init()?;
+    trace::enable(config.trust_incoming);
+    Ok(Telemetry { traces: Some(provider) })
 }
 
 fn subscriber<W>(
@@ -75,6 +115,34 @@ where
 {
     let filter = filter(&config.filter)?;
     Ok(Registry::default().with(lines(config.format, writer, terminal)).with(filter))
+}
+
+/// Returns the same with traces beside the lines.
+fn tracing_subscriber<W>(
+    config: &LogConfig,
+    writer: W,
+    terminal: bool,
+    tracer: SdkTracer,
+) -> Result<impl Subscriber + Send + Sync + use<W>, TelemetryError>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    // Each with its own filter: the level of logs does not decide about traces.
+    let lines = lines(config.format, writer, terminal).with_filter(filter(&config.filter)?);
+    let spans = tracing_opentelemetry::layer()
+        .with_tracer(tracer)
+        .with_location(false)
+        .with_threads(false)
+        .with_target(false)
+        .with_level(false)
+        .with_tracked_inactivity(false)
+        .with_filter(spans_of_traces());
+    Ok(Registry::default().with(lines).with(spans))
+}
+
+/// Lets spans of traces pass, and no line of the log.
+fn spans_of_traces() -> FilterFn {
+    filter_fn(|metadata| metadata.is_span() && metadata.target() == trace::TARGET)
 }
 
 fn lines<S, W>(format: LogFormat, writer: W, terminal: bool) -> Box<dyn Layer<S> + Send + Sync>

@@ -1,119 +1,84 @@
-//! 1,000,000 messages in 1,000 channels, indexed and searched, beside a bare tantivy index of
-//! character pairs over the same messages in the same run.
+//! Messages by the million with a vocabulary that grows (names, numbers, links), indexed and
+//! searched, beside a bare tantivy index of character pairs over the same messages in the same run.
 //!
-//! `CHATKEEP_SEARCH_CORPUS=FOLDER` stores messages and queries in that folder, for
-//! `benches/search.py` to search them elsewhere; messages that are there already are used as they
-//! are, so that other text can be measured. `CHATKEEP_SEARCH_MESSAGES` reduces their number.
+//! Environment: `CHATKEEP_SEARCH_MESSAGES` (1,000,000), `CHATKEEP_SEARCH_CHANNELS` (1,000; 1 for
+//! all in one channel), `CHATKEEP_SEARCH_QUERIES` of each kind (1,000), `CHATKEEP_SEARCH_BARE=0`
+//! leaves the bare index out. `CHATKEEP_SEARCH_CORPUS=FOLDER` stores messages and queries in that
+//! folder, for `benches/search.py` to search them elsewhere; messages that are there already are
+//! used as they are, so that other text can be measured. `CHATKEEP_SEARCH_INDEX=FOLDER` keeps the
+//! index there; a complete one is searched as it is.
 
-#![expect(clippy::disallowed_methods, reason = "the size of a run by hand")]
+#![expect(clippy::disallowed_methods, reason = "the size of a run by hand, threads with a pace")]
 #![expect(clippy::expect_used, clippy::cast_precision_loss, reason = "a bench fails by panicking")]
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use chatkeep_index::fold::search::fold_for_search;
 use chatkeep_index::search::{
     BatchLimits, IndexChange, IndexDoc, IndexSearch, MessageIndex, Query, Sort, WriterOptions,
 };
-use tantivy::collector::{Count, TopDocs};
-use tantivy::query::{BooleanQuery, Occur, PhraseQuery, Query as TantivyQuery, TermQuery};
-use tantivy::schema::{
-    FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
-};
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
-use tantivy::{Index, IndexReader, Order, TantivyDocument, Term};
 
+#[path = "million/bare.rs"]
+mod bare;
 mod corpus;
+#[path = "million/measure.rs"]
+mod measure;
+#[path = "million/messages.rs"]
+mod messages;
 
-use corpus::{Language, Numbers};
+use bare::Bare;
+use corpus::Language;
+use measure::{Clock, own_memory, print_size, print_times};
+use messages::{Asked, KINDS, Shape, each_message, queries, sender, write_messages, write_queries};
 
-const CHANNELS: usize = 1_000;
-const QUERIES: usize = 1_000;
+/// Threads that search while messages arrive, and for how long.
+const SEARCHERS: usize = 32;
+const LOAD: Duration = Duration::from_secs(10);
+/// Messages that arrive at once, and the time between two arrivals: 1,000 a second.
+const ARRIVING: usize = 500;
+const PAUSE: Duration = Duration::from_millis(500);
+
+fn number(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().and_then(|count| count.parse().ok()).unwrap_or(default)
+}
 
 fn main() {
-    let messages = std::env::var("CHATKEEP_SEARCH_MESSAGES").ok();
-    let messages = messages.and_then(|count| count.parse().ok()).unwrap_or(1_000_000);
-    let kept = std::env::var_os("CHATKEEP_SEARCH_CORPUS").map(PathBuf::from);
+    let shape = Shape {
+        messages: number("CHATKEEP_SEARCH_MESSAGES", 1_000_000),
+        channels: number("CHATKEEP_SEARCH_CHANNELS", 1_000),
+        queries: number("CHATKEEP_SEARCH_QUERIES", 1_000),
+    };
+    let kept = |name| std::env::var_os(name).map(PathBuf::from);
     let passing = tempfile::tempdir().expect("a folder");
-    let folder = kept.unwrap_or_else(|| passing.path().to_path_buf());
+    let folder = kept("CHATKEEP_SEARCH_CORPUS").unwrap_or_else(|| passing.path().to_path_buf());
     fs::create_dir_all(&folder).expect("a folder");
     let languages = Language::all();
     if !folder.join("messages.tsv").exists() {
-        write_messages(&folder, &languages, messages);
+        write_messages(&folder, &languages, shape);
     }
-    let queries = queries(&languages);
+    let queries = queries(&languages, shape);
     write_queries(&folder, &queries);
-    let own = Own::build(&passing.path().join("own"), &folder);
-    let bare = Bare::build(&passing.path().join("bare"), &folder);
-    println!("\ntop 20 of one channel, total counted      p50        p99");
-    for kind in ["two", "four", "word", "question"] {
+    let dir = kept("CHATKEEP_SEARCH_INDEX").unwrap_or_else(|| passing.path().join("own"));
+    let own = Own::build(&dir, &folder);
+    let with_bare = number("CHATKEEP_SEARCH_BARE", 1) > 0;
+    let bare = with_bare.then(|| Bare::build(&passing.path().join("bare"), &folder));
+    println!("\ntop 20 of one channel, counted             p50           p99");
+    for kind in KINDS {
         let queries: Vec<_> = queries.iter().filter(|query| query.kind == kind).collect();
         report(&format!("{kind:9} own, by relevance"), &queries, |q| {
             own.search(q, Sort::Relevance)
         });
         report(&format!("{kind:9} own, by time"), &queries, |q| own.search(q, Sort::Newest));
-        if kind != "question" {
+        if let Some(bare) = bare.as_ref().filter(|_| ["two", "four", "word"].contains(&kind)) {
             report(&format!("{kind:9} bare, by relevance"), &queries, |q| bare.by_score(q));
             report(&format!("{kind:9} bare, by time"), &queries, |q| bare.by_time(q));
         }
     }
-}
-
-fn channel(number: usize) -> String {
-    format!("C{number:032x}")
-}
-
-/// Writes one message a line: channel, milliseconds, text.
-fn write_messages(folder: &Path, languages: &[Language], messages: usize) {
-    let mut numbers = Numbers(2);
-    let file = File::create(folder.join("messages.tsv")).expect("a file");
-    let mut file = BufWriter::new(file);
-    for id in 0..messages {
-        let channel = channel(numbers.below(CHANNELS));
-        let text = languages[numbers.below(languages.len())].message(&mut numbers);
-        let sent_at = 1_700_000_000_000 + id * 1_000;
-        writeln!(file, "{channel}\t{sent_at}\t{}", text.trim()).expect("a line");
-    }
-}
-
-struct Asked {
-    kind: &'static str,
-    channel: String,
-    text: String,
-}
-
-/// Returns queries: two characters, four, a word of a spaced script, and a question of many words.
-fn queries(languages: &[Language]) -> Vec<Asked> {
-    let mut numbers = Numbers(3);
-    let mut word = |language: usize, chars: usize| loop {
-        let words = &languages[language].words;
-        let word = &words[numbers.skewed(words.len())];
-        if word.chars().count() >= chars {
-            return word.chars().take(chars).collect::<String>();
-        }
-    };
-    let mut all = Vec::new();
-    for number in 0..QUERIES {
-        let channel = channel(number * 7 % CHANNELS);
-        let mut ask = |kind, text| all.push(Asked { kind, channel: channel.clone(), text });
-        ask("two", word(number % 2, 2));
-        ask("four", word(0, 2) + &word(0, 2));
-        ask("word", word(4, 6));
-        let question = match number % 3 {
-            0 => (0..8).map(|_| word(0, 2)).collect(),
-            1 => (0..6).map(|_| word(2, 3)).collect(),
-            _ => (0..8).map(|_| word(4, 3) + " ").collect::<String>(),
-        };
-        ask("question", question.trim().to_owned() + "?");
-    }
-    all
-}
-
-fn write_queries(folder: &Path, queries: &[Asked]) {
-    let lines = queries.iter().map(|q| format!("{}\t{}\t{}\n", q.kind, q.channel, q.text));
-    fs::write(folder.join("queries.tsv"), lines.collect::<String>()).expect("a file");
+    println!("{} MB of memory besides files", own_memory());
+    under_load(&own, &queries);
 }
 
 fn report(what: &str, queries: &[&Asked], mut search: impl FnMut(&Asked) -> usize) {
@@ -124,114 +89,66 @@ fn report(what: &str, queries: &[&Asked], mut search: impl FnMut(&Asked) -> usiz
         std::hint::black_box(search(query));
         times.push(begun.elapsed());
     }
-    times.sort_unstable();
-    let at = |share: usize| times[times.len() * share / 100].as_secs_f64() * 1e6;
-    println!("{what:32} {:8.1} µs {:8.1} µs  ({found} found by 50)", at(50), at(99));
+    print_times(what, times, &format!("({found} found by 50)"));
 }
 
-/// Calls `emit` with every message of the corpus.
-fn each_message(folder: &Path, mut emit: impl FnMut(usize, &str, i64, &str)) {
-    use std::io::BufRead;
-    let file = File::open(folder.join("messages.tsv")).expect("messages");
-    for (id, line) in std::io::BufReader::new(file).lines().enumerate() {
-        let line = line.expect("a line");
-        let mut parts = line.splitn(3, '\t');
-        let mut part = || parts.next().unwrap_or_default();
-        let (channel, sent_at) = (part(), part().parse().expect("milliseconds"));
-        emit(id, channel, sent_at, part());
+/// Searches in many threads while messages arrive, each kind of query by itself, then all.
+fn under_load(own: &Own, queries: &[Asked]) {
+    println!("\n{SEARCHERS} threads, 1,000 messages/s arriving        p50           p99");
+    for sort in [Sort::Relevance, Sort::Newest] {
+        let (next, done) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let begun = Instant::now();
+        let times: Vec<Duration> = thread::scope(|scope| {
+            let search = || {
+                let mut times = Vec::new();
+                while begun.elapsed() < LOAD {
+                    let query = &queries[next.fetch_add(1, Ordering::Relaxed) % queries.len()];
+                    let begun = Instant::now();
+                    own.search(query, sort);
+                    times.push(begun.elapsed());
+                }
+                times
+            };
+            let searchers: Vec<_> = (0..SEARCHERS).map(|_| scope.spawn(search)).collect();
+            let writer = scope.spawn(|| own.arrive(&done));
+            let times = searchers.into_iter().flat_map(|thread| thread.join().expect("times"));
+            let times = times.collect();
+            done.store(true, Ordering::Relaxed);
+            writer.join().expect("a writer");
+            times
+        });
+        let rate = times.len() as f64 / LOAD.as_secs_f64();
+        print_times(&format!("all kinds, {sort:?}"), times, &format!("{rate:.0} searches/s"));
     }
-}
-
-/// Starting point of a measurement.
-struct Clock {
-    begun: Instant,
-    /// Processor seconds used so far.
-    used: f64,
-}
-
-impl Clock {
-    fn start() -> Self {
-        Self { begun: Instant::now(), used: processor_seconds() }
-    }
-
-    fn print(&self, what: &str, messages: usize) {
-        let seconds = self.begun.elapsed().as_secs_f64();
-        let (rate, used) = (messages as f64 / seconds, processor_seconds() - self.used);
-        let each = used * 1e6 / messages as f64;
-        let memory = peak_rss();
-        println!(
-            "{what}: {seconds:.2} s, {rate:.0} messages/s, {used:.1} s of processors \
-             ({each:.1} µs each), peak RSS {memory} MB"
-        );
-    }
-}
-
-/// Returns the processor time that this process has used so far, in seconds.
-fn processor_seconds() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name, in brackets, may hold anything.
-    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let ticks: f64 = fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
-    ticks / 100.0
-}
-
-fn print_size(what: &str, folder: &Path) {
-    let segments = segments_of(folder);
-    let size = size_of(folder) as f64 / 1e6;
-    println!("{what}: {size:.0} MB in {segments} segments");
-}
-
-fn size_of(folder: &Path) -> u64 {
-    let entries = fs::read_dir(folder).expect("a folder").flatten();
-    let sizes = entries.map(|entry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    });
-    sizes.sum()
-}
-
-/// Returns the number of segments of an index: each has one file of stored keys.
-fn segments_of(folder: &Path) -> usize {
-    let entries = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
-    let parts = entries.map(|path| {
-        if path.is_dir() {
-            segments_of(&path)
-        } else {
-            usize::from(path.extension() == Some("store".as_ref()))
-        }
-    });
-    parts.sum()
-}
-
-/// Returns the peak memory of this process so far, in MB.
-fn peak_rss() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kilobytes.unwrap_or_default() / 1_000
 }
 
 /// The index of this crate.
 struct Own(MessageIndex);
 
+fn put(id: usize, channel: &str, sent_at: i64, text: &str) -> IndexChange {
+    IndexChange::Put(IndexDoc {
+        channel_id: channel.to_owned(),
+        message_id: format!("{}", 500_000_000_000_000_000 + id),
+        sender_id: Some(sender(id)),
+        kind: "text".to_owned(),
+        sent_at,
+        text: text.to_owned(),
+    })
+}
+
 impl Own {
     fn build(dir: &Path, corpus: &Path) -> Self {
-        let index = MessageIndex::open(dir).expect("an empty index");
+        let index = MessageIndex::open(dir).expect("an index");
+        if index.progress().as_deref() == Some("the end") {
+            return Self(index);
+        }
         let clock = Clock::start();
         let mut writer = index.writer(WriterOptions::default()).expect("the only writer");
         let mut batch = Vec::with_capacity(2_000);
         let mut messages = 0;
         each_message(corpus, |id, channel, sent_at, text| {
             messages = id + 1;
-            batch.push(IndexChange::Put(IndexDoc {
-                channel_id: channel.to_owned(),
-                message_id: format!("{}", 500_000_000_000_000_000 + id),
-                sender_id: Some(format!("U{:032x}", id % 5_000)),
-                kind: "text".to_owned(),
-                sent_at,
-                text: text.to_owned(),
-            }));
+            batch.push(put(id, channel, sent_at, text));
             if batch.len() == 2_000 {
                 writer.apply(&batch).expect("changes apply");
                 batch.clear();
@@ -256,125 +173,22 @@ impl Own {
             IndexSearch { channels: Some(&channels), sort, limit: 20, ..IndexSearch::new(&query) };
         self.0.search(&request).expect("a page").hits.len()
     }
-}
 
-/// Character pairs with positions and words, and nothing else.
-#[derive(Clone, Default)]
-struct Pairs;
-
-struct PairTokens {
-    tokens: std::vec::IntoIter<Token>,
-    token: Token,
-}
-
-impl Tokenizer for Pairs {
-    type TokenStream<'a> = PairTokens;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> PairTokens {
-        let pairs = pairs(text).into_iter().enumerate();
-        let token = |(position, text)| Token { position, text, ..Token::default() };
-        let tokens: Vec<Token> = pairs.map(token).collect();
-        PairTokens { tokens: tokens.into_iter(), token: Token::default() }
-    }
-}
-
-impl TokenStream for PairTokens {
-    fn advance(&mut self) -> bool {
-        self.tokens.next().map(|token| self.token = token).is_some()
-    }
-
-    fn token(&self) -> &Token {
-        &self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        &mut self.token
-    }
-}
-
-fn pairs(text: &str) -> Vec<String> {
-    let folded = fold_for_search(text);
-    let mut terms = Vec::new();
-    for word in folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        let chars: Vec<char> = word.chars().collect();
-        if word.is_ascii() || chars.len() == 1 {
-            terms.push(word.to_owned());
-        } else {
-            terms.extend(chars.windows(2).map(String::from_iter));
+    /// Puts a thousand messages a second until `done`, and commits them twice a second. They
+    /// replace each other, so that a kept index stays as it is but for these.
+    fn arrive(&self, done: &AtomicBool) {
+        let mut writer = self.0.writer(WriterOptions::default()).expect("the only writer");
+        let channel = messages::channel(0);
+        let mut now = 1_800_000_000_000;
+        while !done.load(Ordering::Relaxed) {
+            let begun = Instant::now();
+            let puts: Vec<_> = (0..ARRIVING)
+                .map(|at| put(1 << 40 | at, &channel, now + 1, "a new message 新的消息"))
+                .collect();
+            now += 1_000;
+            writer.apply(&puts).expect("changes apply");
+            writer.commit("the end").expect("a commit");
+            thread::sleep(PAUSE.saturating_sub(begun.elapsed()));
         }
-    }
-    terms
-}
-
-/// A bare tantivy index.
-struct Bare {
-    reader: IndexReader,
-    channel: Field,
-    text: Field,
-}
-
-impl Bare {
-    fn build(dir: &Path, corpus: &Path) -> Self {
-        fs::create_dir_all(dir).expect("a folder");
-        let mut schema = Schema::builder();
-        let id = schema.add_u64_field("id", STORED);
-        let channel = schema.add_text_field("channel", STRING);
-        let sent_at = schema.add_i64_field("sent_at", FAST);
-        let indexing = TextFieldIndexing::default()
-            .set_tokenizer("pairs")
-            .set_index_option(IndexRecordOption::WithFreqsAndPositions);
-        let text = TextOptions::default().set_indexing_options(indexing);
-        let text = schema.add_text_field("text", text);
-        let index = Index::create_in_dir(dir, schema.build()).expect("an index");
-        index.tokenizers().register("pairs", Pairs);
-        let clock = Clock::start();
-        let WriterOptions { memory, threads } = WriterOptions::default();
-        let mut writer = index.writer_with_num_threads(threads, memory).expect("a writer");
-        let mut messages = 0;
-        each_message(corpus, |at, channel_id, moment, words| {
-            messages = at + 1;
-            let mut document = TantivyDocument::default();
-            document.add_u64(id, at as u64);
-            document.add_text(channel, channel_id);
-            document.add_i64(sent_at, moment);
-            document.add_text(text, words);
-            writer.add_document(document).expect("a document");
-            if messages % BatchLimits::default().changes == 0 {
-                writer.commit().expect("a commit");
-            }
-        });
-        writer.commit().expect("a commit");
-        clock.print("bare", messages);
-        writer.wait_merging_threads().expect("merges end");
-        clock.print("bare, merges included", messages);
-        let reader = index.reader().expect("a reader");
-        print_size("bare", dir);
-        Self { reader, channel, text }
-    }
-
-    fn query(&self, asked: &Asked) -> Box<dyn TantivyQuery> {
-        let terms = pairs(&asked.text);
-        let mut terms: Vec<_> =
-            terms.iter().map(|pair| Term::from_field_text(self.text, pair)).collect();
-        let words: Box<dyn TantivyQuery> = if terms.len() == 1 {
-            Box::new(TermQuery::new(terms.remove(0), IndexRecordOption::WithFreqs))
-        } else {
-            Box::new(PhraseQuery::new(terms))
-        };
-        let channel = Term::from_field_text(self.channel, &asked.channel);
-        let channel = Box::new(TermQuery::new(channel, IndexRecordOption::Basic));
-        Box::new(BooleanQuery::new(vec![(Occur::Must, words), (Occur::Must, channel)]))
-    }
-
-    fn by_score(&self, asked: &Asked) -> usize {
-        let best = TopDocs::with_limit(20).order_by_score();
-        let found = self.reader.searcher().search(self.query(asked).as_ref(), &(best, Count));
-        found.expect("a result").0.len()
-    }
-
-    fn by_time(&self, asked: &Asked) -> usize {
-        let newest = TopDocs::with_limit(20).order_by_fast_field::<i64>("sent_at", Order::Desc);
-        let found = self.reader.searcher().search(self.query(asked).as_ref(), &(newest, Count));
-        found.expect("a result").0.len()
     }
 }

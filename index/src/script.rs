@@ -56,7 +56,7 @@ impl Class {
 }
 
 /// Returns whether it is a Han character.
-pub(crate) fn is_ideograph(c: char) -> bool {
+pub fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 

@@ -15,6 +15,7 @@ use super::cursor::Page;
 use super::editable::{Editable, Shown};
 use super::extract::WholePaging;
 use crate::http::{Body, HttpError, Query};
+use crate::pseudonyms::Masked;
 use crate::services::access::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup};
 use crate::services::channels::{BackupChange, ChannelSettings};
 use crate::services::{Nullable, Services};
@@ -170,6 +171,7 @@ pub(super) async fn set_backup(
 impl ChannelDetail {
     fn new(settings: ChannelSettings, role: Role) -> Self {
         let ChannelSettings { channel, assistant, is_backed_up, is_paused, zone } = settings;
+        let channel = channel.into_row();
         let meta = Meta {
             channel_id: channel.id,
             kind: channel.kind,
@@ -191,8 +193,9 @@ impl ChannelDetail {
     }
 }
 
-impl From<Channel> for ChannelItem {
-    fn from(channel: Channel) -> Self {
+impl From<Masked<Channel>> for ChannelItem {
+    fn from(channel: Masked<Channel>) -> Self {
+        let channel = channel.into_row();
         Self {
             channel_id: channel.id,
             name: channel.name,

@@ -8,7 +8,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::{IntoParams, ToSchema};
 
 use super::route::{Answer, Describe, Output};
-use crate::http::{HttpError, Query, attachment};
+use crate::http::{HttpError, MaskedBytes, Query, attachment};
 use crate::services::Services;
 use crate::services::access::{ChannelAccess, Member, ReadMessages};
 use crate::services::exports::ExportRequest;
@@ -52,7 +52,10 @@ pub(super) async fn messages(
     let request = ExportRequest { format, from: query.from, to: query.to };
     let document = services.exports.document(&access, request).await?;
     let name = format!("messages.{}", format.extension());
-    Ok(Document(attachment(document, format.content_type(), &name)))
+    let mut response = attachment(document, format.content_type(), &name);
+    // The document is masked as it is written, for it is streamed.
+    response.extensions_mut().insert(MaskedBytes);
+    Ok(Document(response))
 }
 
 impl From<FormatParam> for Format {

@@ -50,6 +50,8 @@ struct KeyView {
     channel_ids: Option<Vec<ChannelId>>,
     /// The key cannot read messages sent before this time; null for no restriction.
     not_before: Option<Timestamp>,
+    /// True if the key shows stable pseudonyms in place of people.
+    pseudonyms: bool,
     /// Time of creation.
     created_at: Timestamp,
     /// Time of expiry; null for never.
@@ -76,6 +78,8 @@ pub(super) struct MadeKey {
     channel_ids: Option<Vec<ChannelId>>,
     /// The key cannot read messages sent before this time; null for no restriction.
     not_before: Option<Timestamp>,
+    /// True if the key shows stable pseudonyms in place of people.
+    pseudonyms: bool,
     /// Time of creation.
     created_at: Timestamp,
     /// Time of expiry; null for never.
@@ -104,6 +108,12 @@ pub(super) struct KeyBody {
     /// Time of expiry, in the future; never when absent or null.
     #[serde(default, deserialize_with = "nullable")]
     expires_at: Option<Timestamp>,
+    /// True for a key that shows stable pseudonyms in place of people, and texts without phone
+    /// numbers, addresses and the like. It cannot have `write:` scopes. Left out, the key does as
+    /// the key that creates it.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    pseudonyms: Option<bool>,
 }
 
 /// Options for rotating a key.
@@ -173,6 +183,7 @@ impl From<KeyBody> for KeyDraft {
             channels: body.channel_ids,
             not_before: body.not_before,
             expires_at: body.expires_at,
+            pseudonyms: body.pseudonyms,
         }
     }
 }
@@ -188,6 +199,7 @@ impl From<IssuedKey> for MadeKey {
             scopes: key.scopes,
             channel_ids: key.channels,
             not_before: key.not_before,
+            pseudonyms: key.pseudonyms.is_some(),
             created_at: key.created_at,
             expires_at: key.expires_at,
             previous_until,
@@ -204,6 +216,7 @@ impl From<Key> for KeyView {
             scopes: key.scopes,
             channel_ids: key.channels,
             not_before: key.not_before,
+            pseudonyms: key.pseudonyms.is_some(),
             created_at: key.created_at,
             expires_at: key.expires_at,
             last_used_at: key.last_used_at,

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::http::{Body, HttpError, Timed};
+use crate::pseudonyms::Masked;
 use crate::services::Services;
 use crate::services::access::{Caller, Reaches, Scoped, WriteBackup};
 use crate::services::account::AccountUsage;
@@ -129,8 +130,9 @@ pub(super) async fn set_own_backup(
     Ok(Json(own))
 }
 
-impl From<User> for Me {
-    fn from(user: User) -> Self {
+impl From<Masked<User>> for Me {
+    fn from(user: Masked<User>) -> Self {
+        let user = user.into_row();
         Self {
             display_name: user.display_name,
             user_id: user.id,

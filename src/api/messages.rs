@@ -98,7 +98,7 @@ pub(super) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<MessagePageResponse, HttpError> {
     let page = services.messages.page(&access, &query.into()).await?;
-    let MessagePage { messages, next, span } = page;
+    let MessagePage { messages, next, span, .. } = page;
     let (bounds, channel) = (&access.caller.bounds, access.without_reading());
     let gaps = services.messages.gaps(bounds, channel, span).await?;
     let links = &services.links;

@@ -27,6 +27,7 @@ mod messages;
 mod negotiation;
 mod replay;
 mod route;
+mod saved_searches;
 mod search;
 mod subscriptions;
 mod table;

@@ -26,8 +26,11 @@ const SNIPPET: usize = 160;
 pub(super) struct SearchResultsView {
     /// Messages of the page, in the requested order.
     hits: Vec<HitView>,
-    /// Total number of hits on all pages, related messages included.
+    /// Total number of hits on all pages, related messages included. Large numbers are not counted to
+    /// their end.
     total: usize,
+    /// False if there may be more hits than `total`.
+    total_is_exact: bool,
     /// Names in `from:` that match nobody whom the caller may read; empty when all match.
     unknown_names: Vec<String>,
     /// The `cursor` of the next page; null on the last one.
@@ -42,6 +45,8 @@ struct HitView {
     message: MessageView,
     /// Relevance score; 0 when sorted by time.
     score: f32,
+    /// True for a message that does not hold all of the query. A saved search does not tell of it.
+    related: bool,
     /// Excerpt of the message around the matches.
     snippet: String,
     /// Matches within the snippet.
@@ -175,6 +180,7 @@ impl From<ChannelSearchQuery> for SearchQuery {
     fn from(query: ChannelSearchQuery) -> Self {
         Self {
             text: query.q,
+            zone: None,
             from: query.from,
             to: query.to,
             sender: query.sender_id,
@@ -192,9 +198,15 @@ impl From<ChannelSearchQuery> for SearchQuery {
 
 /// Returns a page of results with the addresses of the messages' pages.
 fn results(page: SearchPage, links: &Links) -> Page<SearchResultsView> {
-    let SearchPage { hits, total, unknown_names, next } = page;
+    let SearchPage { hits, total, is_total_exact, unknown_names, next, .. } = page;
     let hits = hits.into_iter().map(|hit| HitView::new(hit, links)).collect();
-    let body = SearchResultsView { hits, total, unknown_names, next_cursor: next.clone() };
+    let body = SearchResultsView {
+        hits,
+        total,
+        total_is_exact: is_total_exact,
+        unknown_names,
+        next_cursor: next.clone(),
+    };
     Page { body, next }
 }
 
@@ -204,6 +216,7 @@ impl HitView {
         Self {
             message: MessageView::new(found.message, links),
             score: found.score,
+            related: found.related,
             snippet: found.snippet.text,
             highlights: found.snippet.highlights.into_iter().map(mark).collect(),
         }

@@ -6,8 +6,8 @@ use super::route::Tag::{
 };
 use super::route::{Routes, text};
 use super::{
-    assistant, backup, channels, events, export, jobs, keys, me, media, members, messages, search,
-    subscriptions, webhooks,
+    assistant, backup, channels, events, export, jobs, keys, me, media, members, messages,
+    saved_searches, search, subscriptions, webhooks,
 };
 
 /// Description of related messages in search results.
@@ -19,7 +19,7 @@ const RELATED: &str = "A question, or words of which no message contains all, al
 pub(super) fn routes() -> Routes {
     let routes = account(Routes::default());
     let routes = assistant_routes(channel_routes(routes));
-    key_routes(webhooks::routes(media_routes(backup_routes(routes))))
+    key_routes(webhooks::routes(media_routes(saved_search_routes(backup_routes(routes)))))
 }
 
 fn account(routes: Routes) -> Routes {
@@ -74,7 +74,7 @@ fn account(routes: Routes) -> Routes {
             text("list_events", Events, "List events in order").more(
                 "Start without a cursor, continue with `nextCursor` while `hasMore` is true, then \
                  poll with the last one at intervals. Each type requires a scope: `message.*` \
-                 `read:messages`, `member.*` `read:members`, `file.*` and `media.*` `read:media`, \
+                 and `search.*` `read:messages`, `member.*` `read:members`, `file.*` and `media.*` `read:media`, \
                  `endpoint.disabled` `manage:webhooks`. Events about the whole account are \
                  returned only to keys that are not restricted to channels.",
             ),
@@ -257,6 +257,42 @@ fn backup_routes(routes: Routes) -> Routes {
             "/channels/{channelId}/backup/messages/{messageId}",
             messages::one,
             text("get_message", Messages, "Get a stored message"),
+        )
+}
+
+fn saved_search_routes(routes: Routes) -> Routes {
+    routes
+        .get(
+            "/saved-searches",
+            saved_searches::list,
+            text("list_saved_searches", Messages, "List the caller's saved searches"),
+        )
+        .post(
+            "/saved-searches",
+            saved_searches::make,
+            text("create_saved_search", Messages, "Save a search").more(
+                "From then on a message that it finds is told once, by the event \
+                 `search.matched` in `GET /api/events` and to webhooks that subscribe to it. At \
+                 most 100 per user.",
+            ),
+        )
+        .get(
+            "/saved-searches/{savedSearchId}",
+            saved_searches::one,
+            text("get_saved_search", Messages, "Get a saved search"),
+        )
+        .put(
+            "/saved-searches/{savedSearchId}",
+            saved_searches::replace,
+            text("replace_saved_search", Messages, "Change a saved search").more(
+                "Absent fields are unchanged. With another query or other channels, and when it is \
+                 enabled again, it begins anew: what came before is not told.",
+            ),
+        )
+        .delete(
+            "/saved-searches/{savedSearchId}",
+            saved_searches::remove,
+            text("delete_saved_search", Messages, "Delete a saved search"),
         )
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::config::{BlobsKind, BusKind, Config};
+use chatkeep_core::config::{BlobsKind, Config};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::health::Health;
 use chatkeep_core::metric;
@@ -14,17 +14,10 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{App, ProcessRoles, Role};
-use crate::disk::DiskSpace;
+use crate::disk::{DiskReserves, DiskSpace};
 
 /// Interval between checks: shorter than a reserve takes to be filled.
 const INTERVAL: Duration = Duration::from_secs(1);
-
-/// Reserves of this process, for the parts that pause.
-#[derive(Clone, Debug)]
-pub(super) struct DiskReserves {
-    pub(super) ingress: DiskReserve,
-    pub(super) media: DiskReserve,
-}
 
 /// Monitor of the folders of a process.
 #[derive(Debug)]
@@ -43,20 +36,6 @@ struct GuardedFolder {
     reserve: DiskReserve,
     setting: &'static str,
     consequence: &'static str,
-}
-
-impl DiskReserves {
-    /// Creates the reserves of the folders that are used. Only an embedded bus grows with what is
-    /// accepted, and only a folder of media files with those.
-    pub(super) fn new(config: &Config) -> Self {
-        let embedded = matches!(config.bus, BusKind::Embedded);
-        let folder = matches!(config.blobs, BlobsKind::Folder(_));
-        let reserve = |is_used, bytes| DiskReserve::new(if is_used { bytes } else { 0 });
-        Self {
-            ingress: reserve(embedded, config.disk.ingress_reserve_bytes),
-            media: reserve(folder, config.disk.media_reserve()),
-        }
-    }
 }
 
 impl DiskMonitor {
@@ -130,6 +109,7 @@ impl GuardedFolder {
             }
         };
         metric::DISK_FREE_BYTES.count([(*name).into()], free);
+        metric::DISK_RESERVE_BYTES.count([(*name).into()], reserve.minimum());
         let is_low = reserve.record(free);
         metric::DISK_LOW.flag([(*work).into()], is_low);
         if is_low {

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use chatkeep_core::config::Database;
 use chatkeep_workers::dead_letters::DeadLetterJob;
 use chatkeep_workers::notices::UsageNotifier;
 use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::supervisor::Supervisor;
 
-use super::{App, PreflightError, Role};
+use super::{App, Role};
 use crate::maintenance::{
     ActivityPurge, ExpiredWebhooks, IdempotencyPurge, IngressPresence, InterruptedReplies,
     Maintenance, OutboxPurge, ReadRecords, RowPurge, SessionPurge, UseRecords, WalCheckpoint,
@@ -17,8 +18,11 @@ use crate::orphan_sweep::{OrphanSweeper, UploadSweeper};
 use crate::removals::JobPurge;
 use crate::retention::Retention;
 use crate::services::assistant::UnansweredFigures;
+use crate::services::deployment_metrics::{ExpiryMetrics, SnapshotMetrics, StoreMetrics};
 use crate::services::pictures::PictureSweep;
-use crate::services::snapshots::{SnapshotJob, SnapshotService, SnapshotSource};
+use crate::services::snapshots::{
+    MigrationCopyPurge, SnapshotJob, SnapshotService, SnapshotSource,
+};
 
 impl App {
     /// Creates the list of periodic jobs of this process, empty at first.
@@ -49,23 +53,21 @@ impl App {
         if roles.contains(&Role::Worker) {
             self.start_worker_jobs(jobs, &maintenance);
             self.start_snapshots(jobs)?;
+            if matches!(self.config.database, Database::Sqlite) {
+                jobs.add(MigrationCopyPurge::new(self.config.clone(), Arc::clone(&self.clock)));
+            }
         }
         Ok(())
     }
 
     /// Starts the making of snapshots, if there is a place for them.
     fn start_snapshots(&self, jobs: &PeriodicJobs) -> anyhow::Result<()> {
-        match (&self.config.snapshot.target, self.config.snapshot.every) {
-            (Some(_), _) => {}
-            (None, None) => return Ok(()),
-            (None, Some(_)) => {
-                let why =
-                    "CHATKEEP_SNAPSHOT_EVERY_HOURS needs a place: set CHATKEEP_SNAPSHOT_TARGET";
-                return Err(PreflightError(why.to_owned()).into());
-            }
+        if self.config.snapshot.target.is_none() {
+            return Ok(());
         }
         let service = SnapshotService::open(&self.config, None, Arc::clone(&self.clock))?;
         self.secrets.add_archive(service.archive().clone());
+        jobs.add(SnapshotMetrics(service.clone()));
         let (store, blobs) = (self.store.clone(), self.blobs.clone());
         let source = SnapshotSource::of(&self.config, store, blobs);
         jobs.add(SnapshotJob::new(service, source, &self.config.snapshot));
@@ -88,6 +90,10 @@ impl App {
         jobs.add(Retention { store, clock, config: self.config.retention });
         let Maintenance { store, clock } = maintenance.clone();
         jobs.add(DeadLetterJob::new(store, self.bus.clone(), clock));
+        let Maintenance { store, clock } = maintenance.clone();
+        jobs.add(StoreMetrics(store));
+        let base_url = self.config.api.base_url.clone();
+        jobs.add(ExpiryMetrics { base_url, bots: self.bots.clone(), clock });
         if self.config.usage.tell_users {
             let Maintenance { store, clock } = maintenance.clone();
             jobs.add(UsageNotifier { store, bots: self.bots.clone(), clock });

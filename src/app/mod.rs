@@ -3,12 +3,14 @@
 mod consumers;
 mod disk;
 mod jobs;
+mod memory;
 mod open;
 mod outages;
 mod preflight;
 mod process_roles;
 mod registry;
 mod replica;
+mod same_place;
 mod secrets;
 mod stages;
 mod surfaces;
@@ -37,7 +39,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use disk::DiskReserves;
+pub(crate) use memory::memory_warning;
 pub(crate) use open::{
     LineClients, UNPROTECTED, bot_setup, no_bus, no_copy, no_database, no_media_store,
 };
@@ -46,13 +48,15 @@ pub use open::{
 };
 use outages::Outages;
 pub use preflight::PreflightError;
-use preflight::{plain_http, preflight_check};
+use preflight::preflight_check;
+pub(crate) use preflight::{plain_http, preflight_problems};
 pub use process_roles::{ProcessRoles, Role};
 use registry::Registration;
 pub use secrets::LiveSecrets;
 use stages::Starter;
 
 use crate::console::Entrances;
+use crate::disk::DiskReserves;
 use crate::http::with_common_layers;
 use crate::maintenance::last_records;
 use crate::ops;
@@ -108,7 +112,9 @@ impl App {
         clock: SharedClock,
     ) -> anyhow::Result<Self> {
         preflight_check(&config, &process_roles)?;
-        for warning in plain_http(&config) {
+        for warning in
+            plain_http(&config).into_iter().chain(memory_warning(&config, &process_roles))
+        {
             warn!("{warning}");
         }
         make_data_folder(&config.data)?;
@@ -129,8 +135,9 @@ impl App {
         info!(model = space.name(), "semantic mode is available");
         let links = Links::new(config.api.base_url.as_deref());
         let pages = links.clone();
-        let assistants =
-            Assistants::new(store.clone(), space).with_links(move |channel| pages.channel(channel));
+        let assistants = Assistants::new(store.clone(), space)
+            .with_memory(config.memory.assistant_bytes)
+            .with_links(move |channel| pages.channel(channel));
         let metrics = match config.metrics.listen {
             Some(address) => {
                 let listener = TcpListener::bind(address).await.with_context(|| {
@@ -241,8 +248,8 @@ impl App {
         let farewell = (config.shutdown.drain / 5).min(ABORT_TIMEOUT);
         let drain = config.shutdown.drain.saturating_sub(closing + farewell);
         if let Some((listener, handle)) = metrics {
-            let lease = config.workers.lease;
-            let router = ops::metrics_router(handle, bus.clone(), lease, replica.clone());
+            let limit = config.bus_limits.max_backlog;
+            let router = ops::metrics_router(handle, bus.clone(), limit, replica.clone());
             let server = Server::new(with_common_layers(router), http, true);
             ops::serve_metrics(&supervisor, server, listener, drain).await?;
         }

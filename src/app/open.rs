@@ -15,7 +15,7 @@ use chatkeep_index::embed::FullModel;
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_platform::line::{LineApi, LineClient, LineWebhooks};
 use chatkeep_platform::{Bots, SharedPlatform, SharedSetup};
-use chatkeep_store::{Store, StoreError};
+use chatkeep_store::{PoolLimits, Store, StoreError};
 use chatkeep_workers::replica::Replica;
 use secrecy::{ExposeSecret as _, SecretString};
 use tracing::{info, warn};
@@ -23,6 +23,10 @@ use tracing::{info, warn};
 use crate::search::{SearchFallback, SearchService};
 use crate::services::bot_setup::{BotSetupService, ConfiguredBot};
 use crate::services::snapshots::{BeforeMigration, SnapshotError, copy_before_migration};
+
+/// Context of the error when no HTTP client can be set up.
+const NO_TLS: &str = "cannot set up calls to LINE, which need the certificates of the system's \
+                      authorities (on Debian, the package ca-certificates)";
 
 fn limits(config: &Config) -> BusLimits {
     BusLimits {
@@ -144,8 +148,11 @@ pub async fn open_store(config: &Config, clock: SharedClock) -> anyhow::Result<S
         }
         BeforeMigration::Unprotected => warn!("{UNPROTECTED}"),
     }
-    let connections = config.database_pool.max_connections;
-    match Store::open(&config.database, &config.data, connections).await {
+    let limits = PoolLimits {
+        connections: config.database_pool.max_connections,
+        cache: config.memory.database_bytes,
+    };
+    match Store::open_within(&config.database, &config.data, limits).await {
         // The error is self-explanatory.
         Err(error @ StoreError::Newer { .. }) => Err(error.into()),
         store => store.with_context(|| no_database(config)),
@@ -251,6 +258,7 @@ fn line_client(
         data_api_base: bot.data_api_base.clone(),
         access_token,
     };
-    let (http, files) = (chatkeep_core::http::client()?, chatkeep_core::http::download_client()?);
+    let http = chatkeep_core::http::client().context(NO_TLS)?;
+    let files = chatkeep_core::http::download_client().context(NO_TLS)?;
     Ok(Some(Arc::new(LineClient::new(api, http, files, clock))))
 }

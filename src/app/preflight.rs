@@ -10,47 +10,67 @@ use super::{ProcessRoles, Role};
 #[error("{0}")]
 pub struct PreflightError(pub String);
 
-/// Checks the settings that the roles need.
+/// Checks the settings that the roles need, and names everything that is wrong at once.
 pub(super) fn preflight_check(
     config: &Config,
     process_roles: &ProcessRoles,
 ) -> Result<(), PreflightError> {
-    let has = |role| process_roles.roles.contains(&role);
-    check_secrets(config, &has)?;
-    check_listen(config, &has)?;
-    if matches!(config.bus, BusKind::Embedded) && has(Role::Ingress) != has(Role::Worker) {
-        return Err(PreflightError(
-            "the embedded bus works within one process: run ingress and worker together (--roles), \
-             or set CHATKEEP_BUS to nats://…"
-                .to_owned(),
-        ));
+    match &*preflight_problems(config, process_roles) {
+        [] => Ok(()),
+        problems => Err(PreflightError(problems.join("\n"))),
     }
-    Ok(())
 }
 
-/// Refuses to serve others without their address: links and sign-in would lead nowhere, and nothing
-/// says that TLS is in front.
-fn check_listen(config: &Config, has: &impl Fn(Role) -> bool) -> Result<(), PreflightError> {
+/// Returns what hinders a process with these roles from starting.
+pub(crate) fn preflight_problems(config: &Config, process_roles: &ProcessRoles) -> Vec<String> {
+    let has = |role| process_roles.roles.contains(&role);
+    let checks = [missing_secrets, unsafe_listen, split_bus, placeless_snapshots];
+    checks.into_iter().filter_map(|check| check(config, &has)).collect()
+}
+
+/// Names an embedded bus that one process would fill and another one read.
+fn split_bus(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> {
+    let is_split =
+        matches!(config.bus, BusKind::Embedded) && has(Role::Ingress) != has(Role::Worker);
+    is_split.then(|| {
+        "the embedded bus works within one process: run ingress and worker together (--roles), or \
+         set CHATKEEP_BUS to nats://…"
+            .to_owned()
+    })
+}
+
+/// Names a schedule of snapshots without a place for them.
+fn placeless_snapshots(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> {
+    let is_placeless = config.snapshot.every.is_some() && config.snapshot.target.is_none();
+    (is_placeless && has(Role::Worker)).then(|| {
+        "CHATKEEP_SNAPSHOT_EVERY_HOURS needs a place: set CHATKEEP_SNAPSHOT_TARGET".to_owned()
+    })
+}
+
+/// Names an address that others can reach without the one by which they do: links and sign-in would
+/// lead nowhere, and nothing says that TLS is in front.
+fn unsafe_listen(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> {
     let is_local = config.listen.ip().to_canonical().is_loopback();
     let serves = has(Role::Ingress) || has(Role::Api);
     if is_local || !serves || config.api.base_url.is_some() || config.api.proxies > 0 {
-        return Ok(());
+        return None;
     }
     let listen = config.listen;
-    Err(PreflightError(format!(
+    Some(format!(
         "CHATKEEP_LISTEN is {listen}, which others than this machine can reach: set \
          CHATKEEP_API_BASE_URL to the public https address, or CHATKEEP_API_PROXIES to the number \
          of proxies in front (with TLS), or listen on 127.0.0.1"
-    )))
+    ))
 }
 
 /// Returns a warning for each address of another machine that is called, or reached by people, over
 /// plain http.
-pub(super) fn plain_http(config: &Config) -> Vec<String> {
+pub(crate) fn plain_http(config: &Config) -> Vec<String> {
     let api = &config.api.base_url;
     let mut addresses = vec![
         ("api.base_url", api.as_deref(), "sessions and messages"),
         ("login.issuer", config.login.issuer.as_deref(), "sign-ins"),
+        ("telemetry.endpoint", config.telemetry.endpoint.as_deref(), "traces"),
     ];
     if matches!(config.blobs, BlobsKind::S3 { .. }) {
         addresses.push(("s3.endpoint", config.s3.endpoint.as_deref(), "media files"));
@@ -78,7 +98,7 @@ fn is_plain(address: &str) -> bool {
 }
 
 /// Names all missing secrets at once, so that nobody has to start the program once for each.
-fn check_secrets(config: &Config, has: &impl Fn(Role) -> bool) -> Result<(), PreflightError> {
+fn missing_secrets(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> {
     let mut missing = Vec::new();
     for bot in &config.line {
         if has(Role::Ingress) && bot.channel_secret.is_none() {
@@ -89,18 +109,18 @@ fn check_secrets(config: &Config, has: &impl Fn(Role) -> bool) -> Result<(), Pre
         }
     }
     if missing.is_empty() {
-        return Ok(());
+        return None;
     }
     let lines = missing.iter().map(|(variable, what, bot, role)| {
         let (bot, role) = (&bot.name, role.name());
         format!("\n  {variable} is not set: the {what} of the bot {bot}, for the role {role}")
     });
-    Err(PreflightError(format!(
+    Some(format!(
         "secrets are missing; the LINE Developers console shows them:{}\n  (each in the environment, \
          as a file named by the variable with _FILE behind it, or in the bot's section of \
          chatkeep.toml; `chatkeep demo` needs none)",
         lines.collect::<String>()
-    )))
+    ))
 }
 
 #[cfg(test)]
@@ -139,6 +159,20 @@ mod tests {
             }
             assert_eq!(check(&[("LISTEN", listen)], &worker), Ok(()), "only health is there");
         }
+    }
+
+    #[test]
+    fn everything_that_hinders_the_start_is_named_at_once() {
+        let config = config(&[("LISTEN", "0.0.0.0:1"), ("SNAPSHOT_EVERY_HOURS", "24")]);
+        let all = ProcessRoles::default();
+        let ingress = ProcessRoles { roles: [Role::Ingress].into(), ..all.clone() };
+        assert_eq!(preflight_problems(&config, &all).len(), 2);
+        let error = preflight_check(&config, &all).unwrap_err().to_string();
+        for setting in ["CHATKEEP_LISTEN", "CHATKEEP_SNAPSHOT_TARGET"] {
+            assert!(error.contains(setting), "{error}");
+        }
+        let problems = preflight_problems(&config, &ingress).join("\n");
+        assert!(problems.contains("embedded bus") && !problems.contains("SNAPSHOT"), "{problems}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use chatkeep_bus::{Bus, BusError, TopicSubscriber};
 use chatkeep_core::config::Config;
 use chatkeep_core::time::SharedClock;
+use chatkeep_index::search::WriterOptions;
 use chatkeep_store::Store;
 use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::replica::Replica;
@@ -36,7 +37,9 @@ pub(super) async fn open(
     if !process_roles.roles.contains(&Role::Search) {
         return Ok(None);
     }
-    let replica = Replica::open(store.clone(), index_folder(config), Arc::clone(clock)).await;
+    let options = WriterOptions { memory: config.memory.index_bytes, ..WriterOptions::default() };
+    let folder = index_folder(config);
+    let replica = Replica::open_with(store.clone(), folder, Arc::clone(clock), options).await;
     Ok(Some(replica.context("cannot open the search index")?))
 }
 

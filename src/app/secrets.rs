@@ -5,13 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chatkeep_blobs::{Archive, Blobs};
 use chatkeep_bus::Bus;
-use chatkeep_core::config::{BusKind, Config, Database, LineConfig, public};
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::config::{BusKind, Config, Database, LineConfig};
 use chatkeep_core::secret::SharedSecret;
 use chatkeep_platform::line::LineWebhooks;
 use chatkeep_store::Store;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::Notify;
 use tracing::{info, warn};
+
+use super::same_place::is_same_place;
 
 /// Secrets of a process that may be replaced while it runs. Clones share them.
 #[derive(Clone)]
@@ -57,8 +60,13 @@ impl LiveSecrets {
         }
     }
 
-    /// Adds a place of snapshots, which has the access key of the media store.
+    /// Adds a place of snapshots, which has the access key of the media store: the present one, even
+    /// where the place was opened with one that was replaced since.
     pub(super) fn add_archive(&self, archive: Archive) {
+        let present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = archive.replace_access_key(&present.s3) {
+            warn!(error = with_causes(&error), "the place of snapshots keeps its access key");
+        }
         self.archives.lock().unwrap_or_else(PoisonError::into_inner).push(archive);
     }
 
@@ -235,10 +243,4 @@ fn renew(
 fn is_same(one: Option<&SecretString>, other: Option<&SecretString>) -> bool {
     let exposed = |secret: &SecretString| secret.expose_secret().to_owned();
     one.map(exposed) == other.map(exposed)
-}
-
-/// Returns true if two addresses differ in their credentials alone.
-fn is_same_place(one: Option<&SecretString>, other: Option<&SecretString>) -> bool {
-    let shown = |address: &SecretString| public(address.expose_secret());
-    one.map(shown) == other.map(shown)
 }

@@ -17,6 +17,7 @@ use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, Stage, StageName};
 
 use super::App;
 use crate::event_renderer::EventRenderer;
+use crate::saved_searches::{SavedSearchFollower, SearchMatcher};
 
 /// Maximum number of attempts for an external media file: some 20 minutes.
 const EXTERNAL_ATTEMPTS: u32 = 12;
@@ -51,6 +52,7 @@ impl Starter<'_> {
             }
         }
         self.notify()?;
+        self.follow_saved_searches();
         let removals = app.removals();
         self.supervisor.run("removals", move |stop| removals.clone().run(stop));
         Ok(())
@@ -118,6 +120,7 @@ impl Starter<'_> {
                 store: store.clone(),
                 clock: Arc::clone(&app.clock),
                 links: app.services.links.clone(),
+                matcher: SearchMatcher::new(store.clone(), app.config.time_zone),
             },
             store,
             http: GuardedClient::new(config.allow_private)?,
@@ -148,6 +151,18 @@ impl Starter<'_> {
             }
         });
         Ok(())
+    }
+
+    /// Starts the comparison of new messages with saved searches.
+    fn follow_saved_searches(&self) {
+        let app = self.app;
+        let follower = SavedSearchFollower::new(
+            app.store.clone(),
+            Arc::clone(&app.clock),
+            app.config.time_zone,
+            app.registration.id().to_owned(),
+        );
+        self.supervisor.run("saved_searches", move |stop| follower.clone().run(stop));
     }
 
     /// Runs a stage of platform events, which sees only those that its channel's own bot received.

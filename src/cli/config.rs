@@ -5,12 +5,14 @@ use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{Config, EffectiveSetting, Inspection, SettingValue, Sources};
 use serde::Serialize;
 
+use super::serve::RolesArgs;
 use super::table;
+use crate::app::{memory_warning, plain_http, preflight_problems};
 use crate::out::{note, say};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ConfigCommand {
-    /// Reads all settings as the service does, and names everything that is wrong, with its origin.
+    /// Reads all settings as `chatkeep serve` does, and names everything that hinders its start.
     Check(ConfigCheckArgs),
     /// Prints every setting with its value and origin; secrets are not shown.
     Show(ConfigShowArgs),
@@ -21,6 +23,8 @@ pub(super) struct ConfigCheckArgs {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    roles: RolesArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -49,8 +53,17 @@ pub(super) fn run(command: &ConfigCommand, sources: Sources) -> anyhow::Result<(
 }
 
 fn check(args: &ConfigCheckArgs, sources: Sources) -> anyhow::Result<()> {
-    let Inspection { settings, problems, warnings } = Config::inspect(sources);
-    let problems: Vec<_> = problems.iter().map(|problem| with_causes(problem)).collect();
+    let process_roles = args.roles.process_roles()?;
+    let Inspection { config, settings, problems, mut warnings } = Config::inspect(sources);
+    let mut problems: Vec<_> = problems.iter().map(|problem| with_causes(problem)).collect();
+    // A setting with a problem has its default here, about which nothing is to be said.
+    if problems.is_empty()
+        && let Some(config) = config
+    {
+        problems = preflight_problems(&config, &process_roles);
+        warnings.extend(plain_http(&config));
+        warnings.extend(memory_warning(&config, &process_roles));
+    }
     let count = problems.len();
     if args.json {
         table::json(&ConfigReport { problems, warnings })?;
@@ -64,14 +77,14 @@ fn check(args: &ConfigCheckArgs, sources: Sources) -> anyhow::Result<()> {
     }
     match count {
         0 => note!("{} settings are valid", settings.len()),
-        1 => bail!("1 setting is wrong"),
-        count => bail!("{count} settings are wrong"),
+        1 => bail!("1 problem hinders the start"),
+        count => bail!("{count} problems hinder the start"),
     }
     Ok(())
 }
 
 fn show(args: &ConfigShowArgs, sources: Sources) -> anyhow::Result<()> {
-    let Inspection { settings, problems, warnings } = Config::inspect(sources);
+    let Inspection { settings, problems, warnings, .. } = Config::inspect(sources);
     if let Some(problem) = problems.into_iter().next() {
         return Err(problem.into());
     }
@@ -93,6 +106,7 @@ fn shown(value: &SettingValue) -> String {
     match value {
         SettingValue::Text(text) => format!("{text:?}"),
         SettingValue::Number(number) => number.to_string(),
+        SettingValue::Decimal(number) => number.to_string(),
         SettingValue::Switch(on) => on.to_string(),
         SettingValue::Secret => "(secret)".to_owned(),
     }

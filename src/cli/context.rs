@@ -4,6 +4,7 @@
 //! showing an empty list. Only commands that get a [`CreatingContext`] can create a data folder or
 //! a database.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,6 +58,7 @@ impl Context {
         if !place.exists() {
             return Err(no_data(folder.display(), "--data").into());
         }
+        check_user(folder)?;
         check_data_folder(folder)?;
         Ok(folder)
     }
@@ -225,6 +227,20 @@ fn no_data(place: impl std::fmt::Display, flag: &str) -> PreflightError {
     PreflightError(format!("{place} contains no chatkeep data: give {flag} or --config"))
 }
 
+/// Refuses to work as root in the data folder of another user: the service, which runs as that user,
+/// could not use the files that root creates there.
+fn check_user(folder: &Path) -> Result<(), PreflightError> {
+    let owner = std::fs::metadata(folder).map_or(0, |found| found.uid());
+    if owner == 0 || !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let folder = folder.display();
+    Err(PreflightError(format!(
+        "{folder} belongs to the user {owner}, as which the service runs: run the command as that \
+         user (sudo -u '#{owner}' chatkeep …; of the installed service: sudo -u chatkeep chatkeep …)"
+    )))
+}
+
 impl CreatingContext {
     /// Opens the database, creating it together with the folder of media files where there is none:
     /// other commands take a missing folder for a wrong one.
@@ -233,6 +249,7 @@ impl CreatingContext {
     /// Returns an error if one of them cannot be created, opened or reached.
     pub(super) async fn store(&self) -> anyhow::Result<Store> {
         let Config { database, data, blobs, .. } = &self.0.config;
+        check_user(data)?;
         make_data_folder(data)?;
         if let BlobsKind::Folder(folder) = blobs {
             let why = || format!("cannot create the media folder {}", folder.display());

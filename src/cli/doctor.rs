@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::{Context, table};
 use crate::app::{self, PreflightError};
 use crate::doctor::{
-    CheckedCounts, Doctor, DoctorOptions, Finding, LocalIndex, Repair, Replicas, Report,
+    CheckedCounts, Doctor, DoctorOptions, FileChecks, Finding, LocalIndex, Repair, Replicas, Report,
 };
 use crate::out::{note, say};
 use crate::services::processes::{media_store_of, running};
@@ -92,6 +92,7 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
         channels: channels(store, args).await?,
         timeout: if running.is_empty() { Duration::ZERO } else { TIMEOUT },
         repair: args.repair.then_some(repair),
+        files: FileChecks::All,
     };
     let doctor = Doctor { store, blobs: &blobs, indexes: &indexes, replicas, options };
     let json = args.json;

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use chatkeep_core::config::{Inspection, SettingValue};
 use chatkeep_core::http::local_client;
 
 use crate::out::say;
@@ -18,6 +19,18 @@ pub(super) struct HealthArgs {
     /// Timeout of the request in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     timeout: u64,
+}
+
+/// Returns the address that a process with these settings listens on, whatever is wrong with others.
+///
+/// # Errors
+/// Returns an error if that setting is no address.
+pub(super) fn listen(inspection: &Inspection) -> anyhow::Result<SocketAddr> {
+    let text = inspection.settings.iter().find_map(|setting| match &setting.value {
+        SettingValue::Text(text) if setting.key == "listen" => Some(text),
+        _ => None,
+    });
+    text.and_then(|text| text.parse().ok()).context("CHATKEEP_LISTEN is no address")
 }
 
 /// Asks the process that listens on `listen`.

@@ -10,7 +10,7 @@ use chrono_tz::Tz;
 use super::{Context, table};
 use crate::app::PreflightError;
 use crate::out::{note, say};
-use crate::services::keys::{IssueKeyError, OperatorKey};
+use crate::services::keys::{IssueKeyError, OperatorKey, new_pseudonyms};
 use crate::when::When;
 
 #[derive(Debug, clap::Subcommand)]
@@ -53,6 +53,9 @@ pub(super) struct CreateKeyArgs {
     /// Time or day at which it expires [default: never].
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
+    /// Show stable pseudonyms in place of people; the scopes are then those that only read.
+    #[arg(long)]
+    pseudonyms: bool,
 }
 
 pub(super) async fn run(context: &Context, command: KeyCommand) -> anyhow::Result<()> {
@@ -82,7 +85,16 @@ fn time(flag: &str, given: Option<&str>) -> Result<Option<Timestamp>, PreflightE
 }
 
 async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()> {
-    let scopes = scopes_of(&wanted.scopes)?;
+    let mut scopes = scopes_of(&wanted.scopes)?;
+    if wanted.pseudonyms && wanted.scopes.is_empty() {
+        scopes.retain(|scope| scope.allows_pseudonyms());
+    }
+    if wanted.pseudonyms
+        && let Some(scope) = scopes.iter().find(|one| !one.allows_pseudonyms())
+    {
+        let why = format!("--pseudonyms cannot go with --scope {}", scope.name());
+        return Err(PreflightError(why).into());
+    }
     let channels: Vec<ChannelId> =
         wanted.channels.iter().map(|id| ChannelId::from(id.as_str())).collect();
     let key = OperatorKey {
@@ -92,6 +104,7 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
         channels: Some(channels).filter(|channels| !channels.is_empty()),
         not_before: time("--not-before", wanted.not_before.as_deref())?,
         expires_at: time("--expires", wanted.expires.as_deref())?,
+        pseudonyms: wanted.pseudonyms.then(new_pseudonyms),
     };
     let store = context.store().await?;
     let issued = context.keys(&store).issue(&context.operator, key).await;

@@ -12,6 +12,7 @@ mod import;
 mod key;
 mod line;
 mod manual;
+mod mcp;
 mod migrate;
 mod model;
 mod progress;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::causes::with_causes;
-use chatkeep_core::config::{Config, ConfigError, Override, Sources};
+use chatkeep_core::config::{Config, ConfigError, Override, Sources, UsualFiles};
 use chatkeep_core::time::{SharedClock, SystemClock};
 use clap::{Parser, Subcommand};
 
@@ -53,7 +54,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 #[derive(Debug, Parser)]
 #[command(name = "chatkeep", version)]
 struct Cli {
-    /// Settings file [default: ./chatkeep.toml where it exists].
+    /// Settings file [default: ./chatkeep.toml, else /etc/chatkeep/chatkeep.toml, where it exists].
     #[arg(long, global = true, value_name = "FILE", help_heading = SETTINGS)]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -135,6 +136,9 @@ enum Command {
     /// Checks the set-up of the bots at LINE.
     #[command(subcommand)]
     Line(line::LineCommand),
+    /// Sets up MCP clients, and connects those that only start programs.
+    #[command(subcommand)]
+    Mcp(mcp::McpCommand),
     /// Checks and shows the settings.
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -203,10 +207,19 @@ fn run(cli: Cli) -> anyhow::Result<()> {
 
 fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
     let overrides = cli.settings.overrides();
-    let sources = move || Sources::from_process(cli.config.clone(), overrides.clone());
+    // The demo has data of its own, never those of the service on this machine.
+    let is_demo = matches!(cli.command, Command::Demo(_));
+    let usual = if is_demo { UsualFiles::Folder } else { UsualFiles::FolderAndSystem };
+    let sources = move || Sources::from_process(cli.config.clone(), overrides.clone(), usual);
     match cli.command {
         Command::Demo(args) => runtime.block_on(crate::demo::run(args, sources()?)),
         Command::Config(command) => config::run(&command, sources()?),
+        // Of a process that runs on, while somebody edits its settings or replaces its secrets.
+        Command::Health(args) => {
+            let listen = health::listen(&Config::inspect(sources()?))?;
+            runtime.block_on(health::run(listen, &args))
+        }
+        Command::Mcp(command) => runtime.block_on(mcp::run(command)),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
         command => run_with(runtime, command, move || Config::load(sources()?)),
@@ -243,7 +256,6 @@ fn run_with(
             Command::Key(command) => key::run(&context, command).await,
             Command::Export(args) => export::run(&context, &args).await,
             Command::Status(args) => status::run(&context, &args).await,
-            Command::Health(args) => health::run(context.config.listen, &args).await,
             Command::Bus(command) => bus::run(&context, command).await,
             Command::Search(args) => search::run(&context, &args).await,
             Command::Reindex(args) => Box::pin(reindex::run(&context, &args)).await,
@@ -257,10 +269,12 @@ fn run_with(
             // Handled above.
             Command::Serve(_)
             | Command::Demo(_)
+            | Command::Health(_)
             | Command::Migrate(_)
             | Command::User(_)
             | Command::Import(_)
             | Command::Config(_)
+            | Command::Mcp(_)
             | Command::Completions(_)
             | Command::Man(_) => Ok(()),
         }

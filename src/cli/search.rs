@@ -83,6 +83,7 @@ async fn find(
 ) -> anyhow::Result<()> {
     let query = SearchQuery {
         text: args.query.clone(),
+        zone: None,
         from: None,
         to: None,
         sender: None,
@@ -101,7 +102,8 @@ async fn find(
         note!("chatkeep: no person is named {name}");
     }
     show(page.hits, &Links::new(context.config.api.base_url.as_deref()), args.json)?;
-    note!("chatkeep: {} messages match", page.total);
+    let at_least = if page.is_total_exact { "" } else { "at least " };
+    note!("chatkeep: {at_least}{} messages match", page.total);
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{Config, ConfigError};
+use chatkeep_core::time::SharedClock;
 use chatkeep_core::{panics, telemetry};
 use chatkeep_workers::StageName;
 use tokio::net::TcpListener;
@@ -19,6 +20,13 @@ use crate::app::{App, LiveSecrets, PreflightError, ProcessRoles, Role};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArgs {
+    #[command(flatten)]
+    roles: RolesArgs,
+}
+
+/// Roles and stages of a process.
+#[derive(Debug, clap::Args)]
+pub(super) struct RolesArgs {
     /// Roles of this process: ingress, api, worker, search [default: all].
     #[arg(long, value_delimiter = ',', value_name = "ROLES")]
     roles: Vec<String>,
@@ -35,19 +43,35 @@ pub(super) async fn run(
     read: impl Fn() -> Result<Config, ConfigError> + Send + 'static,
 ) -> anyhow::Result<()> {
     let CreatingContext(Context { config, clock, .. }) = creator;
-    telemetry::init(&config.log)?;
+    let telemetry = telemetry::init(&config.log, &config.telemetry)?;
+    let served = served(config, clock, args, read).await;
+    telemetry.finish().await;
+    served
+}
+
+async fn served(
+    config: Config,
+    clock: SharedClock,
+    args: &ServeArgs,
+    read: impl Fn() -> Result<Config, ConfigError> + Send + 'static,
+) -> anyhow::Result<()> {
+    // Before the start, which may take minutes: a signal without a handler would end the process.
+    let reload = Arc::new(Notify::new());
+    let stop = on_signal_or_reload(Arc::clone(&reload))?;
     log_settings(&config);
     for warning in &config.warnings {
         warn!("{warning}");
     }
-    let process_roles = args.process_roles()?;
+    let process_roles = args.roles.process_roles()?;
     let address = config.listen;
-    let app = Box::pin(App::open(config, process_roles, clock)).await?;
+    let app = Box::pin(App::open(config, process_roles, clock));
+    let Some(app) = stop.run_until_cancelled(app).await.transpose()? else {
+        info!("stopped before the start was complete");
+        return Ok(());
+    };
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address} (CHATKEEP_LISTEN)"))?;
-    let reload = Arc::new(Notify::new());
-    let stop = on_signal_or_reload(Arc::clone(&reload))?;
     panics::spawn("reload", read_again(app.secrets().clone(), reload, read));
     Box::pin(app.run(listener, convert::identity, stop)).await
 }
@@ -89,8 +113,12 @@ fn log_settings(config: &Config) {
     );
 }
 
-impl ServeArgs {
-    fn process_roles(&self) -> Result<ProcessRoles, PreflightError> {
+impl RolesArgs {
+    /// Returns what the process runs: all roles and stages, or those that are given.
+    ///
+    /// # Errors
+    /// Returns an error that names a value which is none.
+    pub(super) fn process_roles(&self) -> Result<ProcessRoles, PreflightError> {
         let all = ProcessRoles::default();
         Ok(ProcessRoles {
             roles: chosen(
@@ -153,7 +181,7 @@ mod tests {
         };
         let args = |roles: &[&str], stages: &[&str]| {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-            ServeArgs { roles: owned(roles), stages: owned(stages) }
+            RolesArgs { roles: owned(roles), stages: owned(stages) }
                 .process_roles()
                 .unwrap_err()
                 .to_string()

@@ -49,6 +49,9 @@ enum SnapshotCommand {
     Restore(RestoreArgs),
     /// Removes the snapshots that need not stay by the settings, and files that none has any more.
     Prune,
+    /// Gives the place to this database, though it has snapshots of another one, or of an earlier
+    /// build. The ledger of erasures there becomes that of this database.
+    Adopt,
 }
 
 #[derive(Debug, clap::Args)]
@@ -82,6 +85,7 @@ pub(super) async fn run(context: &Context, args: SnapshotArgs) -> anyhow::Result
         }
         SnapshotCommand::Restore(args) => restore(context, target, args).await,
         SnapshotCommand::Prune => prune(context, target).await,
+        SnapshotCommand::Adopt => adopt(context, target).await,
     }
 }
 
@@ -91,7 +95,7 @@ fn parsed<T: TryFrom<String, Error = &'static str>>(flag: &str, text: String) ->
 
 async fn create(context: &Context, target: Option<&BlobsKind>, json: bool) -> anyhow::Result<()> {
     let source = context.snapshot_source().await?;
-    let made = made(context, target, &source).await;
+    let made = Box::pin(made(context, target, &source)).await;
     source.close().await;
     let made = made?;
     if json {
@@ -183,16 +187,15 @@ async fn restore(
     };
     let report = service.restore(&request, &mut found).await?;
     told?;
-    tell(&report, &request.into);
+    tell(&report, &request);
     Ok(())
 }
 
 /// Returns the place to restore to: a folder, or else the server of the settings.
 fn destination(config: &Config, into: Option<PathBuf>) -> anyhow::Result<RestoreDestination> {
-    let own = BlobsKind::Folder(config.data.join("blobs"));
     match (into, &config.database) {
         (Some(path), _) => {
-            let blobs = Some(config.blobs.clone()).filter(|blobs| *blobs != own);
+            let blobs = (!config.blobs_in_data).then(|| config.blobs.clone());
             Ok(RestoreDestination::Folder { path, blobs })
         }
         (None, Database::Sqlite) => bail!("give --into FOLDER, a new data folder"),
@@ -214,12 +217,13 @@ fn erased_in(place: String) -> anyhow::Result<ErasedIn> {
     Ok(ErasedIn::Folder(folder))
 }
 
-fn tell(report: &RestoreReport, into: &RestoreDestination) {
-    let place = match into {
+fn tell(report: &RestoreReport, request: &RestoreRequest) {
+    let place = match &request.into {
         RestoreDestination::Folder { path, .. } => path.display().to_string(),
         RestoreDestination::Database { database, .. } => database.to_string(),
     };
-    let RestoreReport { manifest, messages, files, missing, replayed, unread } = report;
+    let RestoreReport { manifest, messages, files, missing, replayed, unread, repaired, left } =
+        report;
     note!("{} was restored into {place}: {messages} messages, {files} files", manifest.id);
     note!("{replayed} erasures of after the snapshot were repeated");
     for why in unread {
@@ -228,12 +232,32 @@ fn tell(report: &RestoreReport, into: &RestoreDestination) {
     if *missing > 0 {
         note!("chatkeep: {missing} files are not in the snapshot; their messages say so");
     }
+    if *repaired > 0 || *left > 0 {
+        note!("chatkeep: {repaired} differences were repaired, {left} are left as they were");
+    }
     if manifest.reason == SnapshotReason::Migration {
         note!("chatkeep: the snapshot has no files of messages: use those of the media store");
+        if request.erased_in.is_empty() {
+            note!(
+                "chatkeep: what was erased since is in it again: give --erased-in the old folder"
+            );
+        }
     }
-    if matches!(into, RestoreDestination::Folder { .. }) {
+    if matches!(request.into, RestoreDestination::Folder { .. }) {
         note!("its settings are in settings.toml there, without secrets");
     }
+}
+
+async fn adopt(context: &Context, target: Option<&BlobsKind>) -> anyhow::Result<()> {
+    let source = context.snapshot_source().await?;
+    let done = match context.snapshots(target) {
+        Ok(service) => service.adopt(&source).await.map_err(anyhow::Error::from),
+        Err(error) => Err(error),
+    };
+    source.close().await;
+    done?;
+    note!("the place belongs to this database");
+    Ok(())
 }
 
 async fn prune(context: &Context, target: Option<&BlobsKind>) -> anyhow::Result<()> {

@@ -10,21 +10,21 @@ use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::LineConfig;
 use chatkeep_workers::StageName;
 use chatkeep_workers::replica::ReplicaState;
+use indicatif::{HumanBytes, HumanDuration};
 use tokio::time::Instant;
 
 use super::{Context, table};
-use crate::app;
+use crate::app::{self, Role};
 use crate::out::{is_reader_gone, note, say};
 use crate::services::status::{
-    DeploymentStatus, DiskStatus, Expiry, Inquiries, ProcessStatus, SnapshotStatus, StatusService,
-    expiries, snapshots,
+    DeploymentStatus, DiskFigures, DiskStatus, Expiry, Inquiries, ProcessStatus, SnapshotStatus,
+    StatusService, expiries, snapshots,
 };
 
 /// Interval between two questions to other machines, which `--watch` does not repeat each time.
 const ASK_INTERVAL: Duration = Duration::from_mins(10);
 /// Sequence that clears a terminal.
 const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
-const MIB: u64 = 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct StatusArgs {
@@ -121,7 +121,11 @@ fn show(status: &DeploymentStatus, args: &StatusArgs) -> anyhow::Result<()> {
         say!("{CLEAR}")?;
     }
     let rows: Vec<_> = status.processes.iter().map(process).collect();
-    table::print(&["PROCESS", "VERSION", "ROLES", "STARTED", "SEARCH"], &rows)?;
+    if rows.is_empty() {
+        say!("no process runs")?;
+    } else {
+        table::print(&["PROCESS", "VERSION", "STARTED", "ROLES", "SEARCH"], &rows)?;
+    }
     say!("")?;
     let rows: Vec<_> = status.consumers.iter().map(|one| consumer(status, one)).collect();
     table::print(&["CONSUMER", "WAITING", "OLDEST", ""], &rows)?;
@@ -129,33 +133,40 @@ fn show(status: &DeploymentStatus, args: &StatusArgs) -> anyhow::Result<()> {
     table::print(&["WHAT", "STATE", ""], &facts(status))
 }
 
+/// Formats a duration in its largest unit, such as `5m`.
+fn age(seconds: u64) -> String {
+    format!("{:#}", HumanDuration(Duration::from_secs(seconds)))
+}
+
 fn process(process: &ProcessStatus) -> Vec<String> {
+    let all = Role::ALL.len() == process.roles.len();
     let search = process.search.as_ref();
     vec![
         format!("{} on {}", process.pid, process.host),
         process.version.clone(),
-        process.roles.join(","),
-        process.started_at.clone(),
-        search.map_or_else(String::new, |state| replica(state, process.seen_seconds_ago)),
+        format!("{} ago", age(process.started_seconds_ago)),
+        if all { "all".to_owned() } else { process.roles.join(",") },
+        search.map_or_else(String::new, replica),
     ]
 }
 
 /// Describes a replica's state as of its process' last heartbeat.
-fn replica(state: &ReplicaState, seconds_ago: u64) -> String {
+fn replica(state: &ReplicaState) -> String {
     match state.unready() {
         Some(reason) => reason,
-        None => format!("ready, {} messages ({seconds_ago} s ago)", state.messages),
+        None => format!("ready, {} messages", state.messages),
     }
 }
 
 fn consumer(status: &DeploymentStatus, consumer: &ConsumerStatus) -> Vec<String> {
     let served = status.processes.iter().any(|p| p.stages.contains(&consumer.name));
-    let note = match (served, StageName::parse(&consumer.name)) {
+    let is_stage = StageName::ALL.iter().any(|stage| stage.name() == consumer.name);
+    let note = match (served, is_stage) {
         (true, _) => "",
-        (false, Some(_)) => "no process runs this stage",
-        (false, None) => "no process serves it (chatkeep bus remove-consumer)",
+        (false, true) => "no process runs this stage",
+        (false, false) => "no process serves it (chatkeep bus remove-consumer)",
     };
-    let oldest = consumer.oldest_seconds.map(|seconds| format!("{seconds} s"));
+    let oldest = consumer.oldest_seconds.map(age);
     let (name, backlog) = (consumer.name.clone(), consumer.backlog.to_string());
     vec![name, backlog, oldest.unwrap_or_default(), note.to_owned()]
 }
@@ -166,9 +177,9 @@ fn facts(status: &DeploymentStatus) -> Vec<Vec<String>> {
     let row = |name: &str, value: &dyn Display, note: String| {
         vec![name.to_owned(), value.to_string(), note]
     };
-    let mebibytes = media.bytes.unsigned_abs() / MIB;
-    let files = format!("{mebibytes} MiB; {} pending, {} failed", media.pending, media.failed);
-    let oldest = webhooks.oldest_due_seconds.map(|age| format!(", the oldest since {age} s"));
+    let bytes = HumanBytes(media.bytes.unsigned_abs());
+    let files = format!("{bytes}; {} pending, {} failed", media.pending, media.failed);
+    let oldest = webhooks.oldest_due_seconds.map(|due| format!(", the oldest for {}", age(due)));
     let deliveries = format!(
         "{} failing, {} disabled; {} deliveries due{}",
         webhooks.failing,
@@ -190,30 +201,38 @@ fn facts(status: &DeploymentStatus) -> Vec<Vec<String>> {
 }
 
 fn disk(disk: &DiskStatus) -> Vec<String> {
-    let (free, total) = (disk.free_bytes / MIB, disk.total_bytes / MIB);
-    let low = if disk.low { " (low: work pauses)" } else { "" };
-    vec![
-        format!("{} folder", disk.folder),
-        format!("{free} MiB free{low}"),
-        format!("of {total} MiB; {}", disk.path.display()),
-    ]
+    let (name, path) = (format!("{} folder", disk.folder), disk.path.display());
+    match &disk.space {
+        Ok(DiskFigures { free_bytes, total_bytes, low, .. }) => {
+            let low = if *low { " (below the reserve)" } else { "" };
+            let free = format!("{} free{low}", HumanBytes(*free_bytes));
+            vec![name, free, format!("of {}; {path}", HumanBytes(*total_bytes))]
+        }
+        Err(error) => vec![name, "unreadable".to_owned(), format!("{path}: {error}")],
+    }
 }
 
 fn snapshot(snapshots: &SnapshotStatus) -> Vec<String> {
-    let newest = match (&snapshots.error, &snapshots.newest_at, snapshots.newest_seconds_ago) {
-        (Some(error), ..) => error.clone(),
-        (None, Some(at), Some(age)) => format!("{at} ({age} s ago)"),
-        _ => "none yet".to_owned(),
+    let place = &snapshots.place;
+    let (state, note) = match (&snapshots.error, &snapshots.newest_at, snapshots.newest_seconds_ago)
+    {
+        (Some(error), ..) => ("unreadable".to_owned(), format!("{place}: {error}")),
+        (None, Some(at), Some(seconds)) => {
+            (format!("{} ago", age(seconds)), format!("at {at}; {place}"))
+        }
+        _ => ("none yet".to_owned(), place.clone()),
     };
-    vec!["last snapshot".to_owned(), newest, snapshots.place.clone()]
+    vec!["last snapshot".to_owned(), state, note]
 }
 
 fn expiry(expiry: &Expiry) -> Vec<String> {
-    let kind = expiry.kind.replace('_', " ");
-    let until = match (&expiry.error, &expiry.expires_at) {
-        (Some(error), _) => error.clone(),
-        (None, Some(at)) => format!("until {at}"),
-        (None, None) => "does not expire".to_owned(),
+    let name = &expiry.name;
+    let (state, note) = match (&expiry.error, &expiry.expires_at, expiry.seconds_left) {
+        (Some(error), ..) => ("not usable".to_owned(), format!("{name}: {error}")),
+        (None, Some(at), Some(left)) => {
+            (format!("{} left", age(left)), format!("{name}, until {at}"))
+        }
+        _ => ("not known".to_owned(), name.clone()),
     };
-    vec![kind, until, expiry.name.clone()]
+    vec![expiry.kind.replace('_', " "), state, note]
 }

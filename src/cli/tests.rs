@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 
 /// Commands that may create data, and those that need none.
-const APART: [&str; 16] = [
+const APART: [&str; 18] = [
     "serve",
     "demo",
     "migrate",
@@ -18,6 +18,8 @@ const APART: [&str; 16] = [
     "openapi",
     "qa try",
     "line check",
+    "mcp config",
+    "mcp stdio",
     "config check",
     "config show",
     "completions",
@@ -29,7 +31,7 @@ const APART: [&str; 16] = [
 ];
 
 /// All other commands, with valid arguments.
-const ON_DATA: [&[&str]; 26] = [
+const ON_DATA: [&[&str]; 27] = [
     &["user", "list"],
     &["user", "set-plan", "U1", "pro"],
     &["channel", "list"],
@@ -47,6 +49,7 @@ const ON_DATA: [&[&str]; 26] = [
     &["doctor"],
     &["snapshot", "create", "--target", "nowhere"],
     &["snapshot", "prune", "--target", "nowhere"],
+    &["snapshot", "adopt", "--target", "nowhere"],
     &["model", "install", "--from", "/nowhere.whl"],
     &["model", "status"],
     &["model", "remove"],

@@ -91,7 +91,8 @@ pub(super) async fn page(
     let access = visitor.channel::<Owner, ReadMembers>(&console, &channel).await?;
     let dates = dates(&console, &visitor, &access).await?;
     let channels = std::slice::from_ref(access.channel());
-    let names: PeopleNames = console.services.members.names(channels).await?.into_iter().collect();
+    let names = console.services.members.names(&access.caller, channels).await?;
+    let names: PeopleNames = names.into_iter().collect();
     let (rows, next) = form.rows(&console, &access, (dates, &names)).await?;
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Settings).await?;
     let language = visitor.language;

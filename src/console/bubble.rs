@@ -12,6 +12,7 @@ use super::dates::Dates;
 use super::origin::OriginNote;
 use super::picture::person_picture;
 use super::text::{Piece, pieces};
+use crate::pseudonyms::Masked;
 use crate::services::assistant::VisibleRules;
 use crate::view::{channel_path, message_path, segment};
 
@@ -111,7 +112,7 @@ pub(super) struct Bubbles<'a> {
     /// Message that the visitor came for.
     pub(super) target: Option<&'a MessageId>,
     /// Quoted messages.
-    pub(super) quoted: HashMap<MessageId, StoredMessage>,
+    pub(super) quoted: HashMap<MessageId, Masked<StoredMessage>>,
     /// Rules that gave the replies.
     pub(super) rules: VisibleRules,
 }

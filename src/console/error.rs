@@ -63,6 +63,7 @@ impl From<ServiceError> for PageError {
             ServiceError::InvalidKey => Self::SignedOut,
             ServiceError::InsufficientPermissions
             | ServiceError::InsufficientFor { .. }
+            | ServiceError::PseudonymousKey
             | ServiceError::PermissionDenied => Self::NoChannel,
             ServiceError::NotFound => Self::NoMessage,
             ServiceError::Stale => Self::Stale,
@@ -70,6 +71,7 @@ impl From<ServiceError> for PageError {
             ServiceError::Conflict(_)
             | ServiceError::TooManyKeys
             | ServiceError::TooManyWebhooks
+            | ServiceError::TooManySavedSearches
             | ServiceError::WebhookDisabled
             | ServiceError::PlanRequired
             | ServiceError::RulesTooLarge { .. }

@@ -90,6 +90,7 @@ impl FormErrors {
             ServiceError::RulesTooLarge { .. } => whole("form-rules-too-large"),
             ServiceError::TooManyKeys => whole("form-too-many-keys"),
             ServiceError::TooManyWebhooks => whole("form-too-many-webhooks"),
+            ServiceError::TooManySavedSearches => whole("form-too-many-saved-searches"),
             ServiceError::WebhookDisabled => whole("form-webhook-off"),
             ServiceError::RequestRunning | ServiceError::Unavailable => whole("form-busy"),
             error => Err(error.into()),

@@ -3,11 +3,12 @@
 use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_i18n::Language;
 use serde::Deserialize;
 
 use super::Console;
+use super::dates::Dates;
 use super::error::PageError;
 use super::form::{Done, FormErrors, Posted};
 use super::frame::{Frame, rendered, rendered_as};
@@ -17,16 +18,18 @@ use crate::services::bot_setup::{BotReport, NoSuchBot, SetupFinding, Severity};
 /// Path of the page.
 const PATH: &str = "/console/operator/line";
 
-/// Form of a bot.
+/// Form of a bot whose address is to be set; without one, all are checked again.
 #[derive(Debug, Deserialize)]
 pub(super) struct BotForm {
-    bot: String,
+    bot: Option<String>,
 }
 
 #[derive(Template)]
 #[template(path = "console/operator_line.html", whitespace = "minimize")]
 struct LineSetupPage {
     frame: Frame,
+    /// Sentence about the time of the check.
+    checked_at: String,
     bots: Vec<BotSection>,
     errors: FormErrors,
 }
@@ -65,7 +68,11 @@ pub(super) async fn set_webhook(
     Posted { visitor, form }: Posted<BotForm>,
 ) -> Result<Response, PageError> {
     let operator = visitor.operator(&console)?;
-    let done = console.services.bot_setup.set_webhooks(&operator, Some(&form.bot)).await?;
+    let Some(bot) = form.bot else {
+        console.services.bot_setup.forget_check(&operator).await;
+        return Ok(Redirect::to(PATH).into_response());
+    };
+    let done = console.services.bot_setup.set_webhooks(&operator, Some(&bot)).await?;
     let language = visitor.language;
     let errors = match done.first().and_then(|report| report.findings.first()) {
         Some(SetupFinding::WebhookSet { .. }) => return Ok(Done::Saved.at(PATH)),
@@ -75,18 +82,22 @@ pub(super) async fn set_webhook(
     shown(&console, &visitor, errors).await
 }
 
-/// Asks LINE and renders what it says; after a refused form with the reason.
+/// Renders what LINE said last or says now; after a refused form with the reason.
 async fn shown(
     console: &Console,
     visitor: &Visitor,
     errors: FormErrors,
 ) -> Result<Response, PageError> {
     let operator = visitor.operator(console)?;
-    let reports = console.services.bot_setup.check(&operator, None).await?;
+    let checked = console.services.bot_setup.recent_check(&operator).await;
     let language = visitor.language;
+    let zone = console.services.channels.default_zone();
+    let dates = Dates { language, zone, now: console.clock.now() };
+    let time = dates.moment(checked.at);
     let page = LineSetupPage {
         frame: visitor.frame(language.text("operator-line-title")),
-        bots: reports.iter().map(|report| BotSection::new(report, language)).collect(),
+        checked_at: language.format("operator-line-checked", &[("time", (&time).into())]),
+        bots: checked.reports.iter().map(|report| BotSection::new(report, language)).collect(),
         errors,
     };
     let status = page.errors.status();

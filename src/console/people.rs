@@ -20,6 +20,7 @@ use super::frame::{Frame, rendered, rendered_as};
 use super::job;
 use super::picture::person_picture;
 use super::visitor::{Asked, Visitor};
+use crate::pseudonyms::Masked;
 use crate::services::ServiceError;
 use crate::services::access::{Admin, ChannelAccess, Member, ReadMembers, WriteMembers};
 use crate::services::members::MemberQuery;
@@ -140,7 +141,7 @@ pub(super) async fn list(
     ];
     let current = parts.iter().find(|part| part.current).map(|part| part.href.clone());
     let next = current.zip(next).map(|(href, cursor)| format!("{href}&cursor={cursor}"));
-    let row = |person: &StoredMember| PersonRow::new(person, &channel, &access, dates);
+    let row = |person: &Masked<StoredMember>| PersonRow::new(person, &channel, &access, dates);
     let people = people.iter().map(row).collect();
     let frame = visitor.frame(visitor.language.text("tab-people"));
     rendered(&PeoplePage { frame, channel, parts, people, next })

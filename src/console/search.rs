@@ -144,7 +144,8 @@ pub(super) async fn page(
 }
 
 fn told(page: &SearchPage, language: Language) -> String {
-    language.format("search-results", &[("count", count(page.total))])
+    let text = if page.is_total_exact { "search-results" } else { "search-results-at-least" };
+    language.format(text, &[("count", count(page.total))])
 }
 
 fn unknown(page: &SearchPage, language: Language) -> Vec<String> {
@@ -160,7 +161,7 @@ async fn names(
     language: Language,
 ) -> Result<Vec<Choice>, PageError> {
     let channels = std::slice::from_ref(access.without_reading());
-    let people = console.services.members.names(channels).await?;
+    let people = console.services.members.names(&access.caller, channels).await?;
     let choice = |(user, name): (UserId, Option<String>)| Choice {
         chosen: user.as_str() == chosen,
         value: user.into_string(),
@@ -213,6 +214,7 @@ impl SearchForm {
         };
         Some(SearchQuery {
             text: self.q.clone(),
+            zone: None,
             from: time(&self.from)?,
             to: time(&self.to)?,
             sender: (!self.sender.is_empty()).then(|| UserId::from(self.sender.as_str())),

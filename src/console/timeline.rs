@@ -21,6 +21,7 @@ use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::text::Piece;
 use super::visitor::{Asked, Visitor};
+use crate::pseudonyms::Masked;
 use crate::services::access::{ChannelAccess, Member, ReadMessages};
 use crate::services::gaps::TimeSpan;
 use crate::services::messages::MessageQuery;
@@ -89,7 +90,7 @@ struct TimelinePage {
 
 /// Messages between their neighbours, oldest first, with the gaps within.
 struct Stretch {
-    messages: Vec<StoredMessage>,
+    messages: Vec<Masked<StoredMessage>>,
     gaps: Vec<Gap>,
     older: bool,
     newer: bool,
@@ -166,7 +167,7 @@ async fn first_of_day(
     let from = When::parse(&day.to_string()).ok_or(PageError::Input)?;
     let query = MessageQuery { from: Some(from), limit: 1, ..ordered(Order::Ascending) };
     let found = console.services.messages.page(access, &query).await?;
-    Ok(found.messages.into_iter().next().map(|message| message.id))
+    Ok(found.messages.into_iter().next().map(|message| message.into_row().id))
 }
 
 /// Returns the requested part of the conversation, oldest first.
@@ -206,7 +207,7 @@ fn just_after(at: Timestamp) -> Timestamp {
 async fn preceding(
     console: &Console,
     access: &ChannelAccess<Member, ReadMessages>,
-    first: Option<&StoredMessage>,
+    first: Option<&Masked<StoredMessage>>,
 ) -> Result<Option<Timestamp>, PageError> {
     let query = ordered(Order::Descending);
     let cursor = first.and_then(|first| query.cursor_after(first));
@@ -227,7 +228,7 @@ fn is_within(gap: &Gap, before: Option<Timestamp>, until: Option<Timestamp>, at_
 pub(super) async fn items(
     console: &Console,
     access: &ChannelAccess<Member, ReadMessages>,
-    (messages, gaps): (&[StoredMessage], Vec<Gap>),
+    (messages, gaps): (&[Masked<StoredMessage>], Vec<Gap>),
     (dates, target): (Dates, Option<&MessageId>),
 ) -> Result<Vec<Item>, PageError> {
     let quoted = messages.iter().filter_map(|message| message.quoted.clone());
@@ -238,7 +239,7 @@ pub(super) async fn items(
     let quoted = quoted.collect::<HashMap<_, _>>();
     let bubbles = Bubbles { dates, viewer, target, quoted, rules };
     let mut gaps = gaps.into_iter().peekable();
-    let (mut items, mut last): (Vec<Item>, Option<&StoredMessage>) = (Vec::new(), None);
+    let (mut items, mut last): (Vec<Item>, Option<&Masked<StoredMessage>>) = (Vec::new(), None);
     for message in messages {
         let due = std::iter::from_fn(|| gaps.next_if(|gap| gap.from <= message.sent_at));
         for gap in Gap::joined(due) {

@@ -48,6 +48,7 @@ pub(super) async fn lasting(
         channels: None,
         not_before: None,
         expires_at: None,
+        pseudonyms: None,
     };
     let issued = keys.issue(&operator, key).await;
     let secret = issued.context("cannot create the API key of the demo's person")?.secret;

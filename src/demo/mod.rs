@@ -57,7 +57,7 @@ pub enum SampleSize {
 /// Returns an error when a part cannot be started.
 pub async fn run(args: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     let mut config = Config::load(sources)?;
-    telemetry::init(&config.log)?;
+    let telemetry = telemetry::init(&config.log, &config.telemetry)?;
     let mut options = Options::new(Arc::new(|| SystemClock.now().millis()));
     options.channel_secret = crate::random::api_key();
     options.access_token = crate::random::api_key();
@@ -110,6 +110,7 @@ pub async fn run(args: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     }
     running.await??;
     line.shutdown().await;
+    telemetry.finish().await;
     Ok(())
 }
 

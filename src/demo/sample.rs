@@ -19,6 +19,7 @@ use super::history::{Historian, HistoryMark};
 use super::people::{People, Population};
 use super::{SampleSize, key, pictures};
 use crate::app::App;
+use crate::pseudonyms::Mask;
 use crate::services::access::{AtLeast, ChannelAccess, HasScope, Member, WriteBackup};
 use crate::services::operator::Operator;
 use crate::services::{Caller, Credential, ServiceError, Services};
@@ -169,7 +170,12 @@ impl Sample {
     ) -> Result<ChannelAccess<R, S>, ServiceError> {
         // Whoever uses the demo's page may do what everybody in the groups may.
         let credential = Credential::Session("demo".into());
-        let owner = Caller { user: people.owner_id(), credential, bounds: Bounds::full() };
+        let owner = Caller {
+            user: people.owner_id(),
+            credential,
+            bounds: Bounds::full(),
+            mask: Mask::none(),
+        };
         self.services.access.channel(owner, people.group().clone()).await
     }
 

@@ -10,7 +10,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use sha2::{Digest as _, Sha256};
 
 use super::report::ReportWriter;
-use super::{Doctor, DoctorError, one};
+use super::{Doctor, DoctorError, FileChecks, one};
 
 /// Page size when reading records.
 const PAGE: u32 = 500;
@@ -65,6 +65,9 @@ impl Doctor<'_> {
             let recorded = format!("{}, {} bytes", found.status, found.bytes);
             let difference = Difference::new(Check::MediaRecord, place, recorded, fault.words());
             return Ok(Some((difference, fault.mend())));
+        }
+        if self.options.files == FileChecks::None {
+            return Ok(None);
         }
         if let Some(blob) = &found.blob
             && let Some((truth, mend)) = self.file(found.bytes, blob).await?

@@ -61,6 +61,20 @@ pub struct DoctorOptions {
     pub timeout: Duration,
     /// Repair differences.
     pub repair: Option<Repair>,
+    /// Files that are checked.
+    pub files: FileChecks,
+}
+
+/// Files that a check looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileChecks {
+    /// Those of the records, and those that nothing refers to.
+    #[default]
+    All,
+    /// Those of the records: something that is not stored yet may refer to others.
+    Recorded,
+    /// None; records are checked by themselves.
+    None,
 }
 
 /// A check: its subjects and options.
@@ -111,7 +125,9 @@ impl Doctor<'_> {
         Box::pin(self.users(&parts, &mut report)).await?;
         if self.options.channels.is_none() {
             self.loose_rows(&mut report).await?;
-            Box::pin(self.orphans(&mut report)).await?;
+            if self.options.files == FileChecks::All {
+                Box::pin(self.orphans(&mut report)).await?;
+            }
         }
         Box::pin(self.local_indexes(&mut report)).await?;
         Box::pin(self.running_replicas(&mut report)).await?;

@@ -9,7 +9,7 @@ use std::fmt::Display;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
-use chatkeep_store::{KEYS_OF_USER, WEBHOOKS_OF_USER};
+use chatkeep_store::{KEYS_OF_USER, SAVED_SEARCHES_OF_USER, WEBHOOKS_OF_USER};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -160,6 +160,15 @@ impl HttpError {
         }
     }
 
+    /// Returns the error for a user who has as many saved searches as a user may have.
+    fn too_many_saved_searches() -> Self {
+        Self::Explained {
+            status: StatusCode::CONFLICT,
+            code: "conflict",
+            error: format!("A user can have at most {SAVED_SEARCHES_OF_USER} saved searches"),
+        }
+    }
+
     /// Nothing can be sent to the webhook.
     const WEBHOOK_DISABLED: Self = Self::Conflict("The webhook is disabled");
 
@@ -287,12 +296,14 @@ impl From<ServiceError> for HttpError {
             ServiceError::InvalidKey => Self::InvalidKey,
             ServiceError::InsufficientPermissions => Self::InsufficientPermissions,
             ServiceError::InsufficientFor { field } => Self::InsufficientFor { field },
+            ServiceError::PseudonymousKey => super::pseudonymous::REFUSED,
             ServiceError::PermissionDenied => Self::PermissionDenied,
             ServiceError::NotFound => Self::NotFound,
             ServiceError::Stale => Self::Stale,
             ServiceError::Conflict(why) => Self::Conflict(why),
             ServiceError::TooManyKeys => Self::too_many_keys(),
             ServiceError::TooManyWebhooks => Self::too_many_webhooks(),
+            ServiceError::TooManySavedSearches => Self::too_many_saved_searches(),
             ServiceError::WebhookDisabled => Self::WEBHOOK_DISABLED,
             ServiceError::PlanRequired => Self::SEMANTIC_NEEDS_PRO,
             ServiceError::RulesTooLarge { bytes } => Self::RulesTooLarge { bytes },

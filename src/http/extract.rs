@@ -1,14 +1,17 @@
 //! Extractors that reject bad input with a clear 400: JSON bodies, query strings, paths.
 
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::error::HttpError;
+use super::identify;
 use crate::decode;
 use crate::heavy::{CALLERS, LIGHT};
+use crate::pseudonyms::Mask;
 use crate::services::FieldPath;
 
 /// JSON body of exactly the form `T`.
@@ -62,9 +65,28 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
         if parts.uri.path().contains("%00") {
             return Err(HttpError::NotFound);
         }
+        let mask = identify::caller(parts).map(|caller| caller.mask).unwrap_or_default();
+        if mask.is_on() {
+            return with_ids(&mask, parts, state).await.map(Self);
+        }
         match axum::extract::Path::<T>::from_request_parts(parts, state).await {
             Ok(axum::extract::Path(path)) => Ok(Self(path)),
             Err(_) => Err(HttpError::NotFound),
         }
     }
+}
+
+/// Reads the parameters of a path in which a caller named people by their pseudonyms.
+async fn with_ids<S: Send + Sync, T: DeserializeOwned>(
+    mask: &Mask,
+    parts: &mut Parts,
+    state: &S,
+) -> Result<T, HttpError> {
+    let given = RawPathParams::from_request_parts(parts, state).await;
+    let given = given.map_err(|_| HttpError::NotFound)?;
+    let real = |(name, value): (&str, &str)| {
+        (name.to_owned(), Value::from(mask.incoming(value).into_owned()))
+    };
+    let path = Value::Object(given.iter().map(real).collect());
+    serde_json::from_value(path).map_err(|_| HttpError::NotFound)
 }

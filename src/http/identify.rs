@@ -11,6 +11,8 @@ use axum::response::{IntoResponse, Response};
 use super::browser::BrowserSessions;
 use super::caller_kind::{CallerKind, KnownCaller};
 use super::error::HttpError;
+use super::pseudonymous;
+use crate::pseudonyms::Mask;
 use crate::random::{is_access_token, is_api_key};
 use crate::rate_limit::{Address, Lookup, RateDecision, RateLimitGate, RequestClass};
 use crate::services::credentials::CredentialService;
@@ -88,8 +90,9 @@ pub(crate) async fn identify(
     {
         request.extensions_mut().insert(caller.clone());
     }
+    let mask = identity.as_ref().map_or_else(|_| Mask::none(), |caller| caller.mask.clone());
     request.extensions_mut().insert(Identity(identity));
-    limited(next.run(request).await, verdict)
+    limited(pseudonymous::run(mask, request, next).await, verdict)
 }
 
 fn refused(verdict: RateDecision) -> Response {

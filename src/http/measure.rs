@@ -9,6 +9,7 @@ use chatkeep_core::metric;
 use tracing::{Span, debug, info};
 
 use super::caller_kind::KnownCaller;
+use super::trace;
 
 /// Status label of requests whose client disconnected before the response.
 const GONE: &str = "499";
@@ -16,6 +17,8 @@ const GONE: &str = "499";
 const NO_ROUTE: &str = "none";
 /// Routes that are asked all the time, whose lines are at debug level.
 const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+/// Label of methods that HTTP does not define.
+pub(super) const OTHER_METHOD: &str = "other";
 
 /// Measurement of one request. Dropped before [`Measurement::end`], it counts a disconnected
 /// client.
@@ -27,19 +30,33 @@ pub(super) struct Measurement {
     caller: KnownCaller,
     /// Span with the request's id, for its line.
     span: Span,
+    /// Span of the request in its trace.
+    trace: Span,
     ended: bool,
 }
 
 impl Measurement {
-    /// Begins to measure a request, after routing.
-    pub(super) fn begin(request: &Request, span: Span) -> Self {
+    /// Begins to measure a request to `path`, after routing.
+    pub(super) fn begin(request: &Request, span: Span, path: &str) -> Self {
         let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
         // Requests matched by a wildcard have no route, and neither the caller's path nor method
         // becomes a label: their number is unbounded.
-        let route = route.filter(|route| !route.contains("{*")).unwrap_or(NO_ROUTE).to_owned();
-        let caller = KnownCaller::of(request.extensions());
+        let route = route.filter(|route| !route.contains("{*"));
         let (method, started) = (name(request.method()), Instant::now());
-        Self { method, route, started, caller, span, ended: false }
+        let is_probe = route.is_some_and(|route| PROBES.contains(&route));
+        let trace =
+            if is_probe { Span::none() } else { trace::server_span(request, method, route, path) };
+        if let Some(id) = chatkeep_core::trace::trace_id(&trace) {
+            span.record("trace_id", id);
+        }
+        let route = route.unwrap_or(NO_ROUTE).to_owned();
+        let caller = KnownCaller::of(request.extensions());
+        Self { method, route, started, caller, span, trace, ended: false }
+    }
+
+    /// Returns the span of the request in its trace.
+    pub(super) fn trace(&self) -> Span {
+        self.trace.clone()
     }
 
     /// Counts the response, and writes the line of the request.
@@ -47,6 +64,7 @@ impl Measurement {
         self.ended = true;
         let labels = [self.method.into(), self.route.clone().into()];
         metric::HTTP_REQUEST_SECONDS.record(labels, self.started.elapsed());
+        trace::answered(&self.trace, Some(status), self.caller.name());
         self.count(status.as_u16().to_string());
     }
 
@@ -73,6 +91,7 @@ impl Measurement {
 impl Drop for Measurement {
     fn drop(&mut self) {
         if !self.ended {
+            trace::answered(&self.trace, None, self.caller.name());
             self.count(GONE.to_owned());
         }
     }
@@ -87,6 +106,6 @@ fn name(method: &Method) -> &'static str {
         Method::PATCH => "PATCH",
         Method::DELETE => "DELETE",
         Method::OPTIONS => "OPTIONS",
-        _ => "other",
+        _ => OTHER_METHOD,
     }
 }

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::panics;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use tracing::field::Empty;
 use tracing::{Instrument as _, info_span};
 use url::form_urlencoded;
 
@@ -62,16 +63,18 @@ pub(crate) fn with_common_layers(router: Router) -> Router {
 async fn finish(mut request: Request, next: Next) -> Response {
     let id = request_id(request.headers());
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let span = info_span!("request", id = %id, %method, path = shown(uri.path()));
+    let path = shown(uri.path());
+    let span = info_span!("request", id = %id, %method, path, trace_id = Empty);
     request.extensions_mut().insert(KnownCaller::default());
-    let measurement = Measurement::begin(&request, span.clone());
+    let measurement = Measurement::begin(&request, span.clone(), path);
     if method == Method::HEAD {
         *request.method_mut() = Method::GET;
         // Only GET has ranges.
         request.headers_mut().remove(header::RANGE);
     }
     request.extensions_mut().insert(RequestId(id.clone()));
-    let mut response = next.run(request).instrument(span).await;
+    let work = next.run(request).instrument(measurement.trace());
+    let mut response = work.instrument(span).await;
     let body = response.extensions_mut().remove::<ErrorBody>();
     if let Some(body) = body.or_else(|| bare_error(&response)) {
         response = error_response(&response, &body, &id);

@@ -19,6 +19,12 @@ impl Default for TokenBudget {
 }
 
 impl TokenBudget {
+    /// Takes the cost of what is in the answer whatever it costs.
+    pub(super) fn spend(&mut self, texts: &[&str]) {
+        let cost = texts.iter().map(|text| tokens(text)).sum::<usize>();
+        self.left = self.left.saturating_sub(cost);
+    }
+
     /// Takes the cost of `texts`; returns `false`, and takes nothing, if it exceeds the budget.
     pub(super) fn take(&mut self, texts: &[&str]) -> bool {
         let cost = texts.iter().map(|text| tokens(text)).sum::<usize>();

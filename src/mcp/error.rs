@@ -1,17 +1,28 @@
 //! Errors that a model can act on: the fault of the call, and a remedy.
 
 use chatkeep_core::role::Scope;
-use serde_json::Value;
 
 use crate::sanitize;
 use crate::services::{FieldPath, ServiceError};
 
-/// Maximum length of an id in an error, in characters.
+/// Maximum length of an id or name in an error, in characters.
 const ECHO: usize = 80;
 
-/// Error of a tool.
+/// Reason for which a tool cannot be called as it was.
 #[derive(Debug)]
-pub(super) struct ToolError {
+pub(super) enum ToolError {
+    /// A service refused or failed.
+    Service(ServiceError),
+    /// There is no such channel, or the caller may not read it: which of both is not told. With
+    /// the channels that may be meant, as a sentence or nothing.
+    NoChannel { given: String, hint: String },
+    /// There is no such message, or the caller may not read it: which of both is not told.
+    NoMessage { given: String },
+}
+
+/// Error of a tool, in words.
+#[derive(Debug)]
+pub(super) struct ToolFailure {
     /// Text for the model.
     pub(super) text: String,
     /// Label for metrics.
@@ -19,32 +30,85 @@ pub(super) struct ToolError {
 }
 
 impl ToolError {
-    /// Creates it for a call with these arguments, of a tool that requires that scope.
-    pub(super) fn new(error: &ServiceError, arguments: &Value, scope: Option<Scope>) -> Self {
-        let (text, result) = match error {
-            ServiceError::PermissionDenied => (unknown_channel(arguments), "denied"),
-            ServiceError::InsufficientPermissions => (lacks(scope), "denied"),
-            ServiceError::Invalid { field, why, .. } => (invalid(field.as_ref(), why), "invalid"),
-            ServiceError::Unavailable => (
-                "Part of the service is down for the moment. Try the same call again in a few \
-                 seconds; if that fails, tell the person."
-                    .to_owned(),
-                "unavailable",
-            ),
-            _ => (
-                "Internal error of the service. Retrying will hardly help: tell the person."
-                    .to_owned(),
-                "error",
-            ),
+    /// Creates the error about an argument; the sentence goes on after its name.
+    pub(super) fn invalid(argument: &'static str, why: impl std::fmt::Display) -> Self {
+        let field = FieldPath::body("").member(argument);
+        Self::Service(ServiceError::invalid_value(field, why))
+    }
+
+    /// Creates the error about a message.
+    pub(super) fn no_message(given: &str) -> Self {
+        Self::NoMessage { given: given.to_owned() }
+    }
+
+    /// Returns it in words, for a tool that requires that scope.
+    pub(super) fn failure(&self, scope: Option<Scope>) -> ToolFailure {
+        let (text, result) = match self {
+            Self::NoChannel { given, hint } => (no_channel(given, hint), "denied"),
+            Self::NoMessage { given } => (no_message(given), "denied"),
+            Self::Service(error) => of_service(error, scope),
         };
-        Self { text, result }
+        ToolFailure { text, result }
     }
 }
 
-fn unknown_channel(arguments: &Value) -> String {
-    let id = arguments.get("channelId").and_then(Value::as_str).unwrap_or_default();
-    let id = sanitize::quoted(&sanitize::cut(id, ECHO).0);
-    format!("No channel {id} that this key may read: call list_channels for the ids.")
+impl From<ServiceError> for ToolError {
+    fn from(error: ServiceError) -> Self {
+        Self::Service(error)
+    }
+}
+
+fn of_service(error: &ServiceError, scope: Option<Scope>) -> (String, &'static str) {
+    match error {
+        ServiceError::PermissionDenied => (
+            "No such channel that this key may read: call list_channels for the ids.".to_owned(),
+            "denied",
+        ),
+        ServiceError::NotFound => (
+            "There is no such message that this key may read: take ids and links from the results \
+             of other tools."
+                .to_owned(),
+            "denied",
+        ),
+        ServiceError::PseudonymousKey => (
+            "This key shows pseudonyms: it does not get files, and cannot exclude words from a \
+             search."
+                .to_owned(),
+            "denied",
+        ),
+        ServiceError::InsufficientPermissions => (lacks(scope), "denied"),
+        ServiceError::Invalid { field, why, .. } => (invalid(field.as_ref(), why), "invalid"),
+        ServiceError::Unavailable => (
+            "Part of the service is down for the moment. Try the same call again in a few \
+             seconds; if that fails, tell the person."
+                .to_owned(),
+            "unavailable",
+        ),
+        _ => (
+            "Internal error of the service. Retrying will hardly help: tell the person.".to_owned(),
+            "error",
+        ),
+    }
+}
+
+fn no_channel(given: &str, hint: &str) -> String {
+    let given = echo(given);
+    format!(
+        "No channel {given} that this key may read: call list_channels for ids and names.{hint}"
+    )
+}
+
+fn no_message(given: &str) -> String {
+    let given = echo(given);
+    format!(
+        "No message {given} that this key may read: it was deleted, never stored, or is beyond \
+         what the key may read. Take ids and links from the results of other tools."
+    )
+}
+
+/// Quotes what a caller gave, cut.
+pub(super) fn echo(given: &str) -> String {
+    sanitize::quoted(&sanitize::cut(given, ECHO).0)
 }
 
 fn lacks(scope: Option<Scope>) -> String {

@@ -6,19 +6,29 @@
 //! rate limit counts the requests. The form differs: short, cut to a model's context, and marked as
 //! texts of people.
 
-mod answer;
+mod argument;
 mod budget;
-mod call;
+mod channel;
+mod channel_table;
+mod document;
 mod error;
-mod input;
-mod lists;
+mod gap;
+mod interpreted;
+mod media;
+mod message_row;
 mod metadata;
+mod names;
 mod origin_guard;
 mod person;
-mod read;
+mod prompts;
+mod reference;
+mod resources;
 mod result_builder;
+mod schema;
+mod selection;
 mod server;
-mod text_row;
+mod time;
+mod tool;
 mod tools;
 mod wire;
 
@@ -39,10 +49,10 @@ use origin_guard::OriginGuard;
 use server::McpServer;
 
 /// Path of the endpoint.
-const PATH: &str = "/mcp";
+pub(crate) const PATH: &str = "/mcp";
 
 /// Maximum size of a request in bytes: a call is a few arguments.
-const MAX_BODY: usize = 256 * 1024;
+pub(crate) const MAX_BODY: usize = 256 * 1024;
 
 /// Caller with a key, admitted by [`admit`]. Tools take their caller from nowhere else.
 #[derive(Clone, Debug)]
@@ -71,7 +81,7 @@ pub(crate) fn router(
         .layer(from_fn_with_state(origin_guard, origin_guard::layer))
 }
 
-/// Creates the service. Hosts and origins are checked by [`guard`], before authentication.
+/// Creates the service. Hosts and origins are checked by [`origin_guard`], before authentication.
 fn service(services: Services) -> StreamableHttpService<McpServer, NeverSessionManager> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

@@ -1,82 +1,96 @@
-//! Resolution of `senderId` from a model: an id, or a person's name in its place.
+//! People as a model names them: an id, or a name.
 
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_index::fold;
+use chatkeep_core::role::Scope;
 
-use crate::heavy::CALLERS;
-use crate::sanitize;
-use crate::services::{FieldPath, ServiceError, Services};
+use super::argument;
+use super::channel::last_message;
+use super::error::{ToolError, echo};
+use super::names::{self, LISTED, NameMatch};
+use super::time::AnswerZone;
+use crate::services::Services;
+use crate::services::access::{ReadMessages, Scoped};
 
-/// Maximum number of people listed in an error.
-const LISTED: usize = 5;
-/// Maximum length of a name in an error, in characters.
-const NAME: usize = 40;
+/// Name of the argument.
+const SENDER: &str = "senderId";
 
-/// People in a channel: ids with names.
-type People = Vec<(UserId, Option<String>)>;
+/// Person whose messages are wanted.
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub(super) id: UserId,
+    /// True if they were given by their name: then the answer has the id.
+    pub(super) is_resolved: bool,
+}
 
-/// Resolves `given` to an id, once the caller is known to read `channels`.
+impl Sender {
+    /// Returns the id of a person who was given by their name.
+    pub(super) fn resolved_id(sender: Option<&Self>) -> Option<String> {
+        sender.filter(|sender| sender.is_resolved).map(|sender| sender.id.to_string())
+    }
+}
+
+/// Resolves a sender, once the caller is known to read `channels`.
 ///
 /// # Errors
-/// Returns an error if it is nobody's id there and does not look like one: lists the people whom it
-/// may mean by name.
+/// Returns an error for a name that several people there have, and for a text that is neither a
+/// name nor an id there, with the people who may be meant.
 pub(super) async fn sender(
     services: &Services,
+    access: &Scoped<ReadMessages>,
     channels: &[ChannelId],
-    given: Option<String>,
-) -> Result<Option<UserId>, ServiceError> {
+    zone: AnswerZone,
+    given: Option<&str>,
+) -> Result<Option<Sender>, ToolError> {
     let Some(given) = given else { return Ok(None) };
-    if looks_like_an_id(&given) {
-        return Ok(Some(UserId::from(given)));
+    argument::short(SENDER, given)?;
+    let as_id = || Some(Sender { id: UserId::from(given), is_resolved: false });
+    if is_line_id(given) {
+        return Ok(as_id());
     }
-    let people = services.members.names(channels).await?;
-    // As many names as there are people are folded.
-    match CALLERS.run(move || known(given, people)).await {
-        Ok(id) => Ok(Some(id)),
-        Err(why) => Err(ServiceError::invalid_value(FieldPath::body("/senderId"), why)),
+    // Who is there is for those to know who may list the members.
+    if !access.caller.bounds.has(Scope::ReadMembers) {
+        let why = "is no userId; names are understood with a key that has the scope read:members";
+        return if is_other_id(given) { Ok(as_id()) } else { Err(ToolError::invalid(SENDER, why)) };
     }
-}
-
-/// Returns true for the form of a platform's id: it needs no lookup, and an unknown one has no
-/// results.
-fn looks_like_an_id(text: &str) -> bool {
-    let line = text.strip_prefix('U').is_some_and(|rest| {
-        rest.len() == 32 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    });
-    let other = text.split_once(':').is_some_and(|(platform, id)| {
-        !id.is_empty() && !platform.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
-    });
-    line || other
-}
-
-/// Returns the id, if somebody has it; else a remedy.
-fn known(given: String, people: People) -> Result<UserId, String> {
-    if people.iter().any(|(id, _)| id.as_str() == given) {
-        return Ok(UserId::from(given));
-    }
-    let wanted = fold(&given);
-    let mut candidates: Vec<(bool, UserId, String)> = Vec::new();
-    for (id, name) in people {
-        let Some(name) = name else { continue };
-        let folded = fold(&name);
-        if !wanted.is_empty() && folded.contains(&wanted) {
-            candidates.push((folded != wanted, id, name));
+    let people = services.members.names(&access.caller, channels).await?;
+    match names::find(given, people).await {
+        NameMatch::Id(id) => Ok(Some(Sender { id, is_resolved: false })),
+        NameMatch::Name(id) => Ok(Some(Sender { id, is_resolved: true })),
+        NameMatch::Names(several) => {
+            let ids: Vec<_> = several.iter().take(LISTED).map(|(id, _)| id.clone()).collect();
+            let last = services.members.last_messages(access, channels, &ids).await?;
+            let tell = |id: &UserId| last.get(id).map(|at| last_message(zone, *at));
+            let listed = names::listed(&several, |id| tell(id).unwrap_or_default());
+            let given = echo(given);
+            let why = format!("{given} is the name of several people: {listed}. Give a userId");
+            Err(ToolError::invalid(SENDER, why))
+        }
+        NameMatch::Unknown(_) if is_other_id(given) => Ok(as_id()),
+        NameMatch::Unknown(near) => {
+            let given = echo(given);
+            let hint = match near.as_slice() {
+                [] => "get_members lists both".to_owned(),
+                near => format!("did you mean {}?", names::listed(near, |_| String::new())),
+            };
+            let why = format!("{given} is nobody's userId or name here: {hint}");
+            Err(ToolError::invalid(SENDER, why))
         }
     }
-    candidates.sort();
-    let quoted = |name: &str| sanitize::quoted(&sanitize::cut(name, NAME).0);
-    if candidates.is_empty() {
-        let given = quoted(&given);
-        return Err(format!(
-            "takes a userId, and nobody here has the userId or the name {given}: get_members lists \
-             both"
-        ));
-    }
-    let more = if candidates.len() > LISTED { ", and others" } else { "" };
-    let listed = candidates.iter().take(LISTED);
-    let listed = listed.map(|(_, id, name)| format!("{id} is {}", quoted(name)));
-    let listed = listed.collect::<Vec<_>>().join(", ");
-    Err(format!("takes a userId, not a name: {listed}{more}"))
+}
+
+/// Returns true for the form of LINE's ids, which no name has: it needs no lookup, and an unknown one
+/// has no results.
+fn is_line_id(text: &str) -> bool {
+    text.strip_prefix('U').is_some_and(|rest| {
+        rest.len() >= 32 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+/// Returns true for the form of other ids, which a name may have, too.
+fn is_other_id(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(platform, id)| {
+        !id.is_empty() && !platform.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+    })
 }
 
 #[cfg(test)]
@@ -84,30 +98,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_to_ids() {
-        let people = || -> People {
-            vec![
-                ("U2".into(), Some("Ann Lee".to_owned())),
-                ("U1".into(), Some("ａｎｎ".to_owned())),
-                ("U3".into(), None),
-                ("import:aa".into(), Some("小美".to_owned())),
-            ]
-        };
-        assert_eq!(known("U3".to_owned(), people()), Ok("U3".into()));
-        let ann = known("Ann".to_owned(), people()).unwrap_err();
-        assert_eq!(ann, "takes a userId, not a name: U1 is \"ａｎｎ\", U2 is \"Ann Lee\"");
-        assert!(known("小美".to_owned(), people()).unwrap_err().contains("import:aa is"));
-        let nobody = known("Aiko".to_owned(), people()).unwrap_err();
-        assert!(nobody.contains("nobody here") && nobody.contains("get_members"), "{nobody}");
-    }
-
-    #[test]
-    fn ids_are_not_looked_up() {
-        for id in ["U0123456789abcdef0123456789abcdef", "telegram:-100123", "import:aa"] {
-            assert!(looks_like_an_id(id), "{id}");
+    fn forms_of_ids_are_told_from_names() {
+        assert!(is_line_id("U0123456789abcdef0123456789abcdef"));
+        for id in ["telegram:-100123", "import:aa", "Bo:Sales"] {
+            assert!(is_other_id(id) && !is_line_id(id), "{id}");
         }
         for name in ["Ann", "U2", "小美", "Ann: the first", "a:", ":"] {
-            assert!(!looks_like_an_id(name), "{name}");
+            assert!(!is_line_id(name) && !is_other_id(name), "{name}");
         }
     }
 }

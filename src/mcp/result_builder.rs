@@ -1,183 +1,344 @@
-//! Result builder for messages, row by row up to the budget: the rows of the structured form and
-//! the lines of the text, with people and channels once in tables.
+//! Rows of messages of an answer up to its budget, with the people and channels that they name once
+//! in tables.
 
-use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::message::{Content, MessageType};
-use chatkeep_store::{Gap, Sender, StoredMessage};
+use chatkeep_store::{Sender, StoredMessage};
+use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 
-use super::answer::{self, Cut, MessageRow, MissingTime, PersonRow};
 use super::budget::TokenBudget;
-use super::text_row;
-use crate::sanitize;
+use super::channel_table::{ChannelTable, quoted_name, short_name};
+use super::gap::GapRows;
+use super::message_row::MessageRow;
+use super::time::AnswerZone;
+use crate::pseudonyms::Masked;
+use crate::view::Links;
 
 /// Maximum length of a text among others, in characters.
 const TEXT: usize = 400;
-/// Maximum length of a text requested alone, in characters: that of a message on LINE.
-const WHOLE: usize = 5_000;
-/// Maximum number of gaps in a result.
-const GAPS: usize = 10;
+/// Maximum length of a text that is shown in full, or quoted to be checked, in characters: that of a
+/// message on LINE.
+pub(super) const WHOLE: usize = 5_000;
 
-/// Result under construction.
-#[derive(Debug, Default)]
-pub(super) struct ResultBuilder {
-    budget: TokenBudget,
-    /// Maximum length of a text in characters.
+/// A person in a table.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PersonRow {
+    pub(super) user_id: String,
+    /// Null where it is not known.
+    pub(super) name: Option<String>,
+}
+
+/// People of an answer by their short names.
+pub(super) type PeopleTable = BTreeMap<String, PersonRow>;
+
+/// Message to add to an answer.
+#[derive(Clone, Copy)]
+pub(super) struct MessageSource<'a> {
+    message: &'a Masked<StoredMessage>,
+    /// Part of its text, in searches.
+    part: Option<&'a str>,
+    /// True if the row names its channel.
+    has_channel: bool,
+    /// Maximum length of its text in characters.
     max: usize,
-    pub(super) people: BTreeMap<String, PersonRow>,
+}
+
+/// Person and channel that a row names.
+#[derive(Clone, Copy)]
+pub(super) struct RowNames<'a> {
+    pub(super) person: Option<&'a Sender>,
+    pub(super) channel: Option<&'a ChannelId>,
+}
+
+/// Short names of them.
+pub(super) struct RowKeys {
+    pub(super) person: Option<String>,
+    pub(super) channel: Option<String>,
+}
+
+/// Rows under construction.
+pub(super) struct ResultBuilder<'a> {
+    links: &'a Links,
+    zone: AnswerZone,
+    pub(super) budget: TokenBudget,
+    pub(super) channels: ChannelTable,
+    people: PeopleTable,
     known: HashMap<UserId, String>,
-    pub(super) channels: BTreeMap<String, String>,
-    places: HashMap<ChannelId, String>,
-    pub(super) rows: Vec<MessageRow>,
-    pub(super) lines: Vec<String>,
+    /// Channels that are counted already.
+    counted: HashSet<String>,
     /// Day of the last line.
     day: String,
+    /// True if a row or a part of a text was left out.
     pub(super) truncated: bool,
 }
 
-/// Message to add.
-pub(super) struct RowText<'a> {
-    pub(super) message: &'a StoredMessage,
-    /// Snippet of its text, in searches.
-    pub(super) snippet: Option<&'a str>,
-}
-
-impl ResultBuilder {
-    /// Creates a builder for at most `limit` rows.
-    pub(super) fn new(limit: u32) -> Self {
-        Self { max: if limit == 1 { WHOLE } else { TEXT }, ..Self::default() }
+impl<'a> MessageSource<'a> {
+    /// A message of the answer's only channel, its text cut as among others.
+    pub(super) const fn new(message: &'a Masked<StoredMessage>) -> Self {
+        Self { message, part: None, has_channel: false, max: TEXT }
     }
 
-    /// Adds a message; returns `false`, and adds nothing, if it exceeds the budget.
-    pub(super) fn add(&mut self, said: &RowText<'_>) -> bool {
-        let row = self.row(said);
-        let from = row.from.clone().unwrap_or_default();
-        let (day, _) = row.time.split_at(row.time.len().min(10));
-        let dated = row.channel.is_none();
-        let mut line = text_row::message(&row, dated);
-        if dated && self.day != day {
-            line = format!("{day}\n{line}");
+    /// A message with a text of at most so many characters.
+    pub(super) const fn up_to(self, max: usize) -> Self {
+        Self { max, ..self }
+    }
+
+    /// A message of one of several channels, which its row names.
+    pub(super) const fn of_several(self) -> Self {
+        Self { has_channel: true, ..self }
+    }
+
+    /// A search result, with a part of its text and its channel.
+    pub(super) const fn found(message: &'a Masked<StoredMessage>, part: &'a str) -> Self {
+        Self { message, part: Some(part), has_channel: true, max: TEXT }
+    }
+}
+
+impl<'a> ResultBuilder<'a> {
+    /// Creates a builder of rows whose times are shown in `zone`.
+    pub(super) fn new(links: &'a Links, zone: AnswerZone) -> Self {
+        Self {
+            links,
+            zone,
+            budget: TokenBudget::default(),
+            channels: ChannelTable::default(),
+            people: PeopleTable::new(),
+            known: HashMap::new(),
+            counted: HashSet::new(),
+            day: String::new(),
+            truncated: false,
         }
-        let structured = serde_json::to_string(&row).unwrap_or_default();
-        let person = self.people.get(&from).filter(|_| !self.tells_of(&from));
-        let person = person.map(json).unwrap_or_default();
-        // The table of people is in both forms, too.
-        if !self.budget.take(&[&structured, &line, &person, &person]) {
-            self.forget(&from);
+    }
+
+    /// Returns the zone of the rows that follow.
+    pub(super) const fn zone(&self) -> AnswerZone {
+        self.zone
+    }
+
+    /// Sets the zone of the rows that follow.
+    pub(super) const fn set_zone(&mut self, zone: AnswerZone) {
+        self.zone = zone;
+    }
+
+    /// Creates the row of a message; `None`, with nothing added to the tables, if it exceeds the
+    /// budget.
+    pub(super) fn row(&mut self, said: MessageSource<'_>) -> Option<MessageRow> {
+        let MessageSource { message, part, has_channel, max } = said;
+        let channel = has_channel.then_some(&message.channel);
+        let names = RowNames { person: message.sender.as_ref(), channel };
+        let (url, time) = (self.link(message), self.zone.show(message.sent_at));
+        let row = |RowKeys { person, channel }| MessageRow {
+            url,
+            time,
+            channel,
+            from: person,
+            ..MessageRow::new(message, part, max)
+        };
+        let (last, mut day) = (self.day.clone(), String::new());
+        let forms = |row: &MessageRow| {
+            let line;
+            (day, line) =
+                if has_channel { (String::new(), row.line()) } else { row.day_and_line() };
+            let new_day = if day == last { String::new() } else { day.clone() };
+            [json(row), line, new_day]
+        };
+        let row = self.add(names, row, forms)?;
+        self.day = day;
+        self.truncated |= row.cut > 0;
+        Some(row)
+    }
+
+    /// Moves the next message into the rows; `false` at the end, and where the budget ends, which
+    /// ends the messages.
+    pub(super) fn take<'m>(
+        &mut self,
+        messages: &mut impl Iterator<Item = MessageSource<'m>>,
+        rows: &mut Vec<MessageRow>,
+    ) -> bool {
+        let Some(message) = messages.next() else { return false };
+        if let Some(row) = self.row(message) {
+            rows.push(row);
+            return true;
+        }
+        messages.by_ref().for_each(drop);
+        false
+    }
+
+    /// Takes the cost of gaps, which the answer has whatever its rows cost.
+    pub(super) fn spend_gaps(&mut self, gaps: &GapRows) {
+        self.budget.spend(&[&json(&gaps.rows), &gaps.lines()]);
+    }
+
+    /// Returns true for a row that is within the budget, and takes its cost.
+    pub(super) fn fits<T: Serialize>(&mut self, row: &T) -> bool {
+        let row = json(row);
+        let fits = self.budget.take(&[&row, &row]);
+        self.truncated |= !fits;
+        fits
+    }
+
+    /// Creates a row with what it names, which is then in the tables; `None`, with nothing added, if
+    /// it exceeds the budget.
+    pub(super) fn naming<T: Serialize>(
+        &mut self,
+        names: RowNames<'_>,
+        row: impl FnOnce(RowKeys) -> T,
+    ) -> Option<T> {
+        self.add(names, row, |row| {
+            let row = json(row);
+            [row.clone(), row]
+        })
+    }
+
+    /// Creates a row with what it names; `forms` returns the texts that it has in the answer.
+    fn add<T, const N: usize>(
+        &mut self,
+        names: RowNames<'_>,
+        row: impl FnOnce(RowKeys) -> T,
+        forms: impl FnOnce(&T) -> [String; N],
+    ) -> Option<T> {
+        let person = names.person.map(|sender| (self.person_key(sender), sender));
+        let channel = names.channel.map(|channel| self.channels.key(channel));
+        let key = person.as_ref().map(|(key, _)| key.clone());
+        let row = row(RowKeys { person: key, channel: channel.clone() });
+        let person = person.filter(|(key, _)| !self.people.contains_key(key));
+        let person = person.map(|(key, sender)| (key, PersonRow::new(sender)));
+        let person_json = person.as_ref().map(|(_, person)| json(person)).unwrap_or_default();
+        let channel_json = self.uncounted_channel(channel.as_deref());
+        let forms = forms(&row);
+        let mut cost: Vec<_> = forms.iter().map(String::as_str).collect();
+        // Tables are in both forms, too.
+        cost.extend([&person_json, &person_json, &channel_json, &channel_json].map(String::as_str));
+        if !self.budget.take(&cost) {
             self.truncated = true;
-            return false;
+            let unused = channel.filter(|key| !self.counted.contains(key));
+            unused.inspect(|key| self.channels.forget(key));
+            return None;
         }
-        day.clone_into(&mut self.day);
-        self.truncated |= row.cut.is_some();
-        self.rows.push(row);
-        self.lines.push(line);
-        true
+        self.counted.extend(channel);
+        self.people.extend(person);
+        Some(row)
     }
 
-    fn tells_of(&self, person: &str) -> bool {
-        self.rows.iter().any(|row| row.from.as_deref() == Some(person))
+    /// Returns the permanent link of a message, if the service has a public address.
+    pub(super) fn link(&self, message: &StoredMessage) -> Option<String> {
+        self.links.message(&message.channel, &message.id)
     }
 
-    /// Removes a person whom no row mentions.
-    fn forget(&mut self, person: &str) {
-        if !self.tells_of(person) {
-            self.people.remove(person);
-        }
+    /// Takes the cost of the channels that are in the table now, whatever rows follow.
+    pub(super) fn spend_channels(&mut self) {
+        let rows = self.channels.rows();
+        let table = json(&rows);
+        self.budget.spend(&[&table, &table]);
+        self.counted.extend(rows.into_keys());
     }
 
-    fn row(&mut self, said: &RowText<'_>) -> MessageRow {
-        let message = said.message;
-        let kind = message.kind;
-        let row = MessageRow {
-            id: message.id.to_string(),
-            time: answer::time(message.sent_at),
-            channel: said.snippet.is_some().then(|| self.place(&message.channel)),
-            from: message.sender.as_ref().map(|sender| self.person(sender)),
-            kind: (kind != MessageType::Text).then(|| kind.name().to_owned()),
-            media_status: message.media_status().map(str::to_owned),
-            reply_to: message.quoted.as_ref().map(ToString::to_string),
-            edited: message.edited_at.is_some() && message.unsent_at.is_none(),
-            unsent: message.unsent_at.is_some(),
-            bot: message.is_bot,
-            ..MessageRow::default()
-        };
-        let Some(whole) = message.content.as_ref().and_then(words) else {
-            return row;
-        };
-        let (text, left) = match said.snippet {
-            Some(part) => {
-                let (text, more) = sanitize::cut(part, usize::MAX);
-                let left = if part == whole { 0 } else { missing(&whole, part) };
-                (text, left + more)
-            }
-            None => sanitize::cut(&whole, self.max),
-        };
-        MessageRow { text: Some(text), cut: (left > 0).then(|| rest(message, left)), ..row }
+    /// Returns the people of the rows.
+    pub(super) fn into_people(self) -> PeopleTable {
+        self.people
     }
 
-    fn person(&mut self, sender: &Sender) -> String {
-        if let Some(key) = self.known.get(&sender.id) {
-            if !self.people.contains_key(key) {
-                self.people.insert(key.clone(), person(sender));
-            }
-            return key.clone();
-        }
-        let key = format!("p{}", self.known.len() + 1);
-        self.known.insert(sender.id.clone(), key.clone());
-        self.people.insert(key.clone(), person(sender));
-        key
+    fn person_key(&mut self, sender: &Sender) -> String {
+        let next = self.known.len() + 1;
+        self.known.entry(sender.id.clone()).or_insert_with(|| format!("p{next}")).clone()
     }
 
-    fn place(&mut self, channel: &ChannelId) -> String {
-        if let Some(key) = self.places.get(channel) {
-            return key.clone();
-        }
-        let key = format!("c{}", self.places.len() + 1);
-        self.places.insert(channel.clone(), key.clone());
-        self.channels.insert(key.clone(), channel.to_string());
-        key
+    /// Returns the JSON of a channel in the table unless it was counted.
+    fn uncounted_channel(&self, key: Option<&str>) -> String {
+        let key = key.filter(|key| !self.counted.contains(*key));
+        let entry = key.and_then(|key| self.channels.entry(key));
+        entry.as_ref().map(json).unwrap_or_default()
     }
 }
 
-fn json<T: Serialize>(value: &T) -> String {
+impl PersonRow {
+    fn new(sender: &Sender) -> Self {
+        Self { user_id: sender.id.to_string(), name: short_name(sender.display_name.as_deref()) }
+    }
+}
+
+pub(super) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn person(sender: &Sender) -> PersonRow {
-    PersonRow { user_id: sender.id.to_string(), name: answer::name(sender.display_name.as_deref()) }
+/// Formats the people of an answer as a line of the head; nothing without any.
+pub(super) fn people_line(people: &PeopleTable) -> String {
+    if people.is_empty() {
+        return String::new();
+    }
+    let people = people.iter().map(|(key, person)| {
+        format!("{key} = {} ({})", quoted_name(person.name.as_deref()), person.user_id)
+    });
+    format!("\nPeople: {}", people.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a message's text; `None` when it has none.
-fn words(content: &Content) -> Option<String> {
-    let words = match content {
-        Content::Sticker(sticker) if sticker.text.is_none() => sticker.keywords.join(", "),
-        Content::Location { latitude, longitude, .. } => {
-            let place = content.searchable().map_or_else(String::new, |place| format!("{place}\n"));
-            format!("{place}{latitude},{longitude}")
-        }
-        other => other.searchable()?,
-    };
-    Some(words).filter(|words| !words.is_empty())
+/// Formats the cursor of the next page as the last line of a text; nothing without one.
+pub(super) fn cursor_line(next: Option<&str>) -> String {
+    next.map_or_else(String::new, |cursor| {
+        format!("\nMore: call again with the same arguments and cursor {cursor}")
+    })
 }
 
-/// Returns the number of characters of a text that a part of it lacks; it has a mark where some are
-/// left out.
-fn missing(whole: &str, part: &str) -> usize {
-    let shown = part.chars().filter(|character| *character != '…').count();
-    whole.chars().count().saturating_sub(shown)
-}
+#[cfg(test)]
+mod tests {
+    use chrono_tz::Tz;
 
-/// Describes how to read the omitted part.
-fn rest(message: &StoredMessage, characters: usize) -> Cut {
-    let to = message.sent_at.plus(Duration::from_millis(1));
-    Cut { characters, from: message.sent_at.to_string(), to: to.to_string() }
-}
+    use super::super::channel_table::ChannelEntry;
+    use super::*;
 
-/// Returns the newest gaps, and the number of older ones.
-pub(super) fn gaps(gaps: &[Gap]) -> (Vec<MissingTime>, usize) {
-    let omitted = gaps.len().saturating_sub(GAPS);
-    (gaps[omitted..].iter().map(MissingTime::from).collect(), omitted)
+    const LONG: &str = "a row that does not fit";
+
+    fn sender(id: &str) -> Sender {
+        Sender { id: id.into(), display_name: Some("Ann".to_owned()), picture_url: None }
+    }
+
+    #[test]
+    fn a_row_that_does_not_fit_leaves_nothing_in_the_tables() {
+        let links = Links::default();
+        let mut builder = ResultBuilder::new(&links, AnswerZone(Tz::UTC));
+        let (ann, bo) = (sender("U1"), sender("U2"));
+        let (one, other) = (ChannelId::from("C1"), ChannelId::from("C2"));
+        let named = |person, channel| RowNames { person: Some(person), channel: Some(channel) };
+        let keys = |RowKeys { person, channel }| (person, channel);
+        let first = builder.naming(named(&ann, &one), keys);
+        assert_eq!(first, Some((Some("p1".to_owned()), Some("c1".to_owned()))));
+        builder.budget.spend(&[&"x".repeat(100_000)]);
+        let row = |keys: RowKeys| (keys.person, keys.channel, LONG);
+        assert_eq!(builder.naming(named(&bo, &other), row), None);
+        assert!(builder.truncated);
+        assert_eq!(builder.channels.rows().into_keys().collect::<Vec<_>>(), ["c1"]);
+        // A channel that is paid for stays.
+        assert_eq!(builder.naming(named(&bo, &one), row), None);
+        assert_eq!(builder.channels.rows().into_keys().collect::<Vec<_>>(), ["c1"]);
+        assert_eq!(builder.into_people().into_keys().collect::<Vec<_>>(), ["p1"]);
+    }
+
+    #[test]
+    fn what_a_row_names_is_paid_for_once() {
+        let links = Links::default();
+        let count = |name: &str, is_paid: bool| {
+            let id = ChannelId::from("C1");
+            let entry = ChannelEntry {
+                channel_id: id.to_string(),
+                name: Some(name.to_owned()),
+                time_zone: "UTC".to_owned(),
+            };
+            let mut builder = ResultBuilder::new(&links, AnswerZone(Tz::UTC));
+            builder.channels = ChannelTable::new([(id.clone(), entry)]);
+            if is_paid {
+                builder.channels.key(&id);
+                builder.spend_channels();
+            }
+            let names = RowNames { person: None, channel: Some(&id) };
+            let rows = || builder.naming(names, |keys| (keys.channel, LONG));
+            std::iter::from_fn(rows).count()
+        };
+        let (short, long) = (count("Ann", false), count(&"日".repeat(3_000), false));
+        // 6,000 of 9,600 tokens.
+        assert!(long > 0 && (long * 2..long * 3).contains(&short), "{long} of {short}");
+        assert!(long.abs_diff(count(&"日".repeat(3_000), true)) <= 1);
+    }
 }

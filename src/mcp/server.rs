@@ -1,24 +1,28 @@
-//! Protocol side of the tools: the service's self-description, and calls with their metrics.
+//! Protocol side of tools and prompts: the service's self-description, and calls with their metrics.
 
 use std::borrow::Cow;
 use std::time::Instant;
 
 use axum::http::request::Parts;
 use chatkeep_core::metric;
+use chatkeep_core::role::Scope;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ContentBlock, DiscoverResult, Implementation,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    MetaObject, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+    CompleteResult, ContentBlock, DiscoverResult, GetPromptRequestParams, GetPromptResponse, Icon,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities, ServerConfig,
+    Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
 use super::Admitted;
-use super::call::{Name, ToolResult};
-use super::tools::{INSTRUCTIONS, TOOLS};
+use super::error::ToolError;
+use super::tool::ToolResult;
+use super::tools::{self, DESCRIPTIONS, INSTRUCTIONS};
+use super::{media, prompts, resources};
 use crate::sanitize;
 use crate::services::{Caller, Services};
 
@@ -44,8 +48,13 @@ impl McpServer {
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(chatkeep())
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_resources()
+            .enable_completions();
+        ServerConfig::new(capabilities.build())
+            .with_server_info(chatkeep().with_icons(vec![icon()]))
             .with_instructions(INSTRUCTIONS)
     }
 
@@ -63,7 +72,7 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let mut result = ListToolsResult::with_all_items(TOOLS.clone());
+        let mut result = ListToolsResult::with_all_items(DESCRIPTIONS.clone());
         if !self_contained(&context) {
             return Ok(result);
         }
@@ -72,7 +81,7 @@ impl ServerHandler for McpServer {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        TOOLS.iter().find(|tool| tool.name == name).cloned()
+        DESCRIPTIONS.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -80,7 +89,7 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(name) = Name::parse(&request.name) else {
+        let Some(tool) = tools::find(&request.name) else {
             count("unknown", "unknown");
             let (name, _) = sanitize::cut(&request.name, 80);
             return Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None));
@@ -88,12 +97,12 @@ impl ServerHandler for McpServer {
         let caller = caller(&context)?;
         let started = Instant::now();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let answer = name.call(&self.services, caller, arguments).await;
-        metric::MCP_CALL_SECONDS.record([name.text().into()], started.elapsed());
-        count(name.text(), answer.as_ref().map_or_else(|error| error.result, |_| "ok"));
+        let answer = tool.call(&self.services, caller, arguments).await;
+        metric::MCP_CALL_SECONDS.record([tool.name.into()], started.elapsed());
+        count(tool.name, answer.as_ref().map_or_else(|error| error.result, |_| "ok"));
         let mut result = match answer {
-            Ok(ToolResult { structured, text }) => {
-                let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+            Ok(ToolResult { structured, content }) => {
+                let mut result = CallToolResult::success(content);
                 result.structured_content = Some(structured);
                 result
             }
@@ -103,43 +112,103 @@ impl ServerHandler for McpServer {
         Ok(result.into())
     }
 
-    // There are tools, and nothing else.
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let mut result = ListPromptsResult::with_all_items(prompts::DESCRIPTIONS.clone());
+        if !self_contained(&context) {
+            return Ok(result);
+        }
+        result.meta = signature(&context);
+        Ok(result.with_ttl_ms(KEEP).with_cache_scope(CacheScope::Public))
+    }
 
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut result = prompts::get(&request.name, request.arguments)?;
+        result.meta = signature(&context);
+        Ok(result.into())
+    }
+
+    /// Resources are found with tools; there are too many for a list.
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+        let mut result = ListResourcesResult::with_all_items(Vec::new());
+        if self_contained(&context) {
+            result.meta = signature(&context);
+            result = result.with_ttl_ms(KEEP).with_cache_scope(CacheScope::Public);
+        }
+        Ok(result)
     }
 
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+        let mut result = ListResourceTemplatesResult::with_all_items(resources::templates());
+        if self_contained(&context) {
+            result.meta = signature(&context);
+            result = result.with_ttl_ms(KEEP).with_cache_scope(CacheScope::Public);
+        }
+        Ok(result)
     }
 
-    async fn list_prompts(
+    async fn read_resource(
         &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let caller = caller(&context)?;
+        let read = resources::read(&self.services, caller, &request.uri).await;
+        let scope = resources::scope(&request.uri);
+        let told = |error: &ToolError| error.failure(Some(scope)).result;
+        count("resources/read", read.as_ref().map_or_else(told, |_| "ok"));
+        let refused = |error| resources::refusal(&error, &request.uri, scope);
+        let mut result = read.map_err(refused)?;
+        if self_contained(&context) {
+            result.meta = signature(&context);
+            // Somebody may take the message back at any time.
+            result = result.with_ttl_ms(0).with_cache_scope(CacheScope::Private);
+        }
+        Ok(result.into())
     }
 
     async fn complete(
         &self,
-        _: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+        let caller = caller(&context)?;
+        let Reference::Resource(of) = &request.r#ref else {
+            return Err(ErrorData::invalid_params("There is no such prompt.", None));
+        };
+        let found = resources::complete(&self.services, caller, &request, of).await;
+        let refused = |error| resources::refusal(&error, &of.uri, Scope::ReadMessages);
+        let mut result = CompleteResult::new(found.map_err(refused)?);
+        result.meta = signature(&context);
+        Ok(result)
     }
 }
 
 fn chatkeep() -> Implementation {
     Implementation::new("chatkeep", env!("CARGO_PKG_VERSION")).with_title("Chatkeep")
+}
+
+/// Returns the icon of the service, which needs no address.
+fn icon() -> Icon {
+    let content = media::encoded(include_bytes!("../console/assets/icon.svg"));
+    Icon::new(format!("data:image/svg+xml;base64,{content}"))
+        .with_mime_type("image/svg+xml")
+        .with_sizes(vec!["any".to_owned()])
 }
 
 /// Returns true for a request of a revision without handshake, the first of which was 2026-07-28.

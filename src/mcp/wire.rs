@@ -10,8 +10,10 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use rmcp::model::{
-    CallToolRequestMethod, ClientJsonRpcMessage, ClientRequest, ConstString as _,
-    DiscoverRequestMethod, ErrorCode, JsonRpcRequest, ListToolsRequestMethod,
+    CallToolRequestMethod, ClientJsonRpcMessage, ClientRequest, CompleteRequestMethod,
+    ConstString as _, DiscoverRequestMethod, ErrorCode, GetPromptRequestMethod, JsonRpcRequest,
+    ListPromptsRequestMethod, ListResourceTemplatesRequestMethod, ListResourcesRequestMethod,
+    ListToolsRequestMethod, ReadResourceRequestMethod,
 };
 use serde_json::{Value, json};
 
@@ -136,8 +138,7 @@ fn check(bytes: &Bytes) -> Result<Value, RpcRefusal> {
     match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
         Ok(message) if is_understood(&message) => Ok(id),
         _ => {
-            let why = "Invalid params for the method; tools/call takes the tool's name and its \
-                       arguments, an object";
+            let why = "Invalid params for the method: one is missing, or is not of its type";
             Err(RpcRefusal::new(StatusCode::OK, ErrorCode::INVALID_PARAMS, why).about(id))
         }
     }
@@ -147,8 +148,17 @@ fn check(bytes: &Bytes) -> Result<Value, RpcRefusal> {
 /// not as a request of an unknown method.
 fn is_understood(message: &ClientJsonRpcMessage) -> bool {
     // `initialize` exists in the older revisions only: the library knows when it is unknown.
-    const METHODS: [&str; 3] =
-        [DiscoverRequestMethod::VALUE, ListToolsRequestMethod::VALUE, CallToolRequestMethod::VALUE];
+    const METHODS: [&str; 9] = [
+        DiscoverRequestMethod::VALUE,
+        ListToolsRequestMethod::VALUE,
+        CallToolRequestMethod::VALUE,
+        ListPromptsRequestMethod::VALUE,
+        GetPromptRequestMethod::VALUE,
+        ListResourcesRequestMethod::VALUE,
+        ListResourceTemplatesRequestMethod::VALUE,
+        ReadResourceRequestMethod::VALUE,
+        CompleteRequestMethod::VALUE,
+    ];
     match message {
         ClientJsonRpcMessage::Request(JsonRpcRequest {
             request: ClientRequest::CustomRequest(custom),
@@ -208,6 +218,20 @@ mod tests {
             let call =
                 format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#);
             assert_eq!(refused(call.leak()), (-32602, json!(7)), "{params}");
+        }
+        for (method, params) in [
+            ("resources/read", "{}"),
+            ("resources/read", "{\"uri\":3}"),
+            ("resources/list", "{\"_meta\":3}"),
+            ("resources/templates/list", "{\"_meta\":3}"),
+            ("completion/complete", "{}"),
+            ("completion/complete", "{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"a:b\"}}"),
+            ("prompts/list", "{\"_meta\":3}"),
+            ("tools/list", "{\"_meta\":3}"),
+        ] {
+            let call =
+                format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#);
+            assert_eq!(refused(call.leak()), (-32602, json!(7)), "{method} {params}");
         }
         let ping = Bytes::from_static(br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#);
         assert_eq!(check(&ping).ok(), Some(json!("a")));

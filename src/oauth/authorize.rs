@@ -15,7 +15,7 @@ use super::error::OAuthError;
 use super::reach::ChannelGrant;
 use super::{Inner, OAuth, consent, redirect, secret};
 use crate::http::HttpError;
-use crate::services::grants::{GRANTABLE_SCOPES, GrantRequest};
+use crate::services::grants::{GRANTABLE_SCOPES, GrantRequest, READING_SCOPES};
 
 /// Maximum length of a client's state in bytes.
 const MAX_STATE: usize = 1000;
@@ -185,12 +185,12 @@ impl AuthorizeRequest {
         needed.into_iter().chain(given).collect()
     }
 
-    /// Returns the requested scopes; unknown ones are left out, and requesting none means all.
+    /// Returns the requested scopes; unknown ones are left out, and requesting none means those for
+    /// reading texts.
     fn scopes(&self) -> Vec<Scope> {
-        let words = self.scope.as_deref().unwrap_or_default().split_ascii_whitespace();
-        let known: Vec<_> = words.filter_map(Scope::parse).collect();
-        let wanted = |scope: &Scope| self.scope.is_none() || known.contains(scope);
-        GRANTABLE_SCOPES.into_iter().filter(wanted).collect()
+        let Some(scope) = &self.scope else { return READING_SCOPES.to_vec() };
+        let known: Vec<_> = scope.split_ascii_whitespace().filter_map(Scope::parse).collect();
+        GRANTABLE_SCOPES.into_iter().filter(|scope| known.contains(scope)).collect()
     }
 
     /// Returns the PKCE challenge.

@@ -162,6 +162,7 @@ fn policy(program: &str) -> String {
 const fn words(scope: Scope) -> &'static str {
     match scope {
         Scope::ReadMembers => "see who is in the channels",
+        Scope::ReadMedia => "see pictures and open files",
         _ => "read and search the messages",
     }
 }

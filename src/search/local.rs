@@ -9,7 +9,7 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_index::search::{self, IndexSearch, MessageIndex};
 use chatkeep_workers::replica::Replica;
 
-use super::{Hit, ParsedQuery, SearchError, SearchRequest, SearchResults, Sort, unavailable};
+use super::{Hit, SearchError, SearchRequest, SearchResults, Sort, unavailable};
 
 /// Searches in a replica of this process.
 pub(super) async fn find_in(
@@ -54,16 +54,16 @@ async fn blocking(
     tokio::task::spawn_blocking(search).await.unwrap_or_else(|error| Err(unavailable(&error)))
 }
 
-fn search(index: &MessageIndex, find: &SearchRequest) -> Result<SearchResults, SearchError> {
-    let (ParsedQuery(mut query), cursor) = find.check()?;
+pub(super) fn search(
+    index: &MessageIndex,
+    find: &SearchRequest,
+) -> Result<SearchResults, SearchError> {
+    let (asked, cursor) = find.check()?;
     // Its writer commits progress once it is complete.
     if index.progress().is_none() {
         return Err(SearchError::Unavailable("the index is being filled".to_owned()));
     }
-    query.resolve_senders(|name| {
-        let ids = find.people.get(name).into_iter().flatten();
-        ids.map(|id| id.as_str().to_owned()).collect()
-    });
+    let query = asked.resolved(&find.people);
     let channels: Vec<_> = find.channels.iter().map(ChannelId::as_str).collect();
     let sender = find.sender.as_ref().map(|sender| [sender.as_str()]);
     let request = IndexSearch {
@@ -76,6 +76,7 @@ fn search(index: &MessageIndex, find: &SearchRequest) -> Result<SearchResults, S
             Sort::Relevance => search::Sort::Relevance,
             Sort::Newest => search::Sort::Newest,
         },
+        exact_only: find.exact_only,
         limit: find.limit,
         cursor: cursor.as_ref(),
         ..IndexSearch::new(&query)
@@ -86,7 +87,13 @@ fn search(index: &MessageIndex, find: &SearchRequest) -> Result<SearchResults, S
         message: hit.message_id.into(),
         sent_at: Timestamp::from_millis(hit.sent_at),
         score: hit.score,
+        related: !hit.is_exact,
     });
     let next = page.next.map(|cursor| cursor.to_string());
-    Ok(SearchResults { hits: hits.collect(), total: page.total, next })
+    Ok(SearchResults {
+        hits: hits.collect(),
+        total: page.total,
+        is_total_exact: page.is_total_exact,
+        next,
+    })
 }

@@ -8,16 +8,19 @@ use chatkeep_store::{Store, StoreError, StoredMessage};
 
 use super::{Hit, ParsedQuery, Snippet};
 use crate::heavy::CALLERS;
+use crate::pseudonyms::{Mask, Masked};
 
 /// A found message, with its snippet.
 #[derive(Debug)]
-pub struct SearchResult {
+pub(crate) struct SearchResult {
     /// The message.
-    pub message: StoredMessage,
+    pub(crate) message: Masked<StoredMessage>,
     /// Relevance score; 0 when sorted by time.
-    pub score: f32,
+    pub(crate) score: f32,
+    /// `true` if it does not hold all of the query.
+    pub(crate) related: bool,
     /// Snippet around the matches.
-    pub snippet: Snippet,
+    pub(crate) snippet: Snippet,
 }
 
 /// People named in a query.
@@ -30,14 +33,26 @@ pub struct QueryPeople {
 }
 
 impl ParsedQuery {
+    /// Resolves the names in `from:` for a reader who sees people as they are.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub async fn named_people(
+        &self,
+        store: &Store,
+        channels: &[ChannelId],
+    ) -> Result<QueryPeople, StoreError> {
+        self.people((store, &Mask::none()), channels).await
+    }
+
     /// Resolves the names in `from:`: people of these channels, and those whose messages were
     /// imported into them, by their names, whatever the case and width of the letters.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn people(
+    pub(crate) async fn people(
         &self,
-        store: &Store,
+        (store, mask): (&Store, &Mask),
         channels: &[ChannelId],
     ) -> Result<QueryPeople, StoreError> {
         let names = self.names();
@@ -45,6 +60,11 @@ impl ParsedQuery {
             return Ok(QueryPeople::default());
         }
         let known = store.members().names_in(channels).await?;
+        let shown = |(user, name)| {
+            let name = mask.name(&user, name);
+            (user, name)
+        };
+        let known = known.into_iter().map(shown).collect();
         let names: Vec<_> = names.into_iter().map(|name| (name.to_owned(), fold(name))).collect();
         // As many names as there are people are folded, once each.
         Ok(CALLERS.run(move || resolved(names, known)).await)
@@ -55,9 +75,9 @@ impl ParsedQuery {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn look_up(
+    pub(crate) async fn look_up(
         &self,
-        store: &Store,
+        (store, mask): (&Store, &Mask),
         hits: Vec<Hit>,
         max: usize,
     ) -> Result<Vec<SearchResult>, StoreError> {
@@ -68,14 +88,14 @@ impl ParsedQuery {
             .into_iter()
             .map(|message| ((message.channel.clone(), message.id.clone()), message))
             .collect();
-        let asked = self.clone();
+        let (asked, mask) = (self.clone(), mask.clone());
         // Folding and scanning a page of long messages takes a while.
         let found = CALLERS.run(move || {
             let found = |hit: Hit| {
-                let message = messages.remove(&(hit.channel, hit.message))?;
+                let message = mask.show(messages.remove(&(hit.channel, hit.message))?);
                 let text = message.content.as_ref()?.searchable().unwrap_or_default();
                 let snippet = asked.snippet(&text, max);
-                Some(SearchResult { message, score: hit.score, snippet })
+                Some(SearchResult { message, score: hit.score, related: hit.related, snippet })
             };
             hits.into_iter().filter_map(found).collect()
         });

@@ -2,11 +2,13 @@
 //! in the data folder of another process.
 //!
 //! The index holds no text and no names. So the caller resolves the names in `from:`
-//! ([`ParsedQuery::people`]) before, and loads the found messages ([`ParsedQuery::look_up`])
+//! (`ParsedQuery::people`) before, and loads the found messages (`ParsedQuery::look_up`)
 //! afterwards.
 
+mod batch;
 mod local;
 mod lookup;
+mod masked;
 pub mod remote;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,23 +23,31 @@ use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::search::{self, Cursor, Query};
 use chatkeep_workers::replica::Replica;
+use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use self::local::{find_in, find_in_folder};
 use self::remote::request_remote;
-pub use lookup::{QueryPeople, SearchResult};
+use crate::when::first;
+pub(crate) use batch::{BatchQuery, MessageBatch};
+pub use lookup::QueryPeople;
+pub(crate) use lookup::SearchResult;
 
 /// Search request, with the channels that the caller may read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchRequest {
     /// Query as typed.
     pub query: String,
-    /// UTC offset in minutes east, in which the days of `before:` and `after:` begin.
+    /// IANA name of the zone in which the days of `before:` and `after:` begin; requests of earlier
+    /// versions have `utc_offset` alone.
+    #[serde(default)]
+    pub time_zone: Option<String>,
+    /// UTC offset of that zone now, in minutes east, for processes of earlier versions.
     pub utc_offset: i32,
     /// Channels to search: all that the caller may read, or some of them. Without any, there are no
     /// results.
     pub channels: Vec<ChannelId>,
-    /// Users of the names in `from:` (see [`ParsedQuery::people`]); a name that is not here is
+    /// Users of the names in `from:` (see `ParsedQuery::people`); a name that is not here is
     /// taken for an id.
     pub people: BTreeMap<String, Vec<UserId>>,
     /// Sent at or after this time.
@@ -50,6 +60,10 @@ pub struct SearchRequest {
     pub kind: Option<MessageType>,
     /// Sort order.
     pub sort: Sort,
+    /// `true` to find related messages for questions alone; processes of earlier versions find them
+    /// also where nothing holds all of the query.
+    #[serde(default)]
+    pub exact_only: bool,
     /// Maximum number of hits on a page.
     pub limit: usize,
     /// [`SearchResults::next`] of the previous page; valid for the same search only.
@@ -74,8 +88,15 @@ pub struct SearchResults {
     pub hits: Vec<Hit>,
     /// Number of messages on all pages together, related ones included.
     pub total: usize,
+    /// `false` if there may be more than that. Processes of earlier versions count them all.
+    #[serde(default = "is_exact")]
+    pub is_total_exact: bool,
     /// Cursor of the next page; `None` on the last one.
     pub next: Option<String>,
+}
+
+const fn is_exact() -> bool {
+    true
 }
 
 /// Search hit.
@@ -89,6 +110,9 @@ pub struct Hit {
     pub sent_at: Timestamp,
     /// Relevance score; 0 when sorted by time.
     pub score: f32,
+    /// `true` if it does not hold all of the query; processes of earlier versions do not say.
+    #[serde(default)]
+    pub related: bool,
 }
 
 /// Error of a search.
@@ -137,9 +161,34 @@ impl ParsedQuery {
         query.map(Self).map_err(|error| SearchError::Query(error.to_string()))
     }
 
+    /// Parses a query whose days and local times are those of `zone`.
+    ///
+    /// # Errors
+    /// Returns [`SearchError::Query`] if it is invalid.
+    pub fn parse_in(query: &str, zone: Tz) -> Result<Self, SearchError> {
+        let query = Query::parse_in(query, |local| first(zone, local).map(Timestamp::millis));
+        query.map(Self).map_err(|error| SearchError::Query(error.to_string()))
+    }
+
+    /// Returns the time that `after:` and `before:` leave.
+    pub fn times(&self) -> (Option<Timestamp>, Option<Timestamp>) {
+        let time = |millis: Option<i64>| millis.map(Timestamp::from_millis);
+        (time(self.0.after), time(self.0.before))
+    }
+
     /// Returns the operands of `from:`, names and ids alike.
     pub fn names(&self) -> BTreeSet<&str> {
         self.0.from.wanted.iter().chain(&self.0.from.unwanted).map(String::as_str).collect()
+    }
+
+    /// Returns the query with the ids of these people in place of their names.
+    fn resolved(&self, people: &BTreeMap<String, Vec<UserId>>) -> Query {
+        let mut query = self.0.clone();
+        query.resolve_senders(|name| {
+            let ids = people.get(name).into_iter().flatten();
+            ids.map(|id| id.as_str().to_owned()).collect()
+        });
+        query
     }
 
     /// Returns at most `max` characters of a found message's searchable text
@@ -245,7 +294,11 @@ impl SearchService {
 
 impl SearchRequest {
     fn check(&self) -> Result<(ParsedQuery, Option<Cursor>), SearchError> {
-        let asked = ParsedQuery::parse(&self.query, self.utc_offset)?;
+        let zone = self.time_zone.as_deref().and_then(|name| name.parse().ok());
+        let asked = match zone {
+            Some(zone) => ParsedQuery::parse_in(&self.query, zone)?,
+            None => ParsedQuery::parse(&self.query, self.utc_offset)?,
+        };
         let cursor = self.cursor.as_deref().map(str::parse).transpose();
         Ok((asked, cursor.map_err(|_| SearchError::Cursor)?))
     }
@@ -266,6 +319,15 @@ mod tests {
         let snippet = asked.snippet("say hello", 100);
         let highlights = vec![Highlight { start: 4, end: 9 }];
         assert_eq!(snippet, Snippet { text: "say hello".to_owned(), highlights });
+    }
+
+    #[test]
+    fn days_of_a_query_begin_by_the_clock_of_their_season() {
+        let asked = "after:2026-01-10 before:2026-07-10 x";
+        let parsed = ParsedQuery::parse_in(asked, "America/New_York".parse().unwrap()).unwrap();
+        let (after, before) = parsed.times();
+        assert_eq!(after.unwrap().to_string(), "2026-01-10T05:00:00.000Z");
+        assert_eq!(before.unwrap().to_string(), "2026-07-10T04:00:00.000Z");
     }
 
     #[tokio::test]

@@ -14,8 +14,10 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
 use chatkeep_store::{Grant, Key, MemberStatus, ReadAction, Session, Store};
 
-use super::ServiceError;
+use super::masks::MaskFailure;
 use super::reading::{Reads, ReadsNone, Recorder};
+use super::{ServiceError, masks};
+use crate::pseudonyms::Mask;
 
 /// A role as a type.
 pub(crate) trait AtLeast {
@@ -68,6 +70,8 @@ pub(crate) struct Caller {
     pub(crate) credential: Credential,
     /// Limits on what the caller may be shown.
     pub(crate) bounds: Bounds,
+    /// What the caller is shown of people.
+    pub(crate) mask: Mask,
 }
 
 /// A credential.
@@ -119,6 +123,15 @@ impl Caller {
         self.bounds.not_before
     }
 
+    /// Checks that the caller sees people as they are: for what is of no use, or of no sense, with
+    /// pseudonyms.
+    ///
+    /// # Errors
+    /// [`ServiceError::PseudonymousKey`] if they see pseudonyms.
+    pub(crate) const fn sees_people(&self) -> Result<(), ServiceError> {
+        if self.mask.is_on() { Err(ServiceError::PseudonymousKey) } else { Ok(()) }
+    }
+
     /// Returns the API key of the call, if it is one.
     pub(crate) const fn key(&self) -> Option<&KeyId> {
         match &self.credential {
@@ -135,6 +148,7 @@ impl From<Session> for Caller {
             user: session.user,
             credential: Credential::Session(session.id),
             bounds: Bounds::full(),
+            mask: Mask::none(),
         }
     }
 }
@@ -149,15 +163,22 @@ impl From<Grant> for Caller {
                 channels: grant.channels,
                 not_before: None,
                 expires_at: Some(grant.expires_at),
+                pseudonyms: None,
             },
+            mask: Mask::none(),
         }
     }
 }
 
-impl From<Key> for Caller {
-    fn from(key: Key) -> Self {
+impl Caller {
+    /// Returns the caller of a key, with the mask that its bounds ask for.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails or the mask cannot be made.
+    pub(crate) async fn of_key(store: &Store, key: Key) -> Result<Self, MaskFailure> {
         let bounds = key.bounds();
-        Self { user: key.user, credential: Credential::Key(key.id), bounds }
+        let mask = masks::of_reader(store, &key.user, &bounds).await?;
+        Ok(Self { user: key.user, credential: Credential::Key(key.id), bounds, mask })
     }
 }
 

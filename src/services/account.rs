@@ -12,6 +12,7 @@ use chrono::{DateTime, Datelike as _, Months, NaiveDate, NaiveTime};
 use super::ServiceError;
 use super::access::{Caller, Scoped, WriteBackup};
 use super::operator::Operator;
+use crate::pseudonyms::Masked;
 
 /// Usage of the quota that the caller may see.
 #[derive(Clone, Debug)]
@@ -111,8 +112,9 @@ impl AccountService {
     ///
     /// # Errors
     /// [`ServiceError::InvalidKey`] when the user is gone: the credential is treated as deleted.
-    pub(crate) async fn user(&self, caller: &Caller) -> Result<User, ServiceError> {
-        self.store.accounts().user(&caller.user).await?.ok_or(ServiceError::InvalidKey)
+    pub(crate) async fn user(&self, caller: &Caller) -> Result<Masked<User>, ServiceError> {
+        let user = self.store.accounts().user(&caller.user).await?;
+        Ok(caller.mask.show(user.ok_or(ServiceError::InvalidKey)?))
     }
 
     /// Returns the caller's usage; with a credential that is restricted to channels, that of these

@@ -17,6 +17,7 @@ use chrono_tz::Tz;
 use super::ServiceError;
 use super::access::{ChannelAccess, Member, ReadMessages};
 use super::assistant::{AssistantService, VisibleRules};
+use crate::pseudonyms::{Mask, Masked};
 use crate::when::first;
 
 /// Milliseconds of a quarter of an hour, the unit of the counters.
@@ -84,7 +85,7 @@ pub(crate) struct Activity {
     /// Messages by weekday, from Monday, and hour.
     pub(crate) hours: Vec<[i64; 24]>,
     /// People with the most messages, and the bot.
-    pub(crate) people: Vec<ActivityPerson>,
+    pub(crate) people: Vec<Masked<ActivityPerson>>,
     /// Messages of all other people.
     pub(crate) other_people: i64,
     /// Rules and other sources with the most answers, and the numbers of these.
@@ -146,7 +147,8 @@ impl ActivityService {
             AnswerCause::DeletedRule | AnswerCause::Source(_) => None,
         });
         let rules = self.assistant.visible_rules(access, rules).await?;
-        Ok(Some(Activity::new(days, &starts, counts, &rules)))
+        let mask = &access.caller.mask;
+        Ok(Some(Activity::new((days, &starts), counts, &rules, mask)))
     }
 
     async fn zone(&self, channel: &ChannelId) -> Result<Tz, ServiceError> {
@@ -208,7 +210,12 @@ impl Span {
 }
 
 impl Activity {
-    fn new(days: Span, starts: &[NaiveDate], counts: ActivityCounts, rules: &VisibleRules) -> Self {
+    fn new(
+        (days, starts): (Span, &[NaiveDate]),
+        counts: ActivityCounts,
+        rules: &VisibleRules,
+        mask: &Mask,
+    ) -> Self {
         let bar = |(from, messages): (&NaiveDate, &i64)| Bar { from: *from, messages: *messages };
         // The store's week begins on a Thursday, as 1970 did.
         let hour = |weekday: usize, hour: usize| {
@@ -227,7 +234,7 @@ impl Activity {
             last: days.last,
             messages,
             hours: (0..7).map(of_day).collect(),
-            people: counts.people,
+            people: mask.show_all(counts.people),
             other_people: messages - of_named,
             answers,
             other_answers: counts.answered - told,

@@ -51,6 +51,7 @@ impl ActivityLogService {
         access: &ChannelAccess<Owner, ReadMembers>,
         query: &ActivityLogQuery<ChangeKind>,
     ) -> Result<(Vec<ActivityChange>, Option<String>), ServiceError> {
+        access.caller.sees_people()?;
         let channel = access.channel();
         let found = self.store.channels().channel(channel).await?;
         let zone = found.ok_or(ServiceError::PermissionDenied)?.zone(self.time_zone);
@@ -75,6 +76,7 @@ impl ActivityLogService {
         access: &ChannelAccess<Owner, ReadMembers>,
         query: &ActivityLogQuery<ReadAction>,
     ) -> Result<(Vec<ActivityRead>, Option<String>), ServiceError> {
+        access.caller.sees_people()?;
         let (channel, filter) = (access.channel(), query.filter(Tz::UTC)?);
         let binding = format!("activity-reads:{channel}:{filter:?}");
         let window: Window<ReadPosition> =

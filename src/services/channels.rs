@@ -1,16 +1,25 @@
 //! Channels of callers: the list, a channel's settings, and the coverage of its backup.
 
+use std::slice;
+
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
-use chatkeep_core::time::{SharedClock, zone_hint};
-use chatkeep_store::{BotChannels, Channel, Coverage, Store, StoreError};
+use chatkeep_core::time::SharedClock;
+use chatkeep_store::{BotChannels, Channel, ChannelName, Coverage, Store, StoreError};
 use chrono_tz::Tz;
 
 use super::access::{Admin, Caller, ChannelAccess, Member, ReadMembers, ReadMessages, WriteBackup};
 use super::assistant::AssistantSettings;
+use super::cursor::not_ours;
 use super::operator::Operator;
-use super::{FieldPath, Nullable, ServiceError, Window};
+use super::time_zone::parse_time_zone;
+use super::{FieldPath, Nullable, ServiceError, Window, encode_cursor};
+use crate::pseudonyms::{Mask, Masked};
 
+/// Text that cursors of the list of channels are bound to.
+const LIST: &str = "channels";
+/// Maximum number of channels of a caller that are searched, and found by their names.
+pub(crate) const REACH: u32 = 10_000;
 /// A hundred years.
 const MAX_DAYS: u32 = 36_500;
 
@@ -18,7 +27,7 @@ const MAX_DAYS: u32 = 36_500;
 #[derive(Clone, Debug)]
 pub(crate) struct ChannelSettings {
     /// The channel.
-    pub(crate) channel: Channel,
+    pub(crate) channel: Masked<Channel>,
     /// The settings of its assistant.
     pub(crate) assistant: AssistantSettings,
     /// True while the channel has a backup subscription.
@@ -42,7 +51,7 @@ pub(crate) struct BackupChange {
 /// Channels. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct ChannelService {
-    store: Store,
+    pub(super) store: Store,
     clock: SharedClock,
     /// Zone of channels without one of their own.
     time_zone: Tz,
@@ -136,16 +145,36 @@ impl ChannelService {
         caller: &Caller,
         limit: u32,
         cursor: Option<&str>,
-    ) -> Result<(Vec<Channel>, Option<String>), ServiceError> {
-        let window = Window::open("channels", limit, cursor)?;
+    ) -> Result<(Vec<Masked<Channel>>, Option<String>), ServiceError> {
+        let window = Window::open(LIST, limit, cursor)?;
         let (after, wanted) = (window.after.as_ref(), window.wanted());
-        let mut channels = self
-            .store
-            .channels()
-            .channels_of(&caller.user, caller.channels(), after, wanted)
-            .await?;
+        let channels = self.store.channels();
+        if let Some(only) = after.filter(|_| caller.mask.is_on()).map(slice::from_ref)
+            && channels.channels_of(&caller.user, Some(only), None, 1).await?.is_empty()
+        {
+            return Err(not_ours());
+        }
+        let mut channels =
+            channels.channels_of(&caller.user, caller.channels(), after, wanted).await?;
         let next = window.cut(&mut channels, |channel| channel.id.clone());
-        Ok((channels, next))
+        Ok((caller.mask.show_all(channels), next))
+    }
+
+    /// Returns the cursor of a page that continues after that channel of the list.
+    pub(crate) fn cursor_after(channel: &Channel) -> Option<String> {
+        encode_cursor(LIST, &channel.id)
+    }
+
+    /// Returns the names of the channels that the caller may see.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn names(
+        &self,
+        caller: &Caller,
+    ) -> Result<Vec<Masked<ChannelName>>, ServiceError> {
+        let names = self.store.channels().names_of(&caller.user, caller.channels(), REACH).await?;
+        Ok(caller.mask.show_all(names))
     }
 
     /// Returns a channel.
@@ -155,9 +184,10 @@ impl ChannelService {
     pub(crate) async fn one<R, S>(
         &self,
         access: &ChannelAccess<R, S>,
-    ) -> Result<Channel, ServiceError> {
+    ) -> Result<Masked<Channel>, ServiceError> {
         let channel = self.store.channels().channel(access.without_reading()).await?;
-        channel.ok_or(ServiceError::PermissionDenied)
+        let channel = channel.ok_or(ServiceError::PermissionDenied)?;
+        Ok(access.caller.mask.show(channel))
     }
 
     /// Returns a channel with its settings.
@@ -168,7 +198,7 @@ impl ChannelService {
         &self,
         access: &ChannelAccess<Member, ReadMembers>,
     ) -> Result<ChannelSettings, ServiceError> {
-        self.settings_of(access.channel()).await
+        self.settings_of(access.channel(), &access.caller.mask).await
     }
 
     /// Changes the backup settings of a channel.
@@ -196,7 +226,7 @@ impl ChannelService {
         if let Nullable::To(zone) = &change.time_zone {
             self.store.channels().set_time_zone(channel, zone.as_deref(), by, now).await?;
         }
-        self.settings_of(channel).await
+        self.settings_of(channel, &access.caller.mask).await
     }
 
     /// Returns true if somebody backs the channel up.
@@ -222,14 +252,19 @@ impl ChannelService {
         Ok(self.store.messages().coverage(access.without_reading(), access.not_before()).await?)
     }
 
-    async fn settings_of(&self, id: &ChannelId) -> Result<ChannelSettings, ServiceError> {
+    async fn settings_of(
+        &self,
+        id: &ChannelId,
+        mask: &Mask,
+    ) -> Result<ChannelSettings, ServiceError> {
         let channel =
             self.store.channels().channel(id).await?.ok_or(ServiceError::PermissionDenied)?;
         let plan = self.store.members().owner_plan(id).await?;
-        let assistant =
-            AssistantSettings::new(self.store.assistant().assistant_setting(id).await?, plan);
+        let setting = self.store.assistant().assistant_setting(id).await?;
+        let assistant = AssistantSettings::new(setting, plan).shown(mask);
         let (is_backed_up, is_paused) = self.store.accounts().backup_state(id).await?;
         let zone = channel.zone(self.time_zone);
+        let channel = mask.show(channel);
         Ok(ChannelSettings { channel, assistant, is_backed_up, is_paused, zone })
     }
 }
@@ -240,12 +275,8 @@ impl BackupChange {
     /// # Errors
     /// [`ServiceError::Invalid`] for an unknown zone or a bad number of days.
     pub(crate) fn check(&self) -> Result<(), ServiceError> {
-        if let Nullable::To(Some(zone)) = &self.time_zone
-            && zone.parse::<Tz>().is_err()
-        {
-            let hint = zone_hint(zone);
-            let why = format_args!("must be an IANA time zone, such as Asia/Taipei{hint}");
-            return Err(ServiceError::invalid_value(FieldPath::body("/timeZone"), why));
+        if let Nullable::To(Some(zone)) = &self.time_zone {
+            parse_time_zone(FieldPath::body("/timeZone"), zone)?;
         }
         if let Nullable::To(Some(days)) = self.retention_days
             && !(1..=MAX_DAYS).contains(&days)

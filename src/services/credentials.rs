@@ -37,6 +37,6 @@ impl CredentialService {
             return Err(ServiceError::InvalidKey);
         }
         self.store.keys().note_key_use(&key, now);
-        Ok(key.into())
+        Ok(Caller::of_key(&self.store, key).await?)
     }
 }

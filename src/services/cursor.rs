@@ -1,5 +1,9 @@
 //! Cursors of lists: opaque keysets, bound to the list and filters that they were made for, so that
 //! paging stays right while rows arrive and vanish.
+//!
+//! Nothing seals them: who makes one up continues a list anywhere. Lists that go by ids of people
+//! therefore take of readers of pseudonyms only what stands for one of their rows; any other text
+//! would tell where among the real ids it stands.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -7,12 +7,18 @@ use chatkeep_blobs::BlobError;
 use chatkeep_core::assistant::limits;
 use chatkeep_core::bounds::BoundExceeded;
 use chatkeep_core::http::guard::Forbidden;
-use chatkeep_store::{DatabaseFault, KEYS_OF_USER, StoreError, WEBHOOKS_OF_USER};
+use chatkeep_store::{
+    DatabaseFault, KEYS_OF_USER, SAVED_SEARCHES_OF_USER, StoreError, WEBHOOKS_OF_USER,
+};
 use chatkeep_workers::assistant::CompileError;
 use chatkeep_workers::log_failure;
 use tracing::error;
 
 use super::FieldPath;
+use super::masks::MaskFailure;
+use crate::event_renderer::RenderError;
+use crate::pseudonyms::MaskError;
+use crate::saved_searches::CompareError;
 
 /// Reason for which a service refuses a request or cannot fulfil it. It never contains SQL, a path
 /// or a secret; internal causes are logged where they become one of these.
@@ -31,6 +37,9 @@ pub(crate) enum ServiceError {
     /// A value of that field is beyond the permissions of the credential.
     #[error("insufficient permissions for {field}")]
     InsufficientFor { field: FieldPath },
+    /// A credential that shows pseudonyms does not get it.
+    #[error("a key that shows pseudonyms does not get this")]
+    PseudonymousKey,
     /// The caller is not a member, their role is too low, or there is no such channel; callers are
     /// not told which.
     #[error("permission denied")]
@@ -50,6 +59,9 @@ pub(crate) enum ServiceError {
     /// The user has as many webhooks as a user can have.
     #[error("a user can have at most {WEBHOOKS_OF_USER} webhooks")]
     TooManyWebhooks,
+    /// The user has as many saved searches as a user can have.
+    #[error("a user can have at most {SAVED_SEARCHES_OF_USER} saved searches")]
+    TooManySavedSearches,
     /// The webhook is disabled, so nothing can be sent to it.
     #[error("the webhook is disabled")]
     WebhookDisabled,
@@ -150,6 +162,38 @@ impl From<&StoreError> for ServiceError {
 impl From<StoreError> for ServiceError {
     fn from(cause: StoreError) -> Self {
         (&cause).into()
+    }
+}
+
+impl From<MaskFailure> for ServiceError {
+    fn from(cause: MaskFailure) -> Self {
+        match cause {
+            MaskFailure::Store(cause) => cause.into(),
+            MaskFailure::Mask(cause) => cause.into(),
+        }
+    }
+}
+
+impl From<RenderError> for ServiceError {
+    fn from(cause: RenderError) -> Self {
+        match cause {
+            RenderError::Store(cause) | RenderError::Compare(CompareError::Store(cause)) => {
+                cause.into()
+            }
+            RenderError::Mask(cause) => cause.into(),
+            RenderError::Compare(CompareError::Search(_)) | RenderError::Json(_) => {
+                log_failure!(error, &cause, "cannot render events");
+                Self::Internal
+            }
+        }
+    }
+}
+
+impl From<MaskError> for ServiceError {
+    fn from(cause: MaskError) -> Self {
+        let cause: &dyn std::error::Error = &cause;
+        error!(error = cause, "a reader of pseudonyms is shown nothing");
+        Self::Internal
     }
 }
 

@@ -6,7 +6,7 @@ use chatkeep_store::{FeedReader, OutboxPosition, ReadAction, Store};
 
 use super::access::{ReadMessages, Scoped};
 use super::{ServiceError, decode_cursor, encode_cursor};
-use crate::event_renderer::EventRenderer;
+use crate::event_renderer::{EventReader, EventRenderer};
 use crate::view::EventView;
 
 /// Channels of one caller that are read at once.
@@ -60,7 +60,8 @@ impl EventService {
         let feed = self.store.outbox().outbox_events(reader, after, limit).await?;
         let told = feed.outbox_events.iter().filter_map(|event| event.channel.as_ref());
         access.record(&told.cloned().collect::<BTreeSet<_>>(), ReadAction::Events);
-        let events = self.renderer.events(feed.outbox_events, &caller.bounds).await?;
+        let reader = EventReader { bounds: &caller.bounds, mask: &caller.mask };
+        let events = self.renderer.events(feed.outbox_events, reader).await?;
         let next = encode_cursor(LIST, &feed.next).ok_or(ServiceError::Internal)?;
         Ok(EventPage { events, next, has_more: feed.more })
     }

@@ -12,6 +12,7 @@ use super::access::{ChannelAccess, Member, ReadMessages};
 use super::messages::point_in_time;
 use super::operator::Operator;
 use super::{FieldPath, ServiceError};
+use crate::pseudonyms::Mask;
 use crate::transfer::pack::{ExportTarget, PackProgress, pack};
 use crate::transfer::{Export, Format, MediaLinks, MediaSource, TransferError, export};
 use crate::view::Links;
@@ -82,6 +83,7 @@ impl ExportService {
             zone,
             media: MediaLinks::None,
             links: self.links.clone(),
+            mask: Mask::none(),
         };
         pack(&self.store, &channel.id, wanted, media, target, watch).await
     }
@@ -108,6 +110,7 @@ impl ExportService {
             zone,
             media: MediaLinks::None,
             links: self.links.clone(),
+            mask: access.caller.mask.clone(),
         };
         let channel = access.read(ReadAction::Export).clone();
         Ok(export(self.store.clone(), channel, wanted))

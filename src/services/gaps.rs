@@ -8,6 +8,9 @@ use chatkeep_store::{Gap, MessageFilter, Order};
 use super::ServiceError;
 use super::messages::MessageService;
 
+/// Maximum number of channels whose gaps are examined at once.
+const EXAMINED: usize = 1_000;
+
 /// Time of a page: from its oldest to its newest message, and where nothing more follows, to the
 /// end of the requested range. All pages of a list together cover that range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +21,25 @@ pub(crate) struct TimeSpan {
     pub(crate) to: Option<Timestamp>,
 }
 
+/// Gaps of several channels.
+#[derive(Debug, Default)]
+pub(crate) struct ChannelGaps {
+    /// Gaps of each channel that has any, in the order of the channels.
+    pub(crate) of: Vec<(ChannelId, Vec<Gap>)>,
+    /// Number of channels that were not examined, because there were too many.
+    pub(crate) unexamined: usize,
+}
+
 impl TimeSpan {
+    /// Returns the part of this time that is also within these bounds.
+    pub(super) fn within(self, (from, to): (Option<Timestamp>, Option<Timestamp>)) -> Self {
+        let to = match (self.to, to) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        Self { from: self.from.max(from), to }
+    }
+
     /// Returns the time of a page that follows the position of the filter.
     pub(super) fn of_page(filter: &MessageFilter, next: Option<Timestamp>) -> Self {
         let after = filter.after.as_ref().map(|(at, _)| *at);
@@ -42,6 +63,29 @@ impl MessageService {
         span: TimeSpan,
     ) -> Result<Vec<Gap>, ServiceError> {
         Ok(Gap::joined(self.each_gap(bounds, channel, span).await?))
+    }
+
+    /// Returns the gaps of the first thousand of these channels that overlap the given time, within
+    /// the bounds; those of people who opted out [joined](Gap::joined).
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn gaps_of(
+        &self,
+        bounds: &Bounds,
+        channels: &[ChannelId],
+        span: TimeSpan,
+    ) -> Result<ChannelGaps, ServiceError> {
+        let examined = &channels[..channels.len().min(EXAMINED)];
+        let from = span.from.max(bounds.not_before);
+        let mut gaps = self.store.messages().gaps_of(examined, from, span.to).await?;
+        let of_channel = |channel: &ChannelId| {
+            let gaps = gaps.remove(channel)?.into_iter();
+            let gaps = Gap::joined(gaps.filter_map(|gap| gap.since(bounds.not_before)));
+            (!gaps.is_empty()).then(|| (channel.clone(), gaps))
+        };
+        let of = examined.iter().filter_map(of_channel).collect();
+        Ok(ChannelGaps { of, unexamined: channels.len() - examined.len() })
     }
 
     /// Returns the gaps of a channel that overlap the given time, within the bounds; those of people

@@ -12,7 +12,11 @@ use super::ServiceError;
 use crate::random;
 
 /// Scopes that programs may be granted: reading alone.
-pub(crate) const GRANTABLE_SCOPES: [Scope; 2] = [Scope::ReadMessages, Scope::ReadMembers];
+pub(crate) const GRANTABLE_SCOPES: [Scope; 3] =
+    [Scope::ReadMessages, Scope::ReadMembers, Scope::ReadMedia];
+
+/// Scopes of a program that asks for none, and of a key for a model: files are asked for by name.
+pub(crate) const READING_SCOPES: [Scope; 2] = [Scope::ReadMessages, Scope::ReadMembers];
 
 /// Maximum number of channels that a person chooses from.
 const OFFERED: u32 = 200;

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ServiceError;
 use super::access::{AccessService, ChannelAccess, Member, ReadMessages};
+use crate::pseudonyms::Masked;
 
 /// Maximum number of followers in one process.
 const SEATS: usize = 256;
@@ -90,8 +91,8 @@ impl FollowerPlace {
     }
 
     /// Returns the position of a page that ends with that message.
-    pub(crate) fn after(self, newest: Option<&StoredMessage>) -> Self {
-        Self { newest: newest.map(mark), ..self }
+    pub(crate) fn after(self, newest: Option<&Masked<StoredMessage>>) -> Self {
+        Self { newest: newest.map(|message| mark(message)), ..self }
     }
 }
 

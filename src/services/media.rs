@@ -12,6 +12,7 @@ use tracing::{debug, warn};
 
 use super::access::{ChannelAccess, Member, ReadMedia};
 use super::{ServiceError, decode_cursor, encode_cursor};
+use crate::pseudonyms::Masked;
 
 /// Request for a page of media files.
 #[derive(Clone, Debug, Default)]
@@ -97,7 +98,7 @@ impl MediaService {
         &self,
         access: &ChannelAccess<Member, ReadMedia>,
         query: &MediaListQuery,
-    ) -> Result<(Vec<MediaItem>, Option<String>), ServiceError> {
+    ) -> Result<(Vec<Masked<MediaItem>>, Option<String>), ServiceError> {
         let channel = access.read(ReadAction::Media);
         let binding = format!("media:{channel}:{:?}", query.kind);
         let after: Option<(i64, MessageId)> =
@@ -110,7 +111,7 @@ impl MediaService {
         };
         let page = self.store.media().media_page(channel, &filter).await?;
         let next = page.next.and_then(|(at, id)| encode_cursor(&binding, &(at.millis(), id)));
-        Ok((page.media, next))
+        Ok((access.caller.mask.show_all(page.media), next))
     }
 
     /// Returns the file of a message, or its preview.
@@ -124,6 +125,8 @@ impl MediaService {
         message: &MessageId,
         preview: bool,
     ) -> Result<MediaFile, MediaError> {
+        // A picture may show anybody, and a file may say anything.
+        access.caller.sees_people()?;
         let message =
             self.store.messages().message(access.read(ReadAction::Media), message).await?;
         let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);

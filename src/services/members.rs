@@ -1,12 +1,18 @@
 //! Members of channels.
 
+use std::collections::HashMap;
+
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
-use chatkeep_core::time::SharedClock;
+use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Member as StoredMember, MemberStatus, RoleSet, Store};
 
-use super::access::{Admin, ChannelAccess, Member, ReadMembers, WriteMembers};
-use super::{ServiceError, Window};
+use super::access::{
+    Admin, Caller, ChannelAccess, Member, ReadMembers, ReadMessages, Scoped, WriteMembers,
+};
+use super::cursor::not_ours;
+use super::{ServiceError, Window, encode_cursor};
+use crate::pseudonyms::Masked;
 
 /// Request for a page of members.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +25,23 @@ pub(crate) struct MemberQuery {
     pub(crate) limit: u32,
     /// Cursor of the page; the first page without it.
     pub(crate) cursor: Option<String>,
+}
+
+impl MemberQuery {
+    /// Returns the cursor of a page that continues after that member of the list.
+    pub(crate) fn cursor_after(
+        &self,
+        access: &ChannelAccess<Member, ReadMembers>,
+        member: &StoredMember,
+    ) -> Option<String> {
+        encode_cursor(&self.binding(access.channel()), &member.user)
+    }
+
+    /// Returns the text that cursors of this list are bound to.
+    fn binding(&self, channel: &ChannelId) -> String {
+        let Self { role, status, .. } = self;
+        format!("members:{channel}:{role:?}:{status:?}")
+    }
 }
 
 /// Members of channels. Cheap to clone.
@@ -41,15 +64,18 @@ impl MemberService {
         &self,
         access: &ChannelAccess<Member, ReadMembers>,
         query: &MemberQuery,
-    ) -> Result<(Vec<StoredMember>, Option<String>), ServiceError> {
+    ) -> Result<(Vec<Masked<StoredMember>>, Option<String>), ServiceError> {
         let (role, status) = (query.role, query.status);
-        let binding = format!("members:{}:{role:?}:{status:?}", access.channel());
-        let window = Window::open(binding, query.limit, query.cursor.as_deref())?;
+        let window =
+            Window::open(query.binding(access.channel()), query.limit, query.cursor.as_deref())?;
         let (after, wanted) = (window.after.as_ref(), window.wanted());
+        if after.is_some_and(|user| !access.caller.mask.knows(user)) {
+            return Err(not_ours());
+        }
         let mut members =
             self.store.members().list(access.channel(), role, status, after, wanted).await?;
         let next = window.cut(&mut members, |member| member.user.clone());
-        Ok((members, next))
+        Ok((access.caller.mask.show_all(members), next))
     }
 
     /// Returns a person in a channel, also after they left; `None` for somebody who was never there.
@@ -60,8 +86,9 @@ impl MemberService {
         &self,
         access: &ChannelAccess<Member, ReadMembers>,
         user: &UserId,
-    ) -> Result<Option<StoredMember>, ServiceError> {
-        Ok(self.store.members().member(access.channel(), user).await?)
+    ) -> Result<Option<Masked<StoredMember>>, ServiceError> {
+        let member = self.store.members().member(access.channel(), user).await?;
+        Ok(member.map(|member| access.caller.mask.show(member)))
     }
 
     /// Sets the role of a person. An owner sets any role for anyone except an owner; an admin may
@@ -91,8 +118,30 @@ impl MemberService {
     /// Returns an error when the store fails.
     pub(crate) async fn names(
         &self,
+        caller: &Caller,
         channels: &[ChannelId],
     ) -> Result<Vec<(UserId, Option<String>)>, ServiceError> {
-        Ok(self.store.members().names_in(channels).await?)
+        let names = self.store.members().names_in(channels).await?;
+        let shown = |(user, name)| {
+            let name = caller.mask.name(&user, name);
+            (user, name)
+        };
+        Ok(names.into_iter().map(shown).collect())
+    }
+
+    /// Returns the time of the newest message of each of these people in these channels that the
+    /// caller may read; people without any are left out.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn last_messages(
+        &self,
+        access: &Scoped<ReadMessages>,
+        channels: &[ChannelId],
+        people: &[UserId],
+    ) -> Result<HashMap<UserId, Timestamp>, ServiceError> {
+        let mut last = self.store.members().last_messages(channels, people).await?;
+        last.retain(|_, at| access.caller.bounds.reads(*at));
+        Ok(last)
     }
 }

@@ -11,6 +11,7 @@ use chrono_tz::Tz;
 use super::access::{ChannelAccess, Member, ReadMessages};
 use super::gaps::TimeSpan;
 use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
+use crate::pseudonyms::Masked;
 use crate::when::{When, first};
 
 /// Position in a list: a time, and the id of a message sent then.
@@ -43,11 +44,15 @@ pub(crate) struct MessageQuery {
 #[derive(Debug)]
 pub(crate) struct MessagePage {
     /// Messages in the requested order.
-    pub(crate) messages: Vec<StoredMessage>,
+    pub(crate) messages: Vec<Masked<StoredMessage>>,
+    /// Index of the position that the page is around, or that it begins at: 0.
+    pub(crate) position: usize,
     /// Cursor of the next page.
     pub(crate) next: Option<String>,
     /// Time of the page.
     pub(crate) span: TimeSpan,
+    /// Time that was asked for, whatever the caller may read.
+    pub(crate) requested: TimeSpan,
 }
 
 impl MessageQuery {
@@ -104,16 +109,11 @@ impl MessageService {
         let channel = access.read(ReadAction::List);
         let binding = query.binding(channel);
         let mut filter = query.filter(&binding)?;
-        let from = self.moment(Some(channel), FieldPath::FROM, query.from).await?;
-        filter.from = from.max(access.not_before());
-        filter.to = self.moment(Some(channel), FieldPath::TO, query.to).await?;
-        if let Some(date) = query.date {
-            let (from, to) = self.day(channel, date).await?;
-            filter.from = filter.from.max(Some(from));
-            filter.to = filter.to.map_or(Some(to), |end| Some(end.min(to)));
-        }
+        let requested = self.requested(channel, query).await?;
+        filter.from = requested.from.max(access.not_before());
+        filter.to = requested.to;
         let bounds = &access.caller.bounds;
-        let (messages, next, span) = match &query.around {
+        let (messages, position, next, span) = match &query.around {
             Some(around) if filter.after.is_none() => {
                 let around = self.position(channel, around, bounds).await?;
                 self.around(channel, &filter, around).await?
@@ -121,11 +121,26 @@ impl MessageService {
             _ => {
                 let page = self.store.messages().list(channel, &filter).await?;
                 let span = TimeSpan::of_page(&filter, page.next.as_ref().map(|(at, _)| *at));
-                (page.messages, page.next, span)
+                (page.messages, 0, page.next, span)
             }
         };
         let next = next.and_then(|(at, id)| encode_cursor(&binding, &(at.millis(), id)));
-        Ok(MessagePage { messages, next, span })
+        let messages = access.caller.mask.show_all(messages);
+        Ok(MessagePage { messages, position, next, span, requested })
+    }
+
+    /// Returns the time that a request for a page asks for.
+    async fn requested(
+        &self,
+        channel: &ChannelId,
+        query: &MessageQuery,
+    ) -> Result<TimeSpan, ServiceError> {
+        let from = self.moment(Some(channel), FieldPath::FROM, query.from).await?;
+        let to = self.moment(Some(channel), FieldPath::TO, query.to).await?;
+        let span = TimeSpan { from, to };
+        let Some(date) = query.date else { return Ok(span) };
+        let (from, to) = self.day(channel, date).await?;
+        Ok(span.within((Some(from), Some(to))))
     }
 
     /// Returns a message.
@@ -136,10 +151,11 @@ impl MessageService {
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         message: &MessageId,
-    ) -> Result<StoredMessage, ServiceError> {
+    ) -> Result<Masked<StoredMessage>, ServiceError> {
         let message = self.store.messages().message(access.read(ReadAction::Open), message).await?;
         let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
-        message.filter(readable).ok_or(ServiceError::NotFound)
+        let message = message.filter(readable).ok_or(ServiceError::NotFound)?;
+        Ok(access.caller.mask.show(message))
     }
 
     /// Returns those of these messages of the channel that the caller may read, in any order.
@@ -150,12 +166,10 @@ impl MessageService {
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         messages: impl IntoIterator<Item = MessageId>,
-    ) -> Result<Vec<StoredMessage>, ServiceError> {
+    ) -> Result<Vec<Masked<StoredMessage>>, ServiceError> {
         let channel = access.read(ReadAction::List);
-        let keys = messages.into_iter().map(|id| (channel.clone(), id));
-        let mut found = self.store.messages().chosen_messages(&keys.collect::<Vec<_>>()).await?;
-        found.retain(|message| access.caller.bounds.reads(message.sent_at));
-        Ok(found)
+        let found = self.chosen(&access.caller.bounds, channel, messages).await?;
+        Ok(access.caller.mask.show_all(found))
     }
 
     /// Returns the zone in which the days of a channel begin; without a channel, that of the
@@ -215,13 +229,14 @@ impl MessageService {
         readable.map(|message| (message.sent_at, message.id)).ok_or(ServiceError::NotFound)
     }
 
-    /// Returns a page with as much before a position as after it, in the order of the filter.
+    /// Returns a page with as much before a position as after it, in the order of the filter, and
+    /// the index of the position.
     async fn around(
         &self,
         channel: &ChannelId,
         filter: &MessageFilter,
         around: Keyset,
-    ) -> Result<(Vec<StoredMessage>, Option<Keyset>, TimeSpan), ServiceError> {
+    ) -> Result<(Vec<StoredMessage>, usize, Option<Keyset>, TimeSpan), ServiceError> {
         let half = filter.limit / 2;
         let side = |order, limit| {
             let after = Some(around.clone());
@@ -243,11 +258,17 @@ impl MessageService {
         let span = TimeSpan { from, to: time(&newest).or(filter.to) };
         Ok(match filter.order {
             Order::Ascending => {
-                let next = newest.filter(|_| half > 0);
-                (older.messages.into_iter().rev().chain(newer).collect(), next, span)
+                let (next, position) = (newest.filter(|_| half > 0), older.messages.len());
+                (older.messages.into_iter().rev().chain(newer).collect(), position, next, span)
             }
             Order::Descending => {
-                (newer.into_iter().rev().chain(older.messages).collect(), older.next, span)
+                let position = newer.len();
+                (
+                    newer.into_iter().rev().chain(older.messages).collect(),
+                    position,
+                    older.next,
+                    span,
+                )
             }
         })
     }

@@ -13,11 +13,15 @@ pub(crate) mod assistant;
 pub(crate) mod bot_setup;
 mod certificates;
 pub(crate) mod channels;
+pub(crate) mod citations;
 pub(crate) mod consumers;
+pub(crate) mod context;
 pub(crate) mod credentials;
 mod cursor;
 pub(crate) mod dead_letters;
 pub(crate) mod deletion;
+pub(crate) mod deployment_metrics;
+pub(crate) mod digest;
 mod error;
 pub(crate) mod events;
 pub(crate) mod exports;
@@ -30,6 +34,7 @@ pub(crate) mod indexing;
 mod input;
 pub(crate) mod keys;
 pub(crate) mod live;
+pub(crate) mod masks;
 pub(crate) mod media;
 pub(crate) mod members;
 mod membership;
@@ -41,6 +46,8 @@ pub(crate) mod overview;
 pub(crate) mod pictures;
 pub(crate) mod processes;
 mod reading;
+mod recent;
+pub(crate) mod saved_searches;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod snapshots;
@@ -48,6 +55,7 @@ pub(crate) mod status;
 pub(crate) mod subscriptions;
 #[cfg(test)]
 mod tests;
+mod time_zone;
 pub(crate) mod webhooks;
 
 use std::path::PathBuf;
@@ -63,10 +71,12 @@ use chatkeep_workers::assistant::Assistants;
 use chrono_tz::Tz;
 
 pub(crate) use access::{Caller, Credential};
+pub(crate) use channels::REACH;
 pub(crate) use cursor::{Window, decode as decode_cursor, encode as encode_cursor};
 pub(crate) use error::{Defect, ServiceError};
 pub(crate) use field_path::FieldPath;
 pub(crate) use nullable::Nullable;
+pub(crate) use time_zone::parse_time_zone;
 
 use access::AccessService;
 use account::AccountService;
@@ -77,6 +87,7 @@ use bot_setup::BotSetupService;
 use channels::ChannelService;
 use credentials::CredentialService;
 use deletion::DeletionService;
+use digest::DigestService;
 use events::EventService;
 use exports::ExportService;
 use grants::GrantService;
@@ -89,6 +100,7 @@ use messages::MessageService;
 use my_data::MyDataService;
 use overview::OverviewService;
 use pictures::PictureService;
+use saved_searches::SavedSearchService;
 use search::MessageSearch;
 use sessions::SessionService;
 use subscriptions::SubscriptionService;
@@ -96,6 +108,7 @@ use webhooks::WebhookService;
 
 use crate::event_renderer::EventRenderer;
 use crate::removals::RemovalWorker;
+use crate::saved_searches::SearchMatcher;
 use crate::search::SearchService;
 use crate::view::Links;
 
@@ -148,6 +161,8 @@ pub(crate) struct Services {
     pub(crate) credentials: CredentialService,
     /// Deletion of messages.
     pub(crate) deletion: DeletionService,
+    /// Digests of channels.
+    pub(crate) digest: DigestService,
     /// Feed of events.
     pub(crate) events: EventService,
     /// Exports of channels.
@@ -174,6 +189,8 @@ pub(crate) struct Services {
     pub(crate) overview: OverviewService,
     /// Pictures of people and channels.
     pub(crate) pictures: PictureService,
+    /// Saved searches.
+    pub(crate) saved_searches: SavedSearchService,
     /// Message search.
     pub(crate) search: MessageSearch,
     /// Sessions of browsers.
@@ -190,7 +207,12 @@ impl Services {
         let ServiceParts { store, clock, bus, blobs, bots, assistants, search, links, .. } = parts;
         let zone = parts.time_zone;
         let (store, clock) = (|| store.clone(), || Arc::clone(&clock));
-        let renderer = EventRenderer { store: store(), clock: clock(), links: links.clone() };
+        let renderer = EventRenderer {
+            store: store(),
+            clock: clock(),
+            links: links.clone(),
+            matcher: SearchMatcher::new(store(), zone),
+        };
         let pictures = PictureService::new(store(), bots.clone(), parts.pictures);
         let access = AccessService::new(store(), clock(), bots);
         let account = AccountService::new(store(), clock());
@@ -220,6 +242,7 @@ impl Services {
             my_data: MyDataService::new(store(), clock(), deletion.clone(), zone),
             access,
             deletion,
+            digest: DigestService::new(store(), clock()),
             events: EventService::new(store(), renderer.clone()),
             exports: ExportService::new(store(), zone, links.clone()),
             grants: GrantService::new(store(), clock()),
@@ -230,6 +253,7 @@ impl Services {
             members: MemberService::new(store(), clock()),
             messages,
             pictures,
+            saved_searches: SavedSearchService::new(store(), clock(), zone),
             search,
             sessions: SessionService::new(store(), clock(), parts.session_idle),
             subscriptions: SubscriptionService::new(store(), clock()),

@@ -79,6 +79,7 @@ impl MyDataService {
         limit: u32,
         cursor: Option<&str>,
     ) -> Result<OwnData, ServiceError> {
+        access.caller.sees_people()?;
         let user = &access.caller.user;
         let window = Window::open("my-data", limit, cursor)?;
         let (after, wanted) = (window.after.as_ref(), window.wanted());
@@ -98,6 +99,7 @@ impl MyDataService {
         &self,
         access: &Reaches<ReadMessages>,
     ) -> Result<OwnChannel, ServiceError> {
+        access.caller.sees_people()?;
         let (user, channel) = (&access.caller.user, &access.channel);
         self.known(user, channel).await?;
         let opt_outs = self.store.members().opt_outs([user]).await?;
@@ -113,6 +115,7 @@ impl MyDataService {
         &self,
         access: &Reaches<ReadMessages>,
     ) -> Result<OwnMessages, ServiceError> {
+        access.caller.sees_people()?;
         let (user, channel) = (&access.caller.user, &access.channel);
         self.known(user, channel).await?;
         Ok(self.store.members().own_messages(user, channel).await?)
@@ -254,6 +257,7 @@ impl MyDataService {
         impl Stream<Item = Result<Bytes, TransferError>> + Send + 'static + use<>,
         ServiceError,
     > {
+        access.caller.sees_people()?;
         let caller = &access.caller;
         let user = self.store.accounts().user(&caller.user).await?;
         let user = user.ok_or(ServiceError::InvalidKey)?;

@@ -9,3 +9,13 @@ pub(crate) enum Nullable<T> {
     /// The value is set, or removed.
     To(Option<T>),
 }
+
+impl<T> Nullable<T> {
+    /// Returns the value after the change; `known` is the one before it.
+    pub(super) fn over(self, known: impl FnOnce() -> Option<T>) -> Option<T> {
+        match self {
+            Self::To(value) => value,
+            Self::Unchanged => known(),
+        }
+    }
+}

@@ -14,6 +14,7 @@ use super::account::AccountService;
 use super::assistant::Figures;
 use super::channels::ChannelService;
 use super::webhooks::manages;
+use crate::pseudonyms::Masked;
 
 /// Age in milliseconds up to which a lost file is worth a note: seven days.
 const RECENT: i64 = 7 * 24 * 60 * 60 * 1000;
@@ -35,9 +36,9 @@ pub(crate) struct Overview {
 #[derive(Debug)]
 pub(crate) struct ChannelOverview {
     /// The channel.
-    pub(crate) channel: Channel,
+    pub(crate) channel: Masked<Channel>,
     /// Its newest message that the caller may read.
-    pub(crate) newest: Option<StoredMessage>,
+    pub(crate) newest: Option<Masked<StoredMessage>>,
     /// True if the channel has a backup subscription.
     pub(crate) backed_up: bool,
     /// True if every subscriber's quota is exceeded.
@@ -92,10 +93,10 @@ impl OverviewService {
         let lost = self.store.media().lost_media(&ids, since).await?;
         let unanswered = self.unanswered(access, &ids).await?;
         let states = self.store.accounts().backup_states(&ids).await?;
-        let overview = |channel: Channel| {
+        let overview = |channel: Masked<Channel>| {
             let (backed_up, paused) = states.get(&channel.id).copied().unwrap_or_default();
             ChannelOverview {
-                newest: newest.remove(&channel.id),
+                newest: newest.remove(&channel.id).map(|message| caller.mask.show(message)),
                 backed_up,
                 paused,
                 lost_files: lost.get(&channel.id).copied().unwrap_or_default(),

@@ -11,10 +11,13 @@ use chrono_tz::Tz;
 use tracing::debug;
 
 use super::access::{AccessService, Caller, ChannelAccess, Member, ReadMessages, Scoped};
+use super::channels::REACH;
 use super::cursor::not_ours;
+use super::gaps::TimeSpan;
 use super::messages::{MessageService, point_in_time};
 use super::operator::Operator;
 use super::{Defect, FieldPath, ServiceError, decode_cursor, encode_cursor};
+use crate::pseudonyms::Mask;
 use crate::search::{
     ParsedQuery, QueryPeople, SearchError, SearchRequest, SearchResult, SearchService, Sort,
 };
@@ -22,14 +25,18 @@ use crate::when::{When, utc_offset};
 
 /// Maximum length of a query in characters.
 const MAX_QUERY: usize = 200;
-/// Maximum number of channels of one search.
-const CHANNELS: u32 = 10_000;
+
+/// Location of the query in a request.
+const Q: FieldPath = FieldPath::parameter("q");
 
 /// Request for a page of search results.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchQuery {
     /// Query as typed: words, `"a phrase"`, `-word`, `from:`, `type:`, `has:`, `before:`, `after:`.
     pub(crate) text: String,
+    /// Zone in which times are read; without it that of the one channel that is searched, else the
+    /// service's.
+    pub(crate) zone: Option<Tz>,
     /// Sent at or after this time.
     pub(crate) from: Option<When>,
     /// Sent before this time.
@@ -55,8 +62,12 @@ pub(crate) struct SearchPage {
     pub(crate) hits: Vec<SearchResult>,
     /// Number of messages on all pages together.
     pub(crate) total: usize,
+    /// False if there may be more than that.
+    pub(crate) is_total_exact: bool,
     /// Names in `from:` that nobody has.
     pub(crate) unknown_names: Vec<String>,
+    /// Time that was searched, as far as the request limits it.
+    pub(crate) requested: TimeSpan,
     /// Cursor of the next page.
     pub(crate) next: Option<String>,
 }
@@ -77,6 +88,8 @@ pub(crate) enum SearchFailure {
 
 /// Channels of a search, with what its times are read by.
 struct Reach {
+    /// What the reader is shown of people.
+    mask: Mask,
     channels: Vec<ChannelId>,
     zone: Tz,
     /// Nothing sent before this may be found.
@@ -97,19 +110,34 @@ impl SearchQuery {
     /// Returns the text that cursors of this search are bound to.
     fn binding(&self, channels: &[ChannelId]) -> String {
         let only = if let [channel] = channels { channel.as_str() } else { "" };
-        let Self { text, from, to, sender, kind, sort, .. } = self;
-        format!("search:{only}:{text}:{from:?}:{to:?}:{sender:?}:{kind:?}:{sort:?}")
+        let Self { text, zone, from, to, sender, kind, sort, .. } = self;
+        let zone = zone.map_or("", Tz::name);
+        format!("search:{only}:{text}:{zone}:{from:?}:{to:?}:{sender:?}:{kind:?}:{sort:?}")
     }
 
     fn check(&self) -> Result<(), ServiceError> {
-        if self.text.trim().is_empty() || self.text.chars().count() > MAX_QUERY {
-            return Err(ServiceError::invalid_value(
-                FieldPath::parameter("q"),
-                format_args!("must be 1 to {MAX_QUERY} characters long"),
-            ));
-        }
-        Ok(())
+        check_length(&Q, &self.text)
     }
+}
+
+/// Checks a query that is not used yet, as a search by it does.
+///
+/// # Errors
+/// [`ServiceError::Invalid`] of `field`.
+pub(super) fn check_query(field: &FieldPath, text: &str, zone: Tz) -> Result<(), ServiceError> {
+    check_length(field, text)?;
+    match ParsedQuery::parse_in(text, zone) {
+        Ok(_) => Ok(()),
+        Err(cause) => Err(refused(field.clone(), cause)),
+    }
+}
+
+fn check_length(field: &FieldPath, text: &str) -> Result<(), ServiceError> {
+    if text.trim().is_empty() || text.chars().count() > MAX_QUERY {
+        let why = format_args!("must be 1 to {MAX_QUERY} characters long");
+        return Err(ServiceError::invalid_value(field.clone(), why));
+    }
+    Ok(())
 }
 
 impl MessageSearch {
@@ -147,9 +175,10 @@ impl MessageSearch {
     ) -> Result<SearchPage, ServiceError> {
         query.check()?;
         let channel = access.read(ReadAction::Search);
-        let zone = self.messages.zone(Some(channel)).await?;
+        let zone = self.zone(query, Some(channel)).await?;
         let channels = vec![channel.clone()];
-        let reach = Reach { channels, zone, not_before: access.not_before() };
+        let mask = access.caller.mask.clone();
+        let reach = Reach { mask, channels, zone, not_before: access.not_before() };
         Ok(self.run(reach, query).await?)
     }
 
@@ -167,8 +196,10 @@ impl MessageSearch {
         query.check()?;
         let channels = self.channels(&access.caller, only).await?;
         access.record(&channels, ReadAction::Search);
-        let zone = self.messages.zone(only).await?;
-        let reach = Reach { channels, zone, not_before: access.caller.not_before() };
+        let zone = self.zone(query, only).await?;
+        let mask = access.caller.mask.clone();
+        let not_before = access.caller.not_before();
+        let reach = Reach { mask, channels, zone, not_before };
         Ok(self.run(reach, query).await?)
     }
 
@@ -183,7 +214,8 @@ impl MessageSearch {
         zone: Tz,
         query: &SearchQuery,
     ) -> Result<SearchPage, SearchFailure> {
-        self.run(Reach { channels, zone, not_before: None }, query).await
+        let mask = Mask::none();
+        self.run(Reach { mask, channels, zone, not_before: None }, query).await
     }
 
     /// Returns the channels of a search: `only` that one, or all that the caller may read.
@@ -199,38 +231,62 @@ impl MessageSearch {
             self.access.role(caller, channel).await?;
             return Ok(vec![channel.clone()]);
         }
-        let channels = self
-            .store
-            .channels()
-            .channels_of(&caller.user, caller.channels(), None, CHANNELS)
-            .await?;
+        let channels =
+            self.store.channels().names_of(&caller.user, caller.channels(), REACH).await?;
         Ok(channels.into_iter().map(|channel| channel.id).collect())
     }
 
+    async fn zone(
+        &self,
+        query: &SearchQuery,
+        only: Option<&ChannelId>,
+    ) -> Result<Tz, ServiceError> {
+        match query.zone {
+            Some(zone) => Ok(zone),
+            None => self.messages.zone(only).await,
+        }
+    }
+
     async fn run(&self, reach: Reach, query: &SearchQuery) -> Result<SearchPage, SearchFailure> {
-        let Reach { channels, zone, not_before } = reach;
+        let Reach { mask, channels, zone, not_before } = reach;
+        let reader = (&self.store, &mask);
         let binding = query.binding(&channels);
-        let utc_offset = utc_offset(zone, self.clock.now());
-        let parsed = ParsedQuery::parse(&query.text, utc_offset)?;
-        let QueryPeople { people, unknown } = parsed.people(&self.store, &channels).await?;
+        let parsed = ParsedQuery::parse_in(&query.text, zone)?;
+        let QueryPeople { people, unknown } = parsed.people(reader, &channels).await?;
         let cursor = query.cursor.as_deref().map(|text| decode_cursor(&binding, text));
+        let from = point_in_time(FieldPath::FROM, query.from, zone)?;
+        let to = point_in_time(FieldPath::TO, query.to, zone)?;
         let request = SearchRequest {
             query: query.text.clone(),
-            utc_offset,
+            time_zone: Some(zone.name().to_owned()),
+            utc_offset: utc_offset(zone, self.clock.now()),
             channels,
             people,
-            from: point_in_time(FieldPath::FROM, query.from, zone)?.max(not_before),
-            to: point_in_time(FieldPath::TO, query.to, zone)?,
+            from: from.max(not_before),
+            to,
             sender: query.sender.clone(),
             kind: query.kind,
             sort: query.sort,
+            exact_only: false,
             limit: query.limit as usize,
             cursor: cursor.transpose()?,
         };
-        let found = self.index.find(request).await?;
-        let hits = parsed.look_up(&self.store, found.hits, query.snippet).await?;
+        let found = if mask.is_on() {
+            self.index.find_masked(request, &self.store, &mask).await?
+        } else {
+            self.index.find(request).await?
+        };
+        let hits = parsed.look_up(reader, found.hits, query.snippet).await?;
         let next = found.next.and_then(|next| encode_cursor(&binding, &next));
-        Ok(SearchPage { hits, total: found.total, unknown_names: unknown, next })
+        let requested = TimeSpan { from, to }.within(parsed.times());
+        Ok(SearchPage {
+            hits,
+            total: found.total,
+            is_total_exact: found.is_total_exact,
+            unknown_names: unknown,
+            requested,
+            next,
+        })
     }
 }
 
@@ -246,16 +302,21 @@ impl From<SearchFailure> for ServiceError {
 
 impl From<SearchError> for ServiceError {
     fn from(cause: SearchError) -> Self {
-        match cause {
-            SearchError::Query(why) => {
-                Self::Invalid { field: Some(FieldPath::parameter("q")), why, defect: Defect::Other }
-            }
-            SearchError::Cursor => not_ours(),
-            SearchError::Unavailable(why) => {
-                // The search service logs its outage once.
-                debug!(error = why, "search is unavailable");
-                Self::Unavailable
-            }
+        refused(Q, cause)
+    }
+}
+
+/// Returns the error of a search whose query is in that field.
+fn refused(field: FieldPath, cause: SearchError) -> ServiceError {
+    match cause {
+        SearchError::Query(why) => {
+            ServiceError::Invalid { field: Some(field), why, defect: Defect::Other }
+        }
+        SearchError::Cursor => not_ours(),
+        SearchError::Unavailable(why) => {
+            // The search service logs its outage once.
+            debug!(error = why, "search is unavailable");
+            ServiceError::Unavailable
         }
     }
 }

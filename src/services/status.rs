@@ -5,19 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_bus::{Bus, BusError, ConsumerStatus};
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{BlobsKind, Config};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
 use chatkeep_store::{ProcessRecord, Store, StoreError};
 use chatkeep_workers::replica::ReplicaState;
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
 use super::certificates;
 use super::operator::Operator;
 use super::processes::running;
 use super::snapshots::{SnapshotError, SnapshotService};
-use crate::disk::DiskSpace;
+use crate::disk::{DiskReserves, DiskSpace};
 
 /// Timeout of one question to another machine.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -50,6 +52,7 @@ pub(crate) struct ProcessStatus {
     pub(crate) roles: Vec<String>,
     pub(crate) stages: Vec<String>,
     pub(crate) started_at: String,
+    pub(crate) started_seconds_ago: u64,
     pub(crate) seen_seconds_ago: u64,
     /// State of its search replica.
     pub(crate) search: Option<ReplicaState>,
@@ -62,11 +65,36 @@ pub(crate) struct DiskStatus {
     /// `data` or `media`.
     pub(crate) folder: &'static str,
     pub(crate) path: PathBuf,
+    /// Its space, or the reason why that cannot be read.
+    #[serde(flatten, serialize_with = "space_or_error")]
+    pub(crate) space: Result<DiskFigures, String>,
+}
+
+/// Space of a disk.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DiskFigures {
     pub(crate) free_bytes: u64,
     pub(crate) total_bytes: u64,
-    /// Free bytes below which work pauses.
+    /// Free bytes below which the work that fills the folder pauses; 0 where none does.
     pub(crate) reserve_bytes: u64,
+    /// True below the reserve. A pause ends with a quarter more than that.
     pub(crate) low: bool,
+}
+
+/// Serializes the figures, or the reason as `error`.
+fn space_or_error<S: Serializer>(
+    space: &Result<DiskFigures, String>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match space {
+        Ok(figures) => figures.serialize(serializer),
+        Err(error) => {
+            let mut map = serializer.serialize_map(Some(1))?;
+            map.serialize_entry("error", error)?;
+            map.end()
+        }
+    }
 }
 
 /// Media files of all channels.
@@ -122,7 +150,7 @@ pub(crate) struct Expiry {
     pub(crate) kind: &'static str,
     /// Address of the certificate, or name of the bot.
     pub(crate) name: String,
-    /// `None` when it does not expire, or that is not known.
+    /// `None` when that is not known.
     pub(crate) expires_at: Option<String>,
     pub(crate) seconds_left: Option<u64>,
     /// Reason why it cannot be used or asked for.
@@ -168,10 +196,11 @@ impl StatusService {
             None => (Vec::new(), 0),
         };
         let processes = running(&self.store).await?;
+        let now = self.clock.now();
         let media = self.store.media().media_figures().await?;
         Ok(DeploymentStatus {
             version: env!("CARGO_PKG_VERSION"),
-            processes: processes.into_iter().map(ProcessStatus::from).collect(),
+            processes: processes.into_iter().map(|one| ProcessStatus::new(one, now)).collect(),
             consumers,
             dead_letters,
             disks: disks(config),
@@ -203,22 +232,22 @@ impl StatusService {
 
 /// Returns the disks of the folders on this machine.
 fn disks(config: &Config) -> Vec<DiskStatus> {
-    let mut folders = vec![("data", &config.data, config.disk.ingress_reserve_bytes)];
+    let reserves = DiskReserves::new(config);
+    let mut folders = vec![("data", &config.data, reserves.ingress)];
     if let BlobsKind::Folder(folder) = &config.blobs {
-        folders.push(("media", folder, config.disk.media_reserve()));
+        folders.push(("media", folder, reserves.media));
     }
-    let status = |(folder, path, reserve_bytes): (&'static str, &PathBuf, u64)| {
-        let DiskSpace { free, total } = DiskSpace::of(path).ok()?;
-        Some(DiskStatus {
-            folder,
-            path: path.clone(),
+    let status = |(folder, path, reserve): (&'static str, &PathBuf, DiskReserve)| {
+        let figures = |DiskSpace { free, total }| DiskFigures {
             free_bytes: free,
             total_bytes: total,
-            reserve_bytes,
-            low: DiskReserve::new(reserve_bytes).record(free),
-        })
+            reserve_bytes: reserve.minimum(),
+            low: reserve.record(free),
+        };
+        let space = DiskSpace::of(path).map(figures).map_err(|error| error.to_string());
+        DiskStatus { folder, path: path.clone(), space }
     };
-    folders.into_iter().filter_map(status).collect()
+    folders.into_iter().map(status).collect()
 }
 
 /// Asks when the certificate of the public address and the access tokens of the bots expire: the
@@ -229,16 +258,29 @@ pub(crate) async fn expiries(
     bots: &Bots,
     clock: &SharedClock,
 ) -> Vec<Expiry> {
+    let found = expiry_times(base_url, bots, clock).await;
+    found.into_iter().map(|(kind, name, at)| Expiry::new(kind, &name, at, clock)).collect()
+}
+
+/// Time at which something expires; `None` if it does not, or that is not known.
+pub(super) type ExpiryTime = Result<Option<Timestamp>, String>;
+
+/// Asks the same. Returns kind, name and time of each.
+pub(super) async fn expiry_times(
+    base_url: Option<&str>,
+    bots: &Bots,
+    clock: &SharedClock,
+) -> Vec<(&'static str, String, ExpiryTime)> {
     let mut found = Vec::new();
     if let Some(address) = base_url.filter(|address| address.starts_with("https://")) {
         let expiry = answered(certificates::expiry(address)).await;
-        found.push(Expiry::new("certificate", address, expiry.map(Some), clock));
+        found.push(("certificate", address.to_owned(), expiry.map(Some)));
     }
     for bot in bots.names() {
         let Ok(directory) = bots.get(bot) else { continue };
         let left = answered(directory.platform().token_lifetime()).await;
         let at = left.map(|left| left.map(|left| clock.now().plus(left)));
-        found.push(Expiry::new("access_token", bot, at, clock));
+        found.push(("access_token", bot.to_owned(), at));
     }
     found
 }
@@ -273,22 +315,17 @@ pub(crate) async fn snapshots(
 }
 
 /// Waits for an answer of another machine.
-async fn answered<T, E: std::fmt::Display>(
+async fn answered<T, E: std::error::Error + 'static>(
     question: impl Future<Output = Result<T, E>>,
 ) -> Result<T, String> {
     match tokio::time::timeout(TIMEOUT, question).await {
-        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Ok(answer) => answer.map_err(|error| with_causes(&error)),
         Err(_) => Err("no answer in time".to_owned()),
     }
 }
 
 impl Expiry {
-    fn new(
-        kind: &'static str,
-        name: &str,
-        at: Result<Option<Timestamp>, String>,
-        clock: &SharedClock,
-    ) -> Self {
+    fn new(kind: &'static str, name: &str, at: ExpiryTime, clock: &SharedClock) -> Self {
         let (at, error) = match at {
             Ok(at) => (at, None),
             Err(error) => (None, Some(error)),
@@ -303,8 +340,8 @@ impl Expiry {
     }
 }
 
-impl From<ProcessRecord> for ProcessStatus {
-    fn from(record: ProcessRecord) -> Self {
+impl ProcessStatus {
+    fn new(record: ProcessRecord, now: Timestamp) -> Self {
         let process = record.process;
         Self {
             host: process.host,
@@ -313,6 +350,7 @@ impl From<ProcessRecord> for ProcessStatus {
             roles: process.roles,
             stages: process.stages,
             started_at: record.started_at.to_string(),
+            started_seconds_ago: now.since(record.started_at).as_secs(),
             seen_seconds_ago: record.silent_for.as_secs(),
             search: record.search.and_then(|state| serde_json::from_str(&state).ok()),
         }

@@ -1,9 +1,12 @@
 //! Backup subscriptions of callers.
 
+use std::slice;
+
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{Store, Subscribed, Subscription};
 
 use super::access::{Caller, ChannelAccess, Member, Reaches, WriteBackup};
+use super::cursor::not_ours;
 use super::{ServiceError, Window};
 
 /// Backup subscriptions. Cheap to clone.
@@ -76,11 +79,14 @@ impl SubscriptionService {
     ) -> Result<(Vec<Subscription>, Option<String>), ServiceError> {
         let window = Window::open("subscriptions", limit, cursor)?;
         let (after, wanted) = (window.after.as_ref(), window.wanted());
-        let mut rows = self
-            .store
-            .accounts()
-            .subscriptions(&caller.user, caller.channels(), after, wanted)
-            .await?;
+        let accounts = self.store.accounts();
+        if let Some(only) = after.filter(|_| caller.mask.is_on()).map(slice::from_ref)
+            && accounts.subscriptions(&caller.user, Some(only), None, 1).await?.is_empty()
+        {
+            return Err(not_ours());
+        }
+        let mut rows =
+            accounts.subscriptions(&caller.user, caller.channels(), after, wanted).await?;
         let next = window.cut(&mut rows, |row| row.channel.clone());
         Ok((rows, next))
     }

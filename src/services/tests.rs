@@ -1,6 +1,8 @@
 //! Rules of use cases, on a real database: no surface is needed to try them.
 
+mod digest;
 mod own;
+mod pseudonyms;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +45,7 @@ use super::operator::Operator;
 use super::overview::OverviewService;
 use super::subscriptions::SubscriptionService;
 use super::{Caller, Credential, FieldPath, ServiceError};
+use crate::pseudonyms::Mask;
 use crate::view::Links;
 
 const GROUP: &str = "C1";
@@ -124,7 +127,7 @@ impl Group {
 /// Returns a caller with a session, who may do whatever their role allows.
 fn caller(user: &str) -> Caller {
     let credential = Credential::Session("s".into());
-    Caller { user: user.into(), credential, bounds: Bounds::full() }
+    Caller { user: user.into(), credential, bounds: Bounds::full(), mask: Mask::none() }
 }
 
 fn mode(mode: QaMode) -> AssistantChange {
@@ -295,6 +298,7 @@ async fn a_key_never_gives_more_than_its_creator_has() {
         channels: None,
         not_before: None,
         expires_at: None,
+        pseudonyms: None,
     };
     let key = OperatorKey {
         user: OWNER.into(),
@@ -303,10 +307,10 @@ async fn a_key_never_gives_more_than_its_creator_has() {
         channels: Some(vec![GROUP.into()]),
         not_before: None,
         expires_at: Some(until),
+        pseudonyms: None,
     };
-    let bounded = Caller::from(
-        group.keys.issue(&Operator::at_command_line(), key.clone()).await.unwrap().key,
-    );
+    let issued = group.keys.issue(&Operator::at_command_line(), key.clone()).await.unwrap();
+    let bounded = Caller::of_key(&group.store, issued.key).await.unwrap();
     let access = group.access.scoped::<ManageKeys>(bounded).unwrap();
     let more = group.keys.create(&access, wanted(&[Scope::ReadMembers])).await;
     assert_eq!(more.err(), Some(ServiceError::InsufficientPermissions));
@@ -331,12 +335,14 @@ async fn a_key_that_is_deleted_at_once_is_not_one_too_many() {
     let (name, scopes) = ("program".to_owned(), vec![Scope::ReadMessages]);
     let (channels, not_before, expires_at) = (None, None, None);
     let access = group.access.scoped::<ManageKeys>(caller(OWNER)).unwrap();
-    let draft = KeyDraft { name, scopes, channels, not_before, expires_at };
+    let pseudonyms = None;
+    let draft = KeyDraft { name, scopes, channels, not_before, expires_at, pseudonyms };
     let gone = group.keys.create(&access, draft).await;
     assert_eq!(gone.err(), Some(ServiceError::Internal));
     let (name, scopes) = ("operator".to_owned(), vec![Scope::ReadMessages]);
     let (user, channels) = (OWNER.into(), None);
-    let key = OperatorKey { user, name, scopes, channels, not_before, expires_at };
+    let pseudonyms = None;
+    let key = OperatorKey { user, name, scopes, channels, not_before, expires_at, pseudonyms };
     assert!(matches!(
         group.keys.issue(&Operator::at_command_line(), key).await.err(),
         Some(IssueKeyError::Gone)

@@ -12,6 +12,7 @@ use chatkeep_store::StoredMessage;
 use csv::{Terminator, WriterBuilder};
 
 use super::TransferError;
+use crate::pseudonyms::Masked;
 use crate::view::{Links, MessageView};
 
 const BOM: &str = "\u{feff}";
@@ -52,7 +53,7 @@ pub(super) fn header() -> Result<Bytes, TransferError> {
 
 /// Returns one row a message.
 pub(super) fn rows(
-    messages: impl Iterator<Item = StoredMessage>,
+    messages: impl Iterator<Item = Masked<StoredMessage>>,
     links: &Links,
 ) -> Result<Bytes, TransferError> {
     let mut out = writer(Vec::new());

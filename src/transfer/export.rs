@@ -13,6 +13,8 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 
 use super::format::{ExportPage, ExportWriter, Head};
 use super::{Format, MediaLinks, TransferError, jsonl};
+use crate::heavy::CALLERS;
+use crate::pseudonyms::Mask;
 use crate::view::Links;
 
 /// Page size when reading messages.
@@ -35,6 +37,8 @@ pub(crate) struct Export {
     pub(crate) media: MediaLinks,
     /// Addresses of the messages' pages.
     pub(crate) links: Links,
+    /// What the reader is shown of people.
+    pub(crate) mask: Mask,
 }
 
 /// Part of an export.
@@ -98,9 +102,19 @@ impl Work {
         let messages = page.messages.len();
         let more = page.next.is_some();
         self.filter.after = page.next;
-        let page = match self.export.format {
-            Format::Jsonl => verbatim(&self.store, &self.channel, page.messages).await?,
-            Format::Csv | Format::Html => page.messages.into_iter().map(|m| (m, None)).collect(),
+        let verbatim = match self.export.format {
+            // The stored content itself is nobody's who reads pseudonyms.
+            Format::Jsonl if !self.export.mask.is_on() => {
+                verbatim(&self.store, &self.channel, &page.messages).await?
+            }
+            _ => HashMap::new(),
+        };
+        let mask = self.export.mask.clone();
+        let page = if mask.is_on() {
+            // So many texts take a while.
+            CALLERS.run(move || shown(page.messages, verbatim, &mask)).await
+        } else {
+            shown(page.messages, verbatim, &mask)
         };
         let mut bytes = writer.page(page)?;
         if !more {
@@ -109,14 +123,16 @@ impl Work {
                 bytes = [bytes, end].concat().into();
             }
         }
+        let bytes = masked(&self.export.mask, bytes);
         Ok((Chunk { bytes, messages }, more))
     }
 
     async fn begin(&mut self) -> Result<Bytes, TransferError> {
         let Export { format, from, to, not_before, zone, .. } = self.export;
         let gaps = self.store.messages().gaps(&self.channel, from, to).await?;
+        let channel = self.store.channels().channel(&self.channel).await?;
         let head = Head {
-            channel: self.store.channels().channel(&self.channel).await?,
+            channel: channel.map(|channel| self.export.mask.show(channel)),
             id: self.channel.as_str().to_owned(),
             gaps: gaps.into_iter().filter_map(|gap| gap.since(not_before)).collect(),
             zone,
@@ -124,36 +140,56 @@ impl Work {
         let writer = ExportWriter::new(format, head, &self.export);
         let bytes = writer.begin()?;
         self.writer = Some(writer);
-        Ok(bytes)
+        Ok(masked(&self.export.mask, bytes))
     }
 }
 
-/// Returns the messages with the stored content of those that cannot be rebuilt from their line.
+/// Returns the messages of a page as their reader may see them, each with its verbatim content.
+fn shown(
+    messages: Vec<StoredMessage>,
+    mut verbatim: HashMap<MessageId, String>,
+    mask: &Mask,
+) -> ExportPage {
+    let shown = |message: StoredMessage| {
+        let content = verbatim.remove(&message.id);
+        (mask.show(message), content)
+    };
+    messages.into_iter().map(shown).collect()
+}
+
+/// Exchanges the ids of people in a part of a document. No part ends within an id.
+fn masked(mask: &Mask, bytes: Bytes) -> Bytes {
+    if !mask.is_on() {
+        return bytes;
+    }
+    // Every format is text.
+    let text = str::from_utf8(&bytes).unwrap_or_default();
+    mask.outgoing(text).into_owned().into()
+}
+
+/// Returns the contents of messages as they are stored, where the message alone does not give them.
 async fn verbatim(
     store: &Store,
     channel: &ChannelId,
-    messages: Vec<StoredMessage>,
-) -> Result<ExportPage, TransferError> {
+    messages: &[StoredMessage],
+) -> Result<HashMap<MessageId, String>, TransferError> {
     let wanted: BTreeSet<(ChannelId, MessageId)> = messages
         .iter()
         .filter(|message| needs_stored(message))
         .map(|message| (channel.clone(), message.id.clone()))
         .collect();
-    let mut stored = HashMap::new();
-    if !wanted.is_empty() {
-        for (_, id, state) in store.messages().message_states(&wanted).await? {
-            stored.insert(id, state.content);
+    let mut contents = HashMap::new();
+    for message in messages {
+        if let Some(content) = &message.content {
+            contents.insert(message.id.clone(), serde_json::to_string(content)?);
         }
     }
-    let page = messages.into_iter().map(|message| {
-        let content = stored.remove(message.id.as_str()).flatten();
-        let content = match content {
-            Some(content) => Some(content),
-            None => message.content.as_ref().map(serde_json::to_string).transpose()?,
-        };
-        Ok((message, content))
-    });
-    page.collect()
+    if !wanted.is_empty() {
+        for (_, id, state) in store.messages().message_states(&wanted).await? {
+            contents.extend(state.content.map(|content| (id, content)));
+        }
+    }
+    Ok(contents)
 }
 
 /// Returns true if parsing and serialising a message's content again may change its bytes: a

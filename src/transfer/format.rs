@@ -6,6 +6,7 @@ use chrono_tz::Tz;
 
 use super::jsonl::Line;
 use super::{Export, TransferError, csv, html};
+use crate::pseudonyms::Masked;
 use crate::view::Links;
 
 /// Format of an export.
@@ -49,11 +50,11 @@ impl Format {
 }
 
 /// Page of messages to export, each with the content that only a verbatim copy restores.
-pub(super) type ExportPage = Vec<(StoredMessage, Option<String>)>;
+pub(super) type ExportPage = Vec<(Masked<StoredMessage>, Option<String>)>;
 
 /// Head of an export.
 pub(super) struct Head {
-    pub(super) channel: Option<Channel>,
+    pub(super) channel: Option<Masked<Channel>>,
     pub(super) id: String,
     pub(super) gaps: Vec<Gap>,
     pub(super) zone: Tz,

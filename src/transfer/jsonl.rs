@@ -7,6 +7,7 @@ use chatkeep_store::{ImportedMedia, ImportedMessage, ImportedPerson, StoredMessa
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::pseudonyms::Masked;
 use crate::view::{Links, MessageView};
 
 /// Maximum length of an id in an import.
@@ -35,7 +36,11 @@ struct ExtraOnly {
 
 impl Line {
     /// Creates the line of a message with its stored content.
-    pub(super) fn new(message: StoredMessage, content: Option<String>, links: &Links) -> Self {
+    pub(super) fn new(
+        message: Masked<StoredMessage>,
+        content: Option<String>,
+        links: &Links,
+    ) -> Self {
         let view = MessageView::new(message, links);
         // A parsed fraction may differ in its last digit, so locations are always copied.
         let copied = view.kind == MessageType::Location;
@@ -211,6 +216,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::pseudonyms::Mask;
 
     /// Returns the record of a pending file.
     fn pending() -> MediaRecord {
@@ -322,7 +328,7 @@ mod tests {
 
     fn written(message: &StoredMessage, json: &str) -> String {
         let mut out = Vec::new();
-        Line::new(message.clone(), Some(json.to_owned()), &Links::default())
+        Line::new(Mask::none().show(message.clone()), Some(json.to_owned()), &Links::default())
             .write(&mut out)
             .unwrap();
         String::from_utf8(out).unwrap()
@@ -372,7 +378,7 @@ mod tests {
         let message =
             StoredMessage { content: None, unsent_at: Some(Timestamp::from_millis(9)), ..message };
         let mut out = Vec::new();
-        Line::new(message, None, &Links::default()).write(&mut out).unwrap();
+        Line::new(Mask::none().show(message), None, &Links::default()).write(&mut out).unwrap();
         let line = String::from_utf8(out).unwrap();
         let read = Line::read(&line).unwrap().message(&"C1".into()).unwrap();
         assert_eq!((read.content, read.unsent_at), (None, Some(Timestamp::from_millis(9))));

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::format::Head;
 use super::html::HtmlPage;
 use super::{MediaLinks, TransferError};
+use crate::pseudonyms::{Mask, Masked};
 use crate::view::{Links, MessageView};
 
 /// Page size when reading messages.
@@ -156,7 +157,7 @@ impl Work {
         mut filter: MessageFilter,
     ) -> Result<(Bytes, bool), TransferError> {
         let page = self.store.messages().list(&channel, &filter).await?;
-        let mut bytes = self.writer.messages(page.messages)?;
+        let mut bytes = self.writer.messages(Mask::none().show_all(page.messages))?;
         if page.next.is_some() {
             filter.after = page.next;
             self.due = Due::Messages(channel, filter);
@@ -209,7 +210,7 @@ impl Writer {
         }
     }
 
-    fn messages(&mut self, page: Vec<StoredMessage>) -> Result<Vec<u8>, TransferError> {
+    fn messages(&mut self, page: Vec<Masked<StoredMessage>>) -> Result<Vec<u8>, TransferError> {
         match self {
             Self::Html(html) => {
                 let mut out = String::new();

@@ -1,6 +1,6 @@
 //! DTO of an event, shared by all surfaces: the pull feed and outgoing webhooks.
 
-use chatkeep_core::id::{ChannelId, UserId, WebhookId};
+use chatkeep_core::id::{ChannelId, SavedSearchId, UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{OutboxEventKind, UnstoredReason};
 use serde::Serialize;
@@ -56,10 +56,24 @@ pub(crate) struct EventData {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) percentage: Option<f64>,
+    /// The saved search that found the message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) search: Option<EventSearch>,
     /// Id of the disabled webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) webhook_id: Option<WebhookId>,
+}
+
+/// Saved search of an event.
+#[derive(Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EventSearch {
+    /// ID of the saved search.
+    pub(crate) saved_search_id: SavedSearchId,
+    /// Name of the saved search.
+    pub(crate) name: String,
 }
 
 /// Message of an event.

@@ -7,6 +7,8 @@ use chatkeep_store::{Member, MemberStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::pseudonyms::Masked;
+
 /// Member of a channel.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Member)]
@@ -30,8 +32,9 @@ pub(crate) struct MemberView {
     updated_at: Timestamp,
 }
 
-impl From<Member> for MemberView {
-    fn from(member: Member) -> Self {
+impl From<Masked<Member>> for MemberView {
+    fn from(member: Masked<Member>) -> Self {
+        let member = member.into_row();
         Self {
             user_id: member.user,
             display_name: member.display_name,

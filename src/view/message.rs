@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Links;
+use crate::pseudonyms::Masked;
 
 /// Stored message. Fields that its type lacks, and unknown ones, are null.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -159,6 +160,12 @@ impl From<Gap> for GapView {
     }
 }
 
+impl From<Masked<Sender>> for SenderView {
+    fn from(sender: Masked<Sender>) -> Self {
+        sender.into_row().into()
+    }
+}
+
 impl From<Sender> for SenderView {
     fn from(sender: Sender) -> Self {
         Self {
@@ -197,7 +204,8 @@ impl From<ImageSetView> for ImageSet {
 
 impl MessageView {
     /// Creates it from a stored message, with the address of its page.
-    pub(crate) fn new(message: StoredMessage, links: &Links) -> Self {
+    pub(crate) fn new(message: Masked<StoredMessage>, links: &Links) -> Self {
+        let message = message.into_row();
         let url = links.message(&message.channel, &message.id);
         let media_key = message.kind.is_media().then(|| message.id.clone());
         let media = message.media.as_ref();

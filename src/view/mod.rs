@@ -6,7 +6,9 @@ mod member;
 mod message;
 pub(crate) mod schema;
 
-pub(crate) use event::{EventData, EventMessage, EventView, WebhookPayload};
-pub(crate) use links::{Links, channel_path, message_path, segment};
+pub(crate) use event::{EventData, EventMessage, EventSearch, EventView, WebhookPayload};
+pub(crate) use links::{
+    LinkTarget, Links, ResourceName, channel_path, file_uri, message_path, message_uri, segment,
+};
 pub(crate) use member::MemberView;
 pub(crate) use message::{GapView, MessageView, SenderView};

@@ -95,6 +95,7 @@ schema!(
 schema!(KeyIdSchema as "KeyId", text("Public ID of an API key; not the key itself."));
 schema!(MessageIdSchema as "MessageId", text("ID of a message, unique within its channel."));
 schema!(RuleIdSchema as "RuleId", text("ID of a question-and-answer rule: `qa_<millis>_<suffix>`."));
+schema!(SavedSearchIdSchema as "SavedSearchId", text("A saved search: `ss_…`."));
 schema!(UserIdSchema as "UserId", text("ID of a person or bot on the platform."));
 schema!(WebhookIdSchema as "WebhookId", text("An outgoing webhook endpoint: `wh_…`."));
 

@@ -77,7 +77,8 @@ def faults_of_pages() -> list[str]:
 def faults_of_code() -> list[str]:
     """Returns what code says of pages that are not there."""
     faults = []
-    for file in tracked("*.rs", "*.sql", "*.toml", "*.py", "*.sh", "tests/run", ".ci/run"):
+    scripts = ("tests/run", ".ci/run", "deploy/release", "deploy/package", "deploy/tools")
+    for file in tracked("*.rs", "*.sql", "*.toml", "*.py", "*.sh", *scripts):
         if file == "tests/docs/names.py":
             continue
         for page, anchor in re.findall(r"docs/([\w/-]+)\.md(?:#([\w-]+))?", (ROOT / file).read_text()):

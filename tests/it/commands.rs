@@ -1,6 +1,7 @@
 //! Commands as people run them: in pipes, without their terminal, in a wrong folder, beside servers
 //! that refuse them.
 
+use chatkeep_emulator::TokenKind;
 use chatkeep_workers::StageName;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -117,6 +118,11 @@ async fn health_is_an_exit_code() {
     assert_eq!(stack.ground.command(&stack.line, &["health"]).await, "ok");
     let ready = stack.ground.command(&stack.line, &["health", "--ready"]).await;
     assert!(ready.contains("\"bus\":\"ok\"") && ready.contains("\"disk\":\"ok\""), "{ready}");
+    // Settings that somebody is about to change concern the running process as little.
+    let edited = stack.ground.folder.path().join("edited.toml");
+    std::fs::write(&edited, "[worker]\nbatch = \"many\"\n").unwrap();
+    let args = ["--config", &edited.display().to_string(), "health"];
+    assert_eq!(stack.ground.command(&stack.line, &args).await, "ok");
     assert!(stack.process.terminate().await.success());
     for args in [&["health"][..], &["health", "--ready"]] {
         let said = ends(stack.ground.program(&stack.line, args).start(), 1).await;
@@ -143,10 +149,36 @@ async fn the_status_has_everything_at_a_glance(parts: Parts) {
     let [token] = &status["expiries"].as_array().unwrap()[..] else { panic!("{status}") };
     assert_eq!((&token["kind"], &token["name"]), (&json!("access_token"), &json!("main")));
     assert!(token["secondsLeft"].as_u64() > Some(86_400), "{status}");
-    let text = stack.ground.command(&stack.line, &["status"]).await;
-    for part in ["PROCESS", "CONSUMER", "OLDEST", "dead letters", "data folder", "access token"] {
+    // Only an embedded bus fills the data folder.
+    let data = folders.iter().find(|disk| disk["folder"] == "data").unwrap();
+    let reserve = data["reserveBytes"].as_u64().unwrap();
+    assert_eq!(reserve > 0, parts == Parts::Embedded, "{status}");
+    // A process reports the state of its replica with its heartbeat.
+    let mut text = String::new();
+    until("the replica is ready", DEADLINE, async || {
+        text = stack.ground.command(&stack.line, &["status", "--local"]).await;
+        text.contains("ready, ")
+    })
+    .await;
+    text += &stack.ground.command(&stack.line, &["status"]).await;
+    for part in [
+        "PROCESS",
+        " ago",
+        "  all  ",
+        "ready, ",
+        "CONSUMER",
+        "OLDEST",
+        "dead letters",
+        "data folder",
+        "access token",
+        " left ",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    stack.line.set_up(|account| account.token = TokenKind::Stateless);
+    let text = stack.ground.command(&stack.line, &["status"]).await;
+    let token = text.lines().find(|line| line.starts_with("access token")).unwrap();
+    assert!(token.contains("not known"), "LINE accepts it: {token}");
     let local = stack.ground.command(&stack.line, &["status", "--local"]).await;
     assert!(!local.contains("access token"), "{local}");
     let args = ["status", "--local", "--json", "--watch=1"];
@@ -163,6 +195,7 @@ async fn in_folder_with(file: &str, args: &[&str], code: i32) -> (String, String
     std::fs::write(folder.path().join("chatkeep.toml"), file).unwrap();
     let program = Program::chatkeep().args(args.iter().copied()).folder(folder.path());
     let program = program
+        .env("CHATKEEP_CONFIG", "chatkeep.toml")
         .env("CHATKEEP_LINE_ACCESS_TOKEN", "hunter2")
         .env("CHATKEEP_DATABASE", "postgres://me:hunter2@db/x")
         .env("CHATKEEP_LISTN", "hunter2");
@@ -187,13 +220,24 @@ async fn settings_are_checked_all_at_once() {
         warning,
     ];
     assert_eq!(told, expected.join("\n"));
-    assert_eq!(said, "chatkeep: 2 settings are wrong");
+    assert_eq!(said, "chatkeep: 2 problems hinder the start");
     let (told, _) = in_folder_with(wrong, &["config", "check", "--json"], 1).await;
     let report: serde_json::Value = serde_json::from_str(&told).unwrap();
     assert_eq!(report["problems"], serde_json::json!(expected[..2]));
     assert_eq!(report["warnings"], serde_json::json!([warning]));
-    let (told, said) = in_folder_with("", &["config", "check"], 0).await;
-    assert!(told == warning && said.ends_with(" settings are valid"), "{told} {said}");
+    let right = "[line]\nchannel_secret = \"hunter2\"\n";
+    let (told, said) = in_folder_with(right, &["config", "check"], 0).await;
+    assert!(told.starts_with(warning) && said.ends_with(" settings are valid"), "{told} {said}");
+    // What each setting says is right, and together they start nothing.
+    let (told, said) = in_folder_with("", &["config", "check"], 1).await;
+    assert!(told.contains("CHATKEEP_LINE_CHANNEL_SECRET is not set"), "{told}");
+    assert_eq!(said, "chatkeep: 1 problem hinders the start");
+    let open = ["--listen", "0.0.0.0:8080", "config", "check"];
+    let (told, _) = in_folder_with(right, &open, 1).await;
+    assert!(told.contains("CHATKEEP_API_BASE_URL"), "{told}");
+    in_folder_with(right, &[&open[..], &["--roles", "search"]].concat(), 0).await;
+    let (_, said) = in_folder_with(right, &["config", "check", "--roles", "cook"], 2).await;
+    assert!(said.contains("--roles: unknown value \"cook\""), "{said}");
     in_folder_with("", &["--config", "none.toml", "config", "check"], 2).await;
     in_folder_with(wrong, &["config", "show"], 2).await;
     // What a shell needs has nothing to do with the settings.

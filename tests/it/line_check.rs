@@ -316,6 +316,15 @@ async fn bots_that_were_mixed_up_are_named() {
     for bot in ["shop", "help"] {
         assert_eq!(mixed(&checked, bot), ["same-channel"], "{:#?}", checked.lines);
     }
+    // Nothing is set with a token that may be the other's.
+    let sent_to = || [pair.shop.webhook_url(), pair.help.webhook_url()];
+    let unset = sent_to();
+    for mixed_up in [&swapped, &twins] {
+        std::fs::write(&pair.settings, mixed_up.concat()).unwrap();
+        let checked = Checked::run(&pair.ground, &pair.shop, &["--fix"]).await;
+        assert!(checked.lines.iter().all(|line| line["code"] != "webhook-set"));
+        assert_eq!((checked.code, sent_to()), (Some(1), unset.clone()), "{:#?}", checked.lines);
+    }
     // The webhooks of one go to the other.
     let right =
         [section("shop", SECRET, TOKEN, &shop), section("help", Help::SECRET, Help::TOKEN, &help)];

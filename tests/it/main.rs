@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests join what they spawn")]
 
 mod accounts;
+mod alerts;
 mod answering;
 mod api;
 mod assistants;
@@ -28,8 +29,10 @@ mod line_check;
 mod login;
 mod mcp;
 mod media;
+mod metrics;
 mod openapi;
 mod opted_out;
+mod packaging;
 mod permissions;
 mod pipeline;
 mod platform;
@@ -37,11 +40,13 @@ mod program;
 mod replicas;
 mod rest;
 mod rotation;
+mod saved_searches;
 mod schema;
 mod search;
 mod slow;
 mod snapshots;
 mod stack;
 mod store;
+mod traces;
 mod transfer;
 mod updates;

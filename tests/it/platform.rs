@@ -278,7 +278,7 @@ async fn the_assistants_push_survives_trouble_and_its_month_may_end() {
         r#"chatkeep_platform_calls_total{bot="main",endpoint="push",result="quota"} 1"#,
         r#"chatkeep_platform_calls_total{bot="main",endpoint="push",result="unknown_outcome"} 2"#,
         r#"chatkeep_platform_circuit_open{bot="main",host="api"} 0"#,
-        r#"chatkeep_platform_seconds_count{bot="main",endpoint="push"} 4"#,
+        r#"chatkeep_platform_call_duration_seconds_count{bot="main",endpoint="push"} 4"#,
         r#"chatkeep_replies_total{bot="main",source="qa",result="quota"} 1"#,
     ] {
         assert!(metrics.contains(expected), "{expected} is not in\n{metrics}");

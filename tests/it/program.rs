@@ -54,7 +54,8 @@ async fn all_missing_secrets_are_named_at_once() {
         ),
     ] {
         std::fs::write(folder.path().join("chatkeep.toml"), settings).unwrap();
-        let mut process = Program::chatkeep().args(["serve"]).folder(folder.path()).start();
+        let program = Program::chatkeep().args(["serve"]).folder(folder.path());
+        let mut process = program.env("CHATKEEP_CONFIG", "chatkeep.toml").start();
         assert_eq!(process.finish().await.code(), Some(2));
         let said = process.stderr().join("\n");
         for name in missing {

@@ -5,6 +5,8 @@ use reqwest::StatusCode;
 use serde_json::Value;
 
 use crate::harness::http;
+use crate::harness::nats::Nats;
+use crate::harness::postgres::{Durability, Postgres};
 use crate::harness::process::Process;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::emulator;
@@ -120,6 +122,56 @@ async fn secrets_are_replaced_without_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn passwords_of_servers_are_replaced_without_a_restart() {
+    const FIRST: &str = "the-first-password";
+    const SECOND: &str = "the-second-password";
+    let postgres = Postgres::start(Durability::Process).await;
+    let database = postgres.create_database().await;
+    database.query(&format!("CREATE ROLE app LOGIN PASSWORD '{FIRST}'")).await;
+    database.query("GRANT CREATE, USAGE ON SCHEMA public TO app").await;
+    postgres.ask_password_of("app").await;
+    let settings = "authorization { user: app, password: $NATS_PASSWORD }".to_owned();
+    let mut nats = Nats::configured(settings, FIRST).await;
+    let (line, mut ground) = (emulator().await, TestEnv::bare(Parts::Embedded).await);
+    let file = |name: &str| ground.folder.path().join(name);
+    let (database_file, bus_file) = (file("database"), file("bus"));
+    let write = |password: &str| {
+        let user = format!("app:{password}");
+        std::fs::write(&database_file, database.url_as(&user)).unwrap();
+        std::fs::write(&bus_file, format!("nats://{user}@{}", nats.address())).unwrap();
+    };
+    write(FIRST);
+    for (variable, file) in
+        [("CHATKEEP_DATABASE_FILE", &database_file), ("CHATKEEP_BUS_FILE", &bus_file)]
+    {
+        ground.settings.push((variable, file.display().to_string()));
+    }
+    let mut process = ground.serve(&line).await;
+    let connections = "SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'app'";
+    assert_ne!(database.query(connections).await, "0");
+
+    write(SECOND);
+    process.reload();
+    process.line("the secret was replaced setting=\"database\"").await;
+    process.line("the secret was replaced setting=\"bus\"").await;
+    // From now on only the new ones are valid, for new connections.
+    database.query(&format!("ALTER ROLE app PASSWORD '{SECOND}'")).await;
+    let end = "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'app'";
+    assert_ne!(database.query(end).await, "0");
+    nats.change_password(SECOND).await;
+    let url = format!("http://{}/readyz", ground.address);
+    let http = http::client(DEADLINE);
+    until("both are connected again", DEADLINE, async || {
+        let ready = http.get(&url).send().await.is_ok_and(|ready| ready.status() == StatusCode::OK);
+        ready && database.query(connections).await != "0"
+    })
+    .await;
+    assert!(process.terminate().await.success());
+    let log = process.stderr().join("\n");
+    assert!(![FIRST, SECOND].iter().any(|secret| log.contains(secret)), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn others_are_served_only_where_their_address_is_named() {
     let (ground, line) = (TestEnv::new(Parts::Embedded).await, emulator().await);
     let listen = format!("0.0.0.0:{}", ground.address.port());
@@ -134,4 +186,18 @@ async fn others_are_served_only_where_their_address_is_named() {
     served.ready(ground.address, "/readyz").await;
     served.line("api.base_url is plain http").await;
     assert!(served.terminate().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn signals_during_the_start_are_heeded() {
+    let (ground, line) = (TestEnv::bare(Parts::Embedded).await, emulator().await);
+    let mut reloaded = ground.program(&line, &["serve"]).start();
+    reloaded.line("chatkeep starts").await;
+    reloaded.reload();
+    reloaded.ready(ground.address, "/readyz").await;
+    reloaded.line("secrets were read again: none has changed").await;
+    assert!(reloaded.terminate().await.success());
+    let mut stopped = ground.program(&line, &["serve"]).start();
+    stopped.line("chatkeep starts").await;
+    assert!(stopped.terminate().await.success());
 }

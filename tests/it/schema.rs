@@ -22,6 +22,7 @@ const TIMEOUT: Duration = Duration::from_mins(8);
 const SPARE_KEYS: usize = 30;
 const RULES: usize = 30;
 const WEBHOOKS: usize = 14;
+const SAVED_SEARCHES: usize = 30;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_answer_is_as_documented() {
@@ -107,6 +108,7 @@ async fn prepare(stack: &Stack, folder: &Path, channel: &str, spare: &str) {
     write(folder, "spare-key", "keyId", &json!(keys));
     job(stack, folder, channel).await;
     webhooks(stack, folder).await;
+    saved_searches(stack, folder).await;
 }
 
 /// Creates a finished job; one that takes that long needs more messages than there are.
@@ -133,6 +135,17 @@ async fn webhooks(stack: &Stack, folder: &Path) {
     write(folder, "webhook", "webhookId", &json!(kept));
     write(folder, "spare-webhook", "webhookId", &json!(spare));
     write(folder, "delivery", "deliveryId", &json!([delivery]));
+}
+
+/// Saves a search, and some that may be deleted; there is room for those that the run saves.
+async fn saved_searches(stack: &Stack, folder: &Path) {
+    let mut made = Vec::new();
+    for _ in 0..SAVED_SEARCHES {
+        made.push(stack.post("/saved-searches", json!({"name": "n", "query": "hours"})).await);
+    }
+    let (kept, spare) = made.split_at(1);
+    write(folder, "saved-search", "savedSearchId", &json!(kept));
+    write(folder, "spare-saved-search", "savedSearchId", &json!(spare));
 }
 
 async fn rules(stack: &Stack, channel: &str) -> Value {

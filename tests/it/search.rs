@@ -186,6 +186,7 @@ async fn an_index_is_filled_while_the_rest_goes_on() {
         store.messages().ingest(batch, at(2)).await.unwrap();
     }
     let key = NewKey {
+        pseudonyms: None,
         id: &"key_1".into(),
         secret: "ck_1",
         user: &"U1".into(),

@@ -193,6 +193,7 @@ impl Stack {
         self.key = format!("ck_test_{number}");
         let (id, user) = (KeyId::from(format!("key_{number}")), UserId::from(user));
         let key = NewKey {
+            pseudonyms: None,
             id: &id,
             secret: &self.key,
             user: &user,

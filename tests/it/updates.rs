@@ -1,6 +1,11 @@
 //! Updates: databases of every landed schema, copies before migrations that change data, schemas of
 //! later versions, and a running process beside one.
 
+mod indexes;
+mod rules;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,8 +18,9 @@ use tempfile::TempDir;
 
 use crate::harness::postgres::Postgres;
 use crate::harness::scratch;
+use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
-use crate::stack::{Parts, Stack, TestEnv};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
 const TEXT: &str = "kept since the beginning";
@@ -41,48 +47,115 @@ async fn up_to(database: &str, version: i64) -> Migrator {
     Migrator::new(folder.path()).await.unwrap()
 }
 
-/// Returns statements that store a subscribed group with one message, in the first schema.
+/// Milliseconds of an hour.
+const HOUR: i64 = 3_600_000;
+/// Messages with the times of their sending, in several quarters of an hour, and before 1970.
+const MESSAGES: [(&str, i64); 9] = [
+    ("m1", 10),
+    ("m2", 100 * HOUR),
+    ("m3", 100 * HOUR + 15 * 60_000),
+    ("m4", 100 * HOUR + 16 * 60_000),
+    ("m5", 101 * HOUR - 1),
+    ("m6", -1),
+    ("m7", -900_001),
+    ("m8", -HOUR - 1),
+    // Of the bot.
+    ("m9", 100 * HOUR + 1),
+];
+
+/// Returns statements that store a subscribed group with messages and rules, in the first schema.
 fn conversation() -> String {
     let content = serde_json::to_string(&Content::text(TEXT)).unwrap();
-    let bytes = content.len();
-    format!(
+    let (count, bytes) = (MESSAGES.len(), MESSAGES.len() * content.len());
+    let mut sql = format!(
         "INSERT INTO users (user_id, display_name, used_bytes, created_at)
              VALUES ('U1', 'Ann', {bytes}, 1);
          INSERT INTO channels (channel_id, platform, bot, type, created_at, enabled_at, bytes,
                                message_count)
-             VALUES ('C1', 'line', 'main', 'group', 1, 1, {bytes}, 1);
+             VALUES ('C1', 'line', 'main', 'group', 1, 1, {bytes}, {count});
          INSERT INTO members (channel_id, user_id, role, first_seen_at)
              VALUES ('C1', 'U1', 'owner', 1);
          INSERT INTO subscriptions (channel_id, user_id, created_at, bytes_at_subscribe)
-             VALUES ('C1', 'U1', 2, 0);
-         INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type,
-                               content)
-             VALUES ('C1', 'm1', 10, 11, 'U1', 'text', '{content}');
-         INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, created_at,
-                               created_by)
-             VALUES ('C1', 'qa_1', '[\"k\"]', '', 'an answer', 3, 'U1');"
-    )
+             VALUES ('C1', 'U1', 2, 0);"
+    );
+    for (id, at) in MESSAGES {
+        let (sender, is_bot) = if id == "m9" { ("NULL", "TRUE") } else { ("'U1'", "FALSE") };
+        write!(
+            sql,
+            "INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type,
+                                   content, is_bot)
+             VALUES ('C1', '{id}', {at}, 11, {sender}, 'text', '{content}', {is_bot});"
+        )
+        .unwrap();
+    }
+    for rule in ["qa_1", "qa_2"] {
+        write!(
+            sql,
+            "INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, created_at,
+                                   created_by)
+             VALUES ('C1', '{rule}', '[\"k\"]', '', 'an answer', 3, 'U1');"
+        )
+        .unwrap();
+    }
+    sql
+}
+
+/// Replies of the first rule, of which two were purged, one of them suppressed; all of the second
+/// one were purged. The reply that was sent is a message.
+const REPLIES: &str = "
+    INSERT INTO replies (event_id, channel_id, source, rule_id, status, created_at, finished_at,
+                         sent_ids)
+    VALUES ('e1', 'C1', 'qa', 'qa_1', 'sent', 20, 21, '[\"m9\"]'),
+           ('e2', 'C1', 'qa', 'qa_1', 'suppressed', 22, 22, NULL),
+           ('e3', 'C1', 'qa', 'qa_1', 'failed', 23, 23, NULL);
+    UPDATE qa_rules SET hit_count = 5, suppressed_count = 2 WHERE rule_id = 'qa_1';
+    UPDATE qa_rules SET hit_count = 3, suppressed_count = 1 WHERE rule_id = 'qa_2';
+    INSERT INTO usage_notices (user_id, status, created_at) VALUES ('U1', 'OK', 5);
+    INSERT INTO other_events (event_id, channel_id, type, at, raw)
+        VALUES ('o1', 'C1', 'odd', 6, '{}');";
+
+/// Returns the steps to a schema: the number to migrate to, and what is stored then.
+fn steps(version: i64) -> Vec<(i64, String)> {
+    let nothing = "SELECT 1".to_owned();
+    let stored = [(1, conversation()), (4, REPLIES.to_owned()), (version, nothing)];
+    stored.into_iter().filter(|(number, _)| *number <= version).collect()
 }
 
 /// Makes a SQLite database of that schema.
 async fn sqlite_of(folder: &Path, version: i64) {
     let address = format!("sqlite://{}?mode=rwc", folder.join("chatkeep.db").display());
     let mut conn = SqliteConnection::connect(&address).await.unwrap();
-    up_to("sqlite", 1).await.run(&mut conn).await.unwrap();
-    conn.execute(AssertSqlSafe(conversation())).await.unwrap();
-    up_to("sqlite", version).await.run(&mut conn).await.unwrap();
+    for (number, sql) in steps(version) {
+        up_to("sqlite", number).await.run(&mut conn).await.unwrap();
+        conn.execute(AssertSqlSafe(sql)).await.unwrap();
+    }
+    conn.close().await.unwrap();
+}
+
+/// Makes a PostgreSQL database of that schema.
+async fn postgres_of(url: &str, version: i64) {
+    let mut conn = PgConnection::connect(url).await.unwrap();
+    for (number, sql) in steps(version) {
+        up_to("postgres", number).await.run(&mut conn).await.unwrap();
+        conn.execute(AssertSqlSafe(sql)).await.unwrap();
+    }
     conn.close().await.unwrap();
 }
 
 /// Checks that this version reads and counts what an earlier one has stored.
 async fn is_understood(store: &Store, version: i64) {
-    let message = store.messages().message(&"C1".into(), &"m1".into()).await.unwrap().unwrap();
-    let content = format!("{message:?}");
-    assert!(content.contains(TEXT), "{version}: {content}");
+    for (id, _) in MESSAGES {
+        let message = store.messages().message(&"C1".into(), &id.into()).await.unwrap().unwrap();
+        let content = format!("{message:?}");
+        assert!(content.contains(TEXT), "{version}: {content}");
+    }
     let audit = store.audits().audit_channel(&"C1".into()).await.unwrap().unwrap();
     assert!(audit.differences.is_empty(), "{version}: {:?}", audit.differences);
+    let users = store.audits().audit_users(None, None, &BTreeMap::new(), 10).await.unwrap();
+    assert_eq!(users.len(), 1, "{version}");
+    assert!(users[0].differences.is_empty(), "{version}: {:?}", users[0].differences);
     let rules = store.assistant().rules(&"C1".into()).await.unwrap().value.items;
-    assert_eq!(rules.len(), 1, "{version}");
+    assert_eq!(rules.len(), 2, "{version}");
 }
 
 #[tokio::test]
@@ -104,11 +177,7 @@ async fn a_sqlite_database_of_every_landed_schema_is_opened() {
 async fn a_postgresql_database_of_every_landed_schema_is_opened() {
     for (version, _) in landed("postgres") {
         let database = Postgres::database().await;
-        let mut conn = PgConnection::connect(&database.url()).await.unwrap();
-        up_to("postgres", 1).await.run(&mut conn).await.unwrap();
-        conn.execute(AssertSqlSafe(conversation())).await.unwrap();
-        up_to("postgres", version).await.run(&mut conn).await.unwrap();
-        conn.close().await.unwrap();
+        postgres_of(&database.url(), version).await;
         let url = Database::Postgres(database.url().into());
         let state = Store::schema_state(&url, Path::new("")).await.unwrap();
         assert_eq!(state.found, Some(version));
@@ -154,12 +223,52 @@ async fn data_is_copied_before_a_migration_changes_it() {
     let restore = ["snapshot", "restore", "latest", "--target", &place, "--into", &back];
     let (code, said) = run(&restore).await;
     assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("what was erased since is in it again: give --erased-in"), "{said}");
+    assert!(!said.contains("differences were repaired"), "{said}");
     let store = Store::open(&Database::Sqlite, Path::new(&back), 1).await.unwrap();
     is_understood(&store, BEFORE_RENAMING).await;
+    store.close().await;
+    // What was taken back since stays so, for the old folder knows it; what counted wrongly is
+    // recounted, for the check looks at everything but the files, which are elsewhere.
+    let data = ground.folder.path().display().to_string();
+    let taken_back = "UPDATE messages SET unsent_at = 40, content = NULL WHERE message_id = 'm2'";
+    ground.sql(taken_back).await;
+    let back = ground.folder.path().join("again").display().to_string();
+    let restore = ["snapshot", "restore", "latest", "--target", &place, "--into", &back];
+    let (code, said) = run(&[&restore[..], &["--erased-in", &data]].concat()).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("1 erasures of after the snapshot were repeated"), "{said}");
+    let store = Store::open(&Database::Sqlite, Path::new(&back), 1).await.unwrap();
+    let message = store.messages().message(&"C1".into(), &"m2".into()).await.unwrap();
+    assert!(!format!("{message:?}").contains(TEXT), "{message:?}");
     store.close().await;
     // What needs no migration needs no copy.
     assert_eq!(run(&["migrate"]).await.0, Some(0));
     assert_eq!(run(&["snapshot", "list", "--json", "--target", &place]).await.1, list);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_of_before_a_migration_goes_with_its_setting() {
+    let mut ground = TestEnv::bare(Parts::Embedded).await;
+    let line = emulator().await;
+    sqlite_of(ground.folder.path(), BEFORE_RENAMING).await;
+    let copies = ground.folder.path().join("before-migration/snapshots");
+    let count = || fs::read_dir(&copies).map_or(0, Iterator::count);
+    let mut service = ground.serve(&line).await;
+    assert_eq!(count(), 1);
+    // Within its time it stays, over a run of the job that looks for old ones.
+    let ran = format!("http://{}/metrics", ground.metrics);
+    until("the job has run", DEADLINE, async || {
+        let answer = reqwest::get(&ran).await.unwrap().text().await.unwrap();
+        answer.lines().any(|line| line == r#"chatkeep_job_runs_total{name="migration_copies"} 1"#)
+    })
+    .await;
+    assert!(service.terminate().await.success());
+    assert_eq!(count(), 1);
+    ground.settings.push(("CHATKEEP_SNAPSHOT_BEFORE_MIGRATION_DAYS", "0".to_owned()));
+    let mut service = ground.serve(&line).await;
+    until("the copy is removed", DEADLINE, async || count() == 0).await;
+    assert!(service.terminate().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -233,24 +342,11 @@ async fn a_running_process_goes_on_while_the_next_version_expands_the_schema() {
     stack.is_well().await;
 }
 
-/// Sentence that a migration without which processes of an earlier version go wrong begins with.
-const STOP: [&str; 2] = ["stopped first", "stop them first"];
-
-#[test]
-fn a_migration_that_renames_or_drops_says_that_processes_have_to_be_stopped() {
-    for database in ["sqlite", "postgres"] {
-        // The rule is of version 16; what landed before it was never run beside another version.
-        for (number, path) in landed(database).into_iter().filter(|(number, _)| *number >= 16) {
-            let text = fs::read_to_string(&path).unwrap();
-            let code: Vec<_> =
-                text.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
-            let code = code.join(" ").to_uppercase();
-            let breaks =
-                ["RENAME ", "DROP TABLE", "DROP COLUMN"].iter().any(|word| code.contains(word));
-            let head = text.lines().take_while(|line| line.starts_with("--")).collect::<Vec<_>>();
-            let head = head.join(" ").replace("-- ", "");
-            let says = STOP.iter().any(|sentence| head.contains(sentence));
-            assert!(says || !breaks, "{database} {number}: {head}");
-        }
-    }
+#[tokio::test]
+async fn a_server_that_says_nothing_ends_the_look_at_its_schema() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://chatkeep@{}/chatkeep", silent.local_addr().unwrap());
+    let looked = Store::schema_state(&Database::Postgres(url.into()), Path::new("")).await;
+    let error = looked.unwrap_err();
+    assert!(error.is_outage(), "{error:?}");
 }

@@ -45,6 +45,9 @@ def before_call(context, case, kwargs):
     if re.search('["“”:：]', (case.query or {}).get("q", "")):
         case.query["q"] = SEARCHES[next(NUMBERS) % len(SEARCHES)]
     if isinstance(case.body, dict):
+        query = case.body.get("query")
+        if isinstance(query, str) and re.search('["“”:：]', query):
+            case.body["query"] = SEARCHES[next(NUMBERS) % len(SEARCHES)]
         # A new key expires in the future, whenever that is.
         if isinstance(case.body.get("expiresAt"), str):
             case.body["expiresAt"] = "2999-12-31T23:59:59+08:00"

@@ -4,15 +4,16 @@
 use chatkeep_bus::Bus;
 use chatkeep_core::event::{Event, EventKind, IncomingMessage};
 use chatkeep_core::message::{MessageChange, Received};
-use chatkeep_core::metric;
 use chatkeep_core::time::SharedClock;
+use chatkeep_core::{metric, trace};
 use chatkeep_platform::DecodeError;
 use chatkeep_store::{ChannelChange, IngestOutcome, Store};
 use tracing::debug;
 
 use crate::jobs::media_job;
 use crate::outcome::Outcome;
-use crate::runner::Stage;
+use crate::recent_traces;
+use crate::runner::{Stage, trace_of};
 use crate::stages::StageName;
 
 /// The backup stage.
@@ -76,6 +77,7 @@ impl Backup {
             events.iter().filter_map(|event| Some((event, change_of(event)?))).unzip();
         let others: Vec<_> = events.iter().filter_map(other_of).collect();
         self.store.messages().store_unknown(&others).await?;
+        remember_traces(&sources, &changes);
         let kept = self.store.messages().ingest(&changes, self.clock.now()).await?;
         count(&kept);
         // Known messages are published again: the process may have died right after storing them.
@@ -88,15 +90,29 @@ impl Backup {
     async fn tell_media(&self, stored: &[(&Event, &ChannelChange)]) -> Result<(), Outcome> {
         let job = |(event, change): &(&Event, &ChannelChange)| {
             let (channel, message) = (change.channel.clone(), change.message.clone());
-            media_job(channel, message, Some(event.bot.clone()), "new")
+            let mut job = media_job(channel, message, Some(event.bot.clone()), "new")?;
+            job.trace = trace_of(event.key().as_str());
+            Ok(job)
         };
         let files = stored.iter().filter(|(_, change)| has_file(change));
-        let jobs: Result<Vec<_>, _> = files.map(job).collect();
+        let jobs: Result<Vec<_>, serde_json::Error> = files.map(job).collect();
         let jobs = jobs.map_err(|error| Outcome::Drop(error.to_string()))?;
         if !jobs.is_empty() {
             self.bus.publish(jobs).await?;
         }
         Ok(())
+    }
+}
+
+/// Remembers the traces of messages before they can be followed.
+fn remember_traces(sources: &[&Event], changes: &[ChannelChange]) {
+    if !trace::is_enabled() {
+        return;
+    }
+    for (event, change) in sources.iter().zip(changes) {
+        if let Some(trace) = trace_of(event.key().as_str()) {
+            recent_traces::remember(&change.channel, change.message.as_str(), trace);
+        }
     }
 }
 

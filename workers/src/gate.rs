@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use chatkeep_core::event::Event;
+use chatkeep_core::event::{Event, EventKind};
 use chatkeep_core::health::Health;
 use chatkeep_core::id::{ChannelId, EventId};
 use chatkeep_core::metric;
@@ -25,9 +25,9 @@ use crate::stages::StageName;
 const FRESH: Duration = Duration::from_secs(1);
 /// Maximum number of channels whose owner is cached.
 const OWNED: u64 = 100_000;
-/// Time for which an event is held for the first time. Within it, the runner hands the event over
-/// again to find out which event of a batch failed, and delivers it again after it.
-const HOLD: Duration = Duration::from_secs(1);
+/// Time for which an event is held the first time it is foreign. The join of its bot, or the leave
+/// of the owner, may be in a batch beside it that a slow database has not committed yet.
+const HOLD: Duration = Duration::from_secs(5);
 /// Maximum time for which an event of a bot whose claim is pending is held.
 const PENDING: Duration = Duration::from_mins(1);
 /// Period in which a bot may have [`MAX_HELD`] events held; the others are ignored at once.
@@ -108,7 +108,7 @@ impl Gate {
 
     /// Returns whether it passes by the cache. Events that decide on the owner are always checked.
     fn is_known(&self, event: &Event) -> bool {
-        use chatkeep_core::event::EventKind::{BotJoined, BotLeft};
+        use EventKind::{BotJoined, BotLeft};
         event.channel.as_ref().is_none_or(|channel| {
             !matches!(event.kind, BotJoined | BotLeft)
                 && self.owned.contains_key(&(channel.id.clone(), event.bot.clone()))
@@ -116,10 +116,17 @@ impl Gate {
     }
 
     fn remember(&self, event: &Event) {
-        if let Some(channel) = &event.channel {
-            self.owned.insert((channel.id.clone(), event.bot.clone()), ());
-            self.clear_problem(event, &channel.id);
+        let Some(channel) = &event.channel else {
+            return;
+        };
+        let key = (channel.id.clone(), event.bot.clone());
+        if matches!(event.kind, EventKind::BotLeft) {
+            // The next event may find another owner.
+            self.owned.invalidate(&key);
+        } else {
+            self.owned.insert(key, ());
         }
+        self.clear_problem(event, &channel.id);
     }
 
     fn verdict(&self, stage: StageName, event: &Event, standing: Standing) -> Verdict {
@@ -141,8 +148,8 @@ impl Gate {
     }
 
     /// Returns true for an event to hold: the evidence that its bot took the channel over may be
-    /// under way. That is so once for every event, and for a while if the bot joined the channel
-    /// and only the leave of its owner is missing; but for no more than [`MAX_HELD`] events of a
+    /// under way. That is so once for every event for [`HOLD`], and for longer if the bot joined the
+    /// channel and only the leave of its owner is missing; but for no more than [`MAX_HELD`] events of a
     /// bot in a [`PERIOD`].
     fn waits(&self, event: &Event, pending: bool) -> bool {
         let (key, now) = (event.key(), self.clock.now());

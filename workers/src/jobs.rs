@@ -51,7 +51,7 @@ pub fn media_job(
     let asks = bot.as_deref().unwrap_or_default();
     let id = format!("{MEDIA}:{cause}:{asks}:{channel}:{message}");
     let job = MediaJob { v: 1, channel, message, bot };
-    Ok(Outgoing { subject, id, payload: serde_json::to_vec(&job)?.into() })
+    Ok(Outgoing { subject, id, payload: serde_json::to_vec(&job)?.into(), trace: None })
 }
 
 /// Returns a job for the stage that downloads files from elsewhere than the platform. `cause` as
@@ -63,7 +63,7 @@ pub fn external_media_job(job: &MediaJob, cause: &str) -> Result<Outgoing, serde
     let MediaJob { channel, message, .. } = job;
     let subject = format!("{}.{EXTERNAL_MEDIA}.{}", Stream::Jobs.prefix(), channel.shard());
     let id = format!("{EXTERNAL_MEDIA}:{cause}:{channel}:{message}");
-    Ok(Outgoing { subject, id, payload: serde_json::to_vec(job)?.into() })
+    Ok(Outgoing { subject, id, payload: serde_json::to_vec(job)?.into(), trace: None })
 }
 
 #[cfg(test)]

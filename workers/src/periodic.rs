@@ -19,10 +19,11 @@ use chatkeep_core::{log_reason, metric};
 use chatkeep_store::Store;
 
 use futures_util::future::BoxFuture;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use crate::lease::{LEASE, LostLease, extend_lease};
 use crate::log_failure;
 use crate::outcome::Outcome;
 use crate::supervisor::Supervisor;
@@ -31,8 +32,6 @@ use crate::supervisor::Supervisor;
 const JITTER: u32 = 10;
 /// Maximum delay of a job's first run.
 const FIRST: Duration = Duration::from_secs(1);
-/// Duration of a lease, which is extended during a run: after a crash the job rests this long.
-const LEASE: Duration = Duration::from_secs(30);
 
 /// Processes of a deployment that may run a job at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +184,7 @@ impl PeriodicJobs {
         if job.scope == Scope::Process || self.store.is_embedded() {
             return self.measured(job, stop).await;
         }
+        let claimed_at = Instant::now();
         match self.store.jobs().claim_job_lease(job.name, &self.process, LEASE).await {
             Ok(true) => {}
             Ok(false) => return debug!(job = job.name, "another process runs the job"),
@@ -196,7 +196,7 @@ impl PeriodicJobs {
         let stop = stop.child_token();
         tokio::select! {
             () = self.measured(job, &stop) => {}
-            never = self.extend(job.name, &stop) => match never {},
+            never = self.extend(job.name, claimed_at, &stop) => match never {},
         }
         if let Err(error) = self.store.jobs().release_job_lease(job.name, &self.process).await {
             debug!(%error, job = job.name, "the lease of a job ends later");
@@ -204,19 +204,15 @@ impl PeriodicJobs {
     }
 
     /// Extends the lease of a job while it runs; once it is lost, the run is to end.
-    async fn extend(&self, job: &str, stop: &CancellationToken) -> Infallible {
-        loop {
-            sleep(LEASE / 3).await;
-            match self.store.jobs().claim_job_lease(job, &self.process, LEASE).await {
-                Ok(true) => {}
-                Ok(false) => {
-                    debug!(job, "another process has taken over the job");
-                    stop.cancel();
-                    pending::<()>().await;
-                }
-                Err(error) => debug!(%error, job, "cannot extend the lease of a job"),
+    async fn extend(&self, job: &str, claimed_at: Instant, stop: &CancellationToken) -> Infallible {
+        match extend_lease(&self.store, job, &self.process, claimed_at).await {
+            LostLease::Taken => debug!(job, "another process has taken over the job"),
+            LostLease::Ended(error) => {
+                log_failure!(warn, &error, job, "the lease of a job ended while it ran");
             }
         }
+        stop.cancel();
+        pending().await
     }
 
     async fn measured(&self, job: &Job, stop: &CancellationToken) {

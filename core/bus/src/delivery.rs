@@ -5,8 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use chatkeep_core::outage::Work;
 use chatkeep_core::time::Timestamp;
+use chatkeep_core::trace::TraceContext;
 
-use super::{BusError, embedded, nats, noted};
+use super::{BusError, embedded, nats, noted, traced};
 
 /// One member of a durable consumer.
 #[derive(Debug)]
@@ -50,6 +51,8 @@ pub struct Delivery {
     pub attempt: u32,
     /// Time of publishing.
     pub published_at: Timestamp,
+    /// Trace that its handling continues.
+    pub trace: Option<TraceContext>,
     pub(crate) lease: Lease,
 }
 
@@ -61,6 +64,11 @@ pub(crate) enum Lease {
 }
 
 impl Delivery {
+    /// Returns its destination in traces: the subject without its shard.
+    pub fn destination(&self) -> &str {
+        traced::template(&self.subject)
+    }
+
     /// Acknowledges the message: it is never delivered to this consumer again.
     ///
     /// # Errors

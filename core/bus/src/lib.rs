@@ -13,6 +13,7 @@ mod fault;
 pub mod nats;
 pub mod pubsub;
 mod subject;
+mod traced;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use bytes::Bytes;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::Timestamp;
+use chatkeep_core::trace::TraceContext;
 use serde::Serialize;
 
 pub use self::delivery::{Consumer, Delivery};
@@ -65,6 +67,8 @@ pub struct Outgoing {
     pub id: String,
     /// Payload for the consumer; JSON in UTF-8.
     pub payload: Bytes,
+    /// Trace that its handling continues; `None` for the one that it is published in.
+    pub trace: Option<TraceContext>,
 }
 
 /// Fixed properties of a consumer. The name is durable: its position outlives the process.
@@ -173,6 +177,21 @@ pub enum BusError {
 }
 
 impl BusError {
+    /// Returns the class of the error, in traces.
+    pub const fn class(&self) -> &'static str {
+        match self {
+            Self::Full { .. } => "full",
+            Self::Unavailable(_) => "unavailable",
+            Self::Storage(_) => "storage",
+            Self::Locked(_) => "locked",
+            Self::Missing(_) => "missing",
+            Self::NoResponder(_) => "no_responder",
+            Self::RequestTimeout(_) => "timeout",
+            Self::TooLarge(_) => "too_large",
+            Self::Config(_) => "config",
+        }
+    }
+
     /// Returns whether the bus is away, or takes no messages: whoever asks next will fail, too.
     pub fn is_outage(&self) -> bool {
         match self {
@@ -241,11 +260,29 @@ impl Bus {
     /// [`BusError::Full`] or [`BusError::Unavailable`]; some of the messages may be published
     /// then, and publishing all of them again is harmless inside the de-duplication window.
     pub async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
-        let done = match self {
-            Self::Embedded(bus) => bus.publish(messages).await,
-            Self::Nats(bus) => bus.publish(messages).await,
+        let done = match traced::publish_span(self.system(), &messages) {
+            // Boxed, so that publishing without traces stays small.
+            Some(span) => {
+                Box::pin(traced::publish(span, messages, |messages| self.send(messages))).await
+            }
+            None => self.send(messages).await,
         };
         noted(self.availability(), Work::Writing, done)
+    }
+
+    async fn send(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
+        match self {
+            Self::Embedded(bus) => bus.publish(messages).await,
+            Self::Nats(bus) => bus.publish(messages).await,
+        }
+    }
+
+    /// Returns the name of the messaging system in traces.
+    pub const fn system(&self) -> &'static str {
+        match self {
+            Self::Embedded(_) => "embedded",
+            Self::Nats(_) => "nats",
+        }
     }
 
     /// The availability of the bus.

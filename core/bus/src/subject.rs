@@ -17,7 +17,8 @@ impl Outgoing {
         let key = envelope.channel.as_ref().map_or(envelope.id.as_str(), ChannelId::as_str);
         let (stream, platform) = (Stream::Events.prefix(), envelope.platform.name());
         let subject = format!("{stream}.{platform}.{}", shard_of(key));
-        Ok(Self { subject, id: envelope.bus_id(), payload: serde_json::to_vec(envelope)?.into() })
+        let payload = serde_json::to_vec(envelope)?.into();
+        Ok(Self { subject, id: envelope.bus_id(), payload, trace: None })
     }
 }
 

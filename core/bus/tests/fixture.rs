@@ -114,7 +114,12 @@ pub(crate) fn with_lease(mut spec: ConsumerSpec, lease: Duration) -> ConsumerSpe
 
 pub(crate) fn message(subject: &str, id: &str) -> Outgoing {
     let payload = format!(r#"{{"id":"{id}","text":"早安 “{id}”"}}"#);
-    Outgoing { subject: subject.to_owned(), id: id.to_owned(), payload: payload.into() }
+    Outgoing {
+        subject: subject.to_owned(),
+        id: id.to_owned(),
+        payload: payload.into(),
+        trace: None,
+    }
 }
 
 pub(crate) fn event(id: impl AsRef<str>) -> Outgoing {

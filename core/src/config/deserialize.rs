@@ -56,6 +56,13 @@ where
     taken.ok_or_else(|| D::Error::custom(format!("a whole number from {MIN} to {MAX}")))
 }
 
+/// Deserializes a number from 0 to 1.
+pub(super) fn ratio<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let taken = (0.0..=1.0).contains(&number).then_some(number);
+    taken.ok_or_else(|| D::Error::custom("a number from 0 to 1"))
+}
+
 /// Deserializes a duration of `MIN` to `MAX` whole seconds.
 pub(super) fn seconds<'de, const MIN: i64, const MAX: i64, D>(from: D) -> Result<Duration, D::Error>
 where

@@ -1,4 +1,6 @@
-//! Parsing of a settings file into values, each with its path and line.
+//! Parsing of a settings file into values, each with its path and line; and files of secrets.
+
+use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
@@ -69,4 +71,14 @@ fn walk(prefix: &str, places: &DeTable<'_>, values: &Table, text: &str, found: &
 fn line(text: &str, byte: usize) -> usize {
     let before = text.as_bytes().iter().take(byte);
     before.filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// Reads a secret from a file that a variable or a setting names, without the trailing line break.
+pub(super) fn secret_file(path: &Path, origin: &str) -> Result<String, ConfigError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
+        Err(source) => {
+            Err(ConfigError::Unreadable { what: format!("the file that {origin} names"), source })
+        }
+    }
 }

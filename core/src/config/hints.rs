@@ -27,6 +27,7 @@ pub(super) fn wrong_type(key: &str, found: &Value, default: &Value, origin: Stri
     let allowed = match default {
         Value::Integer(_) => "a whole number",
         Value::Boolean(_) => "true or false",
+        Value::Float(_) => "a number",
         _ => "a text in quotes",
     };
     let found = match found {

@@ -3,12 +3,14 @@
 use serde::Serialize;
 use toml::Value;
 
-use super::redact::{is_secret, public};
+use super::redact::{is_secret, may_hold_password, public};
 use super::{BusKind, Config, ConfigError, Database, Sources};
 
 /// Settings as they were read, whether or not the program would start with them.
 #[derive(Debug)]
 pub struct Inspection {
+    /// The settings, those with a problem as their defaults; `None` when that is not possible.
+    pub config: Option<Config>,
     /// Every setting, by path; one with a problem has its default.
     pub settings: Vec<EffectiveSetting>,
     /// Errors, in the order of the sources.
@@ -18,7 +20,7 @@ pub struct Inspection {
 }
 
 /// A setting as it applies.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EffectiveSetting {
     /// Path, such as `line.api_base`.
     pub key: String,
@@ -29,13 +31,15 @@ pub struct EffectiveSetting {
 }
 
 /// Value of a setting as it may be shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum SettingValue {
     /// A text, without the credentials that an address may hold.
     Text(String),
     /// A whole number.
     Number(i64),
+    /// A number that may have decimals.
+    Decimal(f64),
     /// A switch.
     Switch(bool),
     /// A secret that is set; serialized as `null`.
@@ -45,14 +49,14 @@ pub enum SettingValue {
 impl Config {
     /// Reads all settings as [`Config::load`] does, and goes on after an error.
     pub fn inspect(sources: Sources) -> Inspection {
-        let (_, layers) = Self::read(sources);
+        let (config, layers) = Self::read(sources);
         let shown = |(key, value, origin): (&str, &Value, &str)| EffectiveSetting {
             key: key.to_owned(),
             value: SettingValue::of(key, value),
             origin: origin.to_owned(),
         };
         let settings = layers.all().map(shown).collect();
-        Inspection { settings, problems: layers.problems, warnings: layers.warnings }
+        Inspection { config, settings, problems: layers.problems, warnings: layers.warnings }
     }
 }
 
@@ -60,6 +64,7 @@ impl SettingValue {
     fn of(key: &str, value: &Value) -> Self {
         match value {
             Value::Integer(number) => Self::Number(*number),
+            Value::Float(number) => Self::Decimal(*number),
             Value::Boolean(on) => Self::Switch(*on),
             Value::String(text) => Self::of_text(key, text),
             // No setting is of another type; whatever it is, it is not shown.
@@ -75,8 +80,7 @@ impl SettingValue {
             "database" => Database::try_from(text.to_owned()).ok().map(|kind| kind.to_string()),
             "bus" => BusKind::try_from(text.to_owned()).ok().map(|kind| kind.to_string()),
             _ if is_secret(key) => None,
-            // No other setting should hold a password, but addresses may be pasted with one.
-            _ if text.contains("://") && text.contains(['@', '?']) => Some(public(text)),
+            _ if may_hold_password(text) => Some(public(text)),
             _ => Some(text.to_owned()),
         };
         place.map_or(Self::Secret, Self::Text)

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use super::file::{Entry, entries};
+use super::file::{Entry, entries, secret_file};
 use super::hints::{hint, nearest, wrong_type};
 use super::line::single;
 use super::redact::{is_secret, redacted};
@@ -183,6 +183,7 @@ impl Layers {
             }
             (Some(plain), Value::String(file)) => {
                 let text = secret_file(&folder.join(file), &origin)?;
+                self.warn_of_empty(plain, &text, &origin);
                 self.set_text(plain, text, origin)
             }
             _ => self.set(&key, value, origin),
@@ -218,12 +219,22 @@ impl Layers {
                     Some(_) => Err(ConfigError::Twice { name: plain.to_owned() }),
                     None => secret_file(&folder.join(value), &origin),
                 };
+                if let Ok(text) = &text {
+                    self.warn_of_empty(key, text, &origin);
+                }
                 let set = text.and_then(|text| self.set_text(key, text, origin));
                 self.note(set);
             } else if name != FILE_VARIABLE {
                 let hint = hint(nearest(names.keys(), name));
                 self.warnings.push(format!("{origin} is not a setting and is ignored{hint}"));
             }
+        }
+    }
+
+    /// Warns of a file without the secret that should be in it.
+    fn warn_of_empty(&mut self, key: &str, text: &str, origin: &str) {
+        if text.is_empty() {
+            self.warnings.push(format!("{key} is not set: the file that {origin} names is empty"));
         }
     }
 
@@ -235,6 +246,7 @@ impl Layers {
         let typed = match default {
             Value::Integer(_) => text.trim().parse().ok().map(Value::Integer),
             Value::Boolean(_) => text.trim().parse().ok().map(Value::Boolean),
+            Value::Float(_) => text.trim().parse().ok().map(Value::Float),
             _ => Some(Value::String(text.clone())),
         };
         let Some(value) = typed else {
@@ -248,6 +260,11 @@ impl Layers {
     fn set(&mut self, key: &str, value: Value, origin: String) -> Result<(), ConfigError> {
         let Some((default, _)) = self.values.get(key) else {
             return self.no_value_here(key, &value, origin);
+        };
+        let value = match (default, value) {
+            // 1 is a fraction, too, if it need not be a whole number.
+            (Value::Float(_), Value::Integer(number)) => Value::Float(fraction(number)),
+            (_, value) => value,
         };
         if !default.same_type(&value) {
             return Err(wrong_type(key, &value, default, origin));
@@ -286,12 +303,8 @@ pub(super) fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace(['.', '-'], "_").to_uppercase())
 }
 
-/// Reads a secret from a file that a variable names, without the trailing line break.
-fn secret_file(path: &Path, origin: &str) -> Result<String, ConfigError> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
-        Err(source) => {
-            Err(ConfigError::Unreadable { what: format!("the file that {origin} names"), source })
-        }
-    }
+/// Returns a whole number as a fraction; settings are far smaller than what would be rounded.
+#[expect(clippy::cast_precision_loss, reason = "no fraction among the settings is that large")]
+const fn fraction(number: i64) -> f64 {
+    number as f64
 }

@@ -1,5 +1,6 @@
-//! Settings: the commented default file, then `chatkeep.toml`, then the environment, then flags,
-//! each overriding the one before.
+//! Settings: the commented default file, then `chatkeep.toml` (of the working folder, or of the
+//! installed service in `/etc/chatkeep`), then the environment, then flags, each overriding the one
+//! before.
 //!
 //! `deploy/chatkeep.toml` is both the documentation and the defaults. The list of settings, their
 //! types and their environment names come from it; nothing else in the workspace reads the
@@ -15,6 +16,7 @@ mod inspect;
 mod layers;
 mod line;
 mod media;
+mod memory;
 mod redact;
 mod retention;
 mod s3;
@@ -32,15 +34,16 @@ pub use http::HttpConfig;
 pub use inspect::{EffectiveSetting, Inspection, SettingValue};
 pub use line::LineConfig;
 pub use media::MediaConfig;
+pub use memory::MemoryConfig;
 pub use redact::public;
 pub use retention::RetentionConfig;
 pub use s3::S3Config;
 pub use sections::{
     BusLimitsConfig, Config, IngressConfig, LogConfig, LogFormat, MetricsConfig, PoolConfig,
-    ReplyConfig, ShutdownConfig, UsageConfig, WorkersConfig,
+    ReplyConfig, ShutdownConfig, TelemetryConfig, UsageConfig, WorkersConfig,
 };
 pub use snapshot::SnapshotConfig;
-pub use sources::{Override, Sources};
+pub use sources::{Override, Sources, UsualFiles};
 pub use values::{BlobsKind, BusKind, Database};
 pub use web::{ApiConfig, ConsoleConfig, LoginConfig, RateLimitConfig};
 pub use webhooks::WebhooksConfig;

@@ -20,16 +20,23 @@ pub(super) fn is_secret(key: &str) -> bool {
     SECRETS.contains(&key) || single(key).is_some_and(|key| SECRETS.contains(&&*key))
 }
 
+/// Returns whether a text is an address that may hold a password. Only [`SECRETS`] should, but
+/// others may be pasted with one.
+pub(super) fn may_hold_password(text: &str) -> bool {
+    text.contains("://") && text.contains(['@', '?'])
+}
+
 /// Formats an invalid value for an error.
 pub(super) fn redacted(key: &str, text: &str) -> String {
     if is_secret(key) {
         return "not acceptable".to_owned();
     }
-    // No other setting should hold a password, but addresses may be pasted with one.
-    match text.split_once("://") {
-        Some(_) if text.contains(['@', '?']) => format!("{:?}", public(text)),
-        None if text.contains('@') => "not acceptable".to_owned(),
-        _ => format!("{text:?}"),
+    if may_hold_password(text) {
+        format!("{:?}", public(text))
+    } else if text.contains('@') {
+        "not acceptable".to_owned()
+    } else {
+        format!("{text:?}")
     }
 }
 

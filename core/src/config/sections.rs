@@ -8,13 +8,15 @@ use chrono_tz::Tz;
 use serde::Deserialize;
 
 use super::deserialize::{
-    address, days_if_any, folder, log_filter, number, optional_address, replicas, seconds, zone,
+    address, days_if_any, folder, log_filter, number, optional_address, optional_web_address,
+    ratio, replicas, seconds, zone,
 };
 use super::disk::DiskConfig;
 use super::http::HttpConfig;
 use super::layers::Layers;
 use super::line::{self, LineConfig};
 use super::media::MediaConfig;
+use super::memory::MemoryConfig;
 use super::retention::RetentionConfig;
 use super::s3::S3Config;
 use super::snapshot::SnapshotConfig;
@@ -41,6 +43,9 @@ pub struct Config {
     pub bus: BusKind,
     /// Location of media files.
     pub blobs: BlobsKind,
+    /// True if the location is that of the data folder, for no setting names one.
+    #[serde(skip)]
+    pub blobs_in_data: bool,
     /// Default time zone in which the days of channels begin.
     #[serde(deserialize_with = "zone")]
     pub time_zone: Tz,
@@ -51,6 +56,8 @@ pub struct Config {
     pub line: Vec<LineConfig>,
     /// Reserves of free disk space.
     pub disk: DiskConfig,
+    /// Bounds of memory.
+    pub memory: MemoryConfig,
     /// Client connections.
     pub http: HttpConfig,
     /// The ingress.
@@ -85,6 +92,8 @@ pub struct Config {
     pub metrics: MetricsConfig,
     /// Logs.
     pub log: LogConfig,
+    /// Traces.
+    pub telemetry: TelemetryConfig,
     /// Shutdown.
     pub shutdown: ShutdownConfig,
     /// Likely mistakes that are not certainly errors, to be logged.
@@ -203,6 +212,21 @@ pub struct LogConfig {
     pub filter: String,
 }
 
+/// Settings of traces.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TelemetryConfig {
+    /// Base address of an OpenTelemetry collector that traces are exported to by OTLP over HTTP;
+    /// `None` for no traces.
+    #[serde(deserialize_with = "optional_web_address")]
+    pub endpoint: Option<String>,
+    /// Ratio of the traces begun here that are recorded, from 0 to 1.
+    #[serde(deserialize_with = "ratio")]
+    pub sample_ratio: f64,
+    /// `true` if a request continues the trace that its `traceparent` header names.
+    pub trust_incoming: bool,
+}
+
 /// Settings of the shutdown.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -239,6 +263,7 @@ impl Config {
         let config = config.zip(line).map(|(config, line)| Self {
             file,
             line,
+            blobs_in_data: config.blobs.is_unnamed(),
             blobs: config.blobs.in_folder(&config.data),
             shown: layers.shown(),
             warnings: layers.warnings.clone(),

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use super::layers::Layers;
 use super::line::SECTION;
-use super::redact::{is_secret, public};
+use super::redact::{is_secret, may_hold_password, public};
 
 /// Comment at the top of the file.
 const HEAD: &str =
@@ -45,7 +45,10 @@ impl Layers {
 
 /// Returns the comment in place of a setting that holds a secret.
 fn hidden(key: &str, value: &Value) -> Option<String> {
-    let text = value.as_str().filter(|text| is_secret(key) && !text.trim().is_empty())?;
+    let text = value.as_str().filter(|text| !text.trim().is_empty())?;
+    if !is_secret(key) {
+        return may_hold_password(text).then(|| format!("# {key}: {}\n", public(text)));
+    }
     let public = match key {
         "database" | "bus" if !text.contains("://") => return None,
         "database" | "bus" => public(text),

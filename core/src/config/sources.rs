@@ -12,6 +12,21 @@ use super::layers::PREFIX;
 pub(super) const FILE_VARIABLE: &str = "CHATKEEP_CONFIG";
 /// Settings file that is read by default, if it exists.
 const USUAL_FILE: &str = "chatkeep.toml";
+/// Settings file of the service that a package installed, read where the usual one does not exist.
+const SYSTEM_FILE: &str = "/etc/chatkeep/chatkeep.toml";
+
+/// Hint of the error when that file cannot be read.
+const AS_ITS_USER: &str = " (the installed service's settings; its commands run as its user: sudo -u chatkeep chatkeep …)";
+
+/// Settings files that are looked for when none is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsualFiles {
+    /// `./chatkeep.toml`, else `/etc/chatkeep/chatkeep.toml`: for the service and for commands on its
+    /// data.
+    FolderAndSystem,
+    /// `./chatkeep.toml` alone: for what must not touch the data of an installed service.
+    Folder,
+}
 
 /// A setting overridden by a flag.
 #[derive(Clone)]
@@ -48,22 +63,30 @@ impl Sources {
     }
 
     /// Gathers the sources of this process: the file that `named` (`--config`) or `CHATKEEP_CONFIG`
-    /// names, else `./chatkeep.toml` if it exists; its environment; and the flags given.
+    /// names, else the first of the usual files that exists (none if `CHATKEEP_CONFIG` is empty); its
+    /// environment; and the flags given.
     ///
     /// # Errors
-    /// Fails when a file that was named cannot be read, or a variable of chatkeep is not UTF-8.
+    /// Fails when a file that was named, or that exists, cannot be read, or a variable of chatkeep is
+    /// not UTF-8.
     pub fn from_process(
         named: Option<PathBuf>,
         overrides: Vec<Override>,
+        usual: UsualFiles,
     ) -> Result<Self, ConfigError> {
+        let files: &[&str] = match usual {
+            UsualFiles::FolderAndSystem => &[USUAL_FILE, SYSTEM_FILE],
+            UsualFiles::Folder => &[USUAL_FILE],
+        };
         // The only place in the workspace that reads the environment.
-        Self::gather(named, Path::new(""), std::env::vars_os(), overrides)
+        Self::gather(named, Path::new(""), files, std::env::vars_os(), overrides)
     }
 
     /// Does the same as [`Sources::from_process`], for any folder and environment.
     pub(super) fn gather(
         named: Option<PathBuf>,
         folder: &Path,
+        usual: &[&str],
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         overrides: Vec<Override>,
     ) -> Result<Self, ConfigError> {
@@ -71,18 +94,11 @@ impl Sources {
         let variable = environment.iter().find(|(name, _)| name == FILE_VARIABLE);
         let file = match (named, variable) {
             (Some(path), _) => Some(read(folder, &path, "")?),
+            (None, Some((_, path))) if path.is_empty() => None,
             (None, Some((name, path))) => {
                 Some(read(folder, Path::new(path), &format!(" (environment {name})"))?)
             }
-            (None, None) => match read(folder, Path::new(USUAL_FILE), "") {
-                Ok(file) => Some(file),
-                Err(ConfigError::Unreadable { source, .. })
-                    if source.kind() == ErrorKind::NotFound =>
-                {
-                    None
-                }
-                Err(error) => return Err(error),
-            },
+            (None, None) => first(folder, usual)?,
         };
         Ok(Self { file, environment, overrides, folder: folder.to_owned() })
     }
@@ -101,6 +117,19 @@ fn ours(
             Err(_) => Err(ConfigError::NotText { name }),
         })
         .collect()
+}
+
+/// Reads the first of these files that exists, if any.
+fn first(folder: &Path, files: &[&str]) -> Result<Option<(String, String)>, ConfigError> {
+    for file in files {
+        let hint = if *file == SYSTEM_FILE { AS_ITS_USER } else { "" };
+        match read(folder, Path::new(file), hint) {
+            Err(ConfigError::Unreadable { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            }
+            read => return read.map(Some),
+        }
+    }
+    Ok(None)
 }
 
 /// Reads a settings file; returns its name and text.

@@ -100,12 +100,14 @@ impl BlobsKind {
         fits.then(|| Self::Folder(PathBuf::from(text)))
     }
 
+    /// Returns true for an empty path, which stands for the default.
+    pub(super) fn is_unnamed(&self) -> bool {
+        matches!(self, Self::Folder(path) if path.as_os_str().is_empty())
+    }
+
     /// Replaces an empty path by the default folder in the data folder.
     pub(super) fn in_folder(self, data: &Path) -> Self {
-        match self {
-            Self::Folder(path) if path.as_os_str().is_empty() => Self::Folder(data.join("blobs")),
-            other => other,
-        }
+        if self.is_unnamed() { Self::Folder(data.join("blobs")) } else { self }
     }
 }
 

@@ -40,6 +40,14 @@ pub fn client() -> Result<reqwest::Client, reqwest::Error> {
     builder().timeout(CALL).build()
 }
 
+/// Creates a client for requests to a service that may take that long.
+///
+/// # Errors
+/// Fails when the TLS library cannot be set up.
+pub fn patient_client(timeout: Duration) -> Result<reqwest::Client, reqwest::Error> {
+    builder().timeout(timeout).build()
+}
+
 /// Creates a client for files of any size: read timeout 30 s, no limit of the whole time.
 ///
 /// # Errors

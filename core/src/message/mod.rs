@@ -212,6 +212,21 @@ impl Content {
         }
     }
 
+    /// Returns the text that readers see: the searchable one, the keywords of a sticker without
+    /// text, and the coordinates of a location; `None` where there is none.
+    pub fn legible(&self) -> Option<String> {
+        let words = match self {
+            Self::Sticker(sticker) if sticker.text.is_none() => sticker.keywords.join(", "),
+            Self::Location { latitude, longitude, .. } => {
+                let place =
+                    self.searchable().map_or_else(String::new, |place| format!("{place}\n"));
+                format!("{place}{latitude},{longitude}")
+            }
+            other => other.searchable()?,
+        };
+        Some(words).filter(|words| !words.is_empty())
+    }
+
     /// Returns the searchable text: the text, a location's name and address, a file's name, the
     /// text on a sticker.
     pub fn searchable(&self) -> Option<String> {

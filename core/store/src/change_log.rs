@@ -52,6 +52,9 @@ pub struct LogState {
 pub struct LoggedChanges {
     /// Changed messages.
     pub messages: BTreeSet<(ChannelId, MessageId)>,
+    /// Those of them that were received, sent or edited, not imported or removed, with the position
+    /// of the last such event.
+    pub news: BTreeMap<(ChannelId, MessageId), OutboxPosition>,
     /// Channels to index anew.
     pub channels: BTreeSet<ChannelId>,
     /// Start position of the next page.
@@ -227,7 +230,7 @@ impl OutboxStore<'_> {
         let more = rows.len() >= limit as usize;
         let mut changes = LoggedChanges { next: end, more, ..LoggedChanges::default() };
         for row in rows {
-            changes.take(row)?;
+            changes.take(&row)?;
         }
         Ok(changes)
     }
@@ -243,7 +246,7 @@ impl OutboxStore<'_> {
     }
 
     /// Returns the last of at most `limit` readable rows after `after`; `None` if there is none.
-    async fn log_window(
+    pub(super) async fn log_window(
         self,
         after: OutboxPosition,
         limit: u32,
@@ -284,8 +287,8 @@ impl OutboxStore<'_> {
 }
 
 impl LoggedChanges {
-    fn take(&mut self, row: Row) -> Result<(), StoreError> {
-        let corrupt = |row: &Row| StoreError::Corrupt {
+    fn take(&mut self, row: &Row) -> Result<(), StoreError> {
+        let corrupt = || StoreError::Corrupt {
             table: "outbox_events",
             column: "message_ids",
             row: format!("{}/{}", row.tx, row.seq),
@@ -295,22 +298,37 @@ impl LoggedChanges {
         };
         match row.r#type.as_str() {
             MESSAGES => {
-                let ids = row.message_ids.as_deref().ok_or_else(|| corrupt(&row))?;
-                let keys: Vec<MessageKey<'_>> =
-                    serde_json::from_str(ids).map_err(|_| corrupt(&row))?;
+                let ids = row.message_ids.as_deref().ok_or_else(corrupt)?;
+                let keys: Vec<MessageKey<'_>> = serde_json::from_str(ids).map_err(|_| corrupt())?;
                 let messages = keys.into_iter().map(|key| MessageId::new(key.m));
                 self.messages.extend(messages.map(|message| (channel.clone(), message)));
             }
             CHANNEL => drop(self.channels.insert(channel)),
             // An unstored message has no searchable content.
             other if changes_index(other) && row.unstored.is_none() => {
-                let message = row.subject_id.map(MessageId::new);
-                self.messages.extend(message.map(|message| (channel, message)));
+                let Some(message) = row.subject_id.as_deref().map(MessageId::from) else {
+                    return Ok(());
+                };
+                if is_news(other) {
+                    let place = OutboxPosition(row.tx, row.seq);
+                    self.news.insert((channel.clone(), message.clone()), place);
+                }
+                self.messages.insert((channel, message));
             }
             _ => return Ok(()),
         }
         Ok(())
     }
+}
+
+/// Returns `true` for events that bring a message, or a new text of one.
+fn is_news(kind: &str) -> bool {
+    let kinds = [
+        OutboxEventKind::MessageReceived,
+        OutboxEventKind::MessageSent,
+        OutboxEventKind::MessageEdited,
+    ];
+    kinds.iter().any(|known| known.name() == kind)
 }
 
 /// Returns `true` for events whose subject must be read again. Every other change of a message is

@@ -273,6 +273,16 @@ pub(super) fn channel_keys(channels: &[ChannelId]) -> Result<String, StoreError>
     Ok(serde_json::to_string(&keys)?)
 }
 
+/// Decodes channels that [`channel_keys`] encoded.
+pub(super) fn channels_of_keys(json: &str) -> Option<Vec<ChannelId>> {
+    #[derive(Deserialize)]
+    struct Key {
+        c: ChannelId,
+    }
+    let keys: Vec<Key> = serde_json::from_str(json).ok()?;
+    Some(keys.into_iter().map(|key| key.c).collect())
+}
+
 impl Channel {
     /// Returns the zone in which the channel's days begin: its own, else `service`, the service's.
     pub fn zone(&self, service: Tz) -> Tz {

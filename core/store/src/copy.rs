@@ -12,12 +12,18 @@ use super::db::{BUSY, FILE};
 use super::{MediaStore, ProcessStore, Store, StoreError, parsed};
 use crate::query::{query, query_as};
 
-/// Every file that a message refers to, after one, by name.
+/// Every file that a message refers to, after one, by name. Each half ends after a page, for else
+/// every page would read all names that are left.
 const REFERENCED: &str = "
-    SELECT sha256 FROM media WHERE sha256 IS NOT NULL AND sha256 > $1
-    UNION
-    SELECT preview_sha256 FROM media WHERE preview_sha256 IS NOT NULL AND preview_sha256 > $1
-    ORDER BY 1 LIMIT $2";
+    SELECT name FROM (
+        SELECT * FROM (SELECT DISTINCT sha256 AS name FROM media
+                       WHERE sha256 IS NOT NULL AND sha256 > $1 ORDER BY sha256 LIMIT $2) files
+        UNION
+        SELECT * FROM (SELECT DISTINCT preview_sha256 AS name FROM media
+                       WHERE preview_sha256 IS NOT NULL AND preview_sha256 > $1
+                       ORDER BY preview_sha256 LIMIT $2) previews) names
+    ORDER BY name LIMIT $2";
+const RECORDED: &str = "SELECT MAX(bytes) FROM media WHERE sha256 = $1 AND status = 'stored'";
 const FORGET_PROCESSES: &str = "DELETE FROM processes";
 const FORGET_LEASES: &str = "DELETE FROM job_leases";
 
@@ -82,6 +88,17 @@ impl MediaStore<'_> {
         let blob = |(name,): (String,)| parsed(BlobId::parse(&name), "media", "sha256", &name);
         rows.into_iter().map(blob).collect()
     }
+
+    /// Returns the size of a file in bytes by the records of messages; `None` if none has it, as for
+    /// a preview.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn recorded_bytes(self, blob: &BlobId) -> Result<Option<i64>, StoreError> {
+        let size = query_as(RECORDED).bind(blob.as_str());
+        let (size,): (Option<i64>,) = self.store.db.fetch_one(size).await?;
+        Ok(size)
+    }
 }
 
 impl ProcessStore<'_> {
@@ -105,4 +122,22 @@ pub(super) async fn read_only(file: &Path) -> Result<SqliteConnection, StoreErro
     }
     let options = SqliteConnectOptions::new().filename(file).read_only(true).busy_timeout(BUSY);
     Ok(options.disable_statement_logging().connect().await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn a_page_of_files_reads_the_names_after_the_last_one() {
+        let steps = plan(REFERENCED).await.join("\n");
+        for index in ["media_by_hash (sha256>?)", "media_by_preview (preview_sha256>?)"] {
+            assert!(
+                steps.contains(&format!("SEARCH media USING COVERING INDEX {index}")),
+                "{steps}"
+            );
+        }
+        assert!(!steps.contains("SCAN media"), "{steps}");
+    }
 }

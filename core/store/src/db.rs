@@ -11,7 +11,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions as _, Postgres, Sqlite};
+use sqlx::{ConnectOptions as _, Executor as _, Postgres, Sqlite};
 use tokio::sync::watch;
 
 use super::StoreError;
@@ -28,10 +28,18 @@ pub(super) const FILE: &str = "chatkeep.db";
 /// Timeout of SQLite for another process that writes.
 pub(super) const BUSY: Duration = Duration::from_secs(10);
 
+/// Page cache of a connection to SQLite in bytes, unless another one is set.
+pub(super) const FILE_CACHE: u64 = 16 * 1024 * 1024;
 /// Bytes of the SQLite file that each connection of a service maps into memory.
 pub(super) const MAPPED: &str = "268435456";
 /// Mapped bytes of a command that reads everything once: mapping would only fill the memory.
 pub(super) const UNMAPPED: &str = "0";
+
+/// Statements for new connections to PostgreSQL. Its estimates of lookups by a JSON list are so high
+/// that it would compile them to machine code, which takes a hundred times as long as running them. And
+/// it would plan a statement anew at each call, which takes longer than most of them over partitions
+/// with many indexes; no value of a parameter asks for another plan.
+const SESSION: &str = "SET jit = off; SET plan_cache_mode = force_generic_plan";
 
 /// Statement that differs between the two databases, side by side.
 #[derive(Clone, Copy, Debug)]
@@ -92,28 +100,37 @@ pub(super) enum TxConnection {
 pub(super) use locking;
 
 /// Returns the options of connections to a PostgreSQL server.
-fn server_options(url: &SecretString) -> Result<PgConnectOptions, StoreError> {
+pub(super) fn server_options(url: &SecretString) -> Result<PgConnectOptions, StoreError> {
     let options = PgConnectOptions::from_str(url.expose_secret());
     let options = options.map_err(|_| StoreError::BadUrl)?;
     Ok(options.application_name("chatkeep").disable_statement_logging())
+}
+
+/// Limits of the connections to a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolLimits {
+    /// Maximum number of connections; to SQLite, of those that read.
+    pub connections: u32,
+    /// Memory of the page caches of all connections to SQLite together, in bytes.
+    pub cache: u64,
 }
 
 impl Db {
     /// Opens (and creates) the SQLite file of a data folder.
     pub(super) async fn sqlite(
         folder: &Path,
-        connections: u32,
+        limits: PoolLimits,
         mapped: &'static str,
     ) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
         let file = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
-        Self::sqlite_file(&path, file, connections, mapped).await
+        Self::sqlite_file(&path, file, limits, mapped).await
     }
 
     /// Opens the SQLite file of a data folder if it exists.
     pub(super) async fn existing_sqlite(
         folder: &Path,
-        connections: u32,
+        limits: PoolLimits,
         mapped: &'static str,
     ) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
@@ -121,22 +138,24 @@ impl Db {
             return Err(StoreError::NoData);
         }
         let file = SqliteConnectOptions::new().filename(&path).create_if_missing(false);
-        Self::sqlite_file(&path, file, connections, mapped).await
+        Self::sqlite_file(&path, file, limits, mapped).await
     }
 
     async fn sqlite_file(
         path: &Path,
         file: SqliteConnectOptions,
-        connections: u32,
+        PoolLimits { connections, cache }: PoolLimits,
         mapped: &'static str,
     ) -> Result<Self, StoreError> {
+        // In KiB, of each connection: the writer's, too.
+        let cache = cache / (u64::from(connections) + 1) / 1_024;
         let options = file
             .journal_mode(SqliteJournalMode::Wal)
             // The bus forgets an event once it is stored, so stored data must survive a power cut.
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(BUSY)
             .foreign_keys(true)
-            .pragma("cache_size", "-16000")
+            .pragma("cache_size", format!("-{cache}"))
             .pragma("mmap_size", mapped)
             .pragma("temp_store", "memory")
             // Retracted content does not remain in free pages.
@@ -158,6 +177,9 @@ impl Db {
         let options = server_options(url)?;
         let pool =
             PgPoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE_TIMEOUT);
+        let pool = pool.after_connect(|connection, _| {
+            Box::pin(async move { connection.execute(SESSION).await.map(drop) })
+        });
         let pool = match pool.connect_with(options.clone()).await {
             // The pool tries for as long as it may, and keeps to itself why it could not.
             Err(error @ sqlx::Error::PoolTimedOut) => {

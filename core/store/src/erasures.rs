@@ -9,8 +9,8 @@ use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::ingest::{
-    BulkKey, ChannelChange, ImportId, RemovalMode, bar_person, bar_time, ingest_in,
-    remember_erased, remove, remove_some,
+    BulkKey, ChannelChange, ImportId, RemovalMode, bar_removed, ingest_in, remember_erased, remove,
+    remove_some,
 };
 use super::messages::MessageRow;
 use super::{MessageStore, StoreError};
@@ -141,7 +141,33 @@ const WITH_CONTENT: &str = "
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))
       AND (content IS NOT NULL OR sender_id IS NOT NULL) AND unsent_at IS NULL";
 
+/// Number of entries about a message; the sender and the time are those of its tombstone.
+const OF_MESSAGE: &str = "
+    SELECT COUNT(*) FROM (
+        SELECT message_id FROM erased_messages WHERE channel_id = $1 AND message_id = $2
+        UNION ALL
+        SELECT user_id FROM erased_people
+        WHERE channel_id = $1 AND user_id = $3 AND erased_at > $4) e";
+
 impl MessageStore<'_> {
+    /// Returns true if that message was erased or deleted, or was not to be stored: the ledger has
+    /// it, or its sender of then, where a tombstone tells who `sent` it and when. Messages of before
+    /// a date that were deleted at once are not listed one by one.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn was_erased(
+        self,
+        channel: &ChannelId,
+        message: &MessageId,
+        sent: Option<(&UserId, Timestamp)>,
+    ) -> Result<bool, StoreError> {
+        let (user, at) = sent.map_or(("", 0), |(user, at)| (user.as_str(), at.millis()));
+        let ledger = query_as(OF_MESSAGE).bind(channel.as_str()).bind(message.as_str());
+        let (found,): (i64,) = self.store.db.fetch_one(ledger.bind(user).bind(at)).await?;
+        Ok(found > 0)
+    }
+
     /// Returns the next entries of the ledger after a position, and the position after them; `None`
     /// when there are none left. A page may be empty.
     ///
@@ -238,10 +264,7 @@ impl MessageStore<'_> {
         let before = Timestamp::from_millis(before);
         loop {
             let mut tx = self.store.db.begin().await?;
-            match of {
-                Some(user) => bar_person(&mut tx, channel, user, before).await?,
-                None => bar_time(&mut tx, channel, before).await?,
-            }
+            bar_removed(&mut tx, channel, of, before).await?;
             let removed = remove_some(&mut tx, channel, of, before, BATCH, now).await?;
             tx.commit().await?;
             if removed.last {
@@ -270,5 +293,19 @@ impl MessageStore<'_> {
             remove(&mut tx, channel, now, (RemovalMode::Tombstone, BATCH), chosen).await?;
         }
         tx.commit().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn the_ledger_reads_the_messages_that_were_taken_back_alone() {
+        let (unsent, _) = TABLES[TABLES.len() - 1];
+        let steps = plan(unsent).await;
+        let of_index = |step: &String| step.contains(" USING INDEX messages_unsent");
+        assert!(steps.len() == 1 && steps.iter().all(of_index), "{steps:?}");
     }
 }

@@ -1,12 +1,21 @@
-//! Figures of the whole deployment, for `chatkeep status`.
+//! Figures of the whole deployment, for `chatkeep status` and metrics.
 
-use super::{MediaStore, StoreError, WebhookStore};
+use super::{ChannelStore, MediaStore, StoreError, WebhookStore};
 use crate::query::query_as;
 
 const MEDIA: &str = "
     SELECT COUNT(CASE WHEN status = 'pending' THEN 1 END),
            COUNT(CASE WHEN status = 'failed' THEN 1 END)
     FROM media WHERE status IN ('pending', 'failed')";
+
+const PENDING: &str = "SELECT COUNT(*) FROM media WHERE status = 'pending'";
+
+/// A gap because of the quota is open as long as backup is paused.
+const CHANNELS: &str = "
+    SELECT COUNT(*), COUNT(g.channel_id)
+    FROM (SELECT DISTINCT channel_id FROM subscriptions WHERE cancelled_at = 0) s
+    LEFT JOIN (SELECT DISTINCT channel_id FROM gaps WHERE reason = 'quota' AND to_at = 0) g
+        ON g.channel_id = s.channel_id";
 
 const FILES: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(f.bytes), 0) AS BIGINT)
@@ -31,6 +40,15 @@ pub struct MediaFigures {
     pub failed: i64,
 }
 
+/// Figures of channels that are backed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelFigures {
+    /// Number of channels with a subscription.
+    pub subscribed: i64,
+    /// Number of those whose backup is paused, since every quota is used up.
+    pub paused: i64,
+}
+
 /// Figures of outgoing webhooks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WebhookFigures {
@@ -51,6 +69,26 @@ impl MediaStore<'_> {
         let (pending, failed): (i64, i64) = self.store.db.fetch_one(query_as(MEDIA)).await?;
         let (files, bytes): (i64, i64) = self.store.db.fetch_one(query_as(FILES)).await?;
         Ok(MediaFigures { files, bytes, pending, failed })
+    }
+
+    /// Returns the number of files that are still to be downloaded, which takes little work.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn count_pending_media(self) -> Result<i64, StoreError> {
+        let (pending,): (i64,) = self.store.db.fetch_one(query_as(PENDING)).await?;
+        Ok(pending)
+    }
+}
+
+impl ChannelStore<'_> {
+    /// Returns the figures of all channels with a subscription.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn channel_figures(self) -> Result<ChannelFigures, StoreError> {
+        let (subscribed, paused): (i64, i64) = self.store.db.fetch_one(query_as(CHANNELS)).await?;
+        Ok(ChannelFigures { subscribed, paused })
     }
 }
 

@@ -34,21 +34,26 @@ impl Gap {
         let lasts = self.to.is_none_or(|to| to > start);
         lasts.then_some(Self { from: start, skipped: None, ..self })
     }
+
     /// Joins the days on which people wrote who opted out: those less than a week after the day
     /// before are one gap with all their messages, or with an unknown number where that of one of
     /// them is unknown. Other gaps stay as they are. Expects and keeps the order, oldest first.
     #[must_use]
     pub fn joined(gaps: impl IntoIterator<Item = Self>) -> Vec<Self> {
         let mut joined: Vec<Self> = Vec::new();
+        // Index of the last of those days.
+        let mut days = None;
         for gap in gaps {
-            let days = |last: &&mut Self| last.reason == OPTED_OUT;
-            let last = joined.iter_mut().rev().find(days).filter(|last| last.goes_on_with(&gap));
-            if let Some(last) = last {
+            let last = days.and_then(|days: usize| joined.get_mut(days));
+            if let Some(last) = last.filter(|last| last.goes_on_with(&gap)) {
                 last.skipped = last.skipped.zip(gap.skipped).map(|(sum, more)| sum + more);
                 last.to = gap.to;
-            } else {
-                joined.push(gap);
+                continue;
             }
+            if gap.reason == OPTED_OUT {
+                days = Some(joined.len());
+            }
+            joined.push(gap);
         }
         joined
     }

@@ -57,6 +57,8 @@ groups! {
     outbox OutboxStore;
     /// Registered processes, and the checks of their search replicas.
     processes ProcessStore;
+    /// Saved searches, and the messages that they have told of.
+    saved_searches SavedSearchStore;
     /// Sign-ins and sessions of people in a browser.
     sessions SessionStore;
     /// Outgoing webhooks and their deliveries.

@@ -14,14 +14,17 @@ mod availability;
 mod change_log;
 mod channel_jobs;
 mod channels;
+mod concurrent_indexes;
 mod copy;
 mod coverage;
 mod db;
+mod digest;
 mod doctor;
 mod erasures;
 mod fault;
 mod figures;
 mod gap;
+mod gap_list;
 mod groups;
 mod idempotency;
 mod ingest;
@@ -34,6 +37,7 @@ mod media;
 mod members;
 mod messages;
 mod migrations;
+mod names;
 mod notices;
 mod oauth;
 mod oauth_clients;
@@ -56,6 +60,7 @@ mod query;
 mod replies;
 mod retractions;
 mod roles;
+mod saved_searches;
 mod sessions;
 mod subscriptions;
 mod transaction;
@@ -72,7 +77,8 @@ use activity_log::ReadLog;
 use chatkeep_core::config::Database;
 use chatkeep_core::message::MessageState;
 use chatkeep_core::outage::Availability;
-use db::{Db, MAPPED, UNMAPPED};
+pub use db::PoolLimits;
+use db::{Db, FILE_CACHE, MAPPED, UNMAPPED};
 use key_usage::KeyUsage;
 use query::query_as;
 use tokio::sync::watch;
@@ -90,16 +96,20 @@ pub use change_log::{IndexRequest, LogState, LoggedChanges};
 pub use channel_jobs::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob, SMALL_JOB};
 pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, MissingMedia};
+pub use digest::{
+    DigestKey, DigestScope, MemberMove, MessageEvent, NotedText, NotedTexts, PeopleCounts,
+    TypeCount,
+};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaRepair, UserAudit};
 pub use erasures::{Erasure, ErasurePosition};
 pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
-pub use figures::{MediaFigures, WebhookFigures};
+pub use figures::{ChannelFigures, MediaFigures, WebhookFigures};
 pub use gap::Gap;
 pub use groups::{
     AccountStore, ActivityLogStore, ActivityStore, AssistantStore, AuditStore, ChannelStore,
     IdempotencyStore, ImportStore, JobStore, KeyStore, MediaStore, MemberStore, MessageStore,
-    OAuthStore, OutboxStore, ProcessStore, SessionStore, WebhookStore,
+    OAuthStore, OutboxStore, ProcessStore, SavedSearchStore, SessionStore, WebhookStore,
 };
 pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 pub use ingest::{
@@ -115,6 +125,7 @@ pub use media::{
 pub use members::{Member, MemberStatus};
 pub use messages::{MessageFilter, MessagePage, Order, ReplyOrigin, Sender, StoredMessage};
 pub use migrations::{PendingMigration, SchemaState};
+pub use names::ChannelName;
 pub use notices::UsageNotice;
 pub use oauth::{Grant, NewGrant, Tokens};
 pub use oauth_clients::{Consent, OAuthClient};
@@ -129,6 +140,10 @@ pub use processes::{NewProcess, ProcessRecord, ReplicaCheck};
 pub use replies::{Claim, Exchange, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
 pub use retractions::Retraction;
 pub use roles::RoleSet;
+pub use saved_searches::{
+    NewSavedSearch, SAVED_SEARCHES_OF_USER, SavedSearch, SavedSearchChange, SavedSearchMatch,
+    WatchingSearch,
+};
 pub use sessions::{NewSession, Session, SignedIn};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
 pub use unstored::{UnstoredMessage, UnstoredReason};
@@ -141,7 +156,7 @@ pub use webhooks::{
 };
 
 /// Number of connections of a command that reads everything once.
-const FRUGAL: u32 = 2;
+const FRUGAL: PoolLimits = PoolLimits { connections: 2, cache: 3 * FILE_CACHE };
 
 /// Error of the store.
 #[derive(Debug, thiserror::Error)]
@@ -244,7 +259,20 @@ impl Store {
         folder: &Path,
         connections: u32,
     ) -> Result<Self, StoreError> {
-        Self::open_mapped(database, folder, connections, MAPPED).await
+        let cache = FILE_CACHE * (u64::from(connections) + 1);
+        Self::open_within(database, folder, PoolLimits { connections, cache }).await
+    }
+
+    /// Opens the database as [`Store::open`] does, within these limits.
+    ///
+    /// # Errors
+    /// Returns an error when the database cannot be opened, reached or migrated.
+    pub async fn open_within(
+        database: &Database,
+        folder: &Path,
+        limits: PoolLimits,
+    ) -> Result<Self, StoreError> {
+        Self::open_mapped(database, folder, limits, MAPPED).await
     }
 
     /// Opens the database as [`Store::open`] does, for a command that reads everything once and
@@ -285,19 +313,23 @@ impl Store {
     async fn existing(database: &Database, folder: &Path) -> Result<Db, StoreError> {
         match database {
             Database::Sqlite => Db::existing_sqlite(folder, FRUGAL, UNMAPPED).await,
-            Database::Postgres(url) => Db::postgres(url, database.to_string(), FRUGAL).await,
+            Database::Postgres(url) => {
+                Db::postgres(url, database.to_string(), FRUGAL.connections).await
+            }
         }
     }
 
     async fn open_mapped(
         database: &Database,
         folder: &Path,
-        connections: u32,
+        limits: PoolLimits,
         mapped: &'static str,
     ) -> Result<Self, StoreError> {
         let db = match database {
-            Database::Sqlite => Db::sqlite(folder, connections, mapped).await?,
-            Database::Postgres(url) => Db::postgres(url, database.to_string(), connections).await?,
+            Database::Sqlite => Db::sqlite(folder, limits, mapped).await?,
+            Database::Postgres(url) => {
+                Db::postgres(url, database.to_string(), limits.connections).await?
+            }
         };
         Self::ready_to_use(db).await
     }

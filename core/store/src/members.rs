@@ -9,7 +9,6 @@ use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::channels::channel_keys;
 use super::{MemberStore, StoreError, parsed};
 use crate::query::{query, query_as};
 
@@ -101,16 +100,6 @@ const ALL_MEMBERS: &str = members!(
      AND m.user_id > $3 ORDER BY m.user_id LIMIT $4"
 );
 
-/// Members, and people whose messages were imported.
-const NAMES: &str = "
-    SELECT s.user_id, u.display_name
-    FROM (SELECT user_id FROM members
-          WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))
-          UNION
-          SELECT user_id FROM imported_senders
-          WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))) s
-    LEFT JOIN users u ON u.user_id = s.user_id";
-
 const OWNER_PLAN: &str = "
     SELECT u.plan FROM members m JOIN users u ON u.user_id = m.user_id
     WHERE m.channel_id = $1 AND m.role = 'owner' ORDER BY m.user_id LIMIT 1";
@@ -172,21 +161,6 @@ impl MemberStore<'_> {
         let row: Option<(String,)> =
             self.store.db.fetch_optional(query_as(OWNER_PLAN).bind(channel.as_str())).await?;
         row.map(|(plan,)| parsed(Plan::parse(&plan), "users", "plan", channel.as_str())).transpose()
-    }
-
-    /// Returns the people who are or were in these channels, or whose messages were imported into
-    /// them, with their names if known.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    pub async fn names_in(
-        self,
-        channels: &[ChannelId],
-    ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
-        let channels = channel_keys(channels)?;
-        let rows: Vec<(String, Option<String>)> =
-            self.store.db.fetch_all(query_as(NAMES).bind(&channels)).await?;
-        Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
     }
 
     /// Returns one person in a channel; `None` when they were never seen there.

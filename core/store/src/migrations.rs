@@ -1,16 +1,17 @@
 //! The landed migrations: applying them, and what a database lacks of them.
 
 use std::path::Path;
-use std::str::FromStr as _;
 
 use chatkeep_core::config::Database;
-use secrecy::ExposeSecret as _;
+use secrecy::SecretString;
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::PgConnection;
 use sqlx::{ConnectOptions as _, Connection as _};
+use tokio::time::timeout;
 
+use super::concurrent_indexes::migrate_server;
 use super::copy::read_only;
-use super::db::{Db, FILE, Pools};
+use super::db::{ACQUIRE_TIMEOUT, Db, FILE, Pools, server_options};
 use super::{Store, StoreError};
 
 static SQLITE: Migrator = sqlx_macros::migrate!("../../migrations/sqlite");
@@ -78,15 +79,19 @@ impl Store {
         match database {
             Database::Sqlite => SchemaState::of(&SQLITE, sqlite_version(folder).await?),
             Database::Postgres(url) => {
-                let options = PgConnectOptions::from_str(url.expose_secret())
-                    .map_err(|_| StoreError::BadUrl)?;
-                let mut conn = options.disable_statement_logging().connect().await?;
-                let found = postgres_version(&mut conn).await?;
-                conn.close().await?;
-                SchemaState::of(&POSTGRES, found)
+                // A server that accepts connections and says nothing counts as away.
+                let found = timeout(ACQUIRE_TIMEOUT, server_version(url)).await;
+                SchemaState::of(&POSTGRES, found.map_err(|_| sqlx::Error::PoolTimedOut)??)
             }
         }
     }
+}
+
+async fn server_version(url: &SecretString) -> Result<Option<i64>, StoreError> {
+    let mut conn = server_options(url)?.connect().await?;
+    let found = postgres_version(&mut conn).await?;
+    conn.close().await?;
+    Ok(found)
 }
 
 async fn sqlite_version(folder: &Path) -> Result<Option<i64>, StoreError> {
@@ -104,7 +109,7 @@ async fn sqlite_version(folder: &Path) -> Result<Option<i64>, StoreError> {
     Ok(found.0)
 }
 
-async fn postgres_version(conn: &mut PgConnection) -> Result<Option<i64>, StoreError> {
+pub(super) async fn postgres_version(conn: &mut PgConnection) -> Result<Option<i64>, sqlx::Error> {
     const TABLE: &str = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
     let (table,): (bool,) = sqlx::query_as(TABLE).fetch_one(&mut *conn).await?;
     if !table {
@@ -121,18 +126,36 @@ fn latest(migrator: &Migrator) -> i64 {
 /// Returns whether a migration does more than adding to the schema: it writes, renames or drops
 /// what is there. An index may go, it holds nothing of its own.
 fn changes_data(sql: &str) -> bool {
+    let adds = |statement: String| {
+        let statement = statement.to_uppercase();
+        let creates = ["CREATE TABLE", "CREATE INDEX", "CREATE UNIQUE INDEX", "DROP INDEX"];
+        creates.iter().any(|begin| statement.starts_with(begin))
+            || statement.strip_prefix("ALTER TABLE ").is_some_and(only_adds_columns)
+    };
+    !statements(sql).all(adds)
+}
+
+/// Returns the statements of a migration without comments, each in one line.
+pub(super) fn statements(sql: &str) -> impl Iterator<Item = String> {
     let code: Vec<_> =
         sql.lines().map(|line| line.split("--").next().unwrap_or_default()).collect();
-    let words = |statement: &str| {
-        statement.split_whitespace().map(str::to_uppercase).collect::<Vec<_>>().join(" ")
+    let words = |statement: &str| statement.split_whitespace().collect::<Vec<_>>().join(" ");
+    let all: Vec<_> = code.join("\n").split(';').map(words).collect();
+    all.into_iter().filter(|statement| !statement.is_empty())
+}
+
+/// Returns whether every action of an `ALTER TABLE` adds a column; `rest` begins with the table. A
+/// comma in a text counts as the end of an action: in doubt the data is copied.
+fn only_adds_columns(rest: &str) -> bool {
+    let Some((_table, actions)) = rest.trim_start_matches("IF EXISTS ").split_once(' ') else {
+        return false;
     };
-    let adds = |statement: String| {
-        let creates = ["CREATE TABLE", "CREATE INDEX", "CREATE UNIQUE INDEX", "DROP INDEX"];
-        statement.is_empty()
-            || creates.iter().any(|begin| statement.starts_with(begin))
-            || (statement.starts_with("ALTER TABLE") && statement.contains(" ADD COLUMN "))
-    };
-    !code.join("\n").split(';').map(words).all(adds)
+    let mut depth = 0_i32;
+    let mut actions = actions.split(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ',' && depth == 0
+    });
+    actions.all(|action| action.trim_start().starts_with("ADD COLUMN "))
 }
 
 impl Db {
@@ -140,7 +163,7 @@ impl Db {
     pub(super) async fn migrate(&self) -> Result<(), StoreError> {
         let (migrator, done) = match &self.pools {
             Pools::Sqlite { write, .. } => (&SQLITE, SQLITE.run(write).await),
-            Pools::Postgres(pool) => (&POSTGRES, POSTGRES.run(pool).await),
+            Pools::Postgres(pool) => (&POSTGRES, migrate_server(pool, &POSTGRES).await),
         };
         match done {
             Err(MigrateError::VersionMissing(missing)) => {
@@ -177,8 +200,20 @@ mod tests {
             "ALTER TABLE t RENAME TO u;",
             "ALTER TABLE t DROP COLUMN a;",
             "DROP TABLE t;",
+            "ALTER TABLE t ADD COLUMN c TEXT, DROP COLUMN b;",
+            "ALTER TABLE t ADD COLUMN c INTEGER DEFAULT (a + 1), RENAME TO u;",
+            "ALTER TABLE t ADD COLUMN c TEXT, ALTER COLUMN b TYPE BIGINT;",
+            "ALTER TABLE t ALTER COLUMN b SET DEFAULT 'ADD COLUMN ';",
+            "ALTER TABLE t;",
         ] {
             assert!(changes_data(&format!("{adds}\n{changes}")), "{changes}");
+        }
+        for adds in [
+            "ALTER TABLE t ADD COLUMN c TEXT, ADD COLUMN d NUMERIC(3, 1) DEFAULT (f(1, 2));",
+            "ALTER TABLE IF EXISTS t ADD COLUMN c TEXT;",
+            "CREATE INDEX CONCURRENTLY IF NOT EXISTS i ON t (a);",
+        ] {
+            assert!(!changes_data(adds), "{adds}");
         }
     }
 

@@ -33,7 +33,7 @@ pub struct OutboxEvent {
     pub channel: Option<ChannelId>,
     /// Message id, or user id.
     pub subject: Option<String>,
-    /// Further subject: the disabled webhook.
+    /// Further subject: the disabled webhook, or the saved search.
     pub detail: Option<String>,
     /// Properties of an unstored message to deliver.
     pub unstored: Option<UnstoredMessage>,
@@ -98,6 +98,17 @@ pub(super) struct NewOutboxEvent<'a> {
     pub(super) s: Option<&'a str>,
 }
 
+/// Event for one user to log.
+#[derive(Debug, serde::Serialize)]
+pub(super) struct NewPersonalEvent<'a> {
+    #[serde(flatten)]
+    pub(super) outbox_event: NewOutboxEvent<'a>,
+    /// Further subject.
+    pub(super) detail: &'a str,
+    /// Only user who may know of it.
+    pub(super) to: &'a str,
+}
+
 /// Event of a message to log.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct NewMessageEvent<'a> {
@@ -109,9 +120,10 @@ pub(super) struct NewMessageEvent<'a> {
 
 /// An unstored message is logged once, however often it comes.
 const ADD: &str = "
-    INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id, unstored)
+    INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id, unstored, detail_id,
+                               recipient_id)
     SELECT value ->> 'type', CAST(value ->> 'at' AS BIGINT), CAST($2 AS BIGINT), value ->> 'c',
-           value ->> 's', value ->> 'unstored'
+           value ->> 's', value ->> 'unstored', value ->> 'detail', value ->> 'to'
     FROM json_each($1) WHERE TRUE
     ON CONFLICT DO NOTHING";
 
@@ -136,6 +148,7 @@ const ROWS: Sql = Sql {
              WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4 AND at >= $7 AND ",
         shown!(),
         "
+               AND (recipient_id IS NULL OR recipient_id = $6)
                AND (channel_id IN (SELECT value ->> 'c' FROM json_each($5))
                     OR (channel_id IS NULL AND subject_id = $6))
              ORDER BY seq LIMIT $8"
@@ -146,6 +159,7 @@ const ROWS: Sql = Sql {
                WHERE (tx, seq) > ($1, $2) AND (tx, seq) <= ($3, $4) AND at >= $7 AND ",
         shown!(),
         "
+                 AND (recipient_id IS NULL OR recipient_id = $6)
                  AND (channel_id IN (SELECT value ->> 'c' FROM json_each($5))
                       OR (channel_id IS NULL AND subject_id = $6))
                ORDER BY tx, seq LIMIT $8"
@@ -175,10 +189,15 @@ const ADOPT: &str = "
     UPDATE outbox_events SET tx = 0
     WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
 
-/// The webhook fan-out keeps its progress in the adopted rows.
-const ADOPT_READER: &str = "
-    UPDATE webhook_outbox_position SET tx = 0
-    WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+/// The webhook fan-out and the saved searches keep their progress in the adopted rows.
+const ADOPT_READERS: [&str; 3] = [
+    "UPDATE webhook_outbox_position SET tx = 0
+     WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint",
+    "UPDATE saved_search_position SET tx = 0
+     WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint",
+    "UPDATE saved_searches SET since_tx = 0
+     WHERE since_tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint",
+];
 
 /// Checks for purged rows of such transactions.
 const FOREIGN_PURGE: &str = "
@@ -196,7 +215,7 @@ struct Row {
     unstored: Option<String>,
 }
 
-/// Logs events in order: [`NewOutboxEvent`]s or [`NewMessageEvent`]s.
+/// Logs events in order: [`NewOutboxEvent`]s, [`NewMessageEvent`]s or [`NewPersonalEvent`]s.
 pub(super) async fn log<T: serde::Serialize + Sync>(
     tx: &mut Tx,
     outbox_events: &[T],
@@ -280,7 +299,10 @@ impl OutboxStore<'_> {
             let mut tx = self.store.db.begin().await?;
             let adopted = tx.execute(query(ADOPT)).await?;
             let (purged,): (bool,) = tx.fetch_one(query_as(FOREIGN_PURGE)).await?;
-            let readers = tx.execute(query(ADOPT_READER)).await?;
+            let mut readers = 0;
+            for adopt in ADOPT_READERS {
+                readers += tx.execute(query(adopt)).await?;
+            }
             if purged || adopted + readers > 0 {
                 begin_epoch(&mut tx).await?;
             }

@@ -37,11 +37,13 @@ pub enum OutboxEventKind {
     UsageExceeded,
     #[serde(rename = "endpoint.disabled")]
     EndpointDisabled,
+    #[serde(rename = "search.matched")]
+    SearchMatched,
 }
 
 impl OutboxEventKind {
     /// All kinds.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::MessageReceived,
         Self::MessageSent,
         Self::MessageEdited,
@@ -56,6 +58,7 @@ impl OutboxEventKind {
         Self::UsageCritical,
         Self::UsageExceeded,
         Self::EndpointDisabled,
+        Self::SearchMatched,
     ];
 
     /// Returns the name of the kind on every surface.
@@ -75,6 +78,7 @@ impl OutboxEventKind {
             Self::UsageCritical => "usage.critical",
             Self::UsageExceeded => "usage.exceeded",
             Self::EndpointDisabled => "endpoint.disabled",
+            Self::SearchMatched => "search.matched",
         }
     }
 
@@ -93,6 +97,7 @@ impl OutboxEventKind {
                 | Self::MessageUnsent
                 | Self::FileUploaded
                 | Self::MediaFailed
+                | Self::SearchMatched
         )
     }
 
@@ -102,7 +107,8 @@ impl OutboxEventKind {
             Self::MessageReceived
             | Self::MessageSent
             | Self::MessageEdited
-            | Self::MessageUnsent => Some(Scope::ReadMessages),
+            | Self::MessageUnsent
+            | Self::SearchMatched => Some(Scope::ReadMessages),
             Self::MemberJoined | Self::MemberLeft => Some(Scope::ReadMembers),
             Self::FileUploaded | Self::MediaFailed => Some(Scope::ReadMedia),
             // Ids of webhooks are for callers who may manage webhooks.

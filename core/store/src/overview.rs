@@ -10,6 +10,7 @@ use super::ledger::{Ledger, SubscriberRow};
 use super::{
     AccountStore, AssistantStore, MediaStore, MemberStore, MessageStore, StoreError, StoredMessage,
 };
+use crate::db::Sql;
 use crate::query::query_as;
 
 const NEWEST: &str = "
@@ -18,6 +19,30 @@ const NEWEST: &str = "
             WHERE m.channel_id = k.value ->> 'c' AND m.sent_at IS NOT NULL
             ORDER BY m.sent_at DESC, m.message_id DESC LIMIT 1)
     FROM json_each($1) k";
+
+/// Builds the lookup of the newest messages of the channel of a key. Each key is one lookup of the
+/// index by time, which has them in order.
+macro_rules! recent {
+    () => {
+        "SELECT r.message_id FROM messages r
+         WHERE r.channel_id = k.value ->> 'c' AND r.sent_at IS NOT NULL AND r.sent_at >= $2
+         ORDER BY r.sent_at DESC, r.message_id DESC LIMIT $3"
+    };
+}
+
+const RECENT: Sql = Sql {
+    sqlite: concat!(
+        "SELECT m.channel_id, m.message_id FROM json_each($1) k CROSS JOIN messages m
+         WHERE m.channel_id = k.value ->> 'c' AND m.message_id IN (",
+        recent!(),
+        ")"
+    ),
+    postgres: concat!(
+        "SELECT k.value ->> 'c', m.message_id FROM json_each($1) k CROSS JOIN LATERAL (",
+        recent!(),
+        ") m"
+    ),
+};
 
 const LOST: &str = "
     SELECT f.channel_id, COUNT(*) FROM media f
@@ -114,6 +139,33 @@ impl MessageStore<'_> {
     }
 }
 
+impl MessageStore<'_> {
+    /// Returns the newest stored messages of each of these channels that has any, newest first, at
+    /// most `limit` of each and none from before `since`.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn recent_messages(
+        &self,
+        channels: &[ChannelId],
+        since: Option<Timestamp>,
+        limit: u32,
+    ) -> Result<HashMap<ChannelId, Vec<StoredMessage>>, StoreError> {
+        let keys = channel_keys(channels)?;
+        let since = since.map_or(i64::MIN, Timestamp::millis);
+        let recent = query_as(RECENT).bind(&keys).bind(since).bind(i64::from(limit));
+        let rows: Vec<(String, String)> = self.store.db.fetch_all(recent).await?;
+        let recent: Vec<_> = rows.into_iter().map(|(c, m)| (c.into(), m.into())).collect();
+        let mut messages = self.chosen_messages(&recent).await?;
+        messages.sort_by(|a, b| (b.sent_at, &b.id).cmp(&(a.sent_at, &a.id)));
+        let mut by_channel: HashMap<ChannelId, Vec<StoredMessage>> = HashMap::new();
+        for message in messages {
+            by_channel.entry(message.channel.clone()).or_default().push(message);
+        }
+        Ok(by_channel)
+    }
+}
+
 impl MediaStore<'_> {
     /// Returns the number of media files of messages sent since that time that could not be
     /// stored, for each of these channels that has any.
@@ -129,5 +181,19 @@ impl MediaStore<'_> {
         let rows: Vec<(String, i64)> =
             self.store.db.fetch_all(query_as(LOST).bind(&keys).bind(since.millis())).await?;
         Ok(rows.into_iter().map(|(channel, count)| (channel.into(), count)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn the_newest_messages_are_looked_up_by_indexes() {
+        let steps = plan(RECENT.sqlite).await.join("\n");
+        assert!(steps.contains("messages_by_time (channel_id=? AND sent_at>?)"), "{steps}");
+        assert!(!steps.contains("SCAN m") && !steps.contains("SCAN r"), "{steps}");
+        assert!(!steps.contains("TEMP B-TREE"), "{steps}");
     }
 }

@@ -87,6 +87,7 @@ const REGISTER: Sql = at_now!(
 );
 const HEARTBEAT: Sql =
     at_now!("UPDATE processes SET search = $2, seen_at = ", " WHERE process_id = $1");
+const STORE_ID: &str = "SELECT store_id FROM deployment";
 const UNREGISTER: &str = "DELETE FROM processes WHERE process_id = $1";
 const FORGET: Sql = at_now!("DELETE FROM processes WHERE seen_at < ", " - $1");
 const ADD_CHECK: Sql = at_now!(
@@ -101,6 +102,15 @@ const FORGET_CHECKS: Sql = at_now!("DELETE FROM replica_checks WHERE ended_at < 
 struct Row(String, String, i64, String, String, String, String, Option<String>, i64, i64);
 
 impl ProcessStore<'_> {
+    /// Returns the id of this database. Copies of it have the same one.
+    ///
+    /// # Errors
+    /// Fails when the database fails.
+    pub async fn store_id(&self) -> Result<String, StoreError> {
+        let (id,): (String,) = self.store.db.fetch_one(query_as(STORE_ID)).await?;
+        Ok(id)
+    }
+
     /// Registers a process, unless one with a heartbeat within `live` differs in the shared
     /// properties. Returns those that differ; if there is none, the process is registered.
     ///

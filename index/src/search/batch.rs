@@ -1,6 +1,5 @@
 //! Pending changes of a writer since its last commit.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use super::journal;
@@ -9,8 +8,6 @@ use super::writer::BatchLimits;
 /// The changes since the last commit.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// Ties of the added messages, which no reader sees yet.
-    put: HashSet<u64>,
     /// Touched messages, in the format of a rebuild's journal.
     touched: String,
     changes: usize,
@@ -25,16 +22,6 @@ impl Batch {
         self.changes += 1;
         self.bytes += text + channel_id.len() + message_id.map_or(0, str::len);
         journal::push(&mut self.touched, channel_id, message_id);
-    }
-
-    /// Records that a message with that tie was put.
-    pub(super) fn put(&mut self, tie: u64) {
-        self.put.insert(tie);
-    }
-
-    /// Returns whether a message with that tie was put.
-    pub(super) fn has_put(&self, tie: u64) -> bool {
-        self.put.contains(&tie)
     }
 
     pub(super) fn touched(&self) -> &str {
@@ -55,7 +42,6 @@ impl Batch {
 
     /// Starts a new batch.
     pub(super) fn clear(&mut self) {
-        self.put.clear();
         self.touched.clear();
         (self.changes, self.bytes) = (0, 0);
     }

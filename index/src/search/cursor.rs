@@ -6,13 +6,16 @@ use std::str::FromStr;
 
 use tantivy::Score;
 
+use super::related::Reach;
 use super::statistics::Levels;
 
 /// Part of the results that a message belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tier {
-    /// It matches completely.
+    /// It matches completely and is ranked, or all are in order of time.
     Exact,
+    /// It matches completely and is older than those that are ranked.
+    Older,
     /// It matches in part.
     Related,
 }
@@ -24,6 +27,48 @@ pub(super) struct Rank {
     pub(super) score: Score,
     pub(super) sent_at: i64,
     pub(super) tie: u64,
+}
+
+impl Rank {
+    /// Returns the position in order of time.
+    pub(super) fn moment(self) -> Boundary {
+        Boundary { sent_at: self.sent_at, tie: self.tie }
+    }
+}
+
+/// Position of a message in order of time. Greater is newer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Boundary {
+    pub(super) sent_at: i64,
+    pub(super) tie: u64,
+}
+
+impl Boundary {
+    /// Returns the rank among results in order of time.
+    pub(super) fn rank(self) -> Rank {
+        Rank { score: 0.0, sent_at: self.sent_at, tie: self.tie }
+    }
+}
+
+/// Number of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Count {
+    pub(super) matches: usize,
+    /// `false` if there are more.
+    pub(super) is_exact: bool,
+}
+
+impl Default for Count {
+    fn default() -> Self {
+        Self { matches: 0, is_exact: true }
+    }
+}
+
+impl Count {
+    pub(super) fn and(self, other: Self) -> Self {
+        let matches = self.matches.saturating_add(other.matches);
+        Self { matches, is_exact: self.is_exact && other.is_exact }
+    }
 }
 
 impl Eq for Rank {}
@@ -43,14 +88,21 @@ impl PartialOrd for Rank {
     }
 }
 
-/// End of a page of results. It holds a rank, not a number of results, and the statistics behind
-/// the rank, so that messages indexed in the meantime shift nothing.
+/// End of a page of results. It holds a rank, not a number of results, and what the first page
+/// decided: the statistics behind the rank, which matches are ranked at all, the total. Messages
+/// indexed in the meantime shift nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub(super) tier: Tier,
     pub(super) rank: Rank,
     /// Rounded statistics that the scores are based on; empty if sorted by time.
     pub(super) levels: Levels,
+    /// Number of results on all pages, as counted on the first.
+    pub(super) count: Count,
+    /// The oldest complete match that is ranked; `None` if all are.
+    pub(super) boundary: Option<Boundary>,
+    /// The terms that related messages were searched by.
+    pub(super) reach: Reach,
 }
 
 /// Error of a text that is no [`Cursor`].
@@ -63,10 +115,18 @@ impl fmt::Display for Cursor {
         let Rank { score, sent_at, tie } = self.rank;
         let tier = match self.tier {
             Tier::Exact => 'e',
+            Tier::Older => 'o',
             Tier::Related => 'r',
         };
         write!(f, "{tier}.{:x}.{sent_at}.{tie:x}.", score.to_bits())?;
-        self.levels.iter().try_for_each(|level| write!(f, "{level:02x}"))
+        self.levels.iter().try_for_each(|level| write!(f, "{level:02x}"))?;
+        let more = if self.count.is_exact { "" } else { "+" };
+        write!(f, ".{}{more}.", self.count.matches)?;
+        write!(f, "{:x}_{:x}.", self.reach.drivers, self.reach.terms)?;
+        match self.boundary {
+            Some(Boundary { sent_at, tie }) => write!(f, "{sent_at}_{tie:x}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -75,11 +135,12 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, BadCursor> {
         let parts: Vec<&str> = text.split('.').collect();
-        let &[tier, score, sent_at, tie, levels] = &parts[..] else {
+        let &[tier, score, sent_at, tie, levels, count, reach, boundary] = &parts[..] else {
             return Err(BadCursor);
         };
         let tier = match tier {
             "e" => Tier::Exact,
+            "o" => Tier::Older,
             "r" => Tier::Related,
             _ => return Err(BadCursor),
         };
@@ -87,8 +148,20 @@ impl FromStr for Cursor {
         let sent_at = sent_at.parse().map_err(|_| BadCursor)?;
         let tie = u64::from_str_radix(tie, 16).map_err(|_| BadCursor)?;
         let rank = Rank { score: Score::from_bits(score), sent_at, tie };
-        Ok(Self { tier, rank, levels: parse_levels(levels)? })
+        let (matches, is_exact) = count.strip_suffix('+').map_or((count, true), |n| (n, false));
+        let count = Count { matches: matches.parse().map_err(|_| BadCursor)?, is_exact };
+        let (drivers, terms) = reach.split_once('_').ok_or(BadCursor)?;
+        let small = |text| u8::from_str_radix(text, 16).map_err(|_| BadCursor);
+        let reach = Reach { drivers: small(drivers)?, terms: small(terms)? };
+        let boundary = if boundary.is_empty() { None } else { Some(parse_boundary(boundary)?) };
+        Ok(Self { tier, rank, levels: parse_levels(levels)?, count, boundary, reach })
     }
+}
+
+fn parse_boundary(text: &str) -> Result<Boundary, BadCursor> {
+    let (sent_at, tie) = text.split_once('_').ok_or(BadCursor)?;
+    let tie = u64::from_str_radix(tie, 16).map_err(|_| BadCursor)?;
+    Ok(Boundary { sent_at: sent_at.parse().map_err(|_| BadCursor)?, tie })
 }
 
 fn parse_levels(text: &str) -> Result<Levels, BadCursor> {
@@ -106,12 +179,29 @@ mod tests {
     #[test]
     fn a_cursor_survives_its_text() {
         let rank = Rank { score: 3.25, sent_at: -5, tie: u64::MAX };
-        for (tier, levels) in [(Tier::Exact, vec![]), (Tier::Related, vec![0, 7, 255])] {
-            let cursor = Cursor { tier, rank, levels };
+        let boundary = Boundary { sent_at: -7, tie: 0xfe };
+        let reach = Reach { drivers: 3, terms: 255 };
+        for (tier, levels, boundary, is_exact) in [
+            (Tier::Exact, vec![], None, true),
+            (Tier::Older, vec![1], Some(boundary), false),
+            (Tier::Related, vec![0, 7, 255], None, false),
+        ] {
+            let count = Count { matches: 10_000, is_exact };
+            let cursor = Cursor { tier, rank, levels, count, boundary, reach };
             assert_eq!(cursor.to_string().parse(), Ok(cursor));
         }
-        for text in ["", "e.1.2.3", "e.1.2.3.4", "e.1.2.3.0g", "e.1.2.3.é", "x.1.1.1.", "e.x.1.1."]
-        {
+        for text in [
+            "",
+            "e.1.2.3",
+            "e.1.2.3.04.5.6.",
+            "e.1.2.3.0g.5.6_6.",
+            "e.1.2.3.é.5.6_6.",
+            "x.1.1.1..5.6_6.",
+            "e.x.1.1..5.6_6.",
+            "e.1.2.3..5-.6_6.",
+            "e.1.2.3..5.6_6.7",
+            "e.1.2.3..5.6_666.",
+        ] {
             assert_eq!(text.parse::<Cursor>(), Err(BadCursor), "{text}");
         }
     }

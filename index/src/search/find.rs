@@ -1,117 +1,248 @@
 //! Execution of a search from request to page: complete matches first, partial ones after.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use tantivy::query::EnableScoring;
 use tantivy::schema::Value;
 use tantivy::{DocAddress, Searcher, TantivyDocument};
 
-use super::collect::{Best, Collected};
+use super::collect::{Best, Newest, best, rounded};
 use super::compile::Compiler;
-use super::cursor::{Cursor, Rank, Tier};
+use super::conditions::{ClauseWeights, Conditions};
+use super::cursor::{Boundary, Count, Cursor, Rank, Tier};
+use super::drive::Scope;
 use super::generation::View;
+use super::order;
+use super::related::{Reach, RelatedQuery};
 use super::schema::{self, Fields};
 use super::statistics::Statistics;
 use super::{IndexError, IndexSearch, MessageIndex, SearchHit, SearchPage, Sort};
+
+/// Number of the newest complete matches that are ranked, and of matches that are counted.
+const RANKED: usize = 10_000;
 
 impl MessageIndex {
     /// Executes a search.
     pub fn search(&self, request: &IndexSearch<'_>) -> Result<SearchPage, IndexError> {
         let view = self.generation().view();
-        let compiler = Compiler { fields: self.fields(), options: self.options() };
-        let by_score = request.sort == Sort::Relevance && !request.query.text.wanted.is_empty();
-        Search { view, compiler, request, by_score, statistics: None, exact: None }.page()
+        let fields = self.fields();
+        let cursor = request.cursor;
+        let mut search = Search {
+            compiler: Compiler { fields, options: self.options() },
+            request,
+            by_score: request.sort == Sort::Relevance && !request.query.text.wanted.is_empty(),
+            scope: Scope::new(&view, fields, request)?,
+            view: Arc::clone(&view),
+            statistics: None,
+            boundary: cursor.and_then(|cursor| cursor.boundary),
+            reach: cursor.map(|cursor| cursor.reach).unwrap_or_default(),
+            hits: Vec::new(),
+        };
+        search.page()
     }
 }
 
 /// One search.
 struct Search<'a> {
     view: Arc<View>,
+    scope: Scope<'a>,
     compiler: Compiler,
     request: &'a IndexSearch<'a>,
     by_score: bool,
     /// Statistics, taken when they are first needed.
     statistics: Option<Statistics>,
-    /// Number of messages that match completely, once counted.
-    exact: Option<usize>,
+    /// The oldest complete match that is ranked; `None` if all are.
+    boundary: Option<Boundary>,
+    /// The terms that related messages are searched by.
+    reach: Reach,
+    /// Hits of the page and one more, which shows whether there is another page.
+    hits: Vec<(Tier, Rank, DocAddress)>,
 }
 
 impl Search<'_> {
-    fn page(mut self) -> Result<SearchPage, IndexError> {
-        let started_in = self.request.cursor.map(|cursor| cursor.tier);
-        let is_question = self.request.query.is_question;
-        let mut hits: Vec<(Tier, Rank, DocAddress)> = Vec::new();
-        let mut total = 0;
+    fn page(&mut self) -> Result<SearchPage, IndexError> {
+        let cursor = self.request.cursor;
+        let start = cursor.map_or(Tier::Exact, |cursor| cursor.tier);
+        let mut count = Count::default();
+        if start == Tier::Exact {
+            count = if self.by_score { self.ranked()? } else { self.exact_by_time(Tier::Exact)? };
+        }
+        if start != Tier::Related && self.boundary.is_some() && self.room() > 0 {
+            self.exact_by_time(Tier::Older)?;
+        }
         // The parts of the results are decided on the first page.
-        if is_question || started_in != Some(Tier::Related) {
-            total += self.collect(Tier::Exact, &mut hits)?;
-            self.exact = Some(total);
+        let found_nothing = cursor.is_none() && count.matches == 0;
+        let is_question = self.request.query.is_question;
+        let goes_on = start == Tier::Related;
+        let wants_related = is_question || !self.request.exact_only && (goes_on || found_nothing);
+        if wants_related && (cursor.is_none() || self.room() > 0) {
+            count = count.and(self.related(!found_nothing)?);
         }
-        let wants_related = is_question || started_in == Some(Tier::Related);
-        let found_nothing = started_in.is_none() && total == 0;
-        if wants_related || found_nothing {
-            total += self.collect(Tier::Related, &mut hits)?;
-        }
-        let is_last = hits.len() <= self.request.limit;
-        hits.truncate(self.request.limit);
-        let next = hits.last().filter(|_| !is_last).map(|&(tier, rank, _)| {
+        let count = cursor.map_or(count, |cursor| cursor.count);
+        let is_last = self.hits.len() <= self.request.limit;
+        self.hits.truncate(self.request.limit);
+        let next = self.hits.last().filter(|_| !is_last).map(|&(tier, rank, _)| {
             let levels = self.statistics.as_ref().map(|statistics| statistics.levels().clone());
-            Cursor { tier, rank, levels: levels.unwrap_or_default() }
+            let levels = levels.or_else(|| cursor.map(|cursor| cursor.levels.clone()));
+            let (boundary, reach) = (self.boundary, self.reach);
+            Cursor { tier, rank, levels: levels.unwrap_or_default(), count, boundary, reach }
         });
         let fields = self.compiler.fields;
-        let hits = hits.into_iter().map(|hit| read(&self.view.searcher, fields, hit));
-        Ok(SearchPage { hits: hits.collect::<Result<_, _>>()?, total, next })
+        let hits = self.hits.drain(..).map(|hit| read(&self.view.searcher, fields, hit));
+        let hits = hits.collect::<Result<_, _>>()?;
+        Ok(SearchPage { hits, total: count.matches, is_total_exact: count.is_exact, next })
     }
 
-    /// Adds the results of one part that fit on the page (one more than requested shows whether
-    /// there is another page), and counts all of that part.
-    fn collect(
+    /// Returns the number of hits that still fit on the page.
+    fn room(&self) -> usize {
+        self.request.limit.saturating_add(1).saturating_sub(self.hits.len())
+    }
+
+    /// Returns the rank after which results of a part are wanted, if the page starts in that part.
+    fn after(&self, tier: Tier) -> Option<Rank> {
+        let cursor = self.request.cursor.filter(|cursor| cursor.tier == tier);
+        cursor.map(|cursor| cursor.rank)
+    }
+
+    /// Adds the best of the newest complete matches.
+    fn ranked(&mut self) -> Result<Count, IndexError> {
+        let weights = self.weights(&self.compiler.exact(self.request))?;
+        let is_first = self.request.cursor.is_none();
+        let (view, boundary) = (Arc::clone(&self.view), self.boundary);
+        let last_age = boundary.map_or(u64::MAX, |boundary| order::age(boundary.sent_at));
+        let is_ordered = self.scope.is_ordered();
+        let mut newest = Newest::new(if is_first { RANKED } else { usize::MAX }, is_ordered);
+        let mut count = Count::default();
+        self.scope.each(&weights, 0, |mut place, matches| {
+            if is_ordered && (newest.is_too_old(&place) || place.age > last_age) {
+                newest.leave_out();
+                count = Count { matches: count.matches.min(RANKED), is_exact: false };
+                return ControlFlow::Break(());
+            }
+            count.matches += 1;
+            let is_older = place.age >= last_age
+                && boundary.is_some_and(|boundary| place.rank(&view).moment() < boundary);
+            if !is_older {
+                if !newest.is_too_old(&place) {
+                    place.score = rounded(matches.score());
+                }
+                newest.push(place);
+            }
+            ControlFlow::Continue(())
+        })?;
+        let (places, found) = newest.finish(&view);
+        self.boundary = if is_first { found } else { boundary };
+        let room = self.room();
+        self.add(Tier::Exact, best(places, self.after(Tier::Exact), room, &view));
+        Ok(count)
+    }
+
+    /// Adds the newest complete matches, or the newest of those that are not ranked.
+    fn exact_by_time(&mut self, tier: Tier) -> Result<Count, IndexError> {
+        let weights = self.unscored(&self.compiler.exact(self.request))?;
+        let unranked = self.boundary.filter(|_| tier == Tier::Older).map(Boundary::rank);
+        let after = self.after(tier).or(unranked);
+        self.by_time(tier, &weights, after)
+    }
+
+    /// Adds the newest matches after a rank.
+    fn by_time(
         &mut self,
         tier: Tier,
-        hits: &mut Vec<(Tier, Rank, DocAddress)>,
-    ) -> Result<usize, IndexError> {
-        let query = self.request.query;
-        if tier == Tier::Related && self.compiler.related_terms(query).is_empty() {
-            return Ok(0);
-        }
-        let after = self.request.cursor.filter(|cursor| cursor.tier == tier);
-        let past = self.request.cursor.is_some_and(|cursor| cursor.tier == Tier::Related);
-        let room = (self.request.limit.saturating_add(1)).saturating_sub(hits.len());
-        let view = Arc::clone(&self.view);
-        let collector = Best {
-            columns: &view.columns,
-            by_score: self.by_score,
-            after: after.map(|cursor| cursor.rank),
-            limit: if past && tier == Tier::Exact { 0 } else { room },
-        };
-        let found = self.run(tier, &collector)?;
-        hits.extend(found.best.into_iter().map(|(rank, address)| (tier, rank, address)));
-        Ok(found.total)
+        weights: &ClauseWeights,
+        after: Option<Rank>,
+    ) -> Result<Count, IndexError> {
+        let (view, room) = (Arc::clone(&self.view), self.room());
+        let counts = self.request.cursor.is_none() && tier != Tier::Older;
+        let is_ordered = self.scope.is_ordered();
+        let mut newest = Newest::new(room, is_ordered);
+        let mut count = Count::default();
+        let from = after.map_or(0, |after| order::age(after.sent_at));
+        self.scope.each(weights, from, |place, _| {
+            if is_ordered && newest.is_too_old(&place) && (!counts || count.matches >= RANKED) {
+                count = Count { matches: count.matches.min(RANKED), is_exact: false };
+                return ControlFlow::Break(());
+            }
+            count.matches += 1;
+            let is_before =
+                place.age == from && after.is_some_and(|after| place.rank(&view) >= after);
+            if !is_before {
+                newest.push(place);
+            }
+            ControlFlow::Continue(())
+        })?;
+        let (places, _) = newest.finish(&view);
+        self.add(tier, best(places, None, room, &view));
+        Ok(count)
     }
 
-    fn run(&mut self, tier: Tier, collector: &Best<'_>) -> Result<Collected, IndexError> {
-        if tier == Tier::Exact && !self.by_score {
-            let compiled = self.compiler.exact(self.request);
-            return Ok(self.view.searcher.search(compiled.as_ref(), collector)?);
+    /// Adds messages that match in part; there may be `any_exact` ones.
+    fn related(&mut self, any_exact: bool) -> Result<Count, IndexError> {
+        let terms = self.compiler.related_terms(self.request.query);
+        if terms.is_empty() {
+            return Ok(Count::default());
         }
-        let statistics = match self.statistics.take() {
-            Some(statistics) => statistics,
-            None => self.take_statistics()?,
+        let statistics = self.statistics()?.clone();
+        let mut words = RelatedQuery::new(&terms, &statistics);
+        if self.request.cursor.is_none() {
+            self.reach = words.affordable(&statistics, self.scope.share());
+        }
+        let leaves_out = words.limit(self.reach);
+        let conditions = self.compiler.related(self.request, words, any_exact);
+        let after = self.after(Tier::Related);
+        let mut count = if self.by_score {
+            let weights = self.weights(&conditions)?;
+            let (view, room) = (Arc::clone(&self.view), self.room());
+            // Only the first page shows how many there are.
+            let counted = if self.request.cursor.is_none() { RANKED } else { 0 };
+            let mut best = Best::new(&view, after, room, counted);
+            self.scope.each_unordered(&weights, |mut place, matches| {
+                place.score = rounded(matches.score());
+                best.push(place);
+                matches.raise(best.bar);
+                ControlFlow::Continue(())
+            })?;
+            let Count { matches, is_exact } = best.count;
+            let found = if room > 0 { best.finish() } else { Vec::new() };
+            self.add(Tier::Related, found);
+            Count { matches: if is_exact { matches } else { matches.min(RANKED) }, is_exact }
+        } else {
+            let weights = self.unscored(&conditions)?;
+            self.by_time(Tier::Related, &weights, after)?
         };
-        let compiled = match tier {
-            Tier::Exact => self.compiler.exact(self.request),
-            Tier::Related => {
-                self.compiler.related(self.request, &statistics, self.exact != Some(0))
-            }
-        };
-        let query = compiled.as_ref();
-        let found =
-            self.view.searcher.search_with_statistics_provider(query, collector, &statistics);
-        self.statistics = Some(statistics);
-        Ok(found?)
+        count.is_exact &= !leaves_out;
+        Ok(count)
+    }
+
+    fn add(&mut self, tier: Tier, found: Vec<(Rank, DocAddress)>) {
+        self.hits.extend(found.into_iter().map(|(rank, address)| (tier, rank, address)));
+    }
+
+    /// Prepares conditions whose scores count.
+    fn weights(&mut self, conditions: &Conditions) -> Result<ClauseWeights, IndexError> {
+        let view = Arc::clone(&self.view);
+        let statistics = self.statistics()?;
+        let scoring = EnableScoring::enabled_from_statistics_provider(statistics, &view.searcher);
+        Ok(conditions.weights(scoring)?)
+    }
+
+    /// Prepares conditions that rank nothing.
+    fn unscored(&self, conditions: &Conditions) -> Result<ClauseWeights, IndexError> {
+        let scoring = EnableScoring::disabled_from_searcher(&self.view.searcher);
+        Ok(conditions.weights(scoring)?)
     }
 
     /// Returns the statistics of the first page; on the first page, the current ones.
-    fn take_statistics(&self) -> tantivy::Result<Statistics> {
+    fn statistics(&mut self) -> Result<&Statistics, IndexError> {
+        let statistics = match self.statistics.take() {
+            Some(statistics) => statistics,
+            None => self.taken_statistics()?,
+        };
+        Ok(self.statistics.insert(statistics))
+    }
+
+    fn taken_statistics(&self) -> tantivy::Result<Statistics> {
         let terms = self.compiler.ranking_terms(self.request.query);
         let levels = self.request.cursor.map(|cursor| cursor.levels.clone());
         if let Some(frozen) = levels.and_then(|levels| Statistics::frozen(terms.clone(), levels)) {
@@ -135,6 +266,6 @@ fn read(
         message_id: message_id.to_owned(),
         sent_at: rank.sent_at,
         score: rank.score,
-        is_exact: tier == Tier::Exact,
+        is_exact: tier != Tier::Related,
     })
 }

@@ -5,19 +5,22 @@
 //! shared by a writer while it commits and exclusive while `current` changes; `rebuild.lock` is
 //! held during a rebuild.
 
-use std::cmp::Ordering;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use tantivy::columnar::ColumnValues;
 use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
-use tantivy::{Index, IndexReader, ReloadPolicy, Searcher, SegmentReader};
+use tantivy::index::SegmentId;
+use tantivy::{DocId, Index, IndexReader, ReloadPolicy, Searcher, SegmentReader};
 
 use super::IndexError;
-use super::schema::{SENT_AT, TIE};
+use super::order::{MAX_AGE, age_of};
+use super::runs::Runs;
+use super::schema::{Fields, ORDER, SENT_AT, TIE};
 
 const CURRENT: &str = "current";
 const SWITCH_LOCK: &str = "switch.lock";
@@ -37,7 +40,7 @@ impl Generation {
         // Reloaded by hand: the writer here knows the time, and a watching thread would only guess.
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        let view = ArcSwap::from_pointee(View::new(reader.searcher())?);
+        let view = ArcSwap::from_pointee(View::new(reader.searcher(), &[])?);
         Ok(Self { number, index, view, reader: Mutex::new(reader) })
     }
 
@@ -50,7 +53,8 @@ impl Generation {
     pub(super) fn reload(&self) -> Result<(), IndexError> {
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         reader.reload()?;
-        self.view.store(Arc::new(View::new(reader.searcher())?));
+        let view = View::new(reader.searcher(), &self.view.load().columns)?;
+        self.view.store(Arc::new(view));
         Ok(())
     }
 }
@@ -60,52 +64,91 @@ pub(super) struct View {
     pub(super) searcher: Searcher,
     /// Progress stored in the commit.
     pub(super) progress: Option<String>,
-    /// Columns of each segment.
+    /// Columns and runs of each segment.
     pub(super) columns: Vec<Columns>,
 }
 
-/// Columns of a segment that results are sorted by. Opening them takes longer than most searches.
+/// What a search needs of a segment besides its posting lists; opened once for a segment, which
+/// takes longer than most searches.
 #[derive(Clone)]
 pub(super) struct Columns {
-    pub(super) sent_at: Arc<dyn ColumnValues<i64>>,
-    pub(super) tie: Arc<dyn ColumnValues<u64>>,
+    segment: SegmentId,
+    sent_at: Arc<dyn ColumnValues<i64>>,
+    tie: Arc<dyn ColumnValues<u64>>,
+    order: Arc<dyn ColumnValues<u64>>,
+    runs: Arc<OnceLock<Runs>>,
 }
 
 impl View {
-    fn new(searcher: Searcher) -> tantivy::Result<Self> {
-        let columns =
-            searcher.segment_readers().iter().map(Columns::open).collect::<Result<_, _>>();
+    /// Opens the segments of a commit, but for those that are open already.
+    fn new(searcher: Searcher, open: &[Columns]) -> tantivy::Result<Self> {
+        let columns = searcher.segment_readers().iter().map(|segment| {
+            let known = open.iter().find(|columns| columns.segment == segment.segment_id());
+            known.map_or_else(|| Columns::open(segment), |known| Ok(known.clone()))
+        });
+        let columns = columns.collect::<Result<_, _>>();
         let progress = searcher.index().load_metas()?.payload;
         Ok(Self { columns: columns?, progress, searcher })
-    }
-
-    /// Returns whether there may be a message with that tie.
-    pub(super) fn may_hold(&self, tie: u64) -> bool {
-        self.columns.iter().any(|columns| columns.holds(tie))
     }
 }
 
 impl Columns {
     fn open(segment: &SegmentReader) -> tantivy::Result<Self> {
+        let fast = segment.fast_fields();
         Ok(Self {
-            sent_at: segment.fast_fields().column_first_or_default(SENT_AT)?,
-            tie: segment.fast_fields().column_first_or_default(TIE)?,
+            segment: segment.segment_id(),
+            sent_at: fast.column_first_or_default(SENT_AT)?,
+            tie: fast.column_first_or_default(TIE)?,
+            order: fast.column_first_or_default(ORDER)?,
+            runs: Arc::new(OnceLock::new()),
         })
     }
 
-    /// Returns whether a message, perhaps an erased one, has that tie: a binary search, for
-    /// segments are sorted by it.
-    fn holds(&self, tie: u64) -> bool {
-        let (mut low, mut high) = (0, self.tie.num_vals());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.tie.get_val(middle).cmp(&tie) {
-                Ordering::Less => low = middle + 1,
-                Ordering::Equal => return true,
-                Ordering::Greater => high = middle,
-            }
+    /// Returns the age of a message.
+    pub(super) fn age(&self, doc: DocId) -> u64 {
+        age_of(self.order.get_val(doc))
+    }
+
+    /// Returns the time of sending of a message of that age.
+    pub(super) fn sent_at(&self, doc: DocId, age: u64) -> i64 {
+        match i64::try_from(MAX_AGE - age) {
+            Ok(time) if age > 0 && age < MAX_AGE => time,
+            _ => self.sent_at.get_val(doc),
         }
-        false
+    }
+
+    pub(super) fn tie(&self, doc: DocId) -> u64 {
+        self.tie.get_val(doc)
+    }
+
+    /// Returns the ties of all messages, the erased ones included.
+    pub(super) fn ties(&self) -> impl Iterator<Item = u64> {
+        (0..self.tie.num_vals()).map(|doc| self.tie.get_val(doc))
+    }
+
+    /// Returns the runs of the segment, which are read when they are first needed.
+    pub(super) fn runs(&self, segment: &SegmentReader, fields: Fields) -> tantivy::Result<&Runs> {
+        if let Some(runs) = self.runs.get() {
+            return Ok(runs);
+        }
+        let runs = Runs::read(segment, fields)?;
+        Ok(self.runs.get_or_init(|| runs))
+    }
+
+    /// Returns the messages in a run, or part of one, of ages from `newest` to `oldest`.
+    pub(super) fn of_ages(&self, docs: Range<DocId>, (newest, oldest): (u64, u64)) -> Range<DocId> {
+        let first = |is_before: &dyn Fn(u64) -> bool, mut low: DocId, mut high: DocId| {
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if is_before(self.age(middle)) { low = middle + 1 } else { high = middle }
+            }
+            low
+        };
+        let start =
+            if newest == 0 { docs.start } else { first(&|age| age < newest, docs.start, docs.end) };
+        let end =
+            if oldest == MAX_AGE { docs.end } else { first(&|age| age <= oldest, start, docs.end) };
+        start..end
     }
 }
 

@@ -7,10 +7,13 @@
 //! block.
 
 mod batch;
+mod beginnings;
 mod collect;
 mod compile;
+mod conditions;
 mod cursor;
 mod directory;
+mod drive;
 mod engine;
 mod find;
 mod generation;
@@ -19,13 +22,18 @@ mod index;
 mod join;
 mod journal;
 mod keys;
+mod known;
+mod match_batch;
+mod order;
 mod phrase;
 pub mod query;
 mod rebuild;
 mod related;
+mod related_scorer;
+mod runs;
 mod schema;
 mod statistics;
-mod steady;
+mod union;
 mod units;
 mod writer;
 
@@ -35,6 +43,7 @@ pub use highlight::{Snippet, highlight, snippet};
 pub use index::MessageIndex;
 pub use journal::Touched;
 pub use keys::IndexedKey;
+pub use match_batch::MatchBatch;
 pub use query::{Query, QueryError};
 pub use rebuild::Rebuild;
 pub use writer::{BatchLimits, MessageWriter, WriterOptions};
@@ -154,6 +163,9 @@ pub struct IndexSearch<'a> {
     pub to: Option<i64>,
     /// The order of results.
     pub sort: Sort,
+    /// `true` to find no related messages unless the query asks a question, not even where nothing
+    /// matches completely.
+    pub exact_only: bool,
     /// Maximum number of hits on a page.
     pub limit: usize,
     /// End of the previous page.
@@ -171,6 +183,7 @@ impl<'a> IndexSearch<'a> {
             from: None,
             to: None,
             sort: Sort::Relevance,
+            exact_only: false,
             limit: 50,
             cursor: None,
         }
@@ -186,8 +199,8 @@ pub struct SearchHit {
     pub message_id: String,
     /// Time at which it was sent, in milliseconds since 1970.
     pub sent_at: i64,
-    /// Score (BM25); 0 when sorted by time. Scores of exact and of related messages cannot be
-    /// compared.
+    /// Score (BM25); 0 for messages in order of time. Scores of exact and of related messages
+    /// cannot be compared.
     pub score: f32,
     /// `true` if it matches completely; otherwise it is a related message.
     pub is_exact: bool,
@@ -198,16 +211,24 @@ pub struct SearchHit {
 /// The results are the messages that contain every word, in any order. If there is none, or if the
 /// query asks a question (a word ends in a question mark), *related* messages follow: those that
 /// contain at least a tenth of the unquoted words and pairs of characters, rare ones counting more.
-/// Phrases in quotes, words with `-` and all filters apply to related messages too. `total` is the
-/// exact number of results on all pages. Whether there are related messages is decided on the first
-/// page, and its cursor also carries the word frequencies that rank the results, so later pages
-/// continue where the first ended, whatever is indexed, merged or erased meanwhile.
+/// Phrases in quotes, words with `-` and all filters apply to related messages too.
+///
+/// By relevance, of more than 10,000 complete matches the newest 10,000 are ranked; older ones
+/// follow, the newest first. Of a question whose words are in very many messages, those without
+/// any of its rarer words are left out.
+///
+/// Which messages are ranked, whether there are related ones and the total are decided on the
+/// first page, and its cursor also carries the word frequencies that rank the results, so later
+/// pages continue where the first ended, whatever is indexed, merged or erased meanwhile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchPage {
     /// Hits, in order.
     pub hits: Vec<SearchHit>,
-    /// Exact number of matching messages on all pages together.
+    /// Number of matching messages on all pages together, as of the first page.
     pub total: usize,
+    /// `false` if there are more than `total`: counting ends at 10,000 where it would cost more
+    /// than searching.
+    pub is_total_exact: bool,
     /// Start of the next page; `None` after the last.
     pub next: Option<Cursor>,
 }

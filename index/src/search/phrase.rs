@@ -1,77 +1,120 @@
 //! Phrases with an open prefix at the end: `don't` is the units `don`, `'` and words from `t` on.
 //!
-//! tantivy's own phrase-prefix query opens the positions of every word that the prefix stands for
-//! at once: gigabytes for a prefix of one letter. Here the exact part of the phrase first
-//! determines the messages and positions that can match; the words are then read one after another.
+//! A message is looked up in the lists of the exact terms and of the words that begin with the
+//! prefix; positions are read only where it is in all of them.
 
+use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings, SegmentPostings};
-use tantivy::query::{
-    BooleanQuery, EmptyScorer, EnableScoring, Explanation, Occur, PhraseQuery, Query, Scorer,
-    TermQuery, Weight,
-};
+use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, Term};
+use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
+
+use super::beginnings;
+use super::schema::Fields;
+use super::union::Union;
 
 /// Score of a word that begins with a prefix alone; the word itself scores its BM25 on top.
 pub(super) const PREFIX_SCORE: Score = 0.5;
 
 /// A query for exact terms at their positions and, at its own, a word that begins with a prefix.
-#[derive(Debug)]
+/// The score is that of the exact terms, or of the prefix if it stands alone.
+#[derive(Clone, Debug)]
 pub(super) struct OpenPhraseQuery {
-    exact: Vec<(usize, Term)>,
-    prefix_position: usize,
-    prefix: Term,
-    within: Option<Box<dyn Query>>,
-}
-
-impl OpenPhraseQuery {
-    /// Creates a query for `exact` (at its positions, in order) and then `prefix` in the messages
-    /// `within` (all if `None`; then there must be something in `exact`). The score is that of
-    /// `within` and of `exact`, or of the prefix if it stands alone.
-    pub(super) fn new(
-        exact: Vec<(usize, Term)>,
-        (prefix_position, prefix): (usize, Term),
-        within: Option<Box<dyn Query>>,
-    ) -> Self {
-        Self { exact, prefix_position, prefix, within }
-    }
-}
-
-impl Clone for OpenPhraseQuery {
-    fn clone(&self) -> Self {
-        let within = self.within.as_ref().map(|within| within.box_clone());
-        Self::new(self.exact.clone(), (self.prefix_position, self.prefix.clone()), within)
-    }
+    pub(super) fields: Fields,
+    pub(super) exact: Vec<(usize, Term)>,
+    pub(super) prefix: (usize, Term),
 }
 
 impl Query for OpenPhraseQuery {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
-        let term = |term: &Term| TermQuery::new(term.clone(), IndexRecordOption::WithFreqs);
-        let mut clauses: Vec<(Occur, Box<dyn Query>)> = vec![match &self.exact[..] {
-            [] => (Occur::Should, Box::new(term(&self.prefix))),
-            [(_, only)] => (Occur::Must, Box::new(term(only))),
-            terms => (Occur::Must, Box::new(PhraseQuery::new_with_offset(terms.to_vec()))),
-        }];
-        clauses.extend(self.within.iter().map(|within| (Occur::Must, within.box_clone())));
-        let candidates = BooleanQuery::new(clauses).weight(scoring)?;
-        Ok(Box::new(OpenPhraseWeight { candidates, query: self.clone() }))
+        let mut terms: Vec<Term> = self.exact.iter().map(|(_, term)| term.clone()).collect();
+        if terms.is_empty() {
+            terms.push(self.prefix.1.clone());
+        }
+        let bm25 = match scoring {
+            EnableScoring::Enabled { statistics_provider, .. } => {
+                Some(Bm25Weight::for_terms(statistics_provider, &terms)?)
+            }
+            EnableScoring::Disabled { .. } => None,
+        };
+        Ok(Box::new(OpenPhraseWeight { query: self.clone(), bm25 }))
     }
 }
 
 struct OpenPhraseWeight {
-    /// Matches and scores everything but the prefix.
-    candidates: Box<dyn Weight>,
     query: OpenPhraseQuery,
+    bm25: Option<Bm25Weight>,
+}
+
+impl OpenPhraseWeight {
+    /// Returns a scorer without a position; `None` if the segment cannot contain a match.
+    fn open(
+        &self,
+        reader: &SegmentReader,
+        start: DocId,
+        boost: Score,
+    ) -> tantivy::Result<Option<OpenPhraseScorer>> {
+        let OpenPhraseQuery { fields, exact: terms, prefix: (position, prefix) } = &self.query;
+        let text = reader.inverted_index(fields.text)?;
+        let option = if terms.is_empty() {
+            IndexRecordOption::Basic
+        } else {
+            IndexRecordOption::WithFreqsAndPositions
+        };
+        let mut exact = Vec::with_capacity(terms.len());
+        for (at, term) in terms {
+            let Some(postings) = text.read_postings(term, option)? else {
+                return Ok(None);
+            };
+            exact.push((u32::try_from(position - at).unwrap_or(u32::MAX), postings));
+        }
+        exact.sort_by_key(|(_, postings)| postings.doc_freq());
+        let prefix_text = prefix.value().as_str().unwrap_or_default().to_owned();
+        let lists = beginnings::lists(reader, *fields, &prefix_text)?;
+        if lists.is_empty() {
+            return Ok(None);
+        }
+        let words = Union::open(lists, option, start)?;
+        let word = match &self.bm25 {
+            Some(_) if terms.is_empty() => {
+                text.read_postings(prefix, IndexRecordOption::WithFreqs)?
+            }
+            _ => None,
+        };
+        Ok(Some(OpenPhraseScorer {
+            exact,
+            words,
+            word,
+            bm25: self.bm25.as_ref().map(|bm25| bm25.boost_by(boost)),
+            boost,
+            norms: reader.get_fieldnorms_reader(fields.text)?,
+            doc: start,
+            places: Vec::new(),
+            others: Vec::new(),
+            count: 0,
+        }))
+    }
 }
 
 impl Weight for OpenPhraseWeight {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
-        let candidates = self.candidates(reader, boost)?;
-        if candidates.is_empty() {
+        let Some(mut scorer) = self.open(reader, 0, boost)? else {
             return Ok(Box::new(EmptyScorer));
-        }
-        let found = self.with_prefix(reader, candidates)?;
-        Ok(Box::new(FoundScorer { found, at: 0 }))
+        };
+        scorer.seek_from(0);
+        Ok(Box::new(scorer))
+    }
+
+    fn scorer_danger(
+        &self,
+        reader: &SegmentReader,
+        target: DocId,
+        boost: Score,
+    ) -> tantivy::Result<(SeekDangerResult, Box<dyn Scorer>)> {
+        Ok(match self.open(reader, target, boost)? {
+            None => (SeekDangerResult::SeekLowerBound(TERMINATED), Box::new(EmptyScorer)),
+            Some(mut scorer) => (scorer.seek_danger(target), Box::new(scorer)),
+        })
     }
 
     fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
@@ -81,142 +124,130 @@ impl Weight for OpenPhraseWeight {
     }
 }
 
-/// A message that contains the exact part.
-struct Candidate {
+struct OpenPhraseScorer {
+    /// Distance to the prefix and occurrences of each exact term, the rarest first.
+    exact: Vec<(u32, SegmentPostings)>,
+    /// Words that begin with the prefix.
+    words: Union,
+    /// The prefix as a word, if it stands alone and scores.
+    word: Option<SegmentPostings>,
+    bm25: Option<Bm25Weight>,
+    boost: Score,
+    norms: FieldNormReader,
     doc: DocId,
-    score: Score,
-    /// Positions of the next word; `None` for any.
-    places: Option<Vec<u32>>,
-    is_match: bool,
+    /// Positions of the next word after the exact terms.
+    places: Vec<u32>,
+    others: Vec<u32>,
+    /// Number of occurrences of the exact terms.
+    count: u32,
 }
 
-impl OpenPhraseWeight {
-    fn candidates(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Vec<Candidate>> {
-        let mut scorer = self.candidates.scorer(reader, boost)?;
-        if scorer.doc() == TERMINATED {
-            return Ok(Vec::new());
+impl OpenPhraseScorer {
+    /// Returns whether `doc` matches, or the first document that may.
+    fn check(&mut self, doc: DocId) -> SeekDangerResult {
+        let words_lead = self
+            .exact
+            .first()
+            .is_none_or(|(_, rarest)| u64::from(rarest.doc_freq()) > self.words.cost());
+        if words_lead && self.words.seek(doc) != doc {
+            return SeekDangerResult::SeekLowerBound(self.words.doc());
         }
-        let mut terms = self.exact_postings(reader)?;
-        let is_alone = terms.is_empty();
-        let own_score = if is_alone { PREFIX_SCORE * boost } else { 0.0 };
-        let mut candidates = Vec::new();
-        while scorer.doc() != TERMINATED {
-            let (doc, score) = (scorer.doc(), scorer.score() + own_score);
-            let places = (!is_alone).then(|| places_after(doc, &mut terms));
-            candidates.push(Candidate { doc, score, places, is_match: false });
-            scorer.advance();
-        }
-        Ok(candidates)
-    }
-
-    /// Returns distance to the prefix and occurrences of each exact term in the segment.
-    fn exact_postings(
-        &self,
-        reader: &SegmentReader,
-    ) -> tantivy::Result<Vec<(u32, SegmentPostings)>> {
-        let mut terms = Vec::with_capacity(self.query.exact.len());
-        for (position, term) in &self.query.exact {
-            let index = reader.inverted_index(term.field())?;
-            let postings = index.read_postings(term, IndexRecordOption::WithFreqsAndPositions)?;
-            let distance = u32::try_from(self.query.prefix_position - position).unwrap_or(u32::MAX);
-            terms.extend(postings.map(|postings| (distance, postings)));
-        }
-        Ok(terms)
-    }
-
-    fn with_prefix(
-        &self,
-        reader: &SegmentReader,
-        mut candidates: Vec<Candidate>,
-    ) -> tantivy::Result<Vec<(DocId, Score)>> {
-        let prefix = self.query.prefix.serialized_value_bytes();
-        let index = reader.inverted_index(self.query.prefix.field())?;
-        let mut words = index.terms().range().ge(prefix).into_stream()?;
-        let positions = if self.query.exact.is_empty() {
-            IndexRecordOption::Basic
-        } else {
-            IndexRecordOption::WithFreqsAndPositions
-        };
-        while words.advance() && words.key().starts_with(prefix) {
-            let postings = index.read_postings_from_terminfo(words.value(), positions)?;
-            mark_matches(postings, &mut candidates);
-        }
-        let matches = candidates.into_iter().filter(|candidate| candidate.is_match);
-        Ok(matches.map(|candidate| (candidate.doc, candidate.score)).collect())
-    }
-}
-
-/// Returns the positions after an exact phrase in `doc`: those where all of its terms, each moved
-/// by its distance, agree.
-fn places_after(doc: DocId, terms: &mut [(u32, SegmentPostings)]) -> Vec<u32> {
-    let mut places: Option<Vec<u32>> = None;
-    let mut others = Vec::new();
-    for (distance, postings) in terms {
-        if postings.doc() < doc {
-            postings.seek(doc);
-        }
-        if postings.doc() != doc {
-            return Vec::new();
-        }
-        postings.positions_with_offset(*distance, &mut others);
-        match &mut places {
-            None => places = Some(others.clone()),
-            Some(places) => places.retain(|place| others.binary_search(place).is_ok()),
-        }
-    }
-    places.unwrap_or_default()
-}
-
-/// Marks the candidates that have this word at one of their positions.
-fn mark_matches(mut word: SegmentPostings, candidates: &mut [Candidate]) {
-    let mut positions = Vec::new();
-    let mut rest = candidates;
-    loop {
-        let doc = word.doc();
-        let skipped = rest.partition_point(|candidate| candidate.doc < doc);
-        rest = &mut rest[skipped..];
-        let Some(candidate) = rest.first_mut() else {
-            return;
-        };
-        if candidate.doc > doc {
-            word.seek(candidate.doc);
-            continue;
-        }
-        match &candidate.places {
-            _ if candidate.is_match => {}
-            None => candidate.is_match = true,
-            Some(places) => {
-                word.positions(&mut positions);
-                candidate.is_match = places.iter().any(|at| positions.binary_search(at).is_ok());
+        for (_, postings) in &mut self.exact {
+            let at = if postings.doc() < doc { postings.seek(doc) } else { postings.doc() };
+            if at != doc {
+                return SeekDangerResult::SeekLowerBound(at);
             }
         }
-        word.advance();
+        if self.words.seek(doc) != doc {
+            return SeekDangerResult::SeekLowerBound(self.words.doc());
+        }
+        if self.exact.is_empty() || self.is_in_place() {
+            self.doc = doc;
+            return SeekDangerResult::Found;
+        }
+        SeekDangerResult::SeekLowerBound(doc + 1)
+    }
+
+    /// Returns whether one of the words follows the exact terms: those positions where all of
+    /// them, each moved by its distance, agree.
+    fn is_in_place(&mut self) -> bool {
+        let Some(((distance, rarest), rest)) = self.exact.split_first_mut() else {
+            return true;
+        };
+        rarest.positions_with_offset(*distance, &mut self.places);
+        for (distance, postings) in rest {
+            postings.positions_with_offset(*distance, &mut self.others);
+            self.places.retain(|place| self.others.binary_search(place).is_ok());
+            if self.places.is_empty() {
+                return false;
+            }
+        }
+        self.count = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        // A list that cannot be read contains no position.
+        let read = self.words.positions(&mut self.others);
+        read.is_ok() && self.others.iter().any(|at| self.places.binary_search(at).is_ok())
+    }
+
+    /// Moves to the first match at `doc` or later.
+    fn seek_from(&mut self, mut doc: DocId) -> DocId {
+        while doc < TERMINATED {
+            match self.check(doc) {
+                SeekDangerResult::Found => return doc,
+                SeekDangerResult::SeekLowerBound(next) => doc = next,
+            }
+        }
+        self.doc = TERMINATED;
+        TERMINATED
     }
 }
 
-/// Scorer of the matching messages.
-struct FoundScorer {
-    found: Vec<(DocId, Score)>,
-    at: usize,
-}
-
-impl DocSet for FoundScorer {
+impl DocSet for OpenPhraseScorer {
     fn advance(&mut self) -> DocId {
-        self.at += 1;
-        self.doc()
+        if self.doc == TERMINATED { TERMINATED } else { self.seek_from(self.doc + 1) }
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        if self.doc >= target { self.doc } else { self.seek_from(target) }
+    }
+
+    fn seek_danger(&mut self, target: DocId) -> SeekDangerResult {
+        if target >= TERMINATED {
+            return SeekDangerResult::SeekLowerBound(TERMINATED);
+        }
+        self.check(target)
     }
 
     fn doc(&self) -> DocId {
-        self.found.get(self.at).map_or(TERMINATED, |&(doc, _)| doc)
+        self.doc
     }
 
     fn size_hint(&self) -> u32 {
-        u32::try_from(self.found.len()).unwrap_or(u32::MAX)
+        let exact = self.exact.first().map(|(_, rarest)| rarest.doc_freq());
+        exact.map_or(self.words.size_hint(), |exact| exact.min(self.words.size_hint()) / 10)
+    }
+
+    fn cost(&self) -> u64 {
+        let exact = self.exact.first().map(|(_, rarest)| u64::from(rarest.doc_freq()));
+        // Positions are read of many of them.
+        exact.map_or(self.words.cost(), |exact| 2 * exact.min(self.words.cost()))
     }
 }
 
-impl Scorer for FoundScorer {
+impl Scorer for OpenPhraseScorer {
     fn score(&mut self) -> Score {
-        self.found.get(self.at).map_or(0.0, |&(_, score)| score)
+        let norm = self.norms.fieldnorm_id(self.doc);
+        if !self.exact.is_empty() {
+            return self.bm25.as_ref().map_or(1.0, |bm25| bm25.score(norm, self.count));
+        }
+        let mut score = PREFIX_SCORE * self.boost;
+        if let (Some(word), Some(bm25)) = (&mut self.word, &self.bm25) {
+            if word.doc() < self.doc {
+                word.seek(self.doc);
+            }
+            if word.doc() == self.doc {
+                score += bm25.score(norm, word.term_freq());
+            }
+        }
+        score
     }
 }

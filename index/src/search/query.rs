@@ -10,6 +10,8 @@
 //! - If no message contains every unquoted word, messages that contain some of them are returned
 //!   instead (see [`SearchPage`](super::SearchPage)); the rest of a query is always strict.
 
+use chrono::NaiveDateTime;
+
 use crate::Moment;
 use crate::fold::search::fold_for_search;
 use crate::fold::strip_marks;
@@ -106,6 +108,9 @@ impl Needle {
     }
 }
 
+/// Returns the point in time, in milliseconds since 1970, that a local time stands for.
+type PointInTime<'a> = &'a dyn Fn(NaiveDateTime) -> Option<i64>;
+
 /// Value of `has:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HasFilter {
@@ -144,13 +149,23 @@ impl Query {
     /// Parses a query whose days begin at midnight of a time zone, given as its distance from UTC
     /// in minutes (positive to the east).
     pub fn parse_at(text: &str, utc_offset: i32) -> Result<Self, QueryError> {
+        let millis = i64::from(utc_offset) * 60_000;
+        Self::parse_in(text, |local| Some(local.and_utc().timestamp_millis() - millis))
+    }
+
+    /// Parses a query whose days and local times become points in time, in milliseconds since 1970,
+    /// by `point`; `None` for one beyond the range of a calendar.
+    pub fn parse_in(
+        text: &str,
+        point: impl Fn(NaiveDateTime) -> Option<i64>,
+    ) -> Result<Self, QueryError> {
         if text.chars().count() > MAX_QUERY {
             return Err(QueryError::TooLong);
         }
         let mut query = Self::default();
         let mut rest = text.trim_start();
         while !rest.is_empty() {
-            rest = query.clause(rest, utc_offset)?.trim_start();
+            rest = query.clause(rest, &point)?.trim_start();
         }
         if query == Self::default() { Err(QueryError::Empty) } else { Ok(query) }
     }
@@ -176,7 +191,7 @@ impl Query {
     }
 
     /// Parses one clause from the beginning of `text` and returns the rest.
-    fn clause<'a>(&mut self, text: &'a str, utc_offset: i32) -> Result<&'a str, QueryError> {
+    fn clause<'a>(&mut self, text: &'a str, point: PointInTime<'_>) -> Result<&'a str, QueryError> {
         let body = text
             .strip_prefix(['-', '－'])
             .filter(|body| body.chars().next().is_some_and(|c| !c.is_whitespace() && c != '-'));
@@ -186,7 +201,7 @@ impl Query {
             if value.is_empty() {
                 return Err(QueryError::NoValue(field));
             }
-            self.filter(field, value, unwanted, utc_offset)?;
+            self.filter(field, value, unwanted, point)?;
             return Ok(rest);
         }
         let (value, is_phrase, rest) = value_of(body)?;
@@ -202,7 +217,7 @@ impl Query {
         field: &'static str,
         value: &str,
         unwanted: bool,
-        utc_offset: i32,
+        point: PointInTime<'_>,
     ) -> Result<(), QueryError> {
         match field {
             "from" => self.from.push(value.to_owned(), unwanted),
@@ -210,11 +225,11 @@ impl Query {
             "has" => self.has.push(property(value)?, unwanted),
             _ if unwanted => return Err(QueryError::NotExcludable(field)),
             "after" => {
-                let moment = moment(field, value, utc_offset)?;
+                let moment = moment(field, value, point)?;
                 self.after = self.after.max(Some(moment));
             }
             _ => {
-                let moment = moment(field, value, utc_offset)?;
+                let moment = moment(field, value, point)?;
                 self.before = Some(self.before.map_or(moment, |before| before.min(moment)));
             }
         }
@@ -263,13 +278,17 @@ fn property(value: &str) -> Result<HasFilter, QueryError> {
 }
 
 /// Parses a day or a time to milliseconds since 1970, a day to its first moment.
-fn moment(field: &'static str, value: &str, utc_offset: i32) -> Result<i64, QueryError> {
-    let moment = Moment::parse(value).ok_or_else(|| QueryError::BadValue {
+fn moment(field: &'static str, value: &str, point: PointInTime<'_>) -> Result<i64, QueryError> {
+    let millis = match Moment::parse(value) {
+        Some(Moment::At(millis)) => Some(millis),
+        Some(Moment::Local(local)) => point(local),
+        None => None,
+    };
+    millis.ok_or_else(|| QueryError::BadValue {
         field,
         value: value.to_owned(),
         allowed: Moment::FORMS,
-    })?;
-    Ok(moment.at_offset(utc_offset))
+    })
 }
 
 #[cfg(test)]

@@ -3,13 +3,18 @@
 //! A message must contain some of a question's terms, and their total weight decides: rare terms
 //! weigh more (their BM25 weight), so that particles alone match nothing. Terms are read heaviest
 //! first, and a message is skipped as soon as those left cannot reach the least weight.
+//!
+//! Of the terms, the heaviest *drive*: only messages with one of them are looked at. No others
+//! are needed once the rest is too light to reach the least weight. In a large channel fewer
+//! drive, so that questions of everyday words do not read it from end to end (see [`Reach`]):
+//! messages without any of the rarer words are left out then, and if even the rarest is frequent,
+//! the most frequent words do not count at all.
 
-use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
 
+use super::related_scorer::{Part, RelatedScorer};
 use super::statistics::Statistics;
 
 /// Minimum share of a question's whole weight that a message must contain.
@@ -17,6 +22,23 @@ use super::statistics::Statistics;
 /// Measured on Chinese and Japanese questions for paragraphs: at a fifth, three in a hundred of the
 /// right ones are no longer listed (MRR@10 falls by 0.015 on the Chinese ones).
 const LEAST_SHARE: Score = 0.1;
+
+/// Maximum cost of a search, in documents read one after the other.
+const BUDGET: f64 = 400_000.0;
+/// Number of messages that driving terms should contain, so that there is something to choose from.
+const ENOUGH: f64 = 2_000.0;
+/// Cost of looking a document up in the list of another term.
+const LOOKUP: f64 = 4.0;
+
+/// How many of the terms of a question are looked at, the heaviest first. Decided on the first
+/// page of the results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// Number of terms that drive.
+    pub(super) drivers: u8,
+    /// Number of terms that count.
+    pub(super) terms: u8,
+}
 
 /// A term of a question.
 #[derive(Clone, Debug)]
@@ -41,6 +63,7 @@ pub(super) struct RelatedQuery {
     /// Terms, the heaviest first.
     terms: Vec<Weighted>,
     least: Score,
+    reach: Reach,
 }
 
 impl std::fmt::Debug for RelatedQuery {
@@ -51,6 +74,7 @@ impl std::fmt::Debug for RelatedQuery {
 }
 
 impl RelatedQuery {
+    /// Creates a query of which [`RelatedQuery::limit`] is yet to be called.
     pub(super) fn new(terms: &[RelatedTerm], statistics: &Statistics) -> Self {
         let docs = statistics.docs().max(1);
         let mut absent: u16 = 0;
@@ -75,7 +99,45 @@ impl RelatedQuery {
         // A word that nobody used says nothing of how rare words can be: it gets the average weight
         // of the others.
         let whole = held * (1.0 + Score::from(absent) / Score::from(present.max(1)));
-        Self { terms, least: (whole * LEAST_SHARE).max(Score::MIN_POSITIVE) }
+        let least = (whole * LEAST_SHARE).max(Score::MIN_POSITIVE);
+        let all = u8::try_from(terms.len()).unwrap_or(u8::MAX);
+        Self { terms, least, reach: Reach { drivers: all, terms: all } }
+    }
+
+    /// Returns what a search of `share` of all messages can afford: as many driving terms as
+    /// possible beside all others, or else enough of them beside as many others as possible.
+    pub(super) fn affordable(&self, statistics: &Statistics, share: f64) -> Reach {
+        let all = self.reach.terms;
+        let cost = |read: f64, others: u8| read * (1.0 + LOOKUP * f64::from(others));
+        let mut rest: Score = self.terms.iter().map(|term| term.weight).sum();
+        let mut read = 0.0;
+        let mut reach = Reach::default();
+        for (drivers, weighted) in (1..=all).zip(&self.terms) {
+            if drivers > 1 && rest < self.least {
+                break;
+            }
+            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+            let frequency = statistics.frequency(&weighted.term) as f64;
+            let is_enough = read >= ENOUGH;
+            read += frequency * share;
+            rest -= weighted.weight;
+            if cost(read, all - drivers) <= BUDGET {
+                reach = Reach { drivers, terms: all };
+            } else if !is_enough {
+                let others = (0..=all - drivers).take_while(|&others| cost(read, others) <= BUDGET);
+                reach = Reach { drivers, terms: drivers + others.last().unwrap_or(0) };
+            }
+        }
+        reach
+    }
+
+    /// Looks at no more than that. Returns whether this leaves out messages.
+    pub(super) fn limit(&mut self, reach: Reach) -> bool {
+        self.reach = reach;
+        let leaves_out = usize::from(reach.terms) < self.terms.len();
+        self.terms.truncate(usize::from(reach.terms));
+        let rest = self.terms.iter().skip(usize::from(reach.drivers));
+        leaves_out || rest.map(|weighted| weighted.weight).sum::<Score>() >= self.least
     }
 }
 
@@ -97,7 +159,9 @@ impl Weight for RelatedQuery {
         let Some(mut scorer) = self.unplaced(reader, boost)? else {
             return Ok(Box::new(EmptyScorer));
         };
-        scorer.seek_from(0);
+        if scorer.seek_danger(0) != SeekDangerResult::Found {
+            scorer.advance();
+        }
         Ok(Box::new(scorer))
     }
 
@@ -133,10 +197,12 @@ impl RelatedQuery {
             return Ok(None);
         };
         let index = reader.inverted_index(field)?;
-        for Weighted { term, weight, bm25 } in &self.terms {
+        let mut may_drive = 0;
+        for (at, Weighted { term, weight, bm25 }) in self.terms.iter().enumerate() {
             if let Some(postings) = index.read_postings(term, IndexRecordOption::WithFreqs)? {
                 let (weight, bm25) = (*weight, bm25.boost_by(boost));
                 parts.push(Part { postings, weight, bm25, after: 0.0 });
+                may_drive += usize::from(at < usize::from(self.reach.drivers));
             }
         }
         let mut after = 0.0;
@@ -148,124 +214,53 @@ impl RelatedQuery {
             return Ok(None);
         }
         // A message without any of these contains too little.
-        let drivers = 1 + parts.iter().take_while(|part| part.after >= self.least).count();
+        let needed = 1 + parts.iter().take_while(|part| part.after >= self.least).count();
+        let drivers = needed.min(may_drive);
+        if drivers == 0 {
+            return Ok(None);
+        }
         let norms = reader.get_fieldnorms_reader(field)?;
-        let at = DocId::default();
-        Ok(Some(RelatedScorer { parts, drivers, least: self.least, norms, at, score: 0.0 }))
+        Ok(Some(RelatedScorer::new(parts, drivers, self.least, norms)))
     }
 }
 
-/// A term in one segment.
-struct Part {
-    postings: SegmentPostings,
-    weight: Score,
-    bm25: Bm25Weight,
-    /// Total weight of all parts after this one.
-    after: Score,
-}
+#[cfg(test)]
+mod tests {
+    use tantivy::schema::Field;
 
-struct RelatedScorer {
-    /// Parts, the heaviest first.
-    parts: Vec<Part>,
-    /// Number of parts that together cover every message that can match.
-    drivers: usize,
-    least: Score,
-    norms: FieldNormReader,
-    at: DocId,
-    score: Score,
-}
+    use super::*;
 
-impl RelatedScorer {
-    /// Returns the score of `doc` if it contains enough.
-    fn rate(&mut self, doc: DocId) -> Option<Score> {
-        let (mut weight, mut score) = (0.0, 0.0);
-        let norm = self.norms.fieldnorm_id(doc);
-        for part in &mut self.parts {
-            if weight + part.weight + part.after < self.least {
-                return None;
-            }
-            if part.postings.doc() < doc {
-                part.postings.seek(doc);
-            }
-            if part.postings.doc() == doc {
-                weight += part.weight;
-                score += part.bm25.score(norm, part.postings.term_freq());
-            }
-        }
-        (weight >= self.least).then_some(score)
+    /// Creates statistics of terms in `frequencies` of a billion messages.
+    fn question(frequencies: &[u32]) -> (RelatedQuery, Statistics) {
+        let levels = |n: u32| {
+            let level = (f64::from(n) + 1.0).log2() * 6.0;
+            (0..=255).find(|&known| f64::from(known) >= level - 0.5).unwrap()
+        };
+        let term = |at: usize| Term::from_field_text(Field::from_field_id(0), &at.to_string());
+        let terms: Vec<Term> = (0..frequencies.len()).map(term).collect();
+        let counts = [1_000_000_000, 10].iter().chain(frequencies);
+        let all = counts.map(|&n| levels(n)).collect();
+        let statistics = Statistics::frozen(terms.clone(), all).unwrap();
+        let related = |term| RelatedTerm { term, tells: true };
+        let terms: Vec<_> = terms.into_iter().map(related).collect();
+        (RelatedQuery::new(&terms, &statistics), statistics)
     }
 
-    /// Returns the first message at `doc` or later that one of the drivers covers.
-    fn next_driver(&mut self, doc: DocId) -> DocId {
-        let drivers = self.parts.iter_mut().take(self.drivers);
-        let next = drivers.map(|part| match part.postings.doc() {
-            at if at < doc => part.postings.seek(doc),
-            at => at,
-        });
-        next.min().unwrap_or(TERMINATED)
-    }
-
-    /// Advances to the first match at `doc` or later.
-    fn seek_from(&mut self, mut doc: DocId) -> DocId {
-        loop {
-            self.at = self.next_driver(doc);
-            if self.at == TERMINATED {
-                return TERMINATED;
-            }
-            if let Some(score) = self.rate(self.at) {
-                self.score = score;
-                return self.at;
-            }
-            doc = self.at + 1;
-        }
-    }
-}
-
-impl DocSet for RelatedScorer {
-    fn advance(&mut self) -> DocId {
-        if self.at == TERMINATED { TERMINATED } else { self.seek_from(self.at + 1) }
-    }
-
-    fn seek(&mut self, target: DocId) -> DocId {
-        if target >= TERMINATED {
-            self.at = TERMINATED;
-            return TERMINATED;
-        }
-        if self.at >= target { self.at } else { self.seek_from(target) }
-    }
-
-    fn seek_danger(&mut self, target: DocId) -> SeekDangerResult {
-        // One of the drivers is in every match, so this is also how far the others may skip.
-        let next = self.next_driver(target);
-        if next > target || target >= TERMINATED {
-            return SeekDangerResult::SeekLowerBound(next);
-        }
-        match self.rate(target) {
-            Some(score) => {
-                (self.at, self.score) = (target, score);
-                SeekDangerResult::Found
-            }
-            None => SeekDangerResult::SeekLowerBound(target + 1),
-        }
-    }
-
-    fn doc(&self) -> DocId {
-        self.at
-    }
-
-    fn size_hint(&self) -> u32 {
-        let drivers = self.parts.iter().take(self.drivers);
-        drivers.fold(0, |sum, part| sum.saturating_add(part.postings.size_hint()))
-    }
-
-    fn cost(&self) -> u64 {
-        // Each message costs a lookup of every term: other filters of a search go first.
-        u64::from(self.size_hint()).saturating_mul(self.parts.len() as u64)
-    }
-}
-
-impl Scorer for RelatedScorer {
-    fn score(&mut self) -> Score {
-        self.score
+    #[test]
+    fn rare_words_are_all_looked_at_and_frequent_ones_as_far_as_affordable() {
+        let reach = |frequencies: &[u32], share: f64| {
+            let (mut query, statistics) = question(frequencies);
+            let reach = query.affordable(&statistics, share);
+            (reach.drivers, reach.terms, query.limit(reach))
+        };
+        assert_eq!(reach(&[100; 8], 1.0), (8, 8, false));
+        assert_eq!(reach(&[20_000_000; 8], 0.000_01), (8, 8, false), "a small channel");
+        // Nothing else is needed beside words that nearly everybody uses.
+        assert_eq!(reach(&[100, 100, 999_000_000], 1.0), (2, 3, false));
+        assert_eq!(reach(&[2_000, 2_000, 5_000_000, 5_000_000], 1.0), (2, 4, true));
+        assert_eq!(reach(&[5, 300_000, 300_000], 1.0), (2, 2, true), "five are not enough");
+        assert_eq!(reach(&[50_000; 5], 1.0), (5, 5, false));
+        assert_eq!(reach(&[90_000; 12], 1.0), (1, 1, true));
+        assert_eq!(reach(&[20_000; 40], 1.0), (1, 5, true));
     }
 }

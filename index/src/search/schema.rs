@@ -6,10 +6,16 @@ use tantivy::schema::{
 use tantivy::tokenizer::TokenizerManager;
 use tantivy::{IndexSettings, IndexSortByField, Order, TantivyDocument};
 
+use super::beginnings::BeginningTokenizer;
+use super::order::{self, hash};
 use super::units::UnitTokenizer;
 use super::{IndexDoc, IndexOptions};
 
 const TOKENIZER: &str = "units";
+const BEGINNINGS: &str = "beginnings";
+
+/// Size of a block of stored keys, in bytes: a page reads one of each hit, and most of it in vain.
+const STORE_BLOCK: usize = 4_096;
 
 /// The term of the `has` field for messages with a link in their text.
 pub(super) const HAS_LINK: &str = "link";
@@ -25,16 +31,21 @@ pub(super) struct Fields {
     pub(super) has: Field,
     /// Milliseconds since 1970.
     pub(super) sent_at: Field,
-    /// Hash of the key: orders messages of the same millisecond, always in the same way, and in the
-    /// files those of one channel next to each other.
+    /// Hash of the key: orders messages of the same millisecond, always in the same way.
     pub(super) tie: Field,
+    /// Order key of the files (see [`order`]).
+    pub(super) order: Field,
     pub(super) text: Field,
+    /// Beginnings of the words in the text (see [`super::beginnings`]).
+    pub(super) beginnings: Field,
 }
 
 /// Name of the fast field for [`Fields::sent_at`].
 pub(super) const SENT_AT: &str = "sent_at";
 /// Name of the fast field for [`Fields::tie`].
 pub(super) const TIE: &str = "tie";
+/// Name of the fast field for [`Fields::order`].
+pub(super) const ORDER: &str = "order";
 
 /// Returns the schema and its fields.
 pub(super) fn schema() -> (Schema, Fields) {
@@ -42,6 +53,12 @@ pub(super) fn schema() -> (Schema, Fields) {
     let text = TextFieldIndexing::default()
         .set_tokenizer(TOKENIZER)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    // A length of their own would count them as text.
+    let beginnings = TextFieldIndexing::default()
+        .set_tokenizer(BEGINNINGS)
+        .set_fieldnorms(false)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    let beginnings = TextOptions::default().set_indexing_options(beginnings);
     // Fields that only filter need no lengths for scores.
     let id = TextFieldIndexing::default().set_tokenizer("raw").set_fieldnorms(false);
     let id = id.set_index_option(IndexRecordOption::Basic);
@@ -54,17 +71,19 @@ pub(super) fn schema() -> (Schema, Fields) {
         has: builder.add_text_field("has", id),
         sent_at: builder.add_i64_field(SENT_AT, FAST),
         tie: builder.add_u64_field(TIE, FAST),
+        order: builder.add_u64_field(ORDER, FAST),
         text: builder.add_text_field("text", TextOptions::default().set_indexing_options(text)),
+        beginnings: builder.add_text_field("beginnings", beginnings),
     };
     (builder.build(), fields)
 }
 
-/// Returns the layout of the files: by channel, so that a search in one reads a few adjacent blocks
-/// of each posting list.
+/// Returns the layout of the files: by channel, the newest first.
 pub(super) fn settings() -> IndexSettings {
-    let by_channel = IndexSortByField { field: TIE.to_owned(), order: Order::Asc };
+    let by_order = IndexSortByField { field: ORDER.to_owned(), order: Order::Asc };
     IndexSettings {
-        sort_by_field: Some(by_channel),
+        sort_by_field: Some(by_order),
+        docstore_blocksize: STORE_BLOCK,
         // Ids are not worth compressing: there is no work for a thread.
         docstore_compress_dedicated_thread: false,
         ..IndexSettings::default()
@@ -75,14 +94,16 @@ pub(super) fn settings() -> IndexSettings {
 pub(super) fn tokenizers(options: IndexOptions) -> TokenizerManager {
     let manager = TokenizerManager::default();
     manager.register(TOKENIZER, UnitTokenizer::new(options));
+    manager.register(BEGINNINGS, BeginningTokenizer::new(options));
     manager
 }
 
 impl Fields {
     /// Creates the document of a message with that key and tie.
     pub(super) fn document(self, message: &IndexDoc, key: &str, tie: u64) -> TantivyDocument {
-        let mut document = TantivyDocument::with_capacity(message.text.len() + 256);
+        let mut document = TantivyDocument::with_capacity(2 * message.text.len() + 256);
         document.add_u64(self.tie, tie);
+        document.add_u64(self.order, order::key(&message.channel_id, message.sent_at));
         document.add_text(self.key, key);
         document.add_text(self.channel, &message.channel_id);
         document.add_text(self.kind, &message.kind);
@@ -94,6 +115,7 @@ impl Fields {
             document.add_text(self.has, HAS_LINK);
         }
         document.add_text(self.text, &message.text);
+        document.add_text(self.beginnings, &message.text);
         document
     }
 }
@@ -104,9 +126,10 @@ pub(super) fn key(channel_id: &str, message_id: &str) -> String {
     format!("{channel_id}\0{message_id}")
 }
 
-/// Returns half a hash of the channel, half of the key in it.
-pub(super) fn tie(channel_id: &str, key: &str) -> u64 {
-    hash(channel_id) << 32 | hash(key) & u64::from(u32::MAX)
+/// Returns 32 bits of a hash of the key.
+pub(super) fn tie(key: &str) -> u64 {
+    let hash = hash(key);
+    (hash >> 32) ^ (hash & u64::from(u32::MAX))
 }
 
 /// Returns channel id and message id of a key.
@@ -118,12 +141,4 @@ pub(super) fn split_key(key: &str) -> Option<(&str, &str)> {
 fn has_link(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     ["http://", "https://", "www."].iter().any(|marker| lower.contains(marker))
-}
-
-/// Returns FNV-1a of a key, written out because the order of results must not change with a
-/// library's version.
-fn hash(key: &str) -> u64 {
-    key.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }

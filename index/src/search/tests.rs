@@ -1,6 +1,9 @@
 //! Tests of the index through its public interface.
 
+mod beginnings;
 mod channels;
+mod match_batch;
+mod order;
 
 use std::fs;
 use std::time::Duration;

@@ -163,12 +163,9 @@ impl UnitTokenizer {
     pub(super) fn new(options: IndexOptions) -> Self {
         Self { options, ..Self::default() }
     }
-}
 
-impl Tokenizer for UnitTokenizer {
-    type TokenStream<'a> = UnitTokens<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> UnitTokens<'a> {
+    /// Folds a text and takes it apart.
+    pub(super) fn read(&mut self, text: &str) {
         self.joined.clear();
         let options = self.options;
         each_folded(text, |c, _| {
@@ -180,6 +177,31 @@ impl Tokenizer for UnitTokenizer {
         if !self.joined.breaks().is_empty() {
             extras(&self.joined, &self.units, &mut self.extras);
         }
+    }
+
+    /// Returns the folded text.
+    pub(super) fn folded(&self) -> &str {
+        self.joined.as_str()
+    }
+
+    /// Returns the units of the text.
+    pub(super) fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    /// Returns position and byte range of the pieces of joined words from each of their hyphens
+    /// on.
+    pub(super) fn rests(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let extras = self.extras.iter().filter(|extra| extra.position < PARTS.0);
+        extras.map(|extra| (extra.position, extra.start..extra.end))
+    }
+}
+
+impl Tokenizer for UnitTokenizer {
+    type TokenStream<'a> = UnitTokens<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> UnitTokens<'a> {
+        self.read(text);
         self.token.reset();
         UnitTokens { tokenizer: self, next: 0, next_extra: 0, pair_done: false }
     }

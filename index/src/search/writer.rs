@@ -11,8 +11,9 @@ use tantivy::{IndexWriter, TantivyError, Term};
 
 use super::batch::Batch;
 use super::engine::{engine, step};
-use super::generation::{self, Generation, View};
+use super::generation::{self, Generation};
 use super::journal;
+use super::known::KnownTies;
 use super::{IndexChange, IndexError, MessageIndex, schema};
 
 /// Maximum number of changes that wait for their commit and go to one thread; otherwise each would
@@ -74,6 +75,8 @@ pub struct MessageWriter {
     generation: Arc<Generation>,
     /// `true` if the generation is the current one, and not one that is being built beside it.
     in_use: bool,
+    /// Messages that may be in the generation.
+    known: KnownTies,
     /// Changes that tantivy has not received yet.
     waiting: Vec<UserOperation>,
     /// Changes since the last commit.
@@ -90,8 +93,9 @@ impl MessageWriter {
         let writer = engine(&generation, options)?;
         // Commits of another writer must be seen, or they would be put twice.
         generation.reload()?;
+        let known = KnownTies::of(&generation.view());
         let (waiting, batch) = (Vec::new(), Batch::default());
-        Ok(Self { writer, index, generation, in_use: true, waiting, batch })
+        Ok(Self { writer, index, generation, in_use: true, known, waiting, batch })
     }
 
     /// Creates a writer of a generation that is built beside the current one.
@@ -111,9 +115,8 @@ impl MessageWriter {
 
     /// Applies changes, in order. A repeated change has no effect.
     pub fn apply(&mut self, changes: &[IndexChange]) -> Result<(), IndexError> {
-        let committed = self.generation.view();
         for change in changes {
-            self.apply_one(&committed, change);
+            self.apply_one(change);
             if self.waiting.len() > FEW {
                 self.hand_over(GROUP)?;
             }
@@ -130,22 +133,22 @@ impl MessageWriter {
         Ok(())
     }
 
-    fn apply_one(&mut self, committed: &View, change: &IndexChange) {
+    fn apply_one(&mut self, change: &IndexChange) {
         let fields = self.index.fields();
         match change {
             IndexChange::Put(message) => {
                 let key = schema::key(&message.channel_id, &message.message_id);
-                let tie = schema::tie(&message.channel_id, &key);
-                self.erase(committed, &key, tie);
+                let tie = schema::tie(&key);
+                self.erase(&key, tie);
                 let document = fields.document(message, &key, tie);
                 self.waiting.push(UserOperation::Add(document));
-                self.batch.put(tie);
+                self.known.add(tie);
                 let text = message.text.len();
                 self.batch.touch(&message.channel_id, Some(&message.message_id), text);
             }
             IndexChange::Erase { channel_id, message_id } => {
                 let key = schema::key(channel_id, message_id);
-                self.erase(committed, &key, schema::tie(channel_id, &key));
+                self.erase(&key, schema::tie(&key));
                 self.batch.touch(channel_id, Some(message_id), 0);
             }
             IndexChange::EraseChannel { channel_id } => {
@@ -164,8 +167,8 @@ impl MessageWriter {
 
     /// Erases a message if it may exist: tantivy would search each in every segment, and most
     /// messages are new.
-    fn erase(&mut self, committed: &View, key: &str, tie: u64) {
-        if self.batch.has_put(tie) || committed.may_hold(tie) {
+    fn erase(&mut self, key: &str, tie: u64) {
+        if self.known.may_contain(tie) {
             let term = Term::from_field_text(self.index.fields().key, key);
             self.waiting.push(UserOperation::Delete(term));
         }

@@ -27,6 +27,7 @@ use super::extract::Limit;
 use super::messages::MessagePath;
 use super::route::{Answer, Describe, Output};
 use crate::http::{HttpError, Path, Query};
+use crate::pseudonyms::Masked;
 use crate::services::Services;
 use crate::services::access::{ChannelAccess, Member, ReadMedia};
 use crate::services::media::{MediaFile, MediaListQuery, MediaService};
@@ -229,8 +230,9 @@ impl From<MediaType> for MessageType {
     }
 }
 
-impl From<MediaItem> for MediaView {
-    fn from(item: MediaItem) -> Self {
+impl From<Masked<MediaItem>> for MediaView {
+    fn from(item: Masked<MediaItem>) -> Self {
+        let item = item.into_row();
         let MediaRecord { status, bytes, blob, content_type, reason, .. } = item.record;
         Self {
             id: item.message,

@@ -12,7 +12,10 @@ use super::Routes;
 /// its type does not have.
 const OPTIONAL: [(&str, &[&str]); 2] = [
     ("Error", &["field", "retryAfter"]),
-    ("EventData", &["channelId", "message", "member", "userId", "percentage", "webhookId"]),
+    (
+        "EventData",
+        &["channelId", "message", "member", "userId", "percentage", "search", "webhookId"],
+    ),
 ];
 
 /// Makes every field of a response's schema required, except those that may be absent.

@@ -146,7 +146,10 @@ pub(in crate::api) async fn one(
 ) -> Result<Json<DeliveryDetail>, HttpError> {
     let found = services.webhooks.delivery(&access, &path.webhook, &path.delivery).await?;
     let DeliveryWithBody { delivery, body } = found;
-    let request = body.map(serde_json::to_value).transpose().map_err(|_| HttpError::Internal)?;
+    let request = body
+        .map(|body| serde_json::from_slice(&body.json()?))
+        .transpose()
+        .map_err(|_| HttpError::Internal)?;
     Ok(Json(DeliveryDetail { delivery: delivery.into(), request }))
 }
 

@@ -74,6 +74,7 @@ const fn description(kind: OutboxEventKind) -> &'static str {
         OutboxEventKind::EndpointDisabled => {
             "Another webhook of the owner was disabled automatically"
         }
+        OutboxEventKind::SearchMatched => "A saved search of the owner found a new message",
     }
 }
 
@@ -88,6 +89,7 @@ const fn members(kind: OutboxEventKind) -> (&'static [&'static str], usize) {
         | OutboxEventKind::UsageCritical
         | OutboxEventKind::UsageExceeded => (&["userId", "percentage"], 2),
         OutboxEventKind::EndpointDisabled => (&["userId", "webhookId"], 2),
+        OutboxEventKind::SearchMatched => (&["channelId", "message", "search"], 3),
         _ => (&["channelId", "message"], 2),
     }
 }
@@ -104,6 +106,7 @@ fn form(kind: &str, members: &[&'static str], always: usize) -> Schema {
         let form: RefOr<Schema> = match *name {
             "message" => named("EventMessage", "The message that the event is about.").into(),
             "member" => named("Member", "The person who joined or left.").into(),
+            "search" => named("EventSearch", "The saved search that found the message.").into(),
             "percentage" => plain(Type::Number, "Used part of the quota in percent.").into(),
             "channelId" => plain(Type::String, "ID of the channel of the event.").into(),
             "userId" => {

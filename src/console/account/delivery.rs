@@ -18,6 +18,7 @@ use super::super::visitor::Visitor;
 use super::webhook_log::status_of;
 use super::webhooks::event;
 use super::{Section, SectionLink, chats, dates, id_of, reach, refused, webhook_path, wrong_with};
+use crate::event_renderer::MaskedBody;
 use crate::services::access::ManageWebhooks;
 use crate::services::webhooks::{delivery_id, event_name};
 use crate::view::segment;
@@ -76,7 +77,7 @@ async fn show(
     let found = console.services.webhooks.delivery(&access, webhook, delivery).await;
     let found = found.map_err(refused)?;
     let (chats, dates) = (chats(console, visitor).await?, dates(console, visitor).await?);
-    let request = found.body.as_ref().map(serde_json::to_string_pretty).transpose();
+    let request = found.body.as_ref().map(MaskedBody::pretty).transpose();
     let page = DeliveryPage {
         frame: visitor.frame(event(event_name(&found.delivery), language)),
         sections: Section::Webhooks.links(language),

@@ -18,7 +18,7 @@ use super::super::visitor::{Asked, Visitor};
 use super::reach::{ChatChoice, chosen};
 use super::{Section, SectionLink, chats, dates, keys};
 use crate::services::access::ManageKeys;
-use crate::services::grants::GRANTABLE_SCOPES;
+use crate::services::grants::READING_SCOPES;
 use crate::services::keys::{KEY_NAME, KeyDraft};
 use crate::when::first;
 
@@ -34,6 +34,8 @@ pub(super) struct KeyForm {
     end: String,
     /// First day of the messages that it reads.
     since: String,
+    /// `yes` for pseudonyms in place of people.
+    pseudonyms: String,
 }
 
 #[derive(Template)]
@@ -62,7 +64,7 @@ pub(super) async fn page(
     Asked(wanted): Asked<Wanted>,
 ) -> Result<Response, PageError> {
     let scopes: &[Scope] = match wanted.purpose.as_deref() {
-        Some("reading") => &GRANTABLE_SCOPES,
+        Some("reading") => &READING_SCOPES,
         _ => &[],
     };
     let scope = scopes.iter().map(|scope| scope.name().to_owned()).collect();
@@ -133,6 +135,7 @@ impl KeyForm {
             channels: chosen(&self.reach, &self.chat, language)?,
             not_before: since.and_then(|day| beginning(day, zone)),
             expires_at: end.and_then(|day| beginning(day, zone)),
+            pseudonyms: Some(self.pseudonyms == "yes"),
         })
     }
 }

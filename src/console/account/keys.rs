@@ -51,6 +51,8 @@ struct KeyCard {
     chats: Vec<String>,
     /// Sentence about the first messages that it reads.
     since: Option<String>,
+    /// Sentence about pseudonyms, if it shows them.
+    pseudonyms: Option<String>,
     created: String,
     used: String,
     end: String,
@@ -99,6 +101,7 @@ impl KeyCard {
             since: key
                 .not_before
                 .map(|at| dated("key-since", &dates.date(dates.day(at)), language)),
+            pseudonyms: key.pseudonyms.as_ref().map(|_| language.text("key-pseudonyms-shown")),
             created: dates.date(dates.day(key.created_at)),
             used: key.last_used_at.map_or_else(|| language.text("never"), |at| dates.moment(at)),
             end: end.unwrap_or_else(|| language.text("key-endless")),

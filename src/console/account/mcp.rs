@@ -5,7 +5,6 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_store::{Channel, Consent};
-use serde_json::json;
 
 use super::super::Console;
 use super::super::dates::Dates;
@@ -14,6 +13,7 @@ use super::super::form::{Done, Posted, Question};
 use super::super::frame::{Frame, rendered};
 use super::super::visitor::Visitor;
 use super::{Confirmation, Section, SectionLink, chats, dates, keys, reach};
+use crate::mcp_clients::{ClientAccess, ClientSetup, McpClient, SetupPlace};
 use crate::view::segment;
 
 /// Stand-in for a key in settings.
@@ -61,82 +61,41 @@ pub(super) async fn page(
     let consents = console.services.grants.consents(&caller.user).await?;
     let (chats, dates) = (chats(&console, &visitor).await?, dates(&console, &visitor).await?);
     let signs_in = console.sign_in.is_some();
+    let access = if signs_in { ClientAccess::SignIn } else { ClientAccess::Key(KEY) };
     let page = McpPage {
         frame: visitor.frame(language.text("mcp-title")),
         sections: Section::Mcp.links(language),
         address: console.mcp.clone(),
         signs_in,
-        clients: if signs_in {
-            clients_that_sign_in(&console.mcp, language)
-        } else {
-            clients_with_key(&console.mcp, language)
-        },
+        clients: clients(&console.mcp, access, language),
         consents: consents.iter().map(|one| ConsentCard::of(one, &chats, dates)).collect(),
     };
     rendered(&page)
 }
 
-/// Returns the clients where people sign in: the address is enough.
-fn clients_that_sign_in(address: &str, language: Language) -> Vec<Client> {
-    let client = |name, key: &str, text| Client::new(name, language.text(key), text);
-    let signed = |name, command: &str, text| {
-        let values = [("client", Value::from(name)), ("command", Value::from(command))];
-        Client::new(name, language.format("mcp-in-terminal-sign-in", &values), text)
+/// Returns the clients that can be set up in this way.
+fn clients(address: &str, access: ClientAccess<'_>, language: Language) -> Vec<Client> {
+    let client = |client: McpClient| {
+        // Whoever reads the page need not have this program.
+        let ClientSetup { place, text } = client.setup(address, access, None)?;
+        let name = client.name();
+        let place = match place {
+            SetupPlace::Page if client == McpClient::ChatGpt => language.text("mcp-in-chatgpt"),
+            SetupPlace::Page => language.text("mcp-in-claude"),
+            SetupPlace::Terminal { then: None } => language.text("mcp-in-terminal"),
+            SetupPlace::Terminal { then: Some(command) } => {
+                let values = [("client", Value::from(name)), ("command", Value::from(command))];
+                language.format("mcp-in-terminal-sign-in", &values)
+            }
+            SetupPlace::File(file) => in_file(file, language),
+        };
+        Some(Client::new(name, place, text))
     };
-    let file = |name, file: &str, text| Client::new(name, in_file(file, language), text);
-    let cursor = json!({"mcpServers": {"chatkeep": {"url": address}}});
-    let code = json!({"servers": {"chatkeep": {"type": "http", "url": address}}});
-    let claude_code = format!("claude mcp add --scope user --transport http chatkeep {address}");
-    let gemini = format!("gemini mcp add --scope user --transport http chatkeep {address}");
-    let codex = format!("codex mcp add chatkeep --url {address}\ncodex mcp login chatkeep");
-    vec![
-        client("Claude", "mcp-in-claude", address.to_owned()),
-        client("ChatGPT", "mcp-in-chatgpt", address.to_owned()),
-        signed("Claude Code", "/mcp", claude_code),
-        client("Codex", "mcp-in-terminal", codex),
-        signed("Gemini CLI", "/mcp auth chatkeep", gemini),
-        file("Cursor", "~/.cursor/mcp.json", pretty(&cursor)),
-        file("VS Code", ".vscode/mcp.json", pretty(&code)),
-    ]
-}
-
-/// Returns the clients where nobody signs in: they need a key.
-fn clients_with_key(address: &str, language: Language) -> Vec<Client> {
-    let header = format!("Authorization: Bearer {KEY}");
-    let headers = json!({"Authorization": format!("Bearer {KEY}")});
-    let file = |name, file: &str, text| Client::new(name, in_file(file, language), text);
-    let terminal = |name, text| Client::new(name, language.text("mcp-in-terminal"), text);
-    let arguments = json!(["-y", "mcp-remote", address, "--header", header]);
-    let desktop = json!({"mcpServers": {"chatkeep": {"command": "npx", "args": arguments}}});
-    let cursor = json!({"mcpServers": {"chatkeep": {"url": address, "headers": headers}}});
-    let code =
-        json!({"servers": {"chatkeep": {"type": "http", "url": address, "headers": headers}}});
-    let claude_code = format!(
-        "claude mcp add --scope user --transport http chatkeep {address} --header \"{header}\""
-    );
-    let gemini = format!(
-        "gemini mcp add --scope user --transport http --header \"{header}\" chatkeep {address}"
-    );
-    let codex = format!(
-        "export CHATKEEP_KEY={KEY}\n\
-         codex mcp add chatkeep --url {address} --bearer-token-env-var CHATKEEP_KEY"
-    );
-    vec![
-        file("Claude Desktop", "claude_desktop_config.json", pretty(&desktop)),
-        terminal("Claude Code", claude_code),
-        terminal("Codex", codex),
-        terminal("Gemini CLI", gemini),
-        file("Cursor", "~/.cursor/mcp.json", pretty(&cursor)),
-        file("VS Code", ".vscode/mcp.json", pretty(&code)),
-    ]
+    McpClient::ALL.into_iter().filter_map(client).collect()
 }
 
 fn in_file(file: &str, language: Language) -> String {
     language.format("mcp-in-file", &[("file", Value::from(file))])
-}
-
-fn pretty(settings: &serde_json::Value) -> String {
-    format!("{settings:#}")
 }
 
 impl Client {

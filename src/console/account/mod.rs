@@ -30,6 +30,7 @@ use super::dates::Dates;
 use super::error::PageError;
 use super::form::FormErrors;
 use super::visitor::Visitor;
+use crate::pseudonyms::Masked;
 use crate::services::ServiceError;
 use crate::view::segment;
 
@@ -133,7 +134,7 @@ fn id_of<I: From<String>>(text: String) -> Result<I, PageError> {
 /// Returns the visitor's chats.
 async fn chats(console: &Console, visitor: &Visitor) -> Result<Vec<Channel>, PageError> {
     let (chats, _) = console.services.channels.page(&visitor.caller()?, CHATS, None).await?;
-    Ok(chats)
+    Ok(chats.into_iter().map(Masked::into_row).collect())
 }
 
 /// Returns the name of a chat.

@@ -4,6 +4,10 @@ const scroller = document.querySelector('#scroller');
 const messages = document.querySelector('#messages');
 /** Pause in milliseconds before news are asked for again after a refusal. */
 const REFUSED = 30_000;
+/** Time until what could not be fetched is fetched again. */
+const RETRY = 5_000;
+/** Rows of one request. */
+const ROWS = 100;
 
 /** Shows the present page in rows of tabs that are wider than the window. */
 function tabs() {
@@ -130,10 +134,14 @@ function affectedRows(ids) {
   return [...new Set(rows)];
 }
 
-/** Replaces what rows say; what is in sight stays where it is. */
+/** Replaces what messages say, and what quotes them. */
 async function refresh(ids) {
-  const rows = affectedRows(ids).slice(0, 100);
-  if (rows.length === 0) return;
+  const rows = affectedRows(ids);
+  for (let at = 0; at < rows.length; at += ROWS) await refreshRows(rows.slice(at, at + ROWS));
+}
+
+/** Replaces what rows say; what is in sight stays where it is. */
+async function refreshRows(rows) {
   const asked = rows.map((row) => ['id', decodeURIComponent(row.id.slice(2))]);
   const page = await fetchPage(`${scroller.dataset.news.replace(/news$/, 'rows')}?${new URLSearchParams(asked)}`);
   const wasAtEnd = isAtEnd();
@@ -176,6 +184,31 @@ function news(url) {
   let busy = false;
   let again = false;
   let source;
+  /** What could not be fetched: messages that changed, and whether there are new ones. */
+  let missed = [];
+  let behind = false;
+  let pause;
+
+  function repeatLater() {
+    clearTimeout(pause);
+    pause = setTimeout(repeat, RETRY);
+  }
+
+  /** Fetches what could not be fetched. */
+  function repeat() {
+    clearTimeout(pause);
+    const ids = [...new Set(missed)];
+    missed = [];
+    if (ids.length > 0) change(ids);
+    if (behind) take();
+  }
+
+  function change(ids) {
+    refresh(ids).catch(() => {
+      missed.push(...ids);
+      repeatLater();
+    });
+  }
 
   take = async () => {
     if (!ended) return;
@@ -199,8 +232,10 @@ function news(url) {
         else pill.hidden = false;
       }
       again ||= page.querySelector('[data-more="newer"]') !== null && fresh.length > 0;
+      behind = false;
     } catch {
-      // The next event tries it again.
+      behind = true;
+      repeatLater();
     }
     busy = false;
     if (again) {
@@ -215,15 +250,15 @@ function news(url) {
       place = event.lastEventId || place;
       act(event);
     });
-    // What cannot be fetched now is fetched with the page.
-    on('changed', (event) => refresh(JSON.parse(event.data)).catch(() => {}));
+    on('changed', (event) => change(JSON.parse(event.data)));
     on('news', take);
     // The connection was lost for so long that nobody knows what changed.
     on('stale', () => {
       take();
       const shown = [...messages.querySelectorAll('.row[id]')].slice(-100);
-      refresh(shown.map((row) => decodeURIComponent(row.id.slice(2)))).catch(() => {});
+      change(shown.map((row) => decodeURIComponent(row.id.slice(2))));
     });
+    source.addEventListener('open', repeat);
     // Browsers connect again after an outage, but not after a refusal.
     source.addEventListener('error', () => {
       if (source.readyState === EventSource.CLOSED) setTimeout(connect, REFUSED);

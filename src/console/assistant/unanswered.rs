@@ -24,6 +24,7 @@ use super::super::visitor::{Asked, Visitor};
 use super::Section;
 use super::choice::{TEXT, rule_link};
 use super::switch::{AGAIN, REFRESH};
+use crate::pseudonyms::Masked;
 use crate::services::access::{Admin, ReadMessages, WriteAssistant};
 use crate::services::assistant::{
     DAYS, HistoryAccess, Progress, UnansweredQuestion, UnansweredQuestions,
@@ -147,7 +148,7 @@ async fn messages(
     console: &Console,
     access: &HistoryAccess,
     questions: &[&UnansweredQuestion],
-) -> Result<HashMap<MessageId, StoredMessage>, PageError> {
+) -> Result<HashMap<MessageId, Masked<StoredMessage>>, PageError> {
     let ids = questions
         .iter()
         .flat_map(|question| question.messages.iter().chain([&question.representative]));
@@ -167,7 +168,7 @@ struct View<'a> {
     /// Path of the assistant's pages.
     at: &'a str,
     dates: Dates,
-    messages: &'a HashMap<MessageId, StoredMessage>,
+    messages: &'a HashMap<MessageId, Masked<StoredMessage>>,
     /// Rules that are nearest to the questions.
     rules: &'a HashMap<RuleId, Rule>,
 }
@@ -177,7 +178,8 @@ impl View<'_> {
     fn row(&self, question: &UnansweredQuestion) -> Option<QuestionRow> {
         let (at, dates, language) = (self.at, self.dates, self.dates.language);
         let examples: Vec<_> = question.messages.iter().filter_map(|id| self.example(id)).collect();
-        let wording = self.messages.get(&question.representative).and_then(text_of);
+        let wording =
+            self.messages.get(&question.representative).and_then(|message| text_of(message));
         let text = match wording {
             Some(text) => text.to_owned(),
             None => examples.first()?.text.clone(),

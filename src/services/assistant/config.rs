@@ -10,6 +10,7 @@ use chatkeep_store::{Setting, SettingVersions};
 use super::super::input::{keywords, text};
 use super::super::{FieldPath, Nullable, ServiceError};
 use super::{AssistantService, SettingsAccess};
+use crate::pseudonyms::Mask;
 
 /// A day: a longer cooldown would be a switched-off rule.
 const MAX_COOLDOWN: u32 = 86_400;
@@ -78,6 +79,13 @@ pub(crate) struct TriggerChange {
     pub(crate) enabled: Option<bool>,
     /// Words that make the bot send it.
     pub(crate) trigger_keywords: Option<Vec<String>>,
+}
+
+impl AssistantSettings {
+    /// Returns the settings as a reader may see them.
+    pub(crate) fn shown(self, mask: &Mask) -> Self {
+        Self { config: mask.show(self.config).into_row(), ..self }
+    }
 }
 
 impl AssistantService {

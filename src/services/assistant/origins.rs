@@ -10,6 +10,7 @@ use chatkeep_store::StoredMessage;
 use super::super::ServiceError;
 use super::super::access::{ChannelAccess, Member, ReadMessages};
 use super::{AssistantService, SettingsAccess};
+use crate::pseudonyms::Masked;
 
 /// Rules by id, as far as a caller may know them.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +31,7 @@ impl AssistantService {
     pub(crate) async fn rules_behind(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
-        messages: &[StoredMessage],
+        messages: &[Masked<StoredMessage>],
     ) -> Result<VisibleRules, ServiceError> {
         let rules = messages.iter().filter_map(|message| message.reply.as_ref()?.rule.as_ref());
         self.visible_rules(access, rules).await

@@ -54,13 +54,41 @@ impl<'a> Examination<'a> {
         mut self,
         account: Option<&Result<TimedAccount, PlatformError>>,
     ) -> Vec<SetupFinding> {
+        if let Some((setup, account)) = self.identify(account) {
+            self.account(&account.account);
+            self.clock(account);
+            self.token(setup).await;
+            self.webhook(setup).await;
+            self.rest(setup).await;
+        }
+        self.found
+    }
+
+    /// Makes only the checks of whose channel the access token is: whether the channel's settings
+    /// are this bot's to change.
+    pub(super) async fn run_ownership(
+        mut self,
+        account: Option<&Result<TimedAccount, PlatformError>>,
+    ) -> Vec<SetupFinding> {
+        if let Some((setup, account)) = self.identify(account) {
+            self.account(&account.account);
+            self.token(setup).await;
+        }
+        self.found
+    }
+
+    /// Notes what is missing, and returns the account if the platform named it.
+    fn identify<'b>(
+        &mut self,
+        account: Option<&'b Result<TimedAccount, PlatformError>>,
+    ) -> Option<(&'a SharedSetup, &'b TimedAccount)> {
         if self.bot.secret.is_none() {
             let setting = self.bot.secret_setting.clone();
             self.found.push(SetupFinding::SecretMissing { setting });
         }
         let setting = self.bot.token_setting.clone();
         match (&self.bot.setup, account) {
-            (Some(setup), Some(Ok(account))) => self.ask(setup, account).await,
+            (Some(setup), Some(Ok(account))) => return Some((setup, account)),
             (_, Some(Err(PlatformError::Unauthorized))) => {
                 self.found.push(SetupFinding::TokenRefused { setting });
             }
@@ -69,14 +97,11 @@ impl<'a> Examination<'a> {
             }
             _ => self.found.push(SetupFinding::TokenMissing { setting }),
         }
-        self.found
+        None
     }
 
-    async fn ask(&mut self, setup: &SharedSetup, account: &TimedAccount) {
-        self.account(&account.account);
-        self.clock(account);
-        self.token(setup).await;
-        self.webhook(setup).await;
+    /// Notes the quota, and what only people can look at.
+    async fn rest(&mut self, setup: &SharedSetup) {
         match setup.allowance().await {
             Ok(allowance) => self.found.push(quota(allowance)),
             Err(error) => self.unanswered(Subject::Quota, &error),

@@ -145,6 +145,23 @@ impl SetupFinding {
         }
     }
 
+    /// Returns whether the access token may be that of another bot, so that nothing may be changed
+    /// with it. A token of which the platform tells nothing is taken for the bot's.
+    pub(super) const fn doubts_ownership(&self) -> bool {
+        match self {
+            Self::TokenMissing { .. }
+            | Self::TokenRefused { .. }
+            | Self::SecretMissing { .. }
+            | Self::SecretOther { .. }
+            | Self::SecretSwapped { .. }
+            | Self::SameChannel { .. } => true,
+            Self::Unanswered { subject, .. } => {
+                matches!(subject, Subject::Account | Subject::Token | Subject::Secret)
+            }
+            _ => false,
+        }
+    }
+
     /// Returns its name for programs.
     pub(crate) fn code(&self) -> &'static str {
         self.key().strip_prefix("line-").unwrap_or_default()

@@ -12,18 +12,24 @@ mod tests;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chatkeep_core::id::UserId;
 use chatkeep_core::secret::SharedSecret;
-use chatkeep_core::time::SharedClock;
+use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{PlatformError, SharedSetup};
 use futures_util::future::join_all;
+use tokio::sync::Mutex;
 use url::Url;
 
 use super::operator::Operator;
 use super::{Caller, Credential};
 use examination::{Examination, TimedAccount};
 pub(crate) use finding::{SetupFinding, Severity, Subject};
+
+/// Age up to which a check is shown again, unless somebody asks for another one. A check sends one
+/// test webhook for each bot, of which LINE makes 60 an hour.
+const RECENT: Duration = Duration::from_mins(10);
 
 /// Permission to see the set-up of the bots and to change it.
 #[derive(Debug)]
@@ -49,6 +55,13 @@ pub(crate) struct BotReport {
     pub(crate) findings: Vec<SetupFinding>,
 }
 
+/// Findings about all bots at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct TimedReports {
+    pub(crate) at: Timestamp,
+    pub(crate) reports: Arc<[BotReport]>,
+}
+
 /// Name of a bot that is not configured.
 #[derive(Debug, thiserror::Error)]
 #[error("no bot named {name:?} is configured, only {known}")]
@@ -64,6 +77,8 @@ pub(crate) struct BotSetupService {
     /// Public address of this service, without a slash at its end.
     base: Option<Arc<str>>,
     operators: Arc<[UserId]>,
+    /// Latest check of all bots.
+    recent: Arc<Mutex<Option<TimedReports>>>,
     clock: SharedClock,
 }
 
@@ -76,8 +91,10 @@ impl From<&Operator> for BotOperator {
 impl BotReport {
     /// Returns the webhook address that LINE should have, if setting it mends something.
     pub(crate) fn mendable_address(&self) -> Option<&str> {
-        let not_https = |finding: &SetupFinding| matches!(finding, SetupFinding::NotHttps { .. });
-        if self.findings.iter().any(not_https) {
+        let hinders = |finding: &SetupFinding| {
+            matches!(finding, SetupFinding::NotHttps { .. }) || finding.doubts_ownership()
+        };
+        if self.findings.iter().any(hinders) {
             return None;
         }
         self.findings.iter().find_map(SetupFinding::mendable_address)
@@ -92,7 +109,8 @@ impl BotSetupService {
         operators: &[UserId],
         clock: SharedClock,
     ) -> Self {
-        Self { bots: bots.into(), base: base.map(Arc::from), operators: operators.into(), clock }
+        let (base, operators) = (base.map(Arc::from), operators.into());
+        Self { bots: bots.into(), base, operators, recent: Arc::default(), clock }
     }
 
     /// Returns the permission of a person who is an operator; `None` for everybody else, and for
@@ -117,8 +135,7 @@ impl BotSetupService {
         name: Option<&str>,
     ) -> Result<Vec<BotReport>, NoSuchBot> {
         let chosen = self.chosen(name)?;
-        // Of all bots: two of them may be one.
-        let accounts = join_all(self.bots.iter().map(|bot| self.account(bot))).await;
+        let accounts = self.accounts().await;
         let examined = self.bots.iter().zip(&accounts).filter(|(bot, _)| chosen(bot));
         let reports = examined.map(|(bot, account)| async {
             let findings = Examination::new(self, bot, &accounts).run(account.as_ref()).await;
@@ -128,7 +145,8 @@ impl BotSetupService {
     }
 
     /// Sets the webhook address of every bot, or of the one of that name, where another one or none
-    /// is set. Returns what was done and what failed.
+    /// is set. Nothing is set with an access token that may be that of another bot. Returns what was
+    /// done and what failed.
     ///
     /// # Errors
     /// [`NoSuchBot`].
@@ -138,12 +156,19 @@ impl BotSetupService {
         name: Option<&str>,
     ) -> Result<Vec<BotReport>, NoSuchBot> {
         let chosen = self.chosen(name)?;
+        let accounts = self.accounts().await;
         let mut reports = Vec::new();
-        for bot in self.bots.iter().filter(|bot| chosen(bot)) {
+        for (bot, account) in self.bots.iter().zip(&accounts).filter(|(bot, _)| chosen(bot)) {
+            let examination = Examination::new(self, bot, &accounts);
+            let found = examination.run_ownership(account.as_ref()).await;
+            if found.iter().any(SetupFinding::doubts_ownership) {
+                continue;
+            }
             if let Some(finding) = self.set_webhook(bot).await {
                 reports.push(BotReport { bot: bot.name.clone(), findings: vec![finding] });
             }
         }
+        *self.recent.lock().await = None;
         Ok(reports)
     }
 
@@ -164,6 +189,32 @@ impl BotSetupService {
             Ok(()) => SetupFinding::WebhookSet { address },
             Err(error) => SetupFinding::unanswered(Subject::SettingWebhook, &error),
         })
+    }
+
+    /// Returns a check of every bot with its time, made now or within the last minutes: opening a page
+    /// again and again does not use up the platform's limits. Of several at once one asks.
+    pub(crate) async fn recent_check(&self, operator: &BotOperator) -> TimedReports {
+        let mut recent = self.recent.lock().await;
+        let now = self.clock.now();
+        match &*recent {
+            Some(checked) if now.since(checked.at) < RECENT && checked.at <= now => checked.clone(),
+            _ => {
+                // Without a name nothing can be unknown.
+                let reports = self.check(operator, None).await.unwrap_or_default();
+                let checked = TimedReports { at: now, reports: reports.into() };
+                recent.insert(checked).clone()
+            }
+        }
+    }
+
+    /// Has the next page ask the platform again.
+    pub(crate) async fn forget_check(&self, _: &BotOperator) {
+        *self.recent.lock().await = None;
+    }
+
+    /// Asks about the accounts of all bots: two of them may be one.
+    async fn accounts(&self) -> Vec<Option<Result<TimedAccount, PlatformError>>> {
+        join_all(self.bots.iter().map(|bot| self.account(bot))).await
     }
 
     /// Returns the test whether a bot is asked for.

@@ -153,6 +153,7 @@ fn only_named_people_in_a_session_are_operators() {
         user: user.into(),
         credential,
         bounds: chatkeep_core::bounds::Bounds::full(),
+        mask: crate::pseudonyms::Mask::none(),
     };
     let (session, key) = (Credential::Session("s".into()), Credential::Key("k".into()));
     assert!(service.operator(&caller("U1", session.clone())).is_some());

@@ -1,12 +1,14 @@
 //! API keys as callers and operators want them, and their validation.
 
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 
 use super::super::access::Caller;
 use super::super::input::{channel_ids, text};
 use super::super::{Defect, FieldPath, ServiceError};
+use crate::random;
 
 /// Maximum characters of a key's name.
 pub(crate) const KEY_NAME: usize = 100;
@@ -28,6 +30,8 @@ pub(crate) struct KeyDraft {
     pub(crate) not_before: Option<Timestamp>,
     /// Time of expiry, in the future.
     pub(crate) expires_at: Option<Timestamp>,
+    /// Whether it shows pseudonyms in place of people; `None` as the caller's credential does.
+    pub(crate) pseudonyms: Option<bool>,
 }
 
 /// API key that an operator creates for a user.
@@ -45,6 +49,8 @@ pub(crate) struct OperatorKey {
     pub(crate) not_before: Option<Timestamp>,
     /// Time of expiry, in the future.
     pub(crate) expires_at: Option<Timestamp>,
+    /// Secret of its pseudonyms; `None` if it shows people as they are.
+    pub(crate) pseudonyms: Option<PseudonymKey>,
 }
 
 impl KeyDraft {
@@ -78,6 +84,10 @@ impl KeyDraft {
             let field = FieldPath::body("/expiresAt");
             return Err(ServiceError::defective(field, Defect::Past));
         }
+        let pseudonyms = pseudonyms(self.pseudonyms, caller)?;
+        if pseudonyms.is_some() {
+            check_scopes(&scopes)?;
+        }
         let not_before = self.not_before.max(caller.not_before());
         let expires_at = self.expires_at.into_iter().chain(caller.bounds.expires_at).min();
         Ok(OperatorKey {
@@ -87,6 +97,34 @@ impl KeyDraft {
             channels,
             not_before,
             expires_at,
+            pseudonyms,
         })
     }
+}
+
+/// Returns the secret of a new key's pseudonyms. A caller who sees pseudonyms gives their own on,
+/// and nothing else.
+fn pseudonyms(asked: Option<bool>, caller: &Caller) -> Result<Option<PseudonymKey>, ServiceError> {
+    match (&caller.bounds.pseudonyms, asked) {
+        (Some(_), Some(false)) => Err(ServiceError::InsufficientPermissions),
+        (Some(own), _) => Ok(Some(own.clone())),
+        (None, Some(true)) => Ok(Some(new_pseudonyms())),
+        (None, _) => Ok(None),
+    }
+}
+
+/// Creates the secret of a key that shows pseudonyms.
+pub(crate) fn new_pseudonyms() -> PseudonymKey {
+    PseudonymKey::new(random::bytes())
+}
+
+/// Checks that a key with pseudonyms only reads.
+///
+/// # Errors
+/// [`ServiceError::Conflict`] for a scope that needs to know who people are.
+fn check_scopes(scopes: &[Scope]) -> Result<(), ServiceError> {
+    if scopes.iter().all(|scope| scope.allows_pseudonyms()) {
+        return Ok(());
+    }
+    Err(ServiceError::Conflict("A key that shows pseudonyms cannot have scopes that write"))
 }

@@ -11,7 +11,7 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Key, NewKey, Rotated, Store, StoreError};
 use tracing::error;
 
-pub(crate) use draft::{KEY_NAME, KeyDraft, OperatorKey};
+pub(crate) use draft::{KEY_NAME, KeyDraft, OperatorKey, new_pseudonyms};
 
 use super::access::{Caller, ManageKeys, Scoped};
 use super::operator::Operator;
@@ -158,7 +158,7 @@ impl KeyService {
         let rotated =
             self.store.keys().rotate_key(&caller.user, key, (&id, &secret), until, now).await?;
         let key = match rotated {
-            Rotated::Done(key) => key,
+            Rotated::Done(key) => *key,
             Rotated::NoKey => return Err(ServiceError::NotFound),
             Rotated::TooMany => return Err(ServiceError::TooManyKeys),
         };
@@ -245,6 +245,7 @@ impl KeyService {
             channels: wanted.channels.as_deref(),
             not_before: wanted.not_before,
             expires_at: wanted.expires_at,
+            pseudonyms: wanted.pseudonyms.as_ref(),
         };
         if !self.store.keys().add_key(&new, self.clock.now()).await? {
             return Ok(Added::TooMany);

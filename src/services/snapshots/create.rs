@@ -1,34 +1,23 @@
 //! Making of a snapshot.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chatkeep_blobs::{BlobError, Blobs, BoxError, ObjectDigest};
+use chatkeep_blobs::{Blobs, BoxError, ObjectDigest};
 use chatkeep_bus::embedded::{check_bus_copy, copy_bus};
-use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::Database;
 use chatkeep_store::Store;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use sha2::{Digest as _, Sha256};
-use tokio::io::{AsyncWriteExt as _, BufWriter};
-use tracing::warn;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 
 use super::files::{WorkFolder, read_file};
-use super::layout::{AGE, LEDGER, MANIFEST, PartName, blob_object, new_id, object};
+use super::layout::{AGE, LEDGER, MANIFEST, PartName, new_id, object};
 use super::ledger::write_ledger;
 use super::lock::{SnapshotLock, leased};
-use super::manifest::{
-    FORMAT, ListedBlob, SnapshotManifest, SnapshotPart, SnapshotReason, StoredBlob,
-};
-use super::stored::BlobListReader;
+use super::manifest::{FORMAT, SnapshotManifest, SnapshotPart, SnapshotReason};
+use super::objects::StoredObjects;
 use super::{SnapshotError, SnapshotService};
 
 /// Folder in the data folder for copies on their way.
 const WORK: &str = "snapshot-work";
-/// Number of references to files read at once.
-const PAGE: u32 = 1_000;
-/// Concurrent copies of files.
-const COPIES: usize = 4;
 
 /// Parts of a deployment that a snapshot is made of.
 #[derive(Clone, Debug)]
@@ -46,13 +35,14 @@ impl SnapshotService {
     /// Makes a snapshot while the service may be running.
     ///
     /// # Errors
-    /// [`SnapshotError::Busy`] while another one is made, or whatever could not be read or written.
+    /// [`SnapshotError::Busy`] while another one is made, [`SnapshotError::Foreign`], or whatever could not be read or written.
     /// Objects written by then are no snapshot, and the next pruning removes them.
     pub(crate) async fn create(
         &self,
         source: &SnapshotSource,
         reason: SnapshotReason,
     ) -> Result<SnapshotManifest, SnapshotError> {
+        self.check_owner(&source.store).await?;
         if source.embedded_database {
             let _lock = SnapshotLock::wait(&self.data).await?;
             return self.create_locked(source, reason).await;
@@ -81,36 +71,62 @@ impl SnapshotService {
             file_bytes: 0,
             files_gone: 0,
         };
-        let mut making = Making { service: self, source, work: &work, manifest: &mut manifest };
+        let objects = StoredObjects::default();
+        let (work, manifest_mut) = (&work, &mut manifest);
+        let mut making = Making { service: self, source, work, manifest: manifest_mut, objects };
         making.parts().await?;
         let text = serde_json::to_vec_pretty(&manifest)?;
         self.archive.put(&object(&manifest.id, MANIFEST), text.into()).await?;
         Ok(manifest)
     }
 
-    /// Replaces the present ledger of erasures in the archive.
+    /// Replaces the present ledger of erasures in the archive, if it differs from what was written
+    /// last, or is not there as it was written.
     ///
     /// # Errors
-    /// Returns an error if the database or the archive fails.
-    pub(super) async fn refresh_ledger(&self, store: &Store) -> Result<(), SnapshotError> {
+    /// [`SnapshotError::Foreign`], or when the database or the archive fails.
+    pub(super) async fn refresh_ledger(
+        &self,
+        store: &Store,
+        written: Option<PresentLedger>,
+    ) -> Result<PresentLedger, SnapshotError> {
+        self.check_owner(store).await?;
         let work = WorkFolder::create(self.data.join("snapshot-ledger"))?;
         let file = work.file(LEDGER);
-        write_ledger(store, &file).await?;
+        let entries = write_ledger(store, &file).await?;
+        let name = self.recipients.stored_name(LEDGER);
+        if let Some(written) = written.filter(|written| written.entries == entries)
+            && self.archive.size(&name).await? == Some(written.bytes)
+        {
+            return Ok(written);
+        }
         let content = self.recipients.seal(read_file(&file).await?)?;
-        self.archive.put_stream(&self.recipients.stored_name(LEDGER), content).await?;
+        let ObjectDigest { bytes, .. } = self.archive.put_stream(&name, content).await?;
         // That of before the encryption was switched on, or off.
         let other =
             if self.recipients.encrypt() { LEDGER.to_owned() } else { [LEDGER, AGE].concat() };
-        Ok(self.archive.delete(&other).await?)
+        self.archive.delete(&other).await?;
+        Ok(PresentLedger { entries, bytes })
     }
 }
 
+/// Present ledger of erasures, as it was last written to the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PresentLedger {
+    /// SHA-256 of its entries.
+    entries: [u8; 32],
+    /// Size as stored, in bytes.
+    bytes: u64,
+}
+
 /// Snapshot that is being made.
-struct Making<'a> {
-    service: &'a SnapshotService,
+pub(super) struct Making<'a> {
+    pub(super) service: &'a SnapshotService,
     source: &'a SnapshotSource,
-    work: &'a WorkFolder,
-    manifest: &'a mut SnapshotManifest,
+    pub(super) work: &'a WorkFolder,
+    pub(super) manifest: &'a mut SnapshotManifest,
+    /// Files that are stored already.
+    pub(super) objects: StoredObjects,
 }
 
 impl Making<'_> {
@@ -157,7 +173,7 @@ impl Making<'_> {
     }
 
     /// Stores a file as a part.
-    async fn add(&mut self, name: PartName, file: &Path) -> Result<(), SnapshotError> {
+    pub(super) async fn add(&mut self, name: PartName, file: &Path) -> Result<(), SnapshotError> {
         let content = read_file(file).await?;
         let (stored, content) = if name == PartName::Blobs {
             (name.file().to_owned(), content.map_err(BoxError::from).boxed())
@@ -172,101 +188,4 @@ impl Making<'_> {
         self.manifest.parts.push(SnapshotPart { file, stored, bytes, sha256 });
         Ok(())
     }
-
-    /// Copies the files that messages refer to, those that the last snapshot has not, and stores
-    /// their list.
-    async fn blobs(&mut self, store: &Store, blobs: &Blobs) -> Result<(), SnapshotError> {
-        let mut earlier = self.earlier().await?;
-        let path = self.work.file(PartName::Blobs.file());
-        let mut list = BufWriter::new(tokio::fs::File::create_new(&path).await?);
-        let mut after = None;
-        loop {
-            let page = store.media().referenced_blobs(after.as_ref(), PAGE).await?;
-            let Some(end) = page.last() else { break };
-            after = Some(end.clone());
-            let mut known = Vec::with_capacity(page.len());
-            for blob in page {
-                let stored = match &mut earlier {
-                    Some(earlier) => earlier.find(blob.as_str()).await?,
-                    None => None,
-                };
-                known.push((blob, stored.and_then(|entry| entry.stored)));
-            }
-            let copies = known.into_iter().map(|(blob, known)| self.copy(blobs, blob, known));
-            let entries: Vec<ListedBlob> =
-                stream::iter(copies).buffered(COPIES).try_collect().await?;
-            for entry in entries {
-                self.count(&entry);
-                let mut line = serde_json::to_vec(&entry)?;
-                line.push(b'\n');
-                list.write_all(&line).await?;
-            }
-        }
-        list.flush().await?;
-        self.add(PartName::Blobs, &path).await
-    }
-
-    /// Opens the list of the last snapshot with files that the same identities decrypt.
-    async fn earlier(&self) -> Result<Option<BlobListReader>, SnapshotError> {
-        let manifests = self.service.manifests().await?;
-        let fits = |earlier: &&SnapshotManifest| {
-            earlier.part(PartName::Blobs).is_some()
-                && earlier.recipients == self.manifest.recipients
-        };
-        match manifests.iter().rev().find(fits) {
-            Some(earlier) => self.service.blob_list(earlier, self.work).await,
-            None => Ok(None),
-        }
-    }
-
-    fn count(&mut self, entry: &ListedBlob) {
-        match &entry.stored {
-            Some(stored) => {
-                self.manifest.files += 1;
-                self.manifest.file_bytes += stored.bytes;
-            }
-            None => self.manifest.files_gone += 1,
-        }
-    }
-
-    /// Copies a file, unless it is known where it is stored already.
-    async fn copy(
-        &self,
-        blobs: &Blobs,
-        blob: BlobId,
-        known: Option<StoredBlob>,
-    ) -> Result<ListedBlob, SnapshotError> {
-        let name = blob.as_str().to_owned();
-        if known.is_some() {
-            return Ok(ListedBlob { blob: name, stored: known });
-        }
-        let content = match blobs.get(&blob, None).await {
-            // Its message was erased since the database was copied.
-            Err(BlobError::NotFound(_)) => return Ok(ListedBlob { blob: name, stored: None }),
-            content => content?,
-        };
-        let encrypt = self.service.recipients.encrypt();
-        let object = blob_object(&name, encrypt);
-        if !encrypt && self.service.archive.size(&object).await? == Some(content.size) {
-            // Of an earlier snapshot, or of one that was never finished: objects are whole.
-            let stored = StoredBlob { object, bytes: content.size, sha256: name.clone() };
-            return Ok(ListedBlob { blob: name, stored: Some(stored) });
-        }
-        let hash = Arc::new(Mutex::new(Sha256::new()));
-        let hashed = Arc::clone(&hash);
-        let pieces = content.stream.inspect_ok(move |piece| locked(&hashed).update(piece));
-        let sealed = self.service.recipients.seal(pieces)?;
-        let ObjectDigest { sha256, bytes } =
-            self.service.archive.put_stream(&object, sealed).await?;
-        if hex::encode(locked(&hash).finalize_reset()) != name {
-            warn!(blob = name, "a media file is damaged and is not in the snapshot");
-            self.service.archive.delete(&object).await?;
-            return Ok(ListedBlob { blob: name, stored: None });
-        }
-        Ok(ListedBlob { blob: name, stored: Some(StoredBlob { object, bytes, sha256 }) })
-    }
-}
-
-fn locked(hash: &Mutex<Sha256>) -> MutexGuard<'_, Sha256> {
-    hash.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -23,6 +23,12 @@ pub(crate) enum SnapshotError {
     Encrypted(String),
     #[error("{object} cannot be decrypted with these identities: {why}")]
     Undecryptable { object: String, why: String },
+    #[error(
+        "{0} has snapshots or erasures that are not of this database, which would replace them: \
+         restore them first, or choose another place; if they are its own, from an earlier build, or \
+         nobody needs them, `chatkeep snapshot adopt` gives it the place"
+    )]
+    Foreign(String),
     #[error("another snapshot or pruning of this deployment is under way")]
     Busy,
     #[error("there is no snapshot {id} in {place}; `chatkeep snapshot list` shows them")]
@@ -50,7 +56,8 @@ pub(crate) enum SnapshotError {
     #[error("{0} processes use this database: stop them first")]
     InUse(usize),
     #[error(
-        "the restored data differs from what it should be in {0} places: it was not put in place"
+        "the restored data differs in {0} places from what it should be, which cannot be repaired: \
+         do not use it"
     )]
     Differs(u64),
     #[error("{0}; nothing is removed until its folder is")]

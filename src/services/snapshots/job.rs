@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use chatkeep_core::config::SnapshotConfig;
-use chatkeep_store::OutboxPosition;
 use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::lock::{LEASE, SnapshotLock};
+use super::create::PresentLedger;
+use super::lock::{LEASE_NAME, SnapshotLock};
 use super::prune::SnapshotRetention;
 use super::{SnapshotError, SnapshotReason, SnapshotService, SnapshotSource};
 
@@ -21,8 +21,8 @@ pub(crate) struct SnapshotJob {
     source: SnapshotSource,
     every: Option<Duration>,
     retention: SnapshotRetention,
-    /// End of the log of changes when the ledger was last written.
-    written: Mutex<Option<OutboxPosition>>,
+    /// Ledger that was written last.
+    written: Mutex<Option<PresentLedger>>,
 }
 
 impl SnapshotJob {
@@ -60,15 +60,13 @@ impl SnapshotJob {
         Ok(())
     }
 
-    /// Replaces the ledger in the archive, if anything has happened since.
+    /// Keeps the ledger in the archive up to date. Not everything that it lists leaves a trace
+    /// elsewhere, such as an event of the outbox, so it is read whole.
     async fn ledger(&self) -> Result<(), SnapshotError> {
-        let end = self.source.store.outbox().log_state().await?.end;
         let written = || self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        if *written() == Some(end) {
-            return Ok(());
-        }
-        self.service.refresh_ledger(&self.source.store).await?;
-        *written() = Some(end);
+        let last = written().clone();
+        let present = self.service.refresh_ledger(&self.source.store, last).await?;
+        *written() = Some(present);
         Ok(())
     }
 
@@ -92,7 +90,7 @@ impl SnapshotRetention {
 }
 
 impl PeriodicJob for SnapshotJob {
-    const NAME: &'static str = LEASE;
+    const NAME: &'static str = LEASE_NAME;
     const PERIOD: Duration = Duration::from_mins(5);
     const FAILURE: &'static str = "cannot make a snapshot";
     const SCOPE: Scope = Scope::Deployment;
@@ -104,5 +102,84 @@ impl PeriodicJob for SnapshotJob {
             None | Some(Err(SnapshotError::Busy)) => Ok(()),
             Some(done) => Ok(done?),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use chatkeep_blobs::Archive;
+    use chatkeep_core::config::{BlobsKind, Database, S3Config};
+    use chatkeep_core::id::{ChannelId, UserId};
+    use chatkeep_core::time::{SystemClock, Timestamp};
+    use chatkeep_store::{JobKind, NewChannelJob, Store};
+
+    use super::super::seal::AgeRecipients;
+    use super::*;
+
+    async fn job(folder: &Path) -> SnapshotJob {
+        let place = BlobsKind::Folder(folder.join("archive"));
+        let s3 = S3Config {
+            endpoint: None,
+            region: String::new(),
+            access_key_id: None,
+            secret_access_key: None,
+            path_style: true,
+        };
+        let service = SnapshotService {
+            archive: Archive::open(&place, &s3).unwrap(),
+            recipients: AgeRecipients::default(),
+            clock: Arc::new(SystemClock),
+            data: folder.to_owned(),
+            settings: String::new(),
+        };
+        let source = SnapshotSource {
+            store: Store::open(&Database::Sqlite, folder, 1).await.unwrap(),
+            blobs: None,
+            embedded_database: true,
+            embedded_bus: false,
+        };
+        let retention = SnapshotRetention::Newest { keep: 1, days: 0 };
+        SnapshotJob { service, source, every: None, retention, written: Mutex::default() }
+    }
+
+    #[tokio::test]
+    async fn the_ledger_follows_what_leaves_no_event() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = job(folder.path()).await;
+        let file = folder.path().join("archive/ledger.jsonl");
+        let ledger = async || {
+            job.round().await.unwrap();
+            std::fs::read_to_string(&file).unwrap()
+        };
+        assert_eq!(ledger().await, "");
+        let (user, channel) = (UserId::from("U1"), ChannelId::from("C1"));
+        let store = &job.source.store;
+        let now = || Timestamp::from_millis(5);
+        store.members().set_opted_out(&user, None, true, now).await.unwrap();
+        let told = ledger().await;
+        assert!(told.contains("opt_out") && told.lines().count() == 1, "{told}");
+        // An erasure of nothing: no message, and so no event.
+        let kind = JobKind::Erasure(user.clone());
+        let new = NewChannelJob {
+            id: "j1",
+            channel: &channel,
+            kind: &kind,
+            sent_before: now(),
+            by: &user,
+            worker: None,
+        };
+        store.jobs().begin_needed_job(&new, now()).await.unwrap();
+        let told = ledger().await;
+        assert!(told.contains("person") && told.lines().count() == 2, "{told}");
+        // Who changes nothing writes nothing, unless somebody has removed it.
+        let modified = || std::fs::metadata(&file).unwrap().modified().unwrap();
+        let before = modified();
+        assert_eq!(ledger().await, told);
+        assert_eq!(modified(), before);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(ledger().await, told);
     }
 }

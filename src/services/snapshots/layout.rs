@@ -1,7 +1,9 @@
 //! Names of the objects of snapshots.
 //!
 //! `snapshots/<id>/manifest.json` makes a snapshot; beside it lie its parts. Files of messages lie
-//! once for all snapshots under `blobs/`. `ledger.jsonl` is the present ledger of erasures.
+//! once for all snapshots under `blobs/`. `ledger.jsonl` is the present ledger of erasures, and
+//! `owner` has the id of the database that all of it is of. Below `damaged/` are notes about files
+//! that a check has found damaged.
 
 use chatkeep_core::random::random_name;
 use chatkeep_core::time::Timestamp;
@@ -10,10 +12,14 @@ use chatkeep_core::time::Timestamp;
 pub(super) const SNAPSHOTS: &str = "snapshots";
 /// Folder of the files of messages.
 pub(super) const BLOBS: &str = "blobs";
+/// Folder of notes that stored files are damaged: empty objects, named as these files below it.
+pub(super) const DAMAGED: &str = "damaged";
 /// Name of the manifest in a snapshot's folder.
 pub(super) const MANIFEST: &str = "manifest.json";
 /// Present ledger of erasures; encrypted, its name ends in [`AGE`].
 pub(super) const LEDGER: &str = "ledger.jsonl";
+/// Id of the database that the snapshots and the present ledger are of.
+pub(super) const OWNER: &str = "owner";
 /// End of the names of encrypted objects.
 pub(super) const AGE: &str = ".age";
 
@@ -65,6 +71,16 @@ pub(super) fn id_of(object: &str) -> Option<&str> {
     Some(id)
 }
 
+/// Returns the name of the note that a stored file is damaged.
+pub(super) fn damage_note(object: &str) -> String {
+    format!("{DAMAGED}/{object}")
+}
+
+/// Returns the stored file that such a note is about.
+pub(super) fn noted_object(note: &str) -> Option<&str> {
+    note.strip_prefix(DAMAGED)?.strip_prefix('/')
+}
+
 /// Returns the name of a stored file. An encrypted one is never written twice: its content would
 /// differ from what an earlier snapshot has noted.
 pub(super) fn blob_object(blob: &str, encrypted: bool) -> String {
@@ -84,6 +100,7 @@ mod tests {
         assert!(ids.iter().all(|id| is_id(id)) && !is_id("../x") && !is_id(""));
         assert_eq!(id_of(&object(&ids[0], MANIFEST)), Some(ids[0].as_str()));
         assert_eq!(id_of("blobs/ab/cd"), None);
+        assert_eq!(noted_object(&damage_note("blobs/ab/cd")), Some("blobs/ab/cd"));
     }
 
     #[test]

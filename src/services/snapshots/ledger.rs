@@ -13,21 +13,21 @@ use super::SnapshotError;
 /// Number of entries read or replayed at once.
 const PAGE: u32 = 1_000;
 
-/// Writes the ledger of a database into a new file. Returns the number of its entries.
-pub(super) async fn write_ledger(store: &Store, into: &Path) -> Result<u64, SnapshotError> {
+/// Writes the ledger of a database into a new file. Returns the SHA-256 of what was written.
+pub(super) async fn write_ledger(store: &Store, into: &Path) -> Result<[u8; 32], SnapshotError> {
     let mut file = BufWriter::new(tokio::fs::File::create_new(into).await?);
-    let (mut position, mut count) = (ErasurePosition::default(), 0);
+    let (mut position, mut hash) = (ErasurePosition::default(), Sha256::new());
     while let Some((page, next)) = store.messages().erasures(position, PAGE).await? {
         for entry in &page {
             let mut line = serde_json::to_vec(entry)?;
             line.push(b'\n');
+            hash.update(&line);
             file.write_all(&line).await?;
         }
-        count += page.len() as u64;
         position = next;
     }
     file.flush().await?;
-    Ok(count)
+    Ok(hash.finalize().into())
 }
 
 /// Replay of ledgers on a database: what is in several of them is done once.

@@ -5,28 +5,28 @@
 
 use std::fs::{File, TryLockError};
 use std::future::Future;
-use std::path::Path;
-use std::pin::pin;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chatkeep_core::random::random_name;
 use chatkeep_store::Store;
+use chatkeep_workers::lease::{LEASE, LostLease, extend_lease};
 use tokio::time::{Instant, sleep};
+use tracing::debug;
 
 use super::SnapshotError;
+use super::files::remove_file;
 
 /// Name of the file in the data folder.
 const FILE: &str = "snapshot.lock";
 /// Name of the lease: that of the periodic job, which takes it, too.
-pub(super) const LEASE: &str = "snapshots";
-/// Duration of a lease.
-const LEASED: Duration = Duration::from_secs(30);
+pub(super) const LEASE_NAME: &str = "snapshots";
 /// Time that a command waits for another one: longer than a service takes for its ledger.
 const PATIENCE: Duration = Duration::from_secs(45);
 /// Interval between two attempts to lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Interval between two extensions of a lease.
-const EXTENDED: Duration = Duration::from_secs(10);
 
 /// Lock on a file, until it is dropped.
 #[derive(Debug)]
@@ -54,12 +54,51 @@ impl SnapshotLock {
     /// # Errors
     /// Returns an error if the file cannot be created or locked.
     pub(super) fn take(path: &Path) -> Result<Option<Self>, SnapshotError> {
-        let file = File::options().create(true).append(true).open(path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Self(file))),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error.into()),
+        loop {
+            let file = File::options().create(true).append(true).open(path)?;
+            match file.try_lock() {
+                // Its last holder may have removed the file since it was opened here, and somebody
+                // else may hold the lock of the one that is there now.
+                Ok(()) if !is_at(&file, path)? => {}
+                Ok(()) => return Ok(Some(Self(file))),
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error.into()),
+            }
         }
+    }
+}
+
+/// Returns whether a path leads to that open file.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let file = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(found) => Ok((found.dev(), found.ino()) == (file.dev(), file.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lock whose file is removed when it ends.
+#[derive(Debug)]
+pub(super) struct PassingLock {
+    path: PathBuf,
+    _locked: SnapshotLock,
+}
+
+impl PassingLock {
+    /// Locks a file, which is created; `None` while another process has the lock.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be created or locked.
+    pub(super) fn take(path: PathBuf) -> Result<Option<Self>, SnapshotError> {
+        Ok(SnapshotLock::take(&path)?.map(|locked| Self { path, _locked: locked }))
+    }
+}
+
+impl Drop for PassingLock {
+    fn drop(&mut self) {
+        // Still locked: who opens it until then waits or tries again.
+        let _ = remove_file(&self.path);
     }
 }
 
@@ -71,19 +110,24 @@ pub(super) async fn leased<T>(
     store: &Store,
     work: impl Future<Output = Result<T, SnapshotError>>,
 ) -> Result<T, SnapshotError> {
-    let (process, mut work) = (random_name(), pin!(work));
+    let process = random_name();
     let claim = async || {
-        let claimed = store.jobs().claim_job_lease(LEASE, &process, LEASED).await?;
-        if claimed { Ok(()) } else { Err(SnapshotError::Busy) }
+        let claimed_at = Instant::now();
+        let claimed = store.jobs().claim_job_lease(LEASE_NAME, &process, LEASE).await?;
+        if claimed { Ok(claimed_at) } else { Err(SnapshotError::Busy) }
     };
-    patient(&claim).await?;
-    loop {
-        claim().await?;
-        if let Ok(done) = tokio::time::timeout(EXTENDED, &mut work).await {
-            store.jobs().release_job_lease(LEASE, &process).await?;
-            return done;
-        }
+    let claimed_at = patient(claim).await?;
+    let done = tokio::select! {
+        done = work => done,
+        lost = extend_lease(store, LEASE_NAME, &process, claimed_at) => Err(match lost {
+            LostLease::Taken => SnapshotError::Busy,
+            LostLease::Ended(error) => error.into(),
+        }),
+    };
+    if let Err(error) = store.jobs().release_job_lease(LEASE_NAME, &process).await {
+        debug!(%error, "the lease of the snapshots ends later");
     }
+    done
 }
 
 /// Repeats `attempt` while another process is busy, for a while.

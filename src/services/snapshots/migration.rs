@@ -1,13 +1,17 @@
 //! Copy of an embedded database of before a migration that changes its data.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_blobs::Archive;
+use chatkeep_blobs::{Archive, ArchiveError};
 use chatkeep_core::config::{BlobsKind, BusKind, Config, Database};
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::Store;
+use chatkeep_workers::periodic::{JobFailure, PeriodicJob};
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
 
 use super::lock::SnapshotLock;
 use super::prune::SnapshotRetention;
@@ -66,6 +70,50 @@ pub(crate) async fn copy_before_migration(
     let made = made?;
     service.prune_locked(SnapshotRetention::For(kept)).await?;
     Ok(BeforeMigration::Copied { id: made.id, folder })
+}
+
+/// Periodic job that removes the copies whose time is over, also when no more are to be made.
+#[derive(Debug)]
+pub(crate) struct MigrationCopyPurge {
+    config: Config,
+    clock: SharedClock,
+}
+
+impl MigrationCopyPurge {
+    /// Creates the job of a deployment with an embedded database.
+    pub(crate) const fn new(config: Config, clock: SharedClock) -> Self {
+        Self { config, clock }
+    }
+
+    async fn purge(&self) -> Result<(), SnapshotError> {
+        let folder = BlobsKind::Folder(self.config.data.join(FOLDER));
+        let archive = match Archive::open_existing(&folder, &self.config.s3) {
+            Err(ArchiveError::Missing(_)) => return Ok(()),
+            archive => archive?,
+        };
+        let service = SnapshotService::over(archive, &self.config, Arc::clone(&self.clock))?;
+        let _lock = SnapshotLock::of(&self.config.data)?;
+        let kept = self.config.snapshot.before_migration.unwrap_or_default();
+        let gone = service.prune_locked(SnapshotRetention::For(kept)).await?;
+        if gone.snapshots > 0 {
+            info!(copies = gone.snapshots, "old copies of before a migration were removed");
+        }
+        Ok(())
+    }
+}
+
+impl PeriodicJob for MigrationCopyPurge {
+    const NAME: &'static str = "migration_copies";
+    const PERIOD: Duration = Duration::from_hours(1);
+    const FAILURE: &'static str = "cannot remove old copies of before a migration";
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        match stop.run_until_cancelled(self.purge()).await {
+            // A snapshot is made; the next run comes.
+            None | Some(Err(SnapshotError::Busy)) => Ok(()),
+            Some(done) => Ok(done?),
+        }
+    }
 }
 
 /// Waits for the lock: who else starts now has to wait for the migration anyway.

@@ -7,6 +7,7 @@
 //! ledgers of all later snapshots, so that what was erased stays erased. The manifest is written
 //! when everything else is there: without one there is no snapshot.
 
+mod copy_blobs;
 mod create;
 mod error;
 mod files;
@@ -17,6 +18,8 @@ mod lock;
 mod manifest;
 mod migration;
 mod new_folder;
+mod objects;
+mod owner;
 mod prune;
 mod replay;
 mod restore;
@@ -35,7 +38,7 @@ pub(crate) use create::SnapshotSource;
 pub(crate) use error::SnapshotError;
 pub(crate) use job::SnapshotJob;
 pub(crate) use manifest::{SnapshotManifest, SnapshotReason};
-pub(crate) use migration::{BeforeMigration, copy_before_migration};
+pub(crate) use migration::{BeforeMigration, MigrationCopyPurge, copy_before_migration};
 pub(crate) use prune::SnapshotRetention;
 pub(crate) use replay::ErasedIn;
 pub(crate) use restore::{RestoreDestination, RestoreReport, RestoreRequest};

@@ -1,18 +1,18 @@
 //! New data folder of a restoration, under another name until it is whole.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::TempDir;
 
 use super::SnapshotError;
-use super::files::{WorkFolder, remove_folder, sync_tree};
-use super::lock::SnapshotLock;
+use super::files::{WorkFolder, sync_tree};
+use super::lock::PassingLock;
 
 /// New data folder under its temporary name.
 pub(super) struct NewFolder {
+    // Removed before the lock ends: the next restoration uses the same name.
     pub(super) work: WorkFolder,
-    lock: PathBuf,
-    _locked: SnapshotLock,
+    _lock: PassingLock,
 }
 
 impl NewFolder {
@@ -21,11 +21,11 @@ impl NewFolder {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;
         }
-        let lock = path.with_added_extension("restoring.lock");
         let restoring = || SnapshotError::Restoring(path.display().to_string());
-        let locked = SnapshotLock::take(&lock)?.ok_or_else(restoring)?;
+        let lock = PassingLock::take(path.with_added_extension("restoring.lock"))?;
+        let lock = lock.ok_or_else(restoring)?;
         let work = WorkFolder::create(path.with_added_extension("restoring"))?;
-        Ok(Self { work, lock, _locked: locked })
+        Ok(Self { work, _lock: lock })
     }
 
     /// Creates a folder for what is not a part of the data.
@@ -46,9 +46,38 @@ impl NewFolder {
     }
 }
 
-impl Drop for NewFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.lock);
-        let _ = remove_folder(self.work.path());
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Takes the folder and gives it back, many times. Returns how often it was taken.
+    fn take_turns(path: &Path, holders: &AtomicUsize) -> usize {
+        let mut taken = 0;
+        for n in 0..2_000 {
+            let Ok(new) = NewFolder::begin(path) else { continue };
+            assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0, "somebody else has it");
+            let file = new.work.file("content");
+            std::fs::write(&file, n.to_string()).unwrap();
+            std::thread::yield_now();
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), n.to_string());
+            holders.fetch_sub(1, Ordering::SeqCst);
+            taken += 1;
+        }
+        taken
+    }
+
+    #[test]
+    fn one_restoration_at_a_time_has_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, holders) = (folder.path().join("new"), AtomicUsize::new(0));
+        let taken: usize = std::thread::scope(|scope| {
+            let turns: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| take_turns(&path, &holders))).collect();
+            turns.into_iter().map(|turns| turns.join().unwrap()).sum()
+        });
+        assert!(taken > 100, "{taken}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

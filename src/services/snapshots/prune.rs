@@ -8,7 +8,7 @@ use chatkeep_core::time::Timestamp;
 use futures_util::TryStreamExt as _;
 
 use super::files::WorkFolder;
-use super::layout::{BLOBS, MANIFEST, SNAPSHOTS, object};
+use super::layout::{BLOBS, DAMAGED, MANIFEST, SNAPSHOTS, noted_object, object};
 use super::lock::{SnapshotLock, leased};
 use super::manifest::SnapshotManifest;
 use super::{SnapshotError, SnapshotService, SnapshotSource};
@@ -38,13 +38,14 @@ impl SnapshotService {
     /// Removes the snapshots that need not stay.
     ///
     /// # Errors
-    /// [`SnapshotError::Busy`] while a snapshot is made, or whatever cannot be read or removed;
+    /// [`SnapshotError::Busy`] while a snapshot is made, [`SnapshotError::Foreign`], or whatever cannot be read or removed;
     /// what is left stays usable.
     pub(crate) async fn prune(
         &self,
         source: &SnapshotSource,
         retention: SnapshotRetention,
     ) -> Result<PruneReport, SnapshotError> {
+        self.check_owner(&source.store).await?;
         if source.embedded_database {
             let _lock = SnapshotLock::wait(&self.data).await?;
             return self.prune_locked(retention).await;
@@ -72,7 +73,7 @@ impl SnapshotService {
             report.snapshots += 1;
         }
         report.files = self.drop_unlisted(&kept).await?;
-        self.archive.sweep(&[SNAPSHOTS, BLOBS]).await?;
+        self.archive.sweep(&[SNAPSHOTS, BLOBS, DAMAGED]).await?;
         Ok(report)
     }
 
@@ -109,6 +110,13 @@ impl SnapshotService {
             if !listed.contains(&hasher.hash_one(&one.name)) {
                 self.archive.delete(&one.name).await?;
                 dropped += 1;
+            }
+        }
+        let mut notes = self.archive.list(DAMAGED);
+        while let Some(note) = notes.try_next().await? {
+            let object = noted_object(&note.name).map(|name| hasher.hash_one(name));
+            if object.is_none_or(|object| !listed.contains(&object)) {
+                self.archive.delete(&note.name).await?;
             }
         }
         Ok(dropped)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use chatkeep_blobs::{Blobs, BoxError};
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::{BlobsKind, Database, S3Config};
-use chatkeep_store::Store;
+use chatkeep_store::{Check, Store};
 use tempfile::TempDir;
 
 use super::files::{NotedObject, WorkFolder, read_file};
@@ -22,7 +22,7 @@ use super::seal::AgeIdentities;
 use super::stored::BlobListReader;
 use super::verify::check_parts;
 use super::{SnapshotError, SnapshotService};
-use crate::doctor::{Doctor, DoctorOptions, Finding, Repair};
+use crate::doctor::{Doctor, DoctorOptions, FileChecks, Finding, Repair, Report};
 use crate::services::processes::running;
 
 /// Number of references to files read at once.
@@ -63,6 +63,10 @@ pub(crate) struct RestoreReport {
     pub(crate) replayed: u64,
     /// Reasons for which ledgers of later snapshots could not be read.
     pub(crate) unread: Vec<String>,
+    /// Number of differences, most of which are of before the snapshot, that were repaired.
+    pub(crate) repaired: u64,
+    /// Number of differences that are left: rows without their channel.
+    pub(crate) left: u64,
 }
 
 impl SnapshotService {
@@ -181,20 +185,37 @@ impl Restoration<'_> {
     ) -> Result<RestoreReport, SnapshotError> {
         let (replayed, unread) = self.replay(store).await?;
         let (files, missing) = self.files(store, blobs).await?;
-        // Without the files of messages there is nothing to compare their records with.
-        let channels =
-            if self.manifest.part(PartName::Blobs).is_none() { Some(Vec::new()) } else { None };
-        // A file that was gone when the snapshot was made is not found by looking twice.
-        let repair = Repair { clock: Arc::clone(&self.service.clock) };
-        let repair = (missing > 0).then_some(repair);
-        let options = DoctorOptions { channels, repair, ..DoctorOptions::default() };
-        let doctor = Doctor { store, blobs, indexes: &[], replicas: None, options };
-        let doctor = doctor.run(found).await?;
-        if doctor.left() > 0 {
-            return Err(SnapshotError::Differs(doctor.left()));
-        }
+        let doctor = self.check(store, blobs, found).await?;
         let messages = store.messages().count_messages().await?;
-        Ok(RestoreReport { manifest: self.manifest, messages, files, missing, replayed, unread })
+        let (repaired, left) = (doctor.mended, doctor.left());
+        let Self { manifest, .. } = self;
+        Ok(RestoreReport { manifest, messages, files, missing, replayed, unread, repaired, left })
+    }
+
+    /// Checks the result, and repairs what can be recomputed: it may differ since before the
+    /// snapshot. What a media store holds beyond is left alone, for events that are handled again
+    /// may refer to it.
+    async fn check(
+        &self,
+        store: &Store,
+        blobs: &Blobs,
+        found: &mut (dyn FnMut(&Finding) + Send),
+    ) -> Result<Report, SnapshotError> {
+        let repair = Some(Repair { clock: Arc::clone(&self.service.clock) });
+        // Without a list of files nobody knows which media store has them.
+        let listed = self.manifest.part(PartName::Blobs).is_some();
+        let files = if listed { FileChecks::Recorded } else { FileChecks::None };
+        let options = DoctorOptions { repair, files, ..DoctorOptions::default() };
+        let mut wrong = 0;
+        let mut listener = |finding: &Finding| {
+            // Rows without their channel were so before, and nobody sees them.
+            let is_loose = finding.difference.check == Check::LooseRows;
+            wrong += u64::from(!finding.mended && !is_loose);
+            found(finding);
+        };
+        let doctor = Doctor { store, blobs, indexes: &[], replicas: None, options };
+        let report = doctor.run(&mut listener).await?;
+        if wrong > 0 { Err(SnapshotError::Differs(wrong)) } else { Ok(report) }
     }
 
     /// Restores the files that messages still refer to. Returns their number, and that of missing
@@ -210,7 +231,7 @@ impl Restoration<'_> {
             let Some(end) = page.last() else { return Ok((files, missing)) };
             after = Some(end.clone());
             for blob in page {
-                if self.file(&mut list, &blob, blobs).await? {
+                if self.file(&mut list, store, &blob, blobs).await? {
                     files += 1;
                 } else {
                     missing += 1;
@@ -223,14 +244,20 @@ impl Restoration<'_> {
     async fn file(
         &self,
         list: &mut BlobListReader,
+        store: &Store,
         blob: &BlobId,
         blobs: &Blobs,
     ) -> Result<bool, SnapshotError> {
         let stored = list.find(blob.as_str()).await?.and_then(|entry| entry.stored);
-        if blobs.size(blob).await?.is_some() {
-            return Ok(true);
+        let there = blobs.size(blob).await?;
+        let Some(stored) = stored else { return Ok(there.is_some()) };
+        if let Some(size) = there {
+            let recorded = store.media().recorded_bytes(blob).await?;
+            // Another size than recorded: the one of the snapshot replaces it.
+            if recorded.is_none_or(|recorded| u64::try_from(recorded) == Ok(size)) {
+                return Ok(true);
+            }
         }
-        let Some(stored) = stored else { return Ok(false) };
         let path = self.scratch.path().join(blob.as_str());
         let (archive, keys) = (&self.service.archive, &self.request.identities);
         self.manifest.fetch_open(archive, NotedObject::from(&stored), keys, &path).await?;

@@ -53,21 +53,31 @@ impl SnapshotService {
         Ok(VerifyReport { manifest, contents })
     }
 
-    /// Reads every file of the list.
+    /// Reads every file of the list, and notes those that are damaged, so that the next snapshot
+    /// copies them again. The error is about the first one.
     async fn verify_files(
         &self,
         manifest: &SnapshotManifest,
         work: &WorkFolder,
     ) -> Result<(), SnapshotError> {
         let Some(mut list) = self.blob_list(manifest, work).await? else { return Ok(()) };
-        let mut count = 0;
+        let (mut count, mut damaged) = (0, None);
         while let Some(ListedBlob { blob, stored }) = list.next().await? {
             let Some(stored) = stored else { continue };
             if !manifest.is_encrypted() && stored.sha256 != blob {
                 return Err(manifest.damaged(&stored.object, "is listed with another hash"));
             }
-            manifest.fetch(&self.archive, NotedObject::from(&stored), None).await?;
+            match manifest.fetch(&self.archive, NotedObject::from(&stored), None).await {
+                Err(error @ SnapshotError::Damaged { .. }) => {
+                    self.note_damaged(&stored.object).await;
+                    damaged.get_or_insert(error);
+                }
+                read => read?,
+            }
             count += 1;
+        }
+        if let Some(error) = damaged {
+            return Err(error);
         }
         if count != manifest.files {
             let why = format!("has {count} files instead of {}", manifest.files);

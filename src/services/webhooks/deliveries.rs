@@ -11,8 +11,8 @@ use chatkeep_store::{
 use super::super::access::{Caller, ManageWebhooks, Scoped};
 use super::super::{ServiceError, Window};
 use super::WebhookService;
+use crate::event_renderer::MaskedBody;
 use crate::random;
-use crate::view::WebhookPayload;
 
 /// Request for a page of deliveries.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ pub(crate) struct DeliveryWithBody {
     /// The delivery.
     pub(crate) delivery: WebhookDelivery,
     /// The body; `None` when its object is gone or the caller may not read it.
-    pub(crate) body: Option<WebhookPayload>,
+    pub(crate) body: Option<MaskedBody>,
 }
 
 /// Returns the name of the kind of a delivery's event.
@@ -105,7 +105,7 @@ impl WebhookService {
         let webhook = self.one(access, webhook).await?;
         let delivery = self.delivery_of(&access.caller, &webhook, delivery).await?;
         let body = self.body_of(&access.caller, &webhook, &delivery).await?;
-        if body.as_ref().is_some_and(|body| body.data.message.is_some()) {
+        if body.as_ref().is_some_and(MaskedBody::has_message) {
             access.record(&delivery.event.channel, ReadAction::Open);
         }
         Ok(DeliveryWithBody { delivery, body })
@@ -192,7 +192,7 @@ impl WebhookService {
         caller: &Caller,
         webhook: &Webhook,
         delivery: &WebhookDelivery,
-    ) -> Result<Option<WebhookPayload>, ServiceError> {
+    ) -> Result<Option<MaskedBody>, ServiceError> {
         if let Some(channel) = &delivery.event.channel {
             let only = std::slice::from_ref(channel);
             let wanted = webhook.channels.as_ref().is_none_or(|only| only.contains(channel));
@@ -203,7 +203,7 @@ impl WebhookService {
             }
         }
         let bounds = common(caller, webhook);
-        Ok(self.renderer.webhook_body(&delivery.event, &bounds).await?)
+        Ok(self.renderer.webhook_body(&delivery.event, &webhook.user, &bounds).await?)
     }
 }
 

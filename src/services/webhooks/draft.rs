@@ -50,13 +50,10 @@ pub(crate) struct WebhookUpdate {
 impl WebhookUpdate {
     /// Returns the webhook with these changes.
     pub(super) fn over(self, known: &Webhook) -> WebhookDraft {
-        let channels = match self.channels {
-            Nullable::To(ids) => ids,
-            Nullable::Unchanged => {
-                let ids = known.channels.as_ref();
-                ids.map(|ids| ids.iter().map(ToString::to_string).collect())
-            }
-        };
+        let channels = self.channels.over(|| {
+            let ids = known.channels.as_ref();
+            ids.map(|ids| ids.iter().map(ToString::to_string).collect())
+        });
         WebhookDraft {
             url: self.url.unwrap_or_else(|| known.url.clone()),
             events: self.events.unwrap_or_else(|| known.events.clone()),

@@ -53,8 +53,10 @@ pub(in crate::transfer) struct HtmlPage {
 impl HtmlPage {
     pub(in crate::transfer) fn new(head: Head, media: MediaLinks, links: Links) -> Self {
         let hints_at_files = matches!(media, MediaLinks::None);
-        let title =
-            head.channel.and_then(|channel| channel.name).unwrap_or_else(|| head.id.clone());
+        let title = head
+            .channel
+            .and_then(|channel| channel.into_row().name)
+            .unwrap_or_else(|| head.id.clone());
         Self {
             title,
             id: head.id,

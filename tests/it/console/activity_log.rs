@@ -58,6 +58,7 @@ async fn busy(scene: &Scene) -> i64 {
         .await
         .unwrap();
     let key = NewKey {
+        pseudonyms: None,
         id: &KeyId::from("key_1"),
         secret: "ck_log",
         user: &by,

@@ -301,6 +301,17 @@ async fn what_says_the_same_stays_when_rows_are_fetched_again() {
     let focused = "return document.activeElement.closest('.meta')?.closest('.row').id";
     shows(&browser, focused, &json!("m-link")).await;
 
+    // What cannot be fetched once, because the service is just then away, is fetched a little later.
+    edit(2, "see https://example.org/3").await;
+    let fails = "const fetched = window.fetch;
+        let failures = 2;
+        window.fetch = (...args) => failures-- > 0
+            ? Promise.reject(new TypeError('the service is away')) : fetched(...args);
+        const data = JSON.stringify(['link']);
+        window.sources.at(-1).dispatchEvent(new MessageEvent('changed', { data }))";
+    browser.script(fails).await;
+    shows(&browser, says, &json!("see https://example.org/3")).await;
+
     // More rows than a request takes: those that were not asked for stay.
     until("all messages", DEADLINE, async || {
         browser.script("document.querySelector('.talk').scrollIntoView({block: 'start'})").await;

@@ -10,6 +10,7 @@ pub(crate) mod http;
 pub(crate) mod launch;
 pub(crate) mod nats;
 pub(crate) mod oidc;
+pub(crate) mod otlp;
 pub(crate) mod ports;
 pub(crate) mod postgres;
 pub(crate) mod process;

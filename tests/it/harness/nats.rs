@@ -52,6 +52,14 @@ impl Nats {
         panic!("nats-server does not start:\n{}", nats.log());
     }
 
+    /// Restarts a configured server with another `NATS_PASSWORD`.
+    pub(crate) async fn change_password(&mut self, password: &str) {
+        if let Some((_, present)) = &mut self.settings {
+            password.clone_into(present);
+        }
+        self.restart().await;
+    }
+
     /// Returns the address for clients.
     pub(crate) fn url(&self) -> String {
         format!("nats://{}", self.address)

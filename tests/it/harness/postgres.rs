@@ -113,6 +113,17 @@ impl Postgres {
         TestDb { address: self.address, name }
     }
 
+    /// Has the server ask this role for its password from now on.
+    pub(crate) async fn ask_password_of(&self, role: &str) {
+        let file = self.data().join("pg_hba.conf");
+        let rules = fs::read_to_string(&file).unwrap_or_else(|error| panic!("no rules: {error}"));
+        let rules = format!("host all {role} 127.0.0.1/32 scram-sha-256\n{rules}");
+        fs::write(&file, rules).unwrap_or_else(|error| panic!("cannot write rules: {error}"));
+        let mut reload = psql(self.address, "SELECT pg_reload_conf()");
+        let reloaded = tokio::task::spawn_blocking(move || reload.output()).await;
+        check("pg_reload_conf", reloaded.map_err(std::io::Error::other).flatten());
+    }
+
     /// Returns the socket, for a proxy in front of the server.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
@@ -236,6 +247,31 @@ impl TestDb {
         command.args(["--dbname", &self.name]);
         let printed = tokio::task::spawn_blocking(move || command.output()).await;
         check(sql, printed.map_err(std::io::Error::other).flatten())
+    }
+}
+
+impl TestDb {
+    /// Returns a dump of the database in PostgreSQL's own format.
+    pub(crate) async fn dump(&self) -> Vec<u8> {
+        let mut command = Command::new(program("pg_dump"));
+        command.args(["--format=custom", "--dbname", &self.url()]);
+        let dumped = tokio::task::spawn_blocking(move || command.output()).await;
+        let dumped = dumped.map_err(std::io::Error::other).flatten();
+        let output = dumped.unwrap_or_else(|error| panic!("cannot run pg_dump: {error}"));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "pg_dump failed: {errors}");
+        output.stdout
+    }
+
+    /// Loads a dump into this database, which is empty.
+    pub(crate) async fn load(&self, dump: &[u8]) {
+        let folder = scratch::folder("dump-");
+        let file = folder.path().join("chatkeep.dump");
+        fs::write(&file, dump).unwrap_or_else(|error| panic!("cannot write a dump: {error}"));
+        let mut command = Command::new(program("pg_restore"));
+        command.args(["--exit-on-error", "--dbname", &self.url()]).arg(file);
+        let loaded = tokio::task::spawn_blocking(move || command.output()).await;
+        check("pg_restore", loaded.map_err(std::io::Error::other).flatten());
     }
 }
 

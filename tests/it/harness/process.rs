@@ -35,6 +35,8 @@ impl Program {
         let mut launch = Launch::new(program, Signal::Kill, None);
         let path = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
         launch.command().env_clear().env("PATH", path).env("RUST_BACKTRACE", "1");
+        // Nor do those of a service that is installed on the machine.
+        launch.command().env("CHATKEEP_CONFIG", "");
         launch.command().stdout(Stdio::piped()).stderr(Stdio::piped());
         Self { launch }
     }

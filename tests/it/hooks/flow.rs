@@ -115,6 +115,12 @@ impl Scene {
         let heard = self.heard("/all", "message.unsent", &second).await;
         assert!(heard.json()["data"]["message"]["content"].is_null());
         self.as_told_by_the_api(&heard).await;
+        let search = json!({"name": "Tea", "query": "tea"});
+        self.stack.post("/saved-searches", search).await;
+        let third = self.say("tea is ready").await;
+        let heard = self.heard("/all", "search.matched", &third).await;
+        assert_eq!(heard.json()["data"]["search"]["name"], "Tea");
+        self.as_told_by_the_api(&heard).await;
         let kim = line.add_user("Kim", None).user_id;
         line.members_join(channel, &[&kim]).await.unwrap();
         self.heard("/all", "member.joined", &kim).await;
@@ -191,7 +197,9 @@ async fn every_kind_is_told_as_the_api_shows_it(parts: Parts) {
     verify::all(&cases).await;
     nothing_unsent_is_kept(&scene.stack, &id, &unsent).await;
     let metrics = scene.stack.metrics().await;
-    for name in ["attempts_total{outcome=\"delivered\"}", "seconds_count", "queue", "lag_seconds"] {
+    for name in
+        ["attempts_total{outcome=\"delivered\"}", "duration_seconds_count", "queue", "lag_seconds"]
+    {
         assert!(metrics.contains(&format!("chatkeep_delivery_{name}")), "{name} is not measured");
     }
     assert!(scene.stack.process.terminate().await.success());

@@ -17,7 +17,7 @@ use chatkeep_core::time::{Clock as _, ManualClock, SharedClock, Timestamp};
 use chatkeep_core::{id::WebhookId, signing};
 use chatkeep_platform::Bots;
 use chatkeep_store::{
-    DeliveryFilter, EventRef, NewWebhook, OutboxEventKind, StoreError, WebhookChange,
+    ClaimedDelivery, DeliveryFilter, NewWebhook, OutboxEventKind, StoreError, WebhookChange,
     WebhookDelivery, WebhookMade, WebhookMaker,
 };
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
@@ -33,8 +33,11 @@ use crate::store::{Fixture, said};
 struct Plain;
 
 impl Bodies for Plain {
-    async fn body(&self, told: &EventRef, _: &Bounds) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(Some(serde_json::to_vec(&serde_json::json!({"subject": told.subject}))?))
+    type Error = StoreError;
+
+    async fn body(&self, delivery: &ClaimedDelivery) -> Result<Option<Vec<u8>>, StoreError> {
+        let body = serde_json::json!({"subject": delivery.event.subject});
+        Ok(Some(serde_json::to_vec(&body)?))
     }
 }
 

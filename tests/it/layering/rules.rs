@@ -19,7 +19,19 @@ pub(super) struct Layer {
 pub(super) const LAYERS: &[Layer] = &[
     Layer {
         name: "base",
-        modules: &["disk", "heavy", "html", "out", "private", "random", "sanitize", "view", "when"],
+        modules: &[
+            "disk",
+            "heavy",
+            "html",
+            "mcp_clients",
+            "out",
+            "private",
+            "pseudonyms",
+            "random",
+            "sanitize",
+            "view",
+            "when",
+        ],
         may_use: &["base"],
         why: "helpers and DTOs know nothing of the program",
     },
@@ -33,6 +45,7 @@ pub(super) const LAYERS: &[Layer] = &[
             "orphan_sweep",
             "removals",
             "retention",
+            "saved_searches",
             "search",
             "services",
             "transfer",

@@ -1,19 +1,28 @@
 //! The surface for models through the real program: the protocol in its three revisions, every
 //! tool, permissions, and third-party clients and suites.
 
+mod citations;
 mod clients;
 mod conformance;
+mod context;
+mod documents;
+mod media;
+mod names;
 mod oauth;
 mod origin_guard;
+mod overview;
 mod pages;
 mod permissions;
 mod protocol;
+mod stdio;
 mod texts;
+mod times;
 mod tools;
 
 use chatkeep_core::config::Database;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::message::MessageChange;
+use chatkeep_core::profile::ChannelSummary;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ChannelChange, NewKey, PresenceEvidenceKind, Store};
@@ -22,6 +31,7 @@ use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::http;
+use crate::harness::wait::until;
 use crate::pipeline::conversation::emulator;
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 use crate::store::{at, item, said};
@@ -34,6 +44,20 @@ const BO: &str = "U000000000000000000000000000000000bo";
 /// The revisions, the newest last.
 const REVISIONS: [&str; 3] = ["2025-06-18", "2025-11-25", "2026-07-28"];
 const NEWEST: &str = REVISIONS[2];
+
+/// The tools, in the order of their list.
+const TOOLS: [&str; 10] = [
+    "list_channels",
+    "get_messages",
+    "search_messages",
+    "get_context",
+    "get_overview",
+    "get_members",
+    "get_media",
+    "verify_citation",
+    "search",
+    "fetch",
+];
 
 /// The program, its store from the inside, and keys of two people: `ck_ann` and `ck_bo`.
 struct Models {
@@ -70,6 +94,11 @@ impl Answer {
         let result = self.result();
         assert_ne!(result["isError"], true, "{result}");
         &result["structuredContent"]
+    }
+
+    /// Returns the structured result of a tool; null where there is none.
+    fn given_or_null(&self) -> &Value {
+        &self.body["result"]["structuredContent"]
     }
 
     /// Returns the text of a tool result.
@@ -131,6 +160,7 @@ impl Models {
         let (id, user) = (KeyId::from(secret.replace("ck_", "key_of_")), UserId::from(user));
         self.store.accounts().add_user(&user, None, at(1)).await.unwrap();
         let mut key = NewKey {
+            pseudonyms: None,
             id: &id,
             secret,
             user: &user,
@@ -148,29 +178,36 @@ impl Models {
         self.store.messages().ingest(changes, now()).await.unwrap();
     }
 
+    /// Stores messages and waits until a search for that word finds so many.
+    async fn keep_findable(&self, changes: &[ChannelChange], word: &str, count: usize) {
+        self.keep(changes).await;
+        self.stack.ground.command(&self.stack.line, &["reindex"]).await;
+        until("all are found", DEADLINE, async || {
+            let found = self.call("search_messages", json!({"query": word})).await;
+            found.given()["total"] == count
+        })
+        .await;
+    }
+
+    /// Sets the name of a channel.
+    async fn name_channel(&self, channel: &str, name: &str) {
+        let summary = ChannelSummary { name: Some(name.to_owned()), ..ChannelSummary::default() };
+        self.store.channels().save_summary(&channel.into(), &summary, at(3)).await.unwrap();
+    }
+
+    /// Sets the zone in which a channel's days begin.
+    async fn set_zone(&self, channel: &str, zone: &str) {
+        let channels = self.store.channels();
+        channels.set_time_zone(&channel.into(), Some(zone), &ANN.into(), at(3)).await.unwrap();
+    }
+
     fn url(&self) -> String {
-        format!("http://{}/mcp", self.stack.ground.address)
+        url(&self.stack)
     }
 
     /// Builds a request as clients of that revision do, without a key.
     fn request(&self, revision: &str, method: &str, params: Value) -> RequestBuilder {
-        let mut params = params;
-        let mut request = self
-            .http
-            .post(self.url())
-            .header("accept", "application/json, text/event-stream")
-            .header("mcp-protocol-version", revision);
-        if revision == NEWEST {
-            params["_meta"] = json!({
-                "io.modelcontextprotocol/protocolVersion": revision,
-                "io.modelcontextprotocol/clientCapabilities": {},
-            });
-            request = request.header("mcp-method", method);
-            if let Some(name) = params["name"].as_str() {
-                request = request.header("mcp-name", name.to_owned());
-            }
-        }
-        request.json(&json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}))
+        request_to(&self.http, &self.stack, revision, method, params)
     }
 
     async fn ask(&self, revision: &str, method: &str, params: Value) -> Answer {
@@ -187,6 +224,35 @@ impl Models {
     async fn call(&self, tool: &str, arguments: Value) -> Answer {
         self.call_as("ck_ann", tool, arguments).await
     }
+}
+
+fn url(stack: &Stack) -> String {
+    format!("http://{}/mcp", stack.ground.address)
+}
+
+/// Builds a request to a program as clients of that revision do, without a key.
+fn request_to(
+    http: &Client,
+    stack: &Stack,
+    revision: &str,
+    method: &str,
+    mut params: Value,
+) -> RequestBuilder {
+    let mut request = http
+        .post(url(stack))
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", revision);
+    if revision == NEWEST {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": revision,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        request = request.header("mcp-method", method);
+        if let Some(name) = params["name"].as_str().or(params["uri"].as_str()) {
+            request = request.header("mcp-name", name.to_owned());
+        }
+    }
+    request.json(&json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}))
 }
 
 async fn send(request: RequestBuilder) -> Answer {
@@ -213,6 +279,15 @@ fn message_in(channel: &str, id: &str, user: &str, time: &str, text: &str) -> Ch
     let mut message = said(channel, id, time.millis(), text);
     if let MessageChange::Received(received) = &mut message.change {
         received.sender = Some(user.into());
+    }
+    message
+}
+
+/// Returns a message of that person that quotes another one.
+fn quote(id: &str, user: &str, time: &str, text: &str, quoted: &str) -> ChannelChange {
+    let mut message = message(id, user, time, text);
+    if let MessageChange::Received(received) = &mut message.change {
+        received.quoted = Some(quoted.into());
     }
     message
 }

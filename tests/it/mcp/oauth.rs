@@ -316,6 +316,8 @@ async fn what_is_wrong_is_refused_where_it_belongs() {
         assert_eq!(parameter(&back, "error"), code, "{change:?}");
         assert_eq!(parameter(&back, "state"), "what it likes");
     }
+    let page = scene.page(&scene.asking(&client, &[("scope", Some("read:media"))])).await;
+    assert!(page.body.contains("open files") && !page.body.contains("search the messages"));
     let page = scene.page(&scene.asking(&client, &[("scope", Some("read:members x"))])).await;
     assert!(page.body.contains("see who is in") && !page.body.contains("search the messages"));
     let denied = scene.decide(&page, "deny").await.location().unwrap();

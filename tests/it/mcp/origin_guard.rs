@@ -15,7 +15,7 @@ async fn whoever_has_no_key_is_told_how_to_get_in() {
     assert_eq!(keyless.status, StatusCode::UNAUTHORIZED);
     assert_eq!(keyless.body["code"], "invalid_api_key");
     let document = format!("{base}/.well-known/oauth-protected-resource/mcp");
-    let scopes = "scope=\"read:messages read:members\"";
+    let scopes = "scope=\"read:messages read:members read:media\"";
     let challenge = format!("Bearer resource_metadata=\"{document}\", {scopes}");
     assert_eq!(keyless.header("www-authenticate"), challenge);
     let wrong = send(request().bearer_auth("ck_wrong")).await;
@@ -32,7 +32,10 @@ async fn whoever_has_no_key_is_told_how_to_get_in() {
         assert_eq!(answer.status, StatusCode::OK, "{path}");
         assert_eq!(answer.body["resource"], format!("{base}/mcp"));
         assert_eq!(answer.body["bearer_methods_supported"], json!(["header"]));
-        assert_eq!(answer.body["scopes_supported"], json!(["read:messages", "read:members"]));
+        assert_eq!(
+            answer.body["scopes_supported"],
+            json!(["read:messages", "read:members", "read:media"])
+        );
     }
 }
 

@@ -7,7 +7,7 @@ use chatkeep_store::{ActivityFilter, PresenceEvidenceKind, ReadAction, Reader};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{ANN, CHANNEL, Models, message, send};
+use super::{ANN, CHANNEL, Models, message, message_in, quote, send};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 use crate::store::{at, item};
@@ -84,17 +84,38 @@ async fn every_tool_serves_whom_rest_serves_and_nobody_else() {
     let models = cast().await;
     let here = json!({"channelId": CHANNEL});
     let found = json!({"channelId": CHANNEL, "query": "lunch"});
+    let around = json!({"channelId": CHANNEL, "around": "m1"});
+    let link = json!({"message": format!("/c/{CHANNEL}/m/m1")});
     for (key, messages, members, channels) in expected() {
         for (tool, arguments, has, gets) in [
             ("get_messages", &here, "/messages/0", messages),
             ("search_messages", &found, "/hits/0", messages),
             ("get_members", &here, "/members/0", members),
+            ("get_overview", &here, "/totals/messages", messages),
+            ("get_messages", &around, "/messages/0", messages),
+            ("get_context", &json!({"message": "m1"}), "/messages/0", messages),
+            ("get_context", &link, "/messages/0", messages),
+            ("search", &json!({"query": "lunch"}), "/results/0", messages),
+            (
+                "fetch",
+                &json!({"id": format!("chatkeep://channel/{CHANNEL}/message/m1")}),
+                "/text",
+                messages,
+            ),
         ] {
             let answer = models.call_as(key, tool, arguments.clone()).await;
             let cell = format!("{tool} as {key}: {} {}", answer.status, answer.body);
             match gets {
                 Gets::It => assert!(answer.given().pointer(has).is_some(), "{cell}"),
-                Gets::Nothing => assert!(answer.refusal().contains("No channel"), "{cell}"),
+                // It looks for nothing else.
+                Gets::Nothing if tool == "search" => {
+                    assert_eq!(answer.given(), &json!({"results": []}), "{cell}");
+                }
+                Gets::Nothing => {
+                    let of_message = ["get_context", "fetch"].contains(&tool);
+                    let kind = if of_message { "message" } else { "channel" };
+                    assert!(answer.refusal().starts_with(&format!("No {kind} ")), "{cell}");
+                }
                 Gets::LacksScope => assert!(answer.refusal().contains("lacks read:"), "{cell}"),
                 Gets::NotIn => assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{cell}"),
             }
@@ -106,10 +127,22 @@ async fn every_tool_serves_whom_rest_serves_and_nobody_else() {
         }
         let listed = models.call_as(key, "list_channels", json!({})).await;
         let cell = format!("list_channels as {key}: {}", listed.body);
+        let row = &listed.given_or_null()["channels"][0];
+        let told = row["messages"] == 1 && row["lastMessageAt"] == "2026-01-02T03:04:05Z";
+        assert_eq!(told, messages == Gets::It, "what was written needs the scope: {cell}");
         match channels {
-            Gets::It => assert_eq!(listed.given()["channels"][0]["channelId"], CHANNEL, "{cell}"),
+            Gets::It => assert_eq!(row["channelId"], CHANNEL, "{cell}"),
             Gets::NotIn => assert_eq!(listed.status, StatusCode::UNAUTHORIZED, "{cell}"),
             _ => assert_eq!(listed.given()["channels"], json!([]), "{cell}"),
+        }
+        let recent = models.call_as(key, "list_channels", json!({"recent": true})).await;
+        match messages {
+            Gets::NotIn => assert_eq!(recent.status, StatusCode::UNAUTHORIZED, "{cell}"),
+            Gets::LacksScope => assert!(recent.refusal().contains("read:messages"), "{cell}"),
+            shown => {
+                let lines = &recent.given()["channels"][0]["recent"][0]["id"];
+                assert_eq!(lines == "m1", shown == Gets::It, "{cell}");
+            }
         }
         // Searching everywhere covers the readable channels.
         let all = models.call_as(key, "search_messages", json!({"query": "lunch"})).await;
@@ -125,13 +158,69 @@ async fn every_tool_serves_whom_rest_serves_and_nobody_else() {
 /// Returns true if REST returns the same to the same caller.
 async fn rest_gives(models: &Models, key: &str, tool: &str) -> bool {
     let path = match tool {
-        "get_messages" => "backup/messages",
-        "search_messages" => "backup/search?q=lunch",
+        "get_messages" | "get_overview" => "backup/messages",
+        "search_messages" | "search" => "backup/search?q=lunch",
+        "get_context" | "fetch" => "backup/messages/m1",
         _ => "members",
     };
     let address = models.stack.ground.address;
     let url = format!("http://{address}/api/channels/{CHANNEL}/{path}");
     send(models.http.get(url).bearer_auth(key)).await.status == StatusCode::OK
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn resources_serve_whom_the_tools_serve() {
+    let models = cast().await;
+    let uri = format!("chatkeep://channel/{CHANNEL}/message/m1");
+    let ask = async |key: &str, method: &str, params: Value| {
+        send(models.request(super::NEWEST, method, params).bearer_auth(key)).await
+    };
+    for (key, messages, ..) in expected() {
+        let read = ask(key, "resources/read", json!({"uri": uri})).await;
+        let file = ask(key, "resources/read", json!({"uri": format!("{uri}/file")})).await;
+        let completed = ask(
+            key,
+            "completion/complete",
+            json!({
+                "ref": {"type": "ref/resource", "uri": "chatkeep://channel/{channel}/message/{message}"},
+                "argument": {"name": "message", "value": ""},
+                "context": {"arguments": {"channel": CHANNEL}},
+            }),
+        )
+        .await;
+        let cell = format!("{key}: {} {} {}", read.body, file.body, completed.body);
+        match messages {
+            Gets::It => {
+                assert!(read.result()["contents"][0]["text"].as_str().unwrap().contains("lunch"));
+                assert_eq!(completed.result()["completion"]["values"], json!(["m1"]), "{cell}");
+            }
+            Gets::NotIn => {
+                for answer in [&read, &file, &completed] {
+                    assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{cell}");
+                }
+            }
+            Gets::LacksScope => {
+                for answer in [&read, &completed] {
+                    assert_eq!(answer.body["error"]["code"], -32602, "{cell}");
+                    let why = answer.body["error"]["message"].as_str().unwrap();
+                    assert!(why.contains("lacks read:messages"), "{cell}");
+                }
+            }
+            Gets::Nothing => {
+                let why = read.body["error"]["message"].as_str().unwrap();
+                assert!(why.starts_with("No message"), "{cell}");
+                assert_eq!(completed.result()["completion"]["values"], json!([]), "{cell}");
+            }
+        }
+        // It is a text; who lacks the scope does not learn that.
+        if messages != Gets::NotIn {
+            let why = file.body["error"]["message"].as_str().unwrap();
+            assert!(why.starts_with("No message") || why.contains("lacks read:media"), "{cell}");
+        }
+        if messages != Gets::It {
+            assert!(!cell.contains("lunch") && !cell.contains(ANN), "{cell}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -154,9 +243,78 @@ async fn a_key_reads_nothing_older_than_it_may() {
         let found = models.call_as("ck_later", "search_messages", arguments).await;
         assert_eq!(ids(&found.given()["hits"]), ["m2"]);
     }
+    // What it may not read is as what does not exist, also as the context of what it may.
+    let answered = quote("m3", ANN, "2033-06-02T00:00:00Z", "about that", "m1");
+    models.keep(&[answered]).await;
+    let context = models.call_as("ck_later", "get_context", json!({"message": "m3"})).await;
+    assert_eq!(ids(&context.given()["messages"]), ["m2", "m3"]);
+    assert_eq!(context.given()["quotes"], json!([]));
+    assert_eq!(context.given()["moreBefore"], false);
+    let listed = models.call_as("ck_later", "list_channels", json!({"recent": true})).await;
+    assert_eq!(ids(&listed.given()["channels"][0]["recent"]), ["m3", "m2"]);
+    assert!(listed.given()["channels"][0]["messages"].is_null(), "older ones are not counted");
+    for (tool, argument) in [("get_context", "message"), ("get_messages", "around")] {
+        let refused = async |id: &str| {
+            let given = format!("/c/{CHANNEL}/m/{id}");
+            let arguments = json!({"channelId": CHANNEL, argument: given});
+            let answer = models.call_as("ck_later", tool, arguments).await;
+            answer.refusal().replace(&given, "it")
+        };
+        assert_eq!(refused("m1").await, refused("m9").await, "{tool}");
+    }
     let day = json!({"channelId": CHANNEL, "date": "2026-01-02"});
     let read = models.call_as("ck_later", "get_messages", day).await;
     assert_eq!(read.given()["messages"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_may_not_be_read_is_as_what_does_not_exist() {
+    let models = cast().await;
+    models.channel(OTHER, &["Uadmin"]).await;
+    models.name_channel(OTHER, "Secret plans").await;
+    models.keep(&[message_in(OTHER, "m5", "Uadmin", "2026-01-02T03:04:05Z", "secret")]).await;
+    let refused = async |key: &str, tool: &str, arguments: Value, given: &str| {
+        let answer = models.call_as(key, tool, arguments).await;
+        answer.refusal().replace(given, "it")
+    };
+    for key in ["ck_bo", "ck_stranger", "ck_left", "ck_guest"] {
+        for (real, none) in [
+            (format!("/c/{OTHER}/m/m5"), "/c/C00000000000000000000000000000nowhere/m/m5"),
+            ("m5".to_owned(), "m6"),
+        ] {
+            let context = async |given: &str| {
+                refused(key, "get_context", json!({"message": given}), given).await
+            };
+            let answer = context(&real).await;
+            assert_eq!(answer, context(none).await, "{key} {real}");
+            assert!(!answer.contains(OTHER), "{answer}");
+        }
+        for (real, none) in
+            [(OTHER, "C00000000000000000000000000000nowhere"), ("Secret plans", "x")]
+        {
+            for (tool, mut arguments) in [
+                ("get_messages", json!({})),
+                ("get_members", json!({})),
+                ("get_overview", json!({})),
+                ("search_messages", json!({"query": "x"})),
+            ] {
+                let mut channel = async |given: &str| {
+                    arguments["channelId"] = json!(given);
+                    refused(key, tool, arguments.clone(), given).await
+                };
+                assert_eq!(channel(real).await, channel(none).await, "{key} {tool} {real}");
+            }
+        }
+    }
+    // A key for one channel finds no other by its name.
+    models.name_channel(CHANNEL, "Lunch").await;
+    let named = json!({"channelId": "lunch"});
+    assert_eq!(
+        models.call_as("ck_here", "get_messages", named.clone()).await.given()["timeZone"],
+        "UTC"
+    );
+    let refused = models.call_as("ck_elsewhere", "get_messages", named).await;
+    assert!(refused.refusal().starts_with("No channel"), "{}", refused.refusal());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -178,13 +336,24 @@ async fn every_tool_that_reads_is_in_the_activity_log() {
         ("list_channels", json!({})),
         ("get_members", json!({"channelId": CHANNEL})),
         ("get_messages", json!({"channelId": CHANNEL})),
+        ("get_context", json!({"message": "m1"})),
+        ("list_channels", json!({"recent": true})),
+        ("get_overview", json!({})),
+        ("get_overview", json!({"channelId": CHANNEL})),
         ("search_messages", json!({"query": "lunch"})),
         ("search_messages", json!({"query": "lunch", "channelId": CHANNEL})),
+        ("search", json!({"query": "lunch"})),
+        ("fetch", json!({"id": format!("/c/{CHANNEL}/m/m1")})),
+        ("verify_citation", json!({"url": "m1", "quoted": "lunch"})),
     ] {
         models.call_as("ck_bo", tool, arguments).await.given();
     }
     let (key, all) = (Reader::Key("key_of_bo".into()), ActivityFilter::default());
-    let expected = [(key.clone(), ReadAction::List, 1), (key, ReadAction::Search, 2)];
+    let expected = [
+        (key.clone(), ReadAction::List, 6),
+        (key.clone(), ReadAction::Open, 3),
+        (key, ReadAction::Search, 3),
+    ];
     until("the reads are written", DEADLINE, async || {
         let reads =
             models.store.activity_log().reads(&CHANNEL.into(), &all, None, 100).await.unwrap();

@@ -29,7 +29,7 @@ async fn tools_are_described_for_models() {
     let listed = models.ask(NEWEST, "tools/list", json!({})).await;
     let tools = listed.result()["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["list_channels", "get_messages", "search_messages", "get_members"]);
+    assert_eq!(names, super::TOOLS);
     for tool in tools {
         let name = &tool["name"];
         assert!(tool["title"].is_string() && tool["description"].is_string(), "{name}");
@@ -41,11 +41,15 @@ async fn tools_are_described_for_models() {
         for (argument, schema) in takes["properties"].as_object().unwrap() {
             assert!(schema["description"].is_string(), "{name}: {argument}");
         }
-        assert!(gives["properties"]["nextCursor"].is_object(), "{name}");
-        assert!(gives["properties"]["truncated"].is_object(), "{name}");
+        let pages = takes["properties"]["cursor"].is_object();
+        assert_eq!(pages, gives["properties"]["nextCursor"].is_object(), "{name}");
+        // The form of these two is that of connectors.
+        let is_whole = name != "search" && name != "fetch";
+        assert_eq!(gives["properties"]["truncated"].is_object(), is_whole, "{name}");
     }
     let size = listed.result().to_string().len();
-    assert!(size <= 8_192, "{size} bytes that a model reads before it begins");
+    println!("{size} bytes of descriptions");
+    assert!(size <= 25_000, "{size} bytes that a model reads before it begins");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,8 +70,8 @@ async fn messages_are_short_and_complete() {
     assert_eq!((&given["nextCursor"], &given["truncated"]), (&Value::Null, &json!(false)));
     assert!(given["note"].as_str().unwrap().contains("never instructions"));
     let text = answer.text();
-    assert!(text.contains("2026-01-03\n06:00:00 p1 [unsent]\n05:00:00 p2 \"right\" (edited)"));
-    assert!(text.contains("2026-01-02\n04:00:00 p1 \"yes\"\n03:04:05 p2 \"lunch at noon?\""));
+    assert!(text.contains("2026-01-03 Z\n06:00:00 p1 [unsent] id m4\n05:00:00 p2 \"right\""));
+    assert!(text.contains("2026-01-02 Z\n04:00:00 p1 \"yes\" id m2\n03:04:05 p2 \"lunch"));
     assert!(text.contains(&format!("p2 = \"\" ({ANN})")), "{text}");
 }
 
@@ -116,7 +120,8 @@ async fn searches_go_through_one_channel_or_all() {
     let given = all.given();
     assert_eq!(given["hits"].as_array().unwrap().len(), 2);
     for hit in given["hits"].as_array().unwrap() {
-        let channel = given["channels"][hit["channel"].as_str().unwrap()].as_str().unwrap();
+        let channel = &given["channels"][hit["channel"].as_str().unwrap()]["channelId"];
+        let channel = channel.as_str().unwrap();
         assert!([CHANNEL, "C2"].contains(&channel), "{hit}");
         assert!(hit["text"].as_str().unwrap().contains("lunch"), "{hit}");
         assert_eq!(given["people"][hit["from"].as_str().unwrap()]["userId"], ANN);
@@ -157,12 +162,15 @@ async fn people_and_channels_are_listed() {
     assert_eq!(channels.given()["channels"][0]["channelId"], CHANNEL);
     assert_eq!(channels.given()["channels"][0]["type"], "group");
     assert_eq!(channels.given()["channels"][0]["status"], "active");
+    assert_eq!(channels.given()["channels"][0]["messages"], 0);
+    assert_eq!(channels.given()["channels"][0]["timeZone"], "UTC");
+    assert!(channels.given()["channels"][0]["lastMessageAt"].is_null(), "nothing was written");
     assert!(channels.text().contains(CHANNEL));
     let usage = format!("http://{}/metrics", models.stack.ground.metrics);
     let metrics = models.http.get(usage).send().await.unwrap().text().await.unwrap();
     let counted = "chatkeep_mcp_calls_total{tool=\"get_members\",result=\"ok\"} 2";
     assert!(metrics.contains(counted), "{metrics}");
-    assert!(metrics.contains("chatkeep_mcp_call_seconds_count{tool=\"list_channels\"} 1"));
+    assert!(metrics.contains("chatkeep_mcp_call_duration_seconds_count{tool=\"list_channels\"} 1"));
     let by_route = "chatkeep_http_requests_total{method=\"POST\",route=\"/mcp\",status=\"200\"} 3";
     assert!(metrics.contains(by_route), "{metrics}");
     assert!(metrics.contains("chatkeep_build_info{version=\""), "{metrics}");
@@ -183,7 +191,7 @@ async fn errors_say_what_to_do_next() {
     for (tool, arguments, expected) in [
         ("get_messages", json!({"channelId": "Cnone"}), "call list_channels"),
         ("get_messages", json!({"channelId": ""}), "call list_channels"),
-        ("get_members", json!({"channelId": "Cnone\n"}), "No channel \"Cnone\\n\""),
+        ("get_members", json!({"channelId": "Cnone\n"}), "No channel \"Cnone\""),
         ("search_messages", json!({"query": "x", "channelId": "Cnone"}), "call list_channels"),
         ("get_messages", json!({}), "channelId is missing"),
         (
@@ -213,7 +221,7 @@ async fn errors_say_what_to_do_next() {
         (
             "get_messages",
             json!({"channelId": CHANNEL, "senderId": "Aiko"}),
-            "nobody here has the userId or the name \"Aiko\": get_members lists both",
+            "senderId \"Aiko\" is nobody's userId or name here: get_members lists both",
         ),
         ("search_messages", json!({"query": "x", "senderId": "Aiko"}), "get_members lists both"),
         (

@@ -296,6 +296,7 @@ async fn opting_out_takes_membership_and_the_scope() {
     let store = stack.ground.store().await;
     let (id, user) = ("key_reads".into(), UserId::from(member.as_str()));
     let key = NewKey {
+        pseudonyms: None,
         id: &id,
         secret: "ck_reads",
         user: &user,

@@ -120,6 +120,9 @@ impl World {
             ("get_messages", json!({"channelId": talk.channel, "limit": 100})),
             ("search_messages", json!({"query": format!("{SHOWN}{}x1z", talk.seed)})),
             ("get_members", json!({"channelId": talk.channel})),
+            ("list_channels", json!({"recent": true})),
+            ("search", json!({"query": format!("{SHOWN}{}x1z", talk.seed)})),
+            ("get_overview", json!({"channelId": talk.channel, "days": 31})),
         ] {
             let call = json!({
                 "jsonrpc": "2.0", "id": 1, "method": "tools/call",

@@ -46,7 +46,7 @@ async fn killed_again_and_again_while_messages_come(parts: Parts) {
     }
     let sent = sender.await.unwrap();
     // Messages leased by a dead process come back late, and the more often the fewer at a time.
-    stack.drained_within(DEADLINE * (1 + u32::try_from(kills / 50).unwrap())).await;
+    stack.drained_within(DEADLINE * (2 + u32::try_from(kills / 50).unwrap())).await;
     let dead = stack.ground.command(&stack.line, &["dead", "list"]).await;
     assert_eq!(dead.lines().count(), 1, "crashes are nobody's fault:\n{dead}");
 

@@ -21,6 +21,7 @@ async fn what_no_database_keeps_is_refused_by_name() {
         ("keys", "/keys".to_owned()),
         ("subscriptions", "/subscriptions".to_owned()),
         ("webhooks", "/webhooks".to_owned()),
+        ("saved_searches", "/saved-searches".to_owned()),
         ("events", "/events".to_owned()),
         ("members", under("/members")),
         ("messages", under("/backup/messages")),
@@ -50,7 +51,7 @@ async fn what_no_database_keeps_is_refused_by_name() {
         let answer = send(rest.post("/webhooks", &hook)).await;
         assert_eq!(answer.refused(400, "invalid_request")["field"], "/channelIds/0", "{id:?}");
     }
-    for path in ["/webhooks/a%00b", "/keys/a%00b"] {
+    for path in ["/webhooks/a%00b", "/keys/a%00b", "/saved-searches/a%00b"] {
         let answer = send(rest.delete(path)).await;
         assert_eq!(answer.status.as_u16(), 404, "{path}");
     }

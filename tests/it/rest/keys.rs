@@ -143,6 +143,7 @@ async fn a_key_never_reaches_further_than_its_maker() {
     assert_eq!(own["scopes"], json!(["manage:keys", "read:messages"]));
 
     let bound = chatkeep_store::NewKey {
+        pseudonyms: None,
         id: &"key_bound".into(),
         secret: "ck_bound",
         user: &OWNER.into(),

@@ -14,8 +14,10 @@ mod large;
 mod lists;
 mod messages;
 mod people;
+mod pseudonyms;
 mod retention;
 mod round_trips;
+mod saved_searches;
 mod settings;
 mod stopping;
 mod strict;
@@ -130,6 +132,7 @@ impl Rest {
         let (id, user) = (KeyId::from(secret.replace("ck_", "key_of_")), UserId::from(user));
         self.store.accounts().add_user(&user, None, at(1)).await.unwrap();
         let mut key = NewKey {
+            pseudonyms: None,
             id: &id,
             secret,
             user: &user,

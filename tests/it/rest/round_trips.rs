@@ -10,12 +10,13 @@ use super::{CHANNEL, MEMBER, OWNER, Rest, send, under};
 use crate::store::at;
 
 /// Returns every path with a GET and a PUT.
-fn paths(webhook: &str) -> Vec<String> {
+fn paths(webhook: &str, search: &str) -> Vec<String> {
     let routes = chatkeep::api::catalogue();
     let read = |path| routes.iter().any(|route| route.method == Method::GET && route.path == path);
     let written = routes.iter().filter(|route| route.method == Method::PUT && read(route.path));
     let named = written.map(|route| {
         let path = route.path.replace("{channelId}", CHANNEL).replace("{webhookId}", webhook);
+        let path = path.replace("{savedSearchId}", search);
         assert!(!path.contains('{'), "{path}: say here what exists");
         path
     });
@@ -47,7 +48,9 @@ async fn webhook(rest: &Rest) -> String {
 async fn what_is_read_can_be_sent_back() {
     let rest = Rest::start(&[]).await;
     let hook = webhook(&rest).await;
-    let paths = paths(&hook);
+    let search = json!({"name": "Where we eat", "query": "lunch", "channelIds": [CHANNEL]});
+    let search = send(rest.post("/saved-searches", &search)).await.ok();
+    let paths = paths(&hook, search["savedSearchId"].as_str().unwrap());
     assert!(paths.len() >= 5, "{paths:?}");
     for path in &paths {
         sent_back(&rest, path).await;

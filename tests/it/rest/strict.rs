@@ -10,7 +10,15 @@ use super::{CHANNEL, MEMBER, Rest, send, under};
 /// Returns a path of the route, for objects that do not exist beside the channel.
 fn path_of(route: &RouteInfo) -> String {
     let path = route.path.replace("{channelId}", CHANNEL).replace("{userId}", MEMBER);
-    let known = ["{messageId}", "{keyId}", "{webhookId}", "{deliveryId}", "{jobId}", "{qaId}"];
+    let known = [
+        "{messageId}",
+        "{keyId}",
+        "{webhookId}",
+        "{deliveryId}",
+        "{jobId}",
+        "{qaId}",
+        "{savedSearchId}",
+    ];
     let path = known.iter().fold(path, |path, name| path.replace(name, "none"));
     assert!(!path.contains('{'), "{}: say what it is", route.path);
     path

@@ -1,8 +1,32 @@
 //! Damaged snapshots: each object in turn is cut, changed or removed.
 
 use std::fs;
+use std::path::Path;
+
+use age::secrecy::ExposeSecret as _;
+use age::x25519::Identity;
 
 use super::{Scene, files};
+
+/// Changes one byte of a file.
+fn flip(path: &Path) {
+    let mut content = fs::read(path).unwrap();
+    let middle = content.len() / 2;
+    content[middle] ^= 1;
+    fs::write(path, content).unwrap();
+}
+
+/// Returns the only stored file of messages.
+fn stored(scene: &Scene) -> std::path::PathBuf {
+    let stored = files(&scene.target().join("blobs"));
+    assert_eq!(stored.len(), 1, "{stored:?}");
+    stored[0].clone()
+}
+
+async fn verified(scene: &Scene, id: &str) -> (bool, String) {
+    let (code, said) = scene.run(&["snapshot", "verify", id]).await;
+    (code == Some(0), said)
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_damage_is_found_and_nothing_damaged_is_restored() {
@@ -67,4 +91,109 @@ async fn a_damaged_snapshot_is_in_nobody_elses_way() {
     assert!(said.contains("what it knows of erasures was not repeated"), "{said}");
     let next = scene.snapshot().await;
     scene.restore(&next, &scene.new_folder("next"), &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_or_damaged_file_is_copied_again() {
+    let scene = Scene::new(&[]).await;
+    scene.send(&[5; 10_000]).await;
+    let first = scene.snapshot().await;
+    let file = stored(&scene);
+    let damages: [fn(&Path); 3] =
+        [|file| fs::remove_file(file).unwrap(), |file| fs::write(file, [5; 9_999]).unwrap(), flip];
+    for (nth, damage) in damages.into_iter().enumerate() {
+        damage(&file);
+        // Of what has its size only a check knows.
+        if nth == 2 {
+            let (whole, said) = verified(&scene, &first).await;
+            assert!(!whole && said.contains("has another content than was stored"), "{said}");
+        }
+        let next = scene.snapshot().await;
+        for id in [&next, &first] {
+            let (whole, said) = verified(&scene, id).await;
+            assert!(whole, "{nth}: {said}");
+        }
+        assert_eq!(files(&scene.target().join("damaged")).len(), 0, "{nth}");
+        let into = scene.new_folder(&format!("restored{nth}"));
+        let said = scene.restore(&next, &into, &[]).await;
+        assert!(said.contains("1 files\n") && !said.contains("not in the snapshot"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_damaged_at_home_replaces_no_copy() {
+    let keys = [Identity::generate().to_public().to_string()];
+    for recipients in [&[][..], &keys[..]] {
+        let scene = Scene::new(&[("CHATKEEP_SNAPSHOT_RECIPIENTS", recipients.join(","))]).await;
+        scene.send(&[5; 10_000]).await;
+        scene.snapshot().await;
+        let (copy, home) = (stored(&scene), files(&scene.stack.ground.folder.path().join("blobs")));
+        flip(&home[0]);
+        // The copy is noted as damaged, so the next snapshot copies again what is damaged itself.
+        let note = scene.target().join("damaged").join(copy.strip_prefix(scene.target()).unwrap());
+        fs::create_dir_all(note.parent().unwrap()).unwrap();
+        fs::write(note, "").unwrap();
+        flip(&copy);
+        let before = fs::read(&copy).unwrap();
+        let (code, said) = scene.run(&["snapshot", "create"]).await;
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("1 files were erased or damaged and are not in it"), "{said}");
+        assert_eq!(files(&scene.target().join("blobs")).len(), 1, "nothing appeared");
+        assert!(fs::read(&copy).unwrap() == before, "nothing was replaced");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mended_file_is_not_copied_and_a_note_about_nothing_goes() {
+    let scene = Scene::new(&[]).await;
+    scene.send(&[5; 10_000]).await;
+    let first = scene.snapshot().await;
+    let file = stored(&scene);
+    flip(&file);
+    assert!(!verified(&scene, &first).await.0);
+    let notes = scene.target().join("damaged");
+    assert_eq!(files(&notes).len(), 1);
+    flip(&file);
+    // Its original is damaged by now: the one in the archive stays.
+    let original = files(&scene.stack.ground.folder.path().join("blobs"));
+    let original = original.iter().find(|path| path.file_name() == file.file_name()).unwrap();
+    flip(original);
+    let next = scene.snapshot().await;
+    assert!(verified(&scene, &next).await.0 && files(&notes).is_empty());
+    fs::create_dir_all(notes.join("blobs")).unwrap();
+    fs::write(notes.join("blobs/nothing"), "").unwrap();
+    let (code, said) = scene.run(&["snapshot", "prune"]).await;
+    assert_eq!((code, files(&notes).len()), (Some(0), 0), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_encrypted_file_is_stored_anew() {
+    let own = Identity::generate();
+    let recipient = own.to_public().to_string();
+    let scene = Scene::new(&[("CHATKEEP_SNAPSHOT_RECIPIENTS", recipient)]).await;
+    scene.send(&[5; 10_000]).await;
+    let first = scene.snapshot().await;
+    flip(&stored(&scene));
+    assert!(!verified(&scene, &first).await.0);
+    let next = scene.snapshot().await;
+    assert_eq!(files(&scene.target().join("blobs")).len(), 2);
+    assert!(verified(&scene, &next).await.0 && !verified(&scene, &first).await.0);
+    let key = scene.new_folder("keys");
+    fs::create_dir(&key).unwrap();
+    let key = key.join("own");
+    fs::write(&key, own.to_string().expose_secret()).unwrap();
+    let into = scene.new_folder("restored");
+    scene.restore(&next, &into, &["--identity", &key.display().to_string()]).await;
+    assert_eq!(super::holding(&into, &[5; 10_000]).len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_list_is_passed_over() {
+    let scene = Scene::new(&[]).await;
+    scene.send(&[5; 10_000]).await;
+    let first = scene.snapshot().await;
+    flip(&scene.target().join("snapshots").join(&first).join("blobs.jsonl"));
+    let next = scene.snapshot().await;
+    assert!(verified(&scene, &next).await.0 && !verified(&scene, &first).await.0);
+    assert_eq!(files(&scene.target().join("blobs")).len(), 1);
 }

@@ -5,6 +5,7 @@ mod kills;
 mod postgres;
 mod restore;
 mod schedule;
+mod surviving;
 
 use std::path::{Path, PathBuf};
 

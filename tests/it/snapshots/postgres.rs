@@ -1,43 +1,134 @@
 //! Snapshots beside a dump of PostgreSQL: files and erasures.
 
+use std::fs;
+use std::path::PathBuf;
+
+use chatkeep_core::config::Database;
+use chatkeep_emulator::{Chat, Media, Post, User};
+use chatkeep_store::Store;
+
+use super::surviving::name;
+use super::{files, holding};
+use crate::harness::postgres::{Postgres, TestDb};
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{Parts, Stack, TestEnv};
 
+/// Subscribed group with a service on servers, and a folder for its snapshots.
+struct ServerScene {
+    stack: Stack,
+    group: Chat,
+    people: Vec<User>,
+    blobs: PathBuf,
+}
+
+impl ServerScene {
+    async fn new() -> Self {
+        let mut ground = TestEnv::new(Parts::Servers).await;
+        let target = ground.folder.path().join("snapshots").display().to_string();
+        let blobs = ground.folder.path().join("blobs");
+        ground.settings.push(("CHATKEEP_SNAPSHOT_TARGET", target));
+        let mut stack = Stack::on(ground, emulator().await).await;
+        let (group, people) = group(&mut stack).await;
+        Self { stack, group, people, blobs }
+    }
+
+    async fn send(&self, content: &[u8]) {
+        let (chat, user) = (&self.group.chat_id, &self.people[1].user_id);
+        let media = Media::new("application/pdf", content.to_vec());
+        let post = Post::File(media, "a.pdf".to_owned());
+        self.stack.line.post_message(chat, user, post).await.unwrap();
+        self.stack.drained().await;
+    }
+
+    async fn say(&self, text: &str) -> String {
+        let (chat, user) = (&self.group.chat_id, &self.people[1].user_id);
+        let told = self.stack.line.say(chat, user, text).await.unwrap();
+        self.stack.drained().await;
+        told.message_id().unwrap().to_owned()
+    }
+
+    fn database(&self) -> &TestDb {
+        self.stack.ground.database.as_ref().unwrap()
+    }
+
+    /// Ends the service, and loads a dump into a new database, which is that of the settings from
+    /// then on.
+    async fn load(&mut self, dump: &[u8]) {
+        assert!(self.stack.process.terminate().await.success());
+        let database = Postgres::database().await;
+        database.load(dump).await;
+        self.stack.ground.database = Some(database);
+    }
+
+    /// Returns the stored content of a message, `none` for NULL.
+    async fn content(&self, id: &str) -> String {
+        let content = format!(
+            "SELECT COALESCE(MAX(content), 'none') FROM messages WHERE message_id = '{id}'"
+        );
+        self.database().query(&content).await
+    }
+
+    async fn count(&self) -> String {
+        self.database().query("SELECT COUNT(*) FROM messages").await
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn files_and_erasures_are_restored_beside_a_database() {
-    let mut ground = TestEnv::new(Parts::Servers).await;
-    let target = ground.folder.path().join("snapshots").display().to_string();
-    let blobs = ground.folder.path().join("blobs");
-    ground.settings.push(("CHATKEEP_SNAPSHOT_TARGET", target));
-    let mut stack = Stack::on(ground, emulator().await).await;
-    let (group, people) = group(&mut stack).await;
-    let (chat, user) = (group.chat_id.as_str(), people[1].user_id.as_str());
-    let media = chatkeep_emulator::Media::new("application/pdf", vec![3; 9_000]);
-    let post = chatkeep_emulator::Post::File(media, "a.pdf".to_owned());
-    stack.line.post_message(chat, user, post).await.unwrap();
-    let regret = stack.line.say(chat, user, "a regret").await.unwrap();
-    stack.kept(chat, 2).await;
-    stack.drained().await;
-    let created = stack.ground.said(&stack.line, &["snapshot", "create"]).await;
+async fn files_and_erasures_are_restored_beside_a_dump() {
+    let mut scene = ServerScene::new().await;
+    scene.send(&[3; 9_000]).await;
+    let regret = scene.say("a regret").await;
+    let kept = scene.say("a promise").await;
+    let dump = scene.database().dump().await;
+    let count = scene.count().await;
+    let created = scene.stack.ground.said(&scene.stack.line, &["snapshot", "create"]).await;
     assert!(created.contains("make a dump of PostgreSQL beside it"), "{created}");
     let restore = ["snapshot", "restore", "latest"];
-    let mut refused = stack.ground.program(&stack.line, &restore).start();
+    let mut refused = scene.stack.ground.program(&scene.stack.line, &restore).start();
     assert_eq!(refused.finish().await.code(), Some(1));
     let said = refused.stderr().join("\n");
     assert!(said.contains("1 processes use this database: stop them first"), "{said}");
 
-    // What the dump has from before the message was taken back.
-    let id = regret.message_id().unwrap();
-    let before = format!("SELECT content FROM messages WHERE message_id = '{id}'");
-    let database = stack.ground.database.as_ref().unwrap();
-    assert!(database.query(&before).await.contains("a regret"));
-    stack.line.unsend(id).await.unwrap();
-    stack.drained().await;
-    stack.ground.command(&stack.line, &["snapshot", "create"]).await;
-    assert!(stack.process.terminate().await.success());
-    std::fs::remove_dir_all(&blobs).unwrap();
-    let said = stack.ground.said(&stack.line, &restore).await;
+    // Taken back and said after the dump.
+    scene.stack.line.unsend(&regret).await.unwrap();
+    scene.say("too late for the dump").await;
+    scene.stack.ground.command(&scene.stack.line, &["snapshot", "create"]).await;
+    scene.load(&dump).await;
+    assert!(scene.content(&regret).await.contains("a regret"), "the dump is of before");
+    fs::remove_dir_all(&scene.blobs).unwrap();
+    let said = scene.stack.ground.said(&scene.stack.line, &restore).await;
     assert!(said.contains("1 files"), "{said}");
-    let doctor = stack.ground.said(&stack.line, &["doctor", "--deep"]).await;
-    assert!(doctor.starts_with("no differences"), "{doctor}");
+    assert!(said.contains("1 erasures of after the snapshot were repeated"), "{said}");
+    assert_eq!(scene.count().await, count);
+    assert_eq!(scene.content(&regret).await, "none");
+    assert!(scene.content(&kept).await.contains("a promise"));
+    assert_eq!(holding(&scene.blobs, &[3; 9_000]).len(), 1);
+    // The search index is that of the former database; a service would rebuild it.
+    fs::remove_dir_all(scene.stack.ground.folder.path().join("index")).unwrap();
+    let doctor = scene.stack.ground.said(&scene.stack.line, &["doctor", "--deep"]).await;
+    assert!(doctor.contains("no differences"), "{doctor}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_surviving_media_store_may_know_more_than_the_dump() {
+    let mut scene = ServerScene::new().await;
+    let lost = &b"gone before the snapshot"[..];
+    scene.send(b"in the dump").await;
+    scene.send(lost).await;
+    fs::remove_file(holding(&scene.blobs, lost).pop().unwrap()).unwrap();
+    let dump = scene.database().dump().await;
+    scene.stack.ground.command(&scene.stack.line, &["snapshot", "create"]).await;
+    let later = &b"after the dump"[..];
+    scene.send(later).await;
+    scene.load(&dump).await;
+    let restore = ["snapshot", "restore", "latest"];
+    let said = scene.stack.ground.said(&scene.stack.line, &restore).await;
+    assert!(said.contains("1 files are not in the snapshot"), "{said}");
+    assert_eq!(holding(&scene.blobs, later).len(), 1, "{:?}", files(&scene.blobs));
+    let url = Database::Postgres(scene.database().url().into());
+    let store = Store::open(&url, &scene.blobs, 1).await.unwrap();
+    let names = [name(later)].into();
+    let unheld = store.audits().unreferenced_blobs(&names).await.unwrap();
+    assert_eq!(unheld, names, "it is not marked for the sweep");
+    store.close().await;
 }

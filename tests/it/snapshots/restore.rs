@@ -1,27 +1,43 @@
 //! Restored folders: everything that was there, and nothing that was erased since.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use age::secrecy::ExposeSecret as _;
 use age::x25519::Identity;
 use chatkeep_core::time::{Clock as _, SystemClock};
 use futures_util::future::join;
+use tokio::sync::Notify;
 
 use super::{Scene, files, holding};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_snapshot_under_load_is_restored_and_goes_on() {
     let scene = Scene::new(&[]).await;
     let file = scene.send(&vec![7; 50_000]).await;
     let first = scene.say("what stays").await;
+    // The load begins before the copies, and ends after them.
+    let (begun, done) = (Notify::new(), AtomicBool::new(false));
     let load = async {
         let mut said = Vec::new();
-        for n in 0..30 {
+        for n in 0.. {
+            if done.load(Ordering::SeqCst) && n > 10 {
+                break;
+            }
             said.push(scene.say(&format!("number {n} of those under way")).await);
+            begun.notify_one();
         }
         said
     };
-    let (_, id) = join(load, scene.snapshot()).await;
+    let copies = async {
+        begun.notified().await;
+        let id = scene.snapshot().await;
+        done.store(true, Ordering::SeqCst);
+        id
+    };
+    let (load, id) = join(load, copies).await;
     let verified = scene.run(&["snapshot", "verify", "latest"]).await;
     assert_eq!(verified, (Some(0), format!("{id} is whole and can be restored")));
     let folder = scene.new_folder("restored");
@@ -34,9 +50,16 @@ async fn a_snapshot_under_load_is_restored_and_goes_on() {
 
     let scene = scene.move_to(&folder).await;
     scene.stack.drained().await;
-    for id in [&file, &first] {
+    for id in [&file, &first, &load[0]] {
         assert!(scene.message(id).await.is_some(), "{id}");
     }
+    let mut survived = Vec::new();
+    for id in &load {
+        survived.push(scene.message(id).await.is_some());
+    }
+    let count = survived.iter().take_while(|survived| **survived).count();
+    assert!(survived[count..].iter().all(|survived| !survived), "a gap: {survived:?}");
+    assert!(count < load.len(), "the load had ended before the copies: {survived:?}");
     let path = format!("/channels/{}/backup/media/{file}", scene.group.chat_id);
     let (status, _) = scene.stack.call(reqwest::Method::GET, &path, None).await;
     assert!(status.is_success(), "{status}");
@@ -52,6 +75,7 @@ async fn what_was_erased_after_a_snapshot_stays_erased() {
     let regret = scene.say("burn after reading").await;
     let kept = scene.say("an old promise").await;
     let file = scene.send(b"the plans of the other house").await;
+    scene.stack.drained().await;
     let id = scene.snapshot().await;
     scene.unsend(&regret).await;
     scene.unsend(&file).await;
@@ -79,9 +103,65 @@ async fn what_was_erased_after_a_snapshot_stays_erased() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_database_touches_nothing_of_a_lost_one() {
+    let scene = Scene::new(&[]).await;
+    let regret = scene.say("burn after reading").await;
+    let id = scene.snapshot().await;
+    scene.unsend(&regret).await;
+    // A service that starts writes its ledger soon.
+    let (own, fresh) = (scene.stack.ground.folder.path().to_owned(), scene.new_folder("fresh"));
+    let scene = scene.move_to(&own).await;
+    let ledger = scene.target().join("ledger.jsonl");
+    let knows = async || std::fs::read(&ledger).is_ok_and(|content| !content.is_empty());
+    until("the ledger is there", DEADLINE, knows).await;
+    let mut scene = scene.move_to(&fresh).await;
+    let place = || {
+        let all = files(&scene.target());
+        all.into_iter().map(|file| (std::fs::read(&file).unwrap(), file)).collect::<Vec<_>>()
+    };
+    let before = place();
+    for command in ["create", "prune"] {
+        let (code, said) = scene.run(&["snapshot", command]).await;
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("that are not of this database, which would replace"), "{said}");
+    }
+    until("the service says so, too", DEADLINE, async || {
+        let said = scene.stack.process.stderr().concat();
+        said.contains("that are not of this database, which would replace")
+    })
+    .await;
+    assert!(place() == before && !std::fs::read(&ledger).unwrap().is_empty());
+    // A place that has lost its owner, or of an earlier build, is nobody's either.
+    std::fs::remove_file(scene.target().join("owner")).unwrap();
+    let (code, said) = scene.run(&["snapshot", "create"]).await;
+    assert!(code == Some(1) && said.contains("`chatkeep snapshot adopt`"), "{said}");
+    // What is restored from it is the same database.
+    let folder = scene.new_folder("restored");
+    let said = scene.restore(&id, &folder, &[]).await;
+    assert!(said.contains("1 erasures of after the snapshot were repeated"), "{said}");
+    scene = scene.move_to(&folder).await;
+    let (code, said) = scene.run(&["snapshot", "adopt"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    let next = scene.snapshot().await;
+    scene.restore(&next, &scene.new_folder("next"), &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_place_without_anything_to_lose_changes_hands() {
+    let scene = Scene::new(&[]).await;
+    until("the place has an owner", DEADLINE, async || scene.target().join("owner").exists()).await;
+    std::fs::write(scene.target().join("owner"), "").unwrap();
+    let fresh = scene.new_folder("fresh");
+    let scene = scene.move_to(&fresh).await;
+    scene.snapshot().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_erased_after_a_snapshot_is_erased_in_it() {
     let scene = Scene::new(&[]).await;
     let id = scene.say("I was never here").await;
+    // An event that is still on the bus is in the copy of the bus.
+    scene.stack.drained().await;
     let snapshot = scene.snapshot().await;
     let store = scene.stack.ground.store().await;
     let (channel, user) =

@@ -204,10 +204,10 @@ async fn the_log_has_an_end(fixture: Fixture) {
     assert_eq!(activity.purge(at(DAY)).await.unwrap(), 2, "the subscription, and a read");
     assert_eq!(activity.purge(at(DAY)).await.unwrap(), 0);
     assert_eq!(days().await, [4, 3, 2, 1]);
-    let mut full = activity.full(2).await.unwrap();
+    let full = activity.full(2).await.unwrap();
     assert_eq!(full.len(), 1);
-    assert!(activity.cut(&mut full[0]).await.unwrap());
-    assert!(!activity.cut(&mut full[0]).await.unwrap());
+    assert!(activity.cut(&full[0]).await.unwrap());
+    assert!(!activity.cut(&full[0]).await.unwrap());
     assert!(activity.full(2).await.unwrap().is_empty());
     assert_eq!(days().await, [4, 3]);
 }

@@ -12,6 +12,7 @@ on_both!(
     gaps_are_asked_for_by_time,
     an_outage_is_what_passed_between_two_beats,
     lost_media_are_counted_by_reason,
+    gaps_of_many_channels_are_those_of_each,
 );
 
 /// Returns reason, begin and end of each gap.
@@ -62,6 +63,39 @@ async fn before_anybody_subscribes_nothing_is_kept(fixture: Fixture) {
     assert_eq!(told(&coverage.gaps), [("unsubscribed", 1, Some(2_000_000))]);
     let unknown = fixture.store.messages().coverage(&"C9".into(), None).await.unwrap();
     assert!(unknown.since.is_none() && unknown.gaps.is_empty());
+}
+
+async fn gaps_of_many_channels_are_those_of_each(fixture: Fixture) {
+    let channels = ["C1", "C2", "C3", "C4", "C9"].map(Into::into);
+    for (channel, at) in [("C1", 10), ("C2", 20), ("C3", 30)] {
+        fixture.group(channel, &["U1"]).await;
+        fixture.subscribe(channel, "U1", at).await;
+    }
+    // Nobody subscribes C4, and there is no C9.
+    fixture.group("C4", &["U1"]).await;
+    let moves = [
+        item("C1", 40, PresenceEvidenceKind::BotLeft),
+        item("C1", 50, PresenceEvidenceKind::BotJoined),
+        item("C2", 60, PresenceEvidenceKind::BotLeft),
+    ];
+    fixture.store.members().record_presence(&moves, at(70)).await.unwrap();
+    fixture.store.messages().record_alive(at(25)).await.unwrap();
+    fixture.store.messages().record_alive(at(1_000_000)).await.unwrap();
+    let messages = fixture.store.messages();
+    for (from, to) in [(None, None), (Some(45), None), (None, Some(35)), (Some(41), Some(45))] {
+        let (from, to) = (from.map(at), to.map(at));
+        let all = messages.gaps_of(&channels, from, to).await.unwrap();
+        for channel in &channels {
+            let one = messages.gaps(channel, from, to).await.unwrap();
+            let of_channel = all.get(channel).cloned().unwrap_or_default();
+            assert_eq!(of_channel, one, "{channel} from {from:?} to {to:?}");
+            assert_eq!(all.contains_key(channel), !one.is_empty());
+        }
+    }
+    let all = messages.gaps_of(&channels, Some(at(41)), Some(at(45))).await.unwrap();
+    assert_eq!(told(&all["C1"]), [("outage", 25, Some(1_000_000)), ("bot_removed", 40, Some(50))]);
+    assert_eq!(told(&all["C4"]), [("unsubscribed", 1, None)]);
+    assert_eq!(messages.gaps_of(&[], None, None).await.unwrap().len(), 0);
 }
 
 async fn subscribing_again_ends_the_gap(fixture: Fixture) {

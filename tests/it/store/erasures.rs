@@ -3,12 +3,17 @@
 use chatkeep_core::id::ChannelId;
 use chatkeep_store::{Erasure, ErasurePosition, Store};
 
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+
 use super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
 
 on_both!(
     an_older_database_forgets_what_was_erased_since,
     the_ledger_is_read_in_pages_of_any_size,
     late_deliveries_of_what_the_ledger_names_stay_away,
+    events_of_unknown_types_go_again_as_they_did,
+    the_ledger_reads_taken_back_messages_by_their_index,
 );
 
 async fn ledger(store: &Store, page: u32) -> Vec<Erasure> {
@@ -85,6 +90,61 @@ async fn the_ledger_is_read_in_pages_of_any_size(fixture: Fixture) {
     let text = serde_json::to_string(&whole).unwrap();
     assert!(!text.contains("some words"), "{text}");
     assert_eq!(serde_json::from_str::<Vec<Erasure>>(&text).unwrap(), whole);
+}
+
+async fn events_of_unknown_types_go_again_as_they_did(fixture: Fixture) {
+    conversation(&fixture).await;
+    let older = older(&fixture).await;
+    for (id, channel, time) in [("o1", "C1", 10), ("o2", "C1", 20), ("o3", "C2", 10)] {
+        for fixture in [&fixture, &older] {
+            fixture
+                .run(&format!(
+                    "INSERT INTO other_events (event_id, channel_id, type, at, raw)
+                     VALUES ('{id}', '{channel}', 'poll', {time}, 'the words of U1')"
+                ))
+                .await;
+        }
+    }
+    delete_before(&fixture.store, &"C1".into(), at(11), at(32)).await;
+    erase_person(&fixture.store, &"C2".into(), &"U1".into(), at(33), at(33)).await;
+    let (count, left) =
+        ("SELECT COUNT(*) FROM other_events", "SELECT MAX(event_id) FROM other_events");
+    let is = async |fixture: &Fixture| (fixture.value(count).await, fixture.value(left).await);
+    let expected = ("1".to_owned(), "o2".to_owned());
+    assert_eq!(is(&fixture).await, expected);
+    let entries = ledger(&fixture.store, 100).await;
+    older.store.messages().replay(&entries, at(40)).await.unwrap();
+    assert_eq!(is(&older).await, expected);
+}
+
+/// On SQLite a test beside the statement compares its plan.
+async fn the_ledger_reads_taken_back_messages_by_their_index(fixture: Fixture) {
+    if fixture.is_sqlite() {
+        return;
+    }
+    fixture
+        .run(
+            "INSERT INTO messages (channel_id, message_id, sent_at, unsent_at)
+             SELECT 'C1', 'm' || n, n, CASE WHEN n % 100 = 0 THEN n END
+             FROM generate_series(1, 20000) n",
+        )
+        .await;
+    fixture.run("ANALYZE messages").await;
+    let sum = async |column: &str, table: &str, of: &str| {
+        let sql = format!("SELECT COALESCE(SUM({column}), 0) FROM pg_stat_user_{table} WHERE {of}");
+        fixture.value(&sql).await
+    };
+    let (scanned, by_key) = ("relname LIKE 'messages%'", "indexrelname LIKE 'messages%_pkey'");
+    let before = sum("seq_tup_read", "tables", scanned).await;
+    assert_eq!(ledger(&fixture.store, 50).await.len(), 200);
+    let by_index = "indexrelid IN (SELECT inhrelid FROM pg_inherits
+                                   WHERE inhparent = CAST('messages_unsent' AS regclass))";
+    until("the server has counted", DEADLINE, async || {
+        sum("idx_tup_read", "indexes", by_index).await != "0"
+    })
+    .await;
+    assert_eq!(sum("seq_tup_read", "tables", scanned).await, before);
+    assert_eq!(sum("idx_tup_read", "indexes", by_key).await, "0");
 }
 
 async fn late_deliveries_of_what_the_ledger_names_stay_away(fixture: Fixture) {

@@ -1,6 +1,7 @@
 //! Keys: rotation, pages, and bounds.
 
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
+use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{KEYS_OF_USER, NewKey, Rotated};
@@ -20,6 +21,7 @@ on_both!(
 
 fn new<'a>(id: &'a KeyId, user: &'a UserId) -> NewKey<'a> {
     NewKey {
+        pseudonyms: None,
         id,
         secret: id.as_str(),
         user,
@@ -36,7 +38,9 @@ async fn rotation_keeps_properties_and_ends_the_old_key(fixture: Fixture) {
     store.accounts().add_user(&user, None, at(1)).await.unwrap();
     let (old, next) = (KeyId::from("key_old"), KeyId::from("key_new"));
     let channels = [ChannelId::from("C1")];
+    let lineage = PseudonymKey::new([5; 32]);
     let key = NewKey {
+        pseudonyms: Some(&lineage),
         channels: Some(&channels),
         not_before: Some(at(7)),
         expires_at: Some(at(500)),
@@ -46,7 +50,7 @@ async fn rotation_keeps_properties_and_ends_the_old_key(fixture: Fixture) {
     let rotate = async |by: &str, old: &KeyId, new: &KeyId, until, now| {
         let pair = (new, new.as_str());
         match store.keys().rotate_key(&by.into(), old, pair, at(until), at(now)).await.unwrap() {
-            Rotated::Done(key) => Some(key),
+            Rotated::Done(key) => Some(*key),
             Rotated::NoKey => None,
             Rotated::TooMany => panic!("there is room"),
         }
@@ -54,6 +58,7 @@ async fn rotation_keeps_properties_and_ends_the_old_key(fixture: Fixture) {
     let made = rotate("U1", &old, &next, 90, 20).await.unwrap();
     let found = store.keys().key("key_new").await.unwrap().unwrap();
     for key in [made, found] {
+        assert_eq!(key.bounds().pseudonyms.as_ref(), Some(&lineage));
         assert_eq!((key.id, key.name.as_str(), key.mask.as_str()), (next.clone(), "mine", "_new"));
         assert_eq!(key.scopes, [Scope::ReadMessages, Scope::ManageKeys]);
         assert_eq!(key.channels.as_deref(), Some(&channels[..]));

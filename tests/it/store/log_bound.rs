@@ -106,8 +106,11 @@ async fn a_plain_role_reads_past_other_databases() {
     let mut plain = PgConnection::connect(&database.url_as(&role)).await.unwrap();
     let beyond = "SELECT chatkeep_log_bound(pg_current_snapshot()) >
                   (SELECT tx FROM outbox_events WHERE subject_id = 'm')";
-    let beyond: (bool,) = sqlx::query_as(beyond).fetch_one(&mut plain).await.unwrap();
-    assert!(beyond.0);
+    // Transactions of other tests on this server that are just beginning count as its own.
+    until("it reads past what is held", DEADLINE, async || {
+        sqlx::query_scalar(beyond).fetch_one(&mut plain).await.unwrap()
+    })
+    .await;
     plain.close().await.unwrap();
     database.query(&format!("REVOKE ALL ON outbox_events FROM {role}; DROP ROLE {role}")).await;
 }

@@ -123,7 +123,7 @@ async fn a_file_is_stored_and_read_with_its_message(fixture: Fixture) {
     assert_eq!(message.bytes, 1_000 + bare());
     assert_eq!(fixture.counters("C1").await, (message.bytes, 1));
     assert_eq!(fixture.used("U1").await, message.bytes);
-    assert!(fixture.store.media().pending_media(at(99), 9).await.unwrap().is_empty());
+    assert!(fixture.store.media().pending_media(at(99), 9, 0).await.unwrap().is_empty());
     assert!(orphans(&fixture).await.is_empty());
 }
 
@@ -139,6 +139,7 @@ async fn figures_count_a_shared_file_once(fixture: Fixture) {
     fixture.store.media().fail_media(&"C1".into(), &"r".into(), "x", at(31)).await.unwrap();
     let expected = MediaFigures { files: 1, bytes: 1_000, pending: 1, failed: 1 };
     assert_eq!(figures().await, expected);
+    assert_eq!(fixture.store.media().count_pending_media().await.unwrap(), 1);
 }
 
 async fn storing_twice_counts_once(fixture: Fixture) {
@@ -259,7 +260,7 @@ async fn what_cannot_be_had_says_why(fixture: Fixture) {
     fixture.keep(&[picture("C1", "p", 10)], 20).await;
     fixture.keep(&[picture("C1", "q", 9)], 21).await;
     let waiting = async |before, limit| -> Vec<MessageId> {
-        let items = fixture.store.media().pending_media(at(before), limit).await.unwrap();
+        let items = fixture.store.media().pending_media(at(before), limit, 0).await.unwrap();
         items.into_iter().map(|item| item.message).collect()
     };
     assert_eq!(waiting(99, 9).await, ["p".into(), "q".into()], "the one that waits longest first");

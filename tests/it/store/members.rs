@@ -7,7 +7,7 @@ use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Channel, ChannelStatus, MemberStatus, PresenceEvidenceKind};
 
-use super::{Fixture, at, item, on_both};
+use super::{Fixture, at, item, on_both, said};
 
 on_both!(
     late_events_change_nothing_newer,
@@ -18,8 +18,45 @@ on_both!(
     names_and_summaries,
     listing_pages_and_filters,
     channels_of_a_person,
+    names_with_last_messages,
     all_channels_and_how_many_subscribe,
 );
+
+async fn names_with_last_messages(fixture: Fixture) {
+    for (channel, people) in [("C1", &["U1", "U2"][..]), ("C2", &["U1"]), ("C3", &["U2"])] {
+        fixture.group(channel, people).await;
+        fixture.subscribe(channel, people[0], 5).await;
+    }
+    let (channels, members) = (fixture.store.channels(), fixture.store.members());
+    let summary = ChannelSummary { name: Some("Two".to_owned()), ..ChannelSummary::default() };
+    channels.save_summary(&"C2".into(), &summary, at(6)).await.unwrap();
+    channels.set_time_zone(&"C2".into(), Some("Asia/Tokyo"), &"U1".into(), at(6)).await.unwrap();
+    let names = async |only: Option<&[&str]>, limit| -> Vec<_> {
+        let only: Option<Vec<_>> = only.map(|ids| ids.iter().map(|id| (*id).into()).collect());
+        let names = channels.names_of(&"U1".into(), only.as_deref(), limit).await.unwrap();
+        names.into_iter().map(|one| (one.id.to_string(), one.name, one.time_zone)).collect()
+    };
+    let one = ("C1".to_owned(), None, None);
+    let two = ("C2".to_owned(), Some("Two".to_owned()), Some("Asia/Tokyo".to_owned()));
+    assert_eq!(names(None, 9).await, [one.clone(), two.clone()]);
+    assert_eq!(names(None, 1).await, [one]);
+    assert_eq!(names(Some(&["C2", "C3"]), 9).await, [two], "C3 is not theirs");
+    let left = item("C1", 9, PresenceEvidenceKind::Left("U1".into()));
+    members.record_presence(&[left], at(9)).await.unwrap();
+    assert_eq!(names(None, 9).await.len(), 1);
+    fixture
+        .keep(&[said("C1", "a", 10, "x"), said("C1", "b", 30, "x"), said("C2", "c", 20, "x")], 40)
+        .await;
+    let last = async |of: &[&str], people: &[&str]| {
+        let of: Vec<_> = of.iter().map(|id| (*id).into()).collect();
+        let people: Vec<_> = people.iter().map(|id| (*id).into()).collect();
+        let last = members.last_messages(&of, &people).await.unwrap();
+        last.into_iter().map(|(user, at)| (user.to_string(), at.millis())).collect::<Vec<_>>()
+    };
+    assert_eq!(last(&["C1", "C2", "C3"], &["U1", "U2", "U9"]).await, [("U1".to_owned(), 30)]);
+    assert_eq!(last(&["C2"], &["U1"]).await, [("U1".to_owned(), 20)]);
+    assert_eq!(last(&[], &["U1"]).await, []);
+}
 
 async fn all_channels_and_how_many_subscribe(fixture: Fixture) {
     let store = &fixture.store;

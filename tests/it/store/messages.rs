@@ -9,6 +9,7 @@ use super::{Fixture, at, on_both, said, unsent};
 on_both!(
     every_filter_pages_through_all,
     chosen_messages_come_from_their_own_channels,
+    quotes_are_followed_in_both_directions,
     a_channel_has_a_time_zone,
 );
 
@@ -77,6 +78,69 @@ async fn walk(fixture: &Fixture, mut filter: MessageFilter) -> Vec<String> {
             None => return ids,
         }
     }
+}
+
+/// Compares the quotes of every message with a simple look through all of them.
+async fn quotes_are_followed_in_both_directions(fixture: Fixture) {
+    const COUNT: usize = 60;
+    fixture.group("C1", &["U1"]).await;
+    fixture.group("C2", &["U1"]).await;
+    for channel in ["C1", "C2"] {
+        fixture.subscribe(channel, "U1", 5).await;
+    }
+    // Some quote nothing, one a message that is not stored, two each other, and one itself.
+    let quoted = |n: usize| match n {
+        7 => Some("nothing".to_owned()),
+        30 => Some("m31".to_owned()),
+        31 => Some("m30".to_owned()),
+        40 => Some("m40".to_owned()),
+        n if n % 4 == 1 || n == 0 => None,
+        n => Some(format!("m{:02}", n / 2)),
+    };
+    let batch: Vec<_> = (0..COUNT)
+        .map(|n| {
+            let mut one = one(n);
+            if let MessageChange::Received(received) = &mut one.change {
+                received.quoted = quoted(n).map(MessageId::from);
+            }
+            one
+        })
+        .collect();
+    let mut elsewhere = said("C2", "m99", 10, "x");
+    if let MessageChange::Received(received) = &mut elsewhere.change {
+        received.quoted = Some("m03".into());
+    }
+    fixture.keep(&batch, 100).await;
+    fixture.keep(&[elsewhere], 100).await;
+    let (store, channel) = (fixture.store.messages(), ChannelId::from("C1"));
+    let number = |id: &str| id[1..].parse::<usize>().ok().filter(|n| *n < COUNT);
+    for n in 0..COUNT {
+        let id = MessageId::from(format!("m{n:02}"));
+        for limit in [1, 3, 20] {
+            let mut expected = Vec::new();
+            let mut last = quoted(n);
+            while let Some(next) = last.filter(|_| expected.len() < limit) {
+                last = number(&next).and_then(quoted);
+                expected.push(MessageId::from(next));
+            }
+            let chain = store.quoted_by(&channel, &id, u32::try_from(limit).unwrap()).await;
+            assert_eq!(chain.unwrap(), expected, "what m{n} quotes, at most {limit}");
+            let quoting = (0..COUNT).filter(|m| quoted(*m).as_deref() == Some(id.as_str()));
+            let expected: Vec<_> =
+                quoting.take(limit).map(|m| MessageId::from(format!("m{m:02}"))).collect();
+            let of = [id.clone(), "nobody".into()];
+            let quoting = store.quoting(&channel, &of, u32::try_from(limit).unwrap()).await;
+            assert_eq!(quoting.unwrap(), expected, "what quotes m{n}, at most {limit}");
+        }
+    }
+    let several = ["m01", "m02", "m03", "m05", "m06"].map(MessageId::from);
+    let quoting = store.quoting(&channel, &several, 50).await.unwrap();
+    let all = (0..COUNT)
+        .filter(|m| quoted(*m).is_some_and(|id| several.iter().any(|one| one.as_str() == id)));
+    let all: Vec<_> = all.map(|m| MessageId::from(format!("m{m:02}"))).collect();
+    assert!(all.len() > 3);
+    assert_eq!(quoting, all);
+    assert_eq!(store.quoting(&channel, &[], 50).await.unwrap(), []);
 }
 
 async fn chosen_messages_come_from_their_own_channels(fixture: Fixture) {

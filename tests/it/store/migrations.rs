@@ -58,6 +58,7 @@ fn in_the_same_words(element: &str) -> String {
         (" bigint", " integer"),
         (" boolean", " integer"),
         (" default false", " default 0"),
+        (" ~~ ", " LIKE "),
     ] {
         text = text.replace(own, common);
     }

@@ -44,6 +44,18 @@ async fn each_channel_has_its_own_figures(fixture: Fixture) {
     let newest = fixture.store.messages().newest_messages(&channels).await.unwrap();
     let newest = |channel: &str| newest.get(channel).map(|message| message.id.as_str());
     assert_eq!(["C1", "C2", "C3", "C4"].map(newest), [Some("new"), Some("only"), None, None]);
+    let recent = fixture.store.messages().recent_messages(&channels, None, 2).await.unwrap();
+    let ids = |channel: &str| -> Vec<_> {
+        let messages = recent.get(channel).into_iter().flatten();
+        messages.map(|message| message.id.as_str()).collect()
+    };
+    assert_eq!(
+        (ids("C1"), ids("C2"), ids("C3")),
+        (vec!["new", "lost since"], vec!["only"], vec![])
+    );
+    let recent =
+        fixture.store.messages().recent_messages(&channels, Some(at(41)), 9).await.unwrap();
+    assert_eq!((recent.len(), recent["C1"].len()), (1, 1), "none from before");
     let lost = fixture.store.media().lost_media(&channels, at(30)).await.unwrap();
     assert_eq!((lost.len(), lost.get("C1")), (1, Some(&1)));
     let states = fixture.store.accounts().backup_states(&channels).await.unwrap();

@@ -2,7 +2,7 @@
 
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{IngestOutcome, Subscribed};
+use chatkeep_store::{ChannelFigures, IngestOutcome, Subscribed};
 
 use super::{Fixture, at, delete_before, edited, on_both, said, sized, unsent};
 
@@ -64,7 +64,10 @@ async fn a_raised_plan_resumes_and_closes_the_gap(fixture: Fixture) {
     prepared(&fixture).await;
     fill(&fixture, "C1", 0).await;
     assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 50).await, [IngestOutcome::Skipped]);
+    let figures = async || fixture.store.channels().channel_figures().await.unwrap();
+    assert_eq!(figures().await, ChannelFigures { subscribed: 1, paused: 1 });
     assert!(fixture.store.accounts().set_plan(&"U1".into(), Plan::Standard, at(60)).await.unwrap());
+    assert_eq!(figures().await, ChannelFigures { subscribed: 1, paused: 0 });
     let gaps = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps[0].to, gaps[0].skipped), (Some(at(60)), Some(1)));
     assert_eq!(fixture.keep(&[said("C1", "kept", 61, "y")], 62).await, [IngestOutcome::Changed]);

@@ -24,6 +24,7 @@ async fn keys_are_found_by_secret_only(fixture: Fixture) {
     let (store, user) = (&fixture.store, "U1".into());
     store.accounts().add_user(&user, None, at(1)).await.unwrap();
     let key = NewKey {
+        pseudonyms: None,
         id: &"key_1".into(),
         secret: "ck_secret_1234",
         user: &user,

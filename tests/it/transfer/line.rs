@@ -8,13 +8,14 @@ use chatkeep_store::{OptOutChange, PresenceEvidenceKind, StoredMessage};
 use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};
 use crate::stack::Parts;
-use crate::store::{at, item};
+use crate::store::{at, erase_person, item};
 
 on_both!(
     four_languages_and_two_generations,
     importing_twice_changes_nothing,
     members_are_known,
     who_opted_out_stays_out,
+    who_was_erased_stays_out_under_a_shared_name,
     a_zone_is_asked_for_and_another_one_noticed,
     an_import_is_undone_by_its_number,
     code_pages_and_names_that_are_given,
@@ -168,6 +169,27 @@ async fn who_opted_out_stays_out(parts: Parts) {
     assert_eq!((ended.count("stored"), ended.count("erased")), (3, 4));
     let kept = home.messages().await;
     assert!(kept.iter().all(|message| shown(message).contains("before")), "{kept:?}");
+}
+
+async fn who_was_erased_stays_out_under_a_shared_name(parts: Parts) {
+    let home = Home::with_user(parts).await;
+    let store = home.store().await;
+    for user in ["U8", "U9"] {
+        let present = item(GROUP, START, PresenceEvidenceKind::Present(user.into()));
+        store.members().record_presence(&[present], at(START)).await.unwrap();
+        store.accounts().add_user(&user.into(), Some("Bob"), at(START)).await.unwrap();
+    }
+    let erased = "2024-03-01T12:01:30Z".parse::<chrono::DateTime<chrono::Utc>>().unwrap();
+    let erased = at(erased.timestamp_millis());
+    erase_person(&store, &GROUP.into(), &"U9".into(), erased, erased).await;
+    store.close().await;
+    let text = "[LINE] Chat history with Group\nSaved on: 03/01/2024, 13:00\n\nFri, 03/01/2024\n\
+                12:00\tBob\tone of two\n12:02\tBob\tafter\n";
+    let file = home.write("erased.txt", text);
+    let ended = home.import(&file, &["--user", OWNER, "--time-zone", "UTC"]).await.succeeded();
+    assert_eq!((ended.count("stored"), ended.count("erased")), (1, 1));
+    let kept = home.messages().await;
+    assert!(kept.iter().all(|message| shown(message).contains("after")), "{kept:?}");
 }
 
 async fn a_zone_is_asked_for_and_another_one_noticed(parts: Parts) {

@@ -27,7 +27,7 @@ use crate::outcome::Outcome;
 
 /// Bus topic of changes.
 const TOPIC: &str = "assistant";
-/// Maximum memory of compiled assistants, in bytes; the least recently used are evicted first.
+/// Maximum memory of compiled assistants in bytes, unless another one is set.
 const MEMORY: u64 = 256 * 1024 * 1024;
 /// Maximum number of channels whose state is cached.
 const STATES: u64 = 100_000;
@@ -99,21 +99,33 @@ impl fmt::Debug for Assistants {
     }
 }
 
+/// Creates an empty cache of compiled assistants of at most that many bytes.
+fn compiled_within(bytes: u64) -> Cache<Key, Arc<Compiled>> {
+    Cache::builder()
+        .max_capacity(bytes)
+        .weigher(|_: &Key, compiled: &Arc<Compiled>| {
+            u32::try_from(compiled.size()).unwrap_or(u32::MAX)
+        })
+        .time_to_idle(IDLE)
+        .build()
+}
+
 impl Assistants {
     /// Creates an empty cache over `store`; semantic rules are matched in `space`. Channels have no
     /// links until [`with_links`](Self::with_links) says them.
     pub fn new(store: Store, space: Arc<SemanticSpace>) -> Self {
         let states = Cache::builder().max_capacity(STATES).time_to_idle(IDLE).build();
-        let compiled = Cache::builder()
-            .max_capacity(MEMORY)
-            .weigher(|_: &Key, compiled: &Arc<Compiled>| {
-                u32::try_from(compiled.size()).unwrap_or(u32::MAX)
-            })
-            .time_to_idle(IDLE)
-            .build();
+        let compiled = compiled_within(MEMORY);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let turns = Arc::new(Semaphore::new(processors.saturating_sub(1).max(1)));
         Self { store, space, states, compiled, links: Arc::new(|_| None), turns }
+    }
+
+    /// Sets the maximum memory of compiled rules in bytes; the least recently used are evicted
+    /// first.
+    #[must_use]
+    pub fn with_memory(self, bytes: u64) -> Self {
+        Self { compiled: compiled_within(bytes), ..self }
     }
 
     /// Sets the addresses of channels' pages, which the bot replies with where that is switched on.

@@ -58,6 +58,9 @@ pub(super) enum DownloadError {
     Unauthorized,
     /// The download is too slow.
     Slow,
+    /// The file would use the reserve of free disk space, which others still leave. Smaller files do
+    /// not wait behind.
+    NoRoom,
 }
 
 impl From<PlatformError> for DownloadError {
@@ -109,10 +112,7 @@ impl From<BlobError> for DownloadError {
 impl Media {
     /// Downloads a file and its preview into the blobs.
     pub(super) async fn download(&self, item: &Wanted) -> Result<NewMedia, DownloadError> {
-        if item.info.file_size.is_some_and(|size| self.limits.max_bytes < size.unsigned_abs()) {
-            return Err(DownloadError::Never("too_large"));
-        }
-        self.check_room(item.info.file_size.map(i64::unsigned_abs))?;
+        self.check_size(item.info.file_size.map(i64::unsigned_abs))?;
         let external = item.info.original_url.as_deref();
         if external.is_none() {
             self.throttle.wait(&item.bot).await;
@@ -136,7 +136,7 @@ impl Media {
     async fn put_external(&self, address: &str) -> Result<(Stored, BlobClaim), DownloadError> {
         for _ in 0..SLOW_TRIES {
             let put = async {
-                let source = self.external_content(address).await?;
+                let source = self.external_content(address, MediaPart::Original).await?;
                 Ok(self.put(source, self.limits.max_bytes).await?)
             };
             match put.await {
@@ -165,19 +165,22 @@ impl Media {
         part: MediaPart,
     ) -> Result<Source, DownloadError> {
         let download = self.asked(item, item.platform.content(&item.message, part).await).await?;
-        if part == MediaPart::Original
-            && download.length.is_some_and(|length| length > self.limits.max_bytes)
-        {
-            return Err(DownloadError::Never("too_large"));
-        }
-        self.check_room(download.length)?;
+        // Of a preview, no more than a little is read.
+        self.check_size(download.length.filter(|_| part == MediaPart::Original))?;
         Ok(self.paced(download.bytes))
     }
 
-    /// Checks that a file of that size, where it is known, leaves the reserve of free disk space.
-    fn check_room(&self, bytes: Option<u64>) -> Result<(), DiskLow> {
-        let has_room = !self.disk.is_low() && self.disk.has_room_for(bytes.unwrap_or(0));
-        if has_room { Ok(()) } else { Err(DiskLow) }
+    /// Checks that a file of that size, where it is said, is within the limits and leaves the
+    /// reserve of free disk space.
+    fn check_size(&self, bytes: Option<u64>) -> Result<(), DownloadError> {
+        let bytes = bytes.unwrap_or(0);
+        if bytes > self.limits.max_bytes {
+            return Err(DownloadError::Never("too_large"));
+        }
+        if self.disk.is_low() {
+            return Err(DiskLow.into());
+        }
+        if self.disk.has_room_for(bytes) { Ok(()) } else { Err(DownloadError::NoRoom) }
     }
 
     /// Maps the platform's response; if it asked to slow down, pauses all workers of the bot.
@@ -233,7 +236,7 @@ impl Media {
         let external = (&item.info.original_url, &item.info.preview_url);
         let mut source = match external {
             (None, _) => self.platform_content(item, MediaPart::Preview).await?,
-            (Some(_), Some(address)) => self.external_content(address).await?,
+            (Some(_), Some(address)) => self.external_content(address, MediaPart::Preview).await?,
             (Some(_), None) => return Ok(None),
         };
         let mut picture = Vec::new();
@@ -248,7 +251,11 @@ impl Media {
     }
 
     /// Downloads a file that the platform does not have itself.
-    async fn external_content(&self, address: &str) -> Result<Source, DownloadError> {
+    async fn external_content(
+        &self,
+        address: &str,
+        part: MediaPart,
+    ) -> Result<Source, DownloadError> {
         let Ok(url) = self.external.check(address) else {
             return Err(DownloadError::Never("forbidden_address"));
         };
@@ -258,7 +265,8 @@ impl Media {
         let answer = answer.map_err(|_| DownloadError::Slow)?.map_err(|_| unreachable())?;
         match answer.status() {
             StatusCode::OK => {
-                self.check_room(answer.content_length())?;
+                let length = answer.content_length();
+                self.check_size(length.filter(|_| part == MediaPart::Original))?;
                 Ok(self.paced(answer.bytes_stream()))
             }
             StatusCode::NOT_FOUND | StatusCode::GONE => Err(DownloadError::Gone),

@@ -245,6 +245,7 @@ impl Media {
             DownloadError::Slow => return Err(Outcome::Retry("too_slow".into())),
             // It stays pending, and the reminder requests it again.
             DownloadError::Unauthorized => "unauthorized",
+            DownloadError::NoRoom => "no_room",
         };
         metric::MEDIA.add([reason.into()], 1);
         info!(bot = item.bot, reason, "a media file is not available");

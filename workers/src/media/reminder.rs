@@ -46,13 +46,19 @@ impl PeriodicJob for PendingMediaJob {
 }
 
 impl PendingMediaJob {
-    /// Publishes a job for each of the oldest ones; for a while the same job every time, which the
-    /// bus deduplicates as long as it remembers it.
+    /// Publishes a job for each of a batch of them, the next batch each time: some wait for long, and
+    /// nobody waits behind them. For a while it is the same job every time, which the bus
+    /// deduplicates as long as it remembers it.
     async fn remind(&self) -> Result<usize, Outcome> {
         let now = self.clock.now().millis();
         let age = i64::try_from(OLD.as_millis()).unwrap_or(i64::MAX);
         let before = Timestamp::from_millis(now.saturating_sub(age));
-        let pending = self.store.media().pending_media(before, BATCH).await?;
+        let batch = i64::from(BATCH);
+        let batches = self.store.media().count_pending_media().await?;
+        let batches = ((batches + batch - 1) / batch).max(1);
+        let round = now / i64::try_from(Self::PERIOD.as_millis()).unwrap_or(i64::MAX);
+        let skip = round.rem_euclid(batches) * batch;
+        let pending = self.store.media().pending_media(before, BATCH, skip).await?;
         let files = pending.len();
         let keys = pending.into_iter().map(|item| (item.channel, item.message));
         let jobs = media_jobs(keys, &format!("again:{}", now / age))

@@ -8,7 +8,9 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Attempt, ClaimedDelivery, EventRef, Next};
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode};
+use tracing::Instrument as _;
 
+use super::traces::{delivered, delivery_span};
 use super::{Bodies, Notifier};
 use crate::log_failure;
 use crate::notifier::schedule::{after_failure, retry_after};
@@ -32,14 +34,14 @@ struct Draft {
 }
 
 impl<B: Bodies> Notifier<B> {
-    /// Makes a delivery; `None` if the store failed and its lease has to expire.
+    /// Makes a delivery; `None` if it cannot be rendered now and its lease has to expire.
     pub(super) async fn attempt(&self, delivery: ClaimedDelivery) -> Option<Attempt> {
         let draft = Draft { at: self.clock.now(), delivery };
         let (told, bounds) = (&draft.delivery.event, &draft.delivery.bounds);
         if !draft.delivery.may_read || bounds.admit(&told.subject(), draft.at).is_err() {
             return Some(draft.dropped("not_permitted"));
         }
-        let body = match self.bodies.body(told, bounds).await {
+        let body = match self.bodies.body(&draft.delivery).await {
             Ok(Some(body)) => body,
             Ok(None) => return Some(draft.dropped("gone")),
             Err(error) => {
@@ -48,7 +50,9 @@ impl<B: Bodies> Notifier<B> {
             }
         };
         let (bytes, began) = (body.len(), Instant::now());
-        let result = self.send(&draft.delivery, draft.at, body).await;
+        let span = delivery_span(&draft.delivery);
+        let result = self.send(&draft.delivery, draft.at, body).instrument(span.clone()).await;
+        delivered(&span, result.as_ref().map(|answer| answer.status).map_err(|error| *error));
         let took = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
         Some(self.judged(draft, result, bytes, took))
     }

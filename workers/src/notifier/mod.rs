@@ -13,16 +13,17 @@ mod owners;
 mod record;
 mod schedule;
 mod texts;
+mod traces;
 
+use std::error::Error;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
-use chatkeep_store::{EventRef, Store, StoreError};
+use chatkeep_store::{ClaimedDelivery, Store, StoreError};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -36,13 +37,18 @@ const RESULTS: usize = 1_024;
 
 /// Renderer of event bodies.
 pub trait Bodies: Send + Sync + 'static {
+    /// Reason for which there is no body now.
+    type Error: Error + Send + Sync + 'static;
+
     /// Returns the body by the current state; `None` if its subject is gone, or beyond what may be
     /// shown.
+    ///
+    /// # Errors
+    /// Returns an error if that cannot be told now; the delivery is tried again.
     fn body<'a>(
         &'a self,
-        told: &'a EventRef,
-        bounds: &'a Bounds,
-    ) -> impl Future<Output = Result<Option<Vec<u8>>, StoreError>> + Send + 'a;
+        delivery: &'a ClaimedDelivery,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, Self::Error>> + Send + 'a;
 }
 
 /// Settings of webhook deliveries.

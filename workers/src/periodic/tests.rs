@@ -5,6 +5,7 @@ use chatkeep_core::health::Health;
 use chatkeep_core::time::SystemClock;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tempfile::TempDir;
+use tokio::time::sleep;
 
 use super::*;
 
@@ -70,7 +71,7 @@ async fn a_job_that_panics_runs_again_and_everything_is_counted() {
         "chatkeep_job_runs_total{name=\"clumsy\"} 5",
         "chatkeep_job_failures_total{name=\"clumsy\"} 4",
         "chatkeep_panics_total{part=\"job:clumsy\"} 3",
-        "chatkeep_job_seconds_count{name=\"clumsy\"} 5",
+        "chatkeep_job_duration_seconds_count{name=\"clumsy\"} 5",
         "chatkeep_job_last_success_timestamp_seconds{name=\"clumsy\"} 1",
     ] {
         assert!(metrics.contains(line), "{line} in {metrics}");

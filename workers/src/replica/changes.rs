@@ -9,7 +9,10 @@ use chatkeep_store::{Store, StoreError};
 
 /// Returns the changes that bring the index up to the store's state of these messages. Messages
 /// that the store no longer has are erased.
-pub(super) async fn changes_to(
+///
+/// # Errors
+/// Returns an error when the database fails.
+pub async fn changes_to(
     store: &Store,
     wanted: &BTreeSet<(ChannelId, MessageId)>,
 ) -> Result<Vec<IndexChange>, StoreError> {

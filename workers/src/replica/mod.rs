@@ -29,6 +29,7 @@ use chatkeep_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 
 pub use audit::{Drift, IndexAudit};
+pub use changes::changes_to;
 pub use position::LogPosition;
 pub use purge::Purger;
 pub use state::{ReplicaPhase, ReplicaState, ReplicaWork};
@@ -95,7 +96,20 @@ impl Replica {
         folder: PathBuf,
         clock: SharedClock,
     ) -> Result<Self, ReplicaError> {
-        let opened = tokio::task::spawn_blocking(move || open_slot(&folder));
+        Self::open_with(store, folder, clock, WriterOptions::default()).await
+    }
+
+    /// Opens the replica as [`Replica::open`] does, with these options of its writer.
+    ///
+    /// # Errors
+    /// Fails when the index cannot be read or written.
+    pub async fn open_with(
+        store: Store,
+        folder: PathBuf,
+        clock: SharedClock,
+        options: WriterOptions,
+    ) -> Result<Self, ReplicaError> {
+        let opened = tokio::task::spawn_blocking(move || open_slot(&folder, options));
         let (folder, index, writer) = opened.await??;
         let state = ReplicaState { messages: index.doc_count(), ..ReplicaState::default() };
         let address = folder.display().to_string();
@@ -105,7 +119,7 @@ impl Replica {
             clock,
             index: index.clone(),
             folder,
-            writer: SharedWriter::new(index, writer),
+            writer: SharedWriter::new(index, writer, options),
             state: Arc::new(watch::Sender::new(state)),
             wake: Arc::default(),
         };
@@ -210,11 +224,14 @@ fn slot(first: &Path, number: usize) -> PathBuf {
     first.with_file_name(name)
 }
 
-fn open_slot(first: &Path) -> Result<(PathBuf, MessageIndex, MessageWriter), ReplicaError> {
+fn open_slot(
+    first: &Path,
+    options: WriterOptions,
+) -> Result<(PathBuf, MessageIndex, MessageWriter), ReplicaError> {
     for number in 1..=SLOTS {
         let folder = slot(first, number);
         let opened = MessageIndex::open(&folder)
-            .and_then(|index| index.writer(WriterOptions::default()).map(|writer| (index, writer)));
+            .and_then(|index| index.writer(options).map(|writer| (index, writer)));
         match opened {
             Ok((index, writer)) => return Ok((folder, index, writer)),
             Err(IndexError::WriterBusy) => {}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_index::search::{IndexChange, Rebuild, Touched, WriterOptions};
+use chatkeep_index::search::{IndexChange, Rebuild, Touched};
 use tracing::info;
 
 use super::changes::changes_to;
@@ -17,7 +17,8 @@ impl Replica {
         let total =
             u64::try_from(self.store.messages().count_messages().await?).unwrap_or_default();
         let index = self.index.clone();
-        let start = move || Rebuild::start(&index, WriterOptions::default());
+        let options = self.writer.options();
+        let start = move || Rebuild::start(&index, options);
         let mut rebuild = tokio::task::spawn_blocking(start).await??;
         // Read after the writer began to record its changes: nothing falls between the two.
         let position = LogPosition::start(&self.store.outbox().log_state().await?).to_progress();

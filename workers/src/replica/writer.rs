@@ -22,13 +22,19 @@ pub(super) enum Then {
 #[derive(Clone)]
 pub(super) struct SharedWriter {
     index: MessageIndex,
+    options: WriterOptions,
     /// Writer; `None` after a failure, until it is opened again.
     writer: Arc<Mutex<Option<MessageWriter>>>,
 }
 
 impl SharedWriter {
-    pub(super) fn new(index: MessageIndex, writer: MessageWriter) -> Self {
-        Self { index, writer: Arc::new(Mutex::new(Some(writer))) }
+    pub(super) fn new(index: MessageIndex, writer: MessageWriter, options: WriterOptions) -> Self {
+        Self { index, options, writer: Arc::new(Mutex::new(Some(writer))) }
+    }
+
+    /// Returns the options of each writer.
+    pub(super) const fn options(&self) -> WriterOptions {
+        self.options
     }
 
     /// Writes changes. After a failure all changes since the last commit are discarded.
@@ -71,11 +77,12 @@ impl SharedWriter {
         work: impl FnOnce(&mut MessageWriter) -> Result<(), IndexError> + Send + 'static,
     ) -> Result<(), ReplicaError> {
         let (index, writer) = (self.index.clone(), Arc::clone(&self.writer));
+        let options = self.options;
         let done = tokio::task::spawn_blocking(move || {
             let mut slot = lock(&writer);
             let mut open = match slot.take() {
                 Some(writer) => writer,
-                None => index.writer(WriterOptions::default())?,
+                None => index.writer(options)?,
             };
             // A failed writer is dropped: the next one begins at the last commit.
             work(&mut open)?;

@@ -2,6 +2,7 @@
 
 mod batch;
 mod intake;
+mod traces;
 mod waits;
 mod work;
 
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use self::intake::Intake;
+pub(crate) use self::traces::trace_of;
 use self::waits::{DependencyWaits, Wait};
 use crate::outcome::Outcome;
 use crate::stages::StageName;

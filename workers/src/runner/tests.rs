@@ -113,6 +113,7 @@ impl Bench {
             subject: "event.line.0".to_owned(),
             id: (*text).to_owned(),
             payload: (*text).to_owned().into(),
+            trace: None,
         });
         bus.publish(outgoing.collect()).await.unwrap();
         let (health, stop) = (Health::new(clock), CancellationToken::new());

@@ -4,9 +4,11 @@ use std::time::{Duration, Instant};
 
 use chatkeep_bus::{BusError, Delivery};
 use chatkeep_core::{log_reason, metric, panics};
+use tracing::field::Empty;
 use tracing::{Instrument as _, debug, error};
 
 use super::batch::Batch;
+use super::traces::CallSpans;
 use super::{PAUSE, Runner, Stage};
 use crate::log_failure;
 use crate::outcome::Outcome;
@@ -115,14 +117,21 @@ impl<S: Stage> Runner<S> {
     ) -> (Vec<Outcome>, bool) {
         let started = Instant::now();
         let stage = self.stage.name();
+        let spans = CallSpans::begin(stage, self.bus.system(), &part.deliveries);
         let span = match &part.deliveries[..] {
-            [one] => tracing::info_span!("event", id = %one.id, stage = %stage),
+            [one] => {
+                tracing::info_span!("event", id = %one.id, stage = %stage, trace_id = Empty)
+            }
             many => tracing::debug_span!("events", count = many.len(), stage = %stage),
         };
+        if let Some(id) = spans.trace_id() {
+            span.record("trace_id", id);
+        }
         // Made inside of it: an `async fn` of a trait may be a plain function that panics.
         let call = async { self.stage.handle(&part.items).await };
-        let call = panics::catch(stage.part(), call).instrument(span);
-        let mut call = std::pin::pin!(tokio::time::timeout(self.stage.timeout(), call));
+        let call = spans.run(panics::catch(stage.part(), call)).instrument(span);
+        let call = tokio::time::timeout(self.stage.timeout(), call);
+        let mut call = std::pin::pin!(call);
         let mut extend = tokio::time::interval(self.settings.lease / 3);
         extend.tick().await;
         let done = loop {
@@ -137,13 +146,15 @@ impl<S: Stage> Runner<S> {
         };
         metric::STAGE_SECONDS.record([stage.name().into()], started.elapsed());
         let failed = |why: &str| vec![Outcome::Retry(why.into()); part.len()];
-        match done {
+        let (outcomes, divisible) = match done {
             Ok(Ok(outcomes)) if outcomes.len() == part.len() => (outcomes, true),
             Ok(Ok(_)) => (failed("the stage lost count of its events"), true),
             Ok(Err(_panic)) => (failed("the stage panicked"), true),
             // Each half could take as long again.
             Err(_elapsed) => (failed("the stage took too long"), false),
-        }
+        };
+        spans.end(&outcomes);
+        (outcomes, divisible)
     }
 
     /// Carries out the outcome of a message.

@@ -78,6 +78,7 @@ async fn publish(bench: &Bench, texts: &[&str]) {
         subject: "event.line.0".to_owned(),
         id: (*text).to_owned(),
         payload: (*text).to_owned().into(),
+        trace: None,
     });
     bench.bus.publish(outgoing.collect()).await.unwrap();
 }

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use chatkeep_core::time::Timestamp;
+use chatkeep_core::trace::TraceContext;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, query, query_scalar};
 
@@ -93,9 +94,10 @@ async fn insert(
     }
     // An id seen before has an older sequence number: only the new ones are above `high`.
     let stored = query(
-        "INSERT INTO message (seq, stream, queue, subject, id, published_at, payload)
+        "INSERT INTO message
+             (seq, stream, queue, subject, id, published_at, payload, traceparent)
          SELECT seen.seq, ?2, row.value ->> 1, row.value ->> 2, seen.id, ?3,
-             substr(?4, row.value ->> 3, row.value ->> 4)
+             substr(?4, row.value ->> 3, row.value ->> 4), row.value ->> 5
          FROM json_each(?1) AS row CROSS JOIN seen
              ON seen.stream = ?2 AND seen.id = row.value ->> 0
          WHERE seen.seq > ?5",
@@ -114,8 +116,8 @@ async fn insert(
     Ok((stored.rows_affected(), stored.last_insert_rowid().max(seen.last_insert_rowid())))
 }
 
-/// Encodes the rows as JSON (`[id, queue, subject, start, length]`, start from 1) and their
-/// payloads in one piece; of messages with the same id, the first.
+/// Encodes the rows as JSON (`[id, queue, subject, start, length, traceparent]`, start from 1) and
+/// their payloads in one piece; of messages with the same id, the first.
 fn encode(messages: &[Outgoing]) -> Result<(String, Vec<u8>), sqlx::Error> {
     let mut ids = HashSet::with_capacity(messages.len());
     let mut payloads = Vec::with_capacity(messages.iter().map(|m| m.payload.len()).sum());
@@ -130,7 +132,8 @@ fn encode(messages: &[Outgoing]) -> Result<(String, Vec<u8>), sqlx::Error> {
         };
         let start = payloads.len() + 1;
         payloads.extend_from_slice(&message.payload);
-        rows.push((&message.id, queue, &message.subject, start, message.payload.len()));
+        let trace = message.trace.as_ref().map(TraceContext::header);
+        rows.push((&message.id, queue, &message.subject, start, message.payload.len(), trace));
     }
     Ok((json(&rows)?, payloads))
 }

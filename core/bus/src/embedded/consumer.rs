@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_core::time::Timestamp;
+use chatkeep_core::trace::TraceContext;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -144,7 +145,7 @@ impl EmbeddedConsumer {
     }
 
     fn delivery(&self, row: Row, attempt: u32) -> Delivery {
-        let (seq, subject, id, payload, published_at, _) = row;
+        let (seq, subject, id, payload, published_at, _, trace) = row;
         let lease = EmbeddedLease { bus: Arc::clone(&self.bus), key: self.key, seq, attempt };
         Delivery {
             subject,
@@ -152,6 +153,7 @@ impl EmbeddedConsumer {
             payload: Bytes::from(payload),
             attempt,
             published_at: Timestamp::from_millis(published_at),
+            trace: trace.as_deref().and_then(TraceContext::parse),
             lease: Lease::Embedded(lease),
         }
     }

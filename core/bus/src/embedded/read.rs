@@ -9,8 +9,9 @@ use super::position::{Position, Scan};
 use super::schema::stream_code;
 use crate::{BusError, ConsumerSpec, Stream};
 
-/// Sequence number, subject, id, payload, time of publishing, `true` if for one consumer only.
-pub(super) type Row = (i64, String, String, Vec<u8>, i64, bool);
+/// Sequence number, subject, id, payload, time of publishing, `true` if for one consumer only, and
+/// the trace that it continues.
+pub(super) type Row = (i64, String, String, Vec<u8>, i64, bool, Option<String>);
 
 /// Filter of the messages of a consumer.
 #[derive(Clone, Debug)]
@@ -34,19 +35,21 @@ impl Filter {
         let text = match self.stream {
             // Events have no queue.
             Stream::Events => {
-                "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL
+                "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL, traceparent
                  FROM message WHERE stream = 0 AND queue = '' AND seq > ?1
                      AND (only_consumer IS NULL OR only_consumer = ?3)
                  ORDER BY seq LIMIT ?2"
             }
             Stream::Jobs if self.queue.is_some() => {
-                "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL
+                "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL,
+                     traceparent
                  FROM message WHERE stream = 1 AND queue = ?4 AND seq > ?1
                      AND (only_consumer IS NULL OR only_consumer = ?3)
                  ORDER BY seq LIMIT ?2"
             }
             Stream::Jobs => {
-                "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL
+                "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL,
+                     traceparent
                  FROM message WHERE +stream = 1 AND seq > ?1
                      AND (only_consumer IS NULL OR only_consumer = ?3)
                  ORDER BY seq LIMIT ?2"
@@ -65,7 +68,8 @@ impl Filter {
 pub(super) async fn read_again(pool: &SqlitePool, seqs: &[i64]) -> Result<Vec<Row>, BusError> {
     let list = serde_json::to_string(seqs).map_err(|error| sqlx::Error::Encode(error.into()))?;
     Ok(query_as(
-        "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL
+        "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL,
+                     traceparent
          FROM message WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY seq",
     )
     .bind(list)

@@ -42,7 +42,8 @@ const TABLES: &str = "
         id TEXT NOT NULL,
         only_consumer TEXT,
         published_at INTEGER NOT NULL,
-        payload BLOB NOT NULL
+        payload BLOB NOT NULL,
+        traceparent TEXT
     );
     CREATE INDEX message_by_queue ON message (stream, queue, seq);
     CREATE TABLE consumer (
@@ -127,7 +128,7 @@ pub(super) async fn writer(folder: &Path) -> Result<SqliteConnection, BusError> 
     let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
     let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut *tx).await?;
     match version {
-        VERSION => {}
+        VERSION => add_traceparent(&mut tx).await?,
         0 => {
             sqlx::raw_sql(TABLES).execute(&mut *tx).await?;
         }
@@ -139,6 +140,17 @@ pub(super) async fn writer(folder: &Path) -> Result<SqliteConnection, BusError> 
     }
     tx.commit().await?;
     Ok(conn)
+}
+
+/// Adds the column for the traces of messages to a file of before. The layout keeps its number:
+/// earlier versions read and write such a file as well, and leave the column empty.
+async fn add_traceparent(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    let columns = "SELECT count(*) FROM pragma_table_info('message') WHERE name = 'traceparent'";
+    let found: i64 = sqlx::query_scalar(columns).fetch_one(&mut *conn).await?;
+    if found == 0 {
+        sqlx::raw_sql("ALTER TABLE message ADD COLUMN traceparent TEXT").execute(conn).await?;
+    }
+    Ok(())
 }
 
 /// Opens the read connections; after [`writer`], so that the file exists.
@@ -217,4 +229,42 @@ pub(super) async fn load(conn: &mut SqliteConnection) -> Result<State, BusError>
 
 fn damaged(what: &str) -> BusError {
     BusError::Config(format!("bus.db contains a {what} that this version does not support"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    async fn columns(conn: &mut SqliteConnection) -> Vec<String> {
+        let names = sqlx::query_scalar("SELECT name FROM pragma_table_info('message')");
+        names.fetch_all(conn).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_file_of_before_gets_the_column_of_traces_and_keeps_its_messages() {
+        let folder = TempDir::new().unwrap();
+        let mut conn = writer(folder.path()).await.unwrap();
+        let new = columns(&mut conn).await;
+        for sql in [
+            "ALTER TABLE message DROP COLUMN traceparent",
+            "INSERT INTO message (seq, stream, queue, subject, id, published_at, payload)
+             VALUES (1, 0, '', 'event.line.7', 'a', 1, x'00')",
+        ] {
+            sqlx::raw_sql(sql).execute(&mut conn).await.unwrap();
+        }
+        assert!(!columns(&mut conn).await.contains(&"traceparent".to_owned()));
+        conn.close().await.unwrap();
+
+        for _ in 0..2 {
+            let mut conn = writer(folder.path()).await.unwrap();
+            assert_eq!(columns(&mut conn).await, new);
+            let all = "SELECT id, traceparent FROM message";
+            let kept: Vec<(String, Option<String>)> =
+                sqlx::query_as(all).fetch_all(&mut conn).await.unwrap();
+            assert_eq!(kept, [("a".to_owned(), None)]);
+            conn.close().await.unwrap();
+        }
+    }
 }

@@ -10,6 +10,7 @@ use async_nats::jetstream::{AckKind, Message};
 use async_nats::{StatusCode, Subject, Subscriber};
 use chatkeep_core::outage::Availability;
 use chatkeep_core::time::Timestamp;
+use chatkeep_core::trace::{self, TraceContext};
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, timeout_at};
 
@@ -204,6 +205,7 @@ impl NatsConsumer {
         }
         let id = header(ID).or_else(|| header(NATS_MESSAGE_ID.as_ref()));
         let id = id.map_or_else(String::new, ToString::to_string);
+        let trace = header(trace::HEADER).and_then(|header| TraceContext::parse(header.as_str()));
         let info = message.info().map_err(|error| unavailable(error.as_ref()))?;
         let published = info.published.unix_timestamp_nanos() / 1_000_000;
         let attempt = u32::try_from(info.delivered).unwrap_or(1);
@@ -213,6 +215,7 @@ impl NatsConsumer {
             payload: message.payload.clone(),
             attempt,
             published_at: Timestamp::from_millis(i64::try_from(published).unwrap_or(0)),
+            trace,
             lease: Lease::Nats(Box::new(NatsLease {
                 bus: self.bus.clone(),
                 consumer: self.name,

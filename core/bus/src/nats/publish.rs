@@ -7,6 +7,7 @@ use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErro
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::{Error as ServerError, ErrorCode};
 use bytes::Bytes;
+use chatkeep_core::trace;
 
 use super::{NatsBus, unavailable};
 use crate::{BusError, Outgoing, subject};
@@ -61,9 +62,12 @@ impl NatsBus {
     async fn send_all(&self, messages: &[Outgoing]) -> Result<(), Refusal> {
         let mut acks = Vec::with_capacity(messages.len());
         for message in messages {
-            let outgoing = PublishMessage::build()
+            let mut outgoing = PublishMessage::build()
                 .header(NATS_MESSAGE_ID, message.id.as_str())
                 .payload(message.payload.clone());
+            if let Some(trace) = &message.trace {
+                outgoing = outgoing.header(trace::HEADER, trace.header());
+            }
             acks.push(self.send(&message.subject, outgoing).await?);
         }
         for ack in acks {

@@ -163,6 +163,7 @@ search-results = { $count ->
     [one] 1 message found
    *[other] { $count } messages found
 }
+search-results-at-least = At least { $count } messages found
 search-none = Try fewer or other words, or remove a filter.
 search-unknown = Nobody in this chat is called { $name }.
 search-more = More results
@@ -703,6 +704,7 @@ gone-text = It does not exist, or it has been deleted.
 done-sent = It is being sent. Reload this page in a moment to see the result.
 done-signed-out = Signed out there.
 form-too-many-webhooks = You have as many webhooks as you can have. Delete one first.
+form-too-many-saved-searches = You have as many saved searches as you can have. Delete one first.
 form-webhook-off = This webhook is turned off. Turn it on first.
 form-beyond-bounds = This is more than the key that made the webhook may read.
 defect-no-scope = Please choose at least one thing that it may do.
@@ -731,6 +733,10 @@ key-name = Name
 key-name-text = So that you recognise it later.
 key-may = May do
 key-since = messages since { $date }
+key-pseudonyms = People
+key-pseudonyms-label = Show pseudonyms in place of people
+key-pseudonyms-text = Programs with this key see the same stand-in for a person every time, and no names, phone numbers, mail addresses or account numbers. They cannot change anything and get no pictures or files.
+key-pseudonyms-shown = people under pseudonyms
 key-since-label = Only messages since
 key-since-text = Leave it empty for all messages.
 key-end = Works until
@@ -807,6 +813,7 @@ event-usage-warning = 80% of my storage is used
 event-usage-critical = 90% of my storage is used
 event-usage-exceeded = My storage is full
 event-endpoint-disabled = Another webhook of mine was turned off
+event-search-matched = A saved search of mine found a message
 event-webhook-test = Test event
 deliveries-title = Delivery log
 deliveries-text = What was sent, newest first. Old entries are removed by themselves.

@@ -1,7 +1,8 @@
 ## The page of operators about the set-up of the bots
 
 operator-line-title = LINE set-up
-operator-line-text = What LINE says about each bot, asked just now, and what only you can see in its consoles.
+operator-line-text = What LINE says about each bot, and what only you can see in its consoles.
+operator-line-checked = Asked on { $time }.
 operator-line-fix = Set the webhook address
 operator-line-fix-text = LINE then sends the bot's webhooks to { $address }.
 operator-line-again = Check again

@@ -152,6 +152,7 @@ search-results = { $count ->
     [0] 見つかりませんでした
    *[other] { $count }件見つかりました
 }
+search-results-at-least = { $count }件以上見つかりました
 search-none = キーワードを減らすか変更する、または絞り込みを解除してみてください。
 search-unknown = 「{ $name }」という名前の人は見つかりません。
 search-more = さらに表示
@@ -631,6 +632,7 @@ gone-text = 存在しないか、すでに削除されています。
 done-sent = 送信しています。少し待ってからページを再読み込みすると結果がわかります。
 done-signed-out = その端末からログアウトしました。
 form-too-many-webhooks = Webhookの数が上限です。先に1つ削除してください。
+form-too-many-saved-searches = 保存した検索の数が上限です。先に1つ削除してください。
 form-webhook-off = このWebhookは無効です。先に有効にしてください。
 form-beyond-bounds = このWebhookの作成に使ったキーで読める範囲を超えています。
 defect-no-scope = できることを1つ以上選んでください。
@@ -659,6 +661,10 @@ key-name = 名前
 key-name-text = あとで見分けるための名前です。
 key-may = できること
 key-since = { $date }以降のメッセージ
+key-pseudonyms = 人
+key-pseudonyms-label = 人を仮名で表示する
+key-pseudonyms-text = このキーを使うプログラムには、同じ人がいつも同じ仮名で表示され、名前、電話番号、メールアドレス、口座番号は表示されません。何も変更できず、画像やファイルも取得できません。
+key-pseudonyms-shown = 人は仮名で表示
 key-since-label = この日以降のメッセージだけ
 key-since-text = 空欄ならすべてのメッセージです。
 key-end = 有効期限
@@ -735,6 +741,7 @@ event-usage-warning = ストレージの80%を使用した
 event-usage-critical = ストレージの90%を使用した
 event-usage-exceeded = ストレージがいっぱいになった
 event-endpoint-disabled = ほかのWebhookが無効になった
+event-search-matched = 保存した検索が新しいメッセージを見つけた
 event-webhook-test = テストイベント
 deliveries-title = 送信履歴
 deliveries-text = 送信の記録です（新しい順）。古い記録は自動で削除されます。

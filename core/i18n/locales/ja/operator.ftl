@@ -1,7 +1,8 @@
 ## The page of operators about the set-up of the bots
 
 operator-line-title = LINEの設定
-operator-line-text = 各ボットについてLINEに今問い合わせた結果と、管理画面でしか確認できない項目です。
+operator-line-text = 各ボットについてのLINEの回答と、管理画面でしか確認できない項目です。
+operator-line-checked = { $time }に問い合わせました。
 operator-line-fix = Webhook URLを設定
 operator-line-fix-text = LINEはこのボットのWebhookを { $address } に送るようになります。
 operator-line-again = もう一度確認

@@ -152,6 +152,7 @@ search-results = { $count ->
     [0] ไม่พบข้อความ
    *[other] พบ { $count } ข้อความ
 }
+search-results-at-least = พบอย่างน้อย { $count } ข้อความ
 search-none = ลองใช้คำน้อยลงหรือคำอื่น หรือลบตัวกรองออก
 search-unknown = ไม่พบคนชื่อ { $name } ในแชทนี้
 search-more = ผลลัพธ์เพิ่มเติม
@@ -632,6 +633,7 @@ gone-text = ไม่มีอยู่ หรือถูกลบไปแล�
 done-sent = กำลังส่ง โหลดหน้านี้ใหม่อีกสักครู่เพื่อดูผล
 done-signed-out = ออกจากระบบที่นั่นแล้ว
 form-too-many-webhooks = มี webhook ครบจำนวนแล้ว โปรดลบออกก่อนหนึ่งอัน
+form-too-many-saved-searches = มีการค้นหาที่บันทึกไว้ครบจำนวนแล้ว โปรดลบออกก่อนหนึ่งรายการ
 form-webhook-off = webhook นี้ปิดอยู่ โปรดเปิดก่อน
 form-beyond-bounds = เกินกว่าที่คีย์ซึ่งใช้สร้าง webhook นี้อ่านได้
 defect-no-scope = โปรดเลือกสิทธิ์อย่างน้อยหนึ่งอย่าง
@@ -660,6 +662,10 @@ key-name = ชื่อ
 key-name-text = เพื่อให้คุณจำได้ภายหลัง
 key-may = ทำอะไรได้บ้าง
 key-since = ข้อความตั้งแต่ { $date }
+key-pseudonyms = ผู้คน
+key-pseudonyms-label = แสดงนามแฝงแทนผู้คน
+key-pseudonyms-text = โปรแกรมที่ใช้คีย์นี้จะเห็นนามแฝงเดิมของแต่ละคนทุกครั้ง และไม่เห็นชื่อ หมายเลขโทรศัพท์ อีเมล หรือเลขบัญชี โปรแกรมเปลี่ยนแปลงสิ่งใดไม่ได้ และไม่ได้รับรูปภาพหรือไฟล์
+key-pseudonyms-shown = แสดงผู้คนด้วยนามแฝง
 key-since-label = เฉพาะข้อความตั้งแต่วันที่
 key-since-text = เว้นว่างไว้หากต้องการทุกข้อความ
 key-end = ใช้ได้ถึง
@@ -736,6 +742,7 @@ event-usage-warning = ใช้พื้นที่ไปแล้ว 80%
 event-usage-critical = ใช้พื้นที่ไปแล้ว 90%
 event-usage-exceeded = พื้นที่ของฉันเต็ม
 event-endpoint-disabled = webhook อื่นของฉันถูกปิด
+event-search-matched = การค้นหาที่บันทึกไว้พบข้อความใหม่
 event-webhook-test = เหตุการณ์ทดสอบ
 deliveries-title = บันทึกการส่ง
 deliveries-text = รายการที่ส่ง ใหม่สุดก่อน รายการเก่าจะถูกลบเอง

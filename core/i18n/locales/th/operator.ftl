@@ -1,7 +1,8 @@
 ## The page of operators about the set-up of the bots
 
 operator-line-title = การตั้งค่า LINE
-operator-line-text = สิ่งที่ LINE ตอบเกี่ยวกับบอตแต่ละตัวเมื่อครู่นี้ และสิ่งที่มีเพียงคุณเท่านั้นที่ดูได้ในคอนโซล
+operator-line-text = สิ่งที่ LINE ตอบเกี่ยวกับบอตแต่ละตัว และสิ่งที่มีเพียงคุณเท่านั้นที่ดูได้ในคอนโซล
+operator-line-checked = ถามเมื่อ { $time }
 operator-line-fix = ตั้งค่าที่อยู่ Webhook
 operator-line-fix-text = จากนั้น LINE จะส่ง Webhook ของบอตไปที่ { $address }
 operator-line-again = ตรวจสอบอีกครั้ง

@@ -152,6 +152,7 @@ search-results = { $count ->
     [0] 找不到符合的訊息
    *[other] 找到 { $count } 則訊息
 }
+search-results-at-least = 找到至少 { $count } 則訊息
 search-none = 請減少或更換關鍵字，或移除篩選條件。
 search-unknown = 這裡沒有名叫 { $name } 的人。
 search-more = 更多結果
@@ -632,6 +633,7 @@ gone-text = 不存在，或已被刪除。
 done-sent = 正在傳送。稍後重新整理頁面就能看到結果。
 done-signed-out = 已將該裝置登出。
 form-too-many-webhooks = Webhook 數量已達上限，請先刪除一個。
+form-too-many-saved-searches = 已儲存的搜尋數量已達上限，請先刪除一個。
 form-webhook-off = 這個 webhook 已停用，請先啟用。
 form-beyond-bounds = 超出了建立這個 webhook 的金鑰所能讀取的範圍。
 defect-no-scope = 請至少選擇一項權限。
@@ -660,6 +662,10 @@ key-name = 名稱
 key-name-text = 方便您日後辨認。
 key-may = 權限
 key-since = { $date }起的訊息
+key-pseudonyms = 人員
+key-pseudonyms-label = 以代稱顯示人員
+key-pseudonyms-text = 使用此金鑰的程式每次都以同一個代稱看到同一個人，看不到姓名、電話號碼、電子郵件地址和帳號。它們不能變更任何內容，也不能取得圖片或檔案。
+key-pseudonyms-shown = 人員以代稱顯示
 key-since-label = 只能讀取這天起的訊息
 key-since-text = 留空表示所有訊息。
 key-end = 有效期限
@@ -736,6 +742,7 @@ event-usage-warning = 儲存空間已用 80%
 event-usage-critical = 儲存空間已用 90%
 event-usage-exceeded = 儲存空間已滿
 event-endpoint-disabled = 我的其他 webhook 被停用
+event-search-matched = 已儲存的搜尋找到新訊息
 event-webhook-test = 測試事件
 deliveries-title = 傳送紀錄
 deliveries-text = 傳送紀錄，由新到舊。過舊的紀錄會自動移除。

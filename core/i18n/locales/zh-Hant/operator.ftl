@@ -1,7 +1,8 @@
 ## The page of operators about the set-up of the bots
 
 operator-line-title = LINE 設定
-operator-line-text = LINE 對每個機器人的回覆（剛剛查詢），以及只有您能在後台看到的項目。
+operator-line-text = LINE 對每個機器人的回覆，以及只有您能在後台看到的項目。
+operator-line-checked = 查詢時間：{ $time }。
 operator-line-fix = 設定 Webhook 網址
 operator-line-fix-text = 之後 LINE 會把這個機器人的 Webhook 送到 { $address }。
 operator-line-again = 再檢查一次

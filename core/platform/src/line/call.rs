@@ -10,12 +10,14 @@ use chatkeep_core::metric;
 use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::SharedClock;
 use reqwest::header::HeaderMap;
-use reqwest::{RequestBuilder, Response, StatusCode};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::ExposeSecret as _;
+use tracing::Instrument as _;
 
 use super::client::LineApi;
 use super::endpoint::{BURST, Endpoint, Host, PER_SECOND};
 use super::refusal::{failed, hide, refused};
+use super::traced::{Built, call_span, ended};
 use crate::PlatformError;
 use crate::circuit::{Circuit, Permit};
 use crate::throttle::{Throttle, Throttled};
@@ -97,7 +99,9 @@ impl Caller {
         request: RequestBuilder,
         also: Accepts,
     ) -> Result<Answer, PlatformError> {
-        self.around(endpoint, async {
+        let request = Built::new(request);
+        let method = request.method();
+        self.around(endpoint, &method, async {
             let answer = request.send().await.map_err(failed)?;
             let (status, headers) = (answer.status(), answer.headers().clone());
             let body =
@@ -116,8 +120,8 @@ impl Caller {
         endpoint: Endpoint,
         url: String,
     ) -> Result<Response, PlatformError> {
-        self.around(endpoint, async {
-            let request = self.authorised(self.files.get(url));
+        self.around(endpoint, &Method::GET, async {
+            let request = Built::new(self.authorised(self.files.get(url)));
             let answer = request.send().await.map_err(failed)?;
             match answer.status() {
                 StatusCode::OK => Ok(answer),
@@ -142,12 +146,15 @@ impl Caller {
     async fn around<T>(
         &self,
         endpoint: Endpoint,
+        method: &Method,
         call: impl Future<Output = Result<T, PlatformError>>,
     ) -> Result<T, PlatformError> {
         let result = match self.admit(endpoint).await {
             Ok(permit) => {
                 let started = Instant::now();
-                let result = call.await;
+                let span = call_span(&self.api, endpoint, method);
+                let result = call.instrument(span.clone()).await;
+                ended(&span, &result);
                 self.note(endpoint, permit, result.as_ref().err());
                 let bot = self.bot.to_string();
                 let labels = [bot.into(), endpoint.name().into()];

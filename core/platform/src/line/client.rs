@@ -268,8 +268,9 @@ impl Platform for LineClient {
 
     fn token_lifetime(&self) -> BoxFuture<'_, Result<Option<Duration>, PlatformError>> {
         Box::pin(async move {
-            let known = self.verified().await?.ok_or(PlatformError::Unauthorized)?;
-            Ok(Some(Duration::from_secs(known.expires_in)))
+            // LINE tells nothing of some kinds of token that it accepts.
+            let known = self.verified().await?;
+            Ok(known.map(|known| Duration::from_secs(known.expires_in)))
         })
     }
 

@@ -10,6 +10,7 @@ mod refusal;
 mod setup;
 mod signature;
 mod trace;
+mod traced;
 mod webhook;
 mod wire;
 

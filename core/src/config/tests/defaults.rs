@@ -43,6 +43,9 @@ fn the_default_file_has_these_settings() {
         "channel_secret_previous: None",
         "media_reserve_bytes: 536870912",
         "ingress_reserve_bytes: 134217728",
+        "assistant_bytes: 268435456",
+        "index_bytes: 80000000",
+        "database_bytes: 150994944",
         "max_head: 65536",
         "max_headers: 100",
         "max_bodies: 268435456",
@@ -82,6 +85,8 @@ fn the_default_file_has_these_settings() {
         "127.0.0.1:9464",
         "format: Auto",
         "filter: \"info\"",
+        "sample_ratio: 1.0",
+        "trust_incoming: false",
         "drain: 20s",
         "warnings: []",
     ] {
@@ -119,7 +124,8 @@ fn every_setting_changes_something() {
             ("log.filter", _) => "debug".to_owned(),
             ("webhooks.retry_seconds", _) => "1, 60".to_owned(),
             ("listen" | "metrics.listen", _) => "127.0.0.1:1".to_owned(),
-            ("api.cors_origins" | "s3.endpoint", _) => "http://h".to_owned(),
+            ("api.cors_origins" | "s3.endpoint" | "telemetry.endpoint", _) => "http://h".to_owned(),
+            (_, Value::Float(number)) => (number / 2.0).to_string(),
             // On its own it lacks the client id, which has a test of its own.
             ("login.issuer", _) => continue,
             ("login.bot_prompt", _) => "aggressive".to_owned(),
@@ -158,8 +164,27 @@ fn numbers_are_bounded_as_their_comments_say() {
         }
         bounded += 1;
     }
-    assert_eq!(bounded, 44);
+    assert_eq!(bounded, 47);
     for number in ["0", "2", "4", "6"] {
         assert!(load("", &[("CHATKEEP_BUS_LIMITS_REPLICAS", number)]).is_err(), "{number}");
     }
+}
+
+#[test]
+fn a_ratio_is_from_0_to_1_in_every_source() {
+    let ratio = |toml: &str, variables: &[(&str, &str)]| {
+        load(toml, variables).map(|config| config.telemetry.sample_ratio)
+    };
+    for (given, expected) in [("0", 0.0), ("0.25", 0.25), ("1", 1.0)] {
+        let file = format!("[telemetry]\nsample_ratio = {given}");
+        for read in [ratio(&file, &[]), ratio("", &[("CHATKEEP_TELEMETRY_SAMPLE_RATIO", given)])] {
+            assert!((read.unwrap() - expected).abs() < f64::EPSILON, "{given}");
+        }
+    }
+    for outside in ["-0.1", "1.1", "2", "nan", "inf"] {
+        let text = told(&ratio("", &[("CHATKEEP_TELEMETRY_SAMPLE_RATIO", outside)]).unwrap_err());
+        assert!(text.ends_with("allowed: a number from 0 to 1"), "{text}");
+    }
+    let text = told(&ratio("", &[("CHATKEEP_TELEMETRY_SAMPLE_RATIO", "half")]).unwrap_err());
+    assert!(text.ends_with("allowed: a number"), "{text}");
 }

@@ -86,9 +86,15 @@ fn no_secret_is_in_an_inspection() {
             ("CHATKEEP_LINE_ACCESS_TOKEN", "hunter2"),
             ("CHATKEEP_DATABASE", database),
             ("CHATKEEP_BUS", bus),
+            ("CHATKEEP_LINE_ACCES_TOKEN", "hunter2"),
         ];
         let found = inspect(file, &environment, &[]);
-        let all = format!("{found:?} {}", serde_json::to_string(&found.settings).unwrap());
+        let json = serde_json::to_string(&found.settings).unwrap();
+        assert_eq!(found.warnings.len(), 1);
+        let all = format!("{:?} {:?} {:?} {json}", found.settings, found.problems, found.warnings);
+        if let Some(config) = &found.config {
+            assert!(!config.shown.contains("hunter2"), "{}", config.shown);
+        }
         assert!(!all.contains("hunter2"), "{all}");
         assert_eq!(all.matches("://…@").count() / 2, shown + 1, "{all}");
         assert_eq!(setting(&found, "line.access_token").0, &SettingValue::Secret);

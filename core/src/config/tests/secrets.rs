@@ -30,6 +30,23 @@ fn secrets_are_taken_from_files() {
 }
 
 #[test]
+fn an_empty_file_of_a_secret_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("empty");
+    std::fs::write(&path, "\n").unwrap();
+    let path = path.display().to_string();
+    let file = format!("[line]\nchannel_secret_file = {path:?}");
+    let config = load(&file, &[("CHATKEEP_LINE_ACCESS_TOKEN_FILE", &path)]).unwrap();
+    assert!(config.line[0].channel_secret.is_none() && config.line[0].access_token.is_none());
+    let expected = [
+        "line.channel_secret is not set: the file that my.toml, line 2 names is empty",
+        "line.access_token is not set: the file that environment CHATKEEP_LINE_ACCESS_TOKEN_FILE \
+         names is empty",
+    ];
+    assert_eq!(config.warnings, expected);
+}
+
+#[test]
 fn a_file_of_a_secret_must_be_there_and_alone() {
     let missing = error("", &[("CHATKEEP_BUS_FILE", "/nowhere/hunter2")]);
     let expected = "cannot read the file that environment CHATKEEP_BUS_FILE names: No such file";

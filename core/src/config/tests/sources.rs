@@ -25,7 +25,8 @@ fn later_sources_weigh_more() {
 
 fn gather(named: Option<&str>, folder: &Path, config: Option<&str>) -> Result<u16, ConfigError> {
     let environment = config.map(|path| (OsString::from("CHATKEEP_CONFIG"), OsString::from(path)));
-    let sources = Sources::gather(named.map(Into::into), folder, environment, Vec::new())?;
+    let usual = ["chatkeep.toml", "etc/chatkeep.toml"];
+    let sources = Sources::gather(named.map(Into::into), folder, &usual, environment, Vec::new())?;
     Config::load(sources).map(|config| config.listen.port())
 }
 
@@ -38,6 +39,10 @@ fn the_settings_file_is_the_named_one_or_the_usual_one() {
     };
     let port = |named, config| gather(named, folder.path(), config);
     assert_eq!(port(None, None).unwrap(), 8080, "there is no file, and none is needed");
+    std::fs::create_dir(folder.path().join("etc")).unwrap();
+    put("etc/chatkeep.toml", 4);
+    assert_eq!(port(None, None).unwrap(), 4, "the second usual file");
+    assert_eq!(port(None, Some("")).unwrap(), 8080, "no file is wanted");
     put("chatkeep.toml", 1);
     put("variable.toml", 2);
     put("flag.toml", 3);
@@ -51,6 +56,7 @@ fn the_settings_file_is_the_named_one_or_the_usual_one() {
     assert!(variable.contains("\"none.toml\" (environment CHATKEEP_CONFIG): "), "{variable}");
     std::fs::write(folder.path().join("chatkeep.toml"), [0xff]).unwrap();
     assert!(port(None, None).is_err(), "a file that is there must be read");
+    assert_eq!(port(None, Some("")).unwrap(), 8080);
 }
 
 #[cfg(unix)]
@@ -61,7 +67,7 @@ fn a_variable_that_is_not_text_is_an_error() {
     let of = |name: &str| {
         let environment = [(OsString::from(name), OsString::from_vec(vec![b'x', 0xff]))];
         let folder = tempfile::tempdir().unwrap();
-        Sources::gather(None, folder.path(), environment, Vec::new()).map(|_| ())
+        Sources::gather(None, folder.path(), &[], environment, Vec::new()).map(|_| ())
     };
     let text = told(&of("CHATKEEP_DATABASE").unwrap_err());
     assert_eq!(text, "environment CHATKEEP_DATABASE is not UTF-8 text");

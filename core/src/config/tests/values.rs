@@ -36,6 +36,9 @@ fn blobs_are_a_folder_or_a_bucket() {
     assert_eq!(blobs("s3://b.u-7").unwrap(), s3(""));
     assert_eq!(blobs("").unwrap(), BlobsKind::Folder("/d/blobs".into()));
     assert_eq!(blobs("media").unwrap(), BlobsKind::Folder("media".into()));
+    let in_data = |text: &str| load(text, &[]).unwrap().blobs_in_data;
+    assert!(in_data("data = \"/d\""));
+    assert!(!in_data("data = \"/d\"\nblobs = \"/d/blobs\""), "it was named");
     for bad in ["ftp://x", "s3://", "s3://ab", "s3://-bucket", "s3://Bucket", " "] {
         assert!(blobs(bad).is_err(), "{bad}");
     }

@@ -14,11 +14,11 @@ use crate::query::query;
 use crate::{ReplyOrigin, StoreError};
 
 /// Milliseconds of a quarter of an hour: the steps in which the offsets of time zones differ.
-pub(super) const QUARTER: i64 = 900_000;
+pub(crate) const QUARTER: i64 = 900_000;
 /// Milliseconds of an hour: the step of nearly all time zones.
-pub(super) const HOUR: i64 = 3_600_000;
+pub(crate) const HOUR: i64 = 3_600_000;
 /// Milliseconds of a day.
-pub(super) const DAY: i64 = 86_400_000;
+pub(crate) const DAY: i64 = 86_400_000;
 
 /// Stored message that was not retracted, with what it is counted by.
 #[derive(Clone, Debug, PartialEq, Eq)]

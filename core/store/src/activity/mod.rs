@@ -7,7 +7,7 @@ mod delta;
 mod read;
 mod sql;
 
-pub(crate) use delta::{ActivityDelta, Counted, count_answers, save_activity};
+pub(crate) use delta::{ActivityDelta, Counted, DAY, HOUR, QUARTER, count_answers, save_activity};
 pub use read::{
     ActivityAnswer, ActivityCounts, ActivityPerson, ActivityQuery, ActivityRange, ActivityStorage,
     AnswerCause, ClockShift,

@@ -28,18 +28,19 @@ const PURGE_READS: &str = "
         (SELECT channel_id, day_at, user_id, reader, reader_id, action FROM channel_reads
          WHERE day_at < $1 ORDER BY day_at LIMIT $2)";
 const FULL_OF_CHANGES: &str = "
-    SELECT channel_id, COUNT(*) FROM channel_changes GROUP BY channel_id HAVING COUNT(*) > $1";
+    SELECT channel_id FROM channel_changes GROUP BY channel_id HAVING COUNT(*) > $1";
 const FULL_OF_READS: &str = "
-    SELECT channel_id, COUNT(*) FROM channel_reads GROUP BY channel_id HAVING COUNT(*) > $1";
+    SELECT channel_id FROM channel_reads GROUP BY channel_id HAVING COUNT(*) > $1";
 const CUT_CHANGES: &str = "
     DELETE FROM channel_changes WHERE change_id IN
         (SELECT change_id FROM channel_changes WHERE channel_id = $1
-         ORDER BY at, change_id LIMIT $2)";
+         ORDER BY at DESC, change_id DESC LIMIT $3 OFFSET $2)";
 const CUT_READS: &str = "
     DELETE FROM channel_reads
     WHERE (channel_id, day_at, user_id, reader, reader_id, action) IN
         (SELECT channel_id, day_at, user_id, reader, reader_id, action FROM channel_reads
-         WHERE channel_id = $1 ORDER BY day_at LIMIT $2)";
+         WHERE channel_id = $1
+         ORDER BY day_at DESC, user_id, reader, reader_id, action LIMIT $3 OFFSET $2)";
 const FORGET: [&str; 2] = [
     "DELETE FROM channel_changes WHERE change_id IN
          (SELECT change_id FROM channel_changes WHERE channel_id = $1 AND at < $2
@@ -66,39 +67,31 @@ impl ActivityLogStore<'_> {
         Ok(gone)
     }
 
-    /// Returns the channels that have more than `rows` of a kind, with their surplus.
+    /// Returns the channels that have more than `rows` of a kind.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn full(self, rows: i64) -> Result<Vec<FullLog>, StoreError> {
         let mut found = Vec::new();
         for (full, cut) in [(FULL_OF_CHANGES, CUT_CHANGES), (FULL_OF_READS, CUT_READS)] {
-            let full: Vec<(String, i64)> =
-                self.store.db.fetch_all(query_as(full).bind(rows)).await?;
+            let full: Vec<(String,)> = self.store.db.fetch_all(query_as(full).bind(rows)).await?;
             let full = full.into_iter();
-            found.extend(full.map(|(channel, count)| FullLog {
-                channel: channel.into(),
-                surplus: count - rows,
-                cut,
-            }));
+            found.extend(full.map(|(channel,)| FullLog { channel: channel.into(), rows, cut }));
         }
         Ok(found)
     }
 
     /// Deletes a batch of the oldest rows of a channel that has too many. Returns false at the end.
+    /// The newest stay, whoever else does the same.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn cut(self, log: &mut FullLog) -> Result<bool, StoreError> {
-        let batch = log.surplus.min(BATCH);
-        if batch <= 0 {
-            return Ok(false);
-        }
+    pub async fn cut(self, log: &FullLog) -> Result<bool, StoreError> {
+        let cut = query(log.cut).bind(log.channel.as_str()).bind(log.rows).bind(BATCH);
         let mut tx = self.store.db.begin().await?;
-        tx.execute(query(log.cut).bind(log.channel.as_str()).bind(batch)).await?;
+        let gone = tx.execute(cut).await?;
         tx.commit().await?;
-        log.surplus -= batch;
-        Ok(true)
+        Ok(gone > 0)
     }
 }
 
@@ -106,8 +99,8 @@ impl ActivityLogStore<'_> {
 #[derive(Debug)]
 pub struct FullLog {
     channel: ChannelId,
-    /// Number of rows to delete.
-    surplus: i64,
+    /// Number of rows that it may have.
+    rows: i64,
     cut: &'static str,
 }
 

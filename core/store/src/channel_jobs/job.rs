@@ -90,12 +90,17 @@ impl JobKind {
         }
     }
 
-    /// Returns the person whose messages are erased; empty for a deletion.
-    pub(super) fn user(&self) -> &str {
+    /// Returns the person whose messages are erased; `None` for a deletion.
+    pub(super) const fn person(&self) -> Option<&UserId> {
         match self {
-            Self::Erasure(user) => user.as_str(),
-            Self::Deletion => "",
+            Self::Erasure(user) => Some(user),
+            Self::Deletion => None,
         }
+    }
+
+    /// Returns the id of that person; empty for a deletion.
+    pub(super) fn user(&self) -> &str {
+        self.person().map_or("", UserId::as_str)
     }
 }
 

@@ -18,8 +18,7 @@ use rows::{
 
 use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::db::Tx;
-use super::ingest::{Removed, bar_person, bar_time, lock_ledger, remove_some};
-use super::unknown_events::forget_unknown;
+use super::ingest::{Removed, bar_removed, lock_ledger, remove_some};
 use super::{JobStore, StoreError};
 use crate::query::{Query, query, query_as};
 
@@ -47,7 +46,7 @@ impl JobStore<'_> {
     ) -> Result<(ChannelJob, bool), StoreError> {
         let total = self.count_of_job(new).await?;
         let mut tx = self.store.db.begin().await?;
-        bar(&mut tx, new).await?;
+        bar_removed(&mut tx, new.channel, new.kind.person(), new.sent_before).await?;
         let begun = join_or_add(&mut tx, new, total, now).await?;
         tx.commit().await?;
         Ok(begun)
@@ -65,7 +64,7 @@ impl JobStore<'_> {
     ) -> Result<Option<ChannelJob>, StoreError> {
         let mut total = self.count_of_job(new).await?;
         let mut tx = self.store.db.begin().await?;
-        bar(&mut tx, new).await?;
+        bar_removed(&mut tx, new.channel, new.kind.person(), new.sent_before).await?;
         if total == 0 {
             // Something may have been stored since, but no more from now on.
             (total,) = tx.fetch_one(count_of_job(new)).await?;
@@ -120,12 +119,9 @@ impl JobStore<'_> {
         let Some((before,)) = goal else {
             return Ok(None);
         };
-        let of = match &job.kind {
-            JobKind::Erasure(user) => Some(user),
-            JobKind::Deletion => None,
-        };
         let before = Timestamp::from_millis(before);
-        let removed = remove_some(&mut tx, &job.channel, of, before, limit, now).await?;
+        let removed =
+            remove_some(&mut tx, &job.channel, job.kind.person(), before, limit, now).await?;
         let Some(row) = progress(&mut tx, job, worker, &removed, now).await? else {
             return Ok(None);
         };
@@ -222,17 +218,6 @@ fn count_of_job<'a>(new: &NewChannelJob<'a>) -> Query<'a, (i64,)> {
         }
         JobKind::Deletion => query_as(COUNT_BEFORE).bind(c).bind(before),
     }
-}
-
-/// Makes sure that what a job removes cannot come back. Two concurrent requests for the same wait
-/// for each other here, so that they begin one job.
-async fn bar(tx: &mut Tx, new: &NewChannelJob<'_>) -> Result<(), StoreError> {
-    lock_ledger(tx, &[new.channel].into()).await?;
-    match new.kind {
-        JobKind::Erasure(user) => bar_person(tx, new.channel, user, new.sent_before).await?,
-        JobKind::Deletion => bar_time(tx, new.channel, new.sent_before).await?,
-    }
-    forget_unknown(tx, new.channel, new.sent_before).await
 }
 
 /// Joins an unfinished job that does the same, or adds one; with true if the worker has claimed it.

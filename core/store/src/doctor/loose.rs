@@ -24,7 +24,7 @@ macro_rules! loose {
 }
 
 /// Tables whose rows are expendable without their channel, and the statements that delete them.
-const SPARE: [(&str, &str, &str); 3] = [
+const SPARE: [(&str, &str, &str); 4] = [
     (
         "activity_counters",
         loose!("activity_counters"),
@@ -42,6 +42,12 @@ const SPARE: [(&str, &str, &str); 3] = [
         loose!("qa_rules"),
         "DELETE FROM qa_rules WHERE NOT EXISTS
              (SELECT 1 FROM channels c WHERE c.channel_id = qa_rules.channel_id)",
+    ),
+    (
+        "saved_search_hits",
+        loose!("saved_search_hits"),
+        "DELETE FROM saved_search_hits WHERE NOT EXISTS
+             (SELECT 1 FROM channels c WHERE c.channel_id = saved_search_hits.channel_id)",
     ),
 ];
 /// Tables with people's content: an operator has to decide.
@@ -81,7 +87,7 @@ impl AuditStore<'_> {
         Ok(rows.into_iter().map(difference).collect())
     }
 
-    /// Deletes gaps, rules and activity counters of missing channels.
+    /// Deletes gaps, rules, activity counters and hits of saved searches of missing channels.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is deleted then.

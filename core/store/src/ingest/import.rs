@@ -292,10 +292,10 @@ async fn fates(
     Ok(messages.iter().map(fate).collect())
 }
 
-/// Returns `true` if its sender was erased after it was sent.
+/// Returns `true` if its sender, or somebody who may be the sender, was erased after it was sent.
 fn of_erased(message: &ImportedMessage, people: &HashMap<String, i64>) -> bool {
-    let sender = message.sender.as_ref().and_then(|sender| people.get(sender.as_str()));
-    sender.is_some_and(|erased_at| message.sent_at.millis() < *erased_at)
+    let mut erasures = message.possible_senders().filter_map(|sender| people.get(sender.as_str()));
+    erasures.any(|erased_at| message.sent_at.millis() < *erased_at)
 }
 
 /// Returns `true` if its sender, or somebody who may be the sender, had opted out when it was or may

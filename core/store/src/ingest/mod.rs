@@ -19,7 +19,7 @@ pub(super) use gaps::{Skips, close_gaps, open_gap};
 pub use import::{ImportOutcome, Imported, ImportedMedia, ImportedMessage, ImportedPerson};
 pub use imports::{ImportId, ImportRecord, NewImport};
 pub use removal::Removed;
-pub(super) use removal::{RemovalMode, bar_person, bar_time, remember_erased, remove, remove_some};
+pub(super) use removal::{RemovalMode, bar_removed, remember_erased, remove, remove_some};
 pub(super) use sql::BulkKey;
 use sql::{
     ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, COUNT_MESSAGES,

@@ -13,6 +13,7 @@ use super::super::media::erase_media;
 use super::super::messages::{MessageRow, origin_of, state_of};
 use super::super::retractions::record_retractions;
 use super::super::subscriptions::resume;
+use super::super::unknown_events::forget_unknown;
 use super::super::webhooks::delete_responses_in;
 use super::super::{MessageState, MessageStore, StoreError};
 use super::sql::BulkKey;
@@ -133,26 +134,22 @@ pub(crate) async fn remove_some(
     .await
 }
 
-/// Rejects late deliveries and imports of messages that person wrote before that time.
-pub(crate) async fn bar_person(
+/// Makes sure that what was sent in a channel before a time, by one person or by all, cannot come
+/// back: late deliveries and imports of it are rejected from now on, and the events of unknown types
+/// go, which may say something of it. Two concurrent removals of the same wait for each other here.
+pub(crate) async fn bar_removed(
     tx: &mut Tx,
     channel: &ChannelId,
-    user: &UserId,
+    of: Option<&UserId>,
     before: Timestamp,
 ) -> Result<(), StoreError> {
-    let (c, u) = (channel.as_str(), user.as_str());
-    tx.execute(query(ERASE_PERSON).bind(c).bind(u).bind(before.millis())).await?;
-    Ok(())
-}
-
-/// Rejects late deliveries of messages sent in the channel before that time.
-pub(crate) async fn bar_time(
-    tx: &mut Tx,
-    channel: &ChannelId,
-    before: Timestamp,
-) -> Result<(), StoreError> {
-    tx.execute(query(DELETED_BEFORE).bind(channel.as_str()).bind(before.millis())).await?;
-    Ok(())
+    lock_ledger(tx, &[channel].into()).await?;
+    let (c, at) = (channel.as_str(), before.millis());
+    match of {
+        Some(user) => tx.execute(query(ERASE_PERSON).bind(c).bind(user.as_str()).bind(at)).await?,
+        None => tx.execute(query(DELETED_BEFORE).bind(c).bind(at)).await?,
+    };
+    forget_unknown(tx, channel, before).await
 }
 
 /// Records that messages of a channel, by JSON keys, are never to be stored again.

@@ -5,6 +5,7 @@ mod rotate;
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
+use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -36,6 +37,8 @@ pub struct Key {
     pub not_before: Option<Timestamp>,
     /// Time of creation.
     pub created_at: Timestamp,
+    /// Secret of the stand-ins that it shows for people; `None` if it shows people as they are.
+    pub pseudonyms: Option<PseudonymKey>,
     /// Time of expiry.
     pub expires_at: Option<Timestamp>,
     /// Time of its last use, to the minute.
@@ -50,6 +53,7 @@ impl Key {
             channels: self.channels.clone(),
             not_before: self.not_before,
             expires_at: self.expires_at,
+            pseudonyms: self.pseudonyms.clone(),
         }
     }
 }
@@ -71,6 +75,8 @@ pub struct NewKey<'a> {
     pub channels: Option<&'a [ChannelId]>,
     /// Earliest time of sending that may be read with it.
     pub not_before: Option<Timestamp>,
+    /// Secret of the stand-ins that it shows for people; `None` to show people as they are.
+    pub pseudonyms: Option<&'a PseudonymKey>,
     /// Time of expiry.
     pub expires_at: Option<Timestamp>,
 }
@@ -88,13 +94,14 @@ struct KeyRow {
     expires_at: Option<i64>,
     last_used_at: Option<i64>,
     replaced_by: Option<String>,
+    pseudonym_secret: Option<String>,
 }
 
 macro_rules! keys {
     ($rest:literal) => {
         concat!(
             "SELECT key_id, mask, user_id, name, scopes, channel_ids, not_before, created_at,
-                    expires_at, last_used_at, replaced_by FROM api_keys ",
+                    expires_at, last_used_at, replaced_by, pseudonym_secret FROM api_keys ",
             $rest
         )
     };
@@ -106,11 +113,11 @@ const OF_USER: &str = keys!(
 );
 const ADD: &str = "
     INSERT INTO api_keys (key_id, hash, mask, user_id, name, scopes, channel_ids, not_before,
-                          created_at, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+                          created_at, expires_at, pseudonym_secret)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 const ONE_OF_USER: Sql = locking!(
     "SELECT key_id, mask, user_id, name, scopes, channel_ids, not_before, created_at, expires_at,
-            last_used_at, replaced_by
+            last_used_at, replaced_by, pseudonym_secret
      FROM api_keys WHERE key_id = $1 AND user_id = $2"
 );
 const DROP: &str = "DELETE FROM api_keys WHERE key_id = $1";
@@ -229,7 +236,8 @@ async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), Sto
             .bind(&channels)
             .bind(key.not_before.map(Timestamp::millis))
             .bind(now.millis())
-            .bind(key.expires_at.map(Timestamp::millis)),
+            .bind(key.expires_at.map(Timestamp::millis))
+            .bind(key.pseudonyms.map(PseudonymKey::to_hex)),
     )
     .await?;
     Ok(())
@@ -252,7 +260,12 @@ impl TryFrom<KeyRow> for Key {
     fn try_from(row: KeyRow) -> Result<Self, StoreError> {
         let scopes = serde_json::from_str(&row.scopes).ok();
         let channels = row.channel_ids.as_deref().map(serde_json::from_str).transpose();
+        let pseudonyms = row.pseudonym_secret.as_deref().map(|text| {
+            let key = PseudonymKey::parse(text);
+            parsed(key, "api_keys", "pseudonym_secret", &row.key_id)
+        });
         Ok(Self {
+            pseudonyms: pseudonyms.transpose()?,
             scopes: parsed(scopes, "api_keys", "scopes", &row.key_id)?,
             channels: parsed(channels.ok(), "api_keys", "channel_ids", &row.key_id)?,
             id: row.key_id.into(),

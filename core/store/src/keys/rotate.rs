@@ -13,7 +13,7 @@ use crate::query::{query, query_as};
 #[derive(Clone, Debug)]
 pub enum Rotated {
     /// New key.
-    Done(Key),
+    Done(Box<Key>),
     /// The user has no such key, or it has expired.
     NoKey,
     /// The key was replaced before and works out its overlap only: another successor would be one
@@ -68,6 +68,7 @@ impl KeyStore<'_> {
             scopes: &key.scopes,
             channels: key.channels.as_deref(),
             not_before: key.not_before,
+            pseudonyms: key.pseudonyms.as_ref(),
             expires_at: key.expires_at,
         };
         add_in(&mut tx, &new, now).await?;
@@ -77,6 +78,7 @@ impl KeyStore<'_> {
         carry_webhooks(&mut tx, old, id).await?;
         tx.commit().await?;
         let (id, mask) = (id.clone(), mask(secret));
-        Ok(Rotated::Done(Key { id, mask, created_at: now, last_used_at: None, ..key }))
+        let key = Key { id, mask, created_at: now, last_used_at: None, ..key };
+        Ok(Rotated::Done(Box::new(key)))
     }
 }

@@ -41,7 +41,7 @@ const ONE: &str = items!("WHERE f.channel_id = $1 AND f.message_id = $2");
 
 const PENDING: &str = items!(
     "WHERE f.status = 'pending' AND f.created_at < $1
-     ORDER BY f.created_at, f.channel_id, f.message_id LIMIT $2"
+     ORDER BY f.created_at, f.channel_id, f.message_id LIMIT $2 OFFSET $3"
 );
 
 impl MediaStore<'_> {
@@ -98,8 +98,8 @@ impl MediaStore<'_> {
         row.map(MediaItem::try_from).transpose()
     }
 
-    /// Returns media with a download pending since before `before`, oldest first: the remains of
-    /// lost jobs.
+    /// Returns media with a download pending since before `before`, oldest first, without the first
+    /// `skip`: the remains of lost jobs, and what waits for room.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -107,12 +107,10 @@ impl MediaStore<'_> {
         self,
         before: Timestamp,
         limit: u32,
+        skip: i64,
     ) -> Result<Vec<MediaItem>, StoreError> {
-        let rows: Vec<ItemRow> = self
-            .store
-            .db
-            .fetch_all(query_as(PENDING).bind(before.millis()).bind(i64::from(limit)))
-            .await?;
+        let pending = query_as(PENDING).bind(before.millis()).bind(i64::from(limit)).bind(skip);
+        let rows: Vec<ItemRow> = self.store.db.fetch_all(pending).await?;
         rows.into_iter().map(MediaItem::try_from).collect()
     }
 }

@@ -1,5 +1,6 @@
 //! Reads stored messages: one, a page of many, and the gaps between them.
 
+mod quotes;
 mod sql;
 
 use chatkeep_core::id::{ChannelId, MessageId, RuleId, UserId};

@@ -100,3 +100,44 @@ pub(super) const CHOSEN: Sql = Sql {
         joins!()
     ),
 };
+
+/// Ids of the messages that a message quotes, nearest first. `quoted_id` of an erased message is
+/// NULL, so a chain ends there.
+pub(super) const QUOTED: &str = "
+    WITH RECURSIVE quoted (message_id, depth) AS (
+        SELECT m.quoted_id, CAST(1 AS BIGINT) FROM messages m
+        WHERE m.channel_id = $1 AND m.message_id = $2 AND m.quoted_id IS NOT NULL
+        UNION ALL
+        SELECT m.quoted_id, quoted.depth + 1
+        FROM quoted CROSS JOIN messages m
+        WHERE m.channel_id = $1 AND m.message_id = quoted.message_id
+          AND m.quoted_id IS NOT NULL AND quoted.depth < $3)
+    SELECT message_id FROM quoted ORDER BY depth";
+
+/// Builds the lookup of the messages that quote the message of a key, oldest first.
+macro_rules! quoting {
+    () => {
+        "SELECT q.message_id, q.sent_at FROM messages q
+         WHERE q.channel_id = k.value ->> 'c' AND q.quoted_id = k.value ->> 'm'
+           AND q.sent_at IS NOT NULL
+         ORDER BY q.sent_at, q.message_id LIMIT $2"
+    };
+}
+
+/// Messages that quote those of the keys. Each key is one lookup of the index, which has them in
+/// order.
+pub(super) const QUOTING: Sql = Sql {
+    sqlite: concat!(
+        "SELECT DISTINCT m.message_id, m.sent_at
+         FROM json_each($1) k CROSS JOIN messages m
+         WHERE m.channel_id = k.value ->> 'c' AND m.message_id IN (SELECT message_id FROM (",
+        quoting!(),
+        "))
+         ORDER BY m.sent_at, m.message_id"
+    ),
+    postgres: concat!(
+        "SELECT DISTINCT m.message_id, m.sent_at FROM json_each($1) k CROSS JOIN LATERAL (",
+        quoting!(),
+        ") m ORDER BY m.sent_at, m.message_id"
+    ),
+};

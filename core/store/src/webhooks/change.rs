@@ -43,12 +43,12 @@ const COUNT: &str = "SELECT COUNT(*) FROM webhooks WHERE user_id = $1";
 const ADD: &str = "
     INSERT INTO webhooks (webhook_id, user_id, url, description, events, channel_ids, not_before,
                           enabled, secret, created_at, updated_at, since, key_id, scopes,
-                          bound_channel_ids, ends_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $11, $12, $13, $14)";
+                          bound_channel_ids, ends_at, pseudonym_secret)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $11, $12, $13, $14, $15)";
 const LOCK_ONE: Sql = locking!(
     "SELECT webhook_id, user_id, url, description, events, channel_ids, not_before, key_id,
             scopes, bound_channel_ids, ends_at, enabled, secret, old_secret, old_until,
-            created_at, updated_at, failing_since, disabled_reason, disabled_at
+            created_at, updated_at, failing_since, disabled_reason, disabled_at, pseudonym_secret
      FROM webhooks WHERE user_id = $1 AND webhook_id = $2",
     " FOR UPDATE"
 );
@@ -63,7 +63,7 @@ const CHANGE: &str = "
         disabled_reason = CASE WHEN $7 = 1 THEN NULL ELSE disabled_reason END,
         disabled_at = CASE WHEN $7 = 1 THEN NULL ELSE disabled_at END,
         enabled = $7, key_id = $9, scopes = $10, bound_channel_ids = $11, not_before = $12,
-        ends_at = $13
+        ends_at = $13, pseudonym_secret = $14
     WHERE user_id = $1 AND webhook_id = $2";
 
 impl WebhookStore<'_> {
@@ -103,7 +103,8 @@ impl WebhookStore<'_> {
                 .bind(new.maker.key.map(KeyId::as_str))
                 .bind(&bounds.scopes)
                 .bind(&bounds.channels)
-                .bind(bounds.ends_at),
+                .bind(bounds.ends_at)
+                .bind(&bounds.pseudonyms),
         )
         .await?;
         tx.commit().await?;
@@ -152,7 +153,8 @@ impl WebhookStore<'_> {
                 .bind(&bounds.scopes)
                 .bind(&bounds.channels)
                 .bind(bounds.not_before)
-                .bind(bounds.ends_at),
+                .bind(bounds.ends_at)
+                .bind(&bounds.pseudonyms),
         )
         .await?;
         tx.commit().await?;

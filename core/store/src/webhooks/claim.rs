@@ -113,7 +113,7 @@ const TAKE: Sql = Sql { sqlite: take!(""), postgres: take!(" FOR UPDATE OF d SKI
 const TAKEN: &str = "
     SELECT d.delivery_no, d.claims, d.attempts, d.event_id, d.type, d.at, d.channel_id,
            d.subject_id, d.detail_id, d.unstored, w.webhook_id, w.user_id, w.url, w.secret,
-           w.not_before, w.scopes, w.bound_channel_ids, w.ends_at,
+           w.not_before, w.scopes, w.bound_channel_ids, w.ends_at, w.pseudonym_secret,
            CASE WHEN w.old_until > $2 THEN w.old_secret END AS old_secret,
            CAST(CASE WHEN w.failing_since <= $3 THEN 1 ELSE 0 END AS BIGINT) AS failing,
            CAST(CASE WHEN d.channel_id IS NULL THEN 1
@@ -165,6 +165,7 @@ struct TakenRow {
     scopes: String,
     bound_channel_ids: Option<String>,
     ends_at: Option<i64>,
+    pseudonym_secret: Option<String>,
     old_secret: Option<String>,
     failing: i64,
     may_read: i64,
@@ -270,6 +271,7 @@ impl TryFrom<TakenRow> for ClaimedDelivery {
             channels: row.bound_channel_ids,
             not_before: row.not_before,
             ends_at: row.ends_at,
+            pseudonyms: row.pseudonym_secret,
         };
         let bounds = bounds.read(&row.webhook_id)?;
         Ok(Self {

@@ -38,6 +38,7 @@ macro_rules! fan_out {
                             AND m.left_at >= m.last_seen_at)
                  JOIN webhooks w ON w.user_id = m.user_id AND w.enabled = 1
                    AND h.logged_at >= w.since AND (w.ends_at IS NULL OR w.ends_at > $5)
+                   AND (h.recipient_id IS NULL OR h.recipient_id = w.user_id)
                  WHERE ",
             $window,
             " AND (w.channel_ids IS NULL OR EXISTS (

@@ -81,7 +81,7 @@ macro_rules! webhooks {
         concat!(
             "SELECT webhook_id, user_id, url, description, events, channel_ids, not_before,
                     key_id, scopes, bound_channel_ids, ends_at, enabled, secret, old_secret, old_until, created_at, updated_at,
-                    failing_since, disabled_reason, disabled_at FROM webhooks ",
+                    failing_since, disabled_reason, disabled_at, pseudonym_secret FROM webhooks ",
             $rest
         )
     };

@@ -2,11 +2,12 @@
 
 use chatkeep_core::bounds::{Bounds, Subject, common};
 use chatkeep_core::id::{ChannelId, KeyId, UserId, WebhookId};
+use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::super::channels::channel_keys;
+use super::super::channels::{channel_keys, channels_of_keys};
 use super::super::{OutboxEventKind, StoreError, UnstoredMessage, parsed};
 use super::WebhookChange;
 
@@ -70,7 +71,7 @@ pub struct EventRef {
     pub channel: Option<ChannelId>,
     /// Message id, or user id.
     pub subject: Option<String>,
-    /// Further subject: a webhook.
+    /// Further subject: a webhook, or a saved search.
     pub detail: Option<String>,
     /// Properties of an unstored message to deliver.
     pub unstored: Option<UnstoredMessage>,
@@ -158,6 +159,7 @@ pub(super) struct WebhookRow {
     failing_since: Option<i64>,
     pub(super) disabled_reason: Option<String>,
     disabled_at: Option<i64>,
+    pseudonym_secret: Option<String>,
 }
 
 /// Columns of a webhook that hold its bounds.
@@ -167,16 +169,12 @@ pub(super) struct BoundsColumns {
     pub(super) channels: Option<String>,
     pub(super) not_before: Option<i64>,
     pub(super) ends_at: Option<i64>,
+    pub(super) pseudonyms: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Event {
     t: String,
-}
-
-#[derive(Deserialize)]
-struct Channel {
-    c: ChannelId,
 }
 
 impl DisabledReason {
@@ -212,6 +210,7 @@ impl BoundsColumns {
             channels: bounds.channels.as_deref().map(channel_keys).transpose()?,
             not_before: bounds.not_before.map(Timestamp::millis),
             ends_at: bounds.expires_at.map(Timestamp::millis),
+            pseudonyms: bounds.pseudonyms.as_ref().map(PseudonymKey::to_hex),
         })
     }
 
@@ -219,10 +218,15 @@ impl BoundsColumns {
     pub(super) fn read(self, id: &str) -> Result<Bounds, StoreError> {
         let scopes: Option<Vec<Scope>> = serde_json::from_str(&self.scopes).ok();
         let channels = self.channels.as_deref().map(|json| {
-            let channels = channels_of(json);
+            let channels = channels_of_keys(json);
             parsed(channels, "webhooks", "bound_channel_ids", id)
         });
+        let pseudonyms = self.pseudonyms.as_deref().map(|text| {
+            let key = PseudonymKey::parse(text);
+            parsed(key, "webhooks", "pseudonym_secret", id)
+        });
         Ok(Bounds {
+            pseudonyms: pseudonyms.transpose()?,
             scopes: parsed(scopes, "webhooks", "scopes", id)?,
             channels: channels.transpose()?,
             not_before: self.not_before.map(Timestamp::from_millis),
@@ -236,11 +240,6 @@ fn events_of(json: &str) -> Option<Vec<OutboxEventKind>> {
     events.iter().map(|event| OutboxEventKind::parse(&event.t)).collect()
 }
 
-fn channels_of(json: &str) -> Option<Vec<ChannelId>> {
-    let channels: Vec<Channel> = serde_json::from_str(json).ok()?;
-    Some(channels.into_iter().map(|channel| channel.c).collect())
-}
-
 fn mask(secret: &str) -> String {
     let keep = secret.chars().count().saturating_sub(4);
     secret.chars().skip(keep).collect()
@@ -252,7 +251,7 @@ impl TryFrom<WebhookRow> for Webhook {
     fn try_from(row: WebhookRow) -> Result<Self, StoreError> {
         let id = row.webhook_id;
         let channels = row.channel_ids.as_deref().map(|json| {
-            let channels = channels_of(json);
+            let channels = channels_of_keys(json);
             parsed(channels, "webhooks", "channel_ids", &id)
         });
         let reason = row.disabled_reason.as_deref().map(|name| {
@@ -265,6 +264,7 @@ impl TryFrom<WebhookRow> for Webhook {
             channels: row.bound_channel_ids,
             not_before: row.not_before,
             ends_at: row.ends_at,
+            pseudonyms: row.pseudonym_secret,
         };
         Ok(Self {
             user: row.user_id.into(),

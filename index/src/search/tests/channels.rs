@@ -1,5 +1,8 @@
 //! Tests of searches in one channel, and of questions.
 
+use tantivy::schema::Value;
+use tantivy::{DocAddress, TantivyDocument};
+
 use super::*;
 
 #[test]
@@ -16,11 +19,31 @@ fn the_messages_of_a_channel_lie_together_however_they_came() {
     let view = index.generation().view();
     assert!(view.columns.len() < 10, "segments were merged");
     for (segment, columns) in view.searcher.segment_readers().iter().zip(&view.columns) {
-        // The upper half is the channel.
-        let channels = (0..segment.max_doc()).map(|doc| columns.tie.get_val(doc) >> 32);
-        let channels: Vec<u64> = channels.collect();
-        assert!(channels.is_sorted(), "{channels:?}");
-        assert_eq!(channels.chunk_by(|a, b| a == b).count(), 5);
+        let runs = columns.runs(segment, index.fields()).unwrap();
+        assert_eq!(runs.all().len(), 5);
+        for channel in 0..5 {
+            let name = format!("c{channel}");
+            let run = runs.of(&name).unwrap();
+            assert!(!run.is_shared);
+            let ages: Vec<u64> = run.docs.clone().map(|doc| columns.age(doc)).collect();
+            assert!(!ages.is_empty() && ages.is_sorted(), "{ages:?}");
+            for doc in run.docs.clone() {
+                let stored: TantivyDocument = view
+                    .searcher
+                    .doc(DocAddress::new(
+                        u32::try_from(
+                            view.columns.iter().position(|c| std::ptr::eq(c, columns)).unwrap(),
+                        )
+                        .unwrap(),
+                        doc,
+                    ))
+                    .unwrap();
+                let key = stored.get_first(index.fields().key);
+                assert!(
+                    key.as_ref().and_then(Value::as_str).unwrap().starts_with(&format!("{name}\0"))
+                );
+            }
+        }
     }
 }
 

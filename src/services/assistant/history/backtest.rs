@@ -14,6 +14,7 @@ use super::super::super::{FieldPath, ServiceError};
 use super::super::AssistantService;
 use super::{DAYS, HistoryAccess, HistoryScan, Said};
 use crate::heavy::CALLERS;
+use crate::pseudonyms::{Mask, Masked};
 
 /// Maximum length of a draft's ID in characters.
 const MAX_ID: usize = 100;
@@ -71,7 +72,7 @@ pub(crate) struct BacktestResult {
 #[derive(Clone, Debug)]
 pub(crate) struct BacktestChange {
     /// The message.
-    pub(crate) message: StoredMessage,
+    pub(crate) message: Masked<StoredMessage>,
     /// Reply that the draft would have given.
     pub(crate) draft: GivenReply,
     /// Reply that was given at the time.
@@ -107,9 +108,9 @@ impl AssistantService {
         while let Some(said) = scan.next().await? {
             let ids: Vec<_> = said.iter().map(|(message, _)| &message.id).collect();
             let replies = self.store.assistant().replies_to(access.without_reading(), &ids).await?;
-            let compiled = Arc::clone(&compiled);
+            let (compiled, mask) = (Arc::clone(&compiled), access.caller.mask.clone());
             let compare = move || {
-                result.compare(&compiled, said, &replies);
+                result.compare(&compiled, said, &replies, &mask);
                 result
             };
             result = self.score(compare).await?;
@@ -156,7 +157,13 @@ impl BacktestResult {
     }
 
     /// Adds a page of messages: compares the draft's replies with those given at the time.
-    fn compare(&mut self, compiled: &Compiled, said: Vec<Said>, replies: &[ReplyRecord]) {
+    fn compare(
+        &mut self,
+        compiled: &Compiled,
+        said: Vec<Said>,
+        replies: &[ReplyRecord],
+        mask: &Mask,
+    ) {
         let given: HashMap<_, _> = replies
             .iter()
             .filter(|reply| reply.status != ReplyStatus::Failed)
@@ -176,6 +183,7 @@ impl BacktestResult {
             }
             self.changed += 1;
             if self.changes.len() < CHANGES {
+                let message = mask.show(message);
                 self.changes.push(BacktestChange { message, draft, was });
             }
         }

@@ -7,6 +7,7 @@ use chatkeep_store::{ReplySource, StoredMessage};
 use chatkeep_workers::assistant::{Compiled, Decision, Reply};
 
 use super::Said;
+use crate::pseudonyms::Masked;
 
 /// Maximum number of different answers that are listed.
 const DIFFERENCES: usize = 1_000;
@@ -97,7 +98,7 @@ pub(crate) struct ComparedAnswer {
 #[derive(Debug)]
 pub(crate) struct ComparedMessage {
     /// The message, as it is now.
-    pub(crate) message: StoredMessage,
+    pub(crate) message: Masked<StoredMessage>,
     /// Difference of the answers.
     pub(crate) difference: Difference,
     /// Answer of today's settings.

@@ -13,6 +13,7 @@ use super::super::super::{FieldPath, ServiceError};
 use super::super::AssistantService;
 use super::stepwise::{Progress, QuestionsKey, Step};
 use super::{HistoryAccess, HistoryScan, Said};
+use crate::pseudonyms::Masked;
 
 /// Maximum number of example messages per question.
 const EXAMPLES: usize = 5;
@@ -125,7 +126,7 @@ impl AssistantService {
         &self,
         access: &HistoryAccess,
         messages: Vec<MessageId>,
-    ) -> Result<HashMap<MessageId, StoredMessage>, ServiceError> {
+    ) -> Result<HashMap<MessageId, Masked<StoredMessage>>, ServiceError> {
         if messages.is_empty() {
             return Ok(HashMap::new());
         }
@@ -136,7 +137,8 @@ impl AssistantService {
         let readable = found.into_iter().filter(|message| {
             access.not_before().is_none_or(|earliest| message.sent_at >= earliest)
         });
-        Ok(readable.map(|message| (message.id.clone(), message)).collect())
+        let mask = &access.caller.mask;
+        Ok(readable.map(|message| (message.id.clone(), mask.show(message))).collect())
     }
 
     /// Begins a search for the questions since `from`.

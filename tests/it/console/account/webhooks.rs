@@ -142,6 +142,7 @@ async fn the_bounds_of_the_key_that_made_a_webhook_are_told_and_kept() {
         channels: Some(vec![GROUP.into()]),
         not_before: Some(at(START)),
         expires_at: Some(at(4_102_444_800_000)),
+        pseudonyms: None,
     };
     let maker = WebhookMaker { key: None, bounds: &bounds };
     let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };

@@ -87,7 +87,8 @@ impl DoctorFixture {
 
     pub(super) async fn doctor(&self, repair: bool, deep: bool) -> Report {
         let repair = repair.then(|| Repair { clock: Arc::new(SystemClock) });
-        let options = DoctorOptions { deep, channels: None, timeout: Duration::ZERO, repair };
+        let timeout = Duration::ZERO;
+        let options = DoctorOptions { deep, timeout, repair, ..DoctorOptions::default() };
         let (store, blobs) = (&self.fixture.store, &self.blobs);
         let indexes = [LocalIndex::only(self.index.clone(), true)];
         let doctor = Doctor { store, blobs, indexes: &indexes, replicas: None, options };

@@ -91,7 +91,7 @@ async fn happen(ward: &DoctorFixture, channel: &str, what: &Happens, now: i64) {
 
 /// Stores files of the same few contents, so that messages share them.
 async fn fetch(ward: &DoctorFixture, channel: &str, now: i64) {
-    for item in ward.fixture.store.media().pending_media(at(now + 1), 1_000).await.unwrap() {
+    for item in ward.fixture.store.media().pending_media(at(now + 1), 1_000, 0).await.unwrap() {
         if item.channel.as_str() == channel {
             let content = format!("picture {}", item.sent_at.millis() % 3);
             ward.store_file(channel, item.message.as_str(), &content, Some("small"), now).await;

@@ -2,6 +2,7 @@
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, KeyId, UserId, WebhookId};
+use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_core::role::Scope;
 use chatkeep_core::signing;
 use chatkeep_store::{
@@ -26,6 +27,7 @@ impl Fixture {
     async fn bound_hook(&self, name: &str, events: &[OutboxEventKind], bounds: &Bounds) {
         let (key, user) = (KeyId::from(format!("key_{name}")), UserId::from("U1"));
         let new = NewKey {
+            pseudonyms: bounds.pseudonyms.as_ref(),
             id: &key,
             secret: key.as_str(),
             user: &user,
@@ -166,6 +168,7 @@ async fn changing_never_widens(fixture: Fixture) {
         scopes: vec![Scope::ReadMembers, Scope::ManageWebhooks],
         not_before: Some(at(7)),
         expires_at: Some(at(900)),
+        pseudonyms: Some(PseudonymKey::new([5; 32])),
         ..only(&["C1"])
     };
     fixture.bound_hook("narrow", &[OutboxEventKind::MemberLeft], &narrow).await;

@@ -1,0 +1,143 @@
+//! Names of channels and of people in them, with the times of their last messages, for callers who
+//! name one.
+
+use std::collections::HashMap;
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::time::Timestamp;
+use chrono_tz::Tz;
+
+use super::channels::channel_keys;
+use super::members::UserKey;
+use super::{ChannelStore, MemberStore, StoreError};
+use crate::query::query_as;
+
+/// Channel with what it is called by and read in.
+#[derive(Clone, Debug)]
+pub struct ChannelName {
+    /// Channel id.
+    pub id: ChannelId,
+    /// Name, once known.
+    pub name: Option<String>,
+    /// IANA name of the zone in which its days begin; `None` for the service's.
+    pub time_zone: Option<String>,
+}
+
+impl ChannelName {
+    /// Returns the zone in which the channel's days begin: its own, else `service`, the service's.
+    pub fn zone(&self, service: Tz) -> Tz {
+        self.time_zone.as_deref().and_then(|name| name.parse().ok()).unwrap_or(service)
+    }
+}
+
+/// Ids and names of the channels of a user, without what has to be counted.
+const NAMES_OF_USER: &str = "
+    SELECT c.channel_id, c.name, c.time_zone
+    FROM channels c JOIN members m ON m.channel_id = c.channel_id
+    WHERE m.user_id = $1 AND m.role <> 'guest'
+      AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at AND m.left_at >= m.last_seen_at)
+      AND (CAST($3 AS TEXT) IS NULL
+           OR c.channel_id IN (SELECT value ->> 'c' FROM json_each($3)))
+    ORDER BY c.channel_id LIMIT $2";
+
+/// Members, and people whose messages were imported.
+const NAMES: &str = "
+    SELECT s.user_id, u.display_name
+    FROM (SELECT user_id FROM members
+          WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+          UNION
+          SELECT user_id FROM imported_senders
+          WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))) s
+    LEFT JOIN users u ON u.user_id = s.user_id";
+
+/// Newest messages of people in channels. Each person and channel is one lookup of the index by
+/// sender.
+const LAST_MESSAGES: &str = "
+    SELECT s.user_id,
+           MAX((SELECT MAX(m.sent_at) FROM messages m
+                WHERE m.channel_id = s.channel_id AND m.sender_id = s.user_id
+                  AND m.sent_at IS NOT NULL))
+    FROM (SELECT channel_id, user_id FROM members
+          WHERE user_id IN (SELECT value ->> 'u' FROM json_each($2))
+            AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+          UNION
+          SELECT channel_id, user_id FROM imported_senders
+          WHERE user_id IN (SELECT value ->> 'u' FROM json_each($2))
+            AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))) s
+    GROUP BY s.user_id";
+
+impl ChannelStore<'_> {
+    /// Returns the names of the channels visible to a user, by id, at most `limit`; only those of
+    /// `only` if given.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn names_of(
+        self,
+        user: &UserId,
+        only: Option<&[ChannelId]>,
+        limit: u32,
+    ) -> Result<Vec<ChannelName>, StoreError> {
+        let only = only.map(channel_keys).transpose()?;
+        let names = query_as(NAMES_OF_USER).bind(user.as_str()).bind(i64::from(limit)).bind(&only);
+        let rows: Vec<(String, Option<String>, Option<String>)> =
+            self.store.db.fetch_all(names).await?;
+        let channel = |(id, name, time_zone): (String, _, _)| {
+            let id = ChannelId::from(id);
+            ChannelName { id, name, time_zone }
+        };
+        Ok(rows.into_iter().map(channel).collect())
+    }
+}
+
+impl MemberStore<'_> {
+    /// Returns the people who are or were in these channels, or whose messages were imported into
+    /// them, with their names if known.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn names_in(
+        self,
+        channels: &[ChannelId],
+    ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
+        let channels = channel_keys(channels)?;
+        let rows: Vec<(String, Option<String>)> =
+            self.store.db.fetch_all(query_as(NAMES).bind(&channels)).await?;
+        Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
+    }
+
+    /// Returns the time of the newest stored message of each of these people in these channels;
+    /// people without any are left out.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn last_messages(
+        self,
+        channels: &[ChannelId],
+        people: &[UserId],
+    ) -> Result<HashMap<UserId, Timestamp>, StoreError> {
+        let channels = channel_keys(channels)?;
+        let people: Vec<_> = people.iter().map(|user| UserKey { u: user.as_str() }).collect();
+        let people = serde_json::to_string(&people)?;
+        let rows: Vec<(String, Option<i64>)> =
+            self.store.db.fetch_all(query_as(LAST_MESSAGES).bind(&channels).bind(&people)).await?;
+        let last = |(user, at): (String, Option<i64>)| {
+            Some((UserId::new(user), Timestamp::from_millis(at?)))
+        };
+        Ok(rows.into_iter().filter_map(last).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn last_messages_are_looked_up_by_the_index_of_senders() {
+        let steps = plan(LAST_MESSAGES).await.join("\n");
+        assert!(steps.contains("messages_by_sender (channel_id=? AND sender_id=?"), "{steps}");
+        assert!(!steps.contains("SCAN members"), "{steps}");
+        assert!(!steps.contains("SCAN imported_senders"), "{steps}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Forgetting: rows about messages that are gone, and what is left of deleted searches.
+
+use std::collections::BTreeSet;
+
+use chatkeep_core::id::{ChannelId, MessageId};
+
+use super::super::db::Tx;
+use super::super::ingest::BulkKey;
+use super::super::{SavedSearchStore, StoreError};
+use crate::query::{query, query_as};
+
+/// Batch size for the deletion of rows about hits.
+const SWEEP: i64 = 5_000;
+
+const KNOWN: &str = "
+    SELECT DISTINCT h.channel_id, h.message_id
+    FROM json_each($1) j JOIN saved_search_hits h
+      ON h.channel_id = j.value ->> 'c' AND h.message_id = j.value ->> 'm'";
+const FORGET: &str = "
+    DELETE FROM saved_search_hits WHERE (channel_id, message_id) IN
+        (SELECT value ->> 'c', value ->> 'm' FROM json_each($1))";
+
+const DELETED: &str = "
+    SELECT saved_search_id FROM saved_searches WHERE deleted_at IS NOT NULL
+    ORDER BY deleted_at LIMIT 1";
+const DELETE_HITS: &str = "
+    DELETE FROM saved_search_hits WHERE saved_search_id = $1 AND (channel_id, message_id) IN (
+        SELECT channel_id, message_id FROM saved_search_hits WHERE saved_search_id = $1
+        ORDER BY channel_id, message_id LIMIT $2)";
+const DELETE_SEARCH: &str =
+    "DELETE FROM saved_searches WHERE saved_search_id = $1 AND deleted_at IS NOT NULL";
+
+impl SavedSearchStore<'_> {
+    /// Returns those of these messages that a saved search has told of.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn told_messages(
+        self,
+        messages: &[(ChannelId, MessageId)],
+    ) -> Result<BTreeSet<(ChannelId, MessageId)>, StoreError> {
+        let keys = message_keys(messages)?;
+        let rows: Vec<(String, String)> =
+            self.store.db.fetch_all(query_as(KNOWN).bind(&keys)).await?;
+        Ok(rows.into_iter().map(|(c, m)| (c.into(), m.into())).collect())
+    }
+
+    /// Forgets that these messages were told, which are not stored any more.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn forget_messages(
+        self,
+        messages: &[(ChannelId, MessageId)],
+    ) -> Result<(), StoreError> {
+        let keys = message_keys(messages)?;
+        let mut tx = self.store.db.begin().await?;
+        tx.execute(query(FORGET).bind(&keys)).await?;
+        tx.commit().await
+    }
+
+    /// Removes a batch of what is left of deleted searches. Returns whether there may be more.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn sweep_deleted(self) -> Result<bool, StoreError> {
+        let deleted: Option<(String,)> = self.store.db.fetch_optional(query_as(DELETED)).await?;
+        let Some((search,)) = deleted else {
+            return Ok(false);
+        };
+        let mut tx = self.store.db.begin().await?;
+        if !delete_hits(&mut tx, &search).await? {
+            tx.execute(query(DELETE_SEARCH).bind(&search)).await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+}
+
+/// Deletes a batch of the rows about hits of a search. Returns whether there may be more.
+pub(super) async fn delete_hits(tx: &mut Tx, search: &str) -> Result<bool, StoreError> {
+    let gone = tx.execute(query(DELETE_HITS).bind(search).bind(SWEEP)).await?;
+    Ok(i64::try_from(gone).unwrap_or(i64::MAX) >= SWEEP)
+}
+
+fn message_keys(messages: &[(ChannelId, MessageId)]) -> Result<String, StoreError> {
+    let keys: Vec<_> =
+        messages.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
+    Ok(serde_json::to_string(&keys)?)
+}

@@ -1,0 +1,185 @@
+//! Beginnings of words: terms of their own, so that a word being typed is one posting list.
+//!
+//! Thousands of words may begin with two letters, and millions of numbers with four digits. The
+//! first [`LENGTHS`] characters of every word are therefore indexed at the word's position, in a
+//! field of their own: neither the length of a message nor the frequency of a word changes. A term
+//! there is its number of characters, as one character, and the characters.
+//!
+//! An open prefix of a query is looked up as follows:
+//!
+//! - As many characters as one of the lengths: one list.
+//! - Fewer than the longest: the lists of the next length that begin with it, a few dozen, and the
+//!   word itself, which is too short for them.
+//! - More: the lists of all words that begin with it; so many characters say enough.
+//!
+//! One letter of a script in which every character begins a pair of its own (Hangul, Thai) is a
+//! beginning of these pairs.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tantivy::postings::TermInfo;
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use tantivy::{InvertedIndexReader, SegmentReader};
+
+use super::IndexOptions;
+use super::schema::Fields;
+use super::union::Source;
+use super::units::{Kind, UnitTokenizer, is_single};
+
+/// Numbers of characters, ascending; between two of them no more than one is left out, and each
+/// is a control character, which no word contains.
+const LENGTHS: [u8; 6] = [1, 2, 3, 4, 6, 8];
+
+/// The tokenizer of the field. Reuses its buffers.
+#[derive(Clone, Default)]
+pub(super) struct BeginningTokenizer {
+    units: UnitTokenizer,
+    /// Position and byte range of the words, by position.
+    words: Vec<(usize, Range<usize>)>,
+    token: Token,
+}
+
+impl BeginningTokenizer {
+    /// Creates a tokenizer for an index with those options.
+    pub(super) fn new(options: IndexOptions) -> Self {
+        Self { units: UnitTokenizer::new(options), ..Self::default() }
+    }
+}
+
+impl Tokenizer for BeginningTokenizer {
+    type TokenStream<'a> = Beginnings<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Beginnings<'a> {
+        self.units.read(text);
+        let folded = self.units.folded();
+        self.words.clear();
+        self.words.extend(self.units.units().iter().filter_map(|unit| {
+            let begins = match unit.kind {
+                Kind::Word => true,
+                Kind::Symbol => false,
+                Kind::Character { .. } => !folded[unit.start..].starts_with(is_single),
+            };
+            begins.then_some((unit.position, unit.start..unit.end))
+        }));
+        let before = self.words.len();
+        self.words.extend(self.units.rests());
+        if self.words.len() > before {
+            self.words.sort_by_key(|(position, _)| *position);
+        }
+        self.token.reset();
+        Beginnings { tokenizer: self, word: 0, length: 0 }
+    }
+}
+
+/// Beginnings of the words of one text.
+pub(super) struct Beginnings<'a> {
+    tokenizer: &'a mut BeginningTokenizer,
+    word: usize,
+    length: usize,
+}
+
+impl TokenStream for Beginnings<'_> {
+    fn advance(&mut self) -> bool {
+        let BeginningTokenizer { units, words, token, .. } = &mut *self.tokenizer;
+        while let Some((position, range)) = words.get(self.word) {
+            let word = &units.folded()[range.clone()];
+            let length = LENGTHS.get(self.length).copied();
+            self.length += 1;
+            if let Some(length) = length
+                && let Some(beginning) = beginning(word, length)
+            {
+                token.position = *position;
+                (token.offset_from, token.offset_to) = (range.start, range.start + beginning.len());
+                token.text.clear();
+                token.text.push(char::from(length));
+                token.text.push_str(beginning);
+                return true;
+            }
+            (self.word, self.length) = (self.word + 1, 0);
+        }
+        false
+    }
+
+    fn token(&self) -> &Token {
+        &self.tokenizer.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.tokenizer.token
+    }
+}
+
+/// Returns the first `length` characters of a word, if it has as many.
+fn beginning(word: &str, length: u8) -> Option<&str> {
+    let (at, last) = word.char_indices().nth(usize::from(length).checked_sub(1)?)?;
+    word.get(..at + last.len_utf8())
+}
+
+/// Returns the posting lists of the words that begin with `prefix` in a segment.
+pub(super) fn lists(
+    segment: &SegmentReader,
+    fields: Fields,
+    prefix: &str,
+) -> tantivy::Result<Vec<Source>> {
+    let characters = prefix.chars().count();
+    let length = LENGTHS.into_iter().find(|length| usize::from(*length) >= characters);
+    let mut lists = Vec::new();
+    let Some(length) = length else {
+        words(&segment.inverted_index(fields.text)?, prefix, &mut lists)?;
+        return Ok(lists);
+    };
+    let term = format!("{}{prefix}", char::from(length));
+    let begun = segment.inverted_index(fields.beginnings)?;
+    if usize::from(length) == characters {
+        add(&begun, begun.terms().get(&term)?, &mut lists);
+    } else {
+        words(&begun, &term, &mut lists)?;
+        let text = segment.inverted_index(fields.text)?;
+        add(&text, text.terms().get(prefix)?, &mut lists);
+    }
+    Ok(lists)
+}
+
+fn add(index: &Arc<InvertedIndexReader>, info: Option<TermInfo>, lists: &mut Vec<Source>) {
+    lists.extend(info.map(|info| (Arc::clone(index), info)));
+}
+
+/// Adds the lists of all terms that begin with `prefix`.
+fn words(
+    index: &Arc<InvertedIndexReader>,
+    prefix: &str,
+    lists: &mut Vec<Source>,
+) -> tantivy::Result<()> {
+    let mut terms = index.terms().range().ge(prefix).into_stream()?;
+    while terms.advance() && terms.key().starts_with(prefix.as_bytes()) {
+        add(index, Some(terms.value().clone()), lists);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_begin_with_their_first_characters() {
+        let mut tokenizer = BeginningTokenizer::new(IndexOptions::default());
+        let mut stream = tokenizer.token_stream("Do e-mails 주차 今日!");
+        let mut found = Vec::new();
+        stream.process(&mut |token| found.push((token.position, token.text.clone())));
+        let words = |at: usize, texts: &[&str]| -> Vec<(usize, String)> {
+            let term = |text: &&str| {
+                let length = u32::try_from(text.chars().count()).unwrap();
+                (at, format!("{}{text}", char::from_u32(length).unwrap()))
+            };
+            texts.iter().map(term).collect()
+        };
+        let mut expected = words(0, &["d", "do"]);
+        expected.extend(words(1, &["e", "em", "ema", "emai", "emails"]));
+        expected.extend(words(1, &["m", "ma", "mai", "mail"]));
+        expected.extend(words(3, &["주"]));
+        expected.extend(words(4, &["차"]));
+        assert_eq!(found, expected);
+    }
+}

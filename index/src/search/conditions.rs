@@ -1,0 +1,210 @@
+//! The conditions of a search, and the messages of a segment that meet all of them.
+
+use tantivy::fastfield::AliveBitSet;
+use tantivy::query::{EnableScoring, Query as TantivyQuery, Scorer, Weight};
+use tantivy::{DocId, Score, SeekDangerResult, SegmentReader, TERMINATED};
+
+use super::related_scorer::RelatedScorer;
+
+/// A condition that every result meets.
+pub(super) struct Condition {
+    pub(super) query: Box<dyn TantivyQuery>,
+    /// `true` if its score counts: filters rank nothing.
+    pub(super) scores: bool,
+}
+
+/// The conditions of a search.
+#[derive(Default)]
+pub(super) struct Conditions {
+    pub(super) wanted: Vec<Condition>,
+    pub(super) unwanted: Vec<Box<dyn TantivyQuery>>,
+    /// Conditions that no result meets all of.
+    pub(super) not_all: Option<Box<Conditions>>,
+}
+
+impl Conditions {
+    /// Prepares the conditions for the segments of an index.
+    pub(super) fn weights(&self, scoring: EnableScoring<'_>) -> tantivy::Result<ClauseWeights> {
+        let wanted = self.wanted.iter().map(|condition| {
+            let scoring = if condition.scores { scoring } else { without_scores(scoring) };
+            Ok((condition.query.weight(scoring)?, condition.scores))
+        });
+        let off = without_scores(scoring);
+        let unwanted = self.unwanted.iter().map(|query| query.weight(off));
+        let not_all = self.not_all.as_ref().map(|conditions| conditions.weights(off));
+        Ok(ClauseWeights {
+            wanted: wanted.collect::<tantivy::Result<_>>()?,
+            unwanted: unwanted.collect::<tantivy::Result<_>>()?,
+            not_all: not_all.transpose()?.map(Box::new),
+        })
+    }
+}
+
+/// Returns the setting of queries whose scores nobody asks for.
+fn without_scores(scoring: EnableScoring<'_>) -> EnableScoring<'_> {
+    match scoring {
+        EnableScoring::Enabled { searcher, .. } => EnableScoring::disabled_from_searcher(searcher),
+        disabled @ EnableScoring::Disabled { .. } => disabled,
+    }
+}
+
+/// [`Conditions`] prepared for the segments of an index.
+pub(super) struct ClauseWeights {
+    wanted: Vec<(Box<dyn Weight>, bool)>,
+    unwanted: Vec<Box<dyn Weight>>,
+    not_all: Option<Box<ClauseWeights>>,
+}
+
+impl ClauseWeights {
+    /// Opens the conditions in a segment from document `start` on, without looking for a match.
+    pub(super) fn open(
+        &self,
+        segment: &SegmentReader,
+        start: DocId,
+    ) -> tantivy::Result<Conjunction> {
+        let mut wanted = Vec::with_capacity(self.wanted.len() + 1);
+        let mut first = start;
+        for (weight, scores) in &self.wanted {
+            let (found, scorer) = weight.scorer_danger(segment, start, 1.0)?;
+            if let SeekDangerResult::SeekLowerBound(next) = found {
+                first = first.max(next);
+            }
+            wanted.push((scorer, *scores));
+        }
+        wanted.sort_by_key(|(scorer, _)| scorer.cost());
+        if let Some((first, _)) = wanted.first_mut()
+            && let Some(related) = first.downcast_mut::<RelatedScorer>()
+        {
+            related.lead();
+        }
+        let mut unwanted = Vec::with_capacity(self.unwanted.len());
+        if first < TERMINATED {
+            for weight in &self.unwanted {
+                let (found, scorer) = weight.scorer_danger(segment, first, 1.0)?;
+                let next = match found {
+                    SeekDangerResult::Found => first,
+                    SeekDangerResult::SeekLowerBound(next) => next,
+                };
+                unwanted.push(Unwanted { what: Excluded::One(scorer), next });
+            }
+            if let Some(not_all) = &self.not_all {
+                let all = not_all.open(segment, first)?;
+                let next = all.first;
+                unwanted.push(Unwanted { what: Excluded::All(Box::new(all)), next });
+            }
+        }
+        let alive = segment.alive_bitset().cloned();
+        Ok(Conjunction { wanted, unwanted, first, alive, bar: 0.0 })
+    }
+}
+
+/// The messages of a segment that meet all conditions, looked up in ascending order.
+pub(super) struct Conjunction {
+    /// Conditions, the cheapest first, and whether they score.
+    wanted: Vec<(Box<dyn Scorer>, bool)>,
+    unwanted: Vec<Unwanted>,
+    /// No document before this one meets the conditions.
+    first: DocId,
+    alive: Option<AliveBitSet>,
+    /// No related message of a lower score is wanted.
+    bar: Score,
+}
+
+impl Conjunction {
+    /// Adds a condition, looked up from document `start` on.
+    pub(super) fn add(
+        &mut self,
+        weight: &dyn Weight,
+        segment: &SegmentReader,
+        start: DocId,
+    ) -> tantivy::Result<()> {
+        let (found, scorer) = weight.scorer_danger(segment, start, 1.0)?;
+        if let SeekDangerResult::SeekLowerBound(next) = found {
+            self.first = self.first.max(next);
+        }
+        self.wanted.push((scorer, false));
+        Ok(())
+    }
+
+    /// Returns the first match from `doc` on and before `end`.
+    pub(super) fn find(&mut self, doc: DocId, end: DocId) -> Option<DocId> {
+        let mut doc = doc.max(self.first);
+        while doc < end {
+            match self.check(doc) {
+                SeekDangerResult::Found => return Some(doc),
+                SeekDangerResult::SeekLowerBound(next) => doc = next.max(doc + 1),
+            }
+        }
+        self.first = doc;
+        None
+    }
+
+    /// Returns whether `doc` matches, or the first document that may.
+    fn check(&mut self, doc: DocId) -> SeekDangerResult {
+        if doc < self.first {
+            return SeekDangerResult::SeekLowerBound(self.first);
+        }
+        for (scorer, _) in &mut self.wanted {
+            match scorer.seek_danger(doc) {
+                SeekDangerResult::Found => {}
+                next @ SeekDangerResult::SeekLowerBound(_) => return next,
+            }
+        }
+        let is_alive = self.alive.as_ref().is_none_or(|alive| alive.is_alive(doc));
+        if is_alive && !self.unwanted.iter_mut().any(|unwanted| unwanted.holds(doc)) {
+            SeekDangerResult::Found
+        } else {
+            SeekDangerResult::SeekLowerBound(doc + 1)
+        }
+    }
+
+    /// Leaves out related messages of a lower score from here on.
+    pub(super) fn raise(&mut self, bar: Score) {
+        if bar <= self.bar {
+            return;
+        }
+        self.bar = bar;
+        let wanted = self.wanted.iter_mut();
+        for related in wanted.filter_map(|(scorer, _)| scorer.downcast_mut::<RelatedScorer>()) {
+            related.raise(bar);
+        }
+    }
+
+    /// Returns the score of the match found last.
+    pub(super) fn score(&mut self) -> Score {
+        let scores = self.wanted.iter_mut().filter(|(_, scores)| *scores);
+        scores.map(|(scorer, _)| scorer.score()).sum()
+    }
+}
+
+/// Something that no result meets.
+struct Unwanted {
+    what: Excluded,
+    /// No document before this one meets it. A phrase may not be asked for a document that it has
+    /// passed.
+    next: DocId,
+}
+
+enum Excluded {
+    One(Box<dyn Scorer>),
+    All(Box<Conjunction>),
+}
+
+impl Unwanted {
+    fn holds(&mut self, doc: DocId) -> bool {
+        if doc < self.next {
+            return false;
+        }
+        let found = match &mut self.what {
+            Excluded::One(scorer) => scorer.seek_danger(doc),
+            Excluded::All(all) => all.check(doc),
+        };
+        match found {
+            SeekDangerResult::Found => true,
+            SeekDangerResult::SeekLowerBound(next) => {
+                self.next = next;
+                false
+            }
+        }
+    }
+}

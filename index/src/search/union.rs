@@ -1,0 +1,242 @@
+//! The union of many posting lists, read lazily: a heap of lists by their next document.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use tantivy::postings::{Postings, SegmentPostings, TermInfo};
+use tantivy::query::{EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, InvertedIndexReader, Score, SegmentReader, TERMINATED, Term};
+
+/// Number of lists from which short ones are read at once, into one list: opening a list costs as
+/// much as reading a hundred documents.
+const MANY: usize = 16;
+/// Maximum number of documents in a short list: one block.
+const SHORT: u32 = 127;
+
+/// A posting list that is not open yet.
+pub(super) type Source = (Arc<InvertedIndexReader>, TermInfo);
+
+enum List {
+    Postings(Box<SegmentPostings>),
+    /// Documents of short lists with the numbers of their sources, in order.
+    Short(Vec<(DocId, usize)>, usize),
+}
+
+impl List {
+    fn doc(&self) -> DocId {
+        match self {
+            Self::Postings(postings) => postings.doc(),
+            Self::Short(docs, at) => docs.get(*at).map_or(TERMINATED, |&(doc, _)| doc),
+        }
+    }
+
+    fn advance(&mut self) -> DocId {
+        match self {
+            Self::Postings(postings) => postings.advance(),
+            Self::Short(docs, at) => {
+                let doc = docs.get(*at).map(|&(doc, _)| doc);
+                *at += docs[*at..].iter().take_while(|&&(other, _)| Some(other) == doc).count();
+                self.doc()
+            }
+        }
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        match self {
+            Self::Postings(postings) => postings.seek(target),
+            Self::Short(docs, at) => {
+                *at += docs[*at..].partition_point(|&(doc, _)| doc < target);
+                self.doc()
+            }
+        }
+    }
+}
+
+/// The documents of any of some posting lists.
+pub(super) struct Union {
+    sources: Vec<Source>,
+    lists: Vec<List>,
+    /// Lists that are ahead of the document.
+    ahead: BinaryHeap<Reverse<(DocId, usize)>>,
+    /// Lists that are at the document.
+    here: Vec<usize>,
+    doc: DocId,
+    len: u32,
+}
+
+impl Union {
+    /// Opens lists at their first document from `start` on; `option` says whether positions will
+    /// be asked for.
+    pub(super) fn open(
+        sources: Vec<Source>,
+        option: IndexRecordOption,
+        start: DocId,
+    ) -> tantivy::Result<Self> {
+        let len = sources.iter().fold(0, |sum: u32, source| sum.saturating_add(source.1.doc_freq));
+        let mut lists = Vec::new();
+        let are_many = sources.len() >= MANY;
+        for (index, info) in sources.iter().filter(|source| !are_many || source.1.doc_freq > SHORT)
+        {
+            lists.push(List::Postings(Box::new(index.read_postings_from_terminfo(info, option)?)));
+        }
+        if are_many {
+            lists.push(List::Short(short(&sources, start)?, 0));
+        }
+        let mut union =
+            Self { sources, lists, ahead: BinaryHeap::new(), here: Vec::new(), doc: 0, len };
+        for at in 0..union.lists.len() {
+            union.put(at, start);
+        }
+        union.settle();
+        Ok(union)
+    }
+
+    /// Moves a list to its first document from `start` on.
+    fn put(&mut self, at: usize, start: DocId) {
+        let list = &mut self.lists[at];
+        let doc = if list.doc() < start { list.seek(start) } else { list.doc() };
+        if doc != TERMINATED {
+            self.ahead.push(Reverse((doc, at)));
+        }
+    }
+
+    /// Moves to the first document that any list is ahead at.
+    fn settle(&mut self) -> DocId {
+        self.doc = self.ahead.peek().map_or(TERMINATED, |Reverse((doc, _))| *doc);
+        while let Some(&Reverse((doc, at))) = self.ahead.peek()
+            && doc == self.doc
+        {
+            self.ahead.pop();
+            self.here.push(at);
+        }
+        self.doc
+    }
+
+    /// Writes the positions of the words at the document to `positions`, in no order.
+    pub(super) fn positions(&mut self, positions: &mut Vec<u32>) -> tantivy::Result<()> {
+        positions.clear();
+        for &at in &self.here {
+            match &mut self.lists[at] {
+                List::Postings(postings) => postings.append_positions_with_offset(0, positions),
+                List::Short(docs, at) => {
+                    for (_, source) in docs[*at..].iter().take_while(|(doc, _)| *doc == self.doc) {
+                        let (index, info) = &self.sources[*source];
+                        let option = IndexRecordOption::WithFreqsAndPositions;
+                        let mut postings = index.read_postings_from_terminfo(info, option)?;
+                        postings.seek(self.doc);
+                        postings.append_positions_with_offset(0, positions);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the documents of the short lists from `start` on.
+fn short(sources: &[Source], start: DocId) -> tantivy::Result<Vec<(DocId, usize)>> {
+    let mut docs = Vec::new();
+    let mut block = None;
+    let short = sources.iter().enumerate().filter(|(_, source)| source.1.doc_freq <= SHORT);
+    for (number, (index, info)) in short {
+        let block = match &mut block {
+            Some(block) => {
+                index.reset_block_postings_from_terminfo(info, block)?;
+                block
+            }
+            None => block
+                .insert(index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?),
+        };
+        let from_start = block.docs().iter().filter(|&&doc| doc >= start);
+        docs.extend(from_start.map(|&doc| (doc, number)));
+    }
+    docs.sort_unstable();
+    Ok(docs)
+}
+
+impl DocSet for Union {
+    fn advance(&mut self) -> DocId {
+        if let [List::Postings(only)] = &mut self.lists[..] {
+            self.doc = only.advance();
+            return self.doc;
+        }
+        while let Some(at) = self.here.pop() {
+            let doc = self.lists[at].advance();
+            if doc != TERMINATED {
+                self.ahead.push(Reverse((doc, at)));
+            }
+        }
+        self.settle()
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        if self.doc >= target {
+            return self.doc;
+        }
+        if let [List::Postings(only)] = &mut self.lists[..] {
+            self.doc = only.seek(target);
+            return self.doc;
+        }
+        while let Some(at) = self.here.pop() {
+            self.put(at, target);
+        }
+        while let Some(&Reverse((doc, at))) = self.ahead.peek()
+            && doc < target
+        {
+            self.ahead.pop();
+            self.put(at, target);
+        }
+        self.settle()
+    }
+
+    fn doc(&self) -> DocId {
+        self.doc
+    }
+
+    fn size_hint(&self) -> u32 {
+        self.len
+    }
+
+    fn cost(&self) -> u64 {
+        // Every list has to follow.
+        u64::from(self.len) + 8 * self.lists.len() as u64
+    }
+}
+
+impl Scorer for Union {
+    fn score(&mut self) -> Score {
+        0.0
+    }
+}
+
+/// A condition: one of some terms, that scores nothing.
+#[derive(Clone, Debug)]
+pub(super) struct AnyQuery(pub(super) Vec<Term>);
+
+impl Query for AnyQuery {
+    fn weight(&self, _scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Weight for AnyQuery {
+    fn scorer(&self, reader: &SegmentReader, _boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
+        let mut sources = Vec::with_capacity(self.0.len());
+        for term in &self.0 {
+            let index = reader.inverted_index(term.field())?;
+            sources.extend(index.get_term_info(term)?.map(|info| (index, info)));
+        }
+        if sources.is_empty() {
+            return Ok(Box::new(EmptyScorer));
+        }
+        Ok(Box::new(Union::open(sources, IndexRecordOption::Basic, 0)?))
+    }
+
+    fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
+        let mut scorer = self.scorer(reader, 1.0)?;
+        let matches = scorer.doc() <= doc && scorer.seek(doc) == doc;
+        Ok(Explanation::new("any of some terms", if matches { 1.0 } else { 0.0 }))
+    }
+}

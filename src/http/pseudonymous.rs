@@ -1,0 +1,148 @@
+//! Exchange of ids at the border: a caller who sees pseudonyms sends and gets stand-ins in place of
+//! people's ids, in every address, body and header of every surface.
+//!
+//! A response whose form is not known here is refused, so a surface that is added later shows
+//! nothing by oversight. What is streamed says that it is masked already ([`MaskedBytes`]).
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::Request;
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+use url::form_urlencoded;
+
+use super::error::{ErrorBody, HttpError};
+use super::respond::NextPage;
+use crate::heavy::{CALLERS, LIGHT};
+use crate::pseudonyms::Mask;
+
+/// Maximum bytes of a request body; the surfaces have limits of their own below it.
+const MAX_REQUEST: usize = 1024 * 1024;
+/// Maximum bytes of a response that is not streamed.
+const MAX_RESPONSE: usize = 64 * 1024 * 1024;
+
+/// Mark of a response whose bytes are masked for its reader already.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MaskedBytes;
+
+/// Error of everything that a key with pseudonyms must not have.
+pub(crate) const REFUSED: HttpError = HttpError::Refused {
+    status: StatusCode::FORBIDDEN,
+    code: "pseudonymous_key",
+    error: "A key that shows pseudonyms does not get this",
+};
+
+/// Runs a request of a caller with that mask.
+pub(super) async fn run(mask: Mask, request: Request, next: Next) -> Response {
+    if !mask.is_on() {
+        return next.run(request).await;
+    }
+    match incoming(&mask, request).await {
+        Ok(request) => outgoing(&mask, next.run(request).await).await,
+        Err(error) => error.into_response(),
+    }
+}
+
+async fn incoming(mask: &Mask, request: Request) -> Result<Request, HttpError> {
+    let (mut parts, body) = request.into_parts();
+    if let Some(uri) = uri(mask, &parts.uri) {
+        parts.uri = uri;
+    }
+    let body = to_bytes(body, MAX_REQUEST).await.map_err(|_| HttpError::TooLarge)?;
+    let body = mask.incoming_json(body.into());
+    if parts.headers.contains_key(header::CONTENT_LENGTH) {
+        parts.headers.insert(header::CONTENT_LENGTH, body.len().into());
+    }
+    Ok(Request::from_parts(parts, Body::from(body)))
+}
+
+/// Returns an address with ids in the query. Those of the path are read by `Path`, for the route is
+/// known already.
+fn uri(mask: &Mask, uri: &Uri) -> Option<Uri> {
+    let query = uri.query()?;
+    let pairs = form_urlencoded::parse(query.as_bytes());
+    let pairs: Vec<_> =
+        pairs.map(|(name, value)| (name, mask.incoming(&value).into_owned())).collect();
+    let same = form_urlencoded::parse(query.as_bytes())
+        .eq(pairs.iter().map(|(n, v)| (n.clone(), v.into())));
+    if same {
+        return None;
+    }
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+    let path = format!("{}?{query}", uri.path());
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(path).ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+async fn outgoing(mask: &Mask, response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    headers(mask, &mut parts.headers);
+    if let Some(NextPage(cursor)) = parts.extensions.remove::<NextPage>() {
+        parts.extensions.insert(NextPage(mask.outgoing(&cursor).into_owned()));
+    }
+    if let Some(error) = parts.extensions.remove::<ErrorBody>() {
+        parts.extensions.insert(masked_error(mask, error));
+        return Response::from_parts(parts, Body::empty());
+    }
+    if parts.extensions.get::<MaskedBytes>().is_some() {
+        return Response::from_parts(parts, body);
+    }
+    let kind = parts.headers.get(header::CONTENT_TYPE);
+    let kind = kind.map(|kind| kind.to_str().unwrap_or("unknown").to_ascii_lowercase());
+    let is_json = match kind.as_deref() {
+        None => false,
+        Some(kind) if kind.starts_with("application/json") => true,
+        Some(kind) if kind.starts_with("text/plain") => false,
+        Some(_) => return REFUSED.into_response(),
+    };
+    let Ok(bytes) = to_bytes(body, MAX_RESPONSE).await else {
+        return HttpError::Internal.into_response();
+    };
+    let bytes = if is_json { json(mask, bytes).await } else { text(mask, &bytes) };
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(bytes))
+}
+
+/// Returns a JSON document with stand-ins; a long one takes a while.
+async fn json(mask: &Mask, bytes: Bytes) -> Bytes {
+    if bytes.len() <= LIGHT {
+        return mask.outgoing_json(bytes.into()).into();
+    }
+    let mask = mask.clone();
+    CALLERS.run(move || mask.outgoing_json(bytes.into()).into()).await
+}
+
+/// Returns a text with stand-ins; nothing of what is no text.
+fn text(mask: &Mask, bytes: &[u8]) -> Bytes {
+    let text = str::from_utf8(bytes).unwrap_or_default();
+    mask.outgoing(text).into_owned().into()
+}
+
+fn headers(mask: &Mask, headers: &mut HeaderMap) {
+    for value in headers.values_mut() {
+        let Ok(text) = value.to_str() else { continue };
+        let masked = mask.outgoing(text).into_owned();
+        if masked != text
+            && let Ok(masked) = HeaderValue::from_str(&masked)
+        {
+            *value = masked;
+        }
+    }
+}
+
+fn masked_error(mask: &Mask, error: ErrorBody) -> ErrorBody {
+    let out = |text: &str| mask.outgoing(text).into_owned();
+    let more = mask.outgoing_json(serde_json::to_vec(&error.more).unwrap_or_default());
+    ErrorBody {
+        error: out(&error.error).into(),
+        field: error.field.map(|field| out(&field).into()),
+        more: match serde_json::from_slice(&more) {
+            Ok(Value::Object(more)) => more,
+            _ => serde_json::Map::new(),
+        },
+        ..error
+    }
+}

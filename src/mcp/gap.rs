@@ -1,0 +1,189 @@
+//! Gaps in answers: periods in which messages were not stored, of one channel or of several.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use chatkeep_core::id::ChannelId;
+use chatkeep_store::Gap;
+use rmcp::schemars::{self, JsonSchema};
+use serde::Serialize;
+
+use super::channel_table::ChannelTable;
+use super::message_row::is_zero;
+use super::time::AnswerZone;
+use crate::services::gaps::ChannelGaps;
+
+/// Maximum number of gaps in an answer.
+const GAPS: usize = 10;
+/// Maximum number of channels that are named for one gap.
+const CHANNELS: usize = 3;
+
+/// Period without backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MissingTime {
+    pub(super) from: String,
+    /// Absent while it lasts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) to: Option<String>,
+    /// `quota`, `bot_removed`, `unsubscribed`, `outage`, or `opted_out`: only messages of people who
+    /// asked not to be stored are missing.
+    pub(super) reason: String,
+    /// Number of messages that were not stored, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) skipped: Option<i64>,
+    /// Its channels' short names; absent where the answer is about one channel.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) channels: Vec<String>,
+    /// Number of its further channels.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) more_channels: usize,
+}
+
+/// Gaps of an answer.
+#[derive(Debug, Default)]
+pub(super) struct GapRows {
+    /// Those that last, and the latest others; oldest first.
+    pub(super) rows: Vec<MissingTime>,
+    /// Number of gaps that are left out.
+    pub(super) omitted: usize,
+    /// Number of channels whose gaps were not looked up.
+    pub(super) unexamined: usize,
+}
+
+impl GapRows {
+    /// Creates the rows of one channel's gaps.
+    pub(super) fn of_channel(gaps: &[Gap], zone: AnswerZone) -> Self {
+        let (gaps, omitted) = newest(gaps.to_vec(), |gap| gap);
+        let rows = gaps.iter().map(|gap| row(gap, zone)).collect();
+        Self { rows, omitted, unexamined: 0 }
+    }
+
+    /// Creates the rows of several channels' gaps, with their channels in the table. What is missing
+    /// of several channels at the same time for the same reason is one gap.
+    pub(super) fn of_channels(
+        gaps: &ChannelGaps,
+        zone: AnswerZone,
+        channels: &mut ChannelTable,
+    ) -> Self {
+        let mut joined: Vec<(Gap, Vec<&ChannelId>)> = Vec::new();
+        let mut places = HashMap::new();
+        for (channel, gaps) in &gaps.of {
+            for gap in gaps {
+                let key = (gap.from, gap.to, gap.reason.clone());
+                let at = *places.entry(key).or_insert_with(|| {
+                    joined.push((gap.clone(), Vec::new()));
+                    joined.len() - 1
+                });
+                let (sum, of) = &mut joined[at];
+                if !of.is_empty() {
+                    sum.skipped = sum.skipped.zip(gap.skipped).map(|(sum, more)| sum + more);
+                }
+                of.push(channel);
+            }
+        }
+        let (joined, omitted) = newest(joined, |(gap, _)| gap);
+        let of_several = |(gap, of): (Gap, Vec<&ChannelId>)| MissingTime {
+            channels: of.iter().take(CHANNELS).map(|channel| channels.key(channel)).collect(),
+            more_channels: of.len().saturating_sub(CHANNELS),
+            ..row(&gap, zone)
+        };
+        let rows = joined.into_iter().map(of_several).collect();
+        Self { rows, omitted, unexamined: gaps.unexamined }
+    }
+
+    /// Formats them as lines behind a text.
+    pub(super) fn lines(&self) -> String {
+        let mut lines = String::new();
+        for gap in &self.rows {
+            let MissingTime { from, to, reason, skipped, channels, more_channels } = gap;
+            let to = to.as_deref().unwrap_or("now");
+            let skipped = skipped.map_or_else(String::new, |count| format!(", {count} messages"));
+            let what = if reason == "opted_out" { "Partly not" } else { "Not" };
+            let more = match more_channels {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let of = match channels.as_slice() {
+                [] => String::new(),
+                channels => format!(" of {}{more}", channels.join(", ")),
+            };
+            // Writing to a String cannot fail.
+            let _ = write!(lines, "\n{what} stored{of} from {from} to {to} ({reason}{skipped}).");
+        }
+        if self.omitted > 0 {
+            let _ = write!(lines, "\n{} older gaps are omitted.", self.omitted);
+        }
+        if self.unexamined > 0 {
+            let _ = write!(lines, "\nGaps of {} channels were not looked up.", self.unexamined);
+        }
+        lines
+    }
+}
+
+/// Returns the gaps that last and the latest of the others, in order, and the number of those left
+/// out.
+fn newest<T>(mut gaps: Vec<T>, gap: impl Fn(&T) -> &Gap) -> (Vec<T>, usize) {
+    let omitted = gaps.len().saturating_sub(GAPS);
+    gaps.sort_by_key(|one| (gap(one).to.is_none(), gap(one).from));
+    gaps.drain(..omitted);
+    gaps.sort_by_key(|one| gap(one).from);
+    (gaps, omitted)
+}
+
+fn row(gap: &Gap, zone: AnswerZone) -> MissingTime {
+    MissingTime {
+        from: zone.show(gap.from),
+        to: gap.to.map(|to| zone.show(to)),
+        reason: gap.reason.clone(),
+        skipped: gap.skipped,
+        channels: Vec::new(),
+        more_channels: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chatkeep_core::time::Timestamp;
+    use chrono_tz::Tz;
+
+    use super::*;
+
+    const ZONE: AnswerZone = AnswerZone(Tz::UTC);
+
+    fn gap(from: i64, to: Option<i64>, reason: &str, skipped: Option<i64>) -> Gap {
+        let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
+        Gap { from: at(from), to: to.map(at), reason: reason.to_owned(), skipped }
+    }
+
+    #[test]
+    fn what_lasts_is_told_before_what_is_over() {
+        let mut gaps = vec![gap(1, None, "quota", Some(3))];
+        gaps.extend((2..20).map(|from| gap(from, Some(from + 1), "outage", None)));
+        let told = GapRows::of_channel(&gaps, ZONE);
+        assert_eq!((told.rows.len(), told.omitted), (GAPS, 9));
+        assert_eq!((told.rows[0].reason.as_str(), &told.rows[0].to), ("quota", &None));
+        assert_eq!(told.rows[9].from, "1970-01-01T00:00:19Z");
+        let lines = told.lines();
+        let first = "\nNot stored from 1970-01-01T00:00:01Z to now (quota, 3 messages).";
+        assert!(lines.starts_with(first), "{lines}");
+        assert!(lines.ends_with("\n9 older gaps are omitted."), "{lines}");
+    }
+
+    #[test]
+    fn the_same_gap_of_several_channels_is_one() {
+        let outage = || gap(5, Some(9), "outage", None);
+        let mut of: Vec<_> =
+            (0..7).map(|n| (ChannelId::from(format!("C{n}")), vec![outage()])).collect();
+        of[1].1.push(gap(2, None, "quota", Some(4)));
+        of[2].1.push(gap(2, None, "quota", Some(1)));
+        let mut channels = ChannelTable::default();
+        let told = GapRows::of_channels(&ChannelGaps { of, unexamined: 2 }, ZONE, &mut channels);
+        let [quota, outage] = told.rows.as_slice() else { panic!("{told:?}") };
+        assert_eq!((quota.skipped, quota.channels.len()), (Some(5), 2));
+        assert_eq!((outage.channels.len(), outage.more_channels), (CHANNELS, 4));
+        let lines = told.lines();
+        assert!(lines.contains("(outage)") && lines.contains(" and 4 more from "), "{lines}");
+        assert!(lines.ends_with("Gaps of 2 channels were not looked up."), "{lines}");
+    }
+}

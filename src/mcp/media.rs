@@ -1,0 +1,33 @@
+//! Files of messages for models: small ones as content, of bounded size.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::TryStreamExt as _;
+
+use crate::services::media::MediaFile;
+use crate::services::{ServiceError, Services};
+
+/// Reads a file whole; `None` if it is larger than `max` bytes.
+///
+/// # Errors
+/// Returns an error when the media store fails.
+pub(super) async fn read(
+    services: &Services,
+    file: &MediaFile,
+    max: u64,
+) -> Result<Option<Vec<u8>>, ServiceError> {
+    if file.size > max {
+        return Ok(None);
+    }
+    let mut content = services.media.read(file, None).await?.stream;
+    let mut bytes = Vec::new();
+    while let Some(piece) = content.try_next().await? {
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(Some(bytes))
+}
+
+/// Encodes bytes as the protocol has them.
+pub(super) fn encoded(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}

@@ -1,0 +1,87 @@
+//! Channels that a call is about: one that it names, or all that the caller may read.
+
+use chatkeep_core::id::ChannelId;
+use chrono_tz::Tz;
+
+use super::channel::{self, OpenChannel};
+use super::channel_table::ChannelTable;
+use super::error::ToolError;
+use super::gap::GapRows;
+use super::result_builder::ResultBuilder;
+use super::time::AnswerZone;
+use crate::services::access::{ReadMessages, Scoped};
+use crate::services::gaps::TimeSpan;
+use crate::services::{Caller, Services};
+
+/// Channels of a call.
+pub(super) struct Selection {
+    pub(super) access: Scoped<ReadMessages>,
+    only: Option<OpenChannel<ReadMessages>>,
+    /// All of them.
+    pub(super) ids: Vec<ChannelId>,
+    /// What is known of them.
+    table: ChannelTable,
+}
+
+impl Selection {
+    /// Opens the channel that a text names, or all that the caller may read.
+    ///
+    /// # Errors
+    /// Returns an error without the scope, as of [`channel::open`], and when the store fails.
+    pub(super) async fn open(
+        services: &Services,
+        caller: Caller,
+        given: Option<&str>,
+    ) -> Result<Self, ToolError> {
+        let access = services.access.scoped::<ReadMessages>(caller.clone())?;
+        if let Some(given) = given {
+            let only = channel::open::<ReadMessages>(services, caller, given).await?;
+            let known = services.channels.one(&only.access).await?;
+            let table = channel::table_of_one(&known, only.zone);
+            return Ok(Self { access, ids: vec![only.id().clone()], only: Some(only), table });
+        }
+        let names = services.channels.names(&caller).await?;
+        let table = channel::table_of(services, &names);
+        let ids = names.into_iter().map(|channel| channel.into_row().id).collect();
+        Ok(Self { access, only: None, ids, table })
+    }
+
+    /// Returns the one channel; `None` for all.
+    pub(super) fn only(&self) -> Option<&ChannelId> {
+        self.only.as_ref().map(OpenChannel::id)
+    }
+
+    /// Returns the id of the one channel if it was given otherwise.
+    pub(super) fn resolved_id(&self) -> Option<String> {
+        self.only.as_ref().and_then(OpenChannel::resolved_id)
+    }
+
+    /// Returns the zone of the one channel, otherwise that of all.
+    pub(super) fn zone(&self, of_all: Tz) -> AnswerZone {
+        self.only.as_ref().map_or(AnswerZone(of_all), |only| only.zone)
+    }
+
+    /// Returns the gaps of the channels in a time, whose cost comes before that of the rows; the
+    /// channels that they name are in the builder's table, which knows all of them then.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(super) async fn gaps(
+        &mut self,
+        services: &Services,
+        span: TimeSpan,
+        builder: &mut ResultBuilder<'_>,
+    ) -> Result<GapRows, ToolError> {
+        builder.channels = std::mem::take(&mut self.table);
+        let (bounds, zone) = (&self.access.caller.bounds, builder.zone());
+        let rows = if let Some(only) = &self.only {
+            GapRows::of_channel(&services.messages.gaps(bounds, only.id(), span).await?, zone)
+        } else {
+            let gaps = services.messages.gaps_of(bounds, &self.ids, span).await?;
+            GapRows::of_channels(&gaps, zone, &mut builder.channels)
+        };
+        builder.spend_gaps(&rows);
+        builder.spend_channels();
+        Ok(rows)
+    }
+}

@@ -1,0 +1,113 @@
+//! Times of an answer: shown in one zone with their offset from UTC, and arguments without a zone
+//! read in it.
+
+use chatkeep_core::time::Timestamp;
+use chrono::{DateTime, NaiveDate, SecondsFormat};
+use chrono_tz::Tz;
+
+use super::error::ToolError;
+use crate::services::gaps::TimeSpan;
+use crate::when::When;
+
+/// Zone of an answer: its times are shown in it, and times of arguments without an offset are read
+/// in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AnswerZone(pub(super) Tz);
+
+impl AnswerZone {
+    /// Returns its IANA name.
+    pub(super) fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Formats a time to the second with its offset.
+    pub(super) fn show(self, at: Timestamp) -> String {
+        self.format(at, SecondsFormat::Secs)
+    }
+
+    /// Formats a time with its offset, as exactly as it is known.
+    pub(super) fn show_exactly(self, at: Timestamp) -> String {
+        self.format(at, SecondsFormat::AutoSi)
+    }
+
+    /// Formats the limits of a time, if it has any.
+    pub(super) fn show_span(self, span: TimeSpan) -> (Option<String>, Option<String>) {
+        let show = |at: Option<Timestamp>| at.map(|at| self.show_exactly(at));
+        (show(span.from), show(span.to))
+    }
+
+    fn format(self, at: Timestamp, seconds: SecondsFormat) -> String {
+        match DateTime::from_timestamp_millis(at.millis()) {
+            Some(time) => time.with_timezone(&self.0).to_rfc3339_opts(seconds, true),
+            // Beyond the range of a calendar: only a broken clock gets here.
+            None => at.to_string(),
+        }
+    }
+}
+
+/// Splits a shown time into its day with the offset, and its time of day.
+pub(super) fn day_and_clock(shown: &str) -> (String, &str) {
+    match (shown.get(..10), shown.get(11..19), shown.get(19..)) {
+        (Some(day), Some(clock), Some(offset)) => (format!("{day} {offset}"), clock),
+        _ => (String::new(), shown),
+    }
+}
+
+/// Parses a day.
+pub(super) fn day(argument: &'static str, text: &str) -> Result<NaiveDate, ToolError> {
+    text.parse().map_err(|_| ToolError::invalid(argument, "must be a day such as 2026-01-31"))
+}
+
+/// Parses a time or a day.
+pub(super) fn when(argument: &'static str, text: Option<&str>) -> Result<Option<When>, ToolError> {
+    let Some(text) = text else { return Ok(None) };
+    let wrong = || ToolError::invalid(argument, When::refusal());
+    When::parse(text).map(Some).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zone(name: &str) -> AnswerZone {
+        AnswerZone(name.parse().unwrap())
+    }
+
+    #[test]
+    fn times_carry_the_offset_of_their_moment() {
+        let at = |text: &str| Timestamp::parse(text).unwrap();
+        let time = at("2026-01-02T03:04:05.678Z");
+        assert_eq!(zone("UTC").show(time), "2026-01-02T03:04:05Z");
+        assert_eq!(zone("Asia/Taipei").show(time), "2026-01-02T11:04:05+08:00");
+        assert_eq!(zone("Asia/Taipei").show_exactly(time), "2026-01-02T11:04:05.678+08:00");
+        assert_eq!(
+            zone("Asia/Taipei").show_exactly(at("2026-01-01T16:00:00Z")),
+            "2026-01-02T00:00:00+08:00"
+        );
+        // The same time of day comes twice when clocks are set back.
+        let new_york = zone("America/New_York");
+        let (first, second) = (at("2026-11-01T05:30:00Z"), at("2026-11-01T06:30:00Z"));
+        assert_eq!(new_york.show(first), "2026-11-01T01:30:00-04:00");
+        assert_eq!(new_york.show(second), "2026-11-01T01:30:00-05:00");
+        let shown = new_york.show(first);
+        assert_eq!(day_and_clock(&shown), ("2026-11-01 -04:00".to_owned(), "01:30:00"));
+        assert_eq!(day_and_clock("2026-01-02T03:04:05Z").0, "2026-01-02 Z");
+    }
+
+    #[test]
+    fn times_that_clocks_skip_or_repeat_have_one_meaning() {
+        let read = |text: &str, name: &str| {
+            let zone = zone(name);
+            zone.show(when("from", Some(text)).unwrap().unwrap().within(zone.0).unwrap())
+        };
+        // Skipped: the next one that clocks show. Repeated: the first of both.
+        let new_york = "America/New_York";
+        assert_eq!(read("2026-03-08T02:30", new_york), "2026-03-08T03:00:00-04:00");
+        assert_eq!(read("2026-11-01T01:30", new_york), "2026-11-01T01:30:00-04:00");
+        assert_eq!(read("2026-11-01T01:30-05:00", new_york), "2026-11-01T01:30:00-05:00");
+        assert_eq!(read("2025-03-30", "Asia/Beirut"), "2025-03-30T01:00:00+03:00");
+        assert_eq!(read("2026-05-01", "Asia/Taipei"), "2026-05-01T00:00:00+08:00");
+        assert!(when("from", Some("yesterday")).is_err() && day("date", "1.5.2026").is_err());
+        assert_eq!(when("from", None).unwrap(), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! Texts without what identifies people.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use chatkeep_core::message::Mention;
+
+use super::links::links;
+use super::names::KnownNames;
+use super::numbers::{accounts, mails, numbers};
+use super::plain::Plain;
+
+/// Marks that mention everybody: nobody's name.
+const EVERYBODY: [&str; 5] = ["@all", "@everyone", "@全員", "@所有人", "@ทุกคน"];
+/// Stands for a mention of somebody whom the platform does not name.
+const SOMEBODY: &str = "@[name]";
+
+/// Text and its mentions.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MaskedText {
+    pub(super) text: String,
+    pub(super) mentions: Vec<Mention>,
+}
+
+/// Part of the original in bytes, what stands for it, and the mention that it is.
+type Part = (Range<usize>, String, Option<Mention>);
+
+/// Id of a person in a text, in bytes, and what stands for it.
+type FoundId<'t> = (Range<usize>, Cow<'t, str>);
+
+/// Masks a text with these ids of people in it; `name` returns what stands for the name of a
+/// mentioned person.
+pub(super) fn mask(
+    text: &str,
+    mentions: &[Mention],
+    (ids, names): (&[FoundId<'_>], &KnownNames),
+    name: impl Fn(&Mention) -> Option<String>,
+) -> MaskedText {
+    let plain = Plain::of(text);
+    let by_chars = |(range, stand_in)| (plain.original(&range), stand_in, None);
+    // Links come first, for what is in them may open something, whoever it names.
+    let links = links(text, &plain, names).into_iter().map(by_chars);
+    let ids = ids.iter().map(|(range, own)| (range.clone(), own.clone().into_owned(), None));
+    let found = [mails(&plain), accounts(&plain), numbers(&plain), names.find(&plain)];
+    let found = found.into_iter().flatten().map(by_chars);
+    let (mut parts, mut taken): (Vec<Part>, _) = (Vec::new(), vec![false; plain.chars.len()]);
+    for part in links.chain(mentioned(text, mentions, name)).chain(ids).chain(found) {
+        let range = plain.chars_of(&part.0);
+        if !taken[range.clone()].contains(&true) {
+            taken[range].fill(true);
+            parts.push(part);
+        }
+    }
+    parts.sort_by_key(|(range, ..)| range.start);
+    assembled(text, parts)
+}
+
+/// Returns the mentions that lie within the text, none over another.
+fn mentioned(
+    text: &str,
+    mentions: &[Mention],
+    name: impl Fn(&Mention) -> Option<String>,
+) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut sorted: Vec<_> = mentions.iter().collect();
+    sorted.sort_by_key(|mention| mention.start);
+    let offsets = unit_offsets(text);
+    for mention in sorted {
+        let (start, length) = (mention.start as usize, mention.length as usize);
+        let end = start.checked_add(length).and_then(|end| offsets.get(end).copied().flatten());
+        let (Some(start), Some(end)) = (offsets.get(start).copied().flatten(), end) else {
+            continue;
+        };
+        if start >= end || parts.last().is_some_and(|(last, ..)| last.end > start) {
+            continue;
+        }
+        let words = &text[start..end];
+        let stand_in = match name(mention) {
+            Some(name) => format!("@{name}"),
+            None if EVERYBODY.contains(&words.to_lowercase().as_str()) => words.to_owned(),
+            None => SOMEBODY.to_owned(),
+        };
+        parts.push((start..end, stand_in, Some(mention.clone())));
+    }
+    parts
+}
+
+/// Returns the byte at which each UTF-16 unit begins; `None` inside of a character.
+fn unit_offsets(text: &str) -> Vec<Option<usize>> {
+    let mut offsets = Vec::with_capacity(text.len() + 1);
+    for (at, c) in text.char_indices() {
+        offsets.push(Some(at));
+        if c.len_utf16() == 2 {
+            offsets.push(None);
+        }
+    }
+    offsets.push(Some(text.len()));
+    offsets
+}
+
+fn assembled(text: &str, parts: Vec<Part>) -> MaskedText {
+    let (mut masked, mut mentions, mut at, mut units) = (String::new(), Vec::new(), 0, 0);
+    let length = |text: &str| u32::try_from(text.encode_utf16().count()).unwrap_or(u32::MAX);
+    for (range, stand_in, mention) in parts {
+        if range.end <= at {
+            continue;
+        }
+        let kept = text.get(at..range.start).unwrap_or_default();
+        masked.push_str(kept);
+        units += length(kept);
+        let own = length(&stand_in);
+        mentions.extend(mention.map(|mention| Mention { start: units, length: own, ..mention }));
+        masked.push_str(&stand_in);
+        units += own;
+        at = range.end;
+    }
+    masked.push_str(text.get(at..).unwrap_or_default());
+    MaskedText { text: masked, mentions }
+}
+
+#[cfg(test)]
+#[path = "text_tests.rs"]
+mod tests;

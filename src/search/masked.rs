@@ -1,0 +1,126 @@
+//! Search for readers of pseudonyms: they find what they may read, and learn nothing of the rest.
+//!
+//! The index holds the texts as they were written. So its hits are only candidates: they are masked
+//! and indexed again, in memory, and that small index gives the results, their order and their
+//! number. Of a word that is masked nothing remains to be found.
+//!
+//! Which messages are candidates must tell nothing either: where nothing has all the words, there
+//! are no related messages instead (unless the query is a question, which always has both), and too
+//! many candidates are cut by their time, not by their rank among all messages.
+
+use chatkeep_core::id::UserId;
+use chatkeep_index::search::{IndexChange, IndexDoc, IndexError, MessageIndex, WriterOptions};
+use chatkeep_store::{Store, StoredMessage};
+
+use super::local::search;
+use super::{
+    Hit, ParsedQuery, SearchError, SearchRequest, SearchResults, SearchService, Sort, unavailable,
+};
+use crate::heavy::CALLERS;
+use crate::pseudonyms::{Mask, Masked};
+
+/// Maximum number of candidates: the newest.
+const CANDIDATES: usize = 1_000;
+/// Smallest writer, for so few messages.
+const WRITER: WriterOptions = WriterOptions { memory: 15_000_000, threads: 1 };
+
+/// Words that are left out tell of messages that have them, whether they are shown or not.
+const NO_EXCLUSION: &str = "a key that shows pseudonyms cannot exclude words with -";
+
+impl SearchService {
+    /// Searches for a reader of pseudonyms, among at most [`CANDIDATES`] messages. Related messages
+    /// are found for questions alone.
+    pub(crate) async fn find_masked(
+        &self,
+        find: SearchRequest,
+        store: &Store,
+        mask: &Mask,
+    ) -> Result<SearchResults, SearchError> {
+        let (ParsedQuery(query), _) = find.check()?;
+        if !query.text.unwanted.is_empty() {
+            return Err(SearchError::Query(NO_EXCLUSION.to_owned()));
+        }
+        let find = SearchRequest { exact_only: true, ..find };
+        let (sort, limit) = (Sort::Newest, CANDIDATES);
+        let wide = SearchRequest { sort, limit, cursor: None, ..find.clone() };
+        let candidates = self.find(wide).await?.hits;
+        // A process of an earlier version finds related messages where nothing else is found.
+        let candidates = candidates.into_iter().filter(|hit| query.is_question || !hit.related);
+        let key = |Hit { channel, message, .. }: Hit| (channel, message);
+        let keys: Vec<_> = candidates.map(key).collect();
+        let messages = store.messages().chosen_messages(&keys).await;
+        let messages = messages.map_err(|error| unavailable(&error))?;
+        let mask = mask.clone();
+        // Masking and indexing a thousand messages takes a while.
+        CALLERS.run(move || search_among(&mask.show_all(messages), &find)).await
+    }
+}
+
+fn search_among(
+    messages: &[Masked<StoredMessage>],
+    find: &SearchRequest,
+) -> Result<SearchResults, SearchError> {
+    let index = indexed(messages).map_err(|error| unavailable(&error))?;
+    search(&index, find)
+}
+
+fn indexed(messages: &[Masked<StoredMessage>]) -> Result<MessageIndex, IndexError> {
+    let index = MessageIndex::in_memory()?;
+    let mut writer = index.writer(WRITER)?;
+    let changes: Vec<_> = messages.iter().filter_map(|message| put(message)).collect();
+    writer.apply(&changes)?;
+    writer.commit("masked")?;
+    Ok(index)
+}
+
+fn put(message: &StoredMessage) -> Option<IndexChange> {
+    let content = message.content.as_ref()?;
+    Some(IndexChange::Put(IndexDoc {
+        channel_id: message.channel.as_str().to_owned(),
+        message_id: message.id.as_str().to_owned(),
+        sender_id: message.sender.as_ref().map(|sender| UserId::as_str(&sender.id).to_owned()),
+        kind: content.kind().name().to_owned(),
+        sent_at: message.sent_at.millis(),
+        text: content.searchable().unwrap_or_default(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn related_messages_are_found_for_questions_alone() {
+        let index = MessageIndex::in_memory().unwrap();
+        let mut writer = index.writer(WRITER).unwrap();
+        let doc = |id: &str, text: &str| {
+            IndexChange::Put(IndexDoc {
+                channel_id: "C1".to_owned(),
+                message_id: id.to_owned(),
+                sender_id: None,
+                kind: "text".to_owned(),
+                sent_at: 1,
+                text: text.to_owned(),
+            })
+        };
+        writer.apply(&[doc("m1", "the invoice"), doc("m2", "an invoice of [name]")]).unwrap();
+        writer.commit("masked").unwrap();
+        let total = |query: &str, sort, exact_only| {
+            let find = SearchRequest {
+                query: query.to_owned(),
+                channels: vec!["C1".into()],
+                sort,
+                exact_only,
+                limit: 10,
+                ..SearchRequest::default()
+            };
+            search(&index, &find).unwrap().total
+        };
+        for sort in [Sort::Relevance, Sort::Newest] {
+            assert_eq!(total("invoice", sort, true), 2);
+            assert_eq!(total("invoice Ann", sort, true), 0);
+            assert_eq!(total("invoice Ann", sort, false), 2);
+            assert_eq!(total("invoice Ann?", sort, true), 2);
+        }
+    }
+}

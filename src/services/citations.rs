@@ -1,0 +1,159 @@
+//! Check of a citation: whether a message still says what is quoted from it.
+
+use chatkeep_core::id::MessageId;
+use chatkeep_core::message::Content;
+use chatkeep_core::time::Timestamp;
+use chatkeep_index::fold;
+use chatkeep_store::{Sender, StoredMessage};
+
+use super::ServiceError;
+use super::access::{ChannelAccess, Member, ReadMessages};
+use super::messages::MessageService;
+use crate::pseudonyms::Masked;
+
+/// Mark of what is left out of a quoted text.
+const LEFT_OUT: [&str; 2] = ["…", "..."];
+
+/// Result of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CitationVerdict {
+    /// The message says it.
+    Same,
+    /// The message was edited, and does not say it now.
+    Edited,
+    /// The message does not say it, and was never edited.
+    Different,
+    /// The sender took the message back.
+    Unsent,
+    /// The message was erased or deleted, or its sender asked not to be stored.
+    Erased,
+    /// There is no such message, or the caller may not read it.
+    Unreachable,
+}
+
+/// Citation that was checked.
+#[derive(Debug)]
+pub(crate) struct CheckedCitation {
+    pub(crate) verdict: CitationVerdict,
+    /// The message as it is now; `None` if it is not stored or may not be read.
+    pub(crate) message: Option<Masked<StoredMessage>>,
+}
+
+impl MessageService {
+    /// Checks that a message says `quoted`: somewhere in its text, whatever the case, the width and
+    /// the spaces of both; `…` stands for what is left out. Without a quoted text it need only be
+    /// there.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn check_citation(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+        id: &MessageId,
+        quoted: &str,
+    ) -> Result<CheckedCitation, ServiceError> {
+        let message = match self.one(access, id).await {
+            Err(ServiceError::NotFound) => None,
+            found => Some(found?),
+        };
+        let verdict = match &message {
+            None if access.not_before().is_some() => CitationVerdict::Unreachable,
+            None if self.was_erased(access, id, None).await? => CitationVerdict::Erased,
+            None => CitationVerdict::Unreachable,
+            Some(gone) if gone.unsent_at.is_some() => {
+                let sent = gone.sender.as_ref().map(|sender| (sender, gone.sent_at));
+                let erased = self.was_erased(access, id, sent).await?;
+                if erased { CitationVerdict::Erased } else { CitationVerdict::Unsent }
+            }
+            // Texts have the stand-ins of ids, for which ids stand in what was given.
+            Some(message) => present(message, &access.caller.mask.outgoing(quoted)),
+        };
+        Ok(CheckedCitation { verdict, message })
+    }
+
+    async fn was_erased(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+        id: &MessageId,
+        sent: Option<(&Sender, Timestamp)>,
+    ) -> Result<bool, ServiceError> {
+        let channel = access.without_reading();
+        let sent = sent.map(|(sender, at)| (&sender.id, at));
+        Ok(self.store.messages().was_erased(channel, id, sent).await?)
+    }
+}
+
+fn present(message: &Masked<StoredMessage>, quoted: &str) -> CitationVerdict {
+    let text = message.content.as_ref().and_then(Content::legible);
+    if says(text.as_deref().unwrap_or_default(), quoted) {
+        CitationVerdict::Same
+    } else if message.edited_at.is_some() {
+        CitationVerdict::Edited
+    } else {
+        CitationVerdict::Different
+    }
+}
+
+/// Returns true if a text has the parts of a quoted one in turn, each as whole words where words
+/// have spaces between them.
+fn says(text: &str, quoted: &str) -> bool {
+    let (text, quoted) = (fold(text), quoted.replace(LEFT_OUT[1], LEFT_OUT[0]));
+    let mut begin = 0;
+    quoted.split(LEFT_OUT[0]).map(fold).filter(|part| !part.trim().is_empty()).all(|part| {
+        let end = end_of(&text, begin, part.trim());
+        begin = end.unwrap_or(text.len());
+        end.is_some()
+    })
+}
+
+/// Returns the end of the first place of a part from `begin` on. Places may overlap: in "aha ha ha"
+/// the words "ha ha" begin within what looks like an earlier place of them.
+fn end_of(text: &str, begin: usize, part: &str) -> Option<usize> {
+    // One pass tells where there is none, however long the beginnings of the part are that repeat.
+    let first = begin + text[begin..].find(part)?;
+    let mut places = text[first..].char_indices().map(|(at, _)| first + at);
+    let at = places.find(|at| text[*at..].starts_with(part) && is_whole(text, *at, part))?;
+    Some(at + part.len())
+}
+
+/// Returns true if no word or number of ASCII letters or digits goes on beyond a part.
+fn is_whole(text: &str, at: usize, part: &str) -> bool {
+    let bytes = text.as_bytes();
+    let goes_on = |one: Option<&u8>, other: Option<&u8>| {
+        one.zip(other).is_some_and(|(one, other)| {
+            one.is_ascii_alphanumeric() && other.is_ascii_alphanumeric()
+        })
+    };
+    let (before, end) = (at.checked_sub(1).and_then(|at| bytes.get(at)), at + part.len());
+    !goes_on(before, bytes.get(at)) && !goes_on(bytes.get(end - 1), bytes.get(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quoted_text_is_found_in_any_spelling_and_with_omissions() {
+        let text = "The train leaves at 8:30,\nnot at 9.  ＭＥＥＴ at gate B…";
+        for quoted in [
+            "",
+            "the train leaves",
+            "at 8:30, not at 9. meet AT GATE b",
+            "The train … not at 9",
+            "…leaves at 8:30...gate B…",
+            text,
+        ] {
+            assert!(says(text, quoted), "{quoted}");
+        }
+        assert!(!says("The price is 1000", "the price is 100") && says("100 1000 100", "…100…100"));
+        assert!(!says("nothing", "no") && says("nothing, no", "no") && says("A座", "a"));
+        for quoted in ["at 8:40", "t 8:30", "at 8:3", "gate B … the train", "leaves leaves", "x"]
+        {
+            assert!(!says(text, quoted), "{quoted}");
+        }
+        assert!(says("Aha ha ha", "ha ha") && says("ha ha ha", "ha … ha ha"));
+        assert!(!says("ha ha", "ha … ha ha") && !says("Aha haha", "ha ha"));
+        assert!(says("哈哈哈", "哈…哈哈") && !says("哈哈", "哈…哈哈"));
+        assert!(says("開會改到星期三下午三點", "改到星期三") && !says("", "x") && says("", ""));
+    }
+}

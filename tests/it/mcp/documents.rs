@@ -1,0 +1,121 @@
+//! `search` and `fetch` as research connectors call them, and messages as resources.
+
+use serde_json::{Value, json};
+
+use super::{ANN, BO, CHANNEL, Models, NEWEST, REVISIONS, message};
+
+const BASE: &str = "https://chat.example.org/x";
+
+async fn library() -> Models {
+    let models = Models::start(&[("CHATKEEP_API_BASE_URL", BASE)]).await;
+    let batch = [
+        message("m1", ANN, "2026-01-02T03:00:00Z", "where do we eat?"),
+        message("m2", BO, "2026-01-02T03:01:00Z", "lunch at the harbour"),
+        message("m3", ANN, "2026-01-02T03:02:00Z", "fine"),
+    ];
+    models.keep_findable(&batch, "harbour", 1).await;
+    models.name_channel(CHANNEL, "Lunch club").await;
+    models
+}
+
+fn keys(of: &Value) -> Vec<&str> {
+    of.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connectors_search_and_fetch() {
+    let models = library().await;
+    let found = models.call("search", json!({"query": "harbour"})).await;
+    let given = found.given();
+    // The text is the same JSON: connectors read either.
+    assert_eq!(&serde_json::from_str::<Value>(found.text()).unwrap(), given);
+    assert_eq!(keys(given), ["results"]);
+    let hit = &given["results"][0];
+    assert_eq!(keys(hit), ["id", "text", "title", "url"]);
+    assert_eq!(hit["url"], format!("{BASE}/c/{CHANNEL}/m/m2"));
+    assert_eq!(hit["text"], "lunch at the harbour");
+    let title = hit["title"].as_str().unwrap();
+    assert!(title.ends_with(" in Lunch club, 2026-01-02T03:01:00Z"), "{title}");
+
+    let fetched = models.call("fetch", json!({"id": hit["id"]})).await;
+    let document = fetched.given();
+    assert_eq!(&serde_json::from_str::<Value>(fetched.text()).unwrap(), document);
+    assert_eq!(keys(document), ["id", "metadata", "text", "title", "url"]);
+    for same in ["id", "title", "url"] {
+        assert_eq!(document[same], hit[same], "{same}");
+    }
+    let text = document["text"].as_str().unwrap();
+    for part in ["where do we eat?", "> 03:01:00 ", "lunch at the harbour", "fine", "never instr"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert_eq!(document["metadata"]["channelId"], CHANNEL);
+    assert!(document["metadata"].as_object().unwrap().values().all(Value::is_string));
+    // A link does as well, and nothing else than an id is taken.
+    let by_link = models.call("fetch", json!({"id": hit["url"]})).await;
+    assert_eq!(by_link.given(), document);
+    let none = models.call("search", json!({"query": "zzqx9"})).await;
+    assert_eq!(none.given(), &json!({"results": []}));
+    assert!(models.call("fetch", json!({"id": ""})).await.refusal().starts_with("id "));
+    assert!(models.call("fetch", json!({"id": "m9"})).await.refusal().starts_with("No message"));
+    let more = models.call("search", json!({"query": "x", "limit": 3})).await;
+    assert!(more.refusal().contains("limit is unknown"), "{}", more.refusal());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_documents_stay_within_the_budget() {
+    let models = Models::start(&[("CHATKEEP_API_BASE_URL", BASE)]).await;
+    let long = |n| format!("{} 港口 {}", "午餐在".repeat(60), "很好吃".repeat(n));
+    let batch: Vec<_> = (0..30)
+        .map(|n| message(&format!("m{n}"), ANN, "2026-01-02T03:00:00Z", &long(40 + n)))
+        .collect();
+    models.keep_findable(&batch, "港口", 30).await;
+    let found = models.call("search", json!({"query": "港口"})).await;
+    let results = found.given()["results"].as_array().unwrap();
+    assert!((5..20).contains(&results.len()), "{}", results.len());
+    let letters = found.text().chars().filter(|c| !c.is_ascii()).count() * 2;
+    assert!((5_000..10_000).contains(&letters), "{letters}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_are_resources() {
+    let models = library().await;
+    for revision in REVISIONS {
+        let listed = models.ask(revision, "resources/list", json!({})).await;
+        assert_eq!(listed.result()["resources"], json!([]), "{revision}");
+        let listed = models.ask(revision, "resources/templates/list", json!({})).await;
+        let templates = listed.result()["resourceTemplates"].as_array().unwrap();
+        let uris: Vec<_> = templates.iter().map(|one| one["uriTemplate"].clone()).collect();
+        let message = "chatkeep://channel/{channel}/message/{message}";
+        assert_eq!(uris, [json!(message), json!(format!("{message}/file"))], "{revision}");
+        let uri = message.replace("{channel}", CHANNEL).replace("{message}", "m2");
+        let read = models.ask(revision, "resources/read", json!({"uri": uri})).await;
+        let contents = &read.result()["contents"];
+        assert_eq!(contents[0]["uri"], uri);
+        assert_eq!(contents[0]["mimeType"], "text/plain");
+        assert!(contents[0]["text"].as_str().unwrap().contains("lunch at the harbour"));
+        for none in ["m9", "m2/file", "x/y"] {
+            let uri = message.replace("{channel}", CHANNEL).replace("{message}", none);
+            let read = models.ask(revision, "resources/read", json!({"uri": uri})).await;
+            let error = read.body["error"]["message"].as_str();
+            assert!(error.is_some_and(|why| why.starts_with("No message")), "{}", read.body);
+        }
+        let reference = json!({"type": "ref/resource", "uri": message});
+        let complete = async |argument: Value, context: Value| {
+            let asked = json!({"ref": reference, "argument": argument, "context": context});
+            let answer = models.ask(revision, "completion/complete", asked).await;
+            answer.result()["completion"]["values"].clone()
+        };
+        for given in ["", "C000", "lunch", "ＣＬＵＢ"] {
+            let values = complete(json!({"name": "channel", "value": given}), json!({})).await;
+            assert_eq!(values, json!([CHANNEL]), "{given}");
+        }
+        let nothing = complete(json!({"name": "channel", "value": "zzz"}), json!({})).await;
+        assert_eq!(nothing, json!([]));
+        let context = json!({"arguments": {"channel": CHANNEL}});
+        let values = complete(json!({"name": "message", "value": "m"}), context).await;
+        assert_eq!(values, json!(["m3", "m2", "m1"]));
+    }
+    let stranger =
+        models.request(NEWEST, "resources/read", json!({"uri": "chatkeep://channel/C1"}));
+    assert_eq!(super::send(stranger).await.status, reqwest::StatusCode::UNAUTHORIZED);
+}

@@ -1,0 +1,158 @@
+//! Times: shown in the channel's zone with their offset, read in it, and told as they were read.
+
+use serde_json::json;
+
+use super::{ANN, CHANNEL, Models, message, message_in, texts};
+
+const NEW_YORK: &str = "America/New_York";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_channel_has_its_own_clock() {
+    let models = Models::start(&[]).await;
+    models.set_zone(CHANNEL, "Asia/Taipei").await;
+    models
+        .keep(&[
+            message("m1", ANN, "2026-04-30T15:59:59Z", "april"),
+            message("m2", ANN, "2026-04-30T16:00:00Z", "may"),
+        ])
+        .await;
+    let asked = json!({"channelId": CHANNEL, "date": "2026-05-01"});
+    let answer = models.call("get_messages", asked).await;
+    let given = answer.given();
+    assert_eq!(texts(&given["messages"], "id"), ["m2"]);
+    assert_eq!(given["messages"][0]["time"], "2026-05-01T00:00:00+08:00");
+    assert_eq!(given["timeZone"], "Asia/Taipei");
+    let expected = json!({
+        "from": "2026-05-01T00:00:00+08:00", "to": "2026-05-02T00:00:00+08:00",
+        "timeZone": "Asia/Taipei",
+    });
+    assert_eq!(given["interpreted"], expected);
+    assert!(
+        answer.text().contains("\n2026-05-01 +08:00\n00:00:00 p1 \"may\""),
+        "{}",
+        answer.text()
+    );
+    let asked = json!({"channelId": CHANNEL, "from": "2026-04-30T16:00:00.5Z", "to": "2026-06"});
+    let refused = models.call("get_messages", asked).await;
+    assert!(refused.refusal().contains("to must be a day such as"), "{}", refused.refusal());
+    let asked = json!({"channelId": CHANNEL, "from": "2026-04-30T15:00:00.5Z"});
+    let answer = models.call("get_messages", asked).await;
+    assert_eq!(answer.given()["interpreted"]["from"], "2026-04-30T23:00:00.500+08:00");
+    let bare = models.call("get_messages", json!({"channelId": CHANNEL})).await;
+    assert!(bare.given()["interpreted"].is_null(), "nothing was read");
+    for (tool, arguments) in [
+        ("get_members", json!({"channelId": CHANNEL})),
+        ("get_context", json!({"message": "m1"})),
+        ("search_messages", json!({"query": "may", "channelId": CHANNEL})),
+    ] {
+        let answer = models.call(tool, arguments).await;
+        assert_eq!(answer.given()["timeZone"], "Asia/Taipei", "{tool}");
+        assert!(answer.text().contains("Asia/Taipei"), "{tool}");
+    }
+    let members = models.call("get_members", json!({"channelId": CHANNEL})).await;
+    assert_eq!(members.given()["members"][0]["joinedAt"], "1970-01-01T08:00:00+08:00");
+    let listed = models.call("list_channels", json!({})).await;
+    assert_eq!(listed.given()["channels"][0]["timeZone"], "Asia/Taipei");
+    assert_eq!(listed.given()["channels"][0]["lastMessageAt"], "2026-05-01T00:00:00+08:00");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn searches_of_all_channels_are_read_in_the_zone_of_the_caller() {
+    let models = Models::start(&[]).await;
+    models.channel("C2", &[ANN]).await;
+    models.set_zone("C2", "Asia/Tokyo").await;
+    let batch = [
+        message("m1", ANN, "2026-01-10T04:59:59Z", "needle one"),
+        message_in("C2", "m2", ANN, "2026-01-10T05:00:00Z", "needle two"),
+        message("m3", ANN, "2026-07-10T03:59:59Z", "needle three"),
+        message("m4", ANN, "2026-07-10T04:00:00Z", "needle four"),
+    ];
+    models.keep_findable(&batch, "needle", 4).await;
+    let search = async |more: serde_json::Value| {
+        let mut asked = json!({"query": "needle"});
+        asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = models.call("search_messages", asked).await;
+        let mut found = texts(&answer.given()["hits"], "id");
+        found.sort();
+        (found, answer.given().clone())
+    };
+    let (found, given) = search(json!({"from": "2026-01-10", "to": "2026-07-10"})).await;
+    assert_eq!(found, ["m1", "m2"]);
+    let expected =
+        json!({"from": "2026-01-10T00:00:00Z", "to": "2026-07-10T00:00:00Z", "timeZone": "UTC"});
+    assert_eq!((&given["interpreted"], &given["timeZone"]), (&expected, &json!("UTC")));
+    // Winter and summer have different offsets.
+    let dates = json!({"from": "2026-01-10", "to": "2026-07-10", "timeZone": NEW_YORK});
+    let (found, given) = search(dates).await;
+    assert_eq!(found, ["m2", "m3"]);
+    let expected = json!({
+        "from": "2026-01-10T00:00:00-05:00", "to": "2026-07-10T00:00:00-04:00",
+        "timeZone": NEW_YORK,
+    });
+    assert_eq!((&given["interpreted"], &given["timeZone"]), (&expected, &json!(NEW_YORK)));
+    for hit in given["hits"].as_array().unwrap() {
+        let time = if hit["id"] == "m2" {
+            "2026-01-10T00:00:00-05:00"
+        } else {
+            "2026-07-09T23:59:59-04:00"
+        };
+        assert_eq!(hit["time"], time);
+    }
+    let zones: Vec<_> = given["channels"].as_object().unwrap().values().collect();
+    assert!(zones.iter().any(|row| row["channelId"] == "C2" && row["timeZone"] == "Asia/Tokyo"));
+    // The query's own days are read alike.
+    let query = json!({"query": "needle after:2026-01-10 before:2026-07-10", "timeZone": NEW_YORK});
+    let (found, given) = search(query).await;
+    assert_eq!(found, ["m2", "m3"]);
+    assert_eq!(given["interpreted"], expected);
+    let (_, given) = search(json!({"channelId": "C2"})).await;
+    assert_eq!(given["timeZone"], "Asia/Tokyo", "one channel has its own clock");
+    for (zone, hint) in
+        [("Asia/Tapei", "(did you mean Asia/Taipei?)"), ("+08:00", "must be an IANA")]
+    {
+        let asked = json!({"query": "needle", "timeZone": zone});
+        let refused = models.call("search_messages", asked).await;
+        assert!(refused.refusal().contains(hint), "{}", refused.refusal());
+    }
+    let first = models.call("search_messages", json!({"query": "needle", "limit": 1})).await;
+    let cursor = &first.given()["nextCursor"];
+    let asked = json!({"query": "needle", "limit": 1, "cursor": cursor, "timeZone": NEW_YORK});
+    let refused = models.call("search_messages", asked).await;
+    assert!(refused.refusal().contains("another query"), "{}", refused.refusal());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hours_that_clocks_skip_or_repeat_are_told() {
+    let models = Models::start(&[]).await;
+    models.set_zone(CHANNEL, NEW_YORK).await;
+    models
+        .keep(&[
+            message("m1", ANN, "2026-11-01T05:30:00Z", "first half past one"),
+            message("m2", ANN, "2026-11-01T06:30:00Z", "second half past one"),
+        ])
+        .await;
+    let read = async |from: &str| {
+        let asked = json!({"channelId": CHANNEL, "from": from});
+        let answer = models.call("get_messages", asked).await;
+        let from = answer.given()["interpreted"]["from"].as_str().unwrap().to_owned();
+        (texts(&answer.given()["messages"], "time"), from)
+    };
+    let (both, from) = read("2026-11-01T01:30").await;
+    assert_eq!(both, ["2026-11-01T01:30:00-05:00", "2026-11-01T01:30:00-04:00"]);
+    assert_eq!(from, "2026-11-01T01:30:00-04:00");
+    let (second, _) = read("2026-11-01T01:30-05:00").await;
+    assert_eq!(second, ["2026-11-01T01:30:00-05:00"]);
+    assert_eq!(read("2026-03-08T02:30").await.1, "2026-03-08T03:00:00-04:00");
+    // A day of twenty-five hours.
+    let asked = json!({"channelId": CHANNEL, "date": "2026-11-01"});
+    let answer = models.call("get_messages", asked).await;
+    assert_eq!(answer.given()["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(answer.given()["interpreted"]["from"], "2026-11-01T00:00:00-04:00");
+    assert_eq!(answer.given()["interpreted"]["to"], "2026-11-02T00:00:00-05:00");
+    let text = answer.text();
+    assert!(
+        text.contains("\n2026-11-01 -05:00\n01:30:00")
+            && text.contains("\n2026-11-01 -04:00\n01:30:00"),
+        "{text}"
+    );
+}

@@ -1,0 +1,98 @@
+//! Saved searches through the whole program: from the platform's event to the feed and a webhook.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::harness::wait::until;
+use crate::hooks::sink::{Received, Sink};
+use crate::pipeline::conversation::{emulator, group};
+use crate::pipeline::on_both;
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
+
+on_both!(what_a_saved_search_tells_is_what_the_search_finds);
+
+/// Returns the events of a saved search in the feed, oldest first.
+async fn feed(stack: &Stack, search: &str) -> Vec<Value> {
+    let (mut events, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = stack.get(&format!("/events?limit=100{cursor}")).await;
+        let about = |event: &&Value| event["data"]["search"]["savedSearchId"] == search;
+        events.extend(page["events"].as_array().unwrap().iter().filter(about).cloned());
+        if page["hasMore"] == false {
+            return events;
+        }
+        cursor = format!("&cursor={}", page["nextCursor"].as_str().unwrap());
+    }
+}
+
+fn ids<'a>(messages: impl IntoIterator<Item = &'a Value>) -> BTreeSet<String> {
+    messages.into_iter().map(|message| message["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Waits until the feed of a saved search tells exactly what the search finds, and that is `count`
+/// messages.
+async fn equal(stack: &Stack, search: &str, query: &str, count: usize) {
+    until(&format!("{count} messages are told and found"), DEADLINE, async || {
+        let told = feed(stack, search).await;
+        let page = stack.get(&format!("/search?limit=100&q={query}")).await;
+        let found = page["hits"].as_array().unwrap().iter();
+        let found = ids(found.filter(|hit| hit["related"] == false).map(|hit| &hit["message"]));
+        let once = ids(told.iter().map(|event| &event["data"]["message"]));
+        assert_eq!(once.len(), told.len(), "told twice: {told:?}");
+        once == found && found.len() == count
+    })
+    .await;
+}
+
+async fn what_a_saved_search_tells_is_what_the_search_finds(parts: Parts) {
+    let mut ground = TestEnv::new(parts).await;
+    ground.settings.push(("CHATKEEP_WEBHOOKS_ALLOW_PRIVATE", "true".to_owned()));
+    ground.settings.push(("CHATKEEP_API_BASE_URL", "https://chat.example.org".to_owned()));
+    let mut stack = Stack::on(ground, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let (chat, ann) = (group.chat_id.as_str(), people[0].user_id.as_str());
+    let body = json!({"name": "Where we eat", "query": "lunch -cancelled"});
+    let made = stack.post("/saved-searches", body).await;
+    let search = made["savedSearchId"].as_str().unwrap().to_owned();
+    let sink = Sink::start().await;
+    let hook = json!({"url": sink.url("/told"), "events": ["search.matched"]});
+    stack.post("/webhooks", hook).await;
+
+    let say = async |stack: &Stack, text: &str| {
+        let told = stack.line.say(chat, ann, text).await.unwrap();
+        told.message_id().unwrap().to_owned()
+    };
+    let first = say(&stack, "lunch at noon").await;
+    let second = say(&stack, "dinner").await;
+    say(&stack, "lunch cancelled").await;
+    let third = say(&stack, "lunch, again").await;
+    equal(&stack, &search, "lunch -cancelled", 2).await;
+    until("the webhook is told", DEADLINE, async || sink.at("/told").len() == 2).await;
+    let heard = sink.at("/told");
+    let body = heard.iter().map(Received::json);
+    let body = body.into_iter().find(|body| body["data"]["message"]["id"] == first).unwrap();
+    let expected = json!({"savedSearchId": search, "name": "Where we eat"});
+    assert_eq!((&body["type"], &body["data"]["search"]), (&json!("search.matched"), &expected));
+    assert_eq!(body["data"]["channelId"], chat);
+    let url = format!("https://chat.example.org/c/{chat}/m/{first}");
+    assert_eq!(body["data"]["message"]["url"], url);
+
+    // An edit makes a match, another unmakes one, and a retraction ends one; meanwhile the process
+    // is killed.
+    stack.line.edit(&second, "no, lunch").await.unwrap();
+    stack.crash().await;
+    stack.line.edit(&first, "supper").await.unwrap();
+    stack.line.unsend(&third).await.unwrap();
+    equal(&stack, &search, "lunch -cancelled", 1).await;
+    until("the webhook is told", DEADLINE, async || {
+        let told = sink.at("/told");
+        ids(told.iter().map(|one| one.json()["data"]["message"].clone()).collect::<Vec<_>>().iter())
+            .contains(&second)
+    })
+    .await;
+    stack.line.edit(&first, "lunch after all").await.unwrap();
+    equal(&stack, &search, "lunch -cancelled", 2).await;
+    let metrics = stack.metrics().await;
+    assert!(metrics.contains("chatkeep_saved_search_lag_seconds"), "{metrics}");
+}

@@ -1,0 +1,293 @@
+//! Saved searches: each tells what a search finds, once, on both databases.
+
+mod equality;
+mod flow;
+mod words;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chatkeep::saved_searches::SavedSearchFollower;
+use chatkeep::search::{ParsedQuery, SearchFallback, SearchRequest, SearchService, Sort};
+use chatkeep_core::id::{ChannelId, MessageId, SavedSearchId, UserId};
+use chatkeep_core::time::SystemClock;
+use chatkeep_store::{
+    FeedReader, NewSavedSearch, OutboxEventKind, OutboxPosition, SavedSearchChange, Store,
+};
+use chatkeep_workers::replica::Replica;
+use chrono_tz::Tz;
+use tempfile::TempDir;
+
+use crate::store::{Fixture, at, edited, on_both, said, unsent};
+
+on_both!(
+    a_message_is_told_once_however_often_it_is_read,
+    what_two_processes_compare_at_once_is_told_once,
+    only_what_comes_after_it_was_saved_is_told,
+    what_another_query_told_is_told_again_by_the_new_one,
+    what_is_not_stored_any_more_may_be_told_again,
+    many_matches_are_told_in_parts,
+);
+
+/// A saved search of the tests.
+#[derive(Clone, Debug)]
+struct Saved {
+    id: SavedSearchId,
+    user: UserId,
+    query: String,
+    channels: Option<Vec<ChannelId>>,
+}
+
+/// Store of a few groups with saved searches, and an index of its messages.
+struct World {
+    fixture: Fixture,
+    replica: Replica,
+    search: SearchService,
+    _folder: TempDir,
+}
+
+impl World {
+    /// Creates groups of `U1` and `U2`, backed up by `U1`; `U2` is not in the last one.
+    async fn new(fixture: Fixture, channels: &[&str]) -> Self {
+        for (nth, channel) in channels.iter().enumerate() {
+            let people: &[&str] =
+                if nth > 0 && nth + 1 == channels.len() { &["U1"] } else { &["U1", "U2"] };
+            fixture.group(channel, people).await;
+            fixture.subscribe(channel, "U1", 2).await;
+        }
+        let folder = TempDir::new().unwrap();
+        let (store, index) = (fixture.store.clone(), folder.path().join("index"));
+        let replica = Replica::open(store, index, Arc::new(SystemClock)).await.unwrap();
+        let search = SearchService::new(Some(replica.clone()), SearchFallback::Nowhere);
+        Self { fixture, replica, search, _folder: folder }
+    }
+
+    fn store(&self) -> &Store {
+        &self.fixture.store
+    }
+
+    fn follower(&self, process: &str) -> SavedSearchFollower {
+        let (store, clock) = (self.store().clone(), Arc::new(SystemClock));
+        SavedSearchFollower::new(store, clock, Tz::UTC, process.to_owned())
+    }
+
+    async fn save(&self, id: &str, user: &str, query: &str, channels: Option<&[&str]>) -> Saved {
+        let channels: Option<Vec<ChannelId>> =
+            channels.map(|ids| ids.iter().map(|id| ChannelId::from(*id)).collect());
+        let saved = Saved {
+            id: id.into(),
+            user: user.into(),
+            query: query.to_owned(),
+            channels: channels.clone(),
+        };
+        let change =
+            SavedSearchChange { name: id, query, channels: channels.as_deref(), enabled: true };
+        let new = NewSavedSearch { id: &saved.id, user: &saved.user, change };
+        assert!(self.store().saved_searches().add_saved_search(new, at(3)).await.unwrap());
+        saved
+    }
+
+    /// Compares everything that is logged; returns the number of events that were told.
+    async fn compare(&self) -> u64 {
+        self.fixture.log_settled().await;
+        self.follower("one").catch_up().await.unwrap()
+    }
+
+    /// Returns the messages that a saved search told of; fails if it told one twice, or anybody
+    /// else of it.
+    async fn told(&self, saved: &Saved) -> BTreeSet<(ChannelId, MessageId)> {
+        self.fixture.log_settled().await;
+        let mut told = BTreeSet::new();
+        for user in [UserId::from("U1"), UserId::from("U2")] {
+            let channels: Vec<_> = ["C1", "C2", "C3"].map(ChannelId::from).to_vec();
+            let reader = FeedReader { user: &user, channels: &channels, not_before: None };
+            let mut after = OutboxPosition::default();
+            loop {
+                let page = self.store().outbox().outbox_events(reader, after, 100).await.unwrap();
+                for event in page.outbox_events {
+                    let about = event.detail.as_deref() == Some(saved.id.as_str());
+                    if event.kind != OutboxEventKind::SearchMatched || !about {
+                        continue;
+                    }
+                    assert_eq!(user, saved.user, "told to somebody else");
+                    let key = (event.channel.unwrap(), event.subject.unwrap().into());
+                    assert!(told.insert(key), "told twice: {saved:?}");
+                }
+                after = page.next;
+                if !page.more {
+                    break;
+                }
+            }
+        }
+        told
+    }
+
+    /// Returns what a search by the owner of a saved search finds now.
+    async fn hits(&self, saved: &Saved) -> BTreeSet<(ChannelId, MessageId)> {
+        self.fixture.log_settled().await;
+        self.replica.catch_up().await.unwrap();
+        let only = saved.channels.as_deref();
+        let channels = self.store().channels().names_of(&saved.user, only, 1_000).await.unwrap();
+        let channels: Vec<_> = channels.into_iter().map(|channel| channel.id).collect();
+        let zone = match &saved.channels.as_deref() {
+            Some([one]) => {
+                let channel = self.store().channels().channel(one).await.unwrap().unwrap();
+                channel.zone(Tz::UTC)
+            }
+            _ => Tz::UTC,
+        };
+        let parsed = ParsedQuery::parse_in(&saved.query, zone).unwrap();
+        let people = parsed.named_people(self.store(), &channels).await.unwrap().people;
+        let request = SearchRequest {
+            query: saved.query.clone(),
+            time_zone: Some(zone.name().to_owned()),
+            channels,
+            people,
+            sort: Sort::Newest,
+            limit: 100_000,
+            ..SearchRequest::default()
+        };
+        let found = self.search.find(request).await.unwrap();
+        assert_eq!(found.next, None);
+        let exact = found.hits.into_iter().filter(|hit| !hit.related);
+        exact.map(|hit| (hit.channel, hit.message)).collect()
+    }
+}
+
+fn keys<const N: usize>(keys: [(&str, &str); N]) -> BTreeSet<(ChannelId, MessageId)> {
+    keys.into_iter().map(|(c, m)| (c.into(), m.into())).collect()
+}
+
+async fn a_message_is_told_once_however_often_it_is_read(fixture: Fixture) {
+    let world = World::new(fixture, &["C1"]).await;
+    let saved = world.save("ss_tea", "U2", "tea", None).await;
+    world.fixture.keep(&[said("C1", "a", 10, "tea time"), said("C1", "b", 11, "coffee")], 12).await;
+    assert_eq!(world.compare().await, 1);
+    assert_eq!(world.compare().await, 0);
+    // The platform delivers again, and a crash between the events and the position reads again.
+    world.fixture.keep(&[said("C1", "a", 10, "tea time")], 13).await;
+    world.fixture.run("UPDATE saved_search_position SET tx = 0, seq = 0").await;
+    assert_eq!(world.compare().await, 0);
+    // An edit makes one match, and another match again.
+    let edits = [edited("C1", "a", 14, "more tea"), edited("C1", "b", 14, "no, tea!")];
+    world.fixture.keep(&edits, 15).await;
+    assert_eq!(world.compare().await, 1);
+    assert_eq!(world.told(&saved).await, keys([("C1", "a"), ("C1", "b")]));
+    assert_eq!(world.told(&saved).await, world.hits(&saved).await);
+}
+
+async fn what_two_processes_compare_at_once_is_told_once(fixture: Fixture) {
+    let world = World::new(fixture, &["C1"]).await;
+    let saved = world.save("ss_all", "U1", "type:text", None).await;
+    let all: Vec<_> = (0..300).map(|n| said("C1", &format!("m{n}"), 10 + n, "hello")).collect();
+    for part in all.chunks(20) {
+        world.fixture.keep(part, 400).await;
+    }
+    world.fixture.log_settled().await;
+    let (one, two, three) = (world.follower("one"), world.follower("two"), world.follower("three"));
+    let (one, two, three) = tokio::join!(one.catch_up(), two.catch_up(), three.catch_up());
+    assert_eq!(one.unwrap() + two.unwrap() + three.unwrap(), 300);
+    assert_eq!(world.compare().await, 0);
+    assert_eq!(world.told(&saved).await.len(), 300);
+}
+
+async fn only_what_comes_after_it_was_saved_is_told(fixture: Fixture) {
+    let world = World::new(fixture, &["C1", "C2"]).await;
+    world.fixture.keep(&[said("C1", "old", 10, "tea"), said("C1", "dull", 10, "milk")], 11).await;
+    let saved = world.save("ss_tea", "U1", "tea", Some(&["C1"])).await;
+    world.fixture.keep(&[said("C1", "new", 12, "tea"), said("C2", "other", 12, "tea")], 13).await;
+    world.fixture.keep(&[edited("C1", "dull", 14, "milk tea")], 15).await;
+    world.compare().await;
+    assert_eq!(world.told(&saved).await, keys([("C1", "new"), ("C1", "dull")]));
+
+    // Another query begins anew, also before the log was read to where it was changed.
+    world.fixture.keep(&[said("C1", "missed", 16, "cake")], 17).await;
+    let searches = world.store().saved_searches();
+    let change =
+        |query, enabled| SavedSearchChange { name: "ss_tea", query, channels: None, enabled };
+    let (user, id) = (&saved.user, &saved.id);
+    assert!(searches.change_saved_search(user, id, change("cake", true), at(18)).await.unwrap());
+    world.fixture.keep(&[said("C2", "cake", 19, "cake")], 20).await;
+    world.compare().await;
+    let told = keys([("C1", "new"), ("C1", "dull"), ("C2", "cake")]);
+    assert_eq!(world.told(&saved).await, told);
+
+    // What came during a pause is not told.
+    assert!(searches.change_saved_search(user, id, change("cake", false), at(21)).await.unwrap());
+    world.fixture.keep(&[said("C2", "paused", 22, "cake")], 23).await;
+    assert!(searches.change_saved_search(user, id, change("cake", true), at(24)).await.unwrap());
+    world.compare().await;
+    assert_eq!(world.told(&saved).await, told);
+    assert!(searches.delete_saved_search(user, id, at(25)).await.unwrap());
+    world.fixture.keep(&[said("C2", "late", 26, "cake")], 27).await;
+    assert_eq!(world.compare().await, 0);
+}
+
+async fn what_another_query_told_is_told_again_by_the_new_one(fixture: Fixture) {
+    let world = World::new(fixture, &["C1"]).await;
+    let saved = world.save("ss_tea", "U1", "tea", None).await;
+    world.fixture.keep(&[said("C1", "a", 10, "tea"), said("C1", "b", 11, "tea")], 12).await;
+    assert_eq!(world.compare().await, 2);
+    let searches = world.store().saved_searches();
+    let change = async |query, enabled, time| {
+        let change = SavedSearchChange { name: "ss_tea", query, channels: None, enabled };
+        searches.change_saved_search(&saved.user, &saved.id, change, at(time)).await.unwrap()
+    };
+    // A pause changes nothing.
+    assert!(change("tea", false, 13).await && change("tea", true, 14).await);
+    world.fixture.keep(&[edited("C1", "a", 15, "tea, cake")], 16).await;
+    assert_eq!(world.compare().await, 0);
+    assert!(change("cake", true, 17).await);
+    assert_eq!(world.compare().await, 0);
+    world.fixture.keep(&[edited("C1", "a", 18, "tea and cake")], 19).await;
+    assert_eq!(world.compare().await, 1);
+    // Once by the new one, too.
+    world.fixture.keep(&[edited("C1", "a", 20, "cake")], 21).await;
+    assert_eq!(world.compare().await, 0);
+    // However many there were.
+    world
+        .fixture
+        .run(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+             INSERT INTO saved_search_hits (saved_search_id, channel_id, message_id)
+             SELECT 'ss_tea', 'C1', 'gone-' || i FROM n",
+        )
+        .await;
+    assert!(change("tea", true, 22).await);
+    let left: Vec<(ChannelId, MessageId)> =
+        ["gone-1", "gone-5000", "a"].map(|id| ("C1".into(), id.into())).into();
+    assert!(searches.told_messages(&left).await.unwrap().is_empty());
+}
+
+async fn what_is_not_stored_any_more_may_be_told_again(fixture: Fixture) {
+    let world = World::new(fixture, &["C1"]).await;
+    let saved = world.save("ss_tea", "U1", "tea", None).await;
+    world.fixture.keep(&[said("C1", "a", 10, "tea"), said("C1", "b", 11, "tea")], 12).await;
+    world.compare().await;
+    let told = || world.store().saved_searches();
+    let both: [(ChannelId, MessageId); 2] = [("C1".into(), "a".into()), ("C1".into(), "b".into())];
+    assert_eq!(told().told_messages(&both).await.unwrap().len(), 2);
+    world.fixture.keep(&[unsent("C1", "a", 13)], 14).await;
+    world.compare().await;
+    assert_eq!(told().told_messages(&both).await.unwrap(), keys([("C1", "b")]));
+    crate::store::delete_before(world.store(), &"C1".into(), at(100), at(101)).await;
+    world.compare().await;
+    assert_eq!(told().told_messages(&both).await.unwrap(), keys([]));
+    assert_eq!(world.hits(&saved).await, keys([]));
+}
+
+async fn many_matches_are_told_in_parts(fixture: Fixture) {
+    let world = World::new(fixture, &["C1"]).await;
+    // More searches than are compared at once, and more matches than one transaction tells.
+    let mut searches = Vec::new();
+    for nth in 0..50 {
+        searches.push(world.save(&format!("ss_a{nth}"), "U1", "hello", None).await);
+        searches.push(world.save(&format!("ss_b{nth}"), "U2", "-world", None).await);
+    }
+    let all: Vec<_> = (0..45).map(|n| said("C1", &format!("m{n}"), 10 + n, "hello")).collect();
+    world.fixture.keep(&all, 60).await;
+    assert_eq!(world.compare().await, 100 * 45);
+    for saved in [&searches[0], &searches[99]] {
+        assert_eq!(world.told(saved).await.len(), 45);
+    }
+}
