@@ -100,23 +100,23 @@ impl PermissionFixture {
         }
         evidence.push(item(CHANNEL, 1, PresenceEvidenceKind::Joined("Uleft".into())));
         evidence.push(item(CHANNEL, 3, PresenceEvidenceKind::Left("Uleft".into())));
-        self.store.members().record_presence(&evidence, at(3)).await.unwrap();
+        self.store.members().record_presence(&evidence, now()).await.unwrap();
         let (channel, owner) = (ChannelId::from(CHANNEL), UserId::from("Uowner"));
         for user in ["Uowner", "Uleft"] {
-            self.store.accounts().subscribe(&channel, &user.into(), at(4)).await.unwrap();
+            self.store.accounts().subscribe(&channel, &user.into(), now()).await.unwrap();
         }
         for (user, role) in [("Uadmin", Role::Admin), ("Uguest", Role::Guest)] {
             let set =
-                self.store.members().set_role(&channel, &owner, &user.into(), role, at(4)).await;
+                self.store.members().set_role(&channel, &owner, &user.into(), role, now()).await;
             set.unwrap();
         }
-        self.store.messages().ingest(&[said(CHANNEL, "m1", 10, "kept")], at(11)).await.unwrap();
+        self.store.messages().ingest(&[said(CHANNEL, "m1", 10, "kept")], now()).await.unwrap();
         self.rule("qa_kept", true).await;
         let kind = JobKind::Erasure(TARGET.into());
         let (kind, sent_before) = (&kind, at(5));
         let (id, channel, by, worker) = ("job_kept", &channel, &owner, Some("test"));
         let job = NewChannelJob { id, channel, kind, sent_before, by, worker };
-        self.store.jobs().begin_job(&job, at(12)).await.unwrap();
+        self.store.jobs().begin_job(&job, now()).await.unwrap();
     }
 
     async fn rule(&self, id: &str, there: bool) {
