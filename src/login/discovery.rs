@@ -82,7 +82,8 @@ impl Discovery {
             client_id: ClientId::new(config.client_id.clone()),
             client_secret,
             redirect: RedirectUrl::new(callback.to_owned())?,
-            http: chatkeep_core::http::client()?,
+            // A code is redeemed once.
+            http: chatkeep_core::http::unpooled_client()?,
             clock,
             known: Mutex::default(),
             available,

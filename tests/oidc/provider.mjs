@@ -80,4 +80,12 @@ provider.use(async (context, next) => {
   }
 });
 
-createServer(provider.callback()).listen(port, '127.0.0.1', () => console.log('provider is ready'));
+// As if idle connections were closed just when a code is sent on them: nobody can tell then whether it
+// arrived, so it has to come on a new one.
+const [served, answer] = [new WeakSet(), provider.callback()];
+const server = createServer((request, response) => {
+  if (request.url === '/token' && served.has(request.socket)) return request.socket.destroy();
+  served.add(request.socket);
+  return answer(request, response);
+});
+server.listen(port, '127.0.0.1', () => console.log('provider is ready'));

@@ -48,6 +48,16 @@ pub fn patient_client(timeout: Duration) -> Result<reqwest::Client, reqwest::Err
     builder().timeout(timeout).build()
 }
 
+/// Creates a client for requests that are rare and must not be sent twice: each has a connection of
+/// its own. The other side may close an idle one just when a request is written to it, and nobody
+/// can tell then whether the request arrived.
+///
+/// # Errors
+/// Fails when the TLS library cannot be set up.
+pub fn unpooled_client() -> Result<reqwest::Client, reqwest::Error> {
+    builder().timeout(CALL).pool_max_idle_per_host(0).build()
+}
+
 /// Creates a client for files of any size: read timeout 30 s, no limit of the whole time.
 ///
 /// # Errors

@@ -116,7 +116,7 @@ impl PermissionFixture {
         let (kind, sent_before) = (&kind, at(5));
         let (id, channel, by, worker) = ("job_kept", &channel, &owner, Some("test"));
         let job = NewChannelJob { id, channel, kind, sent_before, by, worker };
-        self.store.jobs().begin_job(&job, now()).await.unwrap();
+        self.store.jobs().begin_job(&job, at(12)).await.unwrap();
     }
 
     async fn rule(&self, id: &str, there: bool) {

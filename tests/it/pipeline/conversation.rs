@@ -35,6 +35,8 @@ pub(crate) async fn group(stack: &mut Stack) -> (Chat, Vec<User>) {
     stack.line.say(&channel, ids[0], "before anybody subscribed").await.unwrap();
     stack.act_as(ids[0]).await;
     stack.known(&channel).await;
+    // Whoever subscribes sooner keeps that message, too.
+    stack.drained().await;
     stack.post(&format!("/channels/{channel}/backup/subscribe"), json!({})).await;
     let assistant = format!("/channels/{channel}/assistant");
     let config = json!({"assistant": {
