@@ -4,6 +4,8 @@
 //! A response whose form is not known here is refused, so a surface that is added later shows
 //! nothing by oversight. What is streamed says that it is masked already ([`MaskedBytes`]).
 
+use std::borrow::Cow;
+
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::uri::PathAndQuery;
@@ -14,7 +16,7 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::error::{ErrorBody, HttpError};
-use super::respond::NextPage;
+use super::respond::{NextPage, RequestId};
 use crate::heavy::{CALLERS, LIGHT};
 use crate::pseudonyms::Mask;
 
@@ -50,6 +52,11 @@ async fn incoming(mask: &Mask, request: Request) -> Result<Request, HttpError> {
     if let Some(uri) = uri(mask, &parts.uri) {
         parts.uri = uri;
     }
+    headers(&mut parts.headers, |text| mask.incoming(text));
+    // An error repeats it, and what is repeated goes out translated.
+    if let Some(RequestId(id)) = parts.extensions.get_mut::<RequestId>() {
+        *id = mask.incoming(id).into_owned();
+    }
     let body = to_bytes(body, MAX_REQUEST).await.map_err(|_| HttpError::TooLarge)?;
     let body = mask.incoming_json(body.into());
     if parts.headers.contains_key(header::CONTENT_LENGTH) {
@@ -58,15 +65,15 @@ async fn incoming(mask: &Mask, request: Request) -> Result<Request, HttpError> {
     Ok(Request::from_parts(parts, Body::from(body)))
 }
 
-/// Returns an address with ids in the query. Those of the path are read by `Path`, for the route is
+/// Returns an address with ids in the query, names of parameters included. Those of the path are read by `Path`, for the route is
 /// known already.
 fn uri(mask: &Mask, uri: &Uri) -> Option<Uri> {
     let query = uri.query()?;
     let pairs = form_urlencoded::parse(query.as_bytes());
-    let pairs: Vec<_> =
-        pairs.map(|(name, value)| (name, mask.incoming(&value).into_owned())).collect();
+    let incoming = |text: &str| mask.incoming(text).into_owned();
+    let pairs: Vec<_> = pairs.map(|(name, value)| (incoming(&name), incoming(&value))).collect();
     let same = form_urlencoded::parse(query.as_bytes())
-        .eq(pairs.iter().map(|(n, v)| (n.clone(), v.into())));
+        .eq(pairs.iter().map(|(n, v)| (n.into(), v.into())));
     if same {
         return None;
     }
@@ -79,7 +86,7 @@ fn uri(mask: &Mask, uri: &Uri) -> Option<Uri> {
 
 async fn outgoing(mask: &Mask, response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
-    headers(mask, &mut parts.headers);
+    headers(&mut parts.headers, |text| mask.outgoing(text));
     if let Some(NextPage(cursor)) = parts.extensions.remove::<NextPage>() {
         parts.extensions.insert(NextPage(mask.outgoing(&cursor).into_owned()));
     }
@@ -121,14 +128,13 @@ fn text(mask: &Mask, bytes: &[u8]) -> Bytes {
     mask.outgoing(text).into_owned().into()
 }
 
-fn headers(mask: &Mask, headers: &mut HeaderMap) {
+fn headers(headers: &mut HeaderMap, translate: impl Fn(&str) -> Cow<'_, str>) {
     for value in headers.values_mut() {
         let Ok(text) = value.to_str() else { continue };
-        let masked = mask.outgoing(text).into_owned();
-        if masked != text
-            && let Ok(masked) = HeaderValue::from_str(&masked)
+        if let Cow::Owned(translated) = translate(text)
+            && let Ok(translated) = HeaderValue::from_str(&translated)
         {
-            *value = masked;
+            *value = translated;
         }
     }
 }

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chatkeep_core::id::UserId;
 use chatkeep_core::pseudonym::{LETTERS, PERSON, PseudonymKey};
 
+use crate::sanitize;
 use crate::view::segment;
 
 /// Beginning of every cursor: `{"f":"` in base 64.
@@ -19,6 +20,12 @@ const CURSOR: &str = "eyJmIjoi";
 const NOBODY: &str = "person-unknown";
 /// Letters of an id of LINE behind its `U`.
 const LINE_ID: usize = 32;
+/// Minimum length of an id that stands nowhere by chance, in bytes.
+const LONG: usize = 16;
+/// Mark where an echo of what a reader gave is cut.
+const CUT: char = '…';
+/// Minimum characters of an id that is cut: fewer tell nothing.
+const PIECE: usize = 3;
 
 /// Ids of people and their stand-ins.
 #[derive(Debug)]
@@ -27,6 +34,8 @@ pub(super) struct Ids {
     finder: Option<AhoCorasick>,
     /// Stand-in of each pattern of the finder.
     stand_ins: Vec<String>,
+    /// The patterns in order.
+    sorted: Vec<String>,
     real: HashMap<String, UserId>,
 }
 
@@ -63,7 +72,8 @@ impl Ids {
         let mut builder = AhoCorasick::builder();
         builder.match_kind(MatchKind::LeftmostLongest);
         let finder = (!patterns.is_empty()).then(|| builder.build(&patterns)).transpose()?;
-        Ok(Self { key, finder, stand_ins, real })
+        patterns.sort_unstable();
+        Ok(Self { key, finder, stand_ins, sorted: patterns, real })
     }
 
     /// Returns the person of an id, if there is one.
@@ -73,6 +83,20 @@ impl Ids {
 
     /// Translates a text.
     pub(super) fn translate<'t>(&self, way: Way, text: &'t str) -> Cow<'t, str> {
+        match way {
+            Way::Out => self.opened(way, text),
+            // An echo has no invisible characters: an id must not be whole only there.
+            Way::In => match sanitize::clean(text) {
+                clean if self.given(&clean).len() > self.given(text).len() => {
+                    Cow::Owned(self.opened(way, &clean).into_owned())
+                }
+                _ => self.opened(way, text),
+            },
+        }
+    }
+
+    /// Translates a text with the cursors in it.
+    fn opened<'t>(&self, way: Way, text: &'t str) -> Cow<'t, str> {
         let (mut out, mut at) = (String::new(), 0);
         while let Some(found) = text[at..].find(CURSOR) {
             let start = at + found;
@@ -99,21 +123,29 @@ impl Ids {
     }
 
     fn ids<'t>(&self, way: Way, text: &'t str) -> Cow<'t, str> {
-        let hidden = self.real_ids(way, text);
+        let nobody = |range| (range, Cow::Borrowed(NOBODY));
         match way {
-            Way::Out => hidden,
-            // Only what was a stand-in in the reader's text becomes an id.
-            Way::In => match self.stand_ins_of(&hidden) {
-                Some(text) => Cow::Owned(text),
-                None => hidden,
-            },
+            Way::Out => {
+                let mut parts = self.find(text);
+                // What was cut off may have been the rest of a longer word.
+                for (range, stand_in) in &mut parts {
+                    if text[range.end..].starts_with(CUT) {
+                        *stand_in = Cow::Borrowed(NOBODY);
+                    }
+                }
+                parts.extend(self.pieces(text).into_iter().map(nobody));
+                parts.sort_by_key(|(range, _)| range.start);
+                replaced(text, parts.into_iter())
+            }
+            Way::In => {
+                let hidden = replaced(text, self.given(text).into_iter().map(nobody));
+                // Only what was a stand-in in the reader's text becomes an id.
+                match self.stand_ins_of(&hidden) {
+                    Some(text) => Cow::Owned(text),
+                    None => hidden,
+                }
+            }
         }
-    }
-
-    /// Replaces ids.
-    fn real_ids<'t>(&self, way: Way, text: &'t str) -> Cow<'t, str> {
-        let stand_in = |own| if way == Way::In { Cow::Borrowed(NOBODY) } else { own };
-        replaced(text, self.find(text).into_iter().map(|(range, own)| (range, stand_in(own))))
     }
 
     /// Returns the ids in a text, in bytes, and their stand-ins.
@@ -126,17 +158,53 @@ impl Ids {
             }
         }
         let known: Vec<_> = parts.iter().map(|(range, _)| range.clone()).collect();
-        for start in line_ids(text) {
-            let end = start + 1 + LINE_ID;
-            // None of the parts is over another.
-            let next = known.partition_point(|range| range.end <= start);
-            if known.get(next).is_none_or(|range| range.start >= end) {
-                let id = UserId::from(&text[start..end]);
-                parts.push((start..end, Cow::Owned(self.key.person(&id).id)));
+        for range in line_ids(text).filter(|range| is_apart(text, range.start, range.end)) {
+            if is_free(&known, &range) {
+                let id = UserId::from(&text[range.clone()]);
+                parts.push((range, Cow::Owned(self.key.person(&id).id)));
             }
         }
         parts.sort_by_key(|(range, _)| range.start);
         parts
+    }
+
+    /// Returns the ids in a text that a reader gave, in bytes: also those within longer words, for
+    /// an echo of the text may be cut at the end of one.
+    fn given(&self, text: &str) -> Vec<Range<usize>> {
+        let hits = self.finder.iter().flat_map(|finder| finder.find_iter(text));
+        let ranges = hits.map(|hit| hit.start()..hit.end());
+        let mut parts: Vec<_> = ranges
+            .filter(|range| range.len() >= LONG || is_apart(text, range.start, range.end))
+            .collect();
+        let known = parts.clone();
+        parts.extend(line_ids(text).filter(|range| is_free(&known, range)));
+        parts.sort_by_key(|range| range.start);
+        parts
+    }
+
+    /// Returns the beginnings of ids before a mark that something was cut there, in bytes: what was
+    /// a stand-in in the reader's text may have been cut as an id.
+    fn pieces(&self, text: &str) -> Vec<Range<usize>> {
+        let mut pieces: Vec<Range<usize>> = Vec::new();
+        for (end, _) in text.match_indices(CUT) {
+            let from = pieces.last().map_or(0, |last| last.end);
+            let starts = text[from..end].char_indices().rev().take(4 * LINE_ID);
+            let starts = starts.map(|(at, _)| from + at).filter(|at| is_apart(text, *at, end));
+            let long = starts.filter(|at| text[*at..end].chars().count() >= PIECE);
+            let starts: Vec<_> = long.filter(|at| self.begins_id(&text[*at..end])).collect();
+            pieces.extend(starts.last().map(|start| *start..end));
+        }
+        pieces
+    }
+
+    /// Returns true for the beginning of an id that is not all of it.
+    fn begins_id(&self, piece: &str) -> bool {
+        let next = self.sorted.partition_point(|id| id.as_str() <= piece);
+        let is_known = self.sorted.get(next).is_some_and(|id| id.starts_with(piece));
+        let of_line = piece.strip_prefix('U').is_some_and(|rest| {
+            rest.len() < LINE_ID && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
+        });
+        is_known || of_line
     }
 
     /// Replaces stand-ins of known people; `None` where there is none.
@@ -170,13 +238,19 @@ fn replaced<'t, 'p>(
     Cow::Owned(out)
 }
 
-/// Returns the places of ids in the form of LINE.
-fn line_ids(text: &str) -> impl Iterator<Item = usize> {
-    text.match_indices('U').map(|(at, _)| at).filter(|at| {
-        let rest = text.as_bytes().get(at + 1..at + 1 + LINE_ID);
-        rest.is_some_and(|rest| rest.iter().all(u8::is_ascii_hexdigit))
-            && is_apart(text, *at, at + 1 + LINE_ID)
+/// Returns the places of ids in the form of LINE, in bytes; none is over another.
+fn line_ids(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices('U').filter_map(|(at, _)| {
+        let end = at + 1 + LINE_ID;
+        let rest = text.as_bytes().get(at + 1..end)?;
+        rest.iter().all(u8::is_ascii_hexdigit).then_some(at..end)
     })
+}
+
+/// Returns true if a range is over none of these, which are in order and not over each other.
+fn is_free(known: &[Range<usize>], range: &Range<usize>) -> bool {
+    let next = known.partition_point(|known| known.end <= range.start);
+    known.get(next).is_none_or(|known| known.start >= range.end)
 }
 
 /// Returns true if a part of a text is no part of a longer word.
@@ -242,6 +316,41 @@ mod tests {
             (format!("{ann}x"), format!("{ann}x")),
         ] {
             assert_eq!(ids.translate(Way::In, &text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_echo_makes_a_given_id_whole() {
+        let ids = ids();
+        let hidden = format!("U01234567\u{200b}{}", &ANN[9..]);
+        for given in [format!("{ANN}x"), format!("--{STRANGER}0"), format!("-{IMPORTED}y"), hidden]
+        {
+            let taken = ids.translate(Way::In, &given).into_owned();
+            assert_ne!(taken.contains(NOBODY), taken.contains(IMPORTED), "{taken}");
+            for end in taken.char_indices().map(|(at, _)| at) {
+                let echo = format!("{}…", &sanitize::clean(&taken[..end]));
+                let out = ids.translate(Way::Out, &echo);
+                let is_told =
+                    [ANN, STRANGER, IMPORTED].iter().any(|id| out.contains(&stand_in(id)));
+                assert!(!is_told, "{out}");
+            }
+        }
+        let visible = "日\u{200b}本 Umbrella… Uber…";
+        assert_eq!(ids.translate(Way::In, visible), visible);
+        assert_eq!(ids.translate(Way::Out, visible), visible);
+    }
+
+    #[test]
+    fn no_echo_of_a_stand_in_shows_a_part_of_the_id() {
+        let ids = ids();
+        for user in [ANN, IMPORTED] {
+            let taken = ids.translate(Way::In, &format!("--{}", stand_in(user))).into_owned();
+            assert_eq!(taken, format!("--{user}"));
+            for end in (2 + PIECE)..taken.len() {
+                let Some(start) = taken.get(..end) else { continue };
+                let out = ids.translate(Way::Out, &format!("no {start}…")).into_owned();
+                assert_eq!(out, format!("no --{NOBODY}…"));
+            }
         }
     }
 

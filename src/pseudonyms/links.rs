@@ -10,9 +10,32 @@ use super::plain::Plain;
 /// Stands for a part of an address.
 const TOKEN: &str = "[token]";
 /// Minimum length of a part of a path that may be random.
-const RANDOM: usize = 8;
+const RANDOM: usize = 5;
 /// Minimum length of a word that no path has in a readable form.
 const LONG: usize = 20;
+/// Sites whose paths are nothing but codes that open something, however readable they look.
+const OPENERS: [&str; 20] = [
+    "bit.ly",
+    "chat.whatsapp.com",
+    "discord.gg",
+    "forms.gle",
+    "goo.gl",
+    "is.gd",
+    "lihi.cc",
+    "lin.ee",
+    "line.me",
+    "maps.app.goo.gl",
+    "meet.google.com",
+    "ppt.cc",
+    "pse.is",
+    "reurl.cc",
+    "shorturl.at",
+    "t.co",
+    "t.me",
+    "teams.microsoft.com",
+    "tinyurl.com",
+    "zoom.us",
+];
 
 /// Returns the links of a text, in characters, and what stands for them. `text` is the original.
 pub(super) fn links(text: &str, plain: &Plain, names: &KnownNames) -> Vec<(Range<usize>, String)> {
@@ -24,7 +47,10 @@ pub(super) fn links(text: &str, plain: &Plain, names: &KnownNames) -> Vec<(Range
             at += 1;
             continue;
         }
-        if let Some(range) = link(plain, at..at + length) {
+        let mut end = at + length;
+        if let Some(range) = link(plain, at..end) {
+            let range = whole(plain, range, end);
+            end = end.max(range.end);
             let original = &text[plain.original(&range)];
             let masked = if original.is_ascii() {
                 masked(original, true, names)
@@ -34,9 +60,39 @@ pub(super) fn links(text: &str, plain: &Plain, names: &KnownNames) -> Vec<(Range
             };
             found.push((range, masked));
         }
-        at += length;
+        at = end;
     }
     found
+}
+
+/// Returns a link with what lies behind a part of it that has other characters: in a browser, all
+/// of it is the link. `end` is that of the run of characters of links.
+fn whole(plain: &Plain, link: Range<usize>, end: usize) -> Range<usize> {
+    let (mut range, mut goes_on) = (link, false);
+    let rest = plain.chars.iter().enumerate().skip(end);
+    for (at, c) in rest.take_while(|(_, c)| !is_end(**c)) {
+        if plain.chars[at..].starts_with(&[':', '/', '/']) {
+            // Another link.
+            let scheme =
+                plain.chars[end..at].iter().rev().take_while(|c| c.is_ascii_alphanumeric());
+            range.end = range.end.min(at - scheme.count());
+            break;
+        }
+        goes_on |= matches!(c, '/' | '?' | '#' | '=' | '&');
+        if goes_on && is_of_link(*c) {
+            range.end = at + 1;
+        }
+    }
+    range
+}
+
+/// Returns true for a character that no browser takes as a part of a link.
+fn is_end(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(
+            c,
+            '"' | '<' | '>' | '。' | '、' | '「' | '」' | '『' | '』' | '【' | '】' | '《' | '》'
+        )
 }
 
 /// Returns the link within a run of characters without spaces.
@@ -90,9 +146,11 @@ fn masked(link: &str, is_as_written: bool, names: &KnownNames) -> String {
     let host = hide(&labels);
     let path_end = tail.find(['?', '#']).unwrap_or(tail.len());
     let (path, query) = tail.split_at(path_end);
+    let site = host.strip_prefix("www.").unwrap_or(&host).to_ascii_lowercase();
+    let is_hidden = !is_as_written || OPENERS.contains(&site.as_str());
     let segment = |part: &str| match part {
         "" => String::new(),
-        part if !is_as_written || is_secretive(part) || is_telling(part) => TOKEN.to_owned(),
+        part if is_hidden || is_secretive(part) || is_telling(part) => TOKEN.to_owned(),
         part => part.to_owned(),
     };
     let path = path.split('/').map(segment).collect::<Vec<_>>().join("/");

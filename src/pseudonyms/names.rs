@@ -164,7 +164,8 @@ fn add(meanings: &mut HashMap<String, NameMeaning>, pattern: String, stand_in: &
 fn parts(name: &str) -> Vec<String> {
     let words = name.split(|c| matches!(Class::of(c), Class::Space | Class::Symbol) && is_shown(c));
     let mut parts = Vec::new();
-    for word in words {
+    // A number beside a name is no part of it.
+    for word in words.flat_map(|word| std::iter::once(word).chain(word.split(char::is_numeric))) {
         let plain = plain(word);
         let letters = plain.chars().count();
         let is_name = match (plain.chars().next(), word.chars().find(|c| is_shown(*c))) {
@@ -209,9 +210,12 @@ fn stands_alone(text: &Plain, range: &Range<usize>) -> bool {
     let (Some(first), Some(last)) = (chars.first(), chars.last()) else { return false };
     let (before, after) = (text.before(range.start), text.at(range.end));
     let is_short = chars.len() == 1 || chars.len() == 2 && chars.iter().all(|c| is_thai(*c));
+    // `Ann2000` is Ann's, and `B2` nobody's.
+    let parts =
+        |own: char, next: char| chars.len() >= WORD && own.is_numeric() != next.is_numeric();
     let joins = |own: char, next: Option<char>| match next {
         Some(next) if is_short => next.is_alphanumeric() || is_mark(next),
-        Some(next) => is_spaced(own) && is_spaced(next) || is_mark(next),
+        Some(next) => is_spaced(own) && is_spaced(next) && !parts(own, next) || is_mark(next),
         None => false,
     };
     !joins(*first, before.filter(|c| !is_mark(*c))) && !joins(*last, after)

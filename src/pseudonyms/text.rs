@@ -41,7 +41,7 @@ pub(super) fn mask(
     // Links come first, for what is in them may open something, whoever it names.
     let links = links(text, &plain, names).into_iter().map(by_chars);
     let ids = ids.iter().map(|(range, own)| (range.clone(), own.clone().into_owned(), None));
-    let found = [mails(&plain), accounts(&plain), numbers(&plain), names.find(&plain)];
+    let found = [mails(&plain), accounts(&plain), numbers(&plain)];
     let found = found.into_iter().flatten().map(by_chars);
     let (mut parts, mut taken): (Vec<Part>, _) = (Vec::new(), vec![false; plain.chars.len()]);
     for part in links.chain(mentioned(text, mentions, name)).chain(ids).chain(found) {
@@ -51,8 +51,32 @@ pub(super) fn mask(
             parts.push(part);
         }
     }
+    for (range, stand_in) in names.find(&plain) {
+        // A number in it is taken already; the rest of the name still tells.
+        for rest in free(&plain, &taken, range) {
+            taken[rest.clone()].fill(true);
+            parts.push((plain.original(&rest), stand_in.clone(), None));
+        }
+    }
     parts.sort_by_key(|(range, ..)| range.start);
     assembled(text, parts)
+}
+
+/// Returns the words of a range, and what lies between them, of which nothing is taken.
+fn free(plain: &Plain, taken: &[bool], range: Range<usize>) -> Vec<Range<usize>> {
+    let mut rests: Vec<Range<usize>> = Vec::new();
+    for at in range.filter(|at| !taken[*at]) {
+        match rests.last_mut() {
+            Some(last) if last.end == at => last.end = at + 1,
+            _ => rests.push(at..at + 1),
+        }
+    }
+    let is_word = |at: &usize| plain.chars[*at].is_alphanumeric();
+    let words = rests.into_iter().filter_map(|rest| {
+        let start = rest.clone().find(is_word)?;
+        Some(start..rest.rev().find(is_word)? + 1)
+    });
+    words.collect()
 }
 
 /// Returns the mentions that lie within the text, none over another.

@@ -21,6 +21,9 @@ fn names() -> KnownNames {
         ("José Núñez", "Person JOSE22"),
         ("タナカ", "Person KANAKA"),
         ("Z\u{202e}oe\u{301} か\u{3099}く", "Person ZOEZOE"),
+        ("小美0912345678", "Person XIAOME"),
+        ("amy1234567", "Person AMYAMY"),
+        ("明華", "Person MINGHU"),
         ("", "Person NOBODY"),
     ])
     .unwrap()
@@ -57,6 +60,11 @@ fn names_are_replaced_where_they_stand_as_words() {
         ("陈小姐", "Person CHEN22"),
         ("Zoé: がく, oe", "Person ZOEZOE: Person ZOEZOE, oe"),
         ("Ann  \u{3000}Lee", "Person ANNLEE"),
+        ("Ann2000, B2", "Person ANNLEE2000, B2"),
+        ("小美0912345678", "Person XIAOME[phone]"),
+        ("小美說", "Person XIAOME說"),
+        ("amy1234567", "Person AMYAMY[number]"),
+        ("王小明華", "Person WANG22Person MINGHU"),
     ] {
         assert_eq!(masked(text), expected, "{text}");
     }
@@ -97,7 +105,7 @@ fn links_keep_what_is_readable() {
             "https://drive.example.com/d/1aB2cD3eF4gH/view",
             "https://drive.example.com/d/[token]/view",
         ),
-        ("(line.me/ti/p/~ann1)", "(line.me/ti/p/[token])"),
+        ("(line.me/ti/p/~ann1)", "(line.me/[token]/[token]/[token])"),
         ("https://x.example/u/0912345678/Bob", "https://x.example/u/[token]/[token]"),
         ("https://x.example/call/0912-345-678", "https://x.example/call/[token]"),
         ("https://x.example/call/(02)2345-6789/", "https://x.example/call/[token]/"),
@@ -111,6 +119,18 @@ fn links_keep_what_is_readable() {
         ("https://0912.345.678.example:80/a", "https://[token]/a"),
         ("https://x.example/2026-11-23/2026/11/23", "https://x.example/2026-11-23/2026/11/23"),
         ("https://x.example/%E5%B0%8F", "https://x.example/[token]"),
+        ("https://x.example/會議/a?pwd=s3cr3tAB12", "https://x.example/[token]/[token]?[token]"),
+        ("https://台灣.tw/s/Xy7Zp0Qr12好", "https://台湾.tw/[token]/[token]好"),
+        ("https://x.example/a|b?token=1", "https://x.example/a|b?[token]"),
+        ("看https://x.example/abc然後回來", "看https://x.example/abc然後回來"),
+        (
+            "https://x.example/a看https://y.example/b/c",
+            "https://x.example/a看https://y.example/b/c",
+        ),
+        ("「https://x.example/a」/b?c", "「https://x.example/a」/b?c"),
+        ("bit.ly/about, reurl.cc/V3LxQ5", "bit.ly/[token], reurl.cc/[token]"),
+        ("https://meet.google.com/abc-defg-hij", "https://meet.google.com/[token]"),
+        ("https://x.example/s/V3LxQ/v2/page", "https://x.example/s/[token]/v2/page"),
         ("www.example.com#abc", "www.example.com#[token]"),
         ("a://b 3.5/4 and/or", "a://b 3.5/4 and/or"),
     ] {
@@ -157,7 +177,7 @@ fn mentions_are_replaced_whatever_they_say_and_stay_in_their_places() {
 }
 
 /// What no masked text has in it.
-const SECRETS: [&str; 8] = [
+const SECRETS: [&str; 12] = [
     "Ann Lee",
     "ＡＮＮ",
     "王小明",
@@ -166,6 +186,10 @@ const SECRETS: [&str; 8] = [
     "ann@example.com",
     "4111111111111111",
     "https://x.example/s?k=s3cr3t",
+    "https://x.example/會議/s?k=s3cr3t",
+    "小美0912345678",
+    "amy1234567",
+    "王小明0912-345-678",
 ];
 
 proptest! {
@@ -175,7 +199,9 @@ proptest! {
     ) {
         let text: String = parts.iter().flat_map(|(at, gap)| [gap.as_str(), SECRETS[*at], gap.as_str()]).collect();
         let masked = masked(&text);
-        for secret in ["Ann", "ＡＮＮ", "小明", "สมชาย", "0912", "@", "4111", "s3cr3t"] {
+        for secret in [
+            "Ann", "ＡＮＮ", "小明", "สมชาย", "0912", "@", "4111", "s3cr3t", "小美", "amy", "1234567",
+        ] {
             prop_assert!(!masked.contains(secret), "{text:?} became {masked:?}");
         }
     }

@@ -35,7 +35,10 @@ pub(crate) fn encode<T: Serialize>(binding: &str, key: &T) -> Option<String> {
 ///
 /// # Errors
 /// [`ServiceError::Invalid`] for a cursor that is broken or was made for another list.
-pub(crate) fn decode<T: DeserializeOwned>(binding: &str, text: &str) -> Result<T, ServiceError> {
+pub(crate) fn decode<T: Serialize + DeserializeOwned>(
+    binding: &str,
+    text: &str,
+) -> Result<T, ServiceError> {
     let bad = not_ours;
     let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| bad())?;
     // Its texts are compared in the database, which holds no U+0000 and so gave none.
@@ -43,7 +46,9 @@ pub(crate) fn decode<T: DeserializeOwned>(binding: &str, text: &str) -> Result<T
         return Err(bad());
     }
     let cursor: Cursor<T> = serde_json::from_slice(&json).map_err(|_| bad())?;
-    if cursor.binding == binding { Ok(cursor.key) } else { Err(bad()) }
+    // In another spelling, ids would pass unseen where they are exchanged for pseudonyms.
+    let is_ours = encode(&cursor.binding, &cursor.key).as_deref() == Some(text);
+    if is_ours && cursor.binding == binding { Ok(cursor.key) } else { Err(bad()) }
 }
 
 /// Returns the error about a cursor that this list did not issue.
@@ -102,6 +107,15 @@ mod tests {
         assert!(decode::<i32>("a", "zzz").is_err());
         let nul = encode("a", &"x\0y").unwrap();
         assert!(decode::<String>("a", &nul).is_err());
+        for spelled in [
+            r#"{"k":7,"f":"a"}"#,
+            r#"{"f":"a", "k":7}"#,
+            r#"{"f":"\u0061","k":7}"#,
+            r#"{"f":"a","k":7} "#,
+        ] {
+            let spelled = URL_SAFE_NO_PAD.encode(spelled);
+            assert!(decode::<i32>("a", &spelled).is_err(), "another spelling of the same");
+        }
     }
 
     #[test]

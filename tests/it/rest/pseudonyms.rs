@@ -3,6 +3,7 @@
 //! them. Routes and tools come from the tables of all of them: a new one fails here until the test
 //! says how it is called.
 
+mod echoes;
 mod keys;
 mod surfaces;
 mod world;

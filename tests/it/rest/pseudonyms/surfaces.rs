@@ -340,6 +340,18 @@ async fn made_up_cursors_are_refused() {
             world.get(MASKED, &path).await.refused(400, "invalid_request");
             world.get(FULL, &path).await.ok();
         }
+        // Other spellings of what a list would give.
+        let escaped = format!("\\u0055{}", &OWNER[1..]);
+        for spelled in [
+            format!(r#"{{"k":"{OWNER}","f":"{binding}"}}"#),
+            format!(r#"{{ "f":"{binding}","k":"{OWNER}"}}"#),
+            format!(r#"{{"f":"{binding}","k":"{escaped}"}}"#),
+        ] {
+            let path = format!("{path}?cursor={}", URL_SAFE_NO_PAD.encode(&spelled));
+            for key in [MASKED, FULL] {
+                world.get(key, &path).await.refused(400, "invalid_request");
+            }
+        }
         // What was given goes on.
         let (mut next, mut pages) = (Some(format!("{path}?limit=1")), 0);
         while let Some(page) = next {
