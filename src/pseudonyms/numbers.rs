@@ -36,7 +36,7 @@ pub(super) fn mails(text: &Plain) -> Vec<Hidden> {
 /// Returns the part of a text that is the host of a mail address; another number or the like may
 /// follow after dots.
 fn host_of(text: &str) -> Option<&str> {
-    let mut rest = text;
+    let mut rest = text.split("..").next().unwrap_or_default();
     loop {
         let host = rest.trim_end_matches(['.', '-']);
         let (name, end) = host.rsplit_once('.')?;

@@ -41,25 +41,48 @@ pub(super) fn mask(
     // Links come first, for what is in them may open something, whoever it names.
     let links = links(text, &plain, names).into_iter().map(by_chars);
     let ids = ids.iter().map(|(range, own)| (range.clone(), own.clone().into_owned(), None));
-    let found = [mails(&plain), accounts(&plain), numbers(&plain)];
-    let found = found.into_iter().flatten().map(by_chars);
-    let (mut parts, mut taken): (Vec<Part>, _) = (Vec::new(), vec![false; plain.chars.len()]);
-    for part in links.chain(mentioned(text, mentions, name)).chain(ids).chain(found) {
-        let range = plain.chars_of(&part.0);
-        if !taken[range.clone()].contains(&true) {
-            taken[range].fill(true);
-            parts.push(part);
+    let mut cover = Cover::new(&plain);
+    cover.add(links.chain(mentioned(text, mentions, name)).chain(ids));
+    cover.add_rests(mails(&plain));
+    cover.add(accounts(&plain).into_iter().chain(numbers(&plain)).map(by_chars));
+    cover.add_rests(names.find(&plain));
+    cover.parts.sort_by_key(|(range, ..)| range.start);
+    assembled(text, cover.parts)
+}
+
+/// Parts of a text that are replaced, none over another.
+struct Cover<'t> {
+    plain: &'t Plain,
+    parts: Vec<Part>,
+    /// True for each character that is in one of them.
+    taken: Vec<bool>,
+}
+
+impl<'t> Cover<'t> {
+    fn new(plain: &'t Plain) -> Self {
+        Self { plain, parts: Vec::new(), taken: vec![false; plain.chars.len()] }
+    }
+
+    /// Adds the parts of which nothing is taken.
+    fn add(&mut self, parts: impl Iterator<Item = Part>) {
+        for part in parts {
+            let range = self.plain.chars_of(&part.0);
+            if !self.taken[range.clone()].contains(&true) {
+                self.taken[range].fill(true);
+                self.parts.push(part);
+            }
         }
     }
-    for (range, stand_in) in names.find(&plain) {
-        // A number in it is taken already; the rest of the name still tells.
-        for rest in free(&plain, &taken, range) {
-            taken[rest.clone()].fill(true);
-            parts.push((plain.original(&rest), stand_in.clone(), None));
+
+    /// Adds what is not taken of some parts: beside a number, the rest of a name still tells.
+    fn add_rests(&mut self, parts: Vec<(Range<usize>, String)>) {
+        for (range, stand_in) in parts {
+            for rest in free(self.plain, &self.taken, range) {
+                self.taken[rest.clone()].fill(true);
+                self.parts.push((self.plain.original(&rest), stand_in.clone(), None));
+            }
         }
     }
-    parts.sort_by_key(|(range, ..)| range.start);
-    assembled(text, parts)
 }
 
 /// Returns the words of a range, and what lies between them, of which nothing is taken.

@@ -91,6 +91,8 @@ fn numbers_and_addresses_are_replaced() {
         ("30 people, 1,000,000 NT$, v1.2.3", "30 people, 1,000,000 NT$, v1.2.3"),
         ("ann@example.com…4111111111111111 a@b.2", "[mail]…[card] a@b.2"),
         ("not@all and a@b", "not@all and a@b"),
+        ("…ann@example.com….ann@example.com.", "…[mail]….[mail]."),
+        ("a@b.com.c@d.com", "[mail].[mail]"),
     ] {
         assert_eq!(masked(text), expected, "{text}");
     }
