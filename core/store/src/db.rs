@@ -30,6 +30,8 @@ pub(super) const BUSY: Duration = Duration::from_secs(10);
 
 /// Page cache of a connection to SQLite in bytes, unless another one is set.
 pub(super) const FILE_CACHE: u64 = 16 * 1024 * 1024;
+/// Number of rows that a connection to SQLite reads ahead of whoever takes them.
+const ROWS: usize = 1_024;
 /// Bytes of the SQLite file that each connection of a service maps into memory.
 pub(super) const MAPPED: &str = "268435456";
 /// Mapped bytes of a command that reads everything once: mapping would only fill the memory.
@@ -160,6 +162,9 @@ impl Db {
             .pragma("temp_store", "memory")
             // Retracted content does not remain in free pages.
             .pragma("secure_delete", "on")
+            // Rows cross from the thread of the connection to the one that waits for them: each
+            // time the buffer is full, both have to be woken.
+            .row_buffer_size(ROWS)
             .disable_statement_logging();
         let pool =
             |size| SqlitePoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE_TIMEOUT);
