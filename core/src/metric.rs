@@ -204,7 +204,7 @@ registry! {
         "Notices to owners that their webhook was disabled, by result" }
 
     EXPIRY_TIMESTAMP: Gauge<2> { "chatkeep_expiry_timestamp_seconds", ["kind", "name"], "seconds";
-        "Time at which the certificate of the public address or a bot's access token expires, since 1970" }
+        "Time at which the certificate of the public address or a bot's access token expires, since 1970; +Inf if nothing tells" }
     EXPIRY_CHECK_OK: Gauge<2> { "chatkeep_expiry_check_ok", ["kind", "name"], "1 or 0";
         "Success of the last look at the certificate of the public address or at a bot's access token" }
     SNAPSHOT_TIMESTAMP: Gauge<0> { "chatkeep_snapshot_timestamp_seconds", [], "seconds";

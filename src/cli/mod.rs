@@ -88,7 +88,7 @@ struct Settings {
 enum Command {
     /// Runs the service.
     Serve(serve::ServeArgs),
-    /// Runs everything in one process with an emulated LINE and a sample group, to try it out.
+    /// Runs everything in one process with an emulated LINE and sample groups, to try it out.
     Demo(crate::demo::DemoArgs),
     /// Migrates the database's schema to this version and exits.
     Migrate(migrate::MigrateArgs),
@@ -220,6 +220,7 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
             runtime.block_on(health::run(listen, &args))
         }
         Command::Mcp(command) => runtime.block_on(mcp::run(command)),
+        Command::Openapi => openapi(),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
         command => run_with(runtime, command, move || Config::load(sources()?)),
@@ -265,7 +266,6 @@ fn run_with(
             Command::Model(command) => model::run(&context, command).await,
             Command::Dead(command) => dead::run(&context, command).await,
             Command::Line(command) => line::run(&context, command).await,
-            Command::Openapi => openapi(),
             // Handled above.
             Command::Serve(_)
             | Command::Demo(_)
@@ -275,6 +275,7 @@ fn run_with(
             | Command::Import(_)
             | Command::Config(_)
             | Command::Mcp(_)
+            | Command::Openapi
             | Command::Completions(_)
             | Command::Man(_) => Ok(()),
         }

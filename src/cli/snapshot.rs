@@ -49,8 +49,8 @@ enum SnapshotCommand {
     Restore(RestoreArgs),
     /// Removes the snapshots that need not stay by the settings, and files that none has any more.
     Prune,
-    /// Gives the place to this database, though it has snapshots of another one, or of an earlier
-    /// build. The ledger of erasures there becomes that of this database.
+    /// Makes this database the owner of the snapshot target, even if that has snapshots of another
+    /// one. The ledger of erasures there becomes that of this database.
     Adopt,
 }
 

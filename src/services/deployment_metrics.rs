@@ -72,13 +72,14 @@ impl PeriodicJob for ExpiryMetrics {
 }
 
 /// Shows when something expires, and whether it could be looked up. The former stays as it was
-/// when it could not.
+/// when it could not, and is infinite when nothing tells that it expires: a series cannot be removed,
+/// and the time of a token that was replaced must not stay.
 fn show_expiry(kind: &'static str, name: &str, at: &ExpiryTime) {
     let labels = || [kind.into(), name.to_owned().into()];
     metric::EXPIRY_CHECK_OK.flag(labels(), at.is_ok());
     match at {
         Ok(Some(at)) => metric::EXPIRY_TIMESTAMP.set(labels(), seconds(*at)),
-        Ok(None) => {}
+        Ok(None) => metric::EXPIRY_TIMESTAMP.set(labels(), f64::INFINITY),
         Err(error) => debug!(kind, name, error, "cannot look up when it expires"),
     }
 }
@@ -127,6 +128,19 @@ mod tests {
         ] {
             assert!(shown.lines().any(|shown| shown == line), "{line} in {shown}");
         }
-        assert!(!shown.contains("chatkeep_expiry_timestamp_seconds{kind=\"access_token\""));
+    }
+
+    #[test]
+    fn a_token_without_a_known_expiry_replaces_the_time_of_the_one_before() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let at = Timestamp::from_millis(86_400_000);
+        metrics::with_local_recorder(&recorder, || {
+            show_expiry("access_token", "main", &Ok(Some(at)));
+            show_expiry("access_token", "main", &Ok(None));
+        });
+        let shown = recorder.handle().render();
+        let series = "chatkeep_expiry_timestamp_seconds{kind=\"access_token\",name=\"main\"} ";
+        let value = shown.lines().find_map(|line| line.strip_prefix(series)).unwrap();
+        assert!(value.parse::<f64>().unwrap().is_infinite(), "{shown}");
     }
 }

@@ -17,7 +17,8 @@ TOP = (
 # Pages for developers: their identifiers are those of the code.
 DEVELOPERS = ("docs/architecture.md", "docs/decisions/", "docs/glossary.md", "CONTRIBUTING.md")
 # Read by tests and benches only, or by other programs.
-VARIABLES = {"CHATKEEP_CONFIG", "CHATKEEP_KEY", "CHATKEEP_MODEL", "CHATKEEP_SEARCH_CORPUS",
+VARIABLES = {"CHATKEEP_CONFIG", "CHATKEEP_KEY", "CHATKEEP_MODEL", "CHATKEEP_SEARCH_CHANNELS",
+             "CHATKEEP_SEARCH_CORPUS", "CHATKEEP_SEARCH_MESSAGES", "CHATKEEP_SEARCH_QUERIES",
              "CHATKEEP_TEST_KILLS"}
 
 

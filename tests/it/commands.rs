@@ -240,8 +240,9 @@ async fn settings_are_checked_all_at_once() {
     assert!(said.contains("--roles: unknown value \"cook\""), "{said}");
     in_folder_with("", &["--config", "none.toml", "config", "check"], 2).await;
     in_folder_with(wrong, &["config", "show"], 2).await;
-    // What a shell needs has nothing to do with the settings.
+    // What a shell or a generator of clients needs has nothing to do with the settings.
     in_folder_with(wrong, &["completions", "bash"], 0).await;
+    in_folder_with(wrong, &["openapi"], 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::ConfigError;
@@ -64,7 +64,8 @@ impl Sources {
 
     /// Gathers the sources of this process: the file that `named` (`--config`) or `CHATKEEP_CONFIG`
     /// names, else the first of the usual files that exists (none if `CHATKEEP_CONFIG` is empty); its
-    /// environment; and the flags given.
+    /// environment; and the flags given. A usual file counts as not there when this process may not
+    /// enter the working directory.
     ///
     /// # Errors
     /// Fails when a file that was named, or that exists, cannot be read, or a variable of chatkeep is
@@ -123,13 +124,27 @@ fn ours(
 fn first(folder: &Path, files: &[&str]) -> Result<Option<(String, String)>, ConfigError> {
     for file in files {
         let hint = if *file == SYSTEM_FILE { AS_ITS_USER } else { "" };
-        match read(folder, Path::new(file), hint) {
-            Err(ConfigError::Unreadable { source, .. }) if source.kind() == ErrorKind::NotFound => {
-            }
+        let path = Path::new(file);
+        match read(folder, path, hint) {
+            Err(ConfigError::Unreadable { source, .. })
+                if is_absent(path, &source, || enter(folder)) => {}
             read => return read.map(Some),
         }
     }
     Ok(None)
+}
+
+/// Returns whether a usual file that cannot be read counts as not there. A command that `sudo -u` runs
+/// from a folder of somebody else's may not look into that folder, and nothing in it is meant for it.
+fn is_absent(path: &Path, error: &io::Error, enter: impl Fn() -> io::Result<()>) -> bool {
+    let is_denied = |error: &io::Error| error.kind() == ErrorKind::PermissionDenied;
+    error.kind() == ErrorKind::NotFound
+        || path.is_relative() && is_denied(error) && enter().is_err_and(|error| is_denied(&error))
+}
+
+/// Fails when names in a folder cannot be looked up, whatever the permissions of the files are.
+fn enter(folder: &Path) -> io::Result<()> {
+    std::fs::metadata(folder.join(".")).map(drop)
 }
 
 /// Reads a settings file; returns its name and text.
@@ -159,5 +174,31 @@ impl fmt::Debug for Sources {
             .field("environment", &names)
             .field("overrides", &self.overrides)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_usual_file_is_absent_where_its_folder_is_closed() {
+        let denied = || io::Error::from(ErrorKind::PermissionDenied);
+        let here = Path::new(USUAL_FILE);
+        assert!(is_absent(here, &ErrorKind::NotFound.into(), || Ok(())));
+        assert!(is_absent(here, &denied(), || Err(denied())), "the folder is closed");
+        assert!(!is_absent(here, &denied(), || Ok(())), "the file is closed");
+        assert!(!is_absent(here, &ErrorKind::InvalidData.into(), || Err(denied())));
+        assert!(
+            !is_absent(Path::new(SYSTEM_FILE), &denied(), || Err(denied())),
+            "not in that folder"
+        );
+    }
+
+    #[test]
+    fn a_folder_is_entered_if_it_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(enter(folder.path()).is_ok() && enter(Path::new("")).is_ok());
+        assert!(enter(&folder.path().join("none")).is_err());
     }
 }
