@@ -9,8 +9,11 @@
 //!
 //! - As many characters as one of the lengths: one list.
 //! - Fewer than the longest: the lists of the next length that begin with it, a few dozen, and the
-//!   word itself, which is too short for them.
+//!   word itself, which may be too short for them.
 //! - More: the lists of all words that begin with it; so many characters say enough.
+//!
+//! Beyond eight characters, where words are links, numbers and keys, the lengths are further apart:
+//! a word that ends between two of them is indexed as a whole in place of the longer beginning.
 //!
 //! One letter of a script in which every character begins a pair of its own (Hangul, Thai) is a
 //! beginning of these pairs.
@@ -27,9 +30,12 @@ use super::schema::Fields;
 use super::union::Source;
 use super::units::{Kind, UnitTokenizer, is_single};
 
-/// Numbers of characters, ascending; between two of them no more than one is left out, and each
-/// is a control character, which no word contains.
-const LENGTHS: [u8; 6] = [1, 2, 3, 4, 6, 8];
+/// Numbers of characters, ascending. As a character, each tells the terms of its length from those
+/// of all others.
+const LENGTHS: [u8; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
+/// Length up to which no more than one is left out between two: a word of that one is looked up in
+/// the field of whole words.
+const CLOSE: u8 = 8;
 
 /// The tokenizer of the field. Reuses its buffers.
 #[derive(Clone, Default)]
@@ -85,9 +91,10 @@ impl TokenStream for Beginnings<'_> {
         while let Some((position, range)) = words.get(self.word) {
             let word = &units.folded()[range.clone()];
             let length = LENGTHS.get(self.length).copied();
+            let before = self.length.checked_sub(1).map_or(0, |before| LENGTHS[before]);
             self.length += 1;
             if let Some(length) = length
-                && let Some(beginning) = beginning(word, length)
+                && let Some(beginning) = beginning(word, length, before)
             {
                 token.position = *position;
                 (token.offset_from, token.offset_to) = (range.start, range.start + beginning.len());
@@ -110,10 +117,17 @@ impl TokenStream for Beginnings<'_> {
     }
 }
 
-/// Returns the first `length` characters of a word, if it has as many.
-fn beginning(word: &str, length: u8) -> Option<&str> {
-    let (at, last) = word.char_indices().nth(usize::from(length).checked_sub(1)?)?;
-    word.get(..at + last.len_utf8())
+/// Returns the first `length` characters of a word, if it has as many; the whole word if it has
+/// more than `before`, the length before this one, and that is far away.
+fn beginning(word: &str, length: u8, before: u8) -> Option<&str> {
+    let mut rest = word.char_indices();
+    if length <= CLOSE {
+        let (at, last) = rest.nth(usize::from(length).checked_sub(1)?)?;
+        return word.get(..at + last.len_utf8());
+    }
+    rest.nth(usize::from(before))?;
+    let end = rest.nth(usize::from(length - before).checked_sub(1)?);
+    word.get(..end.map_or(word.len(), |(at, _)| at))
 }
 
 /// Returns the posting lists of the words that begin with `prefix` in a segment.
@@ -124,18 +138,20 @@ pub(super) fn lists(
 ) -> tantivy::Result<Vec<Source>> {
     let characters = prefix.chars().count();
     let length = LENGTHS.into_iter().find(|length| usize::from(*length) >= characters);
+    let text = segment.inverted_index(fields.text)?;
     let mut lists = Vec::new();
     let Some(length) = length else {
-        words(&segment.inverted_index(fields.text)?, prefix, &mut lists)?;
+        words(&text, prefix, &mut lists)?;
         return Ok(lists);
     };
     let term = format!("{}{prefix}", char::from(length));
     let begun = segment.inverted_index(fields.beginnings)?;
     if usize::from(length) == characters {
         add(&begun, begun.terms().get(&term)?, &mut lists);
-    } else {
-        words(&begun, &term, &mut lists)?;
-        let text = segment.inverted_index(fields.text)?;
+        return Ok(lists);
+    }
+    words(&begun, &term, &mut lists)?;
+    if length <= CLOSE {
         add(&text, text.terms().get(prefix)?, &mut lists);
     }
     Ok(lists)
@@ -181,5 +197,26 @@ mod tests {
         expected.extend(words(3, &["주"]));
         expected.extend(words(4, &["차"]));
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn beyond_eight_characters_a_word_between_two_lengths_is_a_beginning_itself() {
+        let all = "abcdefghijklmnopqrstuvwxyzé".repeat(3);
+        let end = |count: usize| all.char_indices().nth(count).unwrap().0;
+        for count in 1..=80 {
+            let word = &all[..end(count)];
+            let mut before = 0;
+            for length in LENGTHS {
+                let expected = if count >= usize::from(length) {
+                    Some(&all[..end(usize::from(length))])
+                } else if length > CLOSE && count > usize::from(before) {
+                    Some(word)
+                } else {
+                    None
+                };
+                assert_eq!(beginning(word, length, before), expected, "{count} {length}");
+                before = length;
+            }
+        }
     }
 }

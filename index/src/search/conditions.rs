@@ -72,6 +72,7 @@ impl ClauseWeights {
             wanted.push((scorer, *scores));
         }
         wanted.sort_by_key(|(scorer, _)| scorer.cost());
+        let scores_alone = wanted.iter().filter(|(_, scores)| *scores).count() == 1;
         if let Some((first, _)) = wanted.first_mut()
             && let Some(related) = first.downcast_mut::<RelatedScorer>()
         {
@@ -94,7 +95,7 @@ impl ClauseWeights {
             }
         }
         let alive = segment.alive_bitset().cloned();
-        Ok(Conjunction { wanted, unwanted, first, alive, bar: 0.0 })
+        Ok(Conjunction { wanted, unwanted, first, alive, scores_alone, bar: 0.0 })
     }
 }
 
@@ -106,6 +107,8 @@ pub(super) struct Conjunction {
     /// No document before this one meets the conditions.
     first: DocId,
     alive: Option<AliveBitSet>,
+    /// `true` if the score is that of one condition alone.
+    scores_alone: bool,
     /// No related message of a lower score is wanted.
     bar: Score,
 }
@@ -158,9 +161,10 @@ impl Conjunction {
         }
     }
 
-    /// Leaves out related messages of a lower score from here on.
+    /// Leaves out related messages of a lower score from here on, where the question alone scores:
+    /// beside a phrase, it knows only its own share of the score.
     pub(super) fn raise(&mut self, bar: Score) {
-        if bar <= self.bar {
+        if !self.scores_alone || bar <= self.bar {
             return;
         }
         self.bar = bar;

@@ -147,12 +147,16 @@ impl FromStr for Cursor {
         let score = u32::from_str_radix(score, 16).map_err(|_| BadCursor)?;
         let sent_at = sent_at.parse().map_err(|_| BadCursor)?;
         let tie = u64::from_str_radix(tie, 16).map_err(|_| BadCursor)?;
-        let rank = Rank { score: Score::from_bits(score), sent_at, tie };
+        let score = Some(Score::from_bits(score)).filter(|score| score.is_finite());
+        let rank = Rank { score: score.ok_or(BadCursor)?, sent_at, tie };
         let (matches, is_exact) = count.strip_suffix('+').map_or((count, true), |n| (n, false));
         let count = Count { matches: matches.parse().map_err(|_| BadCursor)?, is_exact };
         let (drivers, terms) = reach.split_once('_').ok_or(BadCursor)?;
         let small = |text| u8::from_str_radix(text, 16).map_err(|_| BadCursor);
         let reach = Reach { drivers: small(drivers)?, terms: small(terms)? };
+        if reach.drivers > reach.terms {
+            return Err(BadCursor);
+        }
         let boundary = if boundary.is_empty() { None } else { Some(parse_boundary(boundary)?) };
         Ok(Self { tier, rank, levels: parse_levels(levels)?, count, boundary, reach })
     }
@@ -201,6 +205,11 @@ mod tests {
             "e.1.2.3..5-.6_6.",
             "e.1.2.3..5.6_6.7",
             "e.1.2.3..5.6_666.",
+            // No number, an infinite one, and more terms that drive than there are.
+            "e.7fc00000.2.3..5.6_6.",
+            "e.ffc00000.2.3..5.6_6.",
+            "e.7f800000.2.3..5.6_6.",
+            "r.1.2.3..5.7_6.",
         ] {
             assert_eq!(text.parse::<Cursor>(), Err(BadCursor), "{text}");
         }

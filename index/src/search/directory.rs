@@ -39,16 +39,28 @@ pub enum Opened {
 }
 
 /// Opens or creates the index in `dir`; returns its current generation and the number of that.
+///
+/// # Errors
+/// [`IndexError::WriterBusy`] if there is something to create or delete while another process does
+/// that or writes the index.
 pub(super) fn open(dir: &Path, options: IndexOptions) -> Result<(u64, Index, Opened), IndexError> {
     fs::create_dir_all(dir)?;
-    let Some(number) = generation::current(dir)? else {
-        let found = open_without_generations(dir)?;
-        let index = create(&generation::folder(dir, FIRST), options)?;
-        generation::set_current(dir, FIRST)?;
-        return Ok((FIRST, index, found));
-    };
-    let (index, opened) = open_generation(&generation::folder(dir, number), options)?;
-    Ok((number, index, opened))
+    if let Some(number) = generation::current(dir)?
+        && let Ok(index) = read(&generation::folder(dir, number), options)?
+    {
+        return Ok((number, index, Opened::Kept));
+    }
+    // Looked at again under the lock: what another process creates meanwhile is not deleted.
+    let _switch = generation::try_lock_exclusive(dir)?.ok_or(IndexError::WriterBusy)?;
+    if let Some(number) = generation::current(dir)? {
+        let (index, opened) = open_generation(&generation::folder(dir, number), options)?;
+        return Ok((number, index, opened));
+    }
+    let before = open_without_generations(dir)?;
+    // A process may have died between creating it and naming it.
+    let (index, opened) = open_generation(&generation::folder(dir, FIRST), options)?;
+    generation::set_current(dir, FIRST)?;
+    Ok((FIRST, index, if before == Opened::Created { opened } else { before }))
 }
 
 /// Deletes the index of a folder without generations, as the first version wrote it.
@@ -61,26 +73,34 @@ fn open_without_generations(dir: &Path) -> Result<Opened, IndexError> {
     Ok(Opened::OtherVersion(found))
 }
 
+/// Opens the index of one generation, or deletes what is in its place and creates an empty one.
 fn open_generation(dir: &Path, options: IndexOptions) -> Result<(Index, Opened), IndexError> {
-    fs::create_dir_all(dir)?;
+    let replaced = match read(dir, options)? {
+        Ok(index) => return Ok((index, Opened::Kept)),
+        Err(replaced) => replaced,
+    };
+    if replaced != Opened::Created {
+        wipe(dir)?;
+    }
+    Ok((create(dir, options)?, replaced))
+}
+
+/// Opens the index of one generation; returns what is there instead if there is none that can be
+/// read.
+fn read(dir: &Path, options: IndexOptions) -> Result<Result<Index, Opened>, IndexError> {
     if !dir.join(META_FILE).try_exists()? {
-        return Ok((create(dir, options)?, Opened::Created));
+        return Ok(Err(Opened::Created));
     }
     let found = stamp(dir)?;
     if found.as_deref() != Some(stamp_of(options)) {
-        wipe(dir)?;
-        let version = found.and_then(|stamp| version(&stamp));
-        return Ok((create(dir, options)?, Opened::OtherVersion(version)));
+        return Ok(Err(Opened::OtherVersion(found.and_then(|stamp| version(&stamp)))));
     }
     match Index::open_in_dir(dir).and_then(|index| index.reader().map(|_| index)) {
         Ok(mut index) => {
             index.set_tokenizers(schema::tokenizers(options));
-            Ok((index, Opened::Kept))
+            Ok(Ok(index))
         }
-        Err(error) if is_damage(&error) => {
-            wipe(dir)?;
-            Ok((create(dir, options)?, Opened::Damaged))
-        }
+        Err(error) if is_damage(&error) => Ok(Err(Opened::Damaged)),
         Err(error) => Err(error.into()),
     }
 }

@@ -28,14 +28,15 @@ impl MessageIndex {
         let view = self.generation().view();
         let fields = self.fields();
         let cursor = request.cursor;
+        let by_score = request.sort == Sort::Relevance && !request.query.text.wanted.is_empty();
         let mut search = Search {
             compiler: Compiler { fields, options: self.options() },
             request,
-            by_score: request.sort == Sort::Relevance && !request.query.text.wanted.is_empty(),
+            by_score,
             scope: Scope::new(&view, fields, request)?,
             view: Arc::clone(&view),
             statistics: None,
-            boundary: cursor.and_then(|cursor| cursor.boundary),
+            boundary: cursor.filter(|_| by_score).and_then(|cursor| cursor.boundary),
             reach: cursor.map(|cursor| cursor.reach).unwrap_or_default(),
             hits: Vec::new(),
         };
@@ -112,7 +113,9 @@ impl Search<'_> {
         let (view, boundary) = (Arc::clone(&self.view), self.boundary);
         let last_age = boundary.map_or(u64::MAX, |boundary| order::age(boundary.sent_at));
         let is_ordered = self.scope.is_ordered();
-        let mut newest = Newest::new(if is_first { RANKED } else { usize::MAX }, is_ordered);
+        // What arrived meanwhile is newer, and is read before that which was ranked at first.
+        let wanted = if is_first { RANKED } else { 2 * RANKED };
+        let mut newest = Newest::new(wanted, is_ordered);
         let mut count = Count::default();
         self.scope.each(&weights, 0, |mut place, matches| {
             if is_ordered && (newest.is_too_old(&place) || place.age > last_age) {
@@ -185,9 +188,11 @@ impl Search<'_> {
         }
         let statistics = self.statistics()?.clone();
         let mut words = RelatedQuery::new(&terms, &statistics);
-        if self.request.cursor.is_none() {
-            self.reach = words.affordable(&statistics, self.scope.share());
-        }
+        self.reach = match self.request.cursor {
+            None => words.affordable(&statistics, self.scope.share()),
+            // The numbers of a cursor say nothing of what it costs now.
+            Some(_) => words.bounded(self.reach, &self.current_statistics()?, self.scope.share()),
+        };
         let leaves_out = words.limit(self.reach);
         let conditions = self.compiler.related(self.request, words, any_exact);
         let after = self.after(Tier::Related);
@@ -245,9 +250,12 @@ impl Search<'_> {
     fn taken_statistics(&self) -> tantivy::Result<Statistics> {
         let terms = self.compiler.ranking_terms(self.request.query);
         let levels = self.request.cursor.map(|cursor| cursor.levels.clone());
-        if let Some(frozen) = levels.and_then(|levels| Statistics::frozen(terms.clone(), levels)) {
-            return Ok(frozen);
-        }
+        let frozen = levels.and_then(|levels| Statistics::frozen(terms, levels));
+        frozen.map_or_else(|| self.current_statistics(), Ok)
+    }
+
+    fn current_statistics(&self) -> tantivy::Result<Statistics> {
+        let terms = self.compiler.ranking_terms(self.request.query);
         Statistics::now(&self.view.searcher, self.compiler.fields.text, terms)
     }
 }

@@ -40,7 +40,8 @@ impl Generation {
         // Reloaded by hand: the writer here knows the time, and a watching thread would only guess.
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        let view = ArcSwap::from_pointee(View::new(reader.searcher(), &[])?);
+        let progress = progress_before(&index, || reader.reload())?;
+        let view = ArcSwap::from_pointee(View::new(reader.searcher(), progress, &[])?);
         Ok(Self { number, index, view, reader: Mutex::new(reader) })
     }
 
@@ -52,17 +53,39 @@ impl Generation {
     /// Reloads the last commit.
     pub(super) fn reload(&self) -> Result<(), IndexError> {
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        reader.reload()?;
-        let view = View::new(reader.searcher(), &self.view.load().columns)?;
+        let progress = progress_before(&self.index, || reader.reload())?;
+        let view = View::new(reader.searcher(), progress, &self.view.load().columns)?;
         self.view.store(Arc::new(view));
         Ok(())
     }
 }
 
+/// Maximum number of reloads until no commit of another process falls into one.
+const RELOADS: usize = 5;
+
+/// Reloads, and returns the progress stored in the commit that was loaded. If commits follow each
+/// other faster, it is that of an earlier one: changes are read again then, and none is missed.
+fn progress_before(
+    index: &Index,
+    mut reload: impl FnMut() -> tantivy::Result<()>,
+) -> tantivy::Result<Option<String>> {
+    let mut before = index.load_metas()?;
+    for _ in 1..RELOADS {
+        reload()?;
+        let after = index.load_metas()?;
+        if after.opstamp == before.opstamp {
+            return Ok(before.payload);
+        }
+        before = after;
+    }
+    reload()?;
+    Ok(before.payload)
+}
+
 /// A commit, opened for searches.
 pub(super) struct View {
     pub(super) searcher: Searcher,
-    /// Progress stored in the commit.
+    /// Progress stored in the commit, or in an earlier one.
     pub(super) progress: Option<String>,
     /// Columns and runs of each segment.
     pub(super) columns: Vec<Columns>,
@@ -81,14 +104,16 @@ pub(super) struct Columns {
 
 impl View {
     /// Opens the segments of a commit, but for those that are open already.
-    fn new(searcher: Searcher, open: &[Columns]) -> tantivy::Result<Self> {
+    fn new(
+        searcher: Searcher,
+        progress: Option<String>,
+        open: &[Columns],
+    ) -> tantivy::Result<Self> {
         let columns = searcher.segment_readers().iter().map(|segment| {
             let known = open.iter().find(|columns| columns.segment == segment.segment_id());
             known.map_or_else(|| Columns::open(segment), |known| Ok(known.clone()))
         });
-        let columns = columns.collect::<Result<_, _>>();
-        let progress = searcher.index().load_metas()?.payload;
-        Ok(Self { columns: columns?, progress, searcher })
+        Ok(Self { columns: columns.collect::<Result<_, _>>()?, progress, searcher })
     }
 }
 
@@ -191,9 +216,18 @@ pub(super) fn lock_exclusive(dir: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Does the same without waiting; `None` if somebody commits or changes `current`.
+pub(super) fn try_lock_exclusive(dir: &Path) -> io::Result<Option<File>> {
+    try_lock(&dir.join(SWITCH_LOCK))
+}
+
 /// Takes the lock of the one rebuild; `None` if another one has it.
 pub(super) fn lock_rebuild(dir: &Path) -> io::Result<Option<File>> {
-    let file = File::create(dir.join(REBUILD_LOCK))?;
+    try_lock(&dir.join(REBUILD_LOCK))
+}
+
+fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    let file = File::create(path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
@@ -228,4 +262,54 @@ pub(super) fn sweep(dir: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::{IndexChange, IndexDoc, MessageIndex, WriterOptions};
+
+    #[test]
+    fn progress_is_never_ahead_of_what_was_loaded() {
+        let index = MessageIndex::in_memory().unwrap();
+        let mut writer = index.writer(WriterOptions::default()).unwrap();
+        let mut commits = 0;
+        let mut commit = || {
+            commits += 1;
+            let message = IndexDoc {
+                channel_id: "c".to_owned(),
+                message_id: format!("m{commits}"),
+                sender_id: None,
+                kind: "text".to_owned(),
+                sent_at: commits,
+                text: "tea".to_owned(),
+            };
+            writer.apply(&[IndexChange::Put(message)]).unwrap();
+            writer.commit(&commits.to_string()).unwrap();
+        };
+        commit();
+        let generation = index.generation();
+        let builder = generation.index.reader_builder().reload_policy(ReloadPolicy::Manual);
+        let reader: IndexReader = builder.try_into().unwrap();
+        // Commits of another process after the first reloads, and before and after every one.
+        for (after, before_too) in [(0, false), (1, false), (3, false), (usize::MAX, true)] {
+            let mut reloads = 0;
+            let progress = progress_before(&generation.index, || {
+                if before_too {
+                    commit();
+                }
+                reader.reload()?;
+                reloads += 1;
+                if reloads <= after {
+                    commit();
+                }
+                Ok(())
+            });
+            let loaded = reader.searcher().num_docs();
+            assert!(reloads <= RELOADS);
+            let progress: u64 = progress.unwrap().unwrap().parse().unwrap();
+            assert!(progress <= loaded, "{progress} {loaded}");
+            assert_eq!(progress == loaded, !before_too);
+        }
+    }
 }

@@ -33,8 +33,11 @@ impl KnownTies {
         known
     }
 
-    /// Adds a message.
+    /// Adds a message, unless it seems to be known: edits take no room.
     pub(super) fn add(&mut self, tie: u64) {
+        if self.may_contain(tie) {
+            return;
+        }
         if let Some(last) = self.filters.last()
             && last.room == 0
         {
@@ -110,5 +113,7 @@ mod tests {
         assert!((0..250_000).all(|n| known.may_contain(tie(n))));
         let mistaken = (300_000..400_000).filter(|&n| known.may_contain(tie(n))).count();
         assert!(mistaken < 5_000, "{mistaken}");
+        (0..250_000).for_each(|n| known.add(tie(n)));
+        assert_eq!(known.filters.len(), 2);
     }
 }

@@ -219,7 +219,9 @@ pub struct SearchHit {
 ///
 /// Which messages are ranked, whether there are related ones and the total are decided on the
 /// first page, and its cursor also carries the word frequencies that rank the results, so later
-/// pages continue where the first ended, whatever is indexed, merged or erased meanwhile.
+/// pages continue where the first ended, whatever is indexed, merged or erased meanwhile. They look
+/// at no more than the newest 20,000 complete matches: if 10,000 arrive between two pages, ranked
+/// ones may be left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchPage {
     /// Hits, in order.

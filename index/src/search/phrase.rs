@@ -3,7 +3,11 @@
 //! A message is looked up in the lists of the exact terms and of the words that begin with the
 //! prefix; positions are read only where it is in all of them.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use tantivy::fieldnorm::FieldNormReader;
+use tantivy::index::SegmentId;
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::IndexRecordOption;
@@ -11,7 +15,7 @@ use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED,
 
 use super::beginnings;
 use super::schema::Fields;
-use super::union::Union;
+use super::union::{Sources, Union};
 
 /// Score of a word that begins with a prefix alone; the word itself scores its BM25 on top.
 pub(super) const PREFIX_SCORE: Score = 0.5;
@@ -37,13 +41,15 @@ impl Query for OpenPhraseQuery {
             }
             EnableScoring::Disabled { .. } => None,
         };
-        Ok(Box::new(OpenPhraseWeight { query: self.clone(), bm25 }))
+        Ok(Box::new(OpenPhraseWeight { query: self.clone(), bm25, words: Mutex::default() }))
     }
 }
 
 struct OpenPhraseWeight {
     query: OpenPhraseQuery,
     bm25: Option<Bm25Weight>,
+    /// Words that begin with the prefix, by segment: a segment is opened once for each channel.
+    words: Mutex<HashMap<SegmentId, Arc<Sources>>>,
 }
 
 impl OpenPhraseWeight {
@@ -69,12 +75,11 @@ impl OpenPhraseWeight {
             exact.push((u32::try_from(position - at).unwrap_or(u32::MAX), postings));
         }
         exact.sort_by_key(|(_, postings)| postings.doc_freq());
-        let prefix_text = prefix.value().as_str().unwrap_or_default().to_owned();
-        let lists = beginnings::lists(reader, *fields, &prefix_text)?;
-        if lists.is_empty() {
+        let words = self.words(reader)?;
+        if words.is_empty() {
             return Ok(None);
         }
-        let words = Union::open(lists, option, start)?;
+        let words = Union::open(words, option, start)?;
         let word = match &self.bm25 {
             Some(_) if terms.is_empty() => {
                 text.read_postings(prefix, IndexRecordOption::WithFreqs)?
@@ -93,6 +98,21 @@ impl OpenPhraseWeight {
             others: Vec::new(),
             count: 0,
         }))
+    }
+}
+
+impl OpenPhraseWeight {
+    /// Returns the words of a segment that begin with the prefix.
+    fn words(&self, reader: &SegmentReader) -> tantivy::Result<Arc<Sources>> {
+        let mut known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(words) = known.get(&reader.segment_id()) {
+            return Ok(Arc::clone(words));
+        }
+        let OpenPhraseQuery { fields, prefix: (_, prefix), .. } = &self.query;
+        let text = prefix.value().as_str().unwrap_or_default().to_owned();
+        let words = Sources::new(beginnings::lists(reader, *fields, &text)?);
+        known.insert(reader.segment_id(), Arc::clone(&words));
+        Ok(words)
     }
 }
 

@@ -130,9 +130,51 @@ impl Drop for Rebuild {
     }
 }
 
-/// Removes the files of a rebuild. Leftovers are removed by the next writer or rebuild.
+/// Removes the files of a rebuild, unless it failed after its index was made current. Leftovers are
+/// removed by the next writer or rebuild.
 fn give_up(dir: &Path, number: u64) {
-    let removed =
-        journal::end(dir).and_then(|()| fs::remove_dir_all(generation::folder(dir, number)));
+    let removed = journal::end(dir).and_then(|()| match generation::current(dir)? {
+        Some(current) if current != number => fs::remove_dir_all(generation::folder(dir, number)),
+        _ => Ok(()),
+    });
     drop(removed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::IndexDoc;
+
+    #[test]
+    fn a_swap_that_fails_late_does_not_remove_the_current_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        let index = MessageIndex::open(dir).unwrap();
+        let mut rebuild = Rebuild::start(&index, WriterOptions::default()).unwrap();
+        let message = IndexDoc {
+            channel_id: "c".to_owned(),
+            message_id: "m".to_owned(),
+            sender_id: None,
+            kind: "text".to_owned(),
+            sent_at: 1,
+            text: "tea".to_owned(),
+        };
+        rebuild.apply(&[IndexChange::Put(message)]).unwrap();
+        // A folder in place of the journal cannot be removed as a file.
+        let journal = dir.join("touched");
+        fs::remove_file(&journal).unwrap();
+        fs::create_dir(&journal).unwrap();
+        rebuild.journal = u64::MAX;
+        assert!(matches!(rebuild.swap("1"), Err(IndexError::Folder(_))));
+        fs::remove_dir(&journal).unwrap();
+        drop(rebuild);
+        index.refresh().unwrap();
+        assert_eq!((index.doc_count(), index.progress().as_deref()), (1, Some("1")));
+        assert_eq!(MessageIndex::open(dir).unwrap().doc_count(), 1);
+        // It is written on, and another rebuild replaces it.
+        index.writer(WriterOptions::default()).unwrap().commit("2").unwrap();
+        let mut rebuild = Rebuild::start(&index, WriterOptions::default()).unwrap();
+        assert!(rebuild.swap("3").unwrap());
+        assert_eq!((index.doc_count(), index.progress().as_deref()), (0, Some("3")));
+    }
 }

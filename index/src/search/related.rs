@@ -29,6 +29,9 @@ const BUDGET: f64 = 400_000.0;
 const ENOUGH: f64 = 2_000.0;
 /// Cost of looking a document up in the list of another term.
 const LOOKUP: f64 = 4.0;
+/// Factor by which a later page may cost more than a first page may: the messages are others by
+/// then.
+const GROWTH: f64 = 4.0;
 
 /// How many of the terms of a question are looked at, the heaviest first. Decided on the first
 /// page of the results.
@@ -108,7 +111,6 @@ impl RelatedQuery {
     /// possible beside all others, or else enough of them beside as many others as possible.
     pub(super) fn affordable(&self, statistics: &Statistics, share: f64) -> Reach {
         let all = self.reach.terms;
-        let cost = |read: f64, others: u8| read * (1.0 + LOOKUP * f64::from(others));
         let mut rest: Score = self.terms.iter().map(|term| term.weight).sum();
         let mut read = 0.0;
         let mut reach = Reach::default();
@@ -116,10 +118,8 @@ impl RelatedQuery {
             if drivers > 1 && rest < self.least {
                 break;
             }
-            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-            let frequency = statistics.frequency(&weighted.term) as f64;
             let is_enough = read >= ENOUGH;
-            read += frequency * share;
+            read += frequency(weighted, statistics) * share;
             rest -= weighted.weight;
             if cost(read, all - drivers) <= BUDGET {
                 reach = Reach { drivers, terms: all };
@@ -131,6 +131,29 @@ impl RelatedQuery {
         reach
     }
 
+    /// Returns the reach of a cursor, or what is affordable by the statistics of now if that costs
+    /// far more: a cursor is a text that anybody can write.
+    pub(super) fn bounded(&self, reach: Reach, now: &Statistics, share: f64) -> Reach {
+        let affordable = self.affordable(now, share);
+        let bound = GROWTH * self.cost_of(affordable, now, share).max(BUDGET);
+        if self.cost_of(reach, now, share) <= bound { reach } else { affordable }
+    }
+
+    /// Returns the cost of a search of `share` of all messages.
+    fn cost_of(&self, reach: Reach, statistics: &Statistics, share: f64) -> f64 {
+        let mut rest: Score = self.terms.iter().map(|term| term.weight).sum();
+        let (mut read, mut drivers) = (0.0, 0);
+        for weighted in self.terms.iter().take(usize::from(reach.drivers)) {
+            if drivers > 0 && rest < self.least {
+                break;
+            }
+            read += frequency(weighted, statistics) * share;
+            rest -= weighted.weight;
+            drivers += 1;
+        }
+        cost(read, reach.terms.min(self.reach.terms).saturating_sub(drivers))
+    }
+
     /// Looks at no more than that. Returns whether this leaves out messages.
     pub(super) fn limit(&mut self, reach: Reach) -> bool {
         self.reach = reach;
@@ -139,6 +162,16 @@ impl RelatedQuery {
         let rest = self.terms.iter().skip(usize::from(reach.drivers));
         leaves_out || rest.map(|weighted| weighted.weight).sum::<Score>() >= self.least
     }
+}
+
+/// Returns the cost of reading that many messages and looking each up in the lists of others.
+fn cost(read: f64, others: u8) -> f64 {
+    read * (1.0 + LOOKUP * f64::from(others))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn frequency(weighted: &Weighted, statistics: &Statistics) -> f64 {
+    statistics.frequency(&weighted.term) as f64
 }
 
 /// Returns the weight of a term with that document frequency (BM25's inverse document frequency).
@@ -262,5 +295,28 @@ mod tests {
         assert_eq!(reach(&[50_000; 5], 1.0), (5, 5, false));
         assert_eq!(reach(&[90_000; 12], 1.0), (1, 1, true));
         assert_eq!(reach(&[20_000; 40], 1.0), (1, 5, true));
+    }
+
+    #[test]
+    fn the_reach_of_a_cursor_is_bounded_by_what_is_affordable_now() {
+        let (query, _) = question(&[10; 12]);
+        let all = Reach { drivers: 12, terms: 12 };
+        let bounded = |reach, now: &[u32], share| {
+            let (_, now) = question(now);
+            let reach = query.bounded(reach, &now, share);
+            (reach.drivers, reach.terms)
+        };
+        assert_eq!(bounded(all, &[10; 12], 1.0), (12, 12));
+        // What costs somewhat more than on the first page goes on as it was.
+        assert_eq!(bounded(all, &[100_000; 12], 1.0), (12, 12));
+        assert_eq!(bounded(all, &[400_000; 12], 1.0), (1, 1));
+        assert_eq!(bounded(all, &[400_000; 12], 0.1), (12, 12));
+        // Even one word may cost more than a search should.
+        let one = Reach { drivers: 1, terms: 2 };
+        assert_eq!(bounded(one, &[50_000_000; 12], 1.0), (1, 1));
+        assert_eq!(bounded(Reach { drivers: 1, terms: 1 }, &[50_000_000; 12], 1.0), (1, 1));
+        // Numbers beyond those of the question are the question's.
+        let beyond = Reach { drivers: 200, terms: 255 };
+        assert_eq!(bounded(beyond, &[10; 12], 1.0), (200, 255));
     }
 }

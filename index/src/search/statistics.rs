@@ -62,7 +62,8 @@ impl Statistics {
 
 impl Bm25StatisticsProvider for Statistics {
     fn total_num_tokens(&self, _field: Field) -> tantivy::Result<u64> {
-        Ok(self.docs() * self.length())
+        // The greatest levels, which only a cursor that somebody made up has, would overflow.
+        Ok(self.docs().saturating_mul(self.length()))
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {

@@ -2,8 +2,10 @@
 
 mod beginnings;
 mod channels;
+mod folder;
 mod match_batch;
 mod order;
+mod pages;
 
 use std::fs;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tantivy::postings::{Postings, SegmentPostings, TermInfo};
 use tantivy::query::{EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
@@ -18,10 +18,39 @@ const SHORT: u32 = 127;
 /// A posting list that is not open yet.
 pub(super) type Source = (Arc<InvertedIndexReader>, TermInfo);
 
+/// The posting lists of a union in one segment, shared by all that read a part of it.
+pub(super) struct Sources {
+    lists: Vec<Source>,
+    /// Documents of the short lists, read when they are first needed.
+    short: OnceLock<Arc<[Short]>>,
+}
+
+/// A document of a short list, and the number of the list.
+type Short = (DocId, u32);
+
+impl Sources {
+    pub(super) fn new(lists: Vec<Source>) -> Arc<Self> {
+        Arc::new(Self { lists, short: OnceLock::new() })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lists.is_empty()
+    }
+
+    /// Returns the documents of the short lists, in order.
+    fn short(&self) -> tantivy::Result<Arc<[Short]>> {
+        if let Some(short) = self.short.get() {
+            return Ok(Arc::clone(short));
+        }
+        let short = read_short(&self.lists)?;
+        Ok(Arc::clone(self.short.get_or_init(|| short)))
+    }
+}
+
 enum List {
     Postings(Box<SegmentPostings>),
-    /// Documents of short lists with the numbers of their sources, in order.
-    Short(Vec<(DocId, usize)>, usize),
+    /// Documents of short lists, and the place of the next one.
+    Short(Arc<[Short]>, usize),
 }
 
 impl List {
@@ -56,7 +85,7 @@ impl List {
 
 /// The documents of any of some posting lists.
 pub(super) struct Union {
-    sources: Vec<Source>,
+    sources: Arc<Sources>,
     lists: Vec<List>,
     /// Lists that are ahead of the document.
     ahead: BinaryHeap<Reverse<(DocId, usize)>>,
@@ -70,19 +99,19 @@ impl Union {
     /// Opens lists at their first document from `start` on; `option` says whether positions will
     /// be asked for.
     pub(super) fn open(
-        sources: Vec<Source>,
+        sources: Arc<Sources>,
         option: IndexRecordOption,
         start: DocId,
     ) -> tantivy::Result<Self> {
-        let len = sources.iter().fold(0, |sum: u32, source| sum.saturating_add(source.1.doc_freq));
+        let all = &sources.lists;
+        let len = all.iter().fold(0, |sum: u32, source| sum.saturating_add(source.1.doc_freq));
         let mut lists = Vec::new();
-        let are_many = sources.len() >= MANY;
-        for (index, info) in sources.iter().filter(|source| !are_many || source.1.doc_freq > SHORT)
-        {
+        let are_many = all.len() >= MANY;
+        for (index, info) in all.iter().filter(|source| !are_many || source.1.doc_freq > SHORT) {
             lists.push(List::Postings(Box::new(index.read_postings_from_terminfo(info, option)?)));
         }
         if are_many {
-            lists.push(List::Short(short(&sources, start)?, 0));
+            lists.push(List::Short(sources.short()?, 0));
         }
         let mut union =
             Self { sources, lists, ahead: BinaryHeap::new(), here: Vec::new(), doc: 0, len };
@@ -122,7 +151,7 @@ impl Union {
                 List::Postings(postings) => postings.append_positions_with_offset(0, positions),
                 List::Short(docs, at) => {
                     for (_, source) in docs[*at..].iter().take_while(|(doc, _)| *doc == self.doc) {
-                        let (index, info) = &self.sources[*source];
+                        let (index, info) = &self.sources.lists[*source as usize];
                         let option = IndexRecordOption::WithFreqsAndPositions;
                         let mut postings = index.read_postings_from_terminfo(info, option)?;
                         postings.seek(self.doc);
@@ -135,11 +164,11 @@ impl Union {
     }
 }
 
-/// Reads the documents of the short lists from `start` on.
-fn short(sources: &[Source], start: DocId) -> tantivy::Result<Vec<(DocId, usize)>> {
-    let mut docs = Vec::new();
+/// Reads the documents of the short ones of some lists.
+fn read_short(lists: &[Source]) -> tantivy::Result<Arc<[Short]>> {
+    let mut docs: Vec<Short> = Vec::new();
     let mut block = None;
-    let short = sources.iter().enumerate().filter(|(_, source)| source.1.doc_freq <= SHORT);
+    let short = (0..).zip(lists).filter(|(_, source)| source.1.doc_freq <= SHORT);
     for (number, (index, info)) in short {
         let block = match &mut block {
             Some(block) => {
@@ -149,11 +178,10 @@ fn short(sources: &[Source], start: DocId) -> tantivy::Result<Vec<(DocId, usize)
             None => block
                 .insert(index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?),
         };
-        let from_start = block.docs().iter().filter(|&&doc| doc >= start);
-        docs.extend(from_start.map(|&doc| (doc, number)));
+        docs.extend(block.docs().iter().map(|&doc| (doc, number)));
     }
     docs.sort_unstable();
-    Ok(docs)
+    Ok(docs.into())
 }
 
 impl DocSet for Union {
@@ -231,7 +259,7 @@ impl Weight for AnyQuery {
         if sources.is_empty() {
             return Ok(Box::new(EmptyScorer));
         }
-        Ok(Box::new(Union::open(sources, IndexRecordOption::Basic, 0)?))
+        Ok(Box::new(Union::open(Sources::new(sources), IndexRecordOption::Basic, 0)?))
     }
 
     fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {

@@ -239,7 +239,9 @@ impl MessageWriter {
         let _switch = self.claim()?;
         self.writer.delete_all_documents()?;
         self.writer.commit()?;
-        self.generation.reload()
+        self.generation.reload()?;
+        self.known = KnownTies::of(&self.generation.view());
+        Ok(())
     }
 
     /// Rewrites every segment that still holds words of erased messages, so that nothing of them is
@@ -268,5 +270,33 @@ impl MessageWriter {
     pub fn close(self) -> Result<(), IndexError> {
         self.writer.wait_merging_threads()?;
         self.generation.reload()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::IndexDoc;
+
+    #[test]
+    fn an_emptied_index_knows_no_message() {
+        let index = MessageIndex::in_memory().unwrap();
+        let mut writer = index.writer(WriterOptions::default()).unwrap();
+        let message = IndexDoc {
+            channel_id: "c".to_owned(),
+            message_id: "m".to_owned(),
+            sender_id: None,
+            kind: "text".to_owned(),
+            sent_at: 1,
+            text: "tea".to_owned(),
+        };
+        let tie = schema::tie(&schema::key("c", "m"));
+        for _ in 0..2 {
+            writer.apply(&[IndexChange::Put(message.clone())]).unwrap();
+            writer.commit("").unwrap();
+            assert!(writer.known.may_contain(tie));
+            writer.wipe().unwrap();
+            assert!(!writer.known.may_contain(tie));
+        }
     }
 }

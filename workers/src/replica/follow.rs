@@ -1,5 +1,6 @@
 //! Following the event log: read changes, write them, commit them with the new position.
 
+use std::mem;
 use std::time::Duration;
 
 use chatkeep_core::health::Health;
@@ -37,6 +38,8 @@ const PART: &str = "search";
 struct Round {
     log: Option<LogState>,
     rebuild: Option<AbortOnDropHandle<Result<Result<(), ReplicaError>, Panicked>>>,
+    /// `true` if a rebuilt index replaced the one in use, and nothing went well since.
+    superseded: bool,
     failing_since: Option<Instant>,
     backoff: Option<Duration>,
     committed_at: Option<Instant>,
@@ -197,6 +200,7 @@ impl Replica {
     }
 
     fn went_well(&self, round: &mut Round, more: bool, health: &Health) {
+        round.superseded = false;
         round.failing_since = None;
         round.backoff = None;
         self.available.works(Work::Reading);
@@ -212,8 +216,10 @@ impl Replica {
 
     /// Records a failure, and returns the time to wait.
     async fn failed(&self, round: &mut Round, error: &ReplicaError, health: &Health) -> Duration {
-        // The rebuilt index continues from its own position.
-        if matches!(error, ReplicaError::Index(IndexError::Superseded)) {
+        // The rebuilt index continues from its own position, unless it is one that cannot be read
+        // here.
+        let superseded = matches!(error, ReplicaError::Index(IndexError::Superseded));
+        if superseded && !mem::replace(&mut round.superseded, true) {
             return Duration::ZERO;
         }
         let failure = crate::failure::of(error);

@@ -9,9 +9,10 @@ use chatkeep_emulator::Event;
 use chatkeep_store::IndexRequest;
 use chatkeep_workers::replica::{Drift, IndexAudit, Replica, ReplicaPhase};
 use proptest::test_runner::TestRunner;
+use tokio_util::sync::CancellationToken;
 
 use super::backup::story;
-use super::bench::{Bench, Group, shuffled_twice};
+use super::bench::{Bench, DEADLINE, Group, shuffled_twice};
 
 async fn replica(bench: &Bench) -> Replica {
     let clock = Arc::clone(&bench.clock) as SharedClock;
@@ -165,4 +166,24 @@ async fn a_channel_that_cannot_be_read_is_never_half_in_the_index() {
     replica.catch_up().await.unwrap();
     assert_eq!(drifts(&bench, &replica).await, []);
     assert_eq!(found(&replica), BTreeMap::from([(group.id.clone(), 6)]));
+}
+
+#[tokio::test]
+async fn an_index_that_another_version_made_current_is_a_failure_that_shows() {
+    let (bench, group) = Bench::with_group().await;
+    let replica = replica(&bench).await;
+    replica.catch_up().await.unwrap();
+    let other = replica.folder().join("g9");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("index-version"), "1").unwrap();
+    std::fs::write(replica.folder().join("current"), "9").unwrap();
+    bench.store_all(&bench.said_by_bob(&group, 1)).await;
+    let mut state = replica.watch();
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(replica.run(bench.health.clone(), stop.clone()));
+    let failed = tokio::time::timeout(DEADLINE, state.wait_for(|state| state.error.is_some()));
+    let error = failed.await.unwrap().unwrap().error.clone();
+    assert!(error.unwrap().contains("rebuilt"));
+    stop.cancel();
+    running.await.unwrap();
 }

@@ -68,6 +68,57 @@ fn every_beginning_finds_every_word_with_it() {
 }
 
 #[test]
+fn long_words_are_found_by_a_beginning_of_any_length() {
+    // Words of 9 to 80 characters, of which some are the beginning of others.
+    let long = |id: u64| {
+        let length = 9 + id * 7 % 72;
+        let letters = word(id % 5, 80);
+        let mut own: String = letters.chars().take(usize::try_from(length).unwrap()).collect();
+        if id.is_multiple_of(3) {
+            own.push_str(&word(id, 2));
+        }
+        own
+    };
+    let texts: Vec<String> = (0..500).map(|id| format!("see {} now", long(id))).collect();
+    let index = index_of(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut found = 0;
+    for first in 0..5 {
+        let whole = folded(&word(first, 80));
+        for length in 8..=80 {
+            let prefix = &whole[..length];
+            let begins = |id: &usize| folded(&texts[*id])[4..].starts_with(prefix);
+            let expected: Vec<String> =
+                (0..texts.len()).rev().filter(begins).map(|id| format!("m{id}")).collect();
+            for (query, open) in [(prefix.to_owned(), 0), (format!("see {prefix}"), 1)] {
+                let query = if open == 0 { Query::parse(&query) } else { Query::phrase(&query) };
+                let query = query.unwrap();
+                let request =
+                    IndexSearch { sort: Sort::Newest, limit: 1_000, ..IndexSearch::new(&query) };
+                assert_eq!(ids(&index.search(&request).unwrap()), expected, "{prefix}");
+            }
+            found += expected.len();
+        }
+    }
+    assert!(found > 5_000, "{found}");
+}
+
+#[test]
+fn a_beginning_of_numbers_stands_for_those_of_the_next_length_only() {
+    let texts: Vec<String> = (0..3_000_u64)
+        .map(|id| id.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 100_000_000_000)
+        .map(|number| format!("2026112400000{number:011}"))
+        .collect();
+    let index = index_of(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let view = index.generation().view();
+    let segment = view.searcher.segment_reader(0);
+    for length in 9..24 {
+        let lists =
+            crate::search::beginnings::lists(segment, index.fields(), &texts[0][..length]).unwrap();
+        assert!(lists.len() <= 1_000, "{length}: {}", lists.len());
+    }
+}
+
+#[test]
 fn the_end_of_a_phrase_is_a_beginning_at_its_place() {
     let texts: Vec<String> = (0..400)
         .map(|id| {
