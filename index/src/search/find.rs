@@ -184,7 +184,7 @@ impl Search<'_> {
             return Ok(Count::default());
         }
         let statistics = self.statistics()?.clone();
-        let mut words = RelatedQuery::new(&terms, &statistics);
+        let mut words = RelatedQuery::new(self.compiler.fields.text, &terms, &statistics);
         if self.request.cursor.is_none() {
             self.reach = words.affordable(&statistics, self.scope.share());
         }
