@@ -9,6 +9,7 @@ use tantivy::Term;
 use tantivy::query::{EmptyQuery, PhraseQuery, Query as TantivyQuery, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption};
 
+use super::clusters::Paired;
 use super::conditions::{Condition, Conditions};
 use super::join::Joined;
 use super::phrase::OpenPhraseQuery;
@@ -92,9 +93,10 @@ impl Compiler {
 
     /// Returns the terms for related messages; none if there would be nothing to choose from.
     ///
-    /// Words and pairs select; emoji and single ideographs only help to rank. Dictionary words
-    /// beside the pairs, or in place of them, rank Chinese, Japanese and Thai no better, and single
-    /// Thai letters rank worse.
+    /// Words and pairs select; emoji, single ideographs and the beginnings of runs of clusters only
+    /// help to rank. Dictionary words beside the pairs, or in place of them, rank Chinese, Japanese
+    /// and Thai no better; single Thai letters rank worse than pairs of them, single clusters and
+    /// three in a row no better than pairs of clusters.
     pub(super) fn related_terms(&self, query: &Query) -> Vec<RelatedTerm> {
         let mut terms: Vec<RelatedTerm> = Vec::new();
         for needle in query.text.wanted.iter().filter(|needle| !needle.is_quoted()) {
@@ -112,13 +114,22 @@ impl Compiler {
 
     /// Adds the new terms of a folded needle.
     fn add_related(&self, folded: &str, terms: &mut Vec<RelatedTerm>) {
-        for unit in units(folded) {
-            for (text, tells) in related_parts(folded, &unit).into_iter().flatten() {
-                let term = Term::from_field_text(self.fields.text, text);
-                if !terms.iter().any(|known| known.term == term) {
-                    terms.push(RelatedTerm { term, tells });
-                }
+        let mut add = |field, text: &str, tells| {
+            let term = Term::from_field_text(field, text);
+            if !terms.iter().any(|known| known.term == term) {
+                terms.push(RelatedTerm { term, tells });
             }
+        };
+        let paired = Paired::new(folded);
+        for unit in units(folded).filter(|unit| !paired.hold(unit.start)) {
+            for (text, tells) in related_parts(folded, &unit).into_iter().flatten() {
+                add(self.fields.text, text, tells);
+            }
+        }
+        let mut term = String::new();
+        for cluster in paired.iter() {
+            cluster.write_term(folded, &mut term);
+            add(self.fields.clusters, &term, cluster.pair().is_some());
         }
     }
 

@@ -187,7 +187,7 @@ impl Search<'_> {
             return Ok(Count::default());
         }
         let statistics = self.statistics()?.clone();
-        let mut words = RelatedQuery::new(&terms, &statistics);
+        let mut words = RelatedQuery::new(self.compiler.fields.text, &terms, &statistics);
         self.reach = match self.request.cursor {
             None => words.affordable(&statistics, self.scope.share()),
             // The numbers of a cursor say nothing of what it costs now.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::clusters::{Paired, clusters};
 use super::join::Joined;
 use super::query::Query;
 use super::units::units;
@@ -136,21 +137,39 @@ fn occurrences(folded: &str, needle: &str, breaks: &[usize]) -> Vec<Range<usize>
     found
 }
 
-/// Returns the occurrences of the words and pairs of characters of a `needle` that does not occur
-/// as a whole: the reasons for a related message, but for single characters and pairs of hiragana,
-/// which are everywhere.
+/// Returns the occurrences of the words and pairs of characters or clusters of a `needle` that does
+/// not occur as a whole: the reasons for a related message, but for single characters and pairs of
+/// hiragana, which are everywhere.
 fn parts(folded: &str, needle: &str) -> Vec<Range<usize>> {
     let tells = |part: &&str| {
         part.chars().any(|c| !matches!(c, '\u{3041}'..='\u{309f}')) && part.chars().nth(1).is_some()
     };
-    let wanted: BTreeSet<&str> =
-        units(needle).map(|unit| unit.longest(needle)).filter(tells).collect();
+    let paired = Paired::new(needle);
+    let apart = units(needle).filter(|unit| !paired.hold(unit.start));
+    let wanted: BTreeSet<&str> = apart.map(|unit| unit.longest(needle)).filter(tells).collect();
+    let shown = units(folded).map(|unit| (unit.start, unit.longest(folded)));
+    let mut found = among(&wanted, folded, shown);
+    let pairs = paired.iter().filter_map(|cluster| Some(&needle[cluster.pair()?]));
+    let wanted: BTreeSet<&str> = pairs.collect();
+    if !wanted.is_empty() {
+        let shown = clusters(folded).filter_map(|cluster| cluster.pair());
+        found.extend(among(&wanted, folded, shown.map(|pair| (pair.start, &folded[pair]))));
+    }
+    found
+}
+
+/// Returns those of the `parts` of a text that are wanted, in characters. The parts come with their
+/// first byte, in order.
+fn among<'a>(
+    wanted: &BTreeSet<&str>,
+    folded: &str,
+    parts: impl Iterator<Item = (usize, &'a str)>,
+) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut byte, mut chars) = (0, 0);
-    for unit in units(folded) {
-        chars += folded[byte..unit.start].chars().count();
-        byte = unit.start;
-        let part = unit.longest(folded);
+    for (start, part) in parts {
+        chars += folded[byte..start].chars().count();
+        byte = start;
         if wanted.contains(part) {
             found.push(chars..chars + part.chars().count());
         }
@@ -207,6 +226,9 @@ mod tests {
         assert_eq!(marked("the parking lot is closed", "where is parking?"), ["parking", "is"]);
         assert_eq!(marked("北海道のほかに", "梅雨がないのは北海道と"), ["北海道"]);
         assert!(marked("營業的時間", "\"營業時間\"").is_empty(), "a phrase is not taken apart");
+        assert_eq!(marked("มีที่จอดรถด้านหลังค่ะ", "ที่จอดรถอยู่ไหน"), ["ที่จอดรถ"]);
+        assert_eq!(marked("ขอน้ำแข็ง ๑ แก้ว", "เอาน้ำแข็งไหม"), ["น้ำแข็ง"], "whole clusters");
+        assert_eq!(marked("กขิ ไปกข", "กขค"), ["กข"], "not a part of a cluster");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod batch;
 mod beginnings;
+mod clusters;
 mod collect;
 mod compile;
 mod conditions;
@@ -210,7 +211,8 @@ pub struct SearchHit {
 ///
 /// The results are the messages that contain every word, in any order. If there is none, or if the
 /// query asks a question (a word ends in a question mark), *related* messages follow: those that
-/// contain at least a tenth of the unquoted words and pairs of characters, rare ones counting more.
+/// contain at least a tenth of the unquoted words and pairs of characters (in Thai and its
+/// neighbours: of clusters, a consonant with its vowels and marks), rare ones counting more.
 /// Phrases in quotes, words with `-` and all filters apply to related messages too.
 ///
 /// By relevance, of more than 10,000 complete matches the newest 10,000 are ranked; older ones

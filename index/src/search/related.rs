@@ -11,7 +11,7 @@
 //! the most frequent words do not count at all.
 
 use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
-use tantivy::schema::IndexRecordOption;
+use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
 
 use super::related_scorer::{Part, RelatedScorer};
@@ -67,6 +67,8 @@ pub(super) struct RelatedQuery {
     terms: Vec<Weighted>,
     least: Score,
     reach: Reach,
+    /// The field whose length counts.
+    text: Field,
 }
 
 impl std::fmt::Debug for RelatedQuery {
@@ -78,7 +80,7 @@ impl std::fmt::Debug for RelatedQuery {
 
 impl RelatedQuery {
     /// Creates a query of which [`RelatedQuery::limit`] is yet to be called.
-    pub(super) fn new(terms: &[RelatedTerm], statistics: &Statistics) -> Self {
+    pub(super) fn new(text: Field, terms: &[RelatedTerm], statistics: &Statistics) -> Self {
         let docs = statistics.docs().max(1);
         let mut absent: u16 = 0;
         let weighted = |RelatedTerm { term, tells }: &RelatedTerm| {
@@ -104,7 +106,7 @@ impl RelatedQuery {
         let whole = held * (1.0 + Score::from(absent) / Score::from(present.max(1)));
         let least = (whole * LEAST_SHARE).max(Score::MIN_POSITIVE);
         let all = u8::try_from(terms.len()).unwrap_or(u8::MAX);
-        Self { terms, least, reach: Reach { drivers: all, terms: all } }
+        Self { terms, least, reach: Reach { drivers: all, terms: all }, text }
     }
 
     /// Returns what a search of `share` of all messages can afford: as many driving terms as
@@ -226,12 +228,9 @@ impl RelatedQuery {
         boost: Score,
     ) -> tantivy::Result<Option<RelatedScorer>> {
         let mut parts = Vec::with_capacity(self.terms.len());
-        let Some(field) = self.terms.first().map(|first| first.term.field()) else {
-            return Ok(None);
-        };
-        let index = reader.inverted_index(field)?;
         let mut may_drive = 0;
         for (at, Weighted { term, weight, bm25 }) in self.terms.iter().enumerate() {
+            let index = reader.inverted_index(term.field())?;
             if let Some(postings) = index.read_postings(term, IndexRecordOption::WithFreqs)? {
                 let (weight, bm25) = (*weight, bm25.boost_by(boost));
                 parts.push(Part { postings, weight, bm25, after: 0.0 });
@@ -252,15 +251,13 @@ impl RelatedQuery {
         if drivers == 0 {
             return Ok(None);
         }
-        let norms = reader.get_fieldnorms_reader(field)?;
+        let norms = reader.get_fieldnorms_reader(self.text)?;
         Ok(Some(RelatedScorer::new(parts, drivers, self.least, norms)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tantivy::schema::Field;
-
     use super::*;
 
     /// Creates statistics of terms in `frequencies` of a billion messages.
@@ -276,7 +273,7 @@ mod tests {
         let statistics = Statistics::frozen(terms.clone(), all).unwrap();
         let related = |term| RelatedTerm { term, tells: true };
         let terms: Vec<_> = terms.into_iter().map(related).collect();
-        (RelatedQuery::new(&terms, &statistics), statistics)
+        (RelatedQuery::new(Field::from_field_id(0), &terms, &statistics), statistics)
     }
 
     #[test]

@@ -7,12 +7,14 @@ use tantivy::tokenizer::TokenizerManager;
 use tantivy::{IndexSettings, IndexSortByField, Order, TantivyDocument};
 
 use super::beginnings::BeginningTokenizer;
+use super::clusters::{ClusterTokenizer, has_clusters};
 use super::order::{self, hash};
 use super::units::UnitTokenizer;
 use super::{IndexDoc, IndexOptions};
 
 const TOKENIZER: &str = "units";
 const BEGINNINGS: &str = "beginnings";
+const CLUSTERS: &str = "clusters";
 
 /// Size of a block of stored keys, in bytes: a page reads one of each hit, and most of it in vain.
 const STORE_BLOCK: usize = 4_096;
@@ -38,6 +40,8 @@ pub(super) struct Fields {
     pub(super) text: Field,
     /// Beginnings of the words in the text (see [`super::beginnings`]).
     pub(super) beginnings: Field,
+    /// Pairs of clusters in the text (see [`super::clusters`]).
+    pub(super) clusters: Field,
 }
 
 /// Name of the fast field for [`Fields::sent_at`].
@@ -59,6 +63,12 @@ pub(super) fn schema() -> (Schema, Fields) {
         .set_fieldnorms(false)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
     let beginnings = TextOptions::default().set_indexing_options(beginnings);
+    // Ranked by the length of the text; what occurs is never searched here.
+    let clusters = TextFieldIndexing::default()
+        .set_tokenizer(CLUSTERS)
+        .set_fieldnorms(false)
+        .set_index_option(IndexRecordOption::WithFreqs);
+    let clusters = TextOptions::default().set_indexing_options(clusters);
     // Fields that only filter need no lengths for scores.
     let id = TextFieldIndexing::default().set_tokenizer("raw").set_fieldnorms(false);
     let id = id.set_index_option(IndexRecordOption::Basic);
@@ -74,6 +84,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         order: builder.add_u64_field(ORDER, FAST),
         text: builder.add_text_field("text", TextOptions::default().set_indexing_options(text)),
         beginnings: builder.add_text_field("beginnings", beginnings),
+        clusters: builder.add_text_field("clusters", clusters),
     };
     (builder.build(), fields)
 }
@@ -95,6 +106,7 @@ pub(super) fn tokenizers(options: IndexOptions) -> TokenizerManager {
     let manager = TokenizerManager::default();
     manager.register(TOKENIZER, UnitTokenizer::new(options));
     manager.register(BEGINNINGS, BeginningTokenizer::new(options));
+    manager.register(CLUSTERS, ClusterTokenizer::new(options));
     manager
 }
 
@@ -116,6 +128,9 @@ impl Fields {
         }
         document.add_text(self.text, &message.text);
         document.add_text(self.beginnings, &message.text);
+        if has_clusters(&message.text) {
+            document.add_text(self.clusters, &message.text);
+        }
         document
     }
 }
