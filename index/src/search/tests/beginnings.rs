@@ -90,8 +90,10 @@ fn long_words_are_found_by_a_beginning_of_any_length() {
             let expected: Vec<String> =
                 (0..texts.len()).rev().filter(begins).map(|id| format!("m{id}")).collect();
             for (query, open) in [(prefix.to_owned(), 0), (format!("see {prefix}"), 1)] {
-                let query = if open == 0 { Query::parse(&query) } else { Query::phrase(&query) };
-                let query = query.unwrap();
+                let query = match open {
+                    0 => Query::parse(&query).unwrap(),
+                    _ => Query::phrase(&query).unwrap(),
+                };
                 let request =
                     IndexSearch { sort: Sort::Newest, limit: 1_000, ..IndexSearch::new(&query) };
                 assert_eq!(ids(&index.search(&request).unwrap()), expected, "{prefix}");

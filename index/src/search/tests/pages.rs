@@ -54,7 +54,8 @@ fn numbers_that_somebody_made_up_do_no_harm() {
         let next = index.search(&request).unwrap().next.unwrap();
         let levels = "ff".repeat(next.levels.len());
         for tier in ["e", "o", "r"] {
-            let parts = [(0, tier), (1, "7f7fffff"), (4, levels.as_str()), (5, "18446744073709551615")];
+            let parts =
+                [(0, tier), (1, "7f7fffff"), (4, levels.as_str()), (5, "18446744073709551615")];
             let cursor = made_up(&next, &parts);
             let page = index.search(&IndexSearch { cursor: Some(&cursor), limit: 9, ..request });
             assert!(page.unwrap().hits.len() <= 4);
