@@ -12,6 +12,7 @@ use super::compile::Compiler;
 use super::conditions::{ClauseWeights, Conditions};
 use super::cursor::{Boundary, Count, Cursor, Rank, Tier};
 use super::drive::Scope;
+use super::extent::Extent;
 use super::generation::View;
 use super::order;
 use super::related::{Reach, RelatedQuery};
@@ -186,7 +187,7 @@ impl Search<'_> {
         let statistics = self.statistics()?.clone();
         let mut words = RelatedQuery::new(self.compiler.fields.text, &terms, &statistics);
         if self.request.cursor.is_none() {
-            self.reach = words.affordable(&statistics, self.scope.share());
+            self.reach = words.affordable(&statistics);
         }
         let leaves_out = words.limit(self.reach);
         let conditions = self.compiler.related(self.request, words, any_exact);
@@ -248,7 +249,8 @@ impl Search<'_> {
         if let Some(frozen) = levels.and_then(|levels| Statistics::frozen(terms.clone(), levels)) {
             return Ok(frozen);
         }
-        Statistics::now(&self.view.searcher, self.compiler.fields.text, terms)
+        let extent = Extent::of(&self.view.searcher, &self.scope)?;
+        Statistics::now(&extent, self.compiler.fields.text, terms)
     }
 }
 

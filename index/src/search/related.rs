@@ -46,6 +46,8 @@ pub(super) struct RelatedTerm {
     pub(super) term: Term,
     /// `true` if it counts for the least weight, and not only for the rank.
     pub(super) tells: bool,
+    /// Factor of its score.
+    pub(super) boost: Score,
 }
 
 /// A term and its weight.
@@ -79,8 +81,10 @@ impl RelatedQuery {
     /// Creates a query of which [`RelatedQuery::limit`] is yet to be called.
     pub(super) fn new(text: Field, terms: &[RelatedTerm], statistics: &Statistics) -> Self {
         let docs = statistics.docs().max(1);
+        #[expect(clippy::cast_precision_loss, reason = "a rounded length")]
+        let length = statistics.length() as Score;
         let mut absent: u16 = 0;
-        let weighted = |RelatedTerm { term, tells }: &RelatedTerm| {
+        let weighted = |RelatedTerm { term, tells, boost }: &RelatedTerm| {
             let frequency = statistics.frequency(term);
             if frequency == 0 {
                 absent += u16::from(*tells);
@@ -89,8 +93,7 @@ impl RelatedQuery {
             Some(Weighted {
                 term: term.clone(),
                 weight: if *tells { weight(frequency, docs) } else { 0.0 },
-                #[expect(clippy::cast_precision_loss, reason = "a rounded length")]
-                bm25: Bm25Weight::for_one_term(frequency, docs, statistics.length() as Score),
+                bm25: Bm25Weight::for_one_term(frequency, docs, length).boost_by(*boost),
             })
         };
         let mut terms: Vec<_> = terms.iter().filter_map(weighted).collect();
@@ -106,9 +109,9 @@ impl RelatedQuery {
         Self { terms, least, reach: Reach { drivers: all, terms: all }, text }
     }
 
-    /// Returns what a search of `share` of all messages can afford: as many driving terms as
-    /// possible beside all others, or else enough of them beside as many others as possible.
-    pub(super) fn affordable(&self, statistics: &Statistics, share: f64) -> Reach {
+    /// Returns what a search can afford: as many driving terms as possible beside all others, or
+    /// else enough of them beside as many others as possible.
+    pub(super) fn affordable(&self, statistics: &Statistics) -> Reach {
         let all = self.reach.terms;
         let cost = |read: f64, others: u8| read * (1.0 + LOOKUP * f64::from(others));
         let mut rest: Score = self.terms.iter().map(|term| term.weight).sum();
@@ -121,7 +124,7 @@ impl RelatedQuery {
             #[expect(clippy::cast_precision_loss, reason = "an estimate")]
             let frequency = statistics.frequency(&weighted.term) as f64;
             let is_enough = read >= ENOUGH;
-            read += frequency * share;
+            read += frequency;
             rest -= weighted.weight;
             if cost(read, all - drivers) <= BUDGET {
                 reach = Reach { drivers, terms: all };
@@ -238,26 +241,25 @@ mod tests {
         let counts = [1_000_000_000, 10].iter().chain(frequencies);
         let all = counts.map(|&n| levels(n)).collect();
         let statistics = Statistics::frozen(terms.clone(), all).unwrap();
-        let related = |term| RelatedTerm { term, tells: true };
+        let related = |term| RelatedTerm { term, tells: true, boost: 1.0 };
         let terms: Vec<_> = terms.into_iter().map(related).collect();
         (RelatedQuery::new(Field::from_field_id(0), &terms, &statistics), statistics)
     }
 
     #[test]
     fn rare_words_are_all_looked_at_and_frequent_ones_as_far_as_affordable() {
-        let reach = |frequencies: &[u32], share: f64| {
+        let reach = |frequencies: &[u32]| {
             let (mut query, statistics) = question(frequencies);
-            let reach = query.affordable(&statistics, share);
+            let reach = query.affordable(&statistics);
             (reach.drivers, reach.terms, query.limit(reach))
         };
-        assert_eq!(reach(&[100; 8], 1.0), (8, 8, false));
-        assert_eq!(reach(&[20_000_000; 8], 0.000_01), (8, 8, false), "a small channel");
+        assert_eq!(reach(&[100; 8]), (8, 8, false));
         // Nothing else is needed beside words that nearly everybody uses.
-        assert_eq!(reach(&[100, 100, 999_000_000], 1.0), (2, 3, false));
-        assert_eq!(reach(&[2_000, 2_000, 5_000_000, 5_000_000], 1.0), (2, 4, true));
-        assert_eq!(reach(&[5, 300_000, 300_000], 1.0), (2, 2, true), "five are not enough");
-        assert_eq!(reach(&[50_000; 5], 1.0), (5, 5, false));
-        assert_eq!(reach(&[90_000; 12], 1.0), (1, 1, true));
-        assert_eq!(reach(&[20_000; 40], 1.0), (1, 5, true));
+        assert_eq!(reach(&[100, 100, 999_000_000]), (2, 3, false));
+        assert_eq!(reach(&[2_000, 2_000, 5_000_000, 5_000_000]), (2, 4, true));
+        assert_eq!(reach(&[5, 300_000, 300_000]), (2, 2, true), "five are not enough");
+        assert_eq!(reach(&[50_000; 5]), (5, 5, false));
+        assert_eq!(reach(&[90_000; 12]), (1, 1, true));
+        assert_eq!(reach(&[20_000; 40]), (1, 5, true));
     }
 }

@@ -4,6 +4,7 @@ mod beginnings;
 mod channels;
 mod match_batch;
 mod order;
+mod statistics;
 
 use std::fs;
 use std::time::Duration;
