@@ -10,6 +10,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use tantivy::fastfield::AliveBitSet;
+use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::BlockSegmentPostings;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Searcher, SegmentReader, Term};
@@ -101,7 +102,7 @@ impl<'a> Extent<'a> {
         for stretch in &self.parts {
             let lengths = stretch.segment.get_fieldnorms_reader(text)?;
             let mut sum = 0;
-            let living = stretch.sample(|doc| sum += u64::from(lengths.fieldnorm(doc)));
+            let living = stretch.sample(|doc| sum += length_of(lengths.fieldnorm_id(doc)));
             let here = living.of(documents(&stretch.all));
             docs += here;
             length += Share { part: sum, whole: living.part }.of(here);
@@ -260,6 +261,14 @@ fn occurs_in(
     let mut budget = usize::MAX;
     let mut counter = Counter { block, alive, budget: &mut budget };
     ranges.iter().any(|range| counter.count(range).0 > 0)
+}
+
+/// Returns the length that a rounded one stands for: they are rounded down, so that their average
+/// would be too low.
+fn length_of(rounded: u8) -> u64 {
+    let least = FieldNormReader::id_to_fieldnorm(rounded);
+    let most = rounded.checked_add(1).map_or(least, |next| FieldNormReader::id_to_fieldnorm(next));
+    (u64::from(least) + u64::from(most).saturating_sub(1).max(u64::from(least))) / 2
 }
 
 fn documents(ranges: &[Range<DocId>]) -> u64 {
