@@ -267,8 +267,8 @@ fn occurs_in(
 /// would be too low.
 fn length_of(rounded: u8) -> u64 {
     let least = FieldNormReader::id_to_fieldnorm(rounded);
-    let most = rounded.checked_add(1).map_or(least, |next| FieldNormReader::id_to_fieldnorm(next));
-    (u64::from(least) + u64::from(most).saturating_sub(1).max(u64::from(least))) / 2
+    let next = rounded.checked_add(1).map_or(least, FieldNormReader::id_to_fieldnorm);
+    u64::from(least.midpoint(next.saturating_sub(1).max(least)))
 }
 
 fn documents(ranges: &[Range<DocId>]) -> u64 {

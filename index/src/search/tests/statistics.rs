@@ -121,8 +121,8 @@ fn frequencies_of_very_many_channels_are_near_and_never_wrongly_none() {
         let Size { docs, length } = extent.size(index.fields().text).unwrap();
         (docs, length, ["often", "one", "foreign"].map(frequency))
     };
-    let (docs, length, [often, one, none]) = counts(&mine);
-    assert_eq!((length, one, none), (1, 19, 0));
+    let (docs, length, [often, single, none]) = counts(&mine);
+    assert_eq!((length, single, none), (1, 19, 0));
     assert!((11_900..=12_000).contains(&docs) && (11_900..=12_000).contains(&often));
     let (.., [_, _, once]) = counts(&with_one);
     assert_eq!(once, 1, "in a channel too small to be counted");
