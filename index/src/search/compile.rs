@@ -5,11 +5,11 @@
 
 use std::collections::HashSet;
 
-use tantivy::Term;
 use tantivy::query::{EmptyQuery, PhraseQuery, Query as TantivyQuery, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{Score, Term};
 
-use super::clusters::Paired;
+use super::clusters::{Paired, has_clusters};
 use super::conditions::{Condition, Conditions};
 use super::join::Joined;
 use super::phrase::OpenPhraseQuery;
@@ -23,6 +23,9 @@ use crate::script::is_ideograph;
 
 /// Message types of `has:media`.
 const MEDIA: [&str; 4] = ["image", "video", "audio", "file"];
+
+/// Factor of the score of words in a question with clusters.
+const BESIDE_CLUSTERS: Score = 2.0;
 
 /// Compiles requests.
 #[derive(Clone, Copy)]
@@ -96,40 +99,45 @@ impl Compiler {
     /// Words and pairs select; emoji, single ideographs and the beginnings of runs of clusters only
     /// help to rank. Dictionary words beside the pairs, or in place of them, rank Chinese, Japanese
     /// and Thai no better; single Thai letters rank worse than pairs of them, single clusters and
-    /// three in a row no better than pairs of clusters.
+    /// three in a row no better than pairs of clusters. Words beside clusters score more: a Thai
+    /// word is several pairs.
     pub(super) fn related_terms(&self, query: &Query) -> Vec<RelatedTerm> {
         let mut terms: Vec<RelatedTerm> = Vec::new();
-        for needle in query.text.wanted.iter().filter(|needle| !needle.is_quoted()) {
+        let needles = || query.text.wanted.iter().filter(|needle| !needle.is_quoted());
+        let beside_clusters = needles().any(|needle| has_clusters(needle.as_str()));
+        let word_boost = if beside_clusters { BESIDE_CLUSTERS } else { 1.0 };
+        for needle in needles() {
             let folded = self.folded(needle.as_str());
-            self.add_related(&folded, &mut terms);
+            self.add_related(&folded, word_boost, &mut terms);
             // A part of a joined word is informative, too.
             let joined = Joined::needle(&folded);
             if !joined.breaks().is_empty() {
-                self.add_related(joined.as_str(), &mut terms);
+                self.add_related(joined.as_str(), word_boost, &mut terms);
             }
         }
         let choice = terms.iter().filter(|term| term.tells).count() > 1;
         if choice { terms } else { Vec::new() }
     }
 
-    /// Adds the new terms of a folded needle.
-    fn add_related(&self, folded: &str, terms: &mut Vec<RelatedTerm>) {
-        let mut add = |field, text: &str, tells| {
+    /// Adds the new terms of a folded needle, with that factor of the score of its words.
+    fn add_related(&self, folded: &str, word_boost: Score, terms: &mut Vec<RelatedTerm>) {
+        let paired = Paired::new(folded);
+        let mut add = |field, text: &str, tells, boost| {
             let term = Term::from_field_text(field, text);
             if !terms.iter().any(|known| known.term == term) {
-                terms.push(RelatedTerm { term, tells });
+                terms.push(RelatedTerm { term, tells, boost });
             }
         };
-        let paired = Paired::new(folded);
         for unit in units(folded).filter(|unit| !paired.hold(unit.start)) {
             for (text, tells) in related_parts(folded, &unit).into_iter().flatten() {
-                add(self.fields.text, text, tells);
+                let boost = if unit.kind == Kind::Word { word_boost } else { 1.0 };
+                add(self.fields.text, text, tells, boost);
             }
         }
         let mut term = String::new();
         for cluster in paired.iter() {
             cluster.write_term(folded, &mut term);
-            add(self.fields.clusters, &term, cluster.pair().is_some());
+            add(self.fields.clusters, &term, cluster.pair().is_some(), 1.0);
         }
     }
 

@@ -47,11 +47,11 @@ impl Place {
 }
 
 /// A range of documents of one segment.
-struct Part {
-    segment: u32,
-    docs: Range<DocId>,
+pub(super) struct Part {
+    pub(super) segment: u32,
+    pub(super) docs: Range<DocId>,
     /// The one channel that counts in a run that several share.
-    only: Option<Box<dyn Weight>>,
+    pub(super) only: Option<Box<dyn Weight>>,
 }
 
 /// The messages that a search looks at.
@@ -153,13 +153,9 @@ impl<'a> Scope<'a> {
         self.is_ordered
     }
 
-    /// Returns the share of all messages that is looked at.
-    pub(super) fn share(&self) -> f64 {
-        let here: f64 =
-            self.parts.iter().map(|part| f64::from(part.docs.end - part.docs.start)).sum();
-        let segments = self.view.searcher.segment_readers().iter();
-        let all: f64 = segments.map(|segment| f64::from(segment.max_doc())).sum();
-        here / all.max(1.0)
+    /// Returns the ranges of documents that are looked at.
+    pub(super) fn parts(&self) -> &[Part] {
+        &self.parts
     }
 
     /// Calls `take` with each match of an age of at least `newest`, until it breaks; in order if

@@ -12,6 +12,7 @@ use super::compile::Compiler;
 use super::conditions::{ClauseWeights, Conditions};
 use super::cursor::{Boundary, Count, Cursor, Rank, Tier};
 use super::drive::Scope;
+use super::extent::Extent;
 use super::generation::View;
 use super::order;
 use super::related::{Reach, RelatedQuery};
@@ -189,9 +190,9 @@ impl Search<'_> {
         let statistics = self.statistics()?.clone();
         let mut words = RelatedQuery::new(self.compiler.fields.text, &terms, &statistics);
         self.reach = match self.request.cursor {
-            None => words.affordable(&statistics, self.scope.share()),
+            None => words.affordable(&statistics),
             // The numbers of a cursor say nothing of what it costs now.
-            Some(_) => words.bounded(self.reach, &self.current_statistics()?, self.scope.share()),
+            Some(_) => words.bounded(self.reach, &self.current_statistics()?),
         };
         let leaves_out = words.limit(self.reach);
         let conditions = self.compiler.related(self.request, words, any_exact);
@@ -250,13 +251,16 @@ impl Search<'_> {
     fn taken_statistics(&self) -> tantivy::Result<Statistics> {
         let terms = self.compiler.ranking_terms(self.request.query);
         let levels = self.request.cursor.map(|cursor| cursor.levels.clone());
-        let frozen = levels.and_then(|levels| Statistics::frozen(terms, levels));
-        frozen.map_or_else(|| self.current_statistics(), Ok)
+        if let Some(frozen) = levels.and_then(|levels| Statistics::frozen(terms, levels)) {
+            return Ok(frozen);
+        }
+        self.current_statistics()
     }
 
     fn current_statistics(&self) -> tantivy::Result<Statistics> {
         let terms = self.compiler.ranking_terms(self.request.query);
-        Statistics::now(&self.view.searcher, self.compiler.fields.text, terms)
+        let extent = Extent::of(&self.view.searcher, &self.scope)?;
+        Statistics::now(&extent, self.compiler.fields.text, terms)
     }
 }
 

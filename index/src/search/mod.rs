@@ -16,6 +16,7 @@ mod cursor;
 mod directory;
 mod drive;
 mod engine;
+mod extent;
 mod find;
 mod generation;
 mod highlight;
@@ -215,7 +216,8 @@ pub struct SearchHit {
 /// neighbours: of clusters, a consonant with its vowels and marks), rare ones counting more.
 /// Phrases in quotes, words with `-` and all filters apply to related messages too.
 ///
-/// By relevance, of more than 10,000 complete matches the newest 10,000 are ranked; older ones
+/// By relevance, a word weighs as much as it is rare in the channels searched; no others are
+/// counted. Of more than 10,000 complete matches the newest 10,000 are ranked; older ones
 /// follow, the newest first. Of a question whose words are in very many messages, those without
 /// any of its rarer words are left out.
 ///

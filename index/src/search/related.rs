@@ -49,6 +49,8 @@ pub(super) struct RelatedTerm {
     pub(super) term: Term,
     /// `true` if it counts for the least weight, and not only for the rank.
     pub(super) tells: bool,
+    /// Factor of its score.
+    pub(super) boost: Score,
 }
 
 /// A term and its weight.
@@ -82,8 +84,10 @@ impl RelatedQuery {
     /// Creates a query of which [`RelatedQuery::limit`] is yet to be called.
     pub(super) fn new(text: Field, terms: &[RelatedTerm], statistics: &Statistics) -> Self {
         let docs = statistics.docs().max(1);
+        #[expect(clippy::cast_precision_loss, reason = "a rounded length")]
+        let length = statistics.length() as Score;
         let mut absent: u16 = 0;
-        let weighted = |RelatedTerm { term, tells }: &RelatedTerm| {
+        let weighted = |RelatedTerm { term, tells, boost }: &RelatedTerm| {
             let frequency = statistics.frequency(term);
             if frequency == 0 {
                 absent += u16::from(*tells);
@@ -92,8 +96,7 @@ impl RelatedQuery {
             Some(Weighted {
                 term: term.clone(),
                 weight: if *tells { weight(frequency, docs) } else { 0.0 },
-                #[expect(clippy::cast_precision_loss, reason = "a rounded length")]
-                bm25: Bm25Weight::for_one_term(frequency, docs, statistics.length() as Score),
+                bm25: Bm25Weight::for_one_term(frequency, docs, length).boost_by(*boost),
             })
         };
         let mut terms: Vec<_> = terms.iter().filter_map(weighted).collect();
@@ -109,9 +112,9 @@ impl RelatedQuery {
         Self { terms, least, reach: Reach { drivers: all, terms: all }, text }
     }
 
-    /// Returns what a search of `share` of all messages can afford: as many driving terms as
-    /// possible beside all others, or else enough of them beside as many others as possible.
-    pub(super) fn affordable(&self, statistics: &Statistics, share: f64) -> Reach {
+    /// Returns what a search can afford: as many driving terms as possible beside all others, or
+    /// else enough of them beside as many others as possible.
+    pub(super) fn affordable(&self, statistics: &Statistics) -> Reach {
         let all = self.reach.terms;
         let mut rest: Score = self.terms.iter().map(|term| term.weight).sum();
         let mut read = 0.0;
@@ -121,7 +124,7 @@ impl RelatedQuery {
                 break;
             }
             let is_enough = read >= ENOUGH;
-            read += frequency(weighted, statistics) * share;
+            read += frequency(weighted, statistics);
             rest -= weighted.weight;
             if cost(read, all - drivers) <= BUDGET {
                 reach = Reach { drivers, terms: all };
@@ -135,21 +138,21 @@ impl RelatedQuery {
 
     /// Returns the reach of a cursor, or what is affordable by the statistics of now if that costs
     /// far more: a cursor is a text that anybody can write.
-    pub(super) fn bounded(&self, reach: Reach, now: &Statistics, share: f64) -> Reach {
-        let affordable = self.affordable(now, share);
-        let bound = GROWTH * self.cost_of(affordable, now, share).max(BUDGET);
-        if self.cost_of(reach, now, share) <= bound { reach } else { affordable }
+    pub(super) fn bounded(&self, reach: Reach, now: &Statistics) -> Reach {
+        let affordable = self.affordable(now);
+        let bound = GROWTH * self.cost_of(affordable, now).max(BUDGET);
+        if self.cost_of(reach, now) <= bound { reach } else { affordable }
     }
 
-    /// Returns the cost of a search of `share` of all messages.
-    fn cost_of(&self, reach: Reach, statistics: &Statistics, share: f64) -> f64 {
+    /// Returns the cost of a search.
+    fn cost_of(&self, reach: Reach, statistics: &Statistics) -> f64 {
         let mut rest: Score = self.terms.iter().map(|term| term.weight).sum();
         let (mut read, mut drivers) = (0.0, 0);
         for weighted in self.terms.iter().take(usize::from(reach.drivers)) {
             if drivers > 0 && rest < self.least {
                 break;
             }
-            read += frequency(weighted, statistics) * share;
+            read += frequency(weighted, statistics);
             rest -= weighted.weight;
             drivers += 1;
         }
@@ -271,49 +274,47 @@ mod tests {
         let counts = [1_000_000_000, 10].iter().chain(frequencies);
         let all = counts.map(|&n| levels(n)).collect();
         let statistics = Statistics::frozen(terms.clone(), all).unwrap();
-        let related = |term| RelatedTerm { term, tells: true };
+        let related = |term| RelatedTerm { term, tells: true, boost: 1.0 };
         let terms: Vec<_> = terms.into_iter().map(related).collect();
         (RelatedQuery::new(Field::from_field_id(0), &terms, &statistics), statistics)
     }
 
     #[test]
     fn rare_words_are_all_looked_at_and_frequent_ones_as_far_as_affordable() {
-        let reach = |frequencies: &[u32], share: f64| {
+        let reach = |frequencies: &[u32]| {
             let (mut query, statistics) = question(frequencies);
-            let reach = query.affordable(&statistics, share);
+            let reach = query.affordable(&statistics);
             (reach.drivers, reach.terms, query.limit(reach))
         };
-        assert_eq!(reach(&[100; 8], 1.0), (8, 8, false));
-        assert_eq!(reach(&[20_000_000; 8], 0.000_01), (8, 8, false), "a small channel");
+        assert_eq!(reach(&[100; 8]), (8, 8, false));
         // Nothing else is needed beside words that nearly everybody uses.
-        assert_eq!(reach(&[100, 100, 999_000_000], 1.0), (2, 3, false));
-        assert_eq!(reach(&[2_000, 2_000, 5_000_000, 5_000_000], 1.0), (2, 4, true));
-        assert_eq!(reach(&[5, 300_000, 300_000], 1.0), (2, 2, true), "five are not enough");
-        assert_eq!(reach(&[50_000; 5], 1.0), (5, 5, false));
-        assert_eq!(reach(&[90_000; 12], 1.0), (1, 1, true));
-        assert_eq!(reach(&[20_000; 40], 1.0), (1, 5, true));
+        assert_eq!(reach(&[100, 100, 999_000_000]), (2, 3, false));
+        assert_eq!(reach(&[2_000, 2_000, 5_000_000, 5_000_000]), (2, 4, true));
+        assert_eq!(reach(&[5, 300_000, 300_000]), (2, 2, true), "five are not enough");
+        assert_eq!(reach(&[50_000; 5]), (5, 5, false));
+        assert_eq!(reach(&[90_000; 12]), (1, 1, true));
+        assert_eq!(reach(&[20_000; 40]), (1, 5, true));
     }
 
     #[test]
     fn the_reach_of_a_cursor_is_bounded_by_what_is_affordable_now() {
         let (query, _) = question(&[10; 12]);
         let all = Reach { drivers: 12, terms: 12 };
-        let bounded = |reach, now: &[u32], share| {
+        let bounded = |reach, now: &[u32]| {
             let (_, now) = question(now);
-            let reach = query.bounded(reach, &now, share);
+            let reach = query.bounded(reach, &now);
             (reach.drivers, reach.terms)
         };
-        assert_eq!(bounded(all, &[10; 12], 1.0), (12, 12));
+        assert_eq!(bounded(all, &[10; 12]), (12, 12));
         // What costs somewhat more than on the first page goes on as it was.
-        assert_eq!(bounded(all, &[100_000; 12], 1.0), (12, 12));
-        assert_eq!(bounded(all, &[400_000; 12], 1.0), (1, 1));
-        assert_eq!(bounded(all, &[400_000; 12], 0.1), (12, 12));
+        assert_eq!(bounded(all, &[20_000; 12]), (12, 12));
+        assert_eq!(bounded(all, &[400_000; 12]), (1, 1));
         // Even one word may cost more than a search should.
         let one = Reach { drivers: 1, terms: 2 };
-        assert_eq!(bounded(one, &[50_000_000; 12], 1.0), (1, 1));
-        assert_eq!(bounded(Reach { drivers: 1, terms: 1 }, &[50_000_000; 12], 1.0), (1, 1));
+        assert_eq!(bounded(one, &[50_000_000; 12]), (1, 1));
+        assert_eq!(bounded(Reach { drivers: 1, terms: 1 }, &[50_000_000; 12]), (1, 1));
         // Numbers beyond those of the question are the question's.
         let beyond = Reach { drivers: 200, terms: 255 };
-        assert_eq!(bounded(beyond, &[10; 12], 1.0), (200, 255));
+        assert_eq!(bounded(beyond, &[10; 12]), (200, 255));
     }
 }

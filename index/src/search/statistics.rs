@@ -3,10 +3,15 @@
 //! BM25 changes with every new message. A cursor is a score, so pages would overlap or leave gaps
 //! while messages arrive. The statistics of the first page are therefore stored in its cursor,
 //! rounded to a byte a number, and all pages rank with the rounded numbers.
+//!
+//! They are those of the messages that are searched (see [`super::extent`]): the score and the
+//! cursor tell nothing of other channels.
 
+use tantivy::Term;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::Field;
-use tantivy::{Searcher, Term};
+
+use super::extent::{Extent, Size};
 
 /// Number of rounding steps for each doubling: an error of a tenth at most.
 const STEPS: f64 = 6.0;
@@ -22,13 +27,12 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    /// Returns the current statistics of `terms`.
-    pub(super) fn now(searcher: &Searcher, text: Field, terms: Vec<Term>) -> tantivy::Result<Self> {
-        let docs = searcher.total_num_docs()?;
-        let length = searcher.total_num_tokens(text)? / docs.max(1);
+    /// Returns the current statistics of `terms` in some messages.
+    pub(super) fn now(extent: &Extent<'_>, text: Field, terms: Vec<Term>) -> tantivy::Result<Self> {
+        let Size { docs, length } = extent.size(text)?;
         let mut levels = vec![level(docs), level(length)];
         for term in &terms {
-            levels.push(level(searcher.doc_freq(term)?));
+            levels.push(level(extent.frequency(term)?));
         }
         Ok(Self { terms, levels })
     }

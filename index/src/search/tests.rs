@@ -6,6 +6,7 @@ mod folder;
 mod match_batch;
 mod order;
 mod pages;
+mod statistics;
 
 use std::fs;
 use std::time::Duration;
