@@ -14,7 +14,7 @@ use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query,
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
 
-use super::related_scorer::{Part, RelatedScorer};
+use super::related_scorer::{RelatedScorer, ScoredTerm};
 use super::statistics::Statistics;
 
 /// Minimum share of a question's whole weight that a message must contain.
@@ -236,7 +236,7 @@ impl RelatedQuery {
             let index = reader.inverted_index(term.field())?;
             if let Some(postings) = index.read_postings(term, IndexRecordOption::WithFreqs)? {
                 let (weight, bm25) = (*weight, bm25.boost_by(boost));
-                parts.push(Part { postings, weight, bm25, after: 0.0 });
+                parts.push(ScoredTerm { postings, weight, bm25, after: 0.0 });
                 may_drive += usize::from(at < usize::from(self.reach.drivers));
             }
         }

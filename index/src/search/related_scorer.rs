@@ -9,7 +9,7 @@ use tantivy::{DocId, DocSet, Score, SeekDangerResult, TERMINATED};
 const WINDOW: u32 = 4_096;
 
 /// A term in one segment.
-pub(super) struct Part {
+pub(super) struct ScoredTerm {
     pub(super) postings: SegmentPostings,
     pub(super) weight: Score,
     pub(super) bm25: Bm25Weight,
@@ -17,7 +17,7 @@ pub(super) struct Part {
     pub(super) after: Score,
 }
 
-impl Part {
+impl ScoredTerm {
     /// Moves to `doc` or the first document after it.
     fn seek(&mut self, doc: DocId) -> DocId {
         match self.postings.doc() {
@@ -59,7 +59,7 @@ impl Window {
 /// Scorer of related messages.
 pub(super) struct RelatedScorer {
     /// Parts, the heaviest first.
-    parts: Vec<Part>,
+    parts: Vec<ScoredTerm>,
     /// Number of parts one of which is in every match.
     drivers: usize,
     least: Score,
@@ -75,7 +75,7 @@ pub(super) struct RelatedScorer {
 impl RelatedScorer {
     /// Creates a scorer without a position, of parts with the heaviest first.
     pub(super) fn new(
-        parts: Vec<Part>,
+        parts: Vec<ScoredTerm>,
         drivers: usize,
         least: Score,
         norms: FieldNormReader,

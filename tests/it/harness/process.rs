@@ -68,11 +68,30 @@ impl Program {
     }
 }
 
+/// Maximum number of lines about problems that a failed test shows of each process.
+const PROBLEMS: usize = 50;
+
 /// Started program. Dropping it kills it.
 pub(crate) struct Process {
     running: Running,
     stdout: Output,
     stderr: Output,
+}
+
+impl Drop for Process {
+    /// Shows the problems in its log if the test fails.
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        let lines = self.stdout().into_iter().chain(self.stderr());
+        let is_problem = |line: &String| {
+            [" WARN ", " ERROR ", "unavailable"].iter().any(|mark| line.contains(mark))
+        };
+        for line in lines.filter(is_problem).take(PROBLEMS) {
+            eprintln!("{line}");
+        }
+    }
 }
 
 impl Process {

@@ -73,7 +73,14 @@ impl Replica {
     pub async fn catch_up(&self) -> Result<(), ReplicaError> {
         let mut round = Round::default();
         loop {
-            let more = self.step(&mut round).await?;
+            let more = match self.step(&mut round).await {
+                // The rebuild ended before this step, which was about the index that it replaced.
+                Err(ReplicaError::Index(IndexError::Superseded)) if round.rebuild.is_some() => {
+                    self.writer.abandon().await;
+                    true
+                }
+                stepped => stepped?,
+            };
             if let Some(rebuild) = round.rebuild.take() {
                 rebuild.await???;
                 round.log = None;
