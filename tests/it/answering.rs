@@ -3,6 +3,7 @@
 use std::fs;
 
 use chatkeep_emulator::Emulator;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::process::Program;
@@ -161,5 +162,11 @@ async fn the_index_is_built_anew_while_it_is_used(parts: Parts) {
     assert!(told.contains("rebuilding the search index completed: "), "{told}");
     stack.ground.said(&line, &["reindex", "--channel", chat]).await;
     stack.process = stack.ground.serve(&line).await;
+    // A process serves before its index has caught up.
+    until("searches are answered", DEADLINE, async || {
+        let path = format!("/channels/{chat}/backup/search?q=lunch");
+        stack.call(Method::GET, &path, None).await.0 == StatusCode::OK
+    })
+    .await;
     assert_eq!(total(&stack, chat, "lunch").await, 42);
 }
