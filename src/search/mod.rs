@@ -343,7 +343,7 @@ mod tests {
         let bad = search.find(find("type:song", None)).await;
         assert!(matches!(bad, Err(SearchError::Query(why)) if why.contains("song")));
         assert_eq!(search.find(find("word", Some("x"))).await, Err(SearchError::Cursor));
-        let none = search.find(find("word", Some("e.0.5.5."))).await;
+        let none = search.find(find("word", Some("e.0.5.5..1.0_0."))).await;
         assert!(matches!(none, Err(SearchError::Unavailable(_))), "{none:?}");
         assert!(!folder.path().join("index").exists(), "only looked at");
     }
