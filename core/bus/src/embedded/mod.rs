@@ -11,6 +11,7 @@ mod copy;
 mod dead;
 mod delays;
 mod file;
+mod housekeeping;
 mod leases;
 mod ops;
 mod position;

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::commit::{self, Written};
 use super::file::BusFile;
+use super::housekeeping::Housekeeping;
 use super::ops::{Group, Op, Waiting, send_reply};
 use super::state::Changes;
 use super::{Shared, consumers, schema};
@@ -26,15 +27,6 @@ const GROUP: usize = 1024;
 /// Name of the writer in logs and metrics.
 const PART: &str = "bus_writer";
 
-/// Interval between rounds of housekeeping (deletion of old ids, release of free pages).
-const HOUSEKEEPING: Duration = Duration::from_secs(1);
-
-/// Number of rounds of housekeeping without other work before the WAL checkpoint.
-const IDLE_ROUNDS: u32 = 10;
-
-/// Interval between batches of housekeeping while more remains.
-const SWEEP: Duration = Duration::from_millis(5);
-
 /// Pause before changes in memory are written again after the file could not be written.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
@@ -45,9 +37,7 @@ pub(super) struct Writer {
     ops: mpsc::Receiver<Op>,
     /// Lock held as long as this process serves; the operating system frees it after a crash.
     lock: Option<File>,
-    housekeeping_at: Instant,
-    /// Rounds of housekeeping since the last other work; [`QUIET`] once the checkpoint is done.
-    quiet: u32,
+    housekeeping: Housekeeping,
 }
 
 impl Writer {
@@ -57,8 +47,8 @@ impl Writer {
         ops: mpsc::Receiver<Op>,
         lock: Option<File>,
     ) -> Self {
-        let housekeeping_at = Instant::now() + HOUSEKEEPING;
-        Self { file, shared, ops, lock, housekeeping_at, quiet: 0 }
+        let housekeeping = Housekeeping::new(lock.is_some());
+        Self { file, shared, ops, lock, housekeeping }
     }
 
     pub(super) fn spawn(self) {
@@ -103,10 +93,7 @@ impl Writer {
     /// Waits for the first operation, or until something is due. `false` when no caller is left.
     async fn first(&mut self, group: &mut Group, waiting: &mut Waiting) -> bool {
         loop {
-            let due = match self.shared.state().flush_at() {
-                Some(flush) => flush.min(self.housekeeping_at),
-                None => self.housekeeping_at,
-            };
+            let due = self.housekeeping.next_or(self.shared.state().flush_at());
             tokio::select! {
                 biased;
                 op = self.ops.recv() => match op {
@@ -116,7 +103,7 @@ impl Writer {
                     }
                     None => return false,
                 },
-                () = tokio::time::sleep_until(due) => return true,
+                () = until(due) => return true,
                 // Only the time of the next flush has changed.
                 () = self.shared.nudge.notified() => {}
             }
@@ -184,7 +171,7 @@ impl Writer {
             group.changes = state.take_changes();
         }
         drop(state);
-        if self.housekeeping_at <= now && self.lock.is_some() {
+        if self.housekeeping.begin(now) {
             let window = self.shared.limits.dedupe_window.as_millis();
             let window = i64::try_from(window).unwrap_or(i64::MAX);
             group.forget_before = Some(self.shared.clock.now().millis().saturating_sub(window));
@@ -193,14 +180,12 @@ impl Writer {
 
     async fn write(&mut self, group: Group, waiting: Waiting) {
         let result = self.commit(&group).await;
-        if group.forget_before.is_some() {
-            let more = matches!(&result, Ok(written) if written.more_to_forget);
-            self.housekeeping_at = Instant::now() + if more { SWEEP } else { HOUSEKEEPING };
+        if matches!(&result, Ok(written) if written.more_to_forget) {
+            self.housekeeping.continue_soon();
         }
         if group.size() > 0 || !group.changes.finished.is_empty() {
-            self.quiet = 0;
-        } else if group.forget_before.is_some() && self.quiet < IDLE_ROUNDS {
-            self.quiet += 1;
+            self.housekeeping.note_work();
+        } else if group.forget_before.is_some() && self.housekeeping.note_idle() {
             self.scrub_when_quiet().await;
         }
         match result {
@@ -235,9 +220,7 @@ impl Writer {
     }
 
     async fn scrub_when_quiet(&mut self) {
-        if self.quiet == IDLE_ROUNDS
-            && let Err(error) = self.checkpoint_wal().await
-        {
+        if let Err(error) = self.checkpoint_wal().await {
             log_reason!(
                 warn,
                 Failure::new(&error, error.is_outage()),
@@ -317,5 +300,13 @@ impl Writer {
         let done = schema::set_unclean(&mut conn, false).await;
         self.file.put_back(conn, done).await?;
         Ok(())
+    }
+}
+
+/// Waits until then; for ever without a time.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }

@@ -144,6 +144,20 @@ impl MessageFilter {
             (None, _) => (from, to),
         }
     }
+
+    /// Returns the keyset at which the page starts. The bound of the range is one, too: PostgreSQL
+    /// looks up the index by the keyset, and would walk to the range. No message id is empty.
+    fn start(&self) -> (i64, &str) {
+        let bound = match self.order {
+            Order::Descending => self.to.map_or((i64::MAX, ""), |to| (to.millis(), "")),
+            Order::Ascending => self.from.map_or((i64::MIN, ""), |from| (from.millis(), "")),
+        };
+        match (&self.after, self.order) {
+            (Some((at, id)), Order::Descending) => bound.min((at.millis(), id.as_str())),
+            (Some((at, id)), Order::Ascending) => bound.max((at.millis(), id.as_str())),
+            (None, _) => bound,
+        }
+    }
 }
 
 /// Page of messages.
@@ -171,14 +185,11 @@ impl MessageStore<'_> {
             (None, None | Some(MessageType::Text)) => ALL,
             (None, Some(_)) => OF_TYPE,
         };
-        let (sql, start) = match filter.order {
-            Order::Descending => (pages.newest, i64::MAX),
-            Order::Ascending => (pages.oldest, i64::MIN),
+        let sql = match filter.order {
+            Order::Descending => pages.newest,
+            Order::Ascending => pages.oldest,
         };
-        let (at, id) = match &filter.after {
-            Some((at, id)) => (at.millis(), id.as_str()),
-            None => (start, ""),
-        };
+        let (at, id) = filter.start();
         let sender = filter.sender.as_ref().map(UserId::as_str);
         let kind = filter.kind.map(MessageType::name);
         let wanted = i64::from(filter.limit) + 1;
@@ -325,5 +336,38 @@ impl TryFrom<FullRow> for StoredMessage {
             reply,
             media,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    /// Both bounds at which an index may be entered are the narrowest that there are: a page of one
+    /// day in a channel of years does not read the years.
+    #[test]
+    fn a_page_starts_at_its_range_or_at_its_cursor() {
+        let range = MessageFilter { from: Some(at(10)), to: Some(at(20)), ..Default::default() };
+        let newest = |after| MessageFilter { after, ..range.clone() };
+        let oldest = |after| MessageFilter { order: Order::Ascending, ..newest(after) };
+        assert_eq!(newest(None).start(), (20, ""));
+        assert_eq!(oldest(None).start(), (10, ""));
+        let cursor = |millis| Some((at(millis), MessageId::from("m")));
+        assert_eq!(
+            (newest(cursor(15)).start(), newest(cursor(15)).bounds()),
+            ((15, "m"), (10, 16))
+        );
+        assert_eq!(
+            (oldest(cursor(15)).start(), oldest(cursor(15)).bounds()),
+            ((15, "m"), (15, 20))
+        );
+        assert_eq!(newest(cursor(30)).start(), (20, ""), "a cursor does not widen the range");
+        assert_eq!(oldest(cursor(5)).start(), (10, ""), "a cursor does not widen the range");
+        let all = MessageFilter::default();
+        assert_eq!((all.start(), all.bounds()), ((i64::MAX, ""), (i64::MIN, i64::MAX)));
     }
 }

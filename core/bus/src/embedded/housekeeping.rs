@@ -1,0 +1,106 @@
+//! Schedule of the housekeeping of the bus file: deletion of old ids, release of free pages, and the
+//! WAL checkpoint once nothing else happens.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Interval between rounds.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Interval between rounds while more remains to be deleted.
+const SWEEP: Duration = Duration::from_millis(5);
+
+/// Number of rounds without other work before the WAL checkpoint.
+const IDLE_ROUNDS: u32 = 10;
+
+/// Schedule of the process that serves the bus file. Any other process that has the file open has
+/// none: it never wakes for housekeeping.
+#[derive(Debug)]
+pub(super) struct Housekeeping {
+    /// Time of the next round; `None` in a process that does not serve the file.
+    next: Option<Instant>,
+    /// Rounds since the last other work; [`IDLE_ROUNDS`] once the checkpoint is done.
+    idle: u32,
+}
+
+impl Housekeeping {
+    /// Creates the schedule; `serves` tells whether this process serves the bus file.
+    pub(super) fn new(serves: bool) -> Self {
+        Self { next: serves.then(|| Instant::now() + INTERVAL), idle: 0 }
+    }
+
+    /// Returns the earlier one of the next round and `other`; `None` when neither is to come.
+    pub(super) fn next_or(&self, other: Option<Instant>) -> Option<Instant> {
+        self.next.into_iter().chain(other).min()
+    }
+
+    /// Begins a round if one is due, and puts the next one off, whatever becomes of this one: a
+    /// time that has passed would wake the writer without end.
+    pub(super) fn begin(&mut self, now: Instant) -> bool {
+        let is_due = self.next.is_some_and(|next| next <= now);
+        if is_due {
+            self.next = Some(now + INTERVAL);
+        }
+        is_due
+    }
+
+    /// Brings the next round forward, because the last one left something to delete.
+    pub(super) fn continue_soon(&mut self) {
+        self.next = self.next.map(|next| next.min(Instant::now() + SWEEP));
+    }
+
+    /// Notes other work.
+    pub(super) fn note_work(&mut self) {
+        self.idle = 0;
+    }
+
+    /// Notes a round without other work; `true` when the WAL checkpoint is due.
+    pub(super) fn note_idle(&mut self) -> bool {
+        if self.idle < IDLE_ROUNDS {
+            self.idle += 1;
+            return self.idle == IDLE_ROUNDS;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process of the role `api` has the file open beside a worker; it wrote empty transactions as
+    /// fast as it could once the time of the first round had passed.
+    #[test]
+    fn a_process_that_does_not_serve_the_file_never_wakes_for_it() {
+        let mut housekeeping = Housekeeping::new(false);
+        let now = Instant::now();
+        assert_eq!(housekeeping.next_or(None), None);
+        assert_eq!(housekeeping.next_or(Some(now)), Some(now));
+        assert!(!housekeeping.begin(now + INTERVAL * 2));
+        housekeeping.continue_soon();
+        assert_eq!(housekeeping.next_or(None), None);
+    }
+
+    #[test]
+    fn a_round_that_has_begun_is_not_due_again_at_once() {
+        let mut housekeeping = Housekeeping::new(true);
+        let due = Instant::now() + INTERVAL * 2;
+        assert!(housekeeping.begin(due));
+        assert!(!housekeeping.begin(due));
+        assert_eq!(housekeeping.next_or(Some(due + INTERVAL * 2)), Some(due + INTERVAL));
+        housekeeping.continue_soon();
+        assert!(housekeeping.next_or(None).is_some_and(|next| next < due + INTERVAL));
+    }
+
+    #[test]
+    fn the_checkpoint_is_due_once_after_idle_rounds() {
+        let mut housekeeping = Housekeeping::new(true);
+        let due =
+            |housekeeping: &mut Housekeeping| (0..30).filter(|_| housekeeping.note_idle()).count();
+        assert_eq!(due(&mut housekeeping), 1);
+        assert_eq!(due(&mut housekeeping), 0);
+        housekeeping.note_work();
+        assert_eq!(due(&mut housekeeping), 1);
+    }
+}
