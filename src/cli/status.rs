@@ -23,8 +23,12 @@ use crate::services::status::{
 
 /// Interval between two questions to other machines, which `--watch` does not repeat each time.
 const ASK_INTERVAL: Duration = Duration::from_mins(10);
-/// Sequence that clears a terminal.
-const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
+/// Sequences by which a page replaces the one before without flicker: to the first line, and from
+/// there to erase the line that is written next, and what is left of the page. A line is erased
+/// before it is written: after one that fills the terminal, its last character would go.
+const HOME: &str = "\u{1b}[H";
+const ERASE_LINE: &str = "\u{1b}[K";
+const ERASE_REST: &str = "\u{1b}[J";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct StatusArgs {
@@ -50,23 +54,46 @@ pub(super) struct StatusArgs {
 /// Prints the status, once or until the reader is gone.
 pub(super) async fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<()> {
     let mut asked = Asked { at: None, answers: Inquiries::default() };
-    let Some(seconds) = args.watch else {
-        return show(&read(context, args, &mut asked).await?, args);
-    };
     // A wrong folder or server is told at once; later, it may come back.
-    show(&read(context, args, &mut asked).await?, args)?;
+    let first = read(context, args, &mut asked).await?;
+    let Some(seconds) = args.watch else {
+        return if args.json { table::json(&first) } else { Ok(say!("{}", page(&first))?) };
+    };
+    let mut found = Ok(first);
     loop {
-        tokio::time::sleep(Duration::from_secs(seconds)).await;
-        let shown = match read(context, args, &mut asked).await {
-            Ok(status) => show(&status, args),
-            Err(error) => {
-                note!("chatkeep: {}", with_causes(error.as_ref()));
-                Ok(())
-            }
-        };
-        if let Err(error) = shown {
+        if let Err(error) = show_again(context, args, seconds, found) {
             return if is_reader_gone(&error) { Ok(()) } else { Err(error) };
         }
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        found = read(context, args, &mut asked).await;
+    }
+}
+
+/// Prints what was found this time, in place of the page before if that is on a terminal.
+fn show_again(
+    context: &Context,
+    args: &StatusArgs,
+    seconds: u64,
+    found: anyhow::Result<DeploymentStatus>,
+) -> anyhow::Result<()> {
+    let page = match found {
+        Ok(status) if args.json => return table::json(&status),
+        Ok(status) => page(&status),
+        Err(error) => {
+            let error = with_causes(error.as_ref());
+            if args.json {
+                note!("chatkeep: {error}");
+                return Ok(());
+            }
+            format!("chatkeep: {error}")
+        }
+    };
+    let text = format!("{}, every {seconds} s; Ctrl-C ends\n\n{page}", context.clock.now());
+    if std::io::stdout().is_terminal() {
+        let lines = text.replace('\n', &format!("\n{ERASE_LINE}"));
+        Ok(say!("{HOME}{ERASE_LINE}{lines}\n{ERASE_REST}")?)
+    } else {
+        Ok(say!("{text}\n")?)
     }
 }
 
@@ -113,24 +140,21 @@ async fn read(
     Ok(status?)
 }
 
-fn show(status: &DeploymentStatus, args: &StatusArgs) -> anyhow::Result<()> {
-    if args.json {
-        return table::json(status);
-    }
-    if args.watch.is_some() && std::io::stdout().is_terminal() {
-        say!("{CLEAR}")?;
-    }
-    let rows: Vec<_> = status.processes.iter().map(process).collect();
-    if rows.is_empty() {
-        say!("no process runs")?;
+/// Returns the status as one page of tables.
+fn page(status: &DeploymentStatus) -> String {
+    let width = table::terminal_width();
+    let processes: Vec<_> = status.processes.iter().map(process).collect();
+    let mut lines = if processes.is_empty() {
+        vec!["no process runs".to_owned()]
     } else {
-        table::print(&["PROCESS", "VERSION", "STARTED", "ROLES", "SEARCH"], &rows)?;
-    }
-    say!("")?;
-    let rows: Vec<_> = status.consumers.iter().map(|one| consumer(status, one)).collect();
-    table::print(&["CONSUMER", "WAITING", "OLDEST", ""], &rows)?;
-    say!("")?;
-    table::print(&["WHAT", "STATE", ""], &facts(status))
+        table::lines(&["PROCESS", "VERSION", "STARTED", "ROLES", "SEARCH"], &processes, width)
+    };
+    let consumers: Vec<_> = status.consumers.iter().map(|one| consumer(status, one)).collect();
+    lines.push(String::new());
+    lines.extend(table::lines(&["CONSUMER", "WAITING", "OLDEST", ""], &consumers, width));
+    lines.push(String::new());
+    lines.extend(table::lines(&["WHAT", "STATE", "DETAILS"], &facts(status), width));
+    lines.join("\n")
 }
 
 /// Formats a duration in its largest unit, such as `5m`.
@@ -181,7 +205,7 @@ fn facts(status: &DeploymentStatus) -> Vec<Vec<String>> {
     let files = format!("{bytes}; {} pending, {} failed", media.pending, media.failed);
     let oldest = webhooks.oldest_due_seconds.map(|due| format!(", the oldest for {}", age(due)));
     let deliveries = format!(
-        "{} failing, {} disabled; {} deliveries due{}",
+        "{} of them failing, {} disabled; {} deliveries due{}",
         webhooks.failing,
         webhooks.disabled,
         webhooks.due,
@@ -191,7 +215,7 @@ fn facts(status: &DeploymentStatus) -> Vec<Vec<String>> {
     let mut rows = vec![
         row("dead letters", dead_letters, letters.to_owned()),
         row("media files", &media.files, files),
-        row("webhooks", &webhooks.enabled, deliveries),
+        row("webhooks", &format_args!("{} enabled", webhooks.enabled), deliveries),
     ];
     rows.extend(status.disks.iter().map(disk));
     rows.extend(status.snapshots.iter().map(snapshot));
@@ -228,7 +252,7 @@ fn snapshot(snapshots: &SnapshotStatus) -> Vec<String> {
 fn expiry(expiry: &Expiry) -> Vec<String> {
     let name = &expiry.name;
     let (state, note) = match (&expiry.error, &expiry.expires_at, expiry.seconds_left) {
-        (Some(error), ..) => ("not usable".to_owned(), format!("{name}: {error}")),
+        (Some(error), ..) => ("check failed".to_owned(), format!("{name}: {error}")),
         (None, Some(at), Some(left)) => {
             (format!("{} left", age(left)), format!("{name}, until {at}"))
         }

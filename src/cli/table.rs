@@ -1,24 +1,37 @@
 //! Lists on a terminal: aligned columns, or JSON for programs.
 
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::out::say;
 
-/// Prints rows under headings, each column as wide as its widest cell.
+/// Narrowest last column that is folded: below, the lines would be shreds.
+const NARROWEST: usize = 20;
+/// Space between two columns.
+const GAP: &str = "  ";
+
+/// Prints rows under headings, each column as wide as its widest cell. On a terminal that is too
+/// narrow for a last cell, that one is folded.
 ///
 /// # Errors
 /// Returns an error if standard output cannot be written.
 pub(super) fn print(headings: &[&str], rows: &[Vec<String>]) -> anyhow::Result<()> {
-    for line in lines(headings, rows) {
+    for line in lines(headings, rows, terminal_width()) {
         say!("{line}")?;
     }
     Ok(())
 }
 
-/// Returns the heading and the rows as aligned lines. East Asian characters take two columns of a
-/// terminal; control characters, which names may contain, become spaces.
-fn lines(headings: &[&str], rows: &[Vec<String>]) -> Vec<String> {
+/// Returns the width of the terminal that standard output is; `None` if it is none.
+pub(super) fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+}
+
+/// Returns the heading and the rows as aligned lines of at most `limit` columns. East Asian
+/// characters take two columns of a terminal; control characters, which names may contain, become
+/// spaces.
+pub(super) fn lines(headings: &[&str], rows: &[Vec<String>], limit: Option<usize>) -> Vec<String> {
     let plain = |cell: &str| cell.replace(char::is_control, " ");
     let heading = headings.iter().map(|heading| (*heading).to_owned()).collect();
     let rows = rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect());
@@ -28,14 +41,57 @@ fn lines(headings: &[&str], rows: &[Vec<String>]) -> Vec<String> {
         cells.map(|cell| cell.width()).max().unwrap_or_default()
     };
     let widths: Vec<_> = (0..headings.len()).map(width).collect();
-    let padded = |(cell, width): (&String, &usize)| {
-        format!("{cell}{}", " ".repeat(width.saturating_sub(cell.width())))
+    let before = &widths[..widths.len().saturating_sub(1)];
+    let indent: usize = before.iter().map(|width| width + GAP.len()).sum();
+    let room = limit.map_or(usize::MAX, |limit| limit.saturating_sub(indent));
+    let start = |row: &[String]| {
+        let cells = row.iter().zip(before);
+        let padded = cells.map(|(cell, width)| {
+            format!("{cell}{}{GAP}", " ".repeat(width.saturating_sub(cell.width())))
+        });
+        padded.collect::<String>()
     };
-    let line = |row: &Vec<String>| {
-        let cells: Vec<_> = row.iter().zip(&widths).map(padded).collect();
-        cells.join("  ").trim_end().to_owned()
+    let folded = |row: &Vec<String>| {
+        let parts = fold(row.get(before.len()).map_or("", String::as_str), room);
+        let first = std::iter::once(start(row)).chain(std::iter::repeat(" ".repeat(indent)));
+        let lines = first.zip(parts).map(|(start, part)| (start + &part).trim_end().to_owned());
+        lines.collect::<Vec<_>>()
     };
-    rows.iter().map(line).collect()
+    rows.iter().flat_map(folded).collect()
+}
+
+/// Folds a text at its spaces into lines of at most `room` columns; a longer word is cut.
+fn fold(text: &str, room: usize) -> Vec<String> {
+    if text.width() <= room || room < NARROWEST {
+        return vec![text.to_owned()];
+    }
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for mut word in text.split(' ') {
+        if !line.is_empty() && line.width() + 1 + word.width() > room {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        while word.width() > room {
+            let (part, rest) = word.split_at(cut(word, room));
+            lines.push(part.to_owned());
+            word = rest;
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
+/// Returns the length of the longest beginning of at most `room` columns.
+fn cut(text: &str, room: usize) -> usize {
+    let mut taken = 0;
+    let mut fits = |c: char| {
+        taken += c.width().unwrap_or_default();
+        taken <= room
+    };
+    text.chars().take_while(|c| fits(*c)).map(char::len_utf8).sum()
 }
 
 /// Prints a value as one line of JSON.
@@ -54,7 +110,8 @@ mod tests {
     #[test]
     fn columns_align_whatever_the_script() {
         let row = |name: &str| vec!["U1".to_owned(), name.to_owned(), "pro".to_owned()];
-        let table = lines(&["USER", "NAME", "PLAN"], &[row("小美"), row("Ann\u{1b}[2J"), row("")]);
+        let rows = [row("小美"), row("Ann\u{1b}[2J"), row("")];
+        let table = lines(&["USER", "NAME", "PLAN"], &rows, None);
         assert_eq!(
             table,
             [
@@ -63,6 +120,30 @@ mod tests {
                 "U1    Ann [2J  pro",
                 "U1             pro",
             ]
+        );
+    }
+
+    #[test]
+    fn a_last_cell_that_is_too_wide_is_folded_below_its_beginning() {
+        let row = |note: &str| vec!["certificate".to_owned(), note.to_owned()];
+        let rows = [row("not known"), row("https://example.org/a/very/long/path: no connection")];
+        let folded = [
+            "WHAT         STATE",
+            "certificate  not known",
+            "certificate  https://example.org/",
+            "             a/very/long/path: no",
+            "             connection",
+        ];
+        assert_eq!(lines(&["WHAT", "STATE"], &rows, Some(33)), folded);
+        let wide = lines(&["WHAT", "STATE"], &rows, Some(200));
+        assert_eq!(wide, lines(&["WHAT", "STATE"], &rows, None));
+        assert_eq!(wide.len(), 3);
+        // Where nothing would be left of the cell, the terminal folds.
+        assert_eq!(lines(&["WHAT", "STATE"], &rows, Some(30)).len(), 3);
+        let chinese = [row("資料庫無法連線資料庫無法連線")];
+        assert_eq!(
+            lines(&["WHAT", "STATE"], &chinese, Some(34))[1..],
+            ["certificate  資料庫無法連線資料庫", "             無法連線"]
         );
     }
 }

@@ -9,7 +9,7 @@ use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{BlobsKind, Config};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_platform::Bots;
+use chatkeep_platform::{Bots, PlatformError, SharedPlatform};
 use chatkeep_store::{ProcessRecord, Store, StoreError};
 use chatkeep_workers::replica::ReplicaState;
 use serde::ser::SerializeMap as _;
@@ -278,11 +278,21 @@ pub(super) async fn expiry_times(
     }
     for bot in bots.names() {
         let Ok(directory) = bots.get(bot) else { continue };
-        let left = answered(directory.platform().token_lifetime()).await;
+        let left = answered(token_lifetime(directory.platform())).await;
         let at = left.map(|left| left.map(|left| clock.now().plus(left)));
         found.push(("access_token", bot.to_owned(), at));
     }
     found
+}
+
+/// Asks how long an access token is valid. One of which the platform tells nothing may also be one that
+/// it refuses.
+async fn token_lifetime(platform: &SharedPlatform) -> Result<Option<Duration>, PlatformError> {
+    let lifetime = platform.token_lifetime().await?;
+    if lifetime.is_none() {
+        platform.bot().await?;
+    }
+    Ok(lifetime)
 }
 
 /// Looks at the newest snapshot; `None` when the settings name no place for snapshots.

@@ -179,11 +179,25 @@ async fn the_status_has_everything_at_a_glance(parts: Parts) {
     let text = stack.ground.command(&stack.line, &["status"]).await;
     let token = text.lines().find(|line| line.starts_with("access token")).unwrap();
     assert!(token.contains("not known"), "LINE accepts it: {token}");
+    let wrong = stack.ground.program(&stack.line, &["status"]);
+    let mut wrong = wrong.env("CHATKEEP_LINE_ACCESS_TOKEN", "not-the-token").start();
+    assert!(wrong.finish().await.success());
+    let told = wrong.stdout().join("\n");
+    let token = told.lines().find(|line| line.starts_with("access token")).unwrap();
+    assert!(token.ends_with("main: the platform rejects the access token"), "{token}");
     let local = stack.ground.command(&stack.line, &["status", "--local"]).await;
     assert!(!local.contains("access token"), "{local}");
     let args = ["status", "--local", "--json", "--watch=1"];
     let mut watch = stack.ground.program(&stack.line, &args).start();
     until("it was printed again", DEADLINE, async || watch.stdout().len() >= 2).await;
+    watch.kill().await;
+    let args = ["status", "--local", "--watch=1"];
+    let mut watch = stack.ground.program(&stack.line, &args).start();
+    until("each page has its time", DEADLINE, async || {
+        let pages = watch.stdout();
+        pages.iter().filter(|line| line.ends_with("Z, every 1 s; Ctrl-C ends")).count() >= 2
+    })
+    .await;
     watch.kill().await;
     assert!(stack.process.terminate().await.success());
 }

@@ -14,6 +14,7 @@ mod bots_apart;
 mod clients;
 mod commands;
 mod console;
+mod dashboard;
 mod demo;
 mod doctor;
 mod erasure;

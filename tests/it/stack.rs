@@ -46,6 +46,8 @@ pub(crate) struct TestEnv {
     pub(crate) database: Option<TestDb>,
     pub(crate) address: SocketAddr,
     pub(crate) metrics: SocketAddr,
+    /// File of the program: the one under test unless a test sets another.
+    pub(crate) binary: String,
     /// Settings of the program beside the usual.
     pub(crate) settings: Vec<(&'static str, String)>,
 }
@@ -90,12 +92,13 @@ impl TestEnv {
         };
         let folder = scratch::folder("stack-");
         let (address, metrics) = (ports::free(), ports::free());
-        Self { folder, nats, database, address, metrics, settings: Vec::new() }
+        let binary = env!("CARGO_BIN_EXE_chatkeep").to_owned();
+        Self { folder, nats, database, address, metrics, binary, settings: Vec::new() }
     }
 
     /// Returns the program with these arguments and its whole environment.
     pub(crate) fn program(&self, line: &Emulator, args: &[&str]) -> Program {
-        self.told(line, Program::chatkeep().args(args.iter().copied()))
+        self.told(line, Program::new(&self.binary).args(args.iter().copied()))
     }
 
     /// Returns a shell script that starts the program in some way, with its whole environment.

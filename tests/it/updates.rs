@@ -1,6 +1,7 @@
 //! Updates: databases of every landed schema, copies before migrations that change data, schemas of
 //! later versions, and a running process beside one.
 
+mod beside;
 mod indexes;
 mod rules;
 

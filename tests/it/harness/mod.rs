@@ -14,6 +14,7 @@ pub(crate) mod otlp;
 pub(crate) mod ports;
 pub(crate) mod postgres;
 pub(crate) mod process;
+pub(crate) mod prometheus;
 pub(crate) mod proxy;
 pub(crate) mod s3;
 pub(crate) mod scratch;

@@ -76,8 +76,8 @@ line-why-unknown = no valid answer
 
 ## Places where findings are mended
 
-line-place-token = LINE Developers console → Messaging API → Channel access token; then { $setting }
-line-place-secret = LINE Developers console → Basic settings → Channel secret; then { $setting }
+line-place-token = LINE Developers console → Messaging API → Channel access token; then { $setting }, or where `chatkeep config show` says that it is set
+line-place-secret = LINE Developers console → Basic settings → Channel secret; then { $setting }, or where `chatkeep config show` says that it is set
 line-place-settings = the [[line]] sections of chatkeep.toml
 line-place-webhook = LINE Developers console → Messaging API → Webhook settings
 line-place-responses = LINE Official Account Manager → Settings → Response settings

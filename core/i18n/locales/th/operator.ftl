@@ -68,8 +68,8 @@ line-why-unknown = ไม่มีคำตอบที่ถูกต้อง
 
 ## Places where findings are mended
 
-line-place-token = LINE Developers Console → Messaging API → Channel access token จากนั้น { $setting }
-line-place-secret = LINE Developers Console → Basic settings → Channel secret จากนั้น { $setting }
+line-place-token = LINE Developers Console → Messaging API → Channel access token จากนั้น { $setting } หรือตำแหน่งที่ `chatkeep config show` แสดง
+line-place-secret = LINE Developers Console → Basic settings → Channel secret จากนั้น { $setting } หรือตำแหน่งที่ `chatkeep config show` แสดง
 line-place-settings = ส่วน [[line]] ของ chatkeep.toml
 line-place-webhook = LINE Developers Console → Messaging API → Webhook settings
 line-place-responses = LINE Official Account Manager → ตั้งค่า → ตั้งค่าการตอบกลับ

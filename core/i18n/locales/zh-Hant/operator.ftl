@@ -68,8 +68,8 @@ line-why-unknown = 沒有有效的回應
 
 ## Places where findings are mended
 
-line-place-token = LINE Developers Console → Messaging API → Channel access token，然後是 { $setting }
-line-place-secret = LINE Developers Console → Basic settings → Channel secret，然後是 { $setting }
+line-place-token = LINE Developers Console → Messaging API → Channel access token，然後是 { $setting }，或 `chatkeep config show` 顯示的設定位置
+line-place-secret = LINE Developers Console → Basic settings → Channel secret，然後是 { $setting }，或 `chatkeep config show` 顯示的設定位置
 line-place-settings = chatkeep.toml 的 [[line]] 區段
 line-place-webhook = LINE Developers Console → Messaging API → Webhook settings
 line-place-responses = LINE 官方帳號管理後台 → 設定 → 回應設定
