@@ -118,7 +118,7 @@ fn message(n: i64) -> Result<ChannelChange> {
 }
 
 /// Pages that are measured: those that show a place of the conversation, at many places.
-const PAGES: [(&str, PageOf); 18] = [
+const PAGES: [(&str, PageOf); 27] = [
     ("home", |_| "/console".to_owned()),
     ("newest messages", |_| "/c/C1".to_owned()),
     ("in the middle", |n| format!("/c/C1?around={n}")),
@@ -127,16 +127,25 @@ const PAGES: [(&str, PageOf); 18] = [
     ("photos and files", |_| "/c/C1/media".to_owned()),
     ("permalink", |n| format!("/c/C1/m/{n}")),
     ("all activity", |_| "/c/C1/activity?period=all".to_owned()),
+    ("recent activity", |_| "/c/C1/activity".to_owned()),
     ("people", |_| "/c/C1/people".to_owned()),
+    ("person", |n| format!("/c/C1/people/U{}", n % 49 + 1)),
     ("settings", |_| "/c/C1/settings".to_owned()),
+    ("export", |_| "/c/C1/export".to_owned()),
     ("activity log", |_| "/c/C1/activity-log".to_owned()),
+    ("readers", |_| "/c/C1/activity-log?show=reads".to_owned()),
     ("assistant", |_| "/c/C1/assistant".to_owned()),
+    ("texts", |_| "/c/C1/assistant/texts".to_owned()),
+    ("rules", |_| "/c/C1/assistant/rules".to_owned()),
+    ("try it", |n| format!("/c/C1/assistant/try?text=message+{n}")),
     ("account", |_| "/console/account".to_owned()),
     ("keys", |_| "/console/account/keys".to_owned()),
+    ("new key", |_| "/console/account/keys/new".to_owned()),
     ("webhooks", |_| "/console/account/webhooks".to_owned()),
     ("models", |_| "/console/account/mcp".to_owned()),
     ("sessions", |_| "/console/account/sessions".to_owned()),
     ("my data", |_| "/console/my-data".to_owned()),
+    ("my data of a chat", |_| "/console/my-data/chats/C1".to_owned()),
 ];
 
 /// Returns the day of a message.

@@ -87,6 +87,8 @@ struct HitRow {
     href: String,
     name: String,
     initial: String,
+    /// True for a message of the bot.
+    bot: bool,
     hue: u8,
     picture: Option<String>,
     when: String,
@@ -186,6 +188,7 @@ fn hits(found: Vec<SearchResult>, dates: Dates) -> Vec<HitRow> {
         HitRow {
             href: context_path(&message.channel, &message.id),
             initial: initial(&name),
+            bot: message.is_bot,
             hue: hue(colour),
             picture: picture_of(message),
             name,

@@ -83,7 +83,7 @@ struct TimelinePage {
     at_end: bool,
     /// True if somebody backs the channel up, so that new messages appear.
     is_backed_up: bool,
-    /// Day of the message that the visitor came for, or the first, for the choice of a date.
+    /// Day of the message at which the page opens, for the choice of a date.
     date: String,
     export: String,
 }
@@ -120,7 +120,8 @@ pub(super) async fn page(
     let older = before.map(|cursor| format!("{path}?older={cursor}"));
     let newer = after.map(|cursor| format!("{path}?newer={cursor}"));
     let chosen = messages.iter().find(|message| target.as_ref() == Some(&message.id));
-    let first = chosen.or(messages.first()).map(|message| dates.day(message.sent_at));
+    let seen = if stretch.newer { messages.first() } else { messages.last() };
+    let seen = chosen.or(seen).map(|message| dates.day(message.sent_at));
     let heading = Heading::of_page(&console, &visitor, &access, Tab::Messages).await?;
     let page = TimelinePage {
         frame: visitor.frame(heading.name.clone()),
@@ -131,7 +132,7 @@ pub(super) async fn page(
         newer: newer.filter(|_| stretch.newer),
         at_end: !stretch.newer,
         is_backed_up: console.services.channels.is_backed_up(&access).await?,
-        date: first.map(|day| day.to_string()).unwrap_or_default(),
+        date: seen.map(|day| day.to_string()).unwrap_or_default(),
         export: format!("{path}/export"),
         channel: heading,
     };

@@ -15,6 +15,8 @@ use crate::store::{at, edited, said};
 
 pub(crate) const PHONE: (u32, u32) = (390, 844);
 pub(crate) const DESKTOP: (u32, u32) = (1280, 800);
+/// The narrowest window in which nobody should have to scroll in two directions.
+const NARROW: (u32, u32) = (320, 568);
 
 /// Script for the distance of the conversation's end from its lower edge, in pixels.
 const FROM_END: &str = "const box = document.querySelector('#scroller').getBoundingClientRect();
@@ -59,8 +61,22 @@ pub(super) async fn shows(browser: &Browser, script: &str, expected: &Value) {
     .await;
 }
 
-/// Asserts that the open page fits its window and that nobody is shut out.
+/// Asserts that the open page fits a phone, a desktop and a window of 320 pixels, which is what a
+/// desktop magnified by 400 % has, and that nobody is shut out. The window has its size again then.
 pub(super) async fn is_fine(browser: &Browser, what: &str) {
+    let own = browser.script("return [innerWidth, innerHeight]").await;
+    let own = [0, 1].map(|side| u32::try_from(own[side].as_u64().unwrap()).unwrap());
+    for size in [PHONE, DESKTOP] {
+        browser.resize(size.0, size.1).await;
+        is_fine_here(browser, &format!("{what} {size:?}")).await;
+    }
+    browser.resize(NARROW.0, NARROW.1).await;
+    fits(browser, &format!("{what} {NARROW:?}")).await;
+    browser.resize(own[0], own[1]).await;
+}
+
+/// Asserts the same for the window as it is.
+async fn is_fine_here(browser: &Browser, what: &str) {
     let small =
         "return [...document.querySelectorAll('button, summary, .button, nav a, input, select')]
         .map((one) => one.matches('[type=checkbox], [type=radio]') ? one.closest('label') : one)
@@ -73,6 +89,17 @@ pub(super) async fn is_fine(browser: &Browser, what: &str) {
 
 /// Does the same, but for the size of what is tapped.
 pub(crate) async fn fits_and_is_accessible(browser: &Browser, what: &str) {
+    fits(browser, what).await;
+    let found = browser.violations().await;
+    assert!(found.is_empty(), "{what}: {}", found.join("\n"));
+}
+
+/// Asserts that nothing is wider than the window, and that of a conversation nothing but its messages
+/// scrolls.
+async fn fits(browser: &Browser, what: &str) {
+    let below = "return document.body.classList.contains('app')
+        && document.documentElement.scrollHeight > document.documentElement.clientHeight";
+    assert_eq!(browser.script(below).await, json!(false), "{what} scrolls as a whole");
     let over = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
     if number(browser, over).await != 0 {
         let wide = "return [...document.querySelectorAll('body *')]
@@ -80,11 +107,10 @@ pub(crate) async fn fits_and_is_accessible(browser: &Browser, what: &str) {
             .map((one) => one.outerHTML.slice(0, 120))";
         panic!("{what} is too wide: {:#}", browser.script(wide).await);
     }
-    let found = browser.violations().await;
-    assert!(found.is_empty(), "{what}: {}", found.join("\n"));
 }
 
-/// Visits pages in each language, at one of the sizes and in one of the colour schemes each.
+/// Visits pages in each language, in both colour schemes, beginning at one of the sizes; [`is_fine`]
+/// looks at both.
 pub(super) async fn in_every_language(browser: &Browser, mut visit: impl AsyncFnMut(&str)) {
     let looks = [(PHONE, "light"), (DESKTOP, "dark"), (PHONE, "dark"), (DESKTOP, "light")];
     for (language, (size, scheme)) in Language::ALL.into_iter().zip(looks) {
@@ -92,7 +118,7 @@ pub(super) async fn in_every_language(browser: &Browser, mut visit: impl AsyncFn
         browser.resize(size.0, size.1).await;
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
         browser.command("Emulation.setEmulatedMedia", json!({ "features": features })).await;
-        visit(&format!("{language:?} {size:?} {scheme}")).await;
+        visit(&format!("{language:?} {scheme}")).await;
     }
 }
 

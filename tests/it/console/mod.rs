@@ -13,7 +13,7 @@ mod operator;
 mod pages;
 mod people;
 mod permissions;
-mod routes;
+pub(crate) mod routes;
 mod rule_journeys;
 mod rules;
 mod safety;
@@ -74,6 +74,10 @@ impl Scene {
         let store = Store::open(&Database::Sqlite, ground.folder.path(), 2).await.unwrap();
         fill(&ground, &store).await;
         let stack = Stack::on(ground, emulator().await).await;
+        Self::of(stack, store)
+    }
+
+    fn of(stack: Stack, store: Store) -> Self {
         // Sets TLS up.
         drop(http::client(DEADLINE));
         let http = reqwest::Client::builder().redirect(Policy::none()).build().unwrap();

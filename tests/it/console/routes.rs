@@ -7,19 +7,19 @@ use std::path::Path;
 use super::GROUP;
 
 /// Route of a page or of its files.
-pub(super) struct Route {
+pub(crate) struct Route {
     /// Path with names in braces.
-    pub(super) pattern: String,
+    pub(crate) pattern: String,
     /// True if it can be opened.
-    pub(super) opens: bool,
+    pub(crate) opens: bool,
     /// True if it takes a form.
-    pub(super) posts: bool,
+    pub(crate) posts: bool,
 }
 
 impl Route {
     /// Returns its path, with things that exist in the group, but for jobs, rules, keys, webhooks
     /// and consents.
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         let values = [
             ("{channel}", GROUP),
             ("{message}", "p003"),
@@ -29,7 +29,7 @@ impl Route {
             ("{rule}", "qa_1_a"),
             ("{key}", "key_1"),
             ("{webhook}", "wh_1"),
-            ("{delivery}", "wh_1-1"),
+            ("{delivery}", "dlv_1"),
             ("{consent}", "grant_1"),
         ];
         let path = values
@@ -40,7 +40,7 @@ impl Route {
     }
 
     /// Returns its paths with U+0000 in place of one value each.
-    pub(super) fn with_nul(&self) -> Vec<String> {
+    pub(crate) fn with_nul(&self) -> Vec<String> {
         let names = self.pattern.split('{').skip(1).map(|rest| rest.split('}').next().unwrap());
         let nul = |name: &str| {
             let pattern = self.pattern.replace(&format!("{{{name}}}"), "%00");
@@ -63,7 +63,7 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
 }
 
 /// Returns all routes.
-pub(super) fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<Route> {
     let mut files = Vec::new();
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/console"), &mut files);
     let calls = files.iter().flat_map(|file| file.split(".route(").skip(1));

@@ -80,13 +80,16 @@ impl Browser {
     pub(crate) async fn violations(&self) -> Vec<String> {
         const AXE: &str =
             concat!(env!("CARGO_MANIFEST_DIR"), "/tests/axe/node_modules/axe-core/axe.min.js");
-        let axe = std::fs::read_to_string(AXE).unwrap();
+        if self.script("return typeof axe").await == "undefined" {
+            // In the scope of a function it would be gone after the call.
+            let axe = std::fs::read_to_string(AXE).unwrap();
+            self.script(&format!("{axe}\nwindow.axe = axe;")).await;
+        }
         let run = "const done = arguments[arguments.length - 1];
             axe.run({resultTypes: ['violations']}).then((found) => done(found.violations.map((one) =>
                 one.id + ': ' + one.nodes.map((node) => node.html + ' ' + node.failureSummary)
                     .join(' | '))));";
-        let script = format!("{axe}\n{run}");
-        let found = self.call("execute/async", &json!({ "script": script, "args": [] })).await;
+        let found = self.call("execute/async", &json!({ "script": run, "args": [] })).await;
         found.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
     }
 

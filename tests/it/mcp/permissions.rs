@@ -1,13 +1,15 @@
 //! Permissions: every tool for every kind of caller, in the same setting as REST, and the same data
 //! by both.
 
+use std::collections::BTreeSet;
+
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_store::{ActivityFilter, PresenceEvidenceKind, ReadAction, Reader};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{ANN, CHANNEL, Models, message, message_in, quote, send};
+use super::{ANN, CHANNEL, Models, TOOLS, message, message_in, quote, send};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 use crate::store::{at, item};
@@ -332,9 +334,10 @@ async fn every_tool_that_reads_is_in_the_activity_log() {
     let models = Models::start(&[]).await;
     models.keep(&[message("m1", ANN, "2026-01-02T03:04:05Z", "secret lunch")]).await;
     models.stack.drained().await;
-    for (tool, arguments) in [
+    let calls = [
         ("list_channels", json!({})),
         ("get_members", json!({"channelId": CHANNEL})),
+        ("get_media", json!({"message": "m1"})),
         ("get_messages", json!({"channelId": CHANNEL})),
         ("get_context", json!({"message": "m1"})),
         ("list_channels", json!({"recent": true})),
@@ -345,13 +348,33 @@ async fn every_tool_that_reads_is_in_the_activity_log() {
         ("search", json!({"query": "lunch"})),
         ("fetch", json!({"id": format!("/c/{CHANNEL}/m/m1")})),
         ("verify_citation", json!({"url": "m1", "quoted": "lunch"})),
+    ];
+    let called: BTreeSet<_> = calls.iter().map(|(tool, _)| *tool).collect();
+    assert_eq!(called, BTreeSet::from(TOOLS), "a tool that is not called here");
+    for (tool, arguments) in calls {
+        let answer = models.call_as("ck_bo", tool, arguments).await;
+        // The message has no file.
+        assert!(tool == "get_media" || answer.result()["isError"] != true, "{}", answer.body);
+    }
+    let pattern = "chatkeep://channel/{channel}/message/{message}";
+    let uri = pattern.replace("{channel}", CHANNEL).replace("{message}", "m1");
+    let completion = json!({
+        "ref": {"type": "ref/resource", "uri": pattern},
+        "argument": {"name": "message", "value": ""},
+        "context": {"arguments": {"channel": CHANNEL}},
+    });
+    for (method, params) in [
+        ("resources/read", json!({"uri": uri})),
+        ("resources/read", json!({"uri": format!("{uri}/file")})),
+        ("completion/complete", completion),
     ] {
-        models.call_as("ck_bo", tool, arguments).await.given();
+        send(models.request(super::NEWEST, method, params).bearer_auth("ck_bo")).await;
     }
     let (key, all) = (Reader::Key("key_of_bo".into()), ActivityFilter::default());
     let expected = [
-        (key.clone(), ReadAction::List, 6),
-        (key.clone(), ReadAction::Open, 3),
+        (key.clone(), ReadAction::List, 8),
+        (key.clone(), ReadAction::Media, 2),
+        (key.clone(), ReadAction::Open, 4),
         (key, ReadAction::Search, 3),
     ];
     until("the reads are written", DEADLINE, async || {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::talk::Talk;
 use super::{GONE, NEVER, SHOWN, World, cookie};
+use crate::console::routes::routes;
 use crate::harness::http;
 use crate::harness::wait::until;
 use crate::hooks::sink::Received;
@@ -29,6 +30,28 @@ const READERS: [&str; 9] = [
 /// A surface, and what it shows.
 type Shown = (String, String);
 
+/// Returns the addresses of a page for all of these values, with what it is asked for.
+fn expanded(pattern: &str, values: &[(&str, Vec<String>)]) -> Vec<String> {
+    let mut paths = vec![pattern.to_owned()];
+    for (name, values) in values.iter().filter(|(name, _)| pattern.contains(name)) {
+        let each = |path: String| values.iter().map(move |value| path.replace(name, value));
+        paths = paths.into_iter().flat_map(each).collect();
+    }
+    assert!(paths.iter().all(|path| !path.contains('{')), "no value for {pattern}");
+    let queries: &[&str] = match pattern {
+        "/console/my-data/file" => &["?format=json", "?format=html"],
+        "/c/{channel}/search" => &["?q=hours", "?q=ok7shown0x1z"],
+        "/c/{channel}/activity" => &["", "?period=all"],
+        "/c/{channel}/activity-log" => &["", "?show=reads"],
+        "/c/{channel}/export/file" => &["?format=html", "?format=csv", "?format=jsonl"],
+        "/c/{channel}/rows" => &["?id=none"],
+        "/c/{channel}/assistant/unanswered/rule" | "/c/{channel}/assistant/try" => &["?text=hours"],
+        _ => &[""],
+    };
+    let paths = paths.iter();
+    paths.flat_map(|path| queries.iter().map(move |query| format!("{path}{query}"))).collect()
+}
+
 impl World {
     pub(super) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.stack.ground.address)
@@ -46,10 +69,7 @@ impl World {
     /// Returns what every route that reads responds.
     async fn rest(&self, talk: &Talk) -> Vec<Shown> {
         let mut shown = Vec::new();
-        let list = format!("/api/channels/{}/backup/messages?limit=100", talk.channel);
-        let list: Value = serde_json::from_str(&self.read(&list, &talk.key).await).unwrap();
-        let ids = list["messages"].as_array().unwrap().iter().step_by(4);
-        let ids: Vec<_> = ids.map(|message| message["id"].as_str().unwrap()).collect();
+        let ids = self.ids(talk).await;
         for route in catalogue().iter().filter(|route| route.method == Method::GET) {
             let query = match route.id {
                 "search" | "search_channel" => format!("?q={SHOWN}{}x1z", talk.seed),
@@ -124,54 +144,110 @@ impl World {
             ("search", json!({"query": format!("{SHOWN}{}x1z", talk.seed)})),
             ("get_overview", json!({"channelId": talk.channel, "days": 31})),
         ] {
-            let call = json!({
-                "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                "params": {"name": tool, "arguments": arguments},
-            });
-            let request = http::client(DEADLINE).post(self.url("/mcp")).json(&call);
-            let request = request
-                .bearer_auth(&talk.key)
-                .header("accept", "application/json, text/event-stream")
-                .header("mcp-protocol-version", "2025-11-25");
-            let response = request.send().await.unwrap();
-            assert_eq!(response.status(), StatusCode::OK, "{tool}");
-            let text = response.text().await.unwrap();
+            let text = self.tool(talk, tool, arguments).await;
             assert!(!text.contains("\"isError\":true"), "{tool}: {text}");
             shown.push((tool.to_owned(), text));
         }
+        if !talk.is_thorough() {
+            return shown;
+        }
+        let uri = |id: &str| format!("chatkeep://channel/{}/message/{id}", talk.channel);
+        for id in self.ids(talk).await {
+            for (tool, arguments) in [
+                ("get_context", json!({"message": id})),
+                ("get_media", json!({"message": id, "preview": true})),
+                ("verify_citation", json!({"url": id, "quoted": "hours"})),
+                ("fetch", json!({"id": id})),
+            ] {
+                shown.push((format!("{tool} {id}"), self.tool(talk, tool, arguments).await));
+            }
+            for uri in [uri(&id), format!("{}/file", uri(&id))] {
+                let read = self.ask(talk, "resources/read", json!({"uri": uri})).await;
+                shown.push((uri, read));
+            }
+        }
+        let list = self.ask(talk, "tools/list", json!({})).await;
+        let list: Value = serde_json::from_str(&list).unwrap();
+        for tool in list["result"]["tools"].as_array().unwrap() {
+            let name = tool["name"].as_str().unwrap();
+            let called = shown.iter().any(|(call, _)| call.split(' ').next() == Some(name));
+            assert!(called, "{name} is not called here");
+        }
         shown
+    }
+
+    async fn tool(&self, talk: &Talk, tool: &str, arguments: Value) -> String {
+        self.ask(talk, "tools/call", json!({"name": tool, "arguments": arguments})).await
+    }
+
+    async fn ask(&self, talk: &Talk, method: &str, params: Value) -> String {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let request = http::client(DEADLINE).post(self.url("/mcp")).json(&call);
+        let request = request
+            .bearer_auth(&talk.key)
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2025-11-25");
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK, "{method}");
+        response.text().await.unwrap()
     }
 
     /// Returns the pages of the console, as the owner sees them.
     async fn pages(&self, talk: &Talk) -> Vec<Shown> {
         let mut shown = Vec::new();
-        for rest in [
-            "/console",
-            "/console/my-data",
-            "/console/my-data/file?format=json",
-            "/c/{c}",
-            "/c/{c}/media",
-            "/c/{c}/search?q=hours",
-            "/c/{c}/people",
-            "/c/{c}/activity",
-            "/console/my-data/chats/{c}",
-            "/c/{c}/settings",
-            "/c/{c}/activity-log",
-            "/c/{c}/activity-log?show=reads",
-            "/c/{c}/assistant",
-            "/c/{c}/assistant/unanswered",
-            "/c/{c}/assistant/switch",
-            "/c/{c}/export/file?format=html",
-            "/c/{c}/export/file?format=csv",
-            "/c/{c}/export/file?format=jsonl",
-        ] {
-            let path = rest.replace("{c}", &talk.channel);
-            let request = http::client(DEADLINE).get(self.url(&path));
-            let page = request.header("cookie", cookie(talk.seed)).send().await.unwrap();
-            assert!(page.status().is_success(), "{path}: {}", page.status());
-            shown.push((path, page.text().await.unwrap()));
+        let webhook =
+            self.get("/api/webhooks", &talk.key).await["webhooks"][0]["webhookId"].clone();
+        let webhook = webhook.as_str().unwrap();
+        let log = format!("/api/webhooks/{webhook}/deliveries");
+        let log = self.get(&log, &talk.key).await["deliveries"].clone();
+        let deliveries = log.as_array().unwrap().iter().take(8);
+        let deliveries = deliveries.map(|one| one["deliveryId"].as_str().unwrap().to_owned());
+        let rules = format!("/api/channels/{}/assistant/qa", talk.channel);
+        let rules = self.get(&rules, &talk.key).await["items"].clone();
+        let rules = rules.as_array().unwrap().iter().map(|rule| rule["id"].as_str().unwrap());
+        let values = [
+            ("{channel}", vec![talk.channel.clone()]),
+            ("{message}", self.ids(talk).await),
+            ("{user}", talk.people.iter().map(|user| user.user_id.clone()).collect()),
+            ("{person}", talk.people.iter().map(|user| user.user_id.clone()).collect()),
+            ("{webhook}", vec![webhook.to_owned()]),
+            ("{delivery}", deliveries.collect()),
+            ("{rule}", rules.map(str::to_owned).collect()),
+            // There are none.
+            ("{job}", vec!["job_none".to_owned()]),
+            ("{key}", vec!["key_none".to_owned()]),
+            ("{consent}", vec!["grant_none".to_owned()]),
+        ];
+        // What is told to an open page is gathered all along.
+        let opens = routes().into_iter().filter(|route| {
+            let is_own = route.pattern.starts_with("/console/account");
+            let is_rare = is_own || route.pattern.contains("{message}");
+            let opens = route.opens && route.pattern != "/" && !route.pattern.ends_with("/news");
+            opens && (talk.is_thorough() || !is_rare)
+        });
+        for route in opens {
+            for path in expanded(&route.pattern, &values) {
+                let client = http::client(DEADLINE).get(self.url(&path));
+                let page = client.header("cookie", cookie(talk.seed)).send().await.unwrap();
+                let status = page.status();
+                let answers = status.is_success() || status == StatusCode::NOT_FOUND;
+                assert!(answers, "{path}: {status}");
+                shown.push((path, page.text().await.unwrap()));
+            }
         }
         shown
+    }
+
+    /// Returns the ids of some messages of a conversation.
+    async fn ids(&self, talk: &Talk) -> Vec<String> {
+        let list = format!("/api/channels/{}/backup/messages?limit=100", talk.channel);
+        let list = self.get(&list, &talk.key).await;
+        let ids = list["messages"].as_array().unwrap().iter().step_by(4);
+        ids.map(|message| message["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    async fn get(&self, path: &str, key: &str) -> Value {
+        serde_json::from_str(&self.read(path, key).await).unwrap()
     }
 
     /// Returns what commands of the operator say.

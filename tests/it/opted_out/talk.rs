@@ -147,6 +147,11 @@ impl Talk {
         assert_eq!(stack.line.post(stack.line.sign_raw(body)).await, Some(200));
     }
 
+    /// True for some conversations, whose messages are opened one by one.
+    pub(super) const fn is_thorough(&self) -> bool {
+        self.seed.is_multiple_of(6)
+    }
+
     pub(super) fn user(&self, fate: Fate) -> UserId {
         let who = FATES.iter().position(|one| *one == fate).unwrap();
         UserId::from(self.people[who].user_id.as_str())

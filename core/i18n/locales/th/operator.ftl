@@ -1,10 +1,10 @@
 ## The page of operators about the set-up of the bots
 
 operator-line-title = การตั้งค่า LINE
-operator-line-text = สิ่งที่ LINE ตอบเกี่ยวกับบอตแต่ละตัว และสิ่งที่มีเพียงคุณเท่านั้นที่ดูได้ในคอนโซล
+operator-line-text = สิ่งที่ LINE ตอบเกี่ยวกับบอทแต่ละตัว และสิ่งที่มีเพียงคุณเท่านั้นที่ดูได้ในคอนโซล
 operator-line-checked = ถามเมื่อ { $time }
 operator-line-fix = ตั้งค่าที่อยู่ Webhook
-operator-line-fix-text = จากนั้น LINE จะส่ง Webhook ของบอตไปที่ { $address }
+operator-line-fix-text = จากนั้น LINE จะส่ง Webhook ของบอทไปที่ { $address }
 operator-line-again = ตรวจสอบอีกครั้ง
 operator-line-unset = ที่อยู่ Webhook ไม่ได้เปลี่ยน
 operator-line-is-wrong = ผิด
@@ -15,7 +15,7 @@ operator-line-is-fine = ปกติ
 
 ## Findings about the set-up of a bot
 
-line-token-works = LINE ยอมรับโทเค็นการเข้าถึง ซึ่งเป็นของบอต “{ $name }”
+line-token-works = LINE ยอมรับโทเค็นการเข้าถึง ซึ่งเป็นของบอท “{ $name }”
 line-token-missing = ยังไม่ได้ตั้งค่าโทเค็นการเข้าถึง chatkeep จึงตอบไม่ได้ และถาม LINE เรื่องอื่นไม่ได้
 line-token-refused = LINE ปฏิเสธโทเค็นการเข้าถึง: พิมพ์ผิด หมดอายุ หรือถูกเพิกถอน
 line-token-expires = โทเค็นการเข้าถึงจะหมดอายุใน { $hours } ชั่วโมง
@@ -23,10 +23,10 @@ line-token-unverified = LINE ไม่บอกว่าโทเค็นชน
 line-secret-fits = รหัสลับของแชนเนลเป็นของแชนเนลเดียวกับโทเค็นการเข้าถึง
 line-secret-missing = ยังไม่ได้ตั้งค่ารหัสลับของแชนเนล จึงรับ Webhook ไม่ได้
 line-secret-other = รหัสลับของแชนเนลไม่ใช่ของแชนเนล { $channel } ซึ่งเป็นเจ้าของโทเค็นการเข้าถึง
-line-secret-swapped = รหัสลับของแชนเนลไม่ใช่ของแชนเนลที่เป็นเจ้าของโทเค็น แต่รหัสลับของบอต “{ $bot }” ใช่: มีการสลับกัน
-line-same-channel = บอต “{ $bot }” มีโทเค็นการเข้าถึงของแชนเนลเดียวกัน: บอตสองตัวใช้แชนเนลเดียวกันไม่ได้
-line-bot-answers = แชตของบัญชีปิดอยู่ บอตจึงเป็นผู้ตอบ
-line-people-answer = โหมดแชตคือ “chat” แต่ต้องเป็น “bot”: ขณะนี้เจ้าหน้าที่ของบัญชีเป็นผู้ตอบเอง
+line-secret-swapped = รหัสลับของแชนเนลไม่ใช่ของแชนเนลที่เป็นเจ้าของโทเค็น แต่รหัสลับของบอท “{ $bot }” ใช่: มีการสลับกัน
+line-same-channel = บอท “{ $bot }” มีโทเค็นการเข้าถึงของแชนเนลเดียวกัน: บอทสองตัวใช้แชนเนลเดียวกันไม่ได้
+line-bot-answers = แชทของบัญชีปิดอยู่ บอทจึงเป็นผู้ตอบ
+line-people-answer = โหมดแชทคือ “chat” แต่ต้องเป็น “bot”: ขณะนี้เจ้าหน้าที่ของบัญชีเป็นผู้ตอบเอง
 line-clock-right = นาฬิกาของเครื่องนี้ตรงกับของ LINE
 line-clock-ahead = นาฬิกาของเครื่องนี้เร็วกว่าของ LINE { $seconds } วินาที
 line-clock-behind = นาฬิกาของเครื่องนี้ช้ากว่าของ LINE { $seconds } วินาที
@@ -37,7 +37,7 @@ line-webhook-set = ขณะนี้ที่อยู่ Webhook คือ { $
 line-webhook-unset = ไม่ได้ตั้งค่าที่อยู่ Webhook ไว้ที่ LINE ต้องเป็น { $ours }
 line-webhook-nowhere = ไม่ได้ตั้งค่าที่อยู่ Webhook ไว้ที่ LINE
 line-webhook-elsewhere = LINE ส่ง Webhook ไปที่ { $found } แต่ต้องเป็น { $ours }
-line-webhook-of-other = LINE ส่ง Webhook ของบอตนี้ไปยังที่อยู่ของบอต “{ $bot }” แต่ต้องเป็น { $ours }
+line-webhook-of-other = LINE ส่ง Webhook ของบอทนี้ไปยังที่อยู่ของบอท “{ $bot }” แต่ต้องเป็น { $ours }
 line-webhook-off = “Use webhook” ปิดอยู่ LINE จึงไม่ส่ง Webhook
 line-webhook-unreachable = LINE เชื่อมต่อ { $address } ไม่ได้: { $reason }
 line-webhook-unsigned = Webhook ทดสอบถูกปฏิเสธที่ { $address } ด้วยสถานะ 401: LINE ลงลายเซ็นด้วยรหัสลับอื่นที่ไม่ใช่รหัสที่ตั้งไว้
@@ -47,13 +47,13 @@ line-quota-nearly-used = ส่งข้อความไปแล้ว { $use
 line-quota-unlimited = เดือนนี้ส่งข้อความแล้ว { $used } ข้อความ ไม่มีขีดจำกัด
 line-quota-used-up = ส่งครบ { $limit } ข้อความของเดือนนี้แล้ว LINE จะปฏิเสธข้อความเพิ่มจนถึงเดือนหน้า มีเพียงการตอบกลับที่ยังใช้ได้
 line-ask-redelivery = “Webhook redelivery” เปิดอยู่หรือไม่ หากไม่เปิด ข้อความระหว่างที่ chatkeep หยุดจะสูญหาย
-line-ask-replies = ข้อความตอบกลับอัตโนมัติและข้อความทักทายปิดอยู่หรือไม่ หากไม่ปิด LINE จะตอบควบคู่กับบอต
-line-ask-groups = บัญชีเข้าร่วมกลุ่มและแชตหลายคนได้หรือไม่ หากไม่ได้ จะไม่มีใครเชิญบอตได้
+line-ask-replies = ข้อความตอบกลับอัตโนมัติและข้อความทักทายปิดอยู่หรือไม่ หากไม่ปิด LINE จะตอบควบคู่กับบอท
+line-ask-groups = บัญชีเข้าร่วมกลุ่มและแชทหลายคนได้หรือไม่ หากไม่ได้ จะไม่มีใครเชิญบอทได้
 line-unanswered = { $subject }: LINE ไม่ตอบ ({ $why })
 
 ## Questions that LINE did not answer, and why
 
-line-about-account = บัญชีของบอต
+line-about-account = บัญชีของบอท
 line-about-token = แชนเนลของโทเค็นการเข้าถึง
 line-about-secret = แชนเนลของรหัสลับ
 line-about-webhook = ที่อยู่ Webhook
