@@ -142,7 +142,7 @@ pub use retractions::Retraction;
 pub use roles::RoleSet;
 pub use saved_searches::{
     NewSavedSearch, SAVED_SEARCHES_OF_USER, SavedSearch, SavedSearchChange, SavedSearchMatch,
-    WatchingSearch,
+    SearchEvent, SearchEventState, WatchingSearch,
 };
 pub use sessions::{NewSession, Session, SignedIn};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
