@@ -146,6 +146,7 @@ pub use saved_searches::{
 };
 pub use sessions::{NewSession, Session, SignedIn};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
+pub use unknown_events::UnknownEvent;
 pub use unstored::{UnstoredMessage, UnstoredReason};
 pub use usage_days::DayUsage;
 pub use users::User;
