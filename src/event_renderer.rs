@@ -16,7 +16,7 @@ use chatkeep_store::{
 use chatkeep_workers::notifier::Bodies;
 
 use crate::pseudonyms::Mask;
-use crate::saved_searches::{CompareError, FoundSearches, Rendering, SearchMatcher};
+use crate::saved_searches::{CompareError, FoundSearches, Rendering, SearchMatcher, ToldHit};
 use crate::services::masks::{self, MaskFailure};
 use crate::view::{
     EventData, EventMessage, EventView, Links, MemberView, MessageView, SenderView, WebhookPayload,
@@ -185,11 +185,11 @@ impl EventRenderer {
             let readable = |message: &&MessageView| reader.bounds.reads(message.timestamp);
             let message = subjects.messages.get(&key).filter(readable).cloned();
             let search = match subjects.searches.of(told) {
+                ToldHit::NoSearch => None,
                 // It would tell which messages have what is masked.
-                Some(_) if reader.mask.is_on() => return Ok(None),
-                // The search does not find it any more.
-                Some(None) => return Ok(None),
-                found => found.flatten().cloned(),
+                _ if reader.mask.is_on() => return Ok(None),
+                ToldHit::NotFound => return Ok(None),
+                ToldHit::Found(search) => Some(search.clone()),
             };
             return Ok(message.map(|message| EventData {
                 channel_id,

@@ -22,6 +22,17 @@ pub(crate) struct FoundSearches {
     superseded: HashSet<SearchEvent>,
 }
 
+/// What an event tells of a saved search.
+#[derive(Clone, Copy)]
+pub(crate) enum ToldHit<'a> {
+    /// Nothing: it is of another kind.
+    NoSearch,
+    /// That this saved search finds the message.
+    Found(&'a EventSearch),
+    /// A hit that the saved search does not find any more, or that a newer event tells of.
+    NotFound,
+}
+
 /// Purpose for which events are rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rendering {
@@ -37,12 +48,13 @@ type Hit = (SavedSearchId, ChannelId, MessageId);
 type Told = BTreeMap<SavedSearchId, BTreeSet<(ChannelId, MessageId)>>;
 
 impl FoundSearches {
-    /// Returns the saved search that an event tells of, if it finds the message; `None` for events
-    /// of other kinds.
-    pub(crate) fn of(&self, told: &EventRef) -> Option<Option<&EventSearch>> {
-        let event = search_event(told)?;
-        let is_current = !self.superseded.contains(&event);
-        Some(self.found.get(&hit_of(event)).filter(|_| is_current))
+    /// Returns what an event tells of a saved search.
+    pub(crate) fn of(&self, told: &EventRef) -> ToldHit<'_> {
+        let Some(event) = search_event(told) else { return ToldHit::NoSearch };
+        if self.superseded.contains(&event) {
+            return ToldHit::NotFound;
+        }
+        self.found.get(&hit_of(event)).map_or(ToldHit::NotFound, ToldHit::Found)
     }
 }
 
