@@ -16,7 +16,7 @@ use chatkeep_store::{
 use chatkeep_workers::notifier::Bodies;
 
 use crate::pseudonyms::Mask;
-use crate::saved_searches::{CompareError, FoundSearches, SearchMatcher, found_by};
+use crate::saved_searches::{CompareError, FoundSearches, Rendering, SearchMatcher, ToldHit};
 use crate::services::masks::{self, MaskFailure};
 use crate::view::{
     EventData, EventMessage, EventView, Links, MemberView, MessageView, SenderView, WebhookPayload,
@@ -108,7 +108,7 @@ impl EventRenderer {
         let (now, bounds) = (self.clock.now(), reader.bounds);
         let told = outbox_events.into_iter().map(told);
         let told: Vec<_> = told.filter(|told| bounds.admit(&told.subject(), now).is_ok()).collect();
-        let subjects = self.subjects_of(&told, reader.mask).await?;
+        let subjects = self.subjects_of(&told, reader.mask, Rendering::Telling).await?;
         let mut events = Vec::with_capacity(told.len());
         for told in told {
             let Some(kind) = told.kind else { continue };
@@ -120,11 +120,19 @@ impl EventRenderer {
         Ok(events)
     }
 
-    async fn subjects_of(&self, told: &[EventRef], mask: &Mask) -> Result<Subjects, RenderError> {
-        let messages = self.messages_of(told, mask).await?;
+    async fn subjects_of(
+        &self,
+        told: &[EventRef],
+        mask: &Mask,
+        rendering: Rendering,
+    ) -> Result<Subjects, RenderError> {
         // Readers of pseudonyms are told of no saved searches.
-        let searches =
-            if mask.is_on() { FoundSearches::new() } else { self.matcher.found(told).await? };
+        let searches = if mask.is_on() {
+            FoundSearches::default()
+        } else {
+            self.matcher.found(told, rendering).await?
+        };
+        let messages = self.messages_of(told, mask).await?;
         Ok(Subjects { messages, searches })
     }
 
@@ -176,13 +184,12 @@ impl EventRenderer {
             // An edit of today may be of a message of long ago.
             let readable = |message: &&MessageView| reader.bounds.reads(message.timestamp);
             let message = subjects.messages.get(&key).filter(readable).cloned();
-            let found = found_by(told).map(|found| subjects.searches.get(&found).cloned());
-            let search = match found {
+            let search = match subjects.searches.of(told) {
+                ToldHit::NoSearch => None,
                 // It would tell which messages have what is masked.
-                Some(_) if reader.mask.is_on() => return Ok(None),
-                // The search does not find it any more.
-                Some(None) => return Ok(None),
-                found => found.flatten(),
+                _ if reader.mask.is_on() => return Ok(None),
+                ToldHit::NotFound => return Ok(None),
+                ToldHit::Found(search) => Some(search.clone()),
             };
             return Ok(message.map(|message| EventData {
                 channel_id,
@@ -258,13 +265,14 @@ impl EventRenderer {
         told: &EventRef,
         user: &UserId,
         bounds: &Bounds,
+        rendering: Rendering,
     ) -> Result<Option<MaskedBody>, RenderError> {
         if bounds.admit(&told.subject(), self.clock.now()).is_err() {
             return Ok(None);
         }
         let mask = masks::of_reader(&self.store, user, bounds).await?;
         let reader = EventReader { bounds, mask: &mask };
-        let payload = self.payload(told, reader).await?;
+        let payload = self.payload(told, reader, rendering).await?;
         Ok(payload.map(|payload| MaskedBody { payload, mask }))
     }
 
@@ -272,13 +280,15 @@ impl EventRenderer {
         &self,
         told: &EventRef,
         reader: EventReader<'_>,
+        rendering: Rendering,
     ) -> Result<Option<WebhookPayload>, RenderError> {
         let Some(kind) = told.kind else {
             let webhook_id = told.detail.as_deref().map(WebhookId::from);
             let data = EventData { webhook_id, ..EventData::default() };
             return Ok(Some(WebhookPayload { kind: TEST_EVENT, timestamp: told.at, data }));
         };
-        let subjects = self.subjects_of(std::slice::from_ref(told), reader.mask).await?;
+        let told_alone = std::slice::from_ref(told);
+        let subjects = self.subjects_of(told_alone, reader.mask, rendering).await?;
         let data = self.data(kind, told, &subjects, reader).await?;
         Ok(data.map(|data| WebhookPayload { kind: kind.name(), timestamp: told.at, data }))
     }
@@ -289,7 +299,7 @@ impl Bodies for EventRenderer {
 
     async fn body(&self, delivery: &ClaimedDelivery) -> Result<Option<Vec<u8>>, RenderError> {
         let ClaimedDelivery { event, user, bounds, .. } = delivery;
-        let body = self.webhook_body(event, user, bounds).await?;
+        let body = self.webhook_body(event, user, bounds, Rendering::Telling).await?;
         Ok(body.map(|body| body.json()).transpose()?)
     }
 }

@@ -15,8 +15,9 @@ use chatkeep_workers::StageName;
 use chatkeep_workers::replica::Replica;
 use chatkeep_workers::supervisor::Supervisor;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use crate::http::HttpError;
 use crate::server::Server;
@@ -32,12 +33,72 @@ pub struct Ready {
     pub health: Health,
     /// Reserves of free disk space, below which parts of the process pause.
     pub disk: Vec<DiskReserve>,
+    /// Replica of the search index, if the process has one.
+    pub search: Option<SearchReadiness>,
 }
 
-/// Returns `/healthz` (the process runs) and `/readyz` (bus and store respond).
+/// Time after its start for which a process may wait for its replica.
+const CATCH_UP: Duration = Duration::from_mins(1);
+
+/// Replica whose state is a part of readiness.
+#[derive(Clone, Debug)]
+pub struct SearchReadiness {
+    replica: Replica,
+    waiting: ReplicaWaiting,
+    started: Instant,
+}
+
+/// Time for which a process is not ready while its replica serves no requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplicaWaiting {
+    /// Never: nothing may keep webhooks from the process.
+    Never,
+    /// For [`CATCH_UP`] after the start: mostly a replica has caught up by then, and when a large one
+    /// is filled, all else that the process serves must not wait for it.
+    AtFirst,
+    /// For as long as that takes: the process serves nothing else.
+    Always,
+}
+
+impl SearchReadiness {
+    /// Creates it for a process that starts now.
+    pub fn new(replica: Replica, waiting: ReplicaWaiting) -> Self {
+        Self { replica, waiting, started: Instant::now() }
+    }
+}
+
+impl SearchReadiness {
+    /// Adds the state of the replica to the parts that are shown. Returns false if the process waits
+    /// for it.
+    fn show(&self, parts: &mut Map<String, Value>) -> bool {
+        let state = self.replica.state();
+        let Some(reason) = state.unready() else {
+            parts.insert("search".to_owned(), "ok".into());
+            return true;
+        };
+        parts.insert("search".to_owned(), state.phase.name().into());
+        parts.insert("searchReason".to_owned(), reason.into());
+        !self.waiting.lasts(self.started.elapsed())
+    }
+}
+
+impl ReplicaWaiting {
+    fn lasts(self, since_start: Duration) -> bool {
+        match self {
+            Self::Never => false,
+            Self::AtFirst => since_start < CATCH_UP,
+            Self::Always => true,
+        }
+    }
+}
+
+/// Returns `/healthz` (the process runs) and `/readyz` (bus and store respond, and perhaps the
+/// search index).
 ///
 /// Readiness decides whether requests are sent here, and receiving webhooks needs no more than bus
-/// and store. So the problems of other parts are listed in the body and leave the status 200.
+/// and store. So the problems of other parts are listed in the body and leave the status 200; a
+/// search index that has not caught up does so for those processes that serve searches and receive
+/// no webhooks ([`ReplicaWaiting`]).
 pub fn router(ready: Ready) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -56,8 +117,9 @@ async fn readiness(State(ready): State<Ready>) -> Response {
     parts.insert("store".to_owned(), state(store).into());
     let is_low = ready.disk.iter().any(DiskReserve::is_low);
     parts.insert("disk".to_owned(), if is_low { "low" } else { "ok" }.into());
+    let search = ready.search.as_ref().is_none_or(|search| search.show(&mut parts));
     parts.insert("problems".to_owned(), json!(ready.health.problems()));
-    if bus && store {
+    if bus && store && search {
         axum::Json(parts).into_response()
     } else {
         HttpError::Unavailable.with(parts)
@@ -143,4 +205,21 @@ pub(crate) async fn serve_metrics(
         }
     };
     supervisor.run_prepared("metrics", serve).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_waits_for_its_replica_as_far_as_others_can_wait_for_it() {
+        for (waiting, at_first, later) in [
+            (ReplicaWaiting::Never, false, false),
+            (ReplicaWaiting::AtFirst, true, false),
+            (ReplicaWaiting::Always, true, true),
+        ] {
+            assert_eq!(waiting.lasts(Duration::from_secs(59)), at_first, "{waiting:?}");
+            assert_eq!(waiting.lasts(CATCH_UP), later, "{waiting:?}");
+        }
+    }
 }

@@ -195,8 +195,13 @@ pub enum EventKind {
     MembersJoined(Vec<UserId>),
     /// Members left the chat.
     MembersLeft(Vec<UserId>),
-    /// Any other event, with the platform's name of its type.
-    Other(String),
+    /// Any other event.
+    Other {
+        /// The platform's name of its type.
+        name: String,
+        /// Message that it is about, as far as that can be read.
+        message: Option<MessageId>,
+    },
 }
 
 /// A message as received.

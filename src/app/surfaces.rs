@@ -31,9 +31,18 @@ impl App {
     pub(super) fn surfaces(&self, supervisor: &Supervisor) -> anyhow::Result<Router> {
         let health = self.health.clone();
         let disk = vec![self.disk.ingress.clone(), self.disk.media.clone()];
-        let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone(), health, disk };
-        let mut router = ops::router(ready);
         let roles = &self.process_roles.roles;
+        let waiting = if roles.contains(&Role::Ingress) {
+            ops::ReplicaWaiting::Never
+        } else if roles.contains(&Role::Api) {
+            ops::ReplicaWaiting::AtFirst
+        } else {
+            ops::ReplicaWaiting::Always
+        };
+        let replica = self.replica.clone();
+        let search = replica.map(|replica| ops::SearchReadiness::new(replica, waiting));
+        let (bus, store) = (self.bus.clone(), self.store.clone());
+        let mut router = ops::router(ops::Ready { bus, store, health, disk, search });
         if roles.contains(&Role::Ingress) {
             router = router.merge(self.ingress()?);
         }

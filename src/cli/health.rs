@@ -12,8 +12,8 @@ use crate::out::say;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct HealthArgs {
-    /// Ask whether bus and database respond, too (/readyz), instead of whether the process runs
-    /// (/healthz).
+    /// Ask whether bus and database respond, too, and the search index where the process serves
+    /// nothing else (/readyz), instead of whether the process runs (/healthz).
     #[arg(long)]
     ready: bool,
     /// Timeout of the request in seconds.

@@ -6,6 +6,7 @@
 //! rate limit counts the requests. The form differs: short, cut to a model's context, and marked as
 //! texts of people.
 
+mod answer_forms;
 mod argument;
 mod budget;
 mod channel;

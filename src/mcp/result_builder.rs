@@ -8,6 +8,7 @@ use chatkeep_store::{Sender, StoredMessage};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 
+use super::answer_forms::AnswerForms;
 use super::budget::TokenBudget;
 use super::channel_table::{ChannelTable, quoted_name, short_name};
 use super::gap::GapRows;
@@ -62,6 +63,7 @@ pub(super) struct RowKeys {
 /// Rows under construction.
 pub(super) struct ResultBuilder<'a> {
     links: &'a Links,
+    forms: AnswerForms,
     zone: AnswerZone,
     pub(super) budget: TokenBudget,
     pub(super) channels: ChannelTable,
@@ -102,6 +104,7 @@ impl<'a> ResultBuilder<'a> {
     pub(super) fn new(links: &'a Links, zone: AnswerZone) -> Self {
         Self {
             links,
+            forms: AnswerForms::Rows,
             zone,
             budget: TokenBudget::default(),
             channels: ChannelTable::default(),
@@ -111,6 +114,11 @@ impl<'a> ResultBuilder<'a> {
             day: String::new(),
             truncated: false,
         }
+    }
+
+    /// Creates a builder of the text of a document.
+    pub(super) fn of_document(links: &'a Links, zone: AnswerZone) -> Self {
+        Self { forms: AnswerForms::Document, ..Self::new(links, zone) }
     }
 
     /// Returns the zone of the rows that follow.
@@ -124,29 +132,31 @@ impl<'a> ResultBuilder<'a> {
     }
 
     /// Creates the row of a message; `None`, with nothing added to the tables, if it exceeds the
-    /// budget.
+    /// budget. The text of a first one is cut to the budget.
     pub(super) fn row(&mut self, said: MessageSource<'_>) -> Option<MessageRow> {
         let MessageSource { message, part, has_channel, max } = said;
         let channel = has_channel.then_some(&message.channel);
         let names = RowNames { person: message.sender.as_ref(), channel };
         let (url, time) = (self.link(message), self.zone.show(message.sent_at));
-        let row = |RowKeys { person, channel }| MessageRow {
-            url,
-            time,
-            channel,
-            from: person,
+        let with_text = |max| MessageRow {
+            url: url.clone(),
+            time: time.clone(),
             ..MessageRow::new(message, part, max)
         };
-        let (last, mut day) = (self.day.clone(), String::new());
-        let forms = |row: &MessageRow| {
-            let line;
-            (day, line) =
-                if has_channel { (String::new(), row.line()) } else { row.day_and_line() };
-            let new_day = if day == last { String::new() } else { day.clone() };
-            [json(row), line, new_day]
-        };
-        let row = self.add(names, row, forms)?;
-        self.day = day;
+        let (last, forms) = (self.day.clone(), self.forms);
+        let sent_of = |row: &MessageRow| forms.of_message(row, (!has_channel).then_some(&*last));
+        let person = names.person.map(PersonRow::new);
+        let max = self.budget.longest(max, |max| {
+            let [structured, text] = sent_of(&with_text(max));
+            let [table, line] = person.as_ref().map(|row| forms.of_row(row)).unwrap_or_default();
+            [structured, text, table, line]
+        });
+        let row =
+            |RowKeys { person, channel }| MessageRow { channel, from: person, ..with_text(max) };
+        let row = self.add(names, row, sent_of)?;
+        if !has_channel {
+            self.day = row.day_and_line().0;
+        }
         self.truncated |= row.cut > 0;
         Some(row)
     }
@@ -169,13 +179,14 @@ impl<'a> ResultBuilder<'a> {
 
     /// Takes the cost of gaps, which the answer has whatever its rows cost.
     pub(super) fn spend_gaps(&mut self, gaps: &GapRows) {
-        self.budget.spend(&[&json(&gaps.rows), &gaps.lines()]);
+        let [structured, text] = self.forms.of(&gaps.rows, &gaps.lines());
+        self.budget.spend(&[&structured, &text]);
     }
 
     /// Returns true for a row that is within the budget, and takes its cost.
     pub(super) fn fits<T: Serialize>(&mut self, row: &T) -> bool {
-        let row = json(row);
-        let fits = self.budget.take(&[&row, &row]);
+        let [structured, text] = self.forms.of_row(row);
+        let fits = self.budget.take(&[&structured, &text]);
         self.truncated |= !fits;
         fits
     }
@@ -187,18 +198,16 @@ impl<'a> ResultBuilder<'a> {
         names: RowNames<'_>,
         row: impl FnOnce(RowKeys) -> T,
     ) -> Option<T> {
-        self.add(names, row, |row| {
-            let row = json(row);
-            [row.clone(), row]
-        })
+        let forms = self.forms;
+        self.add(names, row, |row| forms.of_row(row))
     }
 
-    /// Creates a row with what it names; `forms` returns the texts that it has in the answer.
-    fn add<T, const N: usize>(
+    /// Creates a row with what it names; `sent_of` returns what is sent of it in both forms.
+    fn add<T>(
         &mut self,
         names: RowNames<'_>,
         row: impl FnOnce(RowKeys) -> T,
-        forms: impl FnOnce(&T) -> [String; N],
+        sent_of: impl FnOnce(&T) -> [String; 2],
     ) -> Option<T> {
         let person = names.person.map(|sender| (self.person_key(sender), sender));
         let channel = names.channel.map(|channel| self.channels.key(channel));
@@ -206,13 +215,12 @@ impl<'a> ResultBuilder<'a> {
         let row = row(RowKeys { person: key, channel: channel.clone() });
         let person = person.filter(|(key, _)| !self.people.contains_key(key));
         let person = person.map(|(key, sender)| (key, PersonRow::new(sender)));
-        let person_json = person.as_ref().map(|(_, person)| json(person)).unwrap_or_default();
-        let channel_json = self.uncounted_channel(channel.as_deref());
-        let forms = forms(&row);
-        let mut cost: Vec<_> = forms.iter().map(String::as_str).collect();
+        let person_row = person.as_ref().map(|(_, person)| self.forms.of_row(person));
+        let channel_row = self.uncounted_channel(channel.as_deref());
         // Tables are in both forms, too.
-        cost.extend([&person_json, &person_json, &channel_json, &channel_json].map(String::as_str));
-        if !self.budget.take(&cost) {
+        let sent = [Some(sent_of(&row)), person_row, channel_row];
+        let sent: Vec<_> = sent.iter().flatten().flatten().map(String::as_str).collect();
+        if !self.budget.take(&sent) {
             self.truncated = true;
             let unused = channel.filter(|key| !self.counted.contains(key));
             unused.inspect(|key| self.channels.forget(key));
@@ -231,8 +239,8 @@ impl<'a> ResultBuilder<'a> {
     /// Takes the cost of the channels that are in the table now, whatever rows follow.
     pub(super) fn spend_channels(&mut self) {
         let rows = self.channels.rows();
-        let table = json(&rows);
-        self.budget.spend(&[&table, &table]);
+        let [structured, text] = self.forms.of_row(&rows);
+        self.budget.spend(&[&structured, &text]);
         self.counted.extend(rows.into_keys());
     }
 
@@ -246,11 +254,10 @@ impl<'a> ResultBuilder<'a> {
         self.known.entry(sender.id.clone()).or_insert_with(|| format!("p{next}")).clone()
     }
 
-    /// Returns the JSON of a channel in the table unless it was counted.
-    fn uncounted_channel(&self, key: Option<&str>) -> String {
-        let key = key.filter(|key| !self.counted.contains(*key));
-        let entry = key.and_then(|key| self.channels.entry(key));
-        entry.as_ref().map(json).unwrap_or_default()
+    /// Returns what is sent of a channel in the table unless it was counted.
+    fn uncounted_channel(&self, key: Option<&str>) -> Option<[String; 2]> {
+        let key = key.filter(|key| !self.counted.contains(*key))?;
+        Some(self.forms.of_row(&self.channels.entry(key)?))
     }
 }
 

@@ -141,7 +141,7 @@ impl SavedSearchFollower {
         let is_last = self.step().await?.is_last;
         if is_last {
             // One batch at a time: new messages do not wait until all is swept.
-            let has_more = self.store.saved_searches().sweep_deleted().await?;
+            let has_more = self.store.saved_searches().sweep().await?;
             pace.idled_at = (!has_more).then(Instant::now);
         }
         Ok(!is_last)

@@ -13,7 +13,7 @@ use chatkeep_store::StoreError;
 use crate::search::SearchError;
 
 pub use follow::SavedSearchFollower;
-pub(crate) use found::{FoundSearches, found_by};
+pub(crate) use found::{FoundSearches, Rendering, ToldHit};
 pub(crate) use matcher::SearchMatcher;
 
 /// Reason for which messages could not be compared.

@@ -15,6 +15,7 @@ use chatkeep_core::role::Scope;
 use chatkeep_core::time::SystemClock;
 use chatkeep_store::{NewKey, PresenceEvidenceKind, Store};
 use reqwest::{Method, StatusCode};
+use serde_json::Value;
 
 use crate::harness::wait::until;
 use crate::harness::{http, ports};
@@ -171,8 +172,9 @@ async fn beside(stack: &Stack) {
     assert!(stack.ready().await, "the other one does not mind");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_index_is_filled_while_the_rest_goes_on() {
+/// Starts a process with many messages that its search index is filled with; returns it and the
+/// number of the messages.
+async fn with_many_messages() -> (Stack, usize) {
     const MESSAGES: usize = 5_000;
     let ground = TestEnv::new(Parts::Embedded).await;
     let store = Store::open(&Database::Sqlite, ground.folder.path(), 2).await.unwrap();
@@ -199,14 +201,56 @@ async fn an_index_is_filled_while_the_rest_goes_on() {
     store.keys().add_key(&key, at(2)).await.unwrap();
     let mut stack = Stack::on(ground, emulator().await).await;
     stack.use_key("ck_1");
+    (stack, MESSAGES)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_is_filled_while_the_rest_goes_on() {
+    let (stack, messages) = with_many_messages().await;
+    let readiness = async || {
+        let url = format!("http://{}/readyz", stack.ground.address);
+        let answer = http::client(DEADLINE).get(url).send().await.unwrap();
+        // Webhooks are received all the time.
+        assert_eq!(answer.status(), StatusCode::OK);
+        answer.json::<Value>().await.unwrap()
+    };
     until("everything can be found", DEADLINE, async || {
+        let told = readiness().await;
         let path = "/channels/C1/backup/search?q=hello";
         let (status, body) = stack.call(Method::GET, path, None).await;
         assert!(
-            status == StatusCode::SERVICE_UNAVAILABLE || body["total"] == MESSAGES,
+            status == StatusCode::SERVICE_UNAVAILABLE || body["total"] == messages,
             "part of what there is was found: {body}"
         );
+        assert!(told["search"] != "ok" || status == StatusCode::OK, "{told} {body}");
+        assert_eq!(told["search"] == "ok", told["searchReason"].is_null(), "{told}");
         status == StatusCode::OK
     })
     .await;
+    assert_eq!(readiness().await["search"], "ok");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_serves_searches_is_ready_once_it_finds_everything() {
+    let (stack, messages) = with_many_messages().await;
+    for roles in ["api,search", "search"] {
+        let address = ports::free();
+        let mut process = stack
+            .ground
+            .program(&stack.line, &["serve", "--roles", roles])
+            .env("CHATKEEP_LISTEN", address.to_string())
+            .env("CHATKEEP_METRICS_LISTEN", "")
+            .start();
+        process.ready(address, "/readyz").await;
+        let told = http::client(DEADLINE).get(format!("http://{address}/readyz")).send().await;
+        let told: Value = told.unwrap().json().await.unwrap();
+        assert_eq!(told["search"], "ok", "{roles}: {told}");
+        if roles == "api,search" {
+            let url = format!("http://{address}/api/channels/C1/backup/search?q=hello");
+            let answer = http::client(DEADLINE).get(url).bearer_auth("ck_1").send().await.unwrap();
+            assert_eq!(answer.status(), StatusCode::OK);
+            assert_eq!(answer.json::<Value>().await.unwrap()["total"], messages);
+        }
+        assert!(process.terminate().await.success());
+    }
 }

@@ -3,11 +3,12 @@
 
 use chatkeep_bus::Bus;
 use chatkeep_core::event::{Event, EventKind, IncomingMessage};
+use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{MessageChange, Received};
 use chatkeep_core::time::SharedClock;
 use chatkeep_core::{metric, trace};
 use chatkeep_platform::DecodeError;
-use chatkeep_store::{ChannelChange, IngestOutcome, Store};
+use chatkeep_store::{ChannelChange, IngestOutcome, Store, UnknownEvent};
 use tracing::debug;
 
 use crate::jobs::media_job;
@@ -77,6 +78,8 @@ impl Backup {
             events.iter().filter_map(|event| Some((event, change_of(event)?))).unzip();
         let others: Vec<_> = events.iter().filter_map(other_of).collect();
         self.store.messages().store_unknown(&others).await?;
+        let unplaced: Vec<_> = events.iter().filter_map(unplaced_unsend).collect();
+        self.store.messages().forget_unplaced(&unplaced).await?;
         remember_traces(&sources, &changes);
         let kept = self.store.messages().ingest(&changes, self.clock.now()).await?;
         count(&kept);
@@ -170,10 +173,19 @@ fn edited(event: &Event, message: &IncomingMessage) -> Option<MessageChange> {
 }
 
 /// Returns an event that has no table of its own: of unknown type, or a message without a chat.
-fn other_of(event: &Event) -> Option<(&Event, &str)> {
+fn other_of(event: &Event) -> Option<UnknownEvent<'_>> {
+    let (kind, message) = match &event.kind {
+        EventKind::Other { name, message } => (name.as_str(), message.as_ref()),
+        EventKind::Message(message) if event.channel.is_none() => ("message", Some(&message.id)),
+        _ => return None,
+    };
+    Some(UnknownEvent { event, kind, message })
+}
+
+/// Returns an unsend without a chat, with its message.
+fn unplaced_unsend(event: &Event) -> Option<(&Event, &MessageId)> {
     match &event.kind {
-        EventKind::Other(name) => Some((event, name)),
-        EventKind::Message(_) if event.channel.is_none() => Some((event, "message")),
+        EventKind::Unsent(message) if event.channel.is_none() => Some((event, message)),
         _ => None,
     }
 }

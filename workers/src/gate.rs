@@ -138,7 +138,7 @@ impl Gate {
             Standing::OwnChat(channel) => Verdict::PassAs(channel),
             Standing::Foreign { pending, .. } if self.waits(event, pending) => {
                 let reason = format!("the channel does not belong to the bot {:?} yet", event.bot);
-                Verdict::End(Outcome::Retry(reason.into()))
+                Verdict::End(Outcome::Hold(reason.into()))
             }
             Standing::Foreign { owner, .. } => {
                 self.ignore(stage, event, &owner);
@@ -262,6 +262,10 @@ impl<S: Stage<Item = Event>> Stage for Gated<S> {
 
     fn timeout(&self) -> Duration {
         self.stage.timeout()
+    }
+
+    fn longest_hold(&self) -> Duration {
+        PENDING
     }
 
     async fn prepare(&self) -> Result<(), String> {

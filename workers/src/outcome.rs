@@ -14,6 +14,9 @@ pub enum Outcome {
     /// A dependency is unavailable (store, bus). The runner holds the event and tries again until
     /// that is back, however long it takes; this never uses up an event's attempts.
     Unavailable(Failure),
+    /// It has to wait for what another event brings. Deliver it again later; this never uses up an
+    /// event's attempts either. The stage ends the waiting.
+    Hold(Failure),
     /// It failed for a transient reason. Deliver it again later, a bounded number of times.
     Retry(Failure),
     /// It can never be handled. Move it to the dead letters with this reason.
@@ -26,6 +29,7 @@ impl Outcome {
         match self {
             Self::Done => "done",
             Self::Unavailable(_) => "wait",
+            Self::Hold(_) => "hold",
             Self::Retry(_) => "retry",
             Self::Drop(_) => "drop",
         }

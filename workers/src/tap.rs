@@ -13,7 +13,7 @@ pub struct Notice {
     pub stage: &'static str,
     /// Id of the event (or, for jobs, of the job).
     pub event: String,
-    /// Result: `published`, `done`, `wait`, `retry`, `drop`.
+    /// Result: `published`, `done`, `wait`, `hold`, `retry`, `drop`.
     pub outcome: &'static str,
 }
 

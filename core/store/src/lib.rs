@@ -142,10 +142,11 @@ pub use retractions::Retraction;
 pub use roles::RoleSet;
 pub use saved_searches::{
     NewSavedSearch, SAVED_SEARCHES_OF_USER, SavedSearch, SavedSearchChange, SavedSearchMatch,
-    WatchingSearch,
+    SearchEvent, SearchEventState, WatchingSearch,
 };
 pub use sessions::{NewSession, Session, SignedIn};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
+pub use unknown_events::UnknownEvent;
 pub use unstored::{UnstoredMessage, UnstoredReason};
 pub use usage_days::DayUsage;
 pub use users::User;

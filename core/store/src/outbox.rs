@@ -64,6 +64,13 @@ impl OutboxPosition {
     pub fn event_id(self) -> String {
         format!("evt_{}_{}", self.0, self.1)
     }
+
+    /// Returns the position of the event with that id; `None` for the id of an event that is not in
+    /// the log.
+    pub fn of_event(id: &str) -> Option<Self> {
+        let (tx, seq) = id.strip_prefix("evt_")?.split_once('_')?;
+        Some(Self(tx.parse().ok()?, seq.parse().ok()?))
+    }
 }
 
 /// Page of events.
@@ -109,6 +116,16 @@ pub(super) struct NewPersonalEvent<'a> {
     pub(super) to: &'a str,
 }
 
+/// Logged event for one user about something in a channel.
+#[derive(Debug, sqlx_macros::FromRow)]
+pub(super) struct LoggedPersonalEvent {
+    /// Its sequence number.
+    pub(super) seq: i64,
+    pub(super) detail_id: String,
+    pub(super) channel_id: String,
+    pub(super) subject_id: String,
+}
+
 /// Event of a message to log.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct NewMessageEvent<'a> {
@@ -118,14 +135,25 @@ pub(super) struct NewMessageEvent<'a> {
     pub(super) unstored: Option<String>,
 }
 
-/// An unstored message is logged once, however often it comes.
-const ADD: &str = "
-    INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id, unstored, detail_id,
-                               recipient_id)
-    SELECT value ->> 'type', CAST(value ->> 'at' AS BIGINT), CAST($2 AS BIGINT), value ->> 'c',
-           value ->> 's', value ->> 'unstored', value ->> 'detail', value ->> 'to'
-    FROM json_each($1) WHERE TRUE
-    ON CONFLICT DO NOTHING";
+/// Builds the statement that logs events. An unstored message is logged once, however often it
+/// comes.
+macro_rules! add {
+    ($returning:literal) => {
+        concat!(
+            "INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id, unstored,
+                                        detail_id, recipient_id)
+             SELECT value ->> 'type', CAST(value ->> 'at' AS BIGINT), CAST($2 AS BIGINT),
+                    value ->> 'c', value ->> 's', value ->> 'unstored', value ->> 'detail',
+                    value ->> 'to'
+             FROM json_each($1) WHERE TRUE
+             ON CONFLICT DO NOTHING",
+            $returning
+        )
+    };
+}
+
+const ADD: &str = add!("");
+const ADD_PERSONAL: &str = add!(" RETURNING seq, detail_id, channel_id, subject_id");
 
 /// PostgreSQL commits transactions in another order than it numbers them, so a reader goes by
 /// transaction, and only as far as none of this database is still running.
@@ -228,6 +256,18 @@ pub(super) async fn log<T: serde::Serialize + Sync>(
     tx.execute(query(ADD).bind(&rows).bind(now.millis())).await?;
     tx.note_logged();
     Ok(())
+}
+
+/// Logs events for one user each, about something in a channel, in order.
+pub(super) async fn log_personal(
+    tx: &mut Tx,
+    events: &[NewPersonalEvent<'_>],
+    now: Timestamp,
+) -> Result<Vec<LoggedPersonalEvent>, StoreError> {
+    let rows = serde_json::to_string(events)?;
+    let logged = tx.fetch_all(query_as(ADD_PERSONAL).bind(&rows).bind(now.millis())).await?;
+    tx.note_logged();
+    Ok(logged)
 }
 
 impl OutboxStore<'_> {

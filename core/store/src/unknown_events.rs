@@ -1,7 +1,7 @@
 //! Events of unknown types, stored as received.
 
 use chatkeep_core::event::Event;
-use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
@@ -14,10 +14,22 @@ use crate::query::{query, query_as};
 /// Maximum number of events deleted in one transaction.
 const BATCH: i64 = 1_000;
 
+/// Event of unknown type to store.
+#[derive(Clone, Copy, Debug)]
+pub struct UnknownEvent<'a> {
+    /// The event.
+    pub event: &'a Event,
+    /// The platform's name of its type.
+    pub kind: &'a str,
+    /// Message that it is about, if that could be read.
+    pub message: Option<&'a MessageId>,
+}
+
 #[derive(Serialize)]
 struct OtherEvent<'a> {
     id: &'a str,
     c: Option<&'a str>,
+    m: Option<&'a str>,
     u: Option<&'a str>,
     #[serde(rename = "type")]
     kind: &'a str,
@@ -26,9 +38,9 @@ struct OtherEvent<'a> {
 }
 
 const SAVE: &str = "
-    INSERT INTO other_events (event_id, channel_id, type, at, raw)
-    SELECT value ->> 'id', value ->> 'c', value ->> 'type', CAST(value ->> 'at' AS BIGINT),
-           value ->> 'raw'
+    INSERT INTO other_events (event_id, channel_id, message_id, type, at, raw)
+    SELECT value ->> 'id', value ->> 'c', value ->> 'm', value ->> 'type',
+           CAST(value ->> 'at' AS BIGINT), value ->> 'raw'
     FROM json_each($1)
     WHERE NOT EXISTS (SELECT 1 FROM erased_people p
                       WHERE p.channel_id = value ->> 'c' AND p.user_id = value ->> 'u'
@@ -36,6 +48,11 @@ const SAVE: &str = "
       AND NOT EXISTS (SELECT 1 FROM channels c
                       WHERE c.channel_id = value ->> 'c'
                         AND c.deleted_before > CAST(value ->> 'at' AS BIGINT))
+      AND NOT EXISTS (SELECT 1 FROM messages m
+                      WHERE m.channel_id = value ->> 'c' AND m.message_id = value ->> 'm'
+                        AND m.unsent_at IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM erased_messages e
+                      WHERE e.channel_id = value ->> 'c' AND e.message_id = value ->> 'm')
     ON CONFLICT (event_id) DO NOTHING";
 
 /// Deletes a batch, the oldest first, and returns it, so that it can be counted.
@@ -47,6 +64,25 @@ const PURGE: &str = "
 /// Deletes those of a channel before a time: nobody reads what they say, so all go that may say
 /// something of a person.
 const FORGET: &str = "DELETE FROM other_events WHERE channel_id = $1 AND at < $2";
+
+/// Deletes those about messages of a channel.
+const FORGET_MESSAGES: &str = "
+    DELETE FROM other_events
+    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
+/// Deletes those of a bot about a message, whose chat could not be read.
+const FORGET_UNPLACED: &str = "
+    DELETE FROM other_events
+    WHERE channel_id IS NULL AND message_id = $1 AND SUBSTR(event_id, 1, LENGTH($2)) = $2";
+
+/// Deletes the events of unknown type about messages of a channel, given as a JSON list.
+pub(crate) async fn forget_unknown_of(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    messages: &str,
+) -> Result<(), StoreError> {
+    tx.execute(query(FORGET_MESSAGES).bind(channel.as_str()).bind(messages)).await?;
+    Ok(())
+}
 
 /// Deletes the events of unknown type that happened in a channel before that time.
 pub(crate) async fn forget_unknown(
@@ -72,30 +108,31 @@ impl MessageStore<'_> {
         Ok(gone.len())
     }
 
-    /// Stores events of unknown type with the platform's name of each, except those from a deleted
-    /// time, and those caused by people who were erased since, or had opted out then.
+    /// Stores events of unknown type, except those from a deleted time, those about a message that
+    /// was unsent or erased, and those caused by people who were erased since, or had opted out then.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn store_unknown(self, events: &[(&Event, &str)]) -> Result<(), StoreError> {
+    pub async fn store_unknown(self, events: &[UnknownEvent<'_>]) -> Result<(), StoreError> {
         if events.is_empty() {
             return Ok(());
         }
         let mut tx = self.store.db.begin().await?;
-        let channels = events.iter().filter_map(|(event, _)| event.channel.as_ref());
+        let channels = events.iter().filter_map(|unknown| unknown.event.channel.as_ref());
         // As erasures do, so that neither misses what the other is about to write.
         lock_ledger(&mut tx, &channels.map(|channel| &channel.id).collect()).await?;
-        let senders = events.iter().filter_map(|(event, _)| event.sender.as_ref());
+        let senders = events.iter().filter_map(|unknown| unknown.event.sender.as_ref());
         let opt_outs = OptOuts::load(&mut tx, senders).await?;
         let events: Vec<_> =
-            events.iter().filter(|(event, _)| !opt_outs.refuse_event(event)).collect();
-        let keys: Vec<_> = events.iter().map(|(event, _)| event.key()).collect();
+            events.iter().filter(|unknown| !opt_outs.refuse_event(unknown.event)).collect();
+        let keys: Vec<_> = events.iter().map(|unknown| unknown.event.key()).collect();
         let mut rows: Vec<_> = events
             .iter()
             .zip(&keys)
-            .map(|((event, kind), key)| OtherEvent {
+            .map(|(UnknownEvent { event, kind, message }, key)| OtherEvent {
                 id: key.as_str(),
                 c: event.channel.as_ref().map(|channel| channel.id.as_str()),
+                m: message.map(MessageId::as_str),
                 u: event.sender.as_ref().map(UserId::as_str),
                 kind,
                 at: event.at.millis(),
@@ -105,6 +142,23 @@ impl MessageStore<'_> {
         rows.sort_by_key(|row| row.id);
         let rows = serde_json::to_string(&rows)?;
         tx.execute(query(SAVE).bind(&rows)).await?;
+        tx.commit().await
+    }
+
+    /// Deletes the stored events about the messages of these unsends, whose chat could not be read,
+    /// no more than that of the unsends: those of the same bot.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn forget_unplaced(self, unsends: &[(&Event, &MessageId)]) -> Result<(), StoreError> {
+        if unsends.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.store.db.begin().await?;
+        for (unsend, message) in unsends {
+            let of_bot = format!("{}:{}:", unsend.platform.name(), unsend.bot);
+            tx.execute(query(FORGET_UNPLACED).bind(message.as_str()).bind(&of_bot)).await?;
+        }
         tx.commit().await
     }
 }
@@ -118,5 +172,14 @@ mod tests {
     async fn an_erasure_reads_the_events_of_its_channel_alone() {
         let steps = plan(FORGET).await.join("\n");
         assert!(steps.contains("INDEX other_events_by_channel (channel_id=? AND at<?)"), "{steps}");
+    }
+
+    #[tokio::test]
+    async fn an_unsend_reads_the_events_of_its_message_alone() {
+        for sql in [FORGET_MESSAGES, FORGET_UNPLACED] {
+            let steps = plan(sql).await.join("\n");
+            let index = "INDEX other_events_by_message (message_id=? AND channel_id=?)";
+            assert!(steps.contains(index), "{steps}");
+        }
     }
 }

@@ -109,7 +109,8 @@ impl ToolDefinition for GetContext {
             ServiceError::NotFound => ToolError::no_message(&asked.message),
             other => other.into(),
         })?;
-        let (output, text) = answer(services, &channel, context).await?;
+        let builder = ResultBuilder::new(&services.links, channel.zone);
+        let (output, text) = answer(services, &channel, context, builder).await?;
         Ok(ToolAnswer::new(output, text))
     }
 }
@@ -127,7 +128,8 @@ pub(in crate::mcp) async fn document(
     let query = ContextQuery { message, before, after };
     let context = services.messages.context(&channel.access, &query).await?;
     let message = context.message.clone();
-    let (_, text) = answer(services, channel, context).await?;
+    let builder = ResultBuilder::of_document(&services.links, channel.zone);
+    let (_, text) = answer(services, channel, context, builder).await?;
     Ok((message, text))
 }
 
@@ -189,8 +191,8 @@ async fn answer(
     services: &Services,
     channel: &OpenChannel<ReadMessages>,
     context: MessageContext,
+    mut builder: ResultBuilder<'_>,
 ) -> Result<(ContextOutput, String), ToolError> {
-    let mut builder = ResultBuilder::new(&services.links, channel.zone);
     let bounds = &channel.access.caller.bounds;
     let (before, after) = (&context.before, &context.after);
     let whole =

@@ -6,7 +6,7 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
 use crate::mcp::argument::{filled, limit, required, rows};
-use crate::mcp::budget::TokenBudget;
+use crate::mcp::budget::{TokenBudget, sent};
 use crate::mcp::channel;
 use crate::mcp::channel_table::{quoted_name, short_name};
 use crate::mcp::error::ToolError;
@@ -111,7 +111,7 @@ impl ToolDefinition for GetMembers {
         let mut budget = TokenBudget::default();
         let row = |member| {
             Some(MemberRow::new(member, channel.zone))
-                .filter(|row| budget.take(&[&json(row), &row.line()]))
+                .filter(|row| budget.take(&[&json(row), &sent(&row.line())]))
         };
         let rows: Vec<_> = members.iter().map_while(row).collect();
         let truncated = rows.len() < members.len();

@@ -10,6 +10,7 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
 use crate::mcp::argument::{filled, switch};
+use crate::mcp::budget::sent;
 use crate::mcp::channel_table::{ChannelTable, quoted_name, short_name};
 use crate::mcp::error::ToolError;
 use crate::mcp::gap::{GapRows, MissingTime};
@@ -212,7 +213,7 @@ fn row(
         last_message_at: last.map(|at| zone.show(*at)),
         recent: Vec::new(),
     };
-    if !builder.budget.take(&[&json(&row), &row.line()]) {
+    if !builder.budget.take(&[&json(&row), &sent(&row.line())]) {
         return None;
     }
     builder.set_zone(zone);

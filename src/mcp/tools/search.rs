@@ -6,7 +6,7 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
 use crate::mcp::argument::required;
-use crate::mcp::budget::TokenBudget;
+use crate::mcp::budget::{TokenBudget, sent};
 use crate::mcp::channel::zone_of;
 use crate::mcp::document::{self, ChannelNames};
 use crate::mcp::error::ToolError;
@@ -88,7 +88,10 @@ impl ToolDefinition for Search {
         let names = ChannelNames::of(services, &access.caller).await?;
         let mut budget = TokenBudget::default();
         // It is in both forms of the answer.
-        let fits = |found: &FoundDocument| budget.take(&[&json(found), &json(found)]);
+        let fits = |found: &FoundDocument| {
+            let found = json(found);
+            budget.take(&[&found, &sent(&found)])
+        };
         let found = page.hits.iter().map(|hit| found(services, &names, hit));
         let results = found.take_while(fits).collect();
         let output = FoundDocuments { results };

@@ -13,6 +13,7 @@ use super::super::{ServiceError, Window};
 use super::WebhookService;
 use crate::event_renderer::MaskedBody;
 use crate::random;
+use crate::saved_searches::Rendering;
 
 /// Request for a page of deliveries.
 #[derive(Clone, Debug, Default)]
@@ -203,7 +204,8 @@ impl WebhookService {
             }
         }
         let bounds = common(caller, webhook);
-        Ok(self.renderer.webhook_body(&delivery.event, &webhook.user, &bounds).await?)
+        let (event, user) = (&delivery.event, &webhook.user);
+        Ok(self.renderer.webhook_body(event, user, &bounds, Rendering::Showing).await?)
     }
 }
 

@@ -37,15 +37,15 @@ fn told(stack: &Stack, user: &str) -> Vec<String> {
 }
 
 /// The program with a group and a receiver of webhooks.
-pub(super) struct Scene {
-    pub(super) stack: Stack,
-    pub(super) sink: Sink,
-    pub(super) channel: String,
-    pub(super) people: Vec<String>,
+pub(crate) struct Scene {
+    pub(crate) stack: Stack,
+    pub(crate) sink: Sink,
+    pub(crate) channel: String,
+    pub(crate) people: Vec<String>,
 }
 
 impl Scene {
-    pub(super) async fn new(parts: Parts, settings: &[(&'static str, &str)]) -> Self {
+    pub(crate) async fn new(parts: Parts, settings: &[(&'static str, &str)]) -> Self {
         let mut ground = TestEnv::new(parts).await;
         ground.settings.push(("CHATKEEP_WEBHOOKS_ALLOW_PRIVATE", "true".to_owned()));
         ground.settings.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
@@ -56,14 +56,14 @@ impl Scene {
     }
 
     /// Creates a webhook to that path of the sink; returns its id and its secret.
-    pub(super) async fn hook(&self, path: &str, events: &[&str]) -> (String, String) {
+    pub(crate) async fn hook(&self, path: &str, events: &[&str]) -> (String, String) {
         let body = json!({"url": self.sink.url(path), "events": events});
         let made = self.stack.post("/webhooks", body).await;
         let text = |name: &str| made[name].as_str().unwrap().to_owned();
         (text("webhookId"), text("secret"))
     }
 
-    pub(super) async fn say(&self, text: &str) -> String {
+    pub(crate) async fn say(&self, text: &str) -> String {
         let told = self.stack.line.say(&self.channel, &self.people[0], text).await.unwrap();
         told.message_id().unwrap().to_owned()
     }

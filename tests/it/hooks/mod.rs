@@ -2,7 +2,7 @@
 
 mod delivery;
 mod flood;
-mod flow;
+pub(crate) mod flow;
 #[path = "../../support/sink.rs"]
 #[expect(dead_code, reason = "some responses are for the stages' tests")]
 pub(crate) mod sink;

@@ -1,6 +1,7 @@
 //! The surface for models through the real program: the protocol in its three revisions, every
 //! tool, permissions, and third-party clients and suites.
 
+mod budget;
 mod citations;
 mod clients;
 mod conformance;

@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::harness::wait::until;
+use crate::hooks::flow::Scene;
 use crate::hooks::sink::{Received, Sink};
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
-on_both!(what_a_saved_search_tells_is_what_the_search_finds);
+on_both!(
+    what_a_saved_search_tells_is_what_the_search_finds,
+    a_hit_whose_first_delivery_was_dropped_is_told_once_it_is_found_again,
+);
 
 /// Returns the events of a saved search in the feed, oldest first.
 async fn feed(stack: &Stack, search: &str) -> Vec<Value> {
@@ -95,4 +99,53 @@ async fn what_a_saved_search_tells_is_what_the_search_finds(parts: Parts) {
     equal(&stack, &search, "lunch -cancelled", 2).await;
     let metrics = stack.metrics().await;
     assert!(metrics.contains("chatkeep_saved_search_lag_seconds"), "{metrics}");
+}
+
+/// Returns the cursor at the end of the feed.
+async fn end_of_feed(stack: &Stack) -> String {
+    let mut cursor = String::new();
+    loop {
+        let page = stack.get(&format!("/events?limit=100{cursor}")).await;
+        let next = page["nextCursor"].as_str().unwrap();
+        if page["hasMore"] == false {
+            return next.to_owned();
+        }
+        cursor = format!("&cursor={next}");
+    }
+}
+
+async fn a_hit_whose_first_delivery_was_dropped_is_told_once_it_is_found_again(parts: Parts) {
+    let scene = Scene::new(parts, &[("CHATKEEP_WEBHOOKS_RETRY_SECONDS", "2, 2, 2, 2, 2")]).await;
+    let Scene { stack, sink, .. } = &scene;
+    let body = json!({"name": "Where we eat", "query": "lunch"});
+    let search = stack.post("/saved-searches", body).await["savedSearchId"].clone();
+    let search = search.as_str().unwrap();
+    sink.status("/told", 500);
+    let (hook, _) = scene.hook("/told", &["search.matched"]).await;
+    let message = scene.say("lunch").await;
+    until("the endpoint fails", DEADLINE, async || !sink.at("/told").is_empty()).await;
+    stack.line.edit(&message, "supper").await.unwrap();
+    until("the delivery is dropped", DEADLINE, async || {
+        let log = stack.get(&format!("/webhooks/{hook}/deliveries")).await;
+        log["deliveries"][0]["status"] == "dropped"
+    })
+    .await;
+    // A reader of the feed has passed it, too.
+    assert!(feed(stack, search).await.is_empty());
+    let end = end_of_feed(stack).await;
+    sink.status("/told", 200);
+    stack.line.edit(&message, "lunch after all").await.unwrap();
+    until("the webhook is told", DEADLINE, async || {
+        sink.at("/told")
+            .iter()
+            .any(|one| one.taken && one.json()["data"]["message"]["id"] == message)
+    })
+    .await;
+    let page = stack.get(&format!("/events?cursor={end}")).await;
+    let events = page["events"].as_array().unwrap().iter();
+    let told: Vec<_> = events.filter(|event| event["type"] == "search.matched").collect();
+    assert_eq!(told.len(), 1, "{page}");
+    assert_eq!(told[0]["data"]["message"]["id"], message);
+    // One event tells of it to those who read everything.
+    equal(stack, search, "lunch", 1).await;
 }

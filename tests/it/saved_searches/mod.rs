@@ -5,14 +5,18 @@ mod flow;
 mod words;
 
 use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use chatkeep::saved_searches::SavedSearchFollower;
 use chatkeep::search::{ParsedQuery, SearchFallback, SearchRequest, SearchService, Sort};
 use chatkeep_core::id::{ChannelId, MessageId, SavedSearchId, UserId};
 use chatkeep_core::time::SystemClock;
 use chatkeep_store::{
-    FeedReader, NewSavedSearch, OutboxEventKind, OutboxPosition, SavedSearchChange, Store,
+    FeedReader, NewSavedSearch, OutboxEventKind, OutboxPosition, SavedSearchChange, SearchEvent,
+    SearchEventState, Store,
 };
 use chatkeep_workers::replica::Replica;
 use chrono_tz::Tz;
@@ -25,6 +29,8 @@ on_both!(
     what_two_processes_compare_at_once_is_told_once,
     only_what_comes_after_it_was_saved_is_told,
     what_another_query_told_is_told_again_by_the_new_one,
+    a_change_that_breaks_off_changes_all_or_nothing,
+    what_was_passed_over_is_told_anew_when_it_is_found_again,
     what_is_not_stored_any_more_may_be_told_again,
     many_matches_are_told_in_parts,
 );
@@ -96,8 +102,18 @@ impl World {
     /// Returns the messages that a saved search told of; fails if it told one twice, or anybody
     /// else of it.
     async fn told(&self, saved: &Saved) -> BTreeSet<(ChannelId, MessageId)> {
-        self.fixture.log_settled().await;
         let mut told = BTreeSet::new();
+        for event in self.events(saved).await {
+            assert!(told.insert((event.channel, event.message)), "told twice: {saved:?}");
+        }
+        told
+    }
+
+    /// Returns the events of a saved search in the log, oldest first; fails if anybody else is told
+    /// of it.
+    async fn events(&self, saved: &Saved) -> Vec<SearchEvent> {
+        self.fixture.log_settled().await;
+        let mut events = Vec::new();
         for user in [UserId::from("U1"), UserId::from("U2")] {
             let channels: Vec<_> = ["C1", "C2", "C3"].map(ChannelId::from).to_vec();
             let reader = FeedReader { user: &user, channels: &channels, not_before: None };
@@ -110,8 +126,12 @@ impl World {
                         continue;
                     }
                     assert_eq!(user, saved.user, "told to somebody else");
-                    let key = (event.channel.unwrap(), event.subject.unwrap().into());
-                    assert!(told.insert(key), "told twice: {saved:?}");
+                    events.push(SearchEvent {
+                        search: saved.id.clone(),
+                        channel: event.channel.unwrap(),
+                        message: event.subject.unwrap().into(),
+                        seq: event.place.1,
+                    });
                 }
                 after = page.next;
                 if !page.more {
@@ -119,7 +139,7 @@ impl World {
                 }
             }
         }
-        told
+        events
     }
 
     /// Returns what a search by the owner of a saved search finds now.
@@ -244,19 +264,105 @@ async fn what_another_query_told_is_told_again_by_the_new_one(fixture: Fixture) 
     // Once by the new one, too.
     world.fixture.keep(&[edited("C1", "a", 20, "cake")], 21).await;
     assert_eq!(world.compare().await, 0);
-    // However many there were.
-    world
-        .fixture
-        .run(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
-             INSERT INTO saved_search_hits (saved_search_id, channel_id, message_id)
-             SELECT 'ss_tea', 'C1', 'gone-' || i FROM n",
-        )
-        .await;
+    // However many there were, they are removed.
+    many_hits(&world, 1).await;
     assert!(change("tea", true, 22).await);
     let left: Vec<(ChannelId, MessageId)> =
-        ["gone-1", "gone-5000", "a"].map(|id| ("C1".into(), id.into())).into();
+        ["gone-1", "gone-12000", "a"].map(|id| ("C1".into(), id.into())).into();
+    while searches.sweep().await.unwrap() {}
     assert!(searches.told_messages(&left).await.unwrap().is_empty());
+}
+
+/// Adds hits of the saved search `ss_tea`, more than are removed at once.
+async fn many_hits(world: &World, generation: i64) {
+    let sql = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+         INSERT INTO saved_search_hits (saved_search_id, channel_id, message_id, generation)
+         SELECT 'ss_tea', 'C1', 'gone-' || i, {generation} FROM n"
+    );
+    world.fixture.run(&sql).await;
+}
+
+async fn a_change_that_breaks_off_changes_all_or_nothing(fixture: Fixture) {
+    let world = World::new(fixture, &["C1"]).await;
+    let saved = world.save("ss_tea", "U1", "tea", None).await;
+    world.fixture.keep(&[said("C1", "a", 10, "tea")], 11).await;
+    assert_eq!(world.compare().await, 1);
+    many_hits(&world, 0).await;
+    let searches = world.store().saved_searches();
+    let query = async || {
+        let search = searches.saved_search(&saved.user, &saved.id).await.unwrap();
+        search.unwrap().query
+    };
+    // The process dies ever later in the change.
+    let mut polls = 1;
+    let mut time = 20;
+    while query().await == "tea" {
+        let new = SavedSearchChange {
+            name: "ss_tea",
+            query: "tea -coffee",
+            channels: None,
+            enabled: true,
+        };
+        let change = searches.change_saved_search(&saved.user, &saved.id, new, at(time));
+        die_after(polls, change).await;
+        if query().await == "tea" {
+            // What was told by the query that is left is not told again.
+            world.fixture.keep(&[edited("C1", "a", time, &format!("tea {time}"))], time + 1).await;
+            assert_eq!(world.compare().await, 0, "after {polls} polls");
+        }
+        polls += 1;
+        time += 2;
+    }
+    assert!(polls > 3, "the change did not break off anywhere");
+    world.fixture.keep(&[edited("C1", "a", time, "tea, again")], time + 1).await;
+    assert_eq!(world.compare().await, 1);
+    assert_eq!(world.compare().await, 0);
+}
+
+/// Polls a future so many times at most, and drops it.
+async fn die_after<T>(polls: usize, future: impl Future<Output = T>) {
+    let mut future = pin!(future);
+    let mut left = polls;
+    poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(());
+        }
+        left -= 1;
+        future.as_mut().poll(context).map(drop)
+    })
+    .await;
+}
+
+async fn what_was_passed_over_is_told_anew_when_it_is_found_again(fixture: Fixture) {
+    let world = World::new(fixture, &["C1"]).await;
+    let saved = world.save("ss_tea", "U1", "tea", None).await;
+    world.fixture.keep(&[said("C1", "a", 10, "tea"), said("C1", "b", 10, "tea")], 11).await;
+    assert_eq!(world.compare().await, 2);
+    let searches = world.store().saved_searches();
+    let [first, other] = world.events(&saved).await.try_into().unwrap();
+    let states = async |events: &[SearchEvent]| searches.event_states(events).await.unwrap();
+    assert_eq!(states(&[first.clone(), other.clone()]).await, [SearchEventState::Current; 2]);
+    // Whoever reads it now leaves it out.
+    world.fixture.keep(&[edited("C1", "a", 12, "coffee"), edited("C1", "b", 12, "tea!")], 13).await;
+    assert_eq!(world.compare().await, 0);
+    searches.pass_over(&[first.clone()]).await.unwrap();
+    let both = [first.clone(), other.clone()];
+    let expected = [SearchEventState::PassedOver, SearchEventState::Current];
+    assert_eq!(states(&both).await, expected);
+    assert_eq!(world.compare().await, 0);
+    world.fixture.keep(&[edited("C1", "a", 14, "tea after all")], 15).await;
+    assert_eq!(world.compare().await, 1);
+    let again = world.events(&saved).await.pop().unwrap();
+    assert_eq!((&again.message, again.seq > other.seq), (&first.message, true));
+    let expected = [SearchEventState::Superseded, SearchEventState::Current];
+    assert_eq!(states(&both).await, expected);
+    assert_eq!(states(&[again.clone()]).await, [SearchEventState::Current]);
+    // A note that comes late is about the event that is shown no more.
+    searches.pass_over(&[first]).await.unwrap();
+    world.fixture.keep(&[edited("C1", "a", 16, "more tea")], 17).await;
+    assert_eq!(world.compare().await, 0);
+    assert_eq!(states(&[again]).await, [SearchEventState::Current]);
 }
 
 async fn what_is_not_stored_any_more_may_be_told_again(fixture: Fixture) {

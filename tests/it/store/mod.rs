@@ -36,6 +36,7 @@ mod retention;
 mod retractions;
 mod roles;
 mod sessions;
+mod unknown_events;
 mod usage_days;
 mod users;
 mod versions;

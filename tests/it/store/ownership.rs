@@ -46,7 +46,7 @@ fn left(bot: &str, channel: &str, time: i64) -> Event {
 }
 
 fn spoke(bot: &str, channel: &str, time: i64) -> Event {
-    event(bot, channel, time, EventKind::Other("x".to_owned()))
+    event(bot, channel, time, EventKind::Other { name: "x".to_owned(), message: None })
 }
 
 /// Moves an event to a 1:1 chat.

@@ -21,7 +21,7 @@ pub(super) const FIRST_CONCURRENT: i64 = 27;
 /// First line of a migration whose indexes are built beside writers.
 const CONCURRENT: &str = "-- concurrently\n";
 /// Tables with few rows in any deployment, whose indexes may be built while writers wait.
-const SMALL: [&str; 8] = [
+const SMALL: [&str; 9] = [
     "api_keys",
     "assistants",
     "channels",
@@ -29,6 +29,7 @@ const SMALL: [&str; 8] = [
     "imports",
     "job_leases",
     "processes",
+    "saved_searches",
     "webhooks",
 ];
 

@@ -1,5 +1,6 @@
 //! The runner: pulls messages for a stage, hands them over, and carries out their outcomes.
 
+mod attempts;
 mod batch;
 mod intake;
 mod traces;
@@ -17,6 +18,7 @@ use chatkeep_core::outage::Failure;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use self::attempts::HeldDeliveries;
 use self::intake::Intake;
 pub(crate) use self::traces::trace_of;
 use self::waits::{DependencyWaits, Wait};
@@ -46,6 +48,11 @@ pub trait Stage: Send + Sync + 'static {
     /// Returns the timeout of one call of [`Stage::handle`]; one that takes longer has failed.
     fn timeout(&self) -> Duration {
         HANDLE
+    }
+
+    /// Returns the longest time for which [`Outcome::Hold`] is the outcome of a message.
+    fn longest_hold(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Prepares the stage before the first message, in a process that does other work meanwhile;
@@ -87,7 +94,7 @@ pub struct RunnerSettings {
     /// Duration of a message's lease; extended while its stage works on it.
     pub lease: Duration,
     /// Number of deliveries after which a failing message becomes a dead letter; three times as
-    /// many if its process died each time.
+    /// many if its process died each time. Those at which it was held do not count.
     pub max_attempts: u32,
     /// Time that the stage may wait for a dependency before that is a problem of the process.
     pub long_wait: Duration,
@@ -104,6 +111,7 @@ pub struct Runner<S> {
     settings: RunnerSettings,
     tap: Tap,
     waits: Arc<DependencyWaits>,
+    held: HeldDeliveries,
     stop: CancellationToken,
 }
 
@@ -115,6 +123,7 @@ impl<S> Clone for Runner<S> {
             settings: self.settings.clone(),
             tap: self.tap.clone(),
             waits: Arc::clone(&self.waits),
+            held: self.held.clone(),
             stop: self.stop.clone(),
         }
     }
@@ -132,7 +141,8 @@ impl<S: Stage> Runner<S> {
     ) -> Self {
         let waits = DependencyWaits::new(health, stage.name().name(), settings.long_wait);
         let waits = Arc::new(waits);
-        Self { stage: Arc::new(stage), bus, settings, tap, waits, stop }
+        let held = HeldDeliveries::new(stage.longest_hold());
+        Self { stage: Arc::new(stage), bus, settings, tap, waits, held, stop }
     }
 
     /// Runs until stopped: then pulls no more, waits for the calls under way, and returns.

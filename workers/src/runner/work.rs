@@ -1,20 +1,18 @@
 //! Processing of pulled messages: decoded, handed to their stage, and settled by their outcome.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use chatkeep_bus::{BusError, Delivery};
 use chatkeep_core::{log_reason, metric, panics};
 use tracing::field::Empty;
 use tracing::{Instrument as _, debug, error};
 
+use super::attempts::delay;
 use super::batch::Batch;
 use super::traces::CallSpans;
 use super::{PAUSE, Runner, Stage};
 use crate::log_failure;
 use crate::outcome::Outcome;
-
-/// First and longest delay before a failed event is redelivered.
-const DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 
 /// Reason for the dead letter of a message whose decoding panicked.
 const PANICKED: &str = "panicked while it was decoded";
@@ -27,7 +25,8 @@ impl<S: Stage> Runner<S> {
     /// Decodes a message; one that cannot be decoded, or was delivered too often, becomes a dead
     /// letter.
     pub(super) async fn admit(&self, delivery: Delivery) -> Option<(Delivery, S::Item)> {
-        if delivery.attempt > self.settings.max_attempts.saturating_mul(CRASH_FACTOR) {
+        let most = self.settings.max_attempts.saturating_mul(CRASH_FACTOR);
+        if delivery.attempt > most.saturating_add(self.held.most()) {
             let reason = format!("no outcome after {} deliveries", delivery.attempt - 1);
             if let Ok(item) = self.decode(&delivery) {
                 self.give_up(&item, "no_outcome").await;
@@ -167,7 +166,15 @@ impl<S: Stage> Runner<S> {
                 debug!(stage = %stage, id, "done");
                 delivery.ack().await
             }
-            Outcome::Retry(reason) if delivery.attempt >= self.settings.max_attempts => {
+            Outcome::Hold(reason) => {
+                let after = delay(delivery.attempt);
+                debug!(stage = %stage, id, reason = reason.text, "held");
+                self.held.note(&delivery);
+                delivery.retry(after).await
+            }
+            Outcome::Retry(reason)
+                if self.held.attempts(&delivery) >= self.settings.max_attempts =>
+            {
                 self.give_up(item, &reason.text).await;
                 self.dead_letter(delivery, &reason.text).await;
                 Ok(())
@@ -203,21 +210,5 @@ impl<S: Stage> Runner<S> {
     fn unsettled(&self, id: &str, error: &BusError) {
         let stage = self.stage.name();
         log_failure!(warn, error, stage = %stage, id, "will be delivered again");
-    }
-}
-
-/// Returns 1 s, 2 s, 4 s … at most 5 min.
-fn delay(attempt: u32) -> Duration {
-    DELAY.0.saturating_mul(1_u32 << attempt.saturating_sub(1).min(16)).min(DELAY.1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn delays_double_up_to_five_minutes() {
-        let seconds: Vec<_> = [1, 2, 3, 9, 10, 40].map(|n| delay(n).as_secs()).to_vec();
-        assert_eq!(seconds, [1, 2, 4, 256, 300, 300]);
     }
 }

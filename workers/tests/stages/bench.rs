@@ -201,8 +201,12 @@ impl Bench {
     }
 
     pub(crate) fn runner<S: Stage>(&self, stage: S) -> Runner<S> {
-        let settings =
-            RunnerSettings { lease: LEASE, max_attempts: ATTEMPTS, long_wait: LONG_WAIT };
+        self.runner_with(stage, ATTEMPTS)
+    }
+
+    /// Returns a runner with another number of attempts.
+    pub(crate) fn runner_with<S: Stage>(&self, stage: S, max_attempts: u32) -> Runner<S> {
+        let settings = RunnerSettings { lease: LEASE, max_attempts, long_wait: LONG_WAIT };
         let stop = CancellationToken::new();
         let (bus, health) = (self.bus.clone(), self.health.clone());
         Runner::new(stage, bus, settings, Tap::default(), health, stop)

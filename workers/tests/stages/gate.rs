@@ -22,10 +22,15 @@ impl Bench {
     where
         Gated<S>: Stage,
     {
+        self.runner(self.behind_gate(stage, bots))
+    }
+
+    /// Returns a stage behind a gate that knows these bots, without a runner.
+    fn behind_gate<S>(&self, stage: S, bots: &[&str]) -> Gated<S> {
         let clock = Arc::clone(&self.clock) as SharedClock;
         let bots = bots.iter().map(|bot| (*bot).to_owned()).collect();
         let gate = Gate::new(self.store.clone(), clock, self.health.clone(), bots);
-        self.runner(Gated::new(stage, gate))
+        Gated::new(stage, gate)
     }
 
     /// Puts an event in a group on the bus that some bot received.
@@ -172,6 +177,58 @@ async fn a_message_may_overtake_the_join_of_its_bot_by_seconds() {
     drain(&backup).await;
     assert_eq!(bench.backlog(StageName::Backup).await, 0);
     assert_eq!(bench.counted(&group.channel()).await.1, 1);
+}
+
+/// Joins a group with another bot while the owner's leave is not known, and drains at each delivery of
+/// a held message until `seconds` have passed.
+async fn hold<S: Stage>(bench: &Bench, group: &Group, stage: &Runner<S>, seconds: u64) -> i64 {
+    bench.clock.advance(Duration::from_secs(1));
+    let leave_at = bench.clock.now().millis();
+    bench.clock.advance(Duration::from_secs(1));
+    bench.forge("other", group, "J1", json!({"type": "join"})).await;
+    bench.forge("other", group, "M1", text("900001")).await;
+    drain(stage).await;
+    for _ in 0..seconds {
+        bench.clock.advance(Duration::from_secs(1));
+        drain(stage).await;
+    }
+    leave_at
+}
+
+#[tokio::test]
+async fn a_hold_uses_up_no_attempts() {
+    for attempts in [1, 2, 8] {
+        let (bench, group) = Bench::with_group().await;
+        let backup =
+            bench.runner_with(bench.behind_gate(bench.backup(), &["main", "other"]), attempts);
+        let leave_at = hold(&bench, &group, &backup, 50).await;
+        assert!(bench.dead_letters().await.is_empty(), "with {attempts} attempts");
+        bench.forge("main", &group, "L1", json!({"type": "leave", "timestamp": leave_at})).await;
+        drain(&backup).await;
+        // The last delivery within the minute is the sixth, after 31 s; the next one after 63 s.
+        bench.clock.advance(Duration::from_secs(20));
+        drain(&backup).await;
+        assert_eq!(bench.backlog(StageName::Backup).await, 0);
+        assert_eq!(bench.counted(&group.channel()).await.1, 1, "with {attempts} attempts");
+        assert!(bench.dead_letters().await.is_empty(), "with {attempts} attempts");
+    }
+}
+
+#[tokio::test]
+async fn a_hold_in_one_process_is_none_in_another() {
+    let (bench, group) = Bench::with_group().await;
+    let runner = || bench.runner_with(bench.behind_gate(bench.backup(), &["main", "other"]), 1);
+    let leave_at = hold(&bench, &group, &runner(), 40).await;
+    // The process is replaced.
+    let backup = runner();
+    bench.clock.advance(Duration::from_secs(30));
+    bench.forge("main", &group, "L1", json!({"type": "leave", "timestamp": leave_at})).await;
+    drain(&backup).await;
+    bench.clock.advance(Duration::from_secs(64));
+    drain(&backup).await;
+    assert_eq!(bench.backlog(StageName::Backup).await, 0);
+    assert_eq!(bench.counted(&group.channel()).await.1, 1);
+    assert!(bench.dead_letters().await.is_empty());
 }
 
 #[tokio::test]

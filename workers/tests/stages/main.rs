@@ -20,3 +20,4 @@ mod runner;
 #[path = "../../../tests/support/sink.rs"]
 #[expect(dead_code, reason = "some responses are for the program's tests")]
 mod sink;
+mod unknown_events;

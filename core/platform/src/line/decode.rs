@@ -14,6 +14,8 @@ use chatkeep_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::lenient::Fields;
+use super::source::Source;
 use crate::DecodeError;
 
 #[derive(Deserialize)]
@@ -30,16 +32,6 @@ struct LineEvent<'a> {
     unsend: Option<Unsend>,
     joined: Option<Members>,
     left: Option<Members>,
-}
-
-#[derive(Deserialize)]
-struct Source {
-    #[serde(rename = "groupId")]
-    group: Option<UntrustedId>,
-    #[serde(rename = "roomId")]
-    room: Option<UntrustedId>,
-    #[serde(rename = "userId")]
-    user: Option<UntrustedId>,
 }
 
 #[derive(Deserialize)]
@@ -119,11 +111,11 @@ pub(crate) fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
     let raw = without_nul(envelope.raw)?;
     let line = match serde_json::from_str::<LineEvent<'_>>(raw.get()) {
         Ok(line) => line,
-        Err(error) => unknown_event(raw.get()).ok_or(error)?,
+        Err(error) => odd_event(raw.get()).ok_or(error)?,
     };
     let channel = line.source.as_ref().map(channel_of).transpose()?.flatten();
     let sender = line.source.as_ref().and_then(|source| source.user.clone());
-    let kind = kind_of(&line)?;
+    let kind = kind_of(&line, raw.get())?;
     Ok(Event {
         // Checked by the ingress; an envelope on the bus may be of an older version.
         id: checked("webhookEventId", UntrustedId::new(envelope.id.into_string()))?,
@@ -158,21 +150,21 @@ pub(super) fn storable(json: &str) -> Cow<'_, str> {
     Cow::Owned(json.replace("\\u0000", "\\ufffd"))
 }
 
-/// Reads an object whose known fields have unknown types as an event of unknown type; anything but
-/// an object is no event.
-fn unknown_event(raw: &str) -> Option<LineEvent<'static>> {
-    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(raw).ok()?;
-    let kind = fields.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
+/// Reads an object of whose known fields some have unknown types: the others as far as they go.
+/// Nobody answers it. Anything but an object is no event.
+fn odd_event(raw: &str) -> Option<LineEvent<'_>> {
+    let fields = Fields::of(raw)?;
+    let unsend = fields.object("unsend").and_then(|unsend| unsend.id("messageId"));
     Some(LineEvent {
-        kind: kind.to_owned(),
-        timestamp: fields.get("timestamp").and_then(serde_json::Value::as_i64),
-        mode: None,
+        kind: fields.get("type").unwrap_or_default(),
+        timestamp: fields.get("timestamp"),
+        mode: Some("standby".to_owned()),
         reply_token: None,
-        source: None,
-        message: None,
-        unsend: None,
-        joined: None,
-        left: None,
+        source: Source::of(&fields),
+        message: fields.raw("message"),
+        unsend: unsend.map(|message_id| Unsend { message_id }),
+        joined: fields.get("joined"),
+        left: fields.get("left"),
     })
 }
 
@@ -195,8 +187,11 @@ fn channel_of(source: &Source) -> Result<Option<ChannelRef>, DecodeError> {
     Ok(Some(ChannelRef { id: checked(field, id.clone())?, kind }))
 }
 
-fn kind_of(line: &LineEvent<'_>) -> Result<EventKind, DecodeError> {
-    let other = || EventKind::Other(line.kind.clone());
+fn kind_of(line: &LineEvent<'_>, raw: &str) -> Result<EventKind, DecodeError> {
+    let other = || EventKind::Other {
+        name: line.kind.clone(),
+        message: Fields::of(raw).and_then(|fields| fields.message()),
+    };
     let message = || line.message.map(message_of).transpose().map(Option::flatten);
     Ok(match line.kind.as_str() {
         "message" => message()?.map_or_else(other, EventKind::Message),

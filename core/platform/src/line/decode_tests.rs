@@ -121,13 +121,40 @@ fn standby_and_unknown_events() {
     );
     assert!(!standby.active);
     let unknown = event(r#"{"type":"hoge","foo":{"bar":"baz"}}"#);
-    assert!(matches!(unknown.kind, EventKind::Other(name) if name == "hoge"));
+    assert!(matches!(unknown.kind, EventKind::Other { name, .. } if name == "hoge"));
     let strange = event(r#"{"type":"message","source":[1],"timestamp":8}"#);
-    assert!(matches!(strange.kind, EventKind::Other(_)) && strange.at.millis() == 8);
+    assert!(matches!(strange.kind, EventKind::Other { .. }) && strange.at.millis() == 8);
     let stranger = event(r#"{"type":7,"timestamp":"soon"}"#);
-    assert!(matches!(stranger.kind, EventKind::Other(_)) && stranger.at.millis() == 99);
+    assert!(matches!(stranger.kind, EventKind::Other { .. }) && stranger.at.millis() == 99);
     assert!(decode(envelope("[1,2]")).is_err());
     assert!(decode(envelope("7")).is_err());
+}
+
+#[test]
+fn an_odd_field_costs_itself_alone() {
+    let source = r#""source":{"type":"group","groupId":"C1","userId":"U1"}"#;
+    let odd = event(&format!(
+        r#"{{"type":"message","timestamp":"soon","replyToken":"r",{source},
+            "message":{{"id":"1","type":"text","text":"x"}}}}"#
+    ));
+    assert!(matches!(&odd.kind, EventKind::Message(message) if message.id.as_str() == "1"));
+    let channel = odd.channel.unwrap();
+    assert_eq!((channel.id.as_str(), odd.sender), ("C1", Some("U1".into())));
+    assert!(!odd.active && odd.reply_token.is_none(), "nobody answers what is read so");
+    assert_eq!(odd.at.millis(), 99);
+    let unsend = event(&format!(r#"{{"type":"unsend",{source},"unsend":{{"messageId":12}}}}"#));
+    assert!(matches!(unsend.kind, EventKind::Unsent(id) if id.as_str() == "12"));
+    let source = r#""source":{"groupId":"C1","userId":[]}"#;
+    let half = event(&format!(r#"{{"type":"message",{source},"message":{{"id":12,"text":"x"}}}}"#));
+    let about = |kind: &EventKind| match kind {
+        EventKind::Other { message, .. } => message.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(about(&half.kind), Some("12".into()));
+    assert_eq!((half.channel.unwrap().id.as_str(), half.sender), ("C1", None));
+    let reaction = event(r#"{"type":"reaction","reaction":{"messageId":"7"}}"#);
+    assert_eq!(about(&reaction.kind), Some("7".into()));
+    assert_eq!(about(&event(r#"{"type":"hoge","message":{"id":"a\nb"}}"#).kind), None);
 }
 
 #[test]

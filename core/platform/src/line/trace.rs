@@ -2,9 +2,10 @@
 //! whose content has to be deleted when its message is unsent.
 
 use chatkeep_core::event::{Envelope, EventOrigin};
-use chatkeep_core::id::{MessageId, UserId};
 use chatkeep_core::time::Timestamp;
-use serde_json::Value;
+
+use super::lenient::Fields;
+use super::source::Source;
 
 /// Event types without user content.
 const WITHOUT_CONTENT: [&str; 7] =
@@ -12,17 +13,58 @@ const WITHOUT_CONTENT: [&str; 7] =
 
 /// Returns the origin of the event; `None` if it holds no user content, or belongs to no chat.
 pub(crate) fn trace(envelope: &Envelope) -> Option<EventOrigin> {
-    let channel = envelope.channel.clone()?;
-    let raw: Value = serde_json::from_str(envelope.raw.get()).unwrap_or_default();
-    if raw["type"].as_str().is_some_and(|kind| WITHOUT_CONTENT.contains(&kind)) {
+    let fields = Fields::of(envelope.raw.get());
+    let fields = fields.as_ref();
+    let kind = fields.and_then(|fields| fields.get::<String>("type"));
+    if kind.is_some_and(|kind| WITHOUT_CONTENT.contains(&&*kind)) {
         return None;
     }
-    let at = raw["timestamp"].as_i64().unwrap_or(envelope.received_at);
+    let source = fields.and_then(Source::of).unwrap_or_default();
+    // The ingress of an earlier version read it more strictly.
+    let channel = envelope.channel.clone().or_else(|| source.chat()?.checked().ok())?;
+    let at = fields.and_then(|fields| fields.get("timestamp")).unwrap_or(envelope.received_at);
     Some(EventOrigin {
         chat: channel.chat_with(&envelope.bot),
         channel,
-        message: raw["message"]["id"].as_str().map(MessageId::from),
-        author: raw["source"]["userId"].as_str().map(UserId::from),
+        message: fields.and_then(Fields::message),
+        author: source.user.and_then(|user| user.checked().ok()),
         at: Timestamp::from_millis(at),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use chatkeep_core::event::PlatformKind;
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    #[test]
+    fn fields_of_odd_types_cost_no_other() {
+        let of = |json: &str| {
+            trace(&Envelope {
+                v: 1,
+                id: "E1".into(),
+                platform: PlatformKind::Line,
+                bot: "main".into(),
+                channel: None,
+                received_at: 99,
+                raw: RawValue::from_string(json.to_owned()).unwrap(),
+            })
+        };
+        let odd = of(r#"{"type":["message"],"timestamp":"soon","mode":{},"webhookEventId":7,
+                         "source":{"type":3,"groupId":"C1","roomId":[],"userId":"U1"},
+                         "message":{"id":12345,"text":{"rich":"words"}}}"#)
+        .unwrap();
+        assert_eq!((odd.channel.as_str(), odd.at.millis()), ("C1", 99));
+        assert_eq!((odd.message, odd.author), (Some("12345".into()), Some("U1".into())));
+        let reaction = r#"{"type":"reaction","timestamp":5,"source":{"userId":"U1"},
+                           "reaction":{"messageId":"7","emoji":"x"}}"#;
+        let reaction = of(reaction).unwrap();
+        assert_eq!((reaction.channel.as_str(), reaction.at.millis()), ("U1", 5));
+        assert_eq!(reaction.message, Some("7".into()));
+        assert_eq!(of(r#"{"type":"unsend","source":{"groupId":"C1"}}"#), None);
+        assert_eq!(of(r#"{"type":"message","message":{"id":"1"}}"#), None);
+        assert_eq!(of("7"), None);
+    }
 }

@@ -9,6 +9,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
+use super::lenient::Fields;
+use super::source::Source;
+
 /// Maximum length of an event's own id, in bytes: it is extended on the bus.
 const LONGEST: usize = 128;
 /// Number of events that are accepted however small they are.
@@ -38,15 +41,17 @@ struct Head {
     source: Option<Source>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Source {
-    #[serde(rename = "groupId")]
-    group: Option<UntrustedId>,
-    #[serde(rename = "roomId")]
-    room: Option<UntrustedId>,
-    #[serde(rename = "userId")]
-    user: Option<UntrustedId>,
+impl Head {
+    /// Reads the fields of an event, each by itself where they are not all as expected; none of
+    /// anything but an object.
+    fn of(event: &str) -> Self {
+        let each = || {
+            let fields = Fields::of(event)?;
+            let webhook_event_id = fields.get("webhookEventId");
+            Some(Self { webhook_event_id, source: Source::of(&fields) })
+        };
+        serde_json::from_str(event).ok().or_else(each).unwrap_or_default()
+    }
 }
 
 impl<'a> WebhookBody<'a> {
@@ -87,7 +92,7 @@ impl<'a> WebhookBody<'a> {
         let mut seen: HashSet<EventId> = HashSet::with_capacity(self.events.len());
         let envelope = |raw: &RawValue| {
             // An event whose head cannot be parsed is still stored.
-            let head: Head = serde_json::from_str(raw.get()).unwrap_or_default();
+            let head = Head::of(raw.get());
             let mut id = event_id(head.webhook_event_id, raw);
             if seen.contains(&id) {
                 // Two events of one body with one id are two events; some senders do that.
@@ -110,7 +115,7 @@ impl<'a> WebhookBody<'a> {
 
 /// Returns the channel for routing; invalid channel ids are left to the workers to refuse.
 fn channel_of(source: Source) -> Option<ChannelId> {
-    source.group.or(source.room).or(source.user)?.checked().ok()
+    source.chat()?.checked().ok()
 }
 
 /// Returns LINE's own id, or (old senders, and invalid ids) a digest of the event's bytes, so that
@@ -148,6 +153,19 @@ mod tests {
         let channels: Vec<_> =
             all.iter().map(|e| e.channel.as_ref().map(ChannelId::as_str)).collect();
         assert_eq!(channels, [Some("C1"), Some("R1"), Some("U2"), None]);
+    }
+
+    #[test]
+    fn an_odd_field_of_the_head_costs_no_other() {
+        let all = envelopes(
+            r#"{"events":[{"webhookEventId":7,"source":{"groupId":"C1"}},
+                          {"webhookEventId":"B","source":{"groupId":"C1","userId":[]}},
+                          {"webhookEventId":"D","source":"C1"}]}"#,
+        );
+        let channels: Vec<_> =
+            all.iter().map(|e| e.channel.as_ref().map(ChannelId::as_str)).collect();
+        assert_eq!(channels, [Some("C1"), Some("C1"), None]);
+        assert_eq!((all[1].id.as_str(), all[2].id.as_str()), ("B", "D"));
     }
 
     #[test]

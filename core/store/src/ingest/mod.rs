@@ -36,6 +36,7 @@ use super::messages::{MessageRow, state_of};
 use super::outbox::{NewOutboxEvent, log};
 use super::outbox_kind::OutboxEventKind;
 use super::retractions::record_retractions;
+use super::unknown_events::forget_unknown_of;
 use super::usage_days::save_usage;
 use super::{MessageState, MessageStore, StoreError};
 use crate::query::{query, query_as};
@@ -162,8 +163,9 @@ pub(super) async fn ingest_in(
     Ok(kept)
 }
 
-/// Queues a search of the dead letters, which are outside of the store, for retracted messages. Of
-/// one never stored for lack of a subscription the id is recorded, so that no import brings it.
+/// Deletes the events of unknown types about unsent messages, and queues a search of the dead letters,
+/// which are outside of the store, for retracted ones. Of one never stored for lack of a subscription
+/// the id is recorded, so that no import brings it.
 async fn note_unsent(
     tx: &mut Tx,
     changes: &[ChannelChange],
@@ -173,13 +175,18 @@ async fn note_unsent(
         matches!(item.change, MessageChange::Unsent { .. }) && **kept != IngestOutcome::Known
     });
     let mut channels = BTreeSet::new();
+    let mut all: BTreeMap<&ChannelId, Vec<BulkKey<'_>>> = BTreeMap::new();
     let mut unknown: BTreeMap<&str, Vec<BulkKey<'_>>> = BTreeMap::new();
     for (item, kept) in unsent {
         channels.insert(&item.channel);
+        let key = || BulkKey { c: item.channel.as_str(), m: Some(item.message.as_str()) };
+        all.entry(&item.channel).or_default().push(key());
         if *kept == IngestOutcome::NotBackedUp {
-            let key = BulkKey { c: item.channel.as_str(), m: Some(item.message.as_str()) };
-            unknown.entry(key.c).or_default().push(key);
+            unknown.entry(item.channel.as_str()).or_default().push(key());
         }
+    }
+    for (channel, messages) in all {
+        forget_unknown_of(tx, channel, &serde_json::to_string(&messages)?).await?;
     }
     for (channel, messages) in unknown {
         let messages = serde_json::to_string(&messages)?;

@@ -13,7 +13,7 @@ use super::super::media::erase_media;
 use super::super::messages::{MessageRow, origin_of, state_of};
 use super::super::retractions::record_retractions;
 use super::super::subscriptions::resume;
-use super::super::unknown_events::forget_unknown;
+use super::super::unknown_events::{forget_unknown, forget_unknown_of};
 use super::super::webhooks::delete_responses_in;
 use super::super::{MessageState, MessageStore, StoreError};
 use super::sql::BulkKey;
@@ -159,7 +159,7 @@ pub(crate) async fn remember_erased(
     keys: &str,
 ) -> Result<(), StoreError> {
     tx.execute(query(NEVER_AGAIN).bind(channel.as_str()).bind(keys)).await?;
-    Ok(())
+    forget_unknown_of(tx, channel, keys).await
 }
 
 /// Returns the messages that an import added, at most `limit`.
@@ -205,6 +205,9 @@ pub(crate) async fn remove(
     }
     take_messages(tx, channel, &states, &all, how, now).await?;
     delete_responses_in(tx, channel, &all).await?;
+    if !matches!(how, RemovalMode::Undo) {
+        forget_unknown_of(tx, channel, &all).await?;
+    }
     log_messages(tx, states.iter().map(|(message, _)| (channel, message)), now).await?;
     save_ledger(tx, &ledger, now).await?;
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;

@@ -1,4 +1,5 @@
-//! Forgetting: rows about messages that are gone, and what is left of deleted searches.
+//! Forgetting: rows about messages that are gone, and what is left of deleted searches and of earlier
+//! queries.
 
 use std::collections::BTreeSet;
 
@@ -23,10 +24,16 @@ const FORGET: &str = "
 const DELETED: &str = "
     SELECT saved_search_id FROM saved_searches WHERE deleted_at IS NOT NULL
     ORDER BY deleted_at LIMIT 1";
+const UNSWEPT: &str = "
+    SELECT saved_search_id, generation FROM saved_searches WHERE swept_generation < generation
+    ORDER BY saved_search_id LIMIT 1";
+const SWEPT: &str = "UPDATE saved_searches SET swept_generation = $2 WHERE saved_search_id = $1";
 const DELETE_HITS: &str = "
-    DELETE FROM saved_search_hits WHERE saved_search_id = $1 AND (channel_id, message_id) IN (
-        SELECT channel_id, message_id FROM saved_search_hits WHERE saved_search_id = $1
-        ORDER BY channel_id, message_id LIMIT $2)";
+    DELETE FROM saved_search_hits
+    WHERE saved_search_id = $1 AND generation < $2 AND (channel_id, message_id) IN (
+        SELECT channel_id, message_id FROM saved_search_hits
+        WHERE saved_search_id = $1 AND generation < $2
+        ORDER BY channel_id, message_id LIMIT $3)";
 const DELETE_SEARCH: &str =
     "DELETE FROM saved_searches WHERE saved_search_id = $1 AND deleted_at IS NOT NULL";
 
@@ -59,27 +66,48 @@ impl SavedSearchStore<'_> {
         tx.commit().await
     }
 
-    /// Removes a batch of what is left of deleted searches. Returns whether there may be more.
+    /// Removes a batch of what is left of deleted searches, and of hits of earlier queries. Returns
+    /// whether there may be more.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn sweep_deleted(self) -> Result<bool, StoreError> {
+    pub async fn sweep(self) -> Result<bool, StoreError> {
+        Ok(self.sweep_deleted().await? || self.sweep_earlier().await?)
+    }
+
+    async fn sweep_deleted(self) -> Result<bool, StoreError> {
         let deleted: Option<(String,)> = self.store.db.fetch_optional(query_as(DELETED)).await?;
         let Some((search,)) = deleted else {
             return Ok(false);
         };
         let mut tx = self.store.db.begin().await?;
-        if !delete_hits(&mut tx, &search).await? {
+        if !delete_hits(&mut tx, &search, i64::MAX).await? {
             tx.execute(query(DELETE_SEARCH).bind(&search)).await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    async fn sweep_earlier(self) -> Result<bool, StoreError> {
+        let unswept: Option<(String, i64)> =
+            self.store.db.fetch_optional(query_as(UNSWEPT)).await?;
+        let Some((search, generation)) = unswept else {
+            return Ok(false);
+        };
+        let mut tx = self.store.db.begin().await?;
+        if !delete_hits(&mut tx, &search, generation).await? {
+            tx.execute(query(SWEPT).bind(&search).bind(generation)).await?;
         }
         tx.commit().await?;
         Ok(true)
     }
 }
 
-/// Deletes a batch of the rows about hits of a search. Returns whether there may be more.
-pub(super) async fn delete_hits(tx: &mut Tx, search: &str) -> Result<bool, StoreError> {
-    let gone = tx.execute(query(DELETE_HITS).bind(search).bind(SWEEP)).await?;
+/// Deletes a batch of the rows about hits of a search from before a generation. Returns whether
+/// there may be more.
+async fn delete_hits(tx: &mut Tx, search: &str, generation: i64) -> Result<bool, StoreError> {
+    let delete = query(DELETE_HITS).bind(search).bind(generation).bind(SWEEP);
+    let gone = tx.execute(delete).await?;
     Ok(i64::try_from(gone).unwrap_or(i64::MAX) >= SWEEP)
 }
 

@@ -4,12 +4,14 @@
 //! log whose position is stored ([`told`]).
 
 mod forget;
+mod passed_over;
 mod told;
 
 use chatkeep_core::id::{ChannelId, SavedSearchId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
+pub use passed_over::{SearchEvent, SearchEventState};
 pub use told::{SavedSearchMatch, WatchingSearch};
 
 use super::channels::{channel_keys, channels_of_keys};
@@ -97,19 +99,21 @@ const ADD: &str = "
     INSERT INTO saved_searches (saved_search_id, user_id, name, query, channel_ids, enabled,
                                 since_tx, since_seq, created_at, updated_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)";
-/// Locked before its hits, as by whoever adds some.
-const IS_OTHER: Sql = locking!(
-    "SELECT CAST(CASE WHEN query <> $3 OR COALESCE(channel_ids, '') <> COALESCE($4, '')
-                      THEN 1 ELSE 0 END AS BIGINT)
-     FROM saved_searches WHERE user_id = $1 AND saved_search_id = $2 AND deleted_at IS NULL"
+/// Whoever adds hits of it waits, and whoever did is seen.
+const LOCK_ONE: Sql = locking!(
+    "SELECT saved_search_id FROM saved_searches
+     WHERE user_id = $1 AND saved_search_id = $2 AND deleted_at IS NULL"
 );
-/// Another query, other channels, or the end of a pause: what was logged before is not told.
+/// Another query, other channels, or the end of a pause: what was logged before is not told. With
+/// another query or other channels the hits so far are of an earlier generation, too.
 const CHANGE: &str = "
     UPDATE saved_searches SET
         since_tx = CASE WHEN query <> $4 OR COALESCE(channel_ids, '') <> COALESCE($5, '')
                           OR enabled <> $6 THEN $7 ELSE since_tx END,
         since_seq = CASE WHEN query <> $4 OR COALESCE(channel_ids, '') <> COALESCE($5, '')
                            OR enabled <> $6 THEN $8 ELSE since_seq END,
+        generation = CASE WHEN query <> $4 OR COALESCE(channel_ids, '') <> COALESCE($5, '')
+                          THEN generation + 1 ELSE generation END,
         name = $3, query = $4, channel_ids = $5, enabled = $6, updated_at = $9
     WHERE user_id = $1 AND saved_search_id = $2 AND deleted_at IS NULL";
 /// Removes name and query at once; the rows about hits are removed later.
@@ -212,8 +216,8 @@ impl SavedSearchStore<'_> {
 
     /// Sets the properties of a saved search. With another query or other channels, and when it is
     /// enabled again, it begins anew: what was logged before is not told. What was told for another
-    /// query or other channels is forgotten: a message that is edited then may be told again, by the
-    /// new query. `false` when the user has none of that id.
+    /// query or other channels counts no more: a message that is edited then may be told again, by
+    /// the new query. The rows about those hits go later. `false` when the user has none of that id.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -225,22 +229,9 @@ impl SavedSearchStore<'_> {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let channels = change.channels.map(channel_keys).transpose()?;
-        let mut tx = loop {
-            let mut tx = self.store.db.begin().await?;
-            let is_other = query_as(IS_OTHER)
-                .bind(user.as_str())
-                .bind(id.as_str())
-                .bind(change.query)
-                .bind(&channels);
-            let Some((is_other,)): Option<(i64,)> = tx.fetch_optional(is_other).await? else {
-                return Ok(false);
-            };
-            // The last part of its hits goes with the change; many are no one transaction's work.
-            if is_other == 0 || !forget::delete_hits(&mut tx, id.as_str()).await? {
-                break tx;
-            }
-            tx.commit().await?;
-        };
+        let mut tx = self.store.db.begin().await?;
+        let one = query_as(LOCK_ONE).bind(user.as_str()).bind(id.as_str());
+        let _: Option<(String,)> = tx.fetch_optional(one).await?;
         let since = now_in_log(&mut tx).await?;
         let changed = tx
             .execute(

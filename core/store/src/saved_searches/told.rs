@@ -3,7 +3,8 @@
 //!
 //! A hit is a row of its own, and the event that tells of it is logged in the transaction that adds
 //! the row. So each message is told once for each saved search, however often the same part of the
-//! log is read, by however many processes.
+//! log is read, by however many processes. It is told once more after its event was
+//! [passed over](super::passed_over).
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use serde::Serialize;
 
 use super::super::channels::channel_keys;
 use super::super::db::{Sql, Tx, locking};
-use super::super::outbox::{NewOutboxEvent, NewPersonalEvent, log};
+use super::super::outbox::{LoggedPersonalEvent, NewOutboxEvent, NewPersonalEvent, log_personal};
 use super::super::outbox_kind::OutboxEventKind;
 use super::super::{OutboxPosition, SavedSearchStore, StoreError};
 use super::{channels_in, search_keys};
@@ -75,15 +76,23 @@ const LOCK_SEARCHES: Sql = locking!(
      WHERE saved_search_id IN (SELECT value ->> 's' FROM json_each($1)) ORDER BY saved_search_id",
     " FOR SHARE"
 );
-/// A search that was changed meanwhile has begun anew.
+/// A search that was changed meanwhile has begun anew. A message is told again that an earlier query
+/// told of, or whose event was passed over.
 const ADD_HITS: &str = "
-    INSERT INTO saved_search_hits (saved_search_id, channel_id, message_id)
-    SELECT s.saved_search_id, j.value ->> 'c', j.value ->> 'm'
+    INSERT INTO saved_search_hits (saved_search_id, channel_id, message_id, generation)
+    SELECT s.saved_search_id, j.value ->> 'c', j.value ->> 'm', s.generation
     FROM json_each($1) j JOIN saved_searches s ON s.saved_search_id = j.value ->> 's'
     WHERE s.enabled = 1 AND s.since_tx = CAST(j.value ->> 'tx' AS BIGINT)
       AND s.since_seq = CAST(j.value ->> 'seq' AS BIGINT)
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (saved_search_id, channel_id, message_id) DO UPDATE
+    SET generation = excluded.generation, passed_over = 0
+    WHERE saved_search_hits.generation < excluded.generation OR saved_search_hits.passed_over = 1
     RETURNING saved_search_id, channel_id, message_id";
+const SET_EVENTS: &str = "
+    UPDATE saved_search_hits SET event_seq = CAST(j.value ->> 'seq' AS BIGINT)
+    FROM json_each($1) j
+    WHERE saved_search_id = j.value ->> 's' AND channel_id = j.value ->> 'c'
+      AND message_id = j.value ->> 'm'";
 
 #[derive(Debug, sqlx_macros::FromRow)]
 struct WatchingRow {
@@ -103,6 +112,15 @@ struct NewHit<'a> {
     c: &'a str,
     m: &'a str,
     tx: i64,
+    seq: i64,
+}
+
+/// Element of the JSON list that [`SET_EVENTS`] reads.
+#[derive(Serialize)]
+struct LoggedHit<'a> {
+    s: &'a str,
+    c: &'a str,
+    m: &'a str,
     seq: i64,
 }
 
@@ -214,8 +232,21 @@ async fn add_hits(
         .filter(|found| new.remove(&found.key()))
         .map(|found| found.event(now))
         .collect();
-    log(tx, &events, now).await?;
+    if events.is_empty() {
+        return Ok(0);
+    }
+    let logged = log_personal(tx, &events, now).await?;
+    let numbered: Vec<_> = logged.iter().map(LoggedHit::of).collect();
+    let numbered = serde_json::to_string(&numbered)?;
+    tx.execute(query(SET_EVENTS).bind(&numbered)).await?;
     Ok(events.len() as u64)
+}
+
+impl<'a> LoggedHit<'a> {
+    fn of(logged: &'a LoggedPersonalEvent) -> Self {
+        let LoggedPersonalEvent { seq, detail_id, channel_id, subject_id } = logged;
+        Self { s: detail_id, c: channel_id, m: subject_id, seq: *seq }
+    }
 }
 
 impl<'a> NewHit<'a> {
