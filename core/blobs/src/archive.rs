@@ -1,11 +1,12 @@
 //! Archive: named objects in a folder or a bucket, for snapshots. An object appears under its name
 //! only when it is whole, and survives a power cut from then on.
 
+mod upload;
+
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
 use std::path::{Path as FilePath, PathBuf};
-use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,17 +14,12 @@ use chatkeep_core::config::{BlobsKind, S3Config};
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
-use object_store::{Error as Backend, ObjectStore, ObjectStoreExt as _, WriteMultipart};
-use sha2::{Digest as _, Sha256};
+use object_store::{Error as Backend, ObjectStore, ObjectStoreExt as _};
 
 use super::access_key::AccessKey;
 use super::open::{blocking, bucket_store, folder_store};
 use super::{BlobError, BoxError};
-
-/// Size of one part of an upload in bytes. An object that fits into one part is put in one call.
-const PART: usize = 8 * 1024 * 1024;
-/// Concurrent parts of an upload. With the one being filled they are all the memory it takes.
-const IN_FLIGHT: usize = 2;
+use upload::ArchiveUpload;
 
 /// Error of an archive.
 #[derive(Debug, thiserror::Error)]
@@ -147,7 +143,7 @@ impl Archive {
         S: Stream<Item = Result<Bytes, E>>,
         E: Into<BoxError>,
     {
-        let mut upload = ArchiveUpload { archive: self, key: self.key(name), writer: None };
+        let mut upload = ArchiveUpload::new(&self.store, self.key(name));
         match upload.take(content).await {
             Ok(digest) => Ok(digest),
             Err(error) => {
@@ -237,64 +233,6 @@ impl Archive {
 
     fn key(&self, name: &str) -> Path {
         name.split('/').fold(self.prefix.clone(), Path::join)
-    }
-}
-
-/// Upload of one object. Parts are sent once there is more than one.
-struct ArchiveUpload<'a> {
-    archive: &'a Archive,
-    key: Path,
-    writer: Option<WriteMultipart>,
-}
-
-impl ArchiveUpload<'_> {
-    async fn take<S, E>(&mut self, content: S) -> Result<ObjectDigest, ArchiveError>
-    where
-        S: Stream<Item = Result<Bytes, E>>,
-        E: Into<BoxError>,
-    {
-        let mut content = pin!(content);
-        let (mut hash, mut bytes, mut first) = (Sha256::new(), 0, Vec::new());
-        while let Some(piece) = content.next().await {
-            let piece = piece.map_err(|error| ArchiveError::Source(error.into()))?;
-            bytes += piece.len() as u64;
-            hash.update(&piece);
-            if self.writer.is_none() && first.len() + piece.len() <= PART {
-                first.extend_from_slice(&piece);
-                continue;
-            }
-            self.send(&std::mem::take(&mut first)).await?;
-            self.send(&piece).await?;
-        }
-        if let Some(writer) = self.writer.take() {
-            writer.finish().await.map_err(ArchiveError::Backend)?;
-        } else {
-            let done = self.archive.store.put(&self.key, first.into()).await;
-            done.map_err(ArchiveError::Backend)?;
-        }
-        Ok(ObjectDigest { sha256: hex::encode(hash.finalize()), bytes })
-    }
-
-    async fn send(&mut self, piece: &[u8]) -> Result<(), ArchiveError> {
-        if self.writer.is_none() {
-            let begun = self.archive.store.put_multipart(&self.key).await;
-            let begun = begun.map_err(ArchiveError::Backend)?;
-            self.writer = Some(WriteMultipart::new_with_chunk_size(begun, PART));
-        }
-        if let Some(writer) = &mut self.writer {
-            for piece in piece.chunks(PART) {
-                writer.wait_for_capacity(IN_FLIGHT).await.map_err(ArchiveError::Backend)?;
-                writer.write(piece);
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives the parts up. Leaves failures to the sweep, and to the rules of the bucket.
-    async fn abort(&mut self) {
-        if let Some(writer) = self.writer.take() {
-            drop(writer.abort().await);
-        }
     }
 }
 
