@@ -1,4 +1,4 @@
-//! Subscriptions: users who back up a channel, and the bytes that count for them.
+//! Subscriptions: users who back up a channel, each with the bytes that do not count for them.
 
 use std::collections::BTreeSet;
 
@@ -33,33 +33,6 @@ pub struct Subscription {
     pub created_at: Timestamp,
     /// Baseline: bytes of the channel that would not count for a user subscribing now.
     pub bytes_at_subscribe: i64,
-}
-
-/// Part of a channel in a user's usage.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChannelUsage {
-    /// Channel.
-    pub channel: ChannelId,
-    /// Stored bytes of the channel.
-    pub bytes: i64,
-    /// Baseline.
-    pub bytes_at_subscribe: i64,
-    /// Number of stored messages of the channel.
-    pub message_count: i64,
-}
-
-/// Usage of a user by channel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UserUsage {
-    /// One entry per active subscription.
-    pub channels: Vec<ChannelUsage>,
-}
-
-impl UserUsage {
-    /// Used bytes: those of each channel beyond its baseline.
-    pub fn total(&self) -> i64 {
-        self.channels.iter().map(|c| (c.bytes - c.bytes_at_subscribe).max(0)).sum()
-    }
 }
 
 #[derive(Debug, sqlx_macros::FromRow)]
@@ -129,11 +102,6 @@ const LIST: &str = "
     WHERE user_id = $1 AND cancelled_at = 0 AND channel_id > $2
       AND (CAST($4 AS TEXT) IS NULL OR channel_id IN (SELECT value ->> 'c' FROM json_each($4)))
     ORDER BY channel_id LIMIT $3";
-
-const USAGE: &str = "
-    SELECT s.channel_id, c.bytes, s.bytes_at_subscribe, c.message_count
-    FROM subscriptions s JOIN channels c ON c.channel_id = s.channel_id
-    WHERE s.user_id = $1 AND s.cancelled_at = 0 ORDER BY s.channel_id";
 
 impl AccountStore<'_> {
     /// Subscribes a user to a channel. The content stored so far is the baseline. A user who does
@@ -210,23 +178,6 @@ impl AccountStore<'_> {
                 bytes_at_subscribe,
             };
         Ok(rows.into_iter().map(subscription).collect())
-    }
-
-    /// Returns a user's usage by channel.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    pub async fn usage(self, user: &UserId) -> Result<UserUsage, StoreError> {
-        let rows: Vec<(String, i64, i64, i64)> =
-            self.store.db.fetch_all(query_as(USAGE).bind(user.as_str())).await?;
-        let usage =
-            |(channel, bytes, bytes_at_subscribe, message_count): (String, _, _, _)| ChannelUsage {
-                channel: ChannelId::from(channel),
-                bytes,
-                bytes_at_subscribe,
-                message_count,
-            };
-        Ok(UserUsage { channels: rows.into_iter().map(usage).collect() })
     }
 
     /// Returns two flags: the channel has subscribers, and its backup is paused because all of them

@@ -2,6 +2,7 @@
 //! of messages, and 180 days of it.
 
 mod changes;
+mod reader;
 mod reads;
 
 use chatkeep_core::id::{ChannelId, UserId};
@@ -9,8 +10,9 @@ use chatkeep_core::time::Timestamp;
 
 pub use changes::{ActivityChange, ChangeKind};
 pub(crate) use changes::{NewChange, log_change, log_settings};
+pub use reader::{ReadAction, Reader};
 pub(crate) use reads::ReadLog;
-pub use reads::{ActivityRead, ReadAction, ReadPosition, Reader};
+pub use reads::{ActivityRead, ReadPosition};
 
 use super::db::Tx;
 use super::{ActivityLogStore, StoreError};

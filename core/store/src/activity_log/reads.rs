@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use chatkeep_core::id::{ChannelId, KeyId, UserId};
+use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
-use super::{ActivityFilter, Actor};
+use super::{ActivityFilter, Actor, ReadAction, Reader};
 use crate::query::{query, query_as};
 use crate::{ActivityLogStore, StoreError, parsed};
 
@@ -19,98 +19,6 @@ const DAY: i64 = 86_400_000;
 const WAITING: usize = 100_000;
 /// Rows written in one statement.
 const CHUNK: usize = 1_000;
-
-/// Way in which messages were read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ReadAction {
-    /// Listed messages, or saw the newest one in a list of channels.
-    List,
-    /// Searched them.
-    Search,
-    /// Opened one.
-    Open,
-    /// Listed or opened files.
-    Media,
-    /// Exported messages.
-    Export,
-    /// Read events of messages from the feed.
-    Events,
-    /// Tested rules against stored messages, or listed unanswered questions.
-    History,
-}
-
-impl ReadAction {
-    /// Every action.
-    pub const ALL: [Self; 7] = [
-        Self::List,
-        Self::Search,
-        Self::Open,
-        Self::Media,
-        Self::Export,
-        Self::Events,
-        Self::History,
-    ];
-
-    /// Returns its name in the database.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::List => "list",
-            Self::Search => "search",
-            Self::Open => "open",
-            Self::Media => "media",
-            Self::Export => "export",
-            Self::Events => "events",
-            Self::History => "history",
-        }
-    }
-
-    /// Returns the action of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|action| action.name() == name)
-    }
-}
-
-/// Credential that messages are read with.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reader {
-    /// A person in a browser.
-    Person,
-    /// An API key.
-    Key(KeyId),
-    /// A program that a person consented to, such as a model; by its consent.
-    Program(String),
-    /// More readers in a few seconds than could be told apart.
-    Others,
-}
-
-impl Reader {
-    const fn kind(&self) -> &'static str {
-        match self {
-            Self::Person => "person",
-            Self::Key(_) => "key",
-            Self::Program(_) => "program",
-            Self::Others => "others",
-        }
-    }
-
-    fn id(&self) -> &str {
-        match self {
-            Self::Person | Self::Others => "",
-            Self::Key(id) => id.as_str(),
-            Self::Program(id) => id,
-        }
-    }
-
-    fn parse(kind: &str, id: String) -> Option<Self> {
-        Some(match kind {
-            "person" => Self::Person,
-            "key" => Self::Key(id.into()),
-            "program" => Self::Program(id),
-            "others" => Self::Others,
-            _ => return None,
-        })
-    }
-}
 
 /// Requests of one reader on one day.
 #[derive(Clone, Debug, PartialEq, Eq)]

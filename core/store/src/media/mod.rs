@@ -27,13 +27,14 @@
 //! depends on it. One case is outside: a deletion that an object store carries out long after its
 //! request was given up as failed.
 
+mod given_up;
 mod list;
 mod orphans;
-mod write;
+mod stored;
 
 pub use orphans::{BlobClaim, CLAIM, OrphanSweep};
 pub(super) use orphans::{erase_media, mark, names};
-pub use write::{MediaOutcome, NewMedia};
+pub use stored::{MediaOutcome, NewMedia};
 
 use super::{StoreError, parsed};
 use chatkeep_core::blob::BlobId;

@@ -1,5 +1,6 @@
 //! Replies: records that make a reply be sent at most once and a match be counted exactly once.
 
+mod claim;
 mod exchange;
 mod kinds;
 
@@ -7,25 +8,15 @@ use chatkeep_core::id::{ChannelId, EventId, MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
-use super::db::{Sql, Tx, locking};
+use super::db::Tx;
 use super::ingest::{ChannelChange, IngestOutcome};
 use super::{AssistantStore, ReplyOrigin, StoreError, parsed};
 use crate::activity::count_answers;
 use crate::query::{query, query_as};
+pub use claim::{Claim, ReplyIntent};
 pub use exchange::Exchange;
 use exchange::store_exchange;
 pub use kinds::{ReplySource, ReplyStatus};
-
-/// Result of claiming the right to reply to an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
-    /// This caller replies.
-    Granted,
-    /// The cooldown of the rule or of the link is on: nobody replies.
-    Suppressed,
-    /// Claimed before; the state of that reply.
-    Taken(ReplyStatus),
-}
 
 /// Recorded reply.
 #[derive(Clone, Debug)]
@@ -46,26 +37,6 @@ pub struct ReplyRecord {
     pub reason: Option<String>,
 }
 
-/// Reply about to be sent.
-#[derive(Clone, Debug)]
-pub struct ReplyIntent<'a> {
-    /// Event that it replies to, identified by [`Event::key`](chatkeep_core::event::Event::key);
-    /// the claim's identity.
-    pub event: &'a EventId,
-    /// Channel.
-    pub channel: &'a ChannelId,
-    /// Source.
-    pub source: ReplySource,
-    /// Rule, for [`ReplySource::Qa`].
-    pub rule: Option<&'a RuleId>,
-    /// Message that it replies to; `None` for a welcome.
-    pub message: Option<&'a MessageId>,
-    /// Cooldown of the rule, or of the link, in milliseconds; 0 for none.
-    pub cooldown_ms: i64,
-    /// Time of sending of the message.
-    pub at: Timestamp,
-}
-
 #[derive(Debug, sqlx_macros::FromRow)]
 struct ReplyRow {
     event_id: String,
@@ -77,23 +48,6 @@ struct ReplyRow {
     reason: Option<String>,
 }
 
-const CLAIM: &str = "
-    INSERT INTO replies (event_id, channel_id, source, rule_id, message_id, status, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (event_id) DO NOTHING";
-const STATUS: &str = "SELECT status FROM replies WHERE event_id = $1";
-const LAST_HIT: Sql =
-    locking!("SELECT last_hit_at FROM qa_rules WHERE channel_id = $1 AND rule_id = $2");
-/// Makes replies with the channel's link wait for each other; a rule's wait for its row.
-const LOCK_CHANNEL: Sql = locking!("SELECT created_at FROM channels WHERE channel_id = $1");
-const LAST_LINK: &str = "
-    SELECT MAX(created_at) FROM replies
-    WHERE channel_id = $1 AND created_at > $2 AND source = 'link' AND status <> 'suppressed'";
-const HIT: &str = "
-    UPDATE qa_rules SET hit_count = hit_count + 1, last_hit_at = $3
-    WHERE channel_id = $1 AND rule_id = $2";
-const SUPPRESSED: &str = "
-    UPDATE qa_rules SET hit_count = hit_count + 1, suppressed_count = suppressed_count + 1
-    WHERE channel_id = $1 AND rule_id = $2";
 const FINISH: &str = "
     UPDATE replies SET status = $2, reason = $3, finished_at = $4, sent_ids = $5
     WHERE event_id = $1 AND status = 'sending'";
@@ -124,22 +78,6 @@ struct MessageKey<'a> {
 }
 
 impl AssistantStore<'_> {
-    /// Claims the right to reply to an event, and counts the rule's match with it. Callers without
-    /// the grant must stay silent.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    pub async fn claim_reply(
-        self,
-        intent: &ReplyIntent<'_>,
-        now: Timestamp,
-    ) -> Result<Claim, StoreError> {
-        let mut tx = self.store.db.begin().await?;
-        let claim = claim_in(&mut tx, intent, now).await?;
-        tx.commit().await?;
-        Ok(claim)
-    }
-
     /// Records the result of a reply, and stores the bot's own messages with it, after the message
     /// that they reply to. Returns the outcome of storing that message.
     ///
@@ -245,66 +183,6 @@ async fn mark_reply(tx: &mut Tx, event: &EventId, own: &[ChannelChange]) -> Resu
     let origin = ReplyOrigin { source, rule: rule.as_deref().map(RuleId::from) };
     let sent_at: Vec<_> = marked.iter().map(|(at, ..)| Timestamp::from_millis(*at)).collect();
     count_answers(tx, &first.channel, &origin, &sent_at).await
-}
-
-async fn claim_in(
-    tx: &mut Tx,
-    intent: &ReplyIntent<'_>,
-    now: Timestamp,
-) -> Result<Claim, StoreError> {
-    let cold = in_cooldown(tx, intent).await?;
-    let status = if cold { ReplyStatus::Suppressed } else { ReplyStatus::Sending };
-    let claimed = tx
-        .execute(
-            query(CLAIM)
-                .bind(intent.event.as_str())
-                .bind(intent.channel.as_str())
-                .bind(intent.source.name())
-                .bind(intent.rule.map(RuleId::as_str))
-                .bind(intent.message.map(MessageId::as_str))
-                .bind(status.name())
-                .bind(now.millis()),
-        )
-        .await?;
-    if claimed == 0 {
-        let event = intent.event.as_str();
-        let (name,): (String,) = tx.fetch_one(query_as(STATUS).bind(event)).await?;
-        let status = parsed(ReplyStatus::parse(&name), "replies", "status", event)?;
-        return Ok(Claim::Taken(status));
-    }
-    if let Some(rule) = intent.rule {
-        let (channel, rule) = (intent.channel.as_str(), rule.as_str());
-        if cold {
-            tx.execute(query(SUPPRESSED).bind(channel).bind(rule)).await?;
-        } else {
-            tx.execute(query(HIT).bind(channel).bind(rule).bind(intent.at.millis())).await?;
-        }
-    }
-    Ok(if cold { Claim::Suppressed } else { Claim::Granted })
-}
-
-/// Returns `true` if the last reply of the rule, or the last one with the link, is within the
-/// cooldown.
-async fn in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreError> {
-    if intent.source == ReplySource::Link && intent.cooldown_ms > 0 {
-        return link_in_cooldown(tx, intent).await;
-    }
-    let (Some(rule), true) = (intent.rule, intent.cooldown_ms > 0) else {
-        return Ok(false);
-    };
-    let (channel, rule) = (intent.channel.as_str(), rule.as_str());
-    let last: Option<(i64,)> =
-        tx.fetch_optional(query_as(LAST_HIT).bind(channel).bind(rule)).await?;
-    Ok(last.is_some_and(|(at,)| at > 0 && intent.at.millis() < at + intent.cooldown_ms))
-}
-
-async fn link_in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreError> {
-    let channel = intent.channel.as_str();
-    let _: Option<(i64,)> = tx.fetch_optional(query_as(LOCK_CHANNEL).bind(channel)).await?;
-    let since = intent.at.millis() - intent.cooldown_ms;
-    let (last,): (Option<i64>,) =
-        tx.fetch_one(query_as(LAST_LINK).bind(channel).bind(since)).await?;
-    Ok(last.is_some())
 }
 
 impl TryFrom<ReplyRow> for ReplyRecord {

@@ -3,79 +3,15 @@
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::super::db::Sql;
-use super::super::{StoreError, WebhookStore, parsed};
-use super::rows::{EventColumns, EventRef};
+use super::super::{StoreError, WebhookStore};
+use super::delivery::{DeliveryRow, DeliveryStatus, WebhookDelivery};
 use super::within::{Within, within};
 use crate::query::{query, query_as};
 
-/// Name of the event of a test delivery.
-pub const TEST_EVENT: &str = "webhook.test";
-
 /// Batch size for the deletion of old rows.
 const SWEEP: i64 = 5_000;
-
-/// Status of a delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DeliveryStatus {
-    /// Waiting for its first or next attempt, or being made.
-    Pending,
-    /// Delivered.
-    Delivered,
-    /// Given up.
-    Failed,
-    /// Not delivered any more: its subject is gone, or its owner may not read it.
-    Dropped,
-}
-
-/// Delivery in the log.
-#[derive(Clone, Debug)]
-pub struct WebhookDelivery {
-    /// Number of the delivery.
-    pub number: i64,
-    /// Status.
-    pub status: DeliveryStatus,
-    /// Event.
-    pub event: EventRef,
-    /// Time of creation.
-    pub created_at: Timestamp,
-    /// Number of attempts so far.
-    pub attempts: i64,
-    /// Time of the next attempt.
-    pub due_at: Option<Timestamp>,
-    /// Time of the last attempt.
-    pub tried_at: Option<Timestamp>,
-    /// Duration of the last attempt in milliseconds.
-    pub took_ms: Option<i64>,
-    /// HTTP status of the response.
-    pub http_status: Option<i64>,
-    /// Reason for the failure, in a word.
-    pub error: Option<String>,
-    /// Beginning of the response body.
-    pub answer: Option<String>,
-    /// Size of the request in bytes.
-    pub request_bytes: Option<i64>,
-}
-
-#[derive(Debug, sqlx_macros::FromRow)]
-struct DeliveryRow {
-    delivery_no: i64,
-    #[sqlx(flatten)]
-    event: EventColumns,
-    created_at: i64,
-    status: String,
-    attempts: i64,
-    due_at: Option<i64>,
-    tried_at: Option<i64>,
-    took_ms: Option<i64>,
-    http_status: Option<i64>,
-    error: Option<String>,
-    answer: Option<String>,
-    request_bytes: Option<i64>,
-}
 
 /// Filter of a webhook's deliveries.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +20,7 @@ pub struct DeliveryFilter<'a> {
     pub bounds: &'a Bounds,
     /// Status of the deliveries.
     pub status: Option<DeliveryStatus>,
-    /// Name of the kind of their events: of an [`OutboxEventKind`](crate::OutboxEventKind), or [`TEST_EVENT`].
+    /// Name of the kind of their events: of an [`OutboxEventKind`](crate::OutboxEventKind), or [`TEST_EVENT`](crate::TEST_EVENT).
     pub event: Option<&'a str>,
     /// Earliest time of creation.
     pub from: Option<Timestamp>,
@@ -167,26 +103,6 @@ const PURGE: Sql = Sql {
                    SELECT delivery_no FROM webhook_deliveries WHERE created_at < $1
                    ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
 };
-
-impl DeliveryStatus {
-    /// All statuses.
-    pub const ALL: [Self; 4] = [Self::Pending, Self::Delivered, Self::Failed, Self::Dropped];
-
-    /// Returns the name of the status on every surface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-            Self::Dropped => "dropped",
-        }
-    }
-
-    /// Returns the status of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
-}
 
 impl WebhookStore<'_> {
     /// Returns deliveries of a webhook, newest first, at most `limit`.
@@ -286,29 +202,6 @@ impl WebhookStore<'_> {
         let gone = tx.execute(query(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
-    }
-}
-
-impl TryFrom<DeliveryRow> for WebhookDelivery {
-    type Error = StoreError;
-
-    fn try_from(row: DeliveryRow) -> Result<Self, StoreError> {
-        let status = DeliveryStatus::parse(&row.status);
-        let number = row.delivery_no.to_string();
-        Ok(Self {
-            number: row.delivery_no,
-            status: parsed(status, "webhook_deliveries", "status", &number)?,
-            event: row.event.read(row.delivery_no)?,
-            created_at: Timestamp::from_millis(row.created_at),
-            attempts: row.attempts,
-            due_at: row.due_at.map(Timestamp::from_millis),
-            tried_at: row.tried_at.map(Timestamp::from_millis),
-            took_ms: row.took_ms,
-            http_status: row.http_status,
-            error: row.error,
-            answer: row.answer,
-            request_bytes: row.request_bytes,
-        })
     }
 }
 

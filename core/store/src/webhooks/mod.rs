@@ -5,6 +5,7 @@
 
 mod change;
 mod claim;
+mod delivery;
 mod end;
 mod fan_out;
 mod forget;
@@ -20,9 +21,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 pub use change::{WebhookChanged, WebhookMade};
 pub use claim::{ClaimRoom, ClaimedDelivery, WebhookQueue};
+pub use delivery::{DeliveryStatus, TEST_EVENT, WebhookDelivery};
 pub(super) use end::{carry_webhooks, end_webhooks_of};
 pub(super) use forget::{delete_responses, delete_responses_in};
-pub use log::{DeliveryFilter, DeliveryStatus, TEST_EVENT, WebhookDelivery};
+pub use log::DeliveryFilter;
 pub use owner_notices::PendingNotice;
 pub use rows::{DisabledReason, EventRef, Webhook};
 pub use settle::{Attempt, Next};

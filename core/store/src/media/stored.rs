@@ -1,20 +1,20 @@
-//! Outcome of a media message's file: stored with its counters, skipped, or given up.
+//! Files that are stored, in one transaction with the counters.
 
 use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
 
-use super::super::db::{Sql, Tx, locking};
-use super::super::ingest::{Skips, close_gaps, lock_ledger, open_gap, save_ledger};
-use super::super::ledger::Ledger;
-use super::super::outbox::{NewOutboxEvent, log};
-use super::super::outbox_kind::OutboxEventKind;
-use super::super::{ImportId, MediaStore, StoreError, parsed};
+use super::MediaStatus;
+use super::given_up::{LockedRecord, record, skip};
 use super::orphans::{BlobClaim, hold, release};
-use super::{MediaStatus, file_kind};
-use crate::query::{query, query_as};
+use crate::db::Tx;
+use crate::ingest::{close_gaps, lock_ledger, save_ledger};
+use crate::ledger::Ledger;
+use crate::outbox::{NewOutboxEvent, log};
+use crate::outbox_kind::OutboxEventKind;
+use crate::query::query;
+use crate::{ImportId, MediaStore, StoreError};
 
 /// Uploaded file with claimed blobs.
 #[derive(Clone, Debug)]
@@ -44,33 +44,14 @@ pub enum MediaOutcome {
     BlobGone,
 }
 
-const RECORD: Sql =
-    locking!("SELECT status, type, sent_at FROM media WHERE channel_id = $1 AND message_id = $2");
-
 const STORED: &str = "
     UPDATE media SET status = 'stored', reason = NULL, bytes = $3, stored_at = $4, sha256 = $5,
                      content_type = $6, preview_sha256 = $7, preview_type = $8
     WHERE channel_id = $1 AND message_id = $2";
 
-const SKIPPED: &str = "
-    UPDATE media SET status = 'skipped', reason = 'quota'
-    WHERE channel_id = $1 AND message_id = $2";
-
-const GIVEN_UP: &str = "
-    UPDATE media SET status = $3, reason = $4
-    WHERE channel_id = $1 AND message_id = $2 AND status IN ('pending', 'failed')";
-
 const IMPORTED: &str = "
     UPDATE media SET import_id = $3 WHERE channel_id = $1 AND message_id = $2";
 const COUNT_IMPORTED: &str = "UPDATE imports SET files = files + 1 WHERE import_id = $1";
-
-/// Present, locked record of a file.
-struct LockedRecord {
-    status: MediaStatus,
-    kind: MessageType,
-    /// Time at which its message was sent.
-    sent_at: Option<Timestamp>,
-}
 
 /// File in its transaction.
 struct Storing<'a> {
@@ -125,122 +106,6 @@ impl MediaStore<'_> {
         tx.commit().await?;
         Ok(kept)
     }
-
-    /// Skips a pending file when backup of its channel is paused, so that it need not be downloaded
-    /// in vain; the gap is recorded. `false` when it is not paused.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails; nothing has changed then.
-    pub async fn skip_media(
-        self,
-        channel: &ChannelId,
-        message: &MessageId,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let (subscribed, paused) = self.store.accounts().backup_state(channel).await?;
-        if !(subscribed && paused) {
-            return Ok(false);
-        }
-        let mut tx = self.store.db.begin().await?;
-        let skipped = skip_if_paused(&mut tx, channel, message, now).await?;
-        tx.commit().await?;
-        Ok(skipped)
-    }
-
-    /// Marks a pending file as failed because it cannot be downloaded. `false` when not pending.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    pub async fn fail_media(
-        self,
-        channel: &ChannelId,
-        message: &MessageId,
-        reason: &str,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        self.give_up(channel, message, (MediaStatus::Failed, reason), now).await
-    }
-
-    /// Marks a pending file as expired because the platform no longer has it. `false` when not
-    /// pending.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    pub async fn expire_media(
-        self,
-        channel: &ChannelId,
-        message: &MessageId,
-        reason: &str,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        self.give_up(channel, message, (MediaStatus::Expired, reason), now).await
-    }
-
-    async fn give_up(
-        self,
-        channel: &ChannelId,
-        message: &MessageId,
-        (status, reason): (MediaStatus, &str),
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let (channel, message) = (channel.as_str(), message.as_str());
-        let mut tx = self.store.db.begin().await?;
-        let changed = tx
-            .execute(query(GIVEN_UP).bind(channel).bind(message).bind(status.name()).bind(reason))
-            .await?;
-        if changed > 0 {
-            let kind = OutboxEventKind::MediaFailed.name();
-            let failed =
-                NewOutboxEvent { kind, at: now.millis(), c: Some(channel), s: Some(message) };
-            log(&mut tx, &[failed], now).await?;
-        }
-        tx.commit().await?;
-        Ok(changed > 0)
-    }
-}
-
-async fn skip_if_paused(
-    tx: &mut Tx,
-    channel: &ChannelId,
-    message: &MessageId,
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    let ledger = lock_ledger(tx, &BTreeSet::from([channel])).await?;
-    if !ledger.subscribed(channel) || !ledger.paused(channel) {
-        return Ok(false);
-    }
-    let waits =
-        |record: &LockedRecord| matches!(record.status, MediaStatus::Pending | MediaStatus::Failed);
-    if let Some(record) = record(tx, channel, message).await?.filter(waits) {
-        skip(tx, (channel, message), record.sent_at.unwrap_or(now), now).await?;
-    }
-    Ok(true)
-}
-
-/// Locks the record of a file.
-async fn record(
-    tx: &mut Tx,
-    channel: &ChannelId,
-    message: &MessageId,
-) -> Result<Option<LockedRecord>, StoreError> {
-    let row: Option<(String, Option<String>, Option<i64>)> =
-        tx.fetch_optional(query_as(RECORD).bind(channel.as_str()).bind(message.as_str())).await?;
-    let Some((status, kind, sent_at)) = row else {
-        return Ok(None);
-    };
-    let status = parsed(MediaStatus::parse(&status), "media", "status", message.as_str())?;
-    let (kind, sent_at) = (file_kind(kind.as_deref()), sent_at.map(Timestamp::from_millis));
-    Ok(Some(LockedRecord { status, kind, sent_at }))
-}
-
-async fn skip(
-    tx: &mut Tx,
-    (channel, message): (&ChannelId, &MessageId),
-    from: Timestamp,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    tx.execute(query(SKIPPED).bind(channel.as_str()).bind(message.as_str())).await?;
-    open_gap(tx, channel, &Skips { from, count: 1 }, now).await
 }
 
 impl Storing<'_> {
