@@ -27,8 +27,9 @@ use tantivy::{InvertedIndexReader, SegmentReader};
 
 use super::IndexOptions;
 use super::schema::Fields;
+use super::tokenizer::{UnitTokenizer, is_single};
 use super::union::Source;
-use super::units::{Kind, UnitTokenizer, is_single};
+use super::units::Kind;
 
 /// Numbers of characters, ascending. As a character, each tells the terms of its length from those
 /// of all others.

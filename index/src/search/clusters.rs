@@ -17,7 +17,7 @@ use std::str::CharIndices;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::IndexOptions;
-use super::units::UnitTokenizer;
+use super::tokenizer::UnitTokenizer;
 
 /// Maximum length of a cluster, in characters: nobody needs terms of endless tone marks.
 const MAX_CLUSTER: usize = 8;

@@ -16,8 +16,9 @@ use super::phrase::OpenPhraseQuery;
 use super::query::{HasFilter, IncludeExclude, Needle, Query};
 use super::related::{RelatedQuery, RelatedTerm};
 use super::schema::{Fields, HAS_LINK};
+use super::tokenizer::is_single;
 use super::union::AnyQuery;
-use super::units::{Kind, Unit, is_single, units};
+use super::units::{Kind, Unit, units};
 use super::{IndexOptions, IndexSearch};
 use crate::script::is_ideograph;
 

@@ -35,6 +35,7 @@ mod related_scorer;
 mod runs;
 mod schema;
 mod statistics;
+mod tokenizer;
 mod union;
 mod units;
 mod writer;

@@ -9,7 +9,7 @@ use tantivy::{IndexSettings, IndexSortByField, Order, TantivyDocument};
 use super::beginnings::BeginningTokenizer;
 use super::clusters::{ClusterTokenizer, has_clusters};
 use super::order::{self, hash};
-use super::units::UnitTokenizer;
+use super::tokenizer::UnitTokenizer;
 use super::{IndexDoc, IndexOptions};
 
 const TOKENIZER: &str = "units";
