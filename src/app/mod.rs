@@ -1,5 +1,6 @@
 //! Assembly of a process: adapters by configuration, roles by choice, one shutdown sequence.
 
+mod assembly;
 mod consumers;
 mod disk;
 mod jobs;
@@ -20,11 +21,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use axum::Router;
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
-use chatkeep_core::config::{Config, LineConfig};
+use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
@@ -48,7 +48,6 @@ pub use open::{
 };
 use outages::Outages;
 pub use preflight::PreflightError;
-use preflight::preflight_check;
 pub(crate) use preflight::{plain_http, preflight_problems};
 pub use process_roles::{ProcessRoles, Role};
 use registry::Registration;
@@ -60,12 +59,10 @@ use crate::disk::DiskReserves;
 use crate::http::with_common_layers;
 use crate::maintenance::last_records;
 use crate::ops;
-use crate::private::make_data_folder;
 use crate::removals::RemovalWorker;
 use crate::search::SearchService;
 use crate::server::{Server, room_for};
-use crate::services::{ServiceParts, Services};
-use crate::view::Links;
+use crate::services::Services;
 
 /// Maximum share of the shutdown time for closing bus and store.
 const CLOSING: Duration = Duration::from_secs(3);
@@ -102,93 +99,6 @@ impl fmt::Debug for App {
 }
 
 impl App {
-    /// Opens all adapters that `process_roles` need.
-    ///
-    /// # Errors
-    /// [`PreflightError`] when a setting is missing, else whatever could not be opened or reached.
-    pub async fn open(
-        config: Config,
-        process_roles: ProcessRoles,
-        clock: SharedClock,
-    ) -> anyhow::Result<Self> {
-        preflight_check(&config, &process_roles)?;
-        for warning in
-            plain_http(&config).into_iter().chain(memory_warning(&config, &process_roles))
-        {
-            warn!("{warning}");
-        }
-        make_data_folder(&config.data)?;
-        let bus = process_roles.bus(&config, Arc::clone(&clock)).await?;
-        let store = open_store(&config, Arc::clone(&clock)).await?;
-        let blobs =
-            Blobs::open(&config.blobs, &config.s3).with_context(|| no_media_store(&config))?;
-        let secrets = LiveSecrets::new(&config, &bus, &store, &blobs);
-        let token = |bot: &LineConfig| secrets.bot(&bot.name)?.token.clone();
-        let clients = LineClients::new(&config, token, &clock)?;
-        let bots = clients.bots(&config);
-        let health = Health::new(Arc::clone(&clock));
-        let parts = (&store, &bus, &blobs, &health);
-        let registration = Registration::new(&config, &process_roles, parts).await?;
-        let replica = replica::open(&config, &process_roles, &store, &clock).await?;
-        let search = open::search(&config, replica.as_ref(), &bus);
-        let space = open_space(&config).await?;
-        info!(model = space.name(), "semantic mode is available");
-        let links = Links::new(config.api.base_url.as_deref());
-        let pages = links.clone();
-        let assistants = Assistants::new(store.clone(), space)
-            .with_memory(config.memory.assistant_bytes)
-            .with_links(move |channel| pages.channel(channel));
-        let metrics = match config.metrics.listen {
-            Some(address) => {
-                let listener = TcpListener::bind(address).await.with_context(|| {
-                    format!("cannot listen on {address} (CHATKEEP_METRICS_LISTEN)")
-                })?;
-                Some((listener, ops::install_metrics()?))
-            }
-            None => None,
-        };
-        let services = Services::new(ServiceParts {
-            store: store.clone(),
-            clock: Arc::clone(&clock),
-            bus: bus.clone(),
-            blobs: blobs.clone(),
-            bots: bots.clone(),
-            bot_setup: clients.setup(
-                &config,
-                |bot| secrets.bot(&bot.name)?.channel_secret.clone(),
-                &clock,
-            ),
-            assistants: assistants.clone(),
-            search: search.clone(),
-            removals: RemovalWorker::new(store.clone(), Arc::clone(&clock)),
-            pictures: config.data.join("pictures"),
-            time_zone: config.time_zone,
-            links,
-            allow_private_webhooks: config.webhooks.allow_private,
-            session_idle: config.login.idle,
-        });
-        Ok(Self {
-            process_roles,
-            health,
-            clock,
-            tap: Tap::default(),
-            bus,
-            store,
-            blobs,
-            bots,
-            secrets,
-            disk: DiskReserves::new(&config),
-            assistants,
-            metrics,
-            replica,
-            search,
-            services,
-            registration,
-            config,
-            entrances: Entrances::default(),
-        })
-    }
-
     /// Makes people enter there.
     pub(crate) fn enter_at(&mut self, entrances: Entrances) {
         self.entrances = entrances;

@@ -4,6 +4,7 @@
 //! form in plain words, and two rules hold for every type: members and parameters that the type
 //! does not have are rejected, and so is `null`, except for fields that use [`nullable`].
 
+mod containers;
 mod error;
 mod json;
 mod number;

@@ -1,10 +1,9 @@
 //! Feeds JSON to serde and describes errors in plain words.
 
 use serde::de::value::StrDeserializer;
-use serde::de::{
-    DeserializeSeed, Deserializer, IntoDeserializer as _, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::{Deserializer, IntoDeserializer as _, Visitor};
 
+use super::containers::{ListItems, ObjectMembers};
 use super::error::{DecodeError, list};
 use super::json::Json;
 
@@ -76,11 +75,9 @@ impl ValueReader {
     }
 
     /// Returns the members of an object.
-    fn members(self) -> Result<Members, DecodeError> {
+    fn members(self) -> Result<ObjectMembers, DecodeError> {
         match self.value {
-            Json::Object(members) => {
-                Ok(Members { rest: members.into_iter(), value: None, rules: self.rules })
-            }
+            Json::Object(members) => Ok(ObjectMembers::new(members, self.rules)),
             _ => Err(self.must_be("an object")),
         }
     }
@@ -107,7 +104,7 @@ impl<'de> Deserializer<'de> for ValueReader {
                 (None, None, number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
             },
             Json::Text(text) => visitor.visit_string(text),
-            Json::List(items) => visitor.visit_seq(Items::new(items, self.rules)),
+            Json::List(items) => visitor.visit_seq(ListItems::new(items, self.rules)),
             Json::Object(_) => visitor.visit_map(self.members()?),
         }
     }
@@ -203,7 +200,7 @@ impl<'de> Deserializer<'de> for ValueReader {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.value {
-            Json::List(items) => visitor.visit_seq(Items::new(items, self.rules)),
+            Json::List(items) => visitor.visit_seq(ListItems::new(items, self.rules)),
             _ => Err(self.must_be("a list")),
         }
     }
@@ -237,11 +234,11 @@ impl<'de> Deserializer<'de> for ValueReader {
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         let members = self.members()?;
-        let mut given = members.rest.as_slice().iter().map(|(name, _)| name.as_str());
-        match given.find(|name| !fields.contains(name)) {
-            Some(name) => Err(DecodeError::unknown(name, fields)),
-            None => visitor.visit_map(members),
+        let unknown = members.names().find(|name| !fields.contains(name));
+        if let Some(name) = unknown {
+            return Err(DecodeError::unknown(name, fields));
         }
+        visitor.visit_map(members)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -265,71 +262,5 @@ impl<'de> Deserializer<'de> for ValueReader {
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         visitor.visit_unit()
-    }
-}
-
-/// The elements of a list.
-struct Items {
-    rest: std::iter::Enumerate<std::vec::IntoIter<Json>>,
-    rules: Rules,
-}
-
-impl Items {
-    fn new(items: Vec<Json>, rules: Rules) -> Self {
-        Self { rest: items.into_iter().enumerate(), rules }
-    }
-}
-
-impl<'de> SeqAccess<'de> for Items {
-    type Error = DecodeError;
-
-    fn next_element_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, DecodeError> {
-        let Some((index, item)) = self.rest.next() else {
-            return Ok(None);
-        };
-        let read = seed.deserialize(ValueReader::new(item, self.rules));
-        read.map(Some).map_err(|error| error.at(index))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
-    }
-}
-
-/// The members of an object.
-struct Members {
-    rest: std::vec::IntoIter<(String, Json)>,
-    /// The member whose name was read last.
-    value: Option<(String, Json)>,
-    rules: Rules,
-}
-
-impl<'de> MapAccess<'de> for Members {
-    type Error = DecodeError;
-
-    fn next_key_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, DecodeError> {
-        let Some((name, value)) = self.rest.next() else {
-            return Ok(None);
-        };
-        let key: StrDeserializer<'_, DecodeError> = name.as_str().into_deserializer();
-        let key = seed.deserialize(key)?;
-        self.value = Some((name, value));
-        Ok(Some(key))
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<S::Value, DecodeError> {
-        let Some((name, value)) = self.value.take() else {
-            return Err(DecodeError::new("is missing"));
-        };
-        seed.deserialize(ValueReader::new(value, self.rules)).map_err(|error| error.inside(&name))
     }
 }

@@ -10,10 +10,9 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
 use chatkeep_store::{KEYS_OF_USER, SAVED_SEARCHES_OF_USER, WEBHOOKS_OF_USER};
-use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
+use super::error_body::ErrorBody;
 use crate::services::{FieldPath, ServiceError};
 
 /// Error of a request, as the caller sees it.
@@ -56,40 +55,6 @@ pub(crate) enum HttpError {
     Internal,
     /// 503.
     Unavailable,
-}
-
-/// Body that [`super::respond::finish`] writes.
-#[derive(Clone, Debug)]
-pub(super) struct ErrorBody {
-    pub(super) error: Cow<'static, str>,
-    pub(super) code: &'static str,
-    pub(super) field: Option<Cow<'static, str>>,
-    pub(super) retry_after: Option<u64>,
-    /// Additional members of one response.
-    pub(super) more: Map<String, Value>,
-}
-
-/// Body of every error response.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Error)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ErrorView<'a> {
-    /// Human-readable message.
-    pub(super) error: &'a str,
-    /// Stable machine-readable error code.
-    pub(super) code: &'a str,
-    /// Location of the invalid, missing or unknown value: in a body its JSON Pointer, such as
-    /// `/assistant/qa/mode` or `/keywords/0` (empty for the whole body), otherwise the name of the
-    /// parameter or header.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(super) field: Option<&'a str>,
-    /// Seconds to wait before trying again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(super) retry_after: Option<u64>,
-    /// ID of the request, as in the service's log.
-    pub(super) request_id: &'a str,
 }
 
 /// Returns the description of a status in the documentation.

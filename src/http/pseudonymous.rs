@@ -15,7 +15,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::error::{ErrorBody, HttpError};
+use super::error::HttpError;
+use super::error_body::ErrorBody;
 use super::respond::{NextPage, RequestId};
 use crate::heavy::{CALLERS, LIGHT};
 use crate::pseudonyms::Mask;

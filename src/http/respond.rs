@@ -14,7 +14,8 @@ use tracing::{Instrument as _, info_span};
 use url::form_urlencoded;
 
 use super::caller_kind::KnownCaller;
-use super::error::{ErrorBody, ErrorView, HttpError};
+use super::error::HttpError;
+use super::error_body::{ErrorBody, ErrorView};
 use super::measure::Measurement;
 use crate::random;
 

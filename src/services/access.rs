@@ -3,21 +3,21 @@
 //! A [`ChannelAccess`] or [`Scoped`] can only be made here, after the check, so a function that
 //! takes one cannot be called without it.
 
-use std::collections::HashSet;
+mod caller;
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use chatkeep_core::bounds::{Bounds, Subject};
-use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
+use chatkeep_core::bounds::Subject;
+use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
-use chatkeep_store::{Grant, Key, MemberStatus, ReadAction, Session, Store};
+use chatkeep_store::{MemberStatus, ReadAction, Store};
 
-use super::masks::MaskFailure;
+pub(crate) use self::caller::{Caller, Credential};
+use super::ServiceError;
 use super::reading::{Reads, ReadsNone, Recorder};
-use super::{ServiceError, masks};
-use crate::pseudonyms::Mask;
 
 /// A role as a type.
 pub(crate) trait AtLeast {
@@ -60,127 +60,6 @@ scopes!(
     ManageWebhooks,
     ManageKeys
 );
-
-/// A caller with a valid key, session or access token.
-#[derive(Clone, Debug)]
-pub(crate) struct Caller {
-    /// The user on whose behalf the call is made.
-    pub(crate) user: UserId,
-    /// The credential of the call.
-    pub(crate) credential: Credential,
-    /// Limits on what the caller may be shown.
-    pub(crate) bounds: Bounds,
-    /// What the caller is shown of people.
-    pub(crate) mask: Mask,
-}
-
-/// A credential.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Credential {
-    /// API key.
-    Key(KeyId),
-    /// Session of a person in a browser.
-    Session(SessionId),
-    /// Access token, by its consent. It is valid for that resource alone, which is none of the
-    /// REST API's.
-    Token { grant: String, resource: String },
-}
-
-impl Credential {
-    /// Returns its name among all credentials.
-    pub(crate) fn owner(&self) -> String {
-        match self {
-            Self::Key(id) => format!("key:{id}"),
-            Self::Session(id) => format!("session:{id}"),
-            Self::Token { grant, .. } => format!("grant:{grant}"),
-        }
-    }
-}
-
-impl Caller {
-    /// Checks the bounds of the credential: on every surface, before anything else is looked up.
-    ///
-    /// # Errors
-    /// Returns the bound that `subject` is beyond.
-    pub(crate) fn admit(&self, subject: &Subject<'_>, now: Timestamp) -> Result<(), ServiceError> {
-        self.bounds.admit(subject, now).map_err(ServiceError::from)
-    }
-
-    /// Returns true if the credential may see all of these channels.
-    pub(crate) fn sees_all(&self, channels: &[ChannelId]) -> bool {
-        let Some(only) = self.channels() else { return true };
-        let only: HashSet<_> = only.iter().collect();
-        channels.iter().all(|channel| only.contains(channel))
-    }
-
-    /// Returns the only channels that the credential may see; `None` for all.
-    pub(crate) fn channels(&self) -> Option<&[ChannelId]> {
-        self.bounds.channels.as_deref()
-    }
-
-    /// Returns the time before which nothing may be read.
-    pub(crate) const fn not_before(&self) -> Option<Timestamp> {
-        self.bounds.not_before
-    }
-
-    /// Checks that the caller sees people as they are: for what is of no use, or of no sense, with
-    /// pseudonyms.
-    ///
-    /// # Errors
-    /// [`ServiceError::PseudonymousKey`] if they see pseudonyms.
-    pub(crate) const fn sees_people(&self) -> Result<(), ServiceError> {
-        if self.mask.is_on() { Err(ServiceError::PseudonymousKey) } else { Ok(()) }
-    }
-
-    /// Returns the API key of the call, if it is one.
-    pub(crate) const fn key(&self) -> Option<&KeyId> {
-        match &self.credential {
-            Credential::Key(key) => Some(key),
-            Credential::Session(_) | Credential::Token { .. } => None,
-        }
-    }
-}
-
-/// A session may do what a key with all scopes may.
-impl From<Session> for Caller {
-    fn from(session: Session) -> Self {
-        Self {
-            user: session.user,
-            credential: Credential::Session(session.id),
-            bounds: Bounds::full(),
-            mask: Mask::none(),
-        }
-    }
-}
-
-impl From<Grant> for Caller {
-    fn from(grant: Grant) -> Self {
-        Self {
-            user: grant.user,
-            credential: Credential::Token { grant: grant.id, resource: grant.resource },
-            bounds: Bounds {
-                scopes: grant.scopes,
-                channels: grant.channels,
-                not_before: None,
-                expires_at: Some(grant.expires_at),
-                pseudonyms: None,
-            },
-            mask: Mask::none(),
-        }
-    }
-}
-
-impl Caller {
-    /// Returns the caller of a key, with the mask that its bounds ask for.
-    ///
-    /// # Errors
-    /// Returns an error when the store fails or the mask cannot be made.
-    pub(crate) async fn of_key(store: &Store, key: Key) -> Result<Self, MaskFailure> {
-        let bounds = key.bounds();
-        let mask = masks::of_reader(store, &key.user, &bounds).await?;
-        Ok(Self { user: key.user, credential: Credential::Key(key.id), bounds, mask })
-    }
-}
 
 /// A caller whose credential has the scope `S`.
 #[derive(Clone, Debug)]

@@ -1,26 +1,26 @@
 //! Message search: one request, one parse of the query, one page of results, for every surface.
 
+mod failure;
+
 use std::sync::Arc;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
-use chatkeep_store::{ReadAction, Store, StoreError};
+use chatkeep_store::{ReadAction, Store};
 use chrono_tz::Tz;
-use tracing::debug;
 
+pub(crate) use self::failure::SearchFailure;
+use self::failure::refused;
 use super::access::{AccessService, Caller, ChannelAccess, Member, ReadMessages, Scoped};
 use super::channels::REACH;
-use super::cursor::not_ours;
 use super::gaps::TimeSpan;
 use super::messages::{MessageService, point_in_time};
 use super::operator::Operator;
-use super::{Defect, FieldPath, ServiceError, decode_cursor, encode_cursor};
+use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
 use crate::pseudonyms::Mask;
-use crate::search::{
-    ParsedQuery, QueryPeople, SearchError, SearchRequest, SearchResult, SearchService, Sort,
-};
+use crate::search::{ParsedQuery, QueryPeople, SearchRequest, SearchResult, SearchService, Sort};
 use crate::when::{When, utc_offset};
 
 /// Maximum length of a query in characters.
@@ -70,20 +70,6 @@ pub(crate) struct SearchPage {
     pub(crate) requested: TimeSpan,
     /// Cursor of the next page.
     pub(crate) next: Option<String>,
-}
-
-/// Reason for which a search failed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SearchFailure {
-    /// The index refused the query or cannot be reached.
-    #[error(transparent)]
-    Search(#[from] SearchError),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A value of the request is invalid.
-    #[error(transparent)]
-    Request(#[from] ServiceError),
 }
 
 /// Channels of a search, with what its times are read by.
@@ -287,36 +273,5 @@ impl MessageSearch {
             requested,
             next,
         })
-    }
-}
-
-impl From<SearchFailure> for ServiceError {
-    fn from(cause: SearchFailure) -> Self {
-        match cause {
-            SearchFailure::Search(cause) => cause.into(),
-            SearchFailure::Store(cause) => cause.into(),
-            SearchFailure::Request(error) => error,
-        }
-    }
-}
-
-impl From<SearchError> for ServiceError {
-    fn from(cause: SearchError) -> Self {
-        refused(Q, cause)
-    }
-}
-
-/// Returns the error of a search whose query is in that field.
-fn refused(field: FieldPath, cause: SearchError) -> ServiceError {
-    match cause {
-        SearchError::Query(why) => {
-            ServiceError::Invalid { field: Some(field), why, defect: Defect::Other }
-        }
-        SearchError::Cursor => not_ours(),
-        SearchError::Unavailable(why) => {
-            // The search service logs its outage once.
-            debug!(error = why, "search is unavailable");
-            ServiceError::Unavailable
-        }
     }
 }
