@@ -272,8 +272,8 @@ fn a_writer_killed_at_any_moment_loses_nothing_and_doubles_nothing() {
             .spawn()
             .unwrap();
         wait_for_progress(folder.path(), before);
-        // A random moment of its work; nothing is expected of the time.
-        thread::sleep(Duration::from_micros(numbers.below(60_000)));
+        // A random moment of its work, not of the clock.
+        wait_for_writes(child.id(), numbers.below(200));
         child.kill().unwrap();
         child.wait().unwrap();
 
@@ -301,6 +301,23 @@ fn wait_for_progress(folder: &Path, before: u64) {
         assert!(begun.elapsed() < Duration::from_mins(1), "the child does not index");
         thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Waits until a process has written that many times more.
+fn wait_for_writes(process: u32, more: u64) {
+    let begun = Instant::now();
+    let end = writes(process) + more;
+    while writes(process) < end {
+        assert!(begun.elapsed() < Duration::from_mins(1), "the child does not write");
+        thread::yield_now();
+    }
+}
+
+/// Returns the number of system calls by which a process has written.
+fn writes(process: u32) -> u64 {
+    let figures = std::fs::read_to_string(format!("/proc/{process}/io")).unwrap();
+    let writes = figures.lines().find_map(|line| line.strip_prefix("syscw: "));
+    writes.unwrap().parse().unwrap()
 }
 
 /// Returns the store's changes for the messages that a rebuild missed.

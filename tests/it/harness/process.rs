@@ -159,6 +159,39 @@ impl Process {
         status
     }
 
+    /// Returns the processor time of its present threads; zero when it has ended.
+    pub(crate) fn processor_time(&self) -> Duration {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.running.pid()));
+        let figures = tasks.into_iter().flatten().flatten();
+        let figures = figures.map(|task| fs::read_to_string(task.path().join("schedstat")));
+        let nanos = figures.flatten().filter_map(|line| line.split(' ').next()?.parse().ok());
+        nanos.map(Duration::from_nanos).sum()
+    }
+
+    /// Waits until it has worked for that long: a point of its work, on a slow and on a fast
+    /// machine. Returns its exit status when it ends before.
+    pub(crate) async fn work(&mut self, processor_time: Duration) -> Option<ExitStatus> {
+        let mut status = None;
+        until("the process to work", DEADLINE, async || {
+            status = self.running.exited();
+            status.is_some() || self.processor_time() >= processor_time
+        })
+        .await;
+        status
+    }
+
+    /// Waits until it ends by itself, and returns its exit status with the processor time that it
+    /// took, but for what it did after the last look.
+    pub(crate) async fn finish_measured(&mut self) -> (ExitStatus, Duration) {
+        let mut worked = Duration::ZERO;
+        until("the process to end", DEADLINE, async || {
+            worked = worked.max(self.processor_time());
+            self.running.exited().is_some()
+        })
+        .await;
+        (self.finish().await, worked)
+    }
+
     /// Returns its resident memory in bytes.
     pub(crate) fn resident_bytes(&self) -> u64 {
         self.memory("VmRSS:")

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::conversation::{emulator, group};
 use super::on_both;
 use super::state_snapshot::StateSnapshot;
+use crate::harness::wait::until;
 use crate::stack::{DEADLINE, Parts, Stack};
 
 on_both!(killed_again_and_again_while_messages_come);
@@ -39,9 +40,14 @@ async fn killed_again_and_again_while_messages_come(parts: Parts) {
     let mut moment = 12_345_u64;
     for _ in 0..kills {
         moment = moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
-        // The moment itself is random here, in the real time of a real process; nothing is waited
-        // for, and nothing expected of the time.
-        tokio::time::sleep(Duration::from_millis(30 + (moment >> 33) % 300)).await;
+        // A random moment of its work, not of the clock: on a busy machine it would not have begun.
+        let worked = Duration::from_millis(15 + (moment >> 33) % 150);
+        let process = &stack.process;
+        let end = process.processor_time() + worked;
+        until("it is time for the kill", DEADLINE, async || {
+            process.processor_time() >= end || sender.is_finished()
+        })
+        .await;
         stack.crash().await;
     }
     let sent = sender.await.unwrap();

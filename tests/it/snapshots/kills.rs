@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::{Scene, files};
-use crate::harness::process::Process;
+use crate::harness::process::{Process, Program};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
@@ -55,25 +55,23 @@ fn kills() -> u32 {
     std::env::var(VARIABLE).map_or(KILLS, |text| text.parse().unwrap())
 }
 
-/// Returns the moment of a kill, in `rounds` that are spread from the start to well after the usual
-/// end, which comes later on a busy machine. The first one is early, so that something is killed.
+/// Returns the moment of a kill as processor time, in `rounds` that are spread from the start to
+/// somewhat after the usual end. The first one is early, so that something is killed.
 fn moment(usual: Duration, round: u32, rounds: u32) -> Duration {
     let random = f64::from(u32::try_from(random() >> 32).unwrap()) / f64::from(u32::MAX);
     let share = (f64::from(round) + random) / f64::from(rounds);
-    usual.mul_f64(if round == 0 { 0.2 * random } else { 1.6 * share })
+    usual.mul_f64(if round == 0 { 0.2 * random } else { 1.2 * share })
 }
 
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Kills a command at that time after its start. Returns what became of it.
+/// Kills a command when it has worked for that long. Returns what became of it.
 async fn killed_at(process: &mut Process, moment: Duration) -> ExitStatus {
-    // The moment is the point of the test, so this is no waiting for a condition.
-    if let Ok(status) = tokio::time::timeout(moment, process.finish()).await {
-        return status;
+    if process.work(moment).await.is_none() {
+        process.kill().await;
     }
-    process.kill().await;
     process.finish().await
 }
 
@@ -122,10 +120,10 @@ fn print(kinds: &[(&str, &Tally)]) {
     }
 }
 
-/// Kills of commands: what is killed, and how long it usually takes.
+/// Kills of commands: what is killed, and the processor time that it usually takes.
 struct Rounds<'a> {
     scene: &'a Scene,
-    folder: std::path::PathBuf,
+    folder: PathBuf,
     usual: [Duration; 3],
     known: BTreeSet<String>,
     tallies: [Tally; 3],
@@ -144,8 +142,7 @@ impl Rounds<'_> {
 
     /// Kills a command, and counts what became of it.
     async fn command(&mut self, kind: usize, args: &[&str], moment: Duration) {
-        let stack = &self.scene.stack;
-        let mut program = stack.ground.program(&stack.line, args);
+        let mut program = self.scene.program(args);
         if kind == 2 {
             program = keeping_two(program);
         }
@@ -193,15 +190,16 @@ impl Rounds<'_> {
 }
 
 /// Returns a pruning of all but the two newest snapshots.
-fn keeping_two(program: crate::harness::process::Program) -> crate::harness::process::Program {
+fn keeping_two(program: Program) -> Program {
     program.env("CHATKEEP_SNAPSHOT_KEEP", "2").env("CHATKEEP_SNAPSHOT_KEEP_DAYS", "0")
 }
 
-/// Returns the result of some work with the time that it took.
-async fn timed<T>(work: impl Future<Output = T>) -> (T, Duration) {
-    let started = Instant::now();
-    let done = work.await;
-    (done, started.elapsed())
+/// Runs a program to its end. Returns its output with the processor time that it took.
+async fn measured(program: Program) -> (String, Duration) {
+    let mut process = program.start();
+    let (status, worked) = process.finish_measured().await;
+    assert!(status.success(), "{}", process.stderr().join("\n"));
+    (process.stdout().join("\n"), worked)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -212,8 +210,10 @@ async fn a_kill_at_any_moment_leaves_only_what_can_be_restored() {
         scene.send(&vec![n; 200_000]).await;
     }
     let (folder, target) = (scene.new_folder("restored"), scene.target());
-    let (first, creation) = timed(scene.snapshot()).await;
-    let (_, restoration) = timed(scene.restore(&first, &folder, &[])).await;
+    let (first, creation) = measured(scene.program(&["snapshot", "create"])).await;
+    let into = folder.display().to_string();
+    let args = ["snapshot", "restore", &first, "--into", &into];
+    let (_, restoration) = measured(scene.program(&args)).await;
     fs::remove_dir_all(&folder).unwrap();
     for n in 0..4 {
         scene.say(&format!("before snapshot {n}")).await;
@@ -222,10 +222,8 @@ async fn a_kill_at_any_moment_leaves_only_what_can_be_restored() {
     let copy = scene.new_folder("pruned");
     copy_tree(&target, &copy);
     let place = copy.display().to_string();
-    let args = ["snapshot", "prune", "--target", &place];
-    let mut prune = keeping_two(scene.stack.ground.program(&scene.stack.line, &args)).start();
-    let (status, pruning) = timed(prune.finish()).await;
-    assert!(status.success(), "{}", prune.stderr().join("\n"));
+    let prune = scene.program(&["snapshot", "prune", "--target", &place]);
+    let (_, pruning) = measured(keeping_two(prune)).await;
     fs::remove_dir_all(&copy).unwrap();
 
     let known = whole(&scene, &target).await;
@@ -257,7 +255,7 @@ async fn a_kill_of_the_service_leaves_only_what_can_be_restored() {
     for n in 0..6_u8 {
         scene.send(&vec![n; 200_000]).await;
     }
-    let (_, usual) = timed(scene.snapshot()).await;
+    let (_, usual) = measured(scene.program(&["snapshot", "create"])).await;
     let folder = scene.new_folder("restored");
     let mut tally = Tally::default();
     let each = kills().div_ceil(4);
@@ -267,11 +265,18 @@ async fn a_kill_of_the_service_leaves_only_what_can_be_restored() {
         let target = scene.new_folder(&format!("place{round}"));
         let place = target.display().to_string();
         scene.stack.ground.settings.push(("CHATKEEP_SNAPSHOT_TARGET", place));
-        scene.stack.process = scene.stack.ground.program(&scene.stack.line, &["serve"]).start();
+        scene.stack.process = scene.program(&["serve"]).start();
         let begun = async || !files(&target.join("snapshots")).is_empty();
         until("a snapshot is begun", DEADLINE, begun).await;
-        // As in the other test, the moment is the point.
-        tokio::time::sleep(moment(usual / 2, round, each)).await;
+        let process = &scene.stack.process;
+        let (start, moment) = (process.processor_time(), moment(usual / 2, round, each));
+        // Once the snapshot is whole, the service has nothing to do.
+        let is_manifest = |file: &PathBuf| file.ends_with("manifest.json");
+        until("it is time for the kill", DEADLINE, async || {
+            process.processor_time() >= start + moment
+                || files(&target.join("snapshots")).iter().any(is_manifest)
+        })
+        .await;
         scene.stack.process.kill().await;
         let left = whole(&scene, &target).await;
         let count = if left.is_empty() { &mut tally.killed } else { &mut tally.ended };

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use chatkeep_emulator::{Chat, Media, Post, User};
 use serde_json::Value;
 
+use crate::harness::process::Program;
 use crate::harness::s3::S3;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
@@ -105,9 +106,14 @@ impl Scene {
         self.stack.ground.command(&self.stack.line, &["snapshot", "create"]).await
     }
 
+    /// Returns the program with these arguments, not started yet.
+    fn program(&self, args: &[&str]) -> Program {
+        self.stack.ground.program(&self.stack.line, args)
+    }
+
     /// Runs a command, and returns its exit code with all it said.
     async fn run(&self, args: &[&str]) -> (Option<i32>, String) {
-        let mut process = self.stack.ground.program(&self.stack.line, args).start();
+        let mut process = self.program(args).start();
         let code = process.finish().await.code();
         (code, [process.stdout(), process.stderr()].concat().join("\n"))
     }
@@ -122,12 +128,17 @@ impl Scene {
         said
     }
 
+    /// Ends the service, and starts it again.
+    async fn restart(&mut self) {
+        assert!(self.stack.process.terminate().await.success());
+        self.stack.process = self.stack.ground.serve(&self.stack.line).await;
+    }
+
     /// Ends the service, and starts it on another data folder.
     async fn move_to(mut self, folder: &Path) -> Self {
-        assert!(self.stack.process.terminate().await.success());
         let data = folder.display().to_string();
         self.stack.ground.settings.push(("CHATKEEP_DATA", data));
-        self.stack.process = self.stack.ground.serve(&self.stack.line).await;
+        self.restart().await;
         self
     }
 

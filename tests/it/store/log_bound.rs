@@ -7,6 +7,7 @@ use std::time::Duration;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_store::{FeedReader, OutboxPosition};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
+use tokio::sync::watch;
 
 use super::{Fixture, at, said};
 use crate::harness::postgres::Postgres;
@@ -39,6 +40,12 @@ async fn told(fixture: &Fixture) -> Vec<String> {
 
 async fn tells(fixture: &Fixture, expected: &[&str]) {
     until("the log tells it", DEADLINE, async || told(fixture).await == expected).await;
+}
+
+/// Waits for that many reads, or for the end of the reader.
+async fn held_over(reads: &mut watch::Receiver<usize>, count: usize) {
+    let end = *reads.borrow() + count;
+    let _ended = reads.wait_for(|&reads| reads >= end).await;
 }
 
 fn row(subject: &str) -> String {
@@ -140,7 +147,8 @@ async fn prepared_transactions_count_in_their_own_database_only() {
 
 /// Writers of this database commit in another order than they begin, some in subtransactions, some
 /// never, while transactions of another database come and go: a reader who follows gets every
-/// committed row once and in order.
+/// committed row once and in order. Each transaction is held open over some reads of the reader, or
+/// over none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_is_skipped_whatever_runs_beside() {
     const WRITERS: usize = 6;
@@ -148,19 +156,20 @@ async fn nothing_is_skipped_whatever_runs_beside() {
     let (fixture, other) = (Fixture::postgres().await, Postgres::database().await);
     prepared(&fixture).await;
     let url = fixture.database.as_ref().unwrap().url();
+    let (read, reads) = watch::channel(0_usize);
     let beside = |n: usize| {
-        let url = other.url();
+        let (url, mut reads) = (other.url(), reads.clone());
         tokio::spawn(async move {
             for round in 0..ROUNDS / 2 {
                 let statement = format!("CREATE TABLE IF NOT EXISTS t_{n}_{round} (n INT)");
-                let mut held = writing(&url, &statement).await;
-                held.execute("SELECT pg_sleep(random() * 0.05)").await.unwrap();
+                let held = writing(&url, &statement).await;
+                held_over(&mut reads, (round + n) % 5).await;
                 held.close().await.unwrap();
             }
         })
     };
     let writer = |n: usize| {
-        let url = url.clone();
+        let (url, mut reads) = (url.clone(), reads.clone());
         tokio::spawn(async move {
             let mut connection = PgConnection::connect(&url).await.unwrap();
             let mut run = async |sql: String| {
@@ -172,7 +181,7 @@ async fn nothing_is_skipped_whatever_runs_beside() {
                     run("SAVEPOINT s".to_owned()).await;
                 }
                 run(row(&format!("{n}-{round}"))).await;
-                run(format!("SELECT pg_sleep(random() * 0.004 * {n})")).await;
+                held_over(&mut reads, round * 7 % (n + 1)).await;
                 run(if round % 5 == 4 { "ROLLBACK" } else { "COMMIT" }.to_owned()).await;
             }
         })
@@ -187,10 +196,12 @@ async fn nothing_is_skipped_whatever_runs_beside() {
         assert!(feed.outbox_events.iter().all(|h| h.place > after), "nothing goes back");
         after = feed.next;
         parts += usize::from(!feed.outbox_events.is_empty());
+        read.send_modify(|reads| *reads += 1);
         seen.extend(feed.outbox_events.into_iter().filter_map(|h| h.subject));
         seen.len() >= expected
     })
     .await;
+    drop(read);
     for task in tasks {
         task.await.unwrap();
     }
