@@ -8,6 +8,9 @@ const TOKENS: usize = 9_600;
 /// forms.
 const FIRST: usize = 10_400;
 
+/// Share of the parts around the rows.
+const AROUND: usize = 300;
+
 /// Remaining budget for rows, in estimated tokens. All texts are given as they are sent.
 #[derive(Debug)]
 pub(super) struct TokenBudget {
@@ -26,6 +29,11 @@ impl TokenBudget {
     /// Takes the cost of what is in the answer whatever it costs.
     pub(super) fn spend(&mut self, sent: &[&str]) {
         self.left = self.left.saturating_sub(cost(sent));
+    }
+
+    /// Takes the cost of the parts around the rows, as far as it is beyond their share.
+    pub(super) fn spend_around(&mut self, sent: &[&str]) {
+        self.left = self.left.saturating_sub(cost(sent).saturating_sub(AROUND));
     }
 
     /// Takes the cost of a row; returns `false`, and takes nothing, if it exceeds the budget.
@@ -112,13 +120,23 @@ mod tests {
         };
         assert_eq!(budget.longest(5_000, row("日")), 5_000);
         assert_eq!(budget.longest(6_000, row("日")), 5_200);
-        // Two and six characters.
-        assert_eq!(budget.longest(5_000, row("\"")), 3_900);
+        // Two and four characters.
+        assert_eq!(budget.longest(6_000, row("\"")), 5_200);
         assert_eq!(budget.longest(5_000, row("😀")), 2_600);
         budget.spend(&[&"x".repeat(3 * 400)]);
         assert_eq!(budget.longest(6_000, row("日")), 5_000);
         assert!(budget.take(&["row"]));
         assert_eq!(budget.longest(6_000, row("日")), 6_000, "it is left out if it does not fit");
+    }
+
+    #[test]
+    fn parts_around_the_rows_have_a_share() {
+        let longest = |around: usize| {
+            let mut budget = TokenBudget::default();
+            budget.spend_around(&[&"x".repeat(3 * around)]);
+            budget.longest(20_000, |length| ["日".repeat(length)])
+        };
+        assert_eq!((longest(0), longest(AROUND), longest(AROUND + 7)), (FIRST, FIRST, FIRST - 7));
     }
 
     #[test]

@@ -76,7 +76,7 @@ async fn text(
     uri: &str,
 ) -> Result<ResourceContents, ToolError> {
     let channel = channel::open_id::<ReadMessages>(services, caller, id).await?;
-    let (_, text) = get_context::document(services, &channel, message).await?;
+    let (_, text) = get_context::document(services, &channel, message, |_| String::new()).await?;
     Ok(ResourceContents::text(text, uri))
 }
 

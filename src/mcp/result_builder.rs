@@ -9,7 +9,7 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 
 use super::answer_forms::AnswerForms;
-use super::budget::TokenBudget;
+use super::budget::{self, TokenBudget};
 use super::channel_table::{ChannelTable, quoted_name, short_name};
 use super::gap::GapRows;
 use super::message_row::MessageRow;
@@ -175,6 +175,11 @@ impl<'a> ResultBuilder<'a> {
         }
         messages.by_ref().for_each(drop);
         false
+    }
+
+    /// Takes the cost of JSON that is sent beside the rows, as structured content and again in the text.
+    pub(super) fn spend_around(&mut self, json: &str) {
+        self.budget.spend_around(&[json, &budget::sent(json)]);
     }
 
     /// Takes the cost of gaps, which the answer has whatever its rows cost.

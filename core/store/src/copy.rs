@@ -12,6 +12,9 @@ use super::db::{BUSY, FILE};
 use super::{MediaStore, ProcessStore, Store, StoreError, parsed};
 use crate::query::{query, query_as};
 
+/// Name of the file of the database while it is rewritten.
+const REWRITTEN: &str = "chatkeep.db.new";
+
 /// Every file that a message refers to, after one, by name. Each half ends after a page, for else
 /// every page would read all names that are left.
 const REFERENCED: &str = "
@@ -39,6 +42,23 @@ impl Store {
         let name = into.to_string_lossy().into_owned();
         sqlx::query("VACUUM INTO ?1").bind(name).execute(&mut conn).await?;
         Ok(conn.close().await?)
+    }
+
+    /// Rewrites the SQLite file of a data folder that no process uses, so that nothing is left in it of
+    /// what was erased: SQLite overwrites what it deletes, but not the copies that it leaves in the
+    /// free parts of pages when it moves rows between them.
+    ///
+    /// # Errors
+    /// [`StoreError::NoData`] if there is no such file, or when it cannot be read or the new one not be
+    /// written; the file is as it was then.
+    pub async fn rewrite_embedded(folder: &Path) -> Result<(), StoreError> {
+        let (file, new) = (folder.join(FILE), folder.join(REWRITTEN));
+        Self::copy_embedded(folder, &new).await?;
+        let replaced = async {
+            tokio::fs::File::open(&new).await?.sync_all().await?;
+            tokio::fs::rename(&new, &file).await
+        };
+        Ok(replaced.await.map_err(sqlx::Error::Io)?)
     }
 
     /// Checks that a copy is whole. Returns the number of its last migration.

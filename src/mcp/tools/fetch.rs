@@ -65,19 +65,21 @@ impl ToolDefinition for Fetch {
         let opened =
             reference::open::<ReadMessages>(services, caller, "id", &asked.id, None).await?;
         let (channel, message) = opened;
-        let document = get_context::document(services, &channel, message).await;
+        let name = names.name(channel.id());
+        let of = |message: &Masked<StoredMessage>, text| FetchedDocument {
+            id: message_uri(channel.id(), &message.id),
+            title: document::title(message, &name, channel.zone),
+            text,
+            url: document::url(&services.links, message),
+            metadata: metadata(&channel, &name, message),
+        };
+        let around = |message: &Masked<StoredMessage>| json(&of(message, String::new()));
+        let document = get_context::document(services, &channel, message, around).await;
         let (message, text) = document.map_err(|error| match error {
             ToolError::Service(ServiceError::NotFound) => ToolError::no_message(&asked.id),
             other => other,
         })?;
-        let name = names.name(channel.id());
-        let output = FetchedDocument {
-            id: message_uri(channel.id(), &message.id),
-            title: document::title(&message, &name, channel.zone),
-            text,
-            url: document::url(&services.links, &message),
-            metadata: metadata(&channel, name, &message),
-        };
+        let output = of(&message, text);
         let text = json(&output);
         Ok(ToolAnswer::new(output, text))
     }
@@ -85,13 +87,13 @@ impl ToolDefinition for Fetch {
 
 fn metadata(
     channel: &OpenChannel<ReadMessages>,
-    name: String,
+    name: &str,
     message: &Masked<StoredMessage>,
 ) -> BTreeMap<&'static str, String> {
     let yes = |is: bool| is.then(|| "true".to_owned());
     let all = [
         ("channelId", Some(channel.id().to_string())),
-        ("channel", Some(name)),
+        ("channel", Some(name.to_owned())),
         ("sender", document::sender_name(message)),
         ("sentAt", Some(channel.zone.show(message.sent_at))),
         ("timeZone", Some(channel.zone.name().to_owned())),

@@ -123,6 +123,9 @@ impl SnapshotService {
         let report = restoration.fill(&store, &blobs, found).await;
         store.close().await;
         let report = report?;
+        if report.replayed > 0 || report.repaired > 0 {
+            Store::rewrite_embedded(folder).await?;
+        }
         drop(scratch);
         new.finish(path)?;
         Ok(report)

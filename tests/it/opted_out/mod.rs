@@ -18,10 +18,11 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use self::talk::{Act, FATES, Fate, Talk};
-use crate::harness::http;
 use crate::harness::wait::until;
+use crate::harness::{http, scratch};
 use crate::hooks::sink::Sink;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
@@ -42,6 +43,10 @@ struct World {
     stack: Stack,
     sink: Sink,
     talks: Vec<Talk>,
+    /// Folder of the snapshots.
+    snapshots: TempDir,
+    /// Snapshots of SQLite, the first from before anything is taken back or erased.
+    made: Vec<String>,
 }
 
 impl World {
@@ -49,9 +54,12 @@ impl World {
         let mut ground = TestEnv::new(parts).await;
         ground.settings.push(("CHATKEEP_WEBHOOKS_ALLOW_PRIVATE", "true".to_owned()));
         ground.settings.push(("CHATKEEP_LOG_FILTER", "debug".to_owned()));
+        let snapshots = scratch::folder("snapshots-");
+        let target = snapshots.path().display().to_string();
+        ground.settings.push(("CHATKEEP_SNAPSHOT_TARGET", target));
         let stack = Stack::on(ground, emulator().await).await;
         let sink = Sink::start().await;
-        let mut world = Self { stack, sink, talks: Vec::new() };
+        let mut world = Self { stack, sink, talks: Vec::new(), snapshots, made: Vec::new() };
         for seed in 0..seeds {
             let talk = world.begin(seed).await;
             world.talks.push(talk);
@@ -138,7 +146,15 @@ impl World {
             }
         }
         store.close().await;
+        self.talks = talks;
         self.stack.drained().await;
+        self.snapshot().await;
+        self.take_back().await;
+    }
+
+    /// Takes back and erases what is to be gone in the end.
+    async fn take_back(&mut self) {
+        let mut talks = std::mem::take(&mut self.talks);
         for talk in &mut talks {
             for id in std::mem::take(&mut talk.taken_back) {
                 // Some are unsent already.
@@ -174,6 +190,58 @@ impl World {
             let missing: i64 = gaps.map(|gap| gap["skipped"].as_i64().unwrap()).sum();
             assert_eq!(missing, talk.missing, "what is missing in {} is counted", talk.seed);
         }
+    }
+
+    /// Makes a snapshot of a database that is a file, once nothing of what is not kept waits for
+    /// anything.
+    async fn snapshot(&mut self) {
+        if self.stack.ground.database.is_some() {
+            return;
+        }
+        self.holds_none(&[NEVER.to_owned()]).await;
+        let made = self.stack.ground.command(&self.stack.line, &["snapshot", "create"]).await;
+        self.made.push(made);
+    }
+
+    /// Waits until no file of the data folder holds one of these words. Files are swept periodically,
+    /// and whenever the program starts: bus, database and media.
+    async fn holds_none(&mut self, words: &[String]) {
+        self.stack.crash().await;
+        for talk in &mut self.talks {
+            let url = format!("http://{}/c/{}/news", self.stack.ground.address, talk.channel);
+            let news = follow(url, cookie(talk.seed), Arc::clone(&talk.news));
+            std::mem::replace(&mut talk.reader, tokio::spawn(news)).abort();
+        }
+        self.stack.drained().await;
+        until("no file holds it", DEADLINE, async || {
+            leaks(self.stack.ground.folder.path(), words).is_empty()
+        })
+        .await;
+    }
+
+    /// Restores every snapshot, each into a folder of its own, and checks what it has, before a
+    /// service is started on it and after.
+    async fn restored(&mut self) {
+        let words = self.all_gone();
+        assert!(self.stack.process.terminate().await.success());
+        for (number, made) in self.made.clone().iter().enumerate() {
+            let folder = self.snapshots.path().with_extension(format!("restored-{number}"));
+            let into = folder.display().to_string();
+            let restore = ["snapshot", "restore", made, "--into", &into];
+            self.stack.ground.command(&self.stack.line, &restore).await;
+            assert_eq!(leaks(&folder, &words), Vec::<String>::new(), "{made}");
+            self.stack.ground.settings.push(("CHATKEEP_DATA", into));
+            self.stack.process = self.stack.ground.serve(&self.stack.line).await;
+            self.stack.drained().await;
+            self.others_are_kept().await;
+            assert!(!leaks(&folder, &[SHOWN.to_owned()]).is_empty());
+            assert!(self.stack.process.terminate().await.success());
+            assert_eq!(leaks(&folder, &words), Vec::<String>::new(), "{made}");
+            std::fs::remove_dir_all(folder).unwrap();
+        }
+        // Messages that were taken back later are in the first one until it is removed.
+        let never = [NEVER.to_owned()];
+        assert_eq!(leaks(self.snapshots.path(), &never), Vec::<String>::new());
     }
 
     fn all_gone(&self) -> Vec<String> {
@@ -234,19 +302,11 @@ async fn what_is_not_to_be_kept_is_on_no_surface_and_in_no_file() {
     world.play().await;
     world.others_are_kept().await;
     world.nothing_is_shown().await;
-    // Files are swept periodically, and whenever the program starts: bus, database and media.
-    world.stack.crash().await;
-    world.stack.drained().await;
-    let words = world.all_gone();
-    let mut left = Vec::new();
-    until("no file holds it", DEADLINE, async || {
-        left = leaks(world.stack.ground.folder.path(), &words);
-        left.is_empty()
-    })
-    .await;
+    world.holds_none(&world.all_gone()).await;
     assert!(!leaks(world.stack.ground.folder.path(), &[SHOWN.to_owned()]).is_empty());
     world.stack.is_well().await;
-    assert!(world.stack.process.terminate().await.success());
+    world.snapshot().await;
+    world.restored().await;
     for talk in &world.talks {
         talk.reader.abort();
     }

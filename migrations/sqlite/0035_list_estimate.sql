@@ -1,0 +1,1 @@
+-- Only PostgreSQL has an estimate of its own for json_each.
