@@ -248,10 +248,10 @@ async fn every_page_that_shows_messages_is_in_the_activity_log() {
             // It goes on for minutes.
             scene.begin(&path, "Uowner").await;
         } else {
-            let shown = scene.page(&path, Some("Uowner"), "en").await;
-            let missing = shown.status == StatusCode::NOT_FOUND || shown.status.is_redirection();
-            let shows = shown.status == StatusCode::OK || actions.is_empty() && missing;
-            assert!(shows, "{path}: {}", shown.status);
+            let status = scene.page(&path, Some("Uowner"), "en").await.status;
+            let missing = status == StatusCode::NOT_FOUND || status.is_redirection();
+            let is_shown = status == StatusCode::OK || actions.is_empty() && missing;
+            assert!(is_shown, "{path}: {status}");
         }
         for action in actions {
             *expected.entry(action.name()).or_default() += 1;

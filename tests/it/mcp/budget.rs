@@ -118,7 +118,7 @@ async fn answers_are_within_the_budget_as_they_are_sent() {
         assert!(whole.starts_with(given.trim_end_matches('…')), "{id}");
         let left = whole.chars().count() - given.trim_end_matches('…').chars().count();
         // White space at the cut is left out, and is none of what is left.
-        assert!(cut as usize <= left && (cut > 0) == given.ends_with('…'), "{id}: {cut} of {left}");
+        assert!(cut <= left as u64 && (cut > 0) == given.ends_with('…'), "{id}: {cut} of {left}");
         assert_eq!(context["truncated"], cut > 0, "{id}");
         let bytes = serde_json::to_string(&whole).unwrap().len();
         assert!(cut == 0 || bytes > LONGEST + 1_000, "{id}: ordinary texts are whole");

@@ -347,7 +347,7 @@ async fn what_was_passed_over_is_told_anew_when_it_is_found_again(fixture: Fixtu
     // Whoever reads it now leaves it out.
     world.fixture.keep(&[edited("C1", "a", 12, "coffee"), edited("C1", "b", 12, "tea!")], 13).await;
     assert_eq!(world.compare().await, 0);
-    searches.pass_over(&[first.clone()]).await.unwrap();
+    searches.pass_over(std::slice::from_ref(&first)).await.unwrap();
     let both = [first.clone(), other.clone()];
     let expected = [SearchEventState::PassedOver, SearchEventState::Current];
     assert_eq!(states(&both).await, expected);
@@ -358,7 +358,7 @@ async fn what_was_passed_over_is_told_anew_when_it_is_found_again(fixture: Fixtu
     assert_eq!((&again.message, again.seq > other.seq), (&first.message, true));
     let expected = [SearchEventState::Superseded, SearchEventState::Current];
     assert_eq!(states(&both).await, expected);
-    assert_eq!(states(&[again.clone()]).await, [SearchEventState::Current]);
+    assert_eq!(states(std::slice::from_ref(&again)).await, [SearchEventState::Current]);
     // A note that comes late is about the event that is shown no more.
     searches.pass_over(&[first]).await.unwrap();
     world.fixture.keep(&[edited("C1", "a", 16, "more tea")], 17).await;

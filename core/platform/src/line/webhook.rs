@@ -104,7 +104,7 @@ impl<'a> WebhookBody<'a> {
                 id,
                 platform: PlatformKind::Line,
                 bot: bot.to_owned(),
-                channel: head.source.and_then(channel_of),
+                channel: head.source.as_ref().and_then(channel_of),
                 received_at: received_at.millis(),
                 raw: raw.to_owned(),
             }
@@ -114,7 +114,7 @@ impl<'a> WebhookBody<'a> {
 }
 
 /// Returns the channel for routing; invalid channel ids are left to the workers to refuse.
-fn channel_of(source: Source) -> Option<ChannelId> {
+fn channel_of(source: &Source) -> Option<ChannelId> {
     source.chat()?.checked().ok()
 }
 
