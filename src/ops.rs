@@ -53,7 +53,7 @@ pub struct SearchReadiness {
 pub enum ReplicaWaiting {
     /// Never: nothing may keep webhooks from the process.
     Never,
-    /// For [`CATCH_UP`] after the start: mostly a replica has caught up by then, and when a large one
+    /// For a minute after the start: mostly a replica has caught up by then, and when a large one
     /// is filled, all else that the process serves must not wait for it.
     AtFirst,
     /// For as long as that takes: the process serves nothing else.

@@ -32,7 +32,8 @@ impl App {
     /// Opens all adapters that `process_roles` need.
     ///
     /// # Errors
-    /// [`PreflightError`] when a setting is missing, else whatever could not be opened or reached.
+    /// [`PreflightError`](super::PreflightError) when a setting is missing, else whatever could not be
+    /// opened or reached.
     pub async fn open(
         config: Config,
         process_roles: ProcessRoles,
