@@ -53,8 +53,10 @@ pub(super) enum CoverageChange {
 const ADD: &str = "
     INSERT INTO coverage_changes (channel_id, at, kind) VALUES ($1, $2, $3)
     ON CONFLICT (channel_id, at, kind) DO NOTHING";
+/// Each end of the index by itself: SQLite would read all of it for both at once.
 const BOUNDS: &str = "
-    SELECT MIN(sent_at), MAX(sent_at) FROM messages WHERE channel_id = $1 AND sent_at >= $2";
+    SELECT (SELECT MIN(sent_at) FROM messages WHERE channel_id = $1 AND sent_at >= $2),
+           (SELECT MAX(sent_at) FROM messages WHERE channel_id = $1 AND sent_at >= $2)";
 const LOST: &str = "
     SELECT status, reason, COUNT(*) FROM media
     WHERE channel_id = $1 AND status IN ('skipped', 'failed', 'expired')
@@ -139,5 +141,18 @@ impl MessageStore<'_> {
         }
         tx.execute(query(BEAT).bind(now.millis())).await?;
         tx.commit().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BOUNDS;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn the_first_and_the_last_message_are_the_ends_of_an_index() {
+        let steps = plan(BOUNDS).await;
+        let ends = steps.iter().filter(|step| step.contains("messages_by_time (channel_id=?"));
+        assert_eq!((ends.count(), steps.iter().any(|step| step == "SCALAR SUBQUERY 1")), (2, true));
     }
 }
