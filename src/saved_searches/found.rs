@@ -22,7 +22,7 @@ pub(crate) struct FoundSearches {
     superseded: HashSet<SearchEvent>,
 }
 
-/// What an event tells of a saved search.
+/// Hit of a saved search that an event tells of.
 #[derive(Clone, Copy)]
 pub(crate) enum ToldHit<'a> {
     /// Nothing: it is of another kind.

@@ -1,6 +1,7 @@
 //! Copies of the embedded database, for snapshots: made beside running processes, checked, and
 //! opened as they are.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use chatkeep_core::blob::BlobId;
@@ -14,6 +15,8 @@ use crate::query::{query, query_as};
 
 /// Name of the file of the database while it is rewritten.
 const REWRITTEN: &str = "chatkeep.db.new";
+/// Names of the files beside the database that SQLite has while it is open.
+const LOGS: [&str; 2] = ["chatkeep.db-wal", "chatkeep.db-shm"];
 
 /// Every file that a message refers to, after one, by name. Each half ends after a page, for else
 /// every page would read all names that are left.
@@ -56,6 +59,15 @@ impl Store {
         Self::copy_embedded(folder, &new).await?;
         let replaced = async {
             tokio::fs::File::open(&new).await?.sync_all().await?;
+            // The copy has what is in the old file's log, which must not be applied to it.
+            for log in LOGS {
+                match tokio::fs::remove_file(folder.join(log)).await {
+                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+            tokio::fs::set_permissions(&new, tokio::fs::metadata(&file).await?.permissions())
+                .await?;
             tokio::fs::rename(&new, &file).await
         };
         Ok(replaced.await.map_err(sqlx::Error::Io)?)

@@ -20,7 +20,7 @@ pub(crate) struct Caller {
     pub(crate) credential: Credential,
     /// Limits on what the caller may be shown.
     pub(crate) bounds: Bounds,
-    /// What the caller is shown of people.
+    /// Form in which the caller is shown people.
     pub(crate) mask: Mask,
 }
 

@@ -1,4 +1,4 @@
-//! Who reads messages, and in which way.
+//! Readers of messages, and the actions by which they read.
 
 use chatkeep_core::id::KeyId;
 
