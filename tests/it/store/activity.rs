@@ -19,6 +19,7 @@ use history::{History, Op, Sent, op, reply};
 
 on_both!(
     an_erased_person_is_in_no_counter,
+    without_blocks_the_days_are_read,
     answers_of_a_deleted_rule_remain,
     days_of_any_zone_are_exact,
     a_reply_that_is_recorded_twice_counts_once,
@@ -55,9 +56,12 @@ async fn follow(fixture: Fixture, ops: &[Op]) {
 /// Compares what is read for a period in a zone with a count of the messages.
 async fn periods_are_exact(fixture: &Fixture) {
     let all = rows(fixture).await;
-    for (offset, from, days) in
-        [(0, 0, 30), (8 * HOUR, 2, 7), (-5 * HOUR, 3, 9), (345 * MINUTE, 1, 12), (14 * HOUR, 4, 3)]
-    {
+    let within_a_month =
+        [(0, 0, 30), (8 * HOUR, 2, 7), (-5 * HOUR, 3, 9), (345 * MINUTE, 1, 12), (14 * HOUR, 4, 3)];
+    // They begin or end in the middle of what is stored, or around all of it.
+    let long =
+        [(0, 5, 100), (8 * HOUR, -90, 100), (-5 * HOUR, -200, 210), (345 * MINUTE, -50, 300)];
+    for (offset, from, days) in within_a_month.into_iter().chain(long) {
         let bars: Vec<_> = (0..=days).map(|day| at(START + (from + day) * DAY - offset)).collect();
         let (start, end) = (bars[0], bars[bars.len() - 1]);
         let shifts = [ClockShift { from: start, to: end, offset }];
@@ -132,9 +136,30 @@ async fn an_erased_person_is_in_no_counter(fixture: Fixture) {
     fixture.subscribe("C1", "U2", 5).await;
     fixture.keep(&[said("C1", "a", 10, "x"), said("C1", "b", 2 * DAY, "y")], 20).await;
     let named = "SELECT COUNT(*) FROM activity_counters WHERE item = 'U1'";
-    assert_eq!(fixture.value(named).await, "2");
+    assert_eq!(fixture.value(named).await, "3", "two days and a block");
     erase_person(&fixture.store, &"C1".into(), &"U1".into(), at(3 * DAY), at(3 * DAY)).await;
     assert_eq!(fixture.value("SELECT COUNT(*) FROM activity_counters").await, "0");
+}
+
+/// A process of an earlier version counts by day alone.
+async fn without_blocks_the_days_are_read(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let all: Vec<_> =
+        (0..200).map(|n| said("C1", &format!("m{n}"), START + n * DAY, "x")).collect();
+    fixture.keep(&all, START + 200 * DAY).await;
+    reply(&fixture, &Sent { channel: 0, number: 1 }, None, START + DAY).await;
+    let (channel, bars) = ("C1".into(), [at(START), at(START + 200 * DAY)]);
+    let query = ActivityQuery { channel: &channel, bars: &bars, shifts: &[], limit: 9 };
+    let counts = fixture.store.activity().counts(&query).await.unwrap();
+    assert_eq!(counts.people.iter().map(|person| person.messages).collect::<Vec<_>>(), [200, 2]);
+    for other in [
+        "UPDATE activity_counters SET messages = messages - 1 WHERE counter = 'person_block'",
+        "DELETE FROM activity_counters WHERE counter IN ('reply_block', 'person_block')",
+    ] {
+        fixture.run(other).await;
+        assert_eq!(fixture.store.activity().counts(&query).await.unwrap(), counts);
+    }
 }
 
 async fn answers_of_a_deleted_rule_remain(fixture: Fixture) {

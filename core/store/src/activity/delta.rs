@@ -19,6 +19,8 @@ pub(crate) const QUARTER: i64 = 900_000;
 pub(crate) const HOUR: i64 = 3_600_000;
 /// Milliseconds of a day.
 pub(crate) const DAY: i64 = 86_400_000;
+/// Milliseconds of a block, 32 days: with it, a year of a person takes a dozen rows.
+pub(crate) const BLOCK: i64 = 32 * DAY;
 
 /// Stored message that was not retracted, with what it is counted by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,15 +81,14 @@ impl ActivityDelta {
     /// Adds a message, or takes it away: `sign` is 1 or -1.
     pub(crate) fn add_message(&mut self, message: &Counted, sign: i64) {
         let begin = |length| begin(message.sent_at, length);
-        let day = begin(DAY);
         self.add("quarter", begin(QUARTER), Cow::Borrowed(""), (sign, 0));
         self.add("hour", begin(HOUR), Cow::Borrowed(""), (sign, 0));
-        if message.is_bot {
-            self.add("bot", day, Cow::Borrowed(""), (sign, 0));
-        } else {
-            let sender = message.sender.as_ref().map_or("", UserId::as_str);
-            self.add("person", day, Cow::Owned(sender.to_owned()), (sign, 0));
-        }
+        let (by_day, by_block) =
+            if message.is_bot { ("bot", "bot_block") } else { ("person", "person_block") };
+        let sender = message.sender.as_ref().filter(|_| !message.is_bot);
+        let sender = Cow::Owned(sender.map_or_else(String::new, ToString::to_string));
+        self.add(by_day, begin(DAY), Cow::clone(&sender), (sign, 0));
+        self.add(by_block, begin(BLOCK), sender, (sign, 0));
         if let Some(origin) = &message.origin {
             self.add_answer(message.sent_at, origin, sign);
         }
@@ -100,11 +101,12 @@ impl ActivityDelta {
     }
 
     fn add_answer(&mut self, sent_at: Timestamp, origin: &ReplyOrigin, sign: i64) {
-        let (counter, item) = match &origin.rule {
-            Some(rule) => ("rule", Cow::Owned(rule.as_str().to_owned())),
-            None => ("reply", Cow::Borrowed(origin.source.name())),
+        let (by_day, by_block, item) = match &origin.rule {
+            Some(rule) => ("rule", "rule_block", Cow::Owned(rule.as_str().to_owned())),
+            None => ("reply", "reply_block", Cow::Borrowed(origin.source.name())),
         };
-        self.add(counter, begin(sent_at, DAY), item, (sign, 0));
+        self.add(by_day, begin(sent_at, DAY), Cow::clone(&item), (sign, 0));
+        self.add(by_block, begin(sent_at, BLOCK), item, (sign, 0));
     }
 
     fn add(

@@ -4,6 +4,7 @@
 //! alone.
 
 mod delta;
+mod item_spans;
 mod read;
 mod sql;
 

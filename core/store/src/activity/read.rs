@@ -3,9 +3,9 @@
 use chatkeep_core::id::{ChannelId, RuleId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use serde::Serialize;
 
-use super::delta::{DAY, HOUR};
+use super::delta::HOUR;
+use super::item_spans::{ItemCounters, ItemSpans, Span};
 use super::sql::{ANSWERS, BARS, HOURS, PEOPLE, RANGE, STORAGE};
 use crate::db::Tx;
 use crate::query::{Query, query_as};
@@ -115,16 +115,6 @@ pub struct ActivityCounts {
     pub storage: Vec<ActivityStorage>,
 }
 
-/// Range of times in a JSON list that a statement reads.
-#[derive(Serialize)]
-struct Span {
-    n: usize,
-    from: i64,
-    to: i64,
-    shift: i64,
-    sign: i64,
-}
-
 #[derive(sqlx_macros::FromRow)]
 struct ActivityPersonRow {
     counter: String,
@@ -132,6 +122,8 @@ struct ActivityPersonRow {
     messages: i64,
     display_name: Option<String>,
     picture_url: Option<String>,
+    /// Messages of all people and the bot.
+    counted: i64,
 }
 
 /// Counter, item, messages; the numbers of all answers and of those by rules.
@@ -157,11 +149,19 @@ impl ActivityStore<'_> {
     /// Returns an error when the database fails.
     pub async fn counts(self, wanted: &ActivityQuery<'_>) -> Result<ActivityCounts, StoreError> {
         let mut tx = self.store.db.snapshot().await?;
-        let (answers, answered, answered_by_rules) = answers(&mut tx, wanted).await?;
+        let bars = bars(&mut tx, wanted).await?;
+        let mut counters = ItemCounters::Blocks;
+        let (mut all, counted) = people(&mut tx, wanted, counters).await?;
+        if counted != bars.iter().sum::<i64>() {
+            // A process of a version without blocks has counted.
+            counters = ItemCounters::Days;
+            (all, _) = people(&mut tx, wanted, counters).await?;
+        }
+        let (answers, answered, answered_by_rules) = answers(&mut tx, wanted, counters).await?;
         let counts = ActivityCounts {
-            bars: bars(&mut tx, wanted).await?,
+            bars,
             hours: hours(&mut tx, wanted).await?,
-            people: people(&mut tx, wanted).await?,
+            people: all,
             answers,
             answered,
             answered_by_rules,
@@ -174,7 +174,7 @@ impl ActivityStore<'_> {
 
 impl ActivityQuery<'_> {
     /// Returns the begin and the end of the period, in milliseconds since 1970.
-    fn ends(&self) -> (i64, i64) {
+    pub(super) fn ends(&self) -> (i64, i64) {
         let millis = |at: Option<&Timestamp>| at.map_or(0, |at| at.millis());
         (millis(self.bars.first()), millis(self.bars.last()))
     }
@@ -188,24 +188,6 @@ impl ActivityQuery<'_> {
             whole(shift.offset) && whole(shift.from.millis()) && whole(shift.to.millis())
         });
         if bars && shifts { "hour" } else { "quarter" }
-    }
-
-    /// Returns the nearest days in UTC to both ends of the period, and a JSON list of the times by
-    /// which those differ: to be added (`sign` 1) or taken away (-1). At most half a day each.
-    fn days(&self) -> Result<(i64, i64, String), StoreError> {
-        let nearest = |at: i64| (at + DAY / 2).div_euclid(DAY) * DAY;
-        let (from, to) = self.ends();
-        let (first, end) = (nearest(from), nearest(to));
-        let edge = |at: i64, day: i64, sign: i64| Span {
-            n: 0,
-            from: at.min(day),
-            to: at.max(day),
-            shift: 0,
-            sign: if at < day { sign } else { -sign },
-        };
-        let edges = [edge(from, first, 1), edge(to, end, -1)];
-        let edges: Vec<_> = edges.iter().filter(|edge| edge.from < edge.to).collect();
-        Ok((first, end, serde_json::to_string(&edges)?))
     }
 }
 
@@ -250,13 +232,17 @@ async fn hours(tx: &mut Tx, wanted: &ActivityQuery<'_>) -> Result<Vec<i64>, Stor
     Ok(hours)
 }
 
+/// Returns the people with the most messages, and the number of all messages.
 async fn people(
     tx: &mut Tx,
     wanted: &ActivityQuery<'_>,
-) -> Result<Vec<ActivityPerson>, StoreError> {
-    let (first, end, edges) = wanted.days()?;
-    let query = query_as(PEOPLE).bind(wanted.channel.as_str()).bind(first).bind(end).bind(&edges);
-    let rows: Vec<ActivityPersonRow> = tx.fetch_all(query.bind(i64::from(wanted.limit))).await?;
+    counters: ItemCounters,
+) -> Result<(Vec<ActivityPerson>, i64), StoreError> {
+    let spans = ItemSpans::new(wanted, counters, ["person", "bot"])?;
+    let query = query_as(PEOPLE).bind(wanted.channel.as_str()).bind(&spans.counters);
+    let query = query.bind(&spans.edges).bind(i64::from(wanted.limit));
+    let rows: Vec<ActivityPersonRow> = tx.fetch_all(query).await?;
+    let counted = rows.first().map_or(0, |row| row.counted);
     let person = |row: ActivityPersonRow| ActivityPerson {
         user: (!row.item.is_empty()).then(|| UserId::new(row.item)),
         is_bot: row.counter == "bot",
@@ -264,17 +250,19 @@ async fn people(
         picture_url: row.picture_url,
         messages: row.messages,
     };
-    Ok(rows.into_iter().map(person).collect())
+    Ok((rows.into_iter().map(person).collect(), counted))
 }
 
 /// Returns the causes with the most answers, and the numbers of all answers and of those by rules.
 async fn answers(
     tx: &mut Tx,
     wanted: &ActivityQuery<'_>,
+    counters: ItemCounters,
 ) -> Result<(Vec<ActivityAnswer>, i64, i64), StoreError> {
-    let (first, end, edges) = wanted.days()?;
-    let query = query_as(ANSWERS).bind(wanted.channel.as_str()).bind(first).bind(end).bind(&edges);
-    let rows: Vec<AnswerRow> = tx.fetch_all(query.bind(i64::from(wanted.limit))).await?;
+    let spans = ItemSpans::new(wanted, counters, ["rule", "reply"])?;
+    let query = query_as(ANSWERS).bind(wanted.channel.as_str()).bind(&spans.counters);
+    let query = query.bind(&spans.edges).bind(i64::from(wanted.limit));
+    let rows: Vec<AnswerRow> = tx.fetch_all(query).await?;
     let (answered, by_rules) = rows.first().map_or((0, 0), |row| (row.3, row.4));
     let answer = |(counter, item, messages, ..): AnswerRow| {
         let cause = match item {

@@ -21,6 +21,41 @@ macro_rules! counted {
         "channel_id = $1 AND sent_at IS NOT NULL AND unsent_at IS NULL AND NOT skipped"
     };
 }
+/// Builds the part of the recounting that has items, by spans of that length.
+macro_rules! recount_items {
+    ($suffix:literal, $length:literal) => {
+        concat!(
+            " UNION ALL
+                 SELECT CASE WHEN is_bot THEN 'bot",
+            $suffix,
+            "' ELSE 'person",
+            $suffix,
+            "' END, sent_at - (sent_at % ",
+            $length,
+            " + ",
+            $length,
+            ") % ",
+            $length,
+            ", CASE WHEN is_bot THEN '' ELSE COALESCE(sender_id, '') END, 1, 0
+                 FROM messages WHERE ",
+            counted!(),
+            " UNION ALL
+                 SELECT CASE WHEN reply_rule_id IS NULL THEN 'reply",
+            $suffix,
+            "' ELSE 'rule",
+            $suffix,
+            "' END, sent_at - (sent_at % ",
+            $length,
+            " + ",
+            $length,
+            ") % ",
+            $length,
+            ", COALESCE(reply_rule_id, reply_source), 1, 0
+                 FROM messages WHERE reply_source IS NOT NULL AND ",
+            counted!(),
+        )
+    };
+}
 /// Builds the select of a channel's counters as its messages and files make them.
 macro_rules! recount {
     () => {
@@ -37,18 +72,8 @@ macro_rules! recount {
                  SELECT 'hour', sent_at - (sent_at % 3600000 + 3600000) % 3600000, '', 1, 0
                  FROM messages WHERE ",
             counted!(),
-            " UNION ALL
-                 SELECT CASE WHEN is_bot THEN 'bot' ELSE 'person' END,
-                        sent_at - (sent_at % 86400000 + 86400000) % 86400000,
-                        CASE WHEN is_bot THEN '' ELSE COALESCE(sender_id, '') END, 1, 0
-                 FROM messages WHERE ",
-            counted!(),
-            " UNION ALL
-                 SELECT CASE WHEN reply_rule_id IS NULL THEN 'reply' ELSE 'rule' END,
-                        sent_at - (sent_at % 86400000 + 86400000) % 86400000,
-                        COALESCE(reply_rule_id, reply_source), 1, 0
-                 FROM messages WHERE reply_source IS NOT NULL AND ",
-            counted!(),
+            recount_items!("", "86400000"),
+            recount_items!("_block", "2764800000"),
             " UNION ALL
                  SELECT 'type', 0, COALESCE(type, 'other'), 1, COALESCE(OCTET_LENGTH(content), 0)
                  FROM messages WHERE ",
@@ -116,23 +141,25 @@ pub(super) const HOURS: &str = "
          shifted
     GROUP BY hour";
 
-/// Builds the select of counters by day: whole days in UTC between $2 and $3, and the messages of
-/// the parts of days by which the local days at both ends differ ($4), added or taken away.
-macro_rules! by_day {
-    ($counters:literal, $counter:literal, $item:literal) => {
+/// Builds the select of counters with items in the spans $2, added or taken away, and of the messages
+/// of the parts of days by which the local days at both ends differ ($3).
+macro_rules! by_item {
+    ($counter:literal, $item:literal) => {
         concat!(
             "SELECT counter, item, CAST(SUM(messages) AS BIGINT) AS messages
-             FROM (SELECT counter, item, messages FROM activity_counters
-                   WHERE channel_id = $1 AND counter IN (",
-            $counters,
-            ") AND at >= $2 AND at < $3
+             FROM (SELECT value ->> 'counter' AS counter, a.item,
+                          a.messages * CAST(value ->> 'sign' AS BIGINT) AS messages
+                   FROM json_each($2) CROSS JOIN activity_counters a
+                   WHERE a.channel_id = $1 AND a.counter = value ->> 'stored'
+                     AND a.at >= CAST(value ->> 'from' AS BIGINT)
+                     AND a.at < CAST(value ->> 'to' AS BIGINT)
                    UNION ALL
                    SELECT ",
             $counter,
             ", ",
             $item,
             ", CAST(value ->> 'sign' AS BIGINT)
-                   FROM json_each($4) CROSS JOIN messages
+                   FROM json_each($3) CROSS JOIN messages
                    WHERE sent_at >= CAST(value ->> 'from' AS BIGINT)
                      AND sent_at < CAST(value ->> 'to' AS BIGINT) AND ",
             counted!(),
@@ -141,15 +168,16 @@ macro_rules! by_day {
     };
 }
 
+/// Selects people and the bot, and the number of all their messages.
 pub(super) const PEOPLE: &str = concat!(
-    "SELECT p.counter, p.item, p.messages, u.display_name, u.picture_url FROM (",
-    by_day!(
-        "'person', 'bot'",
+    "SELECT p.counter, p.item, p.messages, u.display_name, u.picture_url,
+            CAST(SUM(p.messages) OVER () AS BIGINT) AS counted FROM (",
+    by_item!(
         "CASE WHEN is_bot THEN 'bot' ELSE 'person' END",
         "CASE WHEN is_bot THEN '' ELSE COALESCE(sender_id, '') END"
     ),
     ") p LEFT JOIN users u ON u.user_id = p.item
-     ORDER BY p.messages DESC, p.counter, p.item LIMIT $5"
+     ORDER BY p.messages DESC, p.counter, p.item LIMIT $4"
 );
 
 /// Selects what gave answers, deleted rules together as one without an item, and the numbers of all
@@ -161,15 +189,14 @@ pub(super) const ANSWERS: &str = concat!(
      FROM (SELECT a.counter, CASE WHEN a.counter = 'rule' THEN r.rule_id ELSE a.item END AS item,
                   CAST(SUM(a.messages) AS BIGINT) AS messages
            FROM (",
-    by_day!(
-        "'rule', 'reply'",
+    by_item!(
         "CASE WHEN reply_rule_id IS NULL THEN 'reply' ELSE 'rule' END",
         "COALESCE(reply_rule_id, reply_source)"
     ),
     ") a LEFT JOIN qa_rules r
                 ON a.counter = 'rule' AND r.channel_id = $1 AND r.rule_id = a.item
            WHERE a.item IS NOT NULL GROUP BY 1, 2) g
-     ORDER BY messages DESC, counter, item LIMIT $5"
+     ORDER BY messages DESC, counter, item LIMIT $4"
 );
 
 pub(super) const STORAGE: &str = "

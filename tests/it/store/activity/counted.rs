@@ -76,18 +76,23 @@ pub(super) async fn counted(fixture: &Fixture) -> BTreeMap<Counter, (i64, i64)> 
     };
     for row in rows(fixture).await {
         let of = |length: i64| row.sent_at.div_euclid(length) * length;
-        let (quarter, day, c) = (of(15 * MINUTE), of(DAY), row.channel.as_str());
-        add(c, "quarter", quarter, "", (1, 0));
+        let c = row.channel.as_str();
+        add(c, "quarter", of(15 * MINUTE), "", (1, 0));
         add(c, "hour", of(60 * MINUTE), "", (1, 0));
-        if row.is_bot {
-            add(c, "bot", day, "", (1, 0));
-        } else {
-            add(c, "person", day, row.sender.as_deref().unwrap_or_default(), (1, 0));
-        }
-        match (&row.rule, &row.source) {
-            (Some(rule), _) => add(c, "rule", day, rule, (1, 0)),
-            (None, Some(source)) => add(c, "reply", day, source, (1, 0)),
-            (None, None) => {}
+        for (suffix, begin) in [("", of(DAY)), ("_block", of(32 * DAY))] {
+            let mut add = |name: &str, item: &str| {
+                add(c, &format!("{name}{suffix}"), begin, item, (1, 0));
+            };
+            if row.is_bot {
+                add("bot", "");
+            } else {
+                add("person", row.sender.as_deref().unwrap_or_default());
+            }
+            match (&row.rule, &row.source) {
+                (Some(rule), _) => add("rule", rule),
+                (None, Some(source)) => add("reply", source),
+                (None, None) => {}
+            }
         }
         add(c, "type", 0, &row.kind, (1, row.bytes));
     }
