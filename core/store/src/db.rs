@@ -38,10 +38,12 @@ pub(super) const MAPPED: &str = "268435456";
 pub(super) const UNMAPPED: &str = "0";
 
 /// Statements for new connections to PostgreSQL. Its estimates of lookups by a JSON list are so high
-/// that it would compile them to machine code, which takes a hundred times as long as running them. And
-/// it would plan a statement anew at each call, which takes longer than most of them over partitions
-/// with many indexes; no value of a parameter asks for another plan.
-const SESSION: &str = "SET jit = off; SET plan_cache_mode = force_generic_plan";
+/// that it would compile them to machine code, which takes a hundred times as long as running them, or
+/// start workers for them, which takes 8 ms. And it would plan a statement anew at each call, which
+/// takes longer than most of them over partitions with many indexes; no value of a parameter asks for
+/// another plan.
+const SESSION: &str = "SET jit = off; SET max_parallel_workers_per_gather = 0; \
+                       SET plan_cache_mode = force_generic_plan";
 
 /// Statement that differs between the two databases, side by side.
 #[derive(Clone, Copy, Debug)]
