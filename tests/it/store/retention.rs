@@ -13,6 +13,7 @@ on_both!(
     what_nobody_subscribes_to_goes_after_its_time,
     whoever_comes_back_in_time_keeps_it,
     old_events_of_unknown_type_go,
+    events_of_unknown_type_go_with_their_time,
     edits_without_a_message_go,
 );
 
@@ -170,6 +171,43 @@ async fn old_events_of_unknown_type_go(fixture: Fixture) {
     assert_eq!(fixture.store.messages().purge_other_events(at(3)).await.unwrap(), 0);
     let left = "SELECT MIN(event_id) FROM other_events";
     assert_eq!(fixture.value(left).await, "e3");
+}
+
+/// Also where no message is as old as they are.
+async fn events_of_unknown_type_go_with_their_time(fixture: Fixture) {
+    five_days(&fixture).await;
+    let (store, channel, owner) = (&fixture.store, ChannelId::from("C1"), "U1".into());
+    let event = async |id: &str, channel: &str, day: i64| {
+        let at = day * DAY;
+        let values = format!("('{id}', '{channel}', 't', {at}, '')");
+        let insert = "INSERT INTO other_events (event_id, channel_id, type, at, raw) VALUES";
+        fixture.run(&format!("{insert} {values}")).await;
+    };
+    event("old", "C1", 0).await;
+    event("young", "C1", 4).await;
+    event("other", "C2", 0).await;
+    let left = async || {
+        let others = fixture.value("SELECT COUNT(*) FROM other_events WHERE channel_id = 'C2'");
+        assert_eq!(others.await, "1");
+        fixture.value("SELECT COUNT(*) FROM other_events WHERE channel_id = 'C1'").await
+    };
+    store.channels().set_retention(&channel, Some(5), &owner, at(1)).await.unwrap();
+    assert_eq!(store.channels().outdated_channels(at(5 * DAY + 1)).await.unwrap(), ["C1".into()]);
+    let removed = store.channels().delete_outdated(&channel, 9, at(5 * DAY + 1)).await.unwrap();
+    assert!(removed.messages.is_empty() && removed.last);
+    assert_eq!(left().await, "1");
+    assert_eq!(store.channels().outdated_channels(at(5 * DAY + 1)).await.unwrap(), []);
+    store.channels().set_retention(&channel, None, &owner, at(1)).await.unwrap();
+    // Nobody subscribes any more, and the messages are gone already.
+    for user in ["U1", "U2"] {
+        store.accounts().unsubscribe(&channel, &user.into(), at(6 * DAY)).await.unwrap();
+    }
+    let before = at(7 * DAY);
+    store.channels().delete_abandoned(&channel, before, 9, before).await.unwrap();
+    event("late", "C1", 5).await;
+    assert_eq!(store.channels().abandoned_channels(before).await.unwrap(), ["C1".into()]);
+    store.channels().delete_abandoned(&channel, before, 9, before).await.unwrap();
+    assert_eq!(left().await, "0");
 }
 
 async fn edits_without_a_message_go(fixture: Fixture) {

@@ -6,6 +6,7 @@ use chatkeep_core::time::Timestamp;
 
 use super::super::activity_log::{ChangeKind, NewChange, forget_activity, log_change};
 use super::super::db::Tx;
+use super::super::unknown_events::forget_unknown;
 use super::super::{ChannelStore, StoreError};
 use super::lock_ledger;
 use super::removal::{ALL, BEFORE, DELETED_BEFORE, RemovalMode, Removed, remove};
@@ -22,9 +23,12 @@ const RETAINED: &str = "
 const OUTDATED: &str = "
     SELECT c.channel_id FROM channels c
     WHERE c.retention_days IS NOT NULL
-      AND EXISTS (SELECT 1 FROM messages m
-                  WHERE m.channel_id = c.channel_id
-                    AND m.sent_at < $1 - c.retention_days * 86400000)
+      AND (EXISTS (SELECT 1 FROM messages m
+                   WHERE m.channel_id = c.channel_id
+                     AND m.sent_at < $1 - c.retention_days * 86400000)
+           OR EXISTS (SELECT 1 FROM other_events e
+                      WHERE e.channel_id = c.channel_id
+                        AND e.at < $1 - c.retention_days * 86400000))
     ORDER BY c.channel_id";
 
 const ABANDONED: &str = "
@@ -32,6 +36,8 @@ const ABANDONED: &str = "
     GROUP BY s.channel_id
     HAVING MIN(s.cancelled_at) > 0 AND MAX(s.cancelled_at) < $1
        AND (EXISTS (SELECT 1 FROM messages m WHERE m.channel_id = s.channel_id)
+            OR EXISTS (SELECT 1 FROM other_events e
+                       WHERE e.channel_id = s.channel_id AND e.at < $1)
             OR EXISTS (SELECT 1 FROM channel_changes c
                        WHERE c.channel_id = s.channel_id AND c.at < $1)
             OR EXISTS (SELECT 1 FROM channel_reads r
@@ -83,7 +89,7 @@ impl ChannelStore<'_> {
         Ok((days, (from > 0).then(|| Timestamp::from_millis(from))))
     }
 
-    /// Returns the channels with messages older than their retention.
+    /// Returns the channels with messages, or events of unknown type, older than their retention.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -93,8 +99,8 @@ impl ChannelStore<'_> {
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
-    /// Deletes the oldest messages of a channel, at most `limit`, that exceed its retention, as a
-    /// job of [`JobStore::work_on_job`](crate::JobStore::work_on_job) does. Repeat until
+    /// Deletes the oldest messages of a channel, at most `limit`, that exceed its retention, and all
+    /// events of unknown type that do, as a job of [`JobStore::work_on_job`](crate::JobStore::work_on_job) does. Repeat until
     /// [`Removed::last`]. The retention is read each time: it may have been changed.
     ///
     /// # Errors
@@ -117,6 +123,9 @@ impl ChannelStore<'_> {
             Ok(tx.fetch_all(query_as(BEFORE).bind(c).bind(before).bind(limit)).await?)
         })
         .await?;
+        if let Some(before) = before {
+            forget_unknown(&mut tx, channel, Timestamp::from_millis(before)).await?;
+        }
         if let Some(before) = before.filter(|_| !removed.messages.is_empty()) {
             tx.execute(query(DELETED_BEFORE).bind(c).bind(before)).await?;
             tx.execute(query(RETAINED).bind(c).bind(before)).await?;
@@ -126,7 +135,7 @@ impl ChannelStore<'_> {
     }
 
     /// Returns the channels whose last subscription was cancelled before that time, and that have
-    /// messages, or an activity log from before it.
+    /// messages, or an activity log or events of unknown type from before it.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -137,7 +146,8 @@ impl ChannelStore<'_> {
     }
 
     /// Deletes messages of a channel, at most `limit`, whose last subscription was cancelled before
-    /// that time; none when somebody subscribes. Repeat until [`Removed::last`].
+    /// that time, and all events of unknown type from before it; none when somebody subscribes.
+    /// Repeat until [`Removed::last`].
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.
@@ -160,6 +170,9 @@ impl ChannelStore<'_> {
             Ok(tx.fetch_all(query_as(ALL).bind(c).bind(limit)).await?)
         })
         .await?;
+        if ended.is_some() {
+            forget_unknown(&mut tx, channel, before).await?;
+        }
         // Late deliveries from that time stay away; later messages are for new subscribers.
         if let Some(ended) = ended.filter(|_| !removed.messages.is_empty()) {
             tx.execute(query(DELETED_BEFORE).bind(c).bind(ended)).await?;
