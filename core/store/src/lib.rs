@@ -5,7 +5,9 @@
 //! text), lists travel as one JSON parameter read with `json_each` (SQLite's own; on PostgreSQL a
 //! function of the first migration), and where the wording must differ the two stand side by side.
 //! Every write transaction locks rows in one order (channels, users, the rest; each by key), so
-//! that two never deadlock.
+//! that two never deadlock. On PostgreSQL new messages are stored by transactions that share their
+//! channels until their counters are due (`ingest/side_by_side.rs`): they do not wait for each other,
+//! and whoever changes what may be stored waits for them.
 
 mod activity;
 mod activity_log;

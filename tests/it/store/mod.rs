@@ -36,6 +36,7 @@ mod retention;
 mod retractions;
 mod roles;
 mod sessions;
+mod side_by_side;
 mod unknown_events;
 mod usage_days;
 mod users;

@@ -34,8 +34,8 @@ pub(super) struct Batch {
     /// Origins of the stored replies of the bot among them.
     pub(super) origins: HashMap<MessageKey, ReplyOrigin>,
     pub(super) changed: BTreeSet<MessageKey>,
-    /// Messages that [`Batch::add_fresh`] has stored already.
-    pub(super) added: BTreeSet<MessageKey>,
+    /// Messages that [`Batch::insert_fresh`] has stored already, with the indices of their changes.
+    pub(super) added: BTreeMap<MessageKey, usize>,
     pub(super) skips: BTreeMap<ChannelId, Skips>,
     pub(super) resumed: BTreeSet<ChannelId>,
     pub(super) deletion_guard: DeletionGuard,
@@ -227,13 +227,37 @@ impl Batch {
         self.save_messages(tx).await?;
         count_opted_out(tx, &self.opted_out).await?;
         self.save_media(tx, now).await?;
+        let changed = self.events.iter().filter(|event| !event.kind.is_new_message());
+        delete_responses(tx, changed.map(|event| &event.key)).await?;
+        self.log_events(tx, now).await?;
+        self.save_counters(tx, now).await
+    }
+
+    /// Saves what a batch of new messages alone changes beside their rows and the counters: their
+    /// files to be fetched, and their events.
+    pub(super) async fn save_added(
+        &mut self,
+        tx: &mut Tx,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.save_media(tx, now).await?;
+        self.log_events(tx, now).await
+    }
+
+    /// Saves the gaps and the ledger.
+    pub(super) async fn save_counters(
+        &self,
+        tx: &mut Tx,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         for (channel, skips) in &self.skips {
             open_gap(tx, channel, skips, now).await?;
         }
         save_ledger(tx, &self.ledger, now).await?;
-        close_gaps(tx, &self.running(), now).await?;
-        let changed = self.events.iter().filter(|event| !event.kind.is_new_message());
-        delete_responses(tx, changed.map(|event| &event.key)).await?;
+        close_gaps(tx, &self.running(), now).await
+    }
+
+    async fn log_events(&mut self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
         self.events.sort_by_key(|event| event.nth);
         let events = self.events.iter().map(PendingEvent::row).collect::<Result<Vec<_>, _>>()?;
         log(tx, &events, now).await?;
@@ -252,7 +276,8 @@ impl Batch {
     async fn log_quiet_changes(&self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
         let events = self.events.iter().filter(|event| event.changes_index());
         let events: HashSet<_> = events.map(|event| &event.key).collect();
-        let quiet = self.changed.iter().chain(&self.added).filter(|key| !events.contains(key));
+        let quiet =
+            self.changed.iter().chain(self.added.keys()).filter(|key| !events.contains(key));
         log_messages(tx, quiet.map(|(channel, message)| (channel, message)), now).await
     }
 
@@ -277,7 +302,7 @@ impl Batch {
     }
 
     async fn save_media(&mut self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
-        let keys = self.changed.iter().chain(&self.added);
+        let keys = self.changed.iter().chain(self.added.keys());
         let states = keys.filter_map(|key| self.states.get_key_value(key));
         let media: Vec<_> =
             states.filter(|(_, s)| s.kind.is_some_and(MessageType::is_media)).collect();

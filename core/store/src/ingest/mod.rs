@@ -10,6 +10,7 @@ mod import_sql;
 mod imports;
 mod removal;
 mod retention;
+mod side_by_side;
 mod sql;
 mod stray_edits;
 
@@ -30,7 +31,7 @@ use batch::Batch;
 use deletion_guard::DeletionGuard;
 
 use super::activity::save_activity;
-use super::db::Tx;
+use super::db::{Sql, Tx};
 use super::ledger::{Ledger, SubscriberRow};
 use super::messages::{MessageRow, state_of};
 use super::outbox::{NewOutboxEvent, log};
@@ -115,13 +116,37 @@ impl MessageStore<'_> {
         Ok(count)
     }
 
-    /// Ingests a batch of changes in one transaction: messages, media records, counters, usage
-    /// notices and gaps together. Returns the outcome of each change, in order. Repeating a batch,
-    /// or any part of it in any order, changes nothing more.
+    /// Ingests a batch of changes: messages, media records, counters, usage notices and gaps together.
+    /// Returns the outcome of each change, in order. Repeating a batch, or any part of it in any
+    /// order, changes nothing more. On PostgreSQL the new messages are stored in a transaction of
+    /// their own, before all others.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing of the batch is stored then.
+    /// Returns an error when the database fails; nothing of the batch is stored then, or only new
+    /// messages.
     pub async fn ingest(
+        self,
+        changes: &[ChannelChange],
+        now: Timestamp,
+    ) -> Result<Vec<IngestOutcome>, StoreError> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let stored = side_by_side::ingest_new(&self.store.db, changes, now).await?;
+        if stored.is_empty() {
+            return self.ingest_in_order(changes, now).await;
+        }
+        let rest: Vec<_> = (0..changes.len()).filter(|nth| !stored.contains(nth)).collect();
+        let mut kept = vec![IngestOutcome::Changed; changes.len()];
+        let changes: Vec<_> = rest.iter().map(|nth| changes[*nth].clone()).collect();
+        for (nth, outcome) in rest.iter().zip(self.ingest_in_order(&changes, now).await?) {
+            kept[*nth] = outcome;
+        }
+        Ok(kept)
+    }
+
+    /// Ingests changes of any kind.
+    async fn ingest_in_order(
         self,
         changes: &[ChannelChange],
         now: Timestamp,
@@ -151,13 +176,14 @@ pub(super) async fn ingest_in(
     let ledger = lock_ledger(tx, &channels).await?;
     let deletion_guard = DeletionGuard::of(tx, &channels, changes).await?;
     let mut batch = Batch { ledger, deletion_guard, ..Batch::default() };
-    let added = batch.insert_new(tx, changes, now).await?;
-    let rest = changes.iter().zip(&added).filter(|(_, added)| !**added);
-    batch.load(tx, rest.map(|(change, _)| change)).await?;
-    let keep = |(nth, (change, added)): (usize, (&ChannelChange, bool))| {
-        if added { IngestOutcome::Changed } else { batch.apply(nth, change, now) }
+    batch.insert_new(tx, changes, now).await?;
+    let added: BTreeSet<_> = batch.added.values().copied().collect();
+    let rest = changes.iter().enumerate().filter(|(nth, _)| !added.contains(nth));
+    batch.load(tx, rest.map(|(_, change)| change)).await?;
+    let keep = |(nth, change)| {
+        if added.contains(&nth) { IngestOutcome::Changed } else { batch.apply(nth, change, now) }
     };
-    let kept: Vec<_> = changes.iter().zip(added).enumerate().map(keep).collect();
+    let kept: Vec<_> = changes.iter().enumerate().map(keep).collect();
     batch.save(tx, now).await?;
     note_unsent(tx, changes, &kept).await?;
     Ok(kept)
@@ -200,12 +226,21 @@ pub(super) async fn lock_ledger(
     tx: &mut Tx,
     channels: &BTreeSet<&ChannelId>,
 ) -> Result<Ledger, StoreError> {
+    read_ledger(tx, channels, (LOCK_CHANNELS, LOCK_SUBSCRIBERS)).await
+}
+
+/// Reads the existing channels and all their subscribers with two statements, which may lock them.
+async fn read_ledger(
+    tx: &mut Tx,
+    channels: &BTreeSet<&ChannelId>,
+    (of_channels, of_subscribers): (Sql, Sql),
+) -> Result<Ledger, StoreError> {
     let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
     let keys = serde_json::to_string(&keys)?;
-    let locked: Vec<(String,)> = tx.fetch_all(query_as(LOCK_CHANNELS).bind(&keys)).await?;
+    let found: Vec<(String,)> = tx.fetch_all(query_as(of_channels).bind(&keys)).await?;
     let subscribers: Vec<SubscriberRow> =
-        tx.fetch_all(query_as(LOCK_SUBSCRIBERS).bind(&keys)).await?;
-    Ledger::new(locked.into_iter().map(|(id,)| ChannelId::new(id)), subscribers)
+        tx.fetch_all(query_as(of_subscribers).bind(&keys)).await?;
+    Ledger::new(found.into_iter().map(|(id,)| ChannelId::new(id)), subscribers)
 }
 
 /// Writes the changes of the ledger: counters, baselines, usage, activity and crossings.

@@ -9,18 +9,39 @@ use super::super::MessageState;
 use super::super::db::{Sql, locking};
 use super::batch::MessageKey;
 
-pub(super) const LOCK_CHANNELS: Sql = locking!(
-    "SELECT channel_id FROM channels
-     WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1)) ORDER BY channel_id"
-);
+/// Builds the select of existing channels, with a lock.
+macro_rules! channels {
+    ($lock:literal) => {
+        locking!(
+            "SELECT channel_id FROM channels
+             WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1)) ORDER BY channel_id",
+            $lock
+        )
+    };
+}
 
-pub(super) const LOCK_SUBSCRIBERS: Sql = locking!(
-    "SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
-     FROM subscriptions s JOIN users u ON u.user_id = s.user_id
-     WHERE s.cancelled_at = 0 AND s.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
-     ORDER BY u.user_id",
-    " FOR UPDATE OF u"
-);
+/// Builds the select of the subscribers of channels, with a lock.
+macro_rules! subscribers {
+    ($lock:literal) => {
+        locking!(
+            "SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
+             FROM subscriptions s JOIN users u ON u.user_id = s.user_id
+             WHERE s.cancelled_at = 0
+               AND s.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+             ORDER BY u.user_id",
+            $lock
+        )
+    };
+}
+
+pub(super) const LOCK_CHANNELS: Sql = channels!(" FOR UPDATE");
+pub(super) const LOCK_SUBSCRIBERS: Sql = subscribers!(" FOR UPDATE OF u");
+
+/// Keeps out whoever locks the channels, but none who does the same.
+pub(super) const SHARE_CHANNELS: Sql = channels!(" FOR KEY SHARE");
+pub(super) const READ_SUBSCRIBERS: Sql = subscribers!("");
+/// Locks the counters of channels that are shared.
+pub(super) const LOCK_COUNTERS: Sql = channels!(" FOR NO KEY UPDATE");
 
 pub(super) const COUNT_MESSAGES: &str = "SELECT COUNT(*) FROM messages";
 
@@ -46,18 +67,20 @@ pub(super) const KNOWN_MESSAGES: Sql = Sql {
                    WHERE channel_id = k.value ->> 'c' AND message_id = k.value ->> 'm' LIMIT 1) m",
 };
 
-/// Columns of a message, as the two statements that write messages read them from JSON.
+/// Columns of a message, as the two statements that write messages read them from JSON. SQLite makes
+/// the value anew for each column, unless it is in a table.
 macro_rules! insert_messages {
     ($conflict:literal) => {
         concat!(
-            "INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type,
+            "WITH list AS MATERIALIZED (SELECT value FROM json_each($1))
+             INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type,
                                    content, quoted_id, edited_at, unsent_at, skipped, is_bot)
              SELECT value ->> 'c', value ->> 'm', CAST(value ->> 'sent' AS BIGINT),
                     CAST(value ->> 'kept' AS BIGINT), value ->> 'from', value ->> 'type',
                     value ->> 'text', value ->> 'quoted', CAST(value ->> 'edited' AS BIGINT),
                     CAST(value ->> 'unsent' AS BIGINT), (value ->> 'skipped') = 't',
                     (value ->> 'bot') = 't'
-             FROM json_each($1) WHERE TRUE
+             FROM list WHERE TRUE
              ON CONFLICT (channel_id, message_id) ",
             $conflict
         )
