@@ -20,7 +20,20 @@ const KEPT: [HeaderName; 5] = [
     HeaderName::from_static("x-ratelimit-reset"),
 ];
 
-/// Renders refusals below the console's paths, and of the sign-in, for those who accept pages.
+/// Surfaces of programs: whoever asks there gets the refusals of these surfaces.
+const PROGRAMS: [&str; 9] = [
+    "/api",
+    "/mcp",
+    "/oauth",
+    "/.well-known",
+    "/webhook",
+    "/healthz",
+    "/readyz",
+    "/openapi.json",
+    "/demo",
+];
+
+/// Renders refusals outside of the surfaces of programs, for those who accept pages.
 pub(crate) async fn layer(
     State(console): State<Console>,
     request: Request,
@@ -45,7 +58,7 @@ fn is_page(path: &str) -> bool {
     let below = |root: &str| {
         path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    path == "/" || ["/c", "/console", "/auth"].into_iter().any(below)
+    !PROGRAMS.into_iter().any(below)
 }
 
 /// Returns true for a browser that opens a page. Scripts and programs accept anything, or ask for
@@ -93,8 +106,11 @@ mod tests {
             ("/c/C1/nothing", true),
             ("/console/x", true),
             ("/auth/login", true),
-            ("/consoles", false),
+            ("/a-typing-error", true),
+            ("/apis", true),
             ("/api/c/x", false),
+            ("/api", false),
+            ("/demo/state", false),
             ("/mcp", false),
         ] {
             assert_eq!(is_page(path), page, "{path}");

@@ -239,7 +239,7 @@ async fn an_export_shows_that_it_works_and_ends() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refusals_are_pages_in_the_language_of_the_visitor() {
-    let limit = [("PER_MINUTE", "1"), ("BURST", "6")];
+    let limit = [("PER_MINUTE", "1"), ("BURST", "7")];
     let [minute, burst] = limit.map(|(_, value)| value.to_owned());
     let settings =
         [("CHATKEEP_RATE_LIMIT_PER_MINUTE", minute), ("CHATKEEP_RATE_LIMIT_BURST", burst)];
@@ -257,6 +257,7 @@ async fn refusals_are_pages_in_the_language_of_the_visitor() {
             StatusCode::NOT_FOUND,
             "There is no such page",
         ),
+        (Method::GET, "/consle".to_owned(), StatusCode::NOT_FOUND, "There is no such page"),
         (
             Method::POST,
             "/console".to_owned(),
@@ -300,7 +301,7 @@ async fn refusals_are_pages_in_the_language_of_the_visitor() {
         refused.body
     );
     assert!(refused.headers.contains_key("retry-after"));
-    assert_eq!(refused.headers["x-ratelimit-limit"], "6");
+    assert_eq!(refused.headers["x-ratelimit-limit"], "7");
 }
 
 /// Gives a person a picture at that address.
