@@ -19,14 +19,18 @@ use crate::StoreError;
 use crate::db::{Db, Pools};
 
 /// Stores the new messages among changes that nothing else in the batch is about, and returns the
-/// indices of their changes; of none when there are few of them, or when a quota could fill up.
+/// indices of their changes; of none when there are few of them, when a quota could fill up, or when
+/// the bot wrote one of them: a reply keeps its place behind its message.
 pub(super) async fn ingest_new(
     db: &Db,
     changes: &[ChannelChange],
     now: Timestamp,
 ) -> Result<BTreeSet<usize>, StoreError> {
+    if !matches!(db.pools, Pools::Postgres(_)) || changes.iter().any(is_own) {
+        return Ok(BTreeSet::new());
+    }
     let alone = received_alone(changes);
-    if !matches!(db.pools, Pools::Postgres(_)) || alone.len() < changes.len() / 2 {
+    if alone.len() < changes.len() / 2 {
         return Ok(BTreeSet::new());
     }
     let channels: BTreeSet<_> = alone.iter().map(|(_, change)| &change.channel).collect();
@@ -53,6 +57,10 @@ pub(super) async fn ingest_new(
     batch.save_counters(&mut tx, now).await?;
     tx.commit().await?;
     Ok(batch.added.into_values().collect())
+}
+
+fn is_own(change: &ChannelChange) -> bool {
+    matches!(&change.change, MessageChange::Received(message) if message.is_bot)
 }
 
 /// Returns the received messages that no other change of the batch is about, with their indices.
