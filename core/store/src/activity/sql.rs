@@ -21,35 +21,29 @@ macro_rules! counted {
         "channel_id = $1 AND sent_at IS NOT NULL AND unsent_at IS NULL AND NOT skipped"
     };
 }
+/// Builds the begin of the span of that length in which a message was sent.
+macro_rules! begin {
+    ($length:literal) => {
+        concat!("sent_at - (sent_at % ", $length, " + ", $length, ") % ", $length)
+    };
+}
 /// Builds the part of the recounting that has items, by spans of that length.
 macro_rules! recount_items {
     ($suffix:literal, $length:literal) => {
         concat!(
             " UNION ALL
-                 SELECT CASE WHEN is_bot THEN 'bot",
+                 SELECT CASE WHEN is_bot THEN 'bot' ELSE 'person' END || '",
             $suffix,
-            "' ELSE 'person",
-            $suffix,
-            "' END, sent_at - (sent_at % ",
-            $length,
-            " + ",
-            $length,
-            ") % ",
-            $length,
+            "', ",
+            begin!($length),
             ", CASE WHEN is_bot THEN '' ELSE COALESCE(sender_id, '') END, 1, 0
                  FROM messages WHERE ",
             counted!(),
             " UNION ALL
-                 SELECT CASE WHEN reply_rule_id IS NULL THEN 'reply",
+                 SELECT CASE WHEN reply_rule_id IS NULL THEN 'reply' ELSE 'rule' END || '",
             $suffix,
-            "' ELSE 'rule",
-            $suffix,
-            "' END, sent_at - (sent_at % ",
-            $length,
-            " + ",
-            $length,
-            ") % ",
-            $length,
+            "', ",
+            begin!($length),
             ", COALESCE(reply_rule_id, reply_source), 1, 0
                  FROM messages WHERE reply_source IS NOT NULL AND ",
             counted!(),
@@ -63,13 +57,15 @@ macro_rules! recount {
             "SELECT counter, at, item, CAST(SUM(messages) AS BIGINT) AS messages,
                     CAST(SUM(bytes) AS BIGINT) AS bytes
              FROM (
-                 SELECT 'quarter' AS counter,
-                        sent_at - (sent_at % 900000 + 900000) % 900000 AS at,
-                        '' AS item, 1 AS messages, 0 AS bytes
+                 SELECT 'quarter' AS counter, ",
+            begin!("900000"),
+            " AS at, '' AS item, 1 AS messages, 0 AS bytes
                  FROM messages WHERE ",
             counted!(),
             " UNION ALL
-                 SELECT 'hour', sent_at - (sent_at % 3600000 + 3600000) % 3600000, '', 1, 0
+                 SELECT 'hour', ",
+            begin!("3600000"),
+            ", '', 1, 0
                  FROM messages WHERE ",
             counted!(),
             recount_items!("", "86400000"),
