@@ -121,12 +121,12 @@ registry! {
     HTTP_REQUEST_SECONDS: Histogram<2> {
         "chatkeep_http_request_duration_seconds", ["method", "route"], "seconds", REQUESTS;
         "Time from an HTTP request to the head of its response" }
-    HTTP_CONNECTIONS: Gauge<0> { "chatkeep_http_connections", [], "connections";
-        "Open HTTP connections" }
+    HTTP_CONNECTIONS: Gauge<1> { "chatkeep_http_connections", ["listener"], "connections";
+        "Open HTTP connections of a listener: that of the service, or that of its metrics" }
     HTTP_CLOSED: Counter<1> { "chatkeep_http_closed_total", ["reason"], "connections";
         "HTTP connections that the server closed or refused" }
-    HTTP_BODY_BYTES: Gauge<0> { "chatkeep_http_body_bytes", [], "bytes";
-        "Size of the request bodies that are held in memory" }
+    HTTP_BODY_BYTES: Gauge<1> { "chatkeep_http_body_bytes", ["listener"], "bytes";
+        "Size of the request bodies that a listener holds in memory" }
     MCP_CALLS: Counter<2> { "chatkeep_mcp_calls_total", ["tool", "result"], "calls";
         "Calls of MCP tools" }
     MCP_CALL_SECONDS: Histogram<1> { "chatkeep_mcp_call_duration_seconds", ["tool"], "seconds", REQUESTS;

@@ -160,10 +160,10 @@ impl App {
         if let Some((listener, handle)) = metrics {
             let limit = config.bus_limits.max_backlog;
             let router = ops::metrics_router(handle, bus.clone(), limit, replica.clone());
-            let server = Server::new(with_common_layers(router), http, true);
+            let server = Server::new("metrics", with_common_layers(router), http, true);
             ops::serve_metrics(&supervisor, server, listener, drain).await?;
         }
-        let server = Server::new(router, http, config.api.proxies > 0);
+        let server = Server::new("service", router, http, config.api.proxies > 0);
         let serving = server.run(listener, stop.clone(), drain);
         let ends = async {
             stop.cancelled().await;

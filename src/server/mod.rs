@@ -47,15 +47,22 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Serves routes over HTTP/1.1.
 #[derive(Clone, Debug)]
 pub struct Server {
+    /// Its listener's name in metrics: several servers of a process set the same gauges.
+    name: &'static str,
     router: Router,
     connections: Arc<Connections>,
 }
 
 impl Server {
-    /// Creates a server of `router`. With `behind_proxies`, the addresses of sockets are those of
-    /// proxies, which have as many connections as they need.
-    pub fn new(router: Router, config: HttpConfig, behind_proxies: bool) -> Self {
-        Self { router, connections: Arc::new(Connections::new(config, behind_proxies)) }
+    /// Creates a server of `router`, named `name` in metrics. With `behind_proxies`, the addresses
+    /// of sockets are those of proxies, which have as many connections as they need.
+    pub fn new(
+        name: &'static str,
+        router: Router,
+        config: HttpConfig,
+        behind_proxies: bool,
+    ) -> Self {
+        Self { name, router, connections: Arc::new(Connections::new(config, behind_proxies)) }
     }
 
     /// Accepts connections until `stop` is cancelled, then lets requests under way finish for at
@@ -91,8 +98,8 @@ impl Server {
                 () = stop.cancelled() => return,
                 _ = ticks.tick() => {
                     self.connections.maintain();
-                    metric::HTTP_CONNECTIONS.count([], self.connections.count() as u64);
-                    metric::HTTP_BODY_BYTES.count([], self.connections.held() as u64);
+                    metric::HTTP_CONNECTIONS.count([self.name.into()], self.connections.count() as u64);
+                    metric::HTTP_BODY_BYTES.count([self.name.into()], self.connections.held() as u64);
                 }
                 accepted = listener.accept() => match accepted {
                     Ok((stream, peer)) => self.take(stream, peer, tasks, stop),

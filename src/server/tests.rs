@@ -60,7 +60,7 @@ async fn start(config: HttpConfig, drain: Duration) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
-    let server = Server::new(router, config, false);
+    let server = Server::new("test", router, config, false);
     let connections = Arc::clone(&server.connections);
     #[expect(clippy::disallowed_methods, reason = "its panic is not to be caught")]
     let task = tokio::spawn(server.run(listener, stop.clone(), drain));

@@ -106,7 +106,8 @@ async fn deliver(address: SocketAddr, signed: &Signed) -> String {
 /// Returns the number of open connections in the program's metrics.
 async fn connections(stack: &Stack) -> f64 {
     let metrics = stack.metrics().await;
-    let line = metrics.lines().find_map(|line| line.strip_prefix("chatkeep_http_connections "));
+    let name = "chatkeep_http_connections{listener=\"service\"} ";
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
