@@ -191,8 +191,11 @@ impl ChannelStore<'_> {
 }
 
 /// Encodes channels as the JSON list that a statement reads.
-pub(super) fn channel_keys(channels: &[ChannelId]) -> Result<String, StoreError> {
-    let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
+pub(super) fn channel_keys<'a>(
+    channels: impl IntoIterator<Item = &'a ChannelId>,
+) -> Result<String, StoreError> {
+    let key = |id: &'a ChannelId| BulkKey { c: id.as_str(), m: None };
+    let keys: Vec<_> = channels.into_iter().map(key).collect();
     Ok(serde_json::to_string(&keys)?)
 }
 

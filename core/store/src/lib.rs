@@ -15,6 +15,7 @@ mod assistant;
 mod availability;
 mod change_log;
 mod channel_jobs;
+mod channel_locks;
 mod channel_properties;
 mod channels;
 mod concurrent_indexes;
@@ -166,7 +167,7 @@ pub use webhooks::{
 /// Store. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
-    db: Db,
+    db: Arc<Db>,
     uses: Arc<KeyUsage>,
     reads: Arc<ReadLog>,
 }
@@ -194,12 +195,12 @@ impl Store {
     }
 
     /// The availability of the database.
-    pub const fn availability(&self) -> &Availability {
+    pub fn availability(&self) -> &Availability {
         &self.db.watch.availability
     }
 
     /// Returns `true` if the database is this machine's own file.
-    pub const fn is_embedded(&self) -> bool {
+    pub fn is_embedded(&self) -> bool {
         matches!(self.db.pools, db::Pools::Sqlite { .. })
     }
 

@@ -94,6 +94,6 @@ impl Store {
     }
 
     pub(super) fn over(db: Db) -> Self {
-        Self { db, uses: Arc::default(), reads: Arc::default() }
+        Self { db: Arc::new(db), uses: Arc::default(), reads: Arc::default() }
     }
 }

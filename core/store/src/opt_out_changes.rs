@@ -5,18 +5,14 @@ use chatkeep_core::time::Timestamp;
 
 use super::db::{Sql, locking};
 use super::opt_outs::OptOuts;
-use super::{MemberStore, StoreError};
+use super::{MemberStore, StoreError, channel_locks};
 use crate::query::{query, query_as};
 
 /// Maximum number of changes by one person to one channel, or to all. Beyond it nobody opts in any
 /// more.
 const CHANGES: i64 = 1_000;
 
-const LOCK_CHANNEL: Sql = locking!("SELECT channel_id FROM channels WHERE channel_id = $1");
-const LOCK_CHANNELS: Sql = locking!(
-    "SELECT channel_id FROM channels
-     WHERE channel_id IN (SELECT channel_id FROM members WHERE user_id = $1) ORDER BY channel_id"
-);
+const OF_PERSON: &str = "SELECT channel_id FROM members WHERE user_id = $1";
 const LOCK_PERSON: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
 const COUNT: &str = "
     SELECT COUNT(*) FILTER (WHERE channel_id = $2), COALESCE(MAX(at), 0)
@@ -54,11 +50,14 @@ impl MemberStore<'_> {
     ) -> Result<OptOutChange, StoreError> {
         let (u, c) = (user.as_str(), channel.map_or("", ChannelId::as_str));
         let mut tx = self.store.db.begin().await?;
-        let places = match channel {
-            Some(channel) => query_as(LOCK_CHANNEL).bind(channel.as_str()),
-            None => query_as(LOCK_CHANNELS).bind(u),
+        let places: Vec<_> = match channel {
+            Some(channel) => vec![channel.clone()],
+            None => {
+                let rows: Vec<(String,)> = tx.fetch_all(query_as(OF_PERSON).bind(u)).await?;
+                rows.into_iter().map(|(id,)| ChannelId::new(id)).collect()
+            }
         };
-        let _: Vec<(String,)> = tx.fetch_all(places).await?;
+        channel_locks::lock(&mut tx, &places).await?;
         let _: Option<(String,)> = tx.fetch_optional(query_as(LOCK_PERSON).bind(u)).await?;
         let known = OptOuts::load(&mut tx, [user]).await?;
         if known.says(user, channel, opted_out) {

@@ -10,7 +10,7 @@ use super::channels::channel_keys;
 use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, locking};
 use super::ingest::{close_gaps, lock_ledger, save_ledger};
-use super::{AccountStore, StoreError};
+use super::{AccountStore, StoreError, channel_locks};
 use crate::query::{query, query_as};
 
 /// Result of subscribing.
@@ -41,11 +41,20 @@ struct LockedSubscription {
     bytes_at_subscribe: i64,
 }
 
-const LOCK_CHANNEL: Sql = locking!("SELECT bytes, counted_at FROM channels WHERE channel_id = $1");
+const OF_CHANNEL: &str = "SELECT bytes, counted_at FROM channels WHERE channel_id = $1";
 
 const LOCK_ONE: Sql = locking!(
     "SELECT cancelled_at, bytes_at_subscribe FROM subscriptions
      WHERE channel_id = $1 AND user_id = $2"
+);
+
+/// The subscriber with those of the channel, by key: a new subscription refers to its user, which
+/// PostgreSQL locks, and all of them are charged.
+const LOCK_USERS: Sql = locking!(
+    "SELECT user_id FROM users
+     WHERE user_id = $2 OR user_id IN (SELECT user_id FROM subscriptions
+                                       WHERE channel_id = $1 AND cancelled_at = 0)
+     ORDER BY user_id"
 );
 
 const SAVE: &str = "
@@ -197,11 +206,11 @@ async fn subscribe_in(
     user: &UserId,
     now: Timestamp,
 ) -> Result<Subscribed, StoreError> {
-    let locked: Option<(i64, i64)> =
-        tx.fetch_optional(query_as(LOCK_CHANNEL).bind(channel.as_str())).await?;
-    let Some((bytes, counted_at)) = locked else {
+    if !channel_locks::lock_one(tx, channel).await? {
         return Ok(Subscribed::NoChannel);
-    };
+    }
+    let (bytes, counted_at): (i64, i64) =
+        tx.fetch_one(query_as(OF_CHANNEL).bind(channel.as_str())).await?;
     let known: Option<LockedSubscription> =
         tx.fetch_optional(query_as(LOCK_ONE).bind(channel.as_str()).bind(user.as_str())).await?;
     if known.is_some_and(|row| row.cancelled_at == 0) {
@@ -211,6 +220,7 @@ async fn subscribe_in(
     // Not before any stored content, so that time alone decides on the baseline.
     let since = now.millis().max(counted_at);
     let (c, u) = (channel.as_str(), user.as_str());
+    let _: Vec<(String,)> = tx.fetch_all(query_as(LOCK_USERS).bind(c).bind(u)).await?;
     let others = has_subscribers(tx, channel).await?;
     tx.execute(query(SAVE).bind(c).bind(u).bind(since).bind(bytes)).await?;
     claim_ownership(tx, channel, user, Timestamp::from_millis(since)).await?;
@@ -244,7 +254,8 @@ async fn unsubscribe_in(
 ) -> Result<bool, StoreError> {
     let mut ledger = lock_ledger(tx, &channels.iter().collect()).await?;
     let (c, u) = (channel.as_str(), user.as_str());
-    let bytes: Option<(i64, i64)> = tx.fetch_optional(query_as(LOCK_CHANNEL).bind(c)).await?;
+    channel_locks::lock_one(tx, channel).await?;
+    let bytes: Option<(i64, i64)> = tx.fetch_optional(query_as(OF_CHANNEL).bind(c)).await?;
     let known: Option<LockedSubscription> =
         tx.fetch_optional(query_as(LOCK_ONE).bind(c).bind(u)).await?;
     let (Some((bytes, _)), Some(known)) = (bytes, known) else {

@@ -2,17 +2,20 @@
 //! counts twice, nothing stays that had to go, and nobody waits for ever.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::plan::Plan;
-use chatkeep_store::ChannelChange;
+use chatkeep_store::{ChannelChange, PresenceEvidenceKind};
 use futures_util::future::join_all;
 
-use super::{Fixture, at, edited, erase_person, on_both, said, sized, unsent};
+use super::{Fixture, at, edited, erase_person, item, on_both, said, sized, unsent};
 
 on_both!(
     whatever_happens_meanwhile_the_counters_are_true,
     a_quota_that_many_fill_at_once_ends_at_one_message,
+    batches_of_different_channels_stop_nobody,
+    whoever_needs_a_channel_alone_gets_it_in_turn,
 );
 
 const CHANNELS: [&str; 3] = ["C1", "C2", "C3"];
@@ -115,4 +118,81 @@ async fn a_quota_that_many_fill_at_once_ends_at_one_message(fixture: Fixture) {
         fixture.value(&format!("SELECT COUNT(*) FROM messages WHERE {what}")).await
     };
     assert_eq!((count("NOT skipped").await, count("skipped").await), ("50".into(), "190".into()));
+}
+
+/// Returns a batch of new messages of these channels, enough of them for the way side by side.
+fn new_messages(channels: &[&str], prefix: &str) -> Vec<ChannelChange> {
+    let ids = (0..8).flat_map(|n| channels.iter().map(move |channel| (n, *channel)));
+    ids.map(|(n, channel)| said(channel, &format!("{prefix}-{n}"), 10, "some words")).collect()
+}
+
+async fn batches_of_different_channels_stop_nobody(fixture: Fixture) {
+    const SETS: [&[&str]; 6] =
+        [&["C1", "C2", "C3"], &["C3"], &["C2", "C3"], &["C1"], &["C1", "C3"], &["C2"]];
+    for channel in CHANNELS {
+        fixture.group(channel, &["U1", "U2"]).await;
+        fixture.subscribe(channel, "U1", 5).await;
+    }
+    let writers = (0..).zip(SETS).map(|(writer, channels)| {
+        let store = fixture.store.clone();
+        async move {
+            for round in 0..40 {
+                let batch = new_messages(channels, &format!("{writer}-{round}"));
+                store.messages().ingest(&batch, at(100 + round)).await.unwrap();
+            }
+        }
+    });
+    // The stage of the members, which reads the same events, and shares nothing.
+    let members = async {
+        for round in 0..120 {
+            let seen = CHANNELS
+                .map(|channel| item(channel, 10, PresenceEvidenceKind::Present("U1".into())));
+            fixture.store.members().record_presence(&seen, at(100 + round)).await.unwrap();
+        }
+    };
+    let alone = CHANNELS.map(|channel| {
+        let store = fixture.store.clone();
+        async move {
+            let (channel, user) = (channel.into(), "U2".into());
+            for round in 0..40 {
+                store.accounts().subscribe(&channel, &user, at(100 + round)).await.unwrap();
+                store.accounts().unsubscribe(&channel, &user, at(100 + round)).await.unwrap();
+            }
+        }
+    });
+    tokio::join!(join_all(writers), members, join_all(alone));
+    let stored: usize = SETS.iter().map(|channels| 40 * 8 * channels.len()).sum();
+    assert_eq!(fixture.value("SELECT COUNT(*) FROM messages").await, stored.to_string());
+}
+
+async fn whoever_needs_a_channel_alone_gets_it_in_turn(fixture: Fixture) {
+    /// Batches after which a writer gives up: nobody who is next waits for so many.
+    const PATIENCE: i64 = 2_000;
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let is_done = AtomicBool::new(false);
+    let writers = (0..4).map(|writer| {
+        let (store, is_done) = (fixture.store.clone(), &is_done);
+        async move {
+            for round in 0..PATIENCE {
+                if is_done.load(Ordering::Relaxed) {
+                    return true;
+                }
+                let batch = new_messages(&["C1"], &format!("{writer}-{round}"));
+                store.messages().ingest(&batch, at(100 + round)).await.unwrap();
+            }
+            false
+        }
+    });
+    let alone = async {
+        for round in 0..20 {
+            let (channel, user) = ("C1".into(), "U2".into());
+            let accounts = fixture.store.accounts();
+            accounts.subscribe(&channel, &user, at(100 + round)).await.unwrap();
+            accounts.unsubscribe(&channel, &user, at(100 + round)).await.unwrap();
+        }
+        is_done.store(true, Ordering::Relaxed);
+    };
+    let (were_let_go, ()) = tokio::join!(join_all(writers), alone);
+    assert_eq!(were_let_go, [true; 4], "it came after all writers");
 }

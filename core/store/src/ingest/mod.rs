@@ -24,13 +24,14 @@ pub(super) use removal::{RemovalMode, bar_removed, remember_erased, remove, remo
 pub(super) use sql::BulkKey;
 use sql::{
     ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, COUNT_MESSAGES,
-    Delta, KNOWN_MESSAGES, LOCK_CHANNELS, LOCK_SUBSCRIBERS,
+    Delta, KNOWN_MESSAGES, LOCK_SUBSCRIBERS,
 };
 
 use batch::Batch;
 use deletion_guard::DeletionGuard;
 
 use super::activity::save_activity;
+use super::channels::channel_keys;
 use super::db::{Sql, Tx};
 use super::ledger::{Ledger, SubscriberRow};
 use super::messages::{MessageRow, state_of};
@@ -39,7 +40,7 @@ use super::outbox_kind::OutboxEventKind;
 use super::retractions::record_retractions;
 use super::unknown_events::forget_unknown_of;
 use super::usage_days::save_usage;
-use super::{MessageState, MessageStore, StoreError};
+use super::{MessageState, MessageStore, StoreError, channel_locks};
 use crate::query::{query, query_as};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageChange;
@@ -226,21 +227,20 @@ pub(super) async fn lock_ledger(
     tx: &mut Tx,
     channels: &BTreeSet<&ChannelId>,
 ) -> Result<Ledger, StoreError> {
-    read_ledger(tx, channels, (LOCK_CHANNELS, LOCK_SUBSCRIBERS)).await
+    let found = channel_locks::lock(tx, channels.iter().copied()).await?;
+    read_ledger(tx, found, LOCK_SUBSCRIBERS).await
 }
 
-/// Reads the existing channels and all their subscribers with two statements, which may lock them.
+/// Reads the subscribers of channels with a statement that may lock them.
 async fn read_ledger(
     tx: &mut Tx,
-    channels: &BTreeSet<&ChannelId>,
-    (of_channels, of_subscribers): (Sql, Sql),
+    channels: Vec<ChannelId>,
+    of_subscribers: Sql,
 ) -> Result<Ledger, StoreError> {
-    let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
-    let keys = serde_json::to_string(&keys)?;
-    let found: Vec<(String,)> = tx.fetch_all(query_as(of_channels).bind(&keys)).await?;
+    let keys = channel_keys(&channels)?;
     let subscribers: Vec<SubscriberRow> =
         tx.fetch_all(query_as(of_subscribers).bind(&keys)).await?;
-    Ledger::new(found.into_iter().map(|(id,)| ChannelId::new(id)), subscribers)
+    Ledger::new(channels, subscribers)
 }
 
 /// Writes the changes of the ledger: counters, baselines, usage, activity and crossings.

@@ -9,17 +9,6 @@ use super::super::MessageState;
 use super::super::db::{Sql, locking};
 use super::batch::MessageKey;
 
-/// Builds the select of existing channels, with a lock.
-macro_rules! channels {
-    ($lock:literal) => {
-        locking!(
-            "SELECT channel_id FROM channels
-             WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1)) ORDER BY channel_id",
-            $lock
-        )
-    };
-}
-
 /// Builds the select of the subscribers of channels, with a lock.
 macro_rules! subscribers {
     ($lock:literal) => {
@@ -34,14 +23,8 @@ macro_rules! subscribers {
     };
 }
 
-pub(super) const LOCK_CHANNELS: Sql = channels!(" FOR UPDATE");
 pub(super) const LOCK_SUBSCRIBERS: Sql = subscribers!(" FOR UPDATE OF u");
-
-/// Keeps out whoever locks the channels, but none who does the same.
-pub(super) const SHARE_CHANNELS: Sql = channels!(" FOR KEY SHARE");
 pub(super) const READ_SUBSCRIBERS: Sql = subscribers!("");
-/// Locks the counters of channels that are shared.
-pub(super) const LOCK_COUNTERS: Sql = channels!(" FOR NO KEY UPDATE");
 
 pub(super) const COUNT_MESSAGES: &str = "SELECT COUNT(*) FROM messages";
 

@@ -5,8 +5,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 
 use super::super::coverage::{CoverageChange, note};
-use super::super::db::{Sql, locking};
-use super::super::{ChannelStore, StoreError};
+use super::super::{ChannelStore, StoreError, channel_locks};
 use super::settle::{DEPOSE, MOVE, Move};
 use crate::query::{query, query_as};
 
@@ -21,11 +20,10 @@ pub struct BotChannels {
 
 const OF_BOTS: &str = "SELECT bot, COUNT(*) FROM channels GROUP BY bot ORDER BY bot";
 
-const OWNER: Sql = locking!(
-    "SELECT bot, CASE WHEN disabled_at > 0 AND disabled_at >= enabled_at
-                       AND disabled_at >= resumed_at THEN 1 ELSE 0 END
-     FROM channels WHERE channel_id = $1"
-);
+const OWNER: &str = "
+    SELECT bot, CASE WHEN disabled_at > 0 AND disabled_at >= enabled_at
+                      AND disabled_at >= resumed_at THEN 1 ELSE 0 END
+    FROM channels WHERE channel_id = $1";
 
 const ASSIGN: &str = "UPDATE channels SET bot = $2 WHERE channel_id = $1";
 
@@ -69,6 +67,7 @@ impl ChannelStore<'_> {
     ) -> Result<bool, StoreError> {
         let (c, at) = (channel.as_str(), now.millis());
         let mut tx = self.store.db.begin().await?;
+        channel_locks::lock_one(&mut tx, channel).await?;
         let known: Option<(String, i32)> = tx.fetch_optional(query_as(OWNER).bind(c)).await?;
         let Some((owner, gone)) = known else {
             return Ok(false);

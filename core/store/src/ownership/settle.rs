@@ -10,15 +10,10 @@ use serde::Serialize;
 use super::claim::{BotClaim, Owners};
 use super::tenure::{Tenure, succession};
 use super::{OWNERS, TENURES, by_channel, json_keys};
-use crate::StoreError;
 use crate::coverage::{CoverageChange, note};
-use crate::db::{Sql, Tx, locking};
+use crate::db::Tx;
 use crate::query::{query, query_as};
-
-const LOCK: Sql = locking!(
-    "SELECT channel_id FROM channels
-     WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1)) ORDER BY channel_id"
-);
+use crate::{StoreError, channel_locks};
 
 const OPEN: &str = "
     INSERT INTO channels (channel_id, platform, bot, type, created_at)
@@ -82,7 +77,9 @@ pub(super) async fn settle(
         Ok(serde_json::to_string(&rows.values().collect::<Vec<_>>())?)
     };
     tx.execute(query(OPEN).bind(first(claims)?)).await?;
-    let _: Vec<(String,)> = tx.fetch_all(query_as(LOCK).bind(keys)).await?;
+    let chats = claims.iter().filter_map(|claim| claim.chat.clone());
+    let channels = claims.iter().map(|claim| ChannelId::from(claim.id())).chain(chats);
+    channel_locks::lock(tx, &channels.collect::<Vec<_>>()).await?;
     if claims.iter().any(|claim| claim.adopts) {
         tx.execute(query(ADOPT).bind(first(claims)?)).await?;
     }

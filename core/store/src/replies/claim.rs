@@ -6,7 +6,7 @@ use chatkeep_core::time::Timestamp;
 use super::{ReplySource, ReplyStatus};
 use crate::db::{Sql, Tx, locking};
 use crate::query::{query, query_as};
-use crate::{AssistantStore, StoreError, parsed};
+use crate::{AssistantStore, StoreError, channel_locks, parsed};
 
 /// Result of claiming the right to reply to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,6 @@ const STATUS: &str = "SELECT status FROM replies WHERE event_id = $1";
 const LAST_HIT: Sql =
     locking!("SELECT last_hit_at FROM qa_rules WHERE channel_id = $1 AND rule_id = $2");
 /// Makes replies with the channel's link wait for each other; a rule's wait for its row.
-const LOCK_CHANNEL: Sql = locking!("SELECT created_at FROM channels WHERE channel_id = $1");
 const LAST_LINK: &str = "
     SELECT MAX(created_at) FROM replies
     WHERE channel_id = $1 AND created_at > $2 AND source = 'link' AND status <> 'suppressed'";
@@ -127,8 +126,8 @@ async fn in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, Stor
 }
 
 async fn link_in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreError> {
+    channel_locks::lock_one(tx, intent.channel).await?;
     let channel = intent.channel.as_str();
-    let _: Option<(i64,)> = tx.fetch_optional(query_as(LOCK_CHANNEL).bind(channel)).await?;
     let since = intent.at.millis() - intent.cooldown_ms;
     let (last,): (Option<i64>,) =
         tx.fetch_one(query_as(LAST_LINK).bind(channel).bind(since)).await?;
