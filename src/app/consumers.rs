@@ -89,9 +89,18 @@ impl ConsumerMonitor {
             .flat_map(|record| record.process.stages)
             .collect();
         let mut problems = Vec::new();
-        for consumer in self.bus.consumers().await? {
+        let consumers = self.bus.consumers().await?;
+        // Served again, or removed: the gauge would show the last backlog for ever.
+        orphaned.retain(|name, _| {
+            let is_there = consumers.iter().any(|consumer| consumer.name == *name);
+            let stays = is_there && !served.contains(name);
+            if !stays {
+                show(name, 0);
+            }
+            stays
+        });
+        for consumer in consumers {
             if served.contains(&consumer.name) {
-                orphaned.remove(&consumer.name);
                 problems.extend(self.filling(&consumer));
                 continue;
             }
@@ -102,7 +111,7 @@ impl ConsumerMonitor {
                 warn!(consumer = consumer.name, "removed a consumer that no process serves");
                 continue;
             }
-            show(&consumer);
+            show(&consumer.name, consumer.backlog);
             problems.extend(orphan(&consumer));
         }
         Ok(problems)
@@ -154,8 +163,8 @@ fn orphan(consumer: &ConsumerStatus) -> Option<(String, String)> {
     (*backlog > 0).then(|| (format!("{PREFIX}{name}"), why))
 }
 
-fn show(consumer: &ConsumerStatus) {
-    metric::ORPHANED_BACKLOG.count([consumer.name.clone().into()], consumer.backlog);
+fn show(consumer: &str, backlog: u64) {
+    metric::ORPHANED_BACKLOG.count([consumer.to_owned().into()], backlog);
 }
 
 #[cfg(test)]

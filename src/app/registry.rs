@@ -116,9 +116,12 @@ impl Registration {
     /// Sends heartbeats until `stop` is cancelled, then records the end of this process.
     pub(super) async fn run(mut self, replica: Option<Replica>, stop: CancellationToken) {
         let mut watch = replica.as_ref().map(Replica::watch);
+        let mut is_compared = self.process.shared.contains_key(MEDIA);
         while !stop.is_cancelled() {
-            if !self.process.shared.contains_key(MEDIA) && self.read_media_store().await {
-                self.compare_late().await;
+            if !is_compared
+                && (self.process.shared.contains_key(MEDIA) || self.read_media_store().await)
+            {
+                is_compared = self.compare_late().await;
             }
             let state = watch.as_mut().map(|watch| watch.borrow_and_update().clone());
             let working = state.as_ref().is_some_and(|state| state.work.is_some());
@@ -156,17 +159,23 @@ impl Registration {
         }
     }
 
-    /// Compares the settings that were not known when the process started.
-    async fn compare_late(&self) {
+    /// Compares the settings that were not known when the process started; `true` once they are those
+    /// of all other processes, `false` while another one has to end first.
+    async fn compare_late(&self) -> bool {
         match self.store.processes().register_process(&self.process, LIVE).await {
             Ok(differing) => {
                 if let Some(other) = differing.first() {
                     self.health.raise(PART, difference(&self.process, &other.process));
-                } else {
-                    info!("the media store is identified");
+                    return false;
                 }
+                info!("the media store is identified");
+                self.health.clear(PART);
+                true
             }
-            Err(error) => failed(&error),
+            Err(error) => {
+                failed(&error);
+                false
+            }
         }
     }
 }

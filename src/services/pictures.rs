@@ -96,11 +96,12 @@ impl PictureService {
         }
         let channel = self.store.channels().channel(access.without_reading()).await?;
         let bot = channel.ok_or(ServiceError::PermissionDenied)?.bot;
-        let picture =
-            self.fetched.get_with_by_ref(&version, self.load(&bot, &address, &file)).await;
+        // Another bot may get what this one cannot.
+        let key = format!("{version}:{bot}");
+        let picture = self.fetched.get_with_by_ref(&key, self.load(&bot, &address, &file)).await;
         // One that is on disk needs no memory, too.
         if picture.is_some() {
-            self.fetched.invalidate(&version).await;
+            self.fetched.invalidate(&key).await;
         }
         Ok(picture.map(|picture| (version, picture)))
     }
@@ -138,7 +139,11 @@ impl PictureService {
         files.sort_unstable();
         let old = files.iter().enumerate().filter(|(nth, (age, _))| *nth >= KEPT || *age >= AGE);
         for (_, (_, file)) in old {
-            fs::remove_file(file).await?;
+            match fs::remove_file(file).await {
+                // Another process that shares the folder was faster.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed?,
+            }
         }
         Ok(())
     }

@@ -4,8 +4,8 @@
 //! Bots of one deployment do not trust each other. Whoever has one bot's secret can sign events
 //! about any channel; those about another bot's channels end here, before any stage reads them.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chatkeep_core::event::{Event, EventKind};
@@ -34,6 +34,8 @@ const PENDING: Duration = Duration::from_mins(1);
 const PERIOD: Duration = Duration::from_mins(1);
 /// Maximum number of held events of one bot: holding costs every bot's events a little.
 const MAX_HELD: u32 = 60;
+/// Maximum number of channels of a bot whose problems are remembered.
+const MAX_PROBLEMS: usize = 1_000;
 /// Interval between two log lines about a channel.
 const LOG_INTERVAL: Duration = Duration::from_hours(1);
 
@@ -53,8 +55,8 @@ pub struct Gate {
     holds: Cache<String, u32>,
     /// Channels that were logged recently.
     told: Cache<(ChannelId, String), ()>,
-    /// Channel that a problem was raised about, by bot.
-    problems: Mutex<HashMap<String, ChannelId>>,
+    /// Channels that a problem was raised about, with its reason, by bot.
+    problems: Mutex<HashMap<String, BTreeMap<ChannelId, String>>>,
 }
 
 /// Decision on an event.
@@ -209,19 +211,30 @@ impl Gate {
                 event.bot
             )
         };
+        let mut problems = self.problems();
+        let of_bot = problems.entry(event.bot.clone()).or_default();
+        if of_bot.len() < MAX_PROBLEMS || of_bot.contains_key(channel) {
+            of_bot.insert(channel.clone(), reason.clone());
+        }
         self.health.raise(&part(&event.bot), reason);
-        self.problems().insert(event.bot.clone(), channel.clone());
     }
 
     fn clear_problem(&self, event: &Event, channel: &ChannelId) {
         let mut problems = self.problems();
-        if problems.get(&event.bot) == Some(channel) {
+        let Some(of_bot) = problems.get_mut(&event.bot) else { return };
+        if of_bot.remove(channel).is_none() {
+            return;
+        }
+        // The others are still there.
+        if let Some(reason) = of_bot.values().next() {
+            self.health.raise(&part(&event.bot), reason.clone());
+        } else {
             problems.remove(&event.bot);
             self.health.clear(&part(&event.bot));
         }
     }
 
-    fn problems(&self) -> std::sync::MutexGuard<'_, HashMap<String, ChannelId>> {
+    fn problems(&self) -> MutexGuard<'_, HashMap<String, BTreeMap<ChannelId, String>>> {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

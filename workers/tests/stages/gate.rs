@@ -267,20 +267,25 @@ async fn a_bot_has_so_many_events_held_and_no_more() {
 #[tokio::test]
 async fn events_about_channels_of_a_bot_that_is_gone_are_a_problem_until_somebody_decides() {
     let (bench, group) = Bench::with_group().await;
+    let second = bench.group().await;
     let members = bench.gated(bench.members(), &["other"]);
     drain(&members).await;
-    let ignored = async |id: &str| {
-        bench.forge("other", &group, id, text(&format!("9{id}"))).await;
+    let ignored = async |group: &Group, id: &str| {
+        bench.forge("other", group, id, text(&format!("9{id}"))).await;
         drain(&members).await;
         drain_held(&bench, &members).await;
     };
     assert!(bench.health.problems().is_empty());
-    ignored("F1").await;
+    ignored(&group, "F1").await;
+    ignored(&second, "F2").await;
     let problems = bench.health.problems();
     assert!(problems.len() == 1 && problems[0].part == "channels:other", "{problems:?}");
     assert!(problems[0].reason.contains("\"main\", which is not configured"), "{problems:?}");
     let now = bench.clock.now();
+    assert!(bench.store.channels().assign_channel(&second.channel(), "other", now).await.unwrap());
+    ignored(&second, "F3").await;
+    assert_eq!(bench.health.problems().len(), 1, "the first one is ignored still");
     assert!(bench.store.channels().assign_channel(&group.channel(), "other", now).await.unwrap());
-    ignored("F2").await;
-    assert!(bench.health.problems().is_empty(), "the channel is its own now");
+    ignored(&group, "F4").await;
+    assert!(bench.health.problems().is_empty(), "the channels are its own now");
 }
