@@ -176,7 +176,7 @@ async fn embedded_ingress(folder: &Path, bounded: bool) -> Result<SocketAddr> {
     let address = listener.local_addr()?;
     if bounded {
         let http = Config::load(Sources::default())?.http;
-        let server = HttpServer::new(router, http, false);
+        let server = HttpServer::new("service", router, http, false);
         tokio::spawn(server.run(listener, CancellationToken::new(), Duration::ZERO));
     } else {
         tokio::spawn(async move { axum::serve(listener, router).await });

@@ -77,7 +77,7 @@ impl App {
         if has_login {
             router = router.merge(oauth::router(self.oauth(&sessions)?));
         }
-        let identification = self.identification(sessions, supervisor);
+        let identification = Arc::new(self.identification(sessions, supervisor));
         let known = router
             .layer(from_fn_with_state(identification, identify))
             .layer(from_fn_with_state(supervisor.tasks().clone(), run_to_completion));
@@ -100,7 +100,7 @@ impl App {
             services: self.services.clone(),
             sessions: sessions.clone(),
             sign_in: login.is_set_up().then_some(offer),
-            mcp: mcp::resource(sessions.url()),
+            mcp: mcp::resource(sessions.url()).into(),
             clock: Arc::clone(&self.clock),
             entrances: self.entrances,
         }

@@ -38,6 +38,8 @@ mod text;
 mod timeline;
 mod visitor;
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
@@ -73,7 +75,7 @@ pub(crate) struct Console {
     /// Sign-in that is offered to people; `None` where it is not set up.
     pub(crate) sign_in: Option<SignInOffer>,
     /// Address at which models read.
-    pub(crate) mcp: String,
+    pub(crate) mcp: Arc<str>,
     pub(crate) clock: SharedClock,
     pub(crate) entrances: Entrances,
 }

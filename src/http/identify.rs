@@ -1,6 +1,8 @@
 //! Identity of the caller: a key, a session, or unknown. It is looked up once a request, first of
 //! all, because the rate limit depends on it.
 
+use std::sync::Arc;
+
 use axum::extract::{Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
@@ -18,8 +20,8 @@ use crate::rate_limit::{Address, Lookup, RateDecision, RateLimitGate, RequestCla
 use crate::services::credentials::CredentialService;
 use crate::services::{Caller, Credential};
 
-/// Parts that tell who calls. Cheap to clone.
-#[derive(Clone, Debug)]
+/// Parts that tell who calls.
+#[derive(Debug)]
 pub(crate) struct Identification {
     /// API keys and access tokens.
     pub(crate) credentials: CredentialService,
@@ -57,7 +59,7 @@ pub(crate) fn caller(parts: &Parts) -> Result<Caller, HttpError> {
 
 /// Finds out who calls, counts the request, and leaves the caller to the extractors.
 pub(crate) async fn identify(
-    State(parts): State<Identification>,
+    State(parts): State<Arc<Identification>>,
     mut request: Request,
     next: Next,
 ) -> Response {

@@ -58,6 +58,7 @@ mod tests;
 mod time_zone;
 pub(crate) mod webhooks;
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -140,9 +141,13 @@ pub(crate) struct ServiceParts {
     pub(crate) session_idle: Duration,
 }
 
-/// Services of one process. Cheap to clone.
+/// Services of one process. Cheap to clone: every layer and handler of a request has one.
 #[derive(Clone, Debug)]
-pub(crate) struct Services {
+pub(crate) struct Services(Arc<ServiceSet>);
+
+/// The services, each for one kind of use cases.
+#[derive(Debug)]
+pub(crate) struct ServiceSet {
     /// Permissions of callers.
     pub(crate) access: AccessService,
     /// Accounts of callers.
@@ -223,7 +228,7 @@ impl Services {
         let private = parts.allow_private_webhooks;
         let assistant = AssistantService::new(store(), clock(), bus, assistants);
         let figures = assistant.figures();
-        Self {
+        Self(Arc::new(ServiceSet {
             live: LiveService::new(store(), access.clone()),
             overview: OverviewService::new(
                 store(),
@@ -258,6 +263,14 @@ impl Services {
             sessions: SessionService::new(store(), clock(), parts.session_idle),
             subscriptions: SubscriptionService::new(store(), clock()),
             webhooks: WebhookService::new(store(), clock(), renderer, private),
-        }
+        }))
+    }
+}
+
+impl Deref for Services {
+    type Target = ServiceSet;
+
+    fn deref(&self) -> &ServiceSet {
+        &self.0
     }
 }

@@ -104,6 +104,14 @@ impl SearchQuery {
     fn check(&self) -> Result<(), ServiceError> {
         check_length(&Q, &self.text)
     }
+
+    /// Returns true if the times of the search depend on its zone. What cannot be parsed fails in
+    /// any zone.
+    fn names_days(&self, zone: Tz) -> bool {
+        [self.from, self.to].into_iter().flatten().any(When::is_local)
+            || ParsedQuery::parse_in(&self.text, zone)
+                .is_ok_and(|query| query.times() != (None, None))
+    }
 }
 
 /// Checks a query that is not used yet, as a search by it does.
@@ -227,8 +235,11 @@ impl MessageSearch {
         query: &SearchQuery,
         only: Option<&ChannelId>,
     ) -> Result<Tz, ServiceError> {
+        let of_service = self.messages.zone(None).await?;
         match query.zone {
             Some(zone) => Ok(zone),
+            // The channel would be read in vain.
+            None if !query.names_days(of_service) => Ok(of_service),
             None => self.messages.zone(only).await,
         }
     }

@@ -11,7 +11,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions as _, Executor as _, Postgres, Sqlite};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Postgres, Sqlite};
 use tokio::sync::watch;
 
 use super::StoreError;
@@ -27,6 +27,15 @@ pub(super) const FILE: &str = "chatkeep.db";
 
 /// Timeout of SQLite for another process that writes.
 pub(super) const BUSY: Duration = Duration::from_secs(10);
+
+/// Timeout for the one connection to SQLite that writes: whoever has it may wait for another process
+/// as long as [`BUSY`], and that is no reason for those behind it to give up.
+const WRITER_TIMEOUT: Duration = BUSY.saturating_add(ACQUIRE_TIMEOUT);
+
+/// Idle time after which a connection to PostgreSQL is tested before it is used: a test is a way to
+/// the server and back. One that breaks within this time fails once, as it would in the middle of a
+/// statement, and is replaced.
+const UNTESTED: Duration = Duration::from_secs(1);
 
 /// Page cache of a connection to SQLite in bytes, unless another one is set.
 pub(super) const FILE_CACHE: u64 = 16 * 1024 * 1024;
@@ -170,10 +179,14 @@ impl Db {
             // time the buffer is full, both have to be woken.
             .row_buffer_size(ROWS)
             .disable_statement_logging();
-        let pool =
-            |size| SqlitePoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE_TIMEOUT);
-        let write = pool(1).connect_with(options.clone()).await?;
-        let read = pool(connections).connect_with(options.read_only(true)).await?;
+        // A file does not hang up: testing a connection would only change threads twice more.
+        let pool = |size, timeout| {
+            let pool = SqlitePoolOptions::new().max_connections(size);
+            pool.acquire_timeout(timeout).test_before_acquire(false)
+        };
+        let write = pool(1, WRITER_TIMEOUT).connect_with(options.clone()).await?;
+        let read = pool(connections, ACQUIRE_TIMEOUT);
+        let read = read.connect_with(options.read_only(true)).await?;
         Ok(Self::new(Pools::Sqlite { read, write }, Watch::file(path)))
     }
 
@@ -184,11 +197,21 @@ impl Db {
         connections: u32,
     ) -> Result<Self, StoreError> {
         let options = server_options(url)?;
-        let pool =
-            PgPoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE_TIMEOUT);
-        let pool = pool.after_connect(|connection, _| {
-            Box::pin(async move { connection.execute(SESSION).await.map(drop) })
-        });
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .after_connect(|connection, _| {
+                Box::pin(async move { connection.execute(SESSION).await.map(drop) })
+            })
+            .test_before_acquire(false)
+            .before_acquire(|connection, pooled| {
+                Box::pin(async move {
+                    if pooled.idle_for >= UNTESTED {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
+            });
         let pool = match pool.connect_with(options.clone()).await {
             // The pool tries for as long as it may, and keeps to itself why it could not.
             Err(error @ sqlx::Error::PoolTimedOut) => {

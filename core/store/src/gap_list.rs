@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 
 use super::channels::channel_keys;
 use super::coverage::CoverageChange;
-use super::opt_outs::opted_out_gaps;
+use super::opt_outs::opted_out_day;
 use super::{Gap, MessageStore, StoreError};
 use crate::query::query_as;
 
@@ -16,21 +16,43 @@ const UNSUBSCRIBED: &str = "unsubscribed";
 
 /// In the same millisecond the leave counts, as everywhere: it sorts behind.
 const PRESENCE: &str = "
-    SELECT channel_id, at, kind FROM coverage_changes
-    WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1)) ORDER BY at, kind";
-const BIRTHS: &str = "
-    SELECT channel_id, created_at FROM channels
-    WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
-const QUOTA: &str = "
-    SELECT channel_id, from_at, to_at, reason, skipped FROM gaps
-    WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+    SELECT at, kind FROM coverage_changes WHERE channel_id = $1 ORDER BY at, kind";
+/// Everything that gaps are made of, one kind of rows after the other: a list of messages needs it
+/// with each page, and one statement is a fifth of the way to the database and back.
+const PARTS: &str = "
+    WITH list AS MATERIALIZED (SELECT value ->> 'c' AS channel_id FROM json_each($1))
+    SELECT CAST(0 AS BIGINT) AS part, channel_id, created_at AS from_at,
+           CAST(0 AS BIGINT) AS to_at, '' AS reason, CAST(0 AS BIGINT) AS messages
+    FROM channels WHERE channel_id IN (SELECT channel_id FROM list)
+    UNION ALL
+    SELECT 1, channel_id, at, 0, kind, 0
+    FROM coverage_changes WHERE channel_id IN (SELECT channel_id FROM list)
+    UNION ALL
+    SELECT 2, channel_id, from_at, to_at, reason, skipped
+    FROM gaps WHERE channel_id IN (SELECT channel_id FROM list)
       AND from_at < $3 AND (to_at = 0 OR to_at >= $2)
-    ORDER BY from_at";
-const OUTAGES: &str =
-    "SELECT from_at, to_at FROM outages WHERE from_at < $2 AND to_at >= $1 ORDER BY from_at";
+    UNION ALL
+    SELECT 3, channel_id, day_at, 0, '', messages
+    FROM opted_out_days WHERE channel_id IN (SELECT channel_id FROM list)
+      AND day_at < $3 AND day_at + 86400000 > $2
+    UNION ALL
+    SELECT 4, '', from_at, to_at, '', 0
+    FROM outages WHERE from_at < $3 AND to_at >= $2
+    ORDER BY part, from_at, reason";
 
-/// Row of `gaps`: channel, begin, end or 0, reason, number of skipped messages.
-type QuotaRow = (String, i64, i64, String, i64);
+/// Row of [`PARTS`]: kind of row, channel, begin, end, reason, number of messages.
+type PartRow = (i64, String, i64, i64, String, i64);
+
+/// What the gaps of some channels are made of.
+#[derive(Default)]
+struct GapParts {
+    /// Times at which the channels became known.
+    births: Vec<(ChannelId, i64)>,
+    presence: ByChannel<(i64, String)>,
+    /// Gaps that are stored as such, and the days of people who opted out.
+    stored: ByChannel<Gap>,
+    outages: Vec<(i64, i64)>,
+}
 
 /// Rows of many channels by channel.
 type ByChannel<T> = HashMap<ChannelId, Vec<T>>;
@@ -64,28 +86,16 @@ impl MessageStore<'_> {
         to: Option<Timestamp>,
     ) -> Result<HashMap<ChannelId, Vec<Gap>>, StoreError> {
         let keys = channel_keys(channels)?;
-        let db = &self.store.db;
         let period = Period { from, to };
-        let presence: Vec<(String, i64, String)> =
-            db.fetch_all(query_as(PRESENCE).bind(&keys)).await?;
-        let mut presence = grouped(presence.into_iter().map(|(c, at, kind)| (c, (at, kind))));
-        let births: Vec<(String, i64)> = db.fetch_all(query_as(BIRTHS).bind(&keys)).await?;
-        let quota = query_as(QUOTA).bind(&keys).bind(period.start()).bind(period.end());
-        let quota: Vec<QuotaRow> = db.fetch_all(quota).await?;
-        let mut quota = grouped(quota.into_iter().map(quota_gap));
-        let outages = query_as(OUTAGES).bind(period.start()).bind(period.end());
-        let outages: Vec<(i64, i64)> = db.fetch_all(outages).await?;
-        let opted_out = opted_out_gaps(db, &keys, (period.start(), period.end())).await?;
-        let mut opted_out = grouped(opted_out.into_iter());
+        let rows = query_as(PARTS).bind(&keys).bind(period.start()).bind(period.end());
+        let mut parts = GapParts::of(self.store.db.fetch_all(rows).await?);
         let mut gaps = HashMap::new();
-        for (channel, created_at) in births {
-            let channel = ChannelId::from(channel);
-            let presence = presence.remove(&channel).unwrap_or_default();
+        for (channel, created_at) in parts.births {
+            let presence = parts.presence.remove(&channel).unwrap_or_default();
             let birth = presence.first().map_or(created_at, |(at, _)| created_at.min(*at));
-            let stored = quota.remove(&channel).into_iter().flatten();
-            let stored = stored.chain(opted_out.remove(&channel).into_iter().flatten());
-            let of_channel =
-                gaps_in(period, &presence, Timestamp::from_millis(birth), stored, &outages);
+            let stored = parts.stored.remove(&channel).unwrap_or_default();
+            let birth = Timestamp::from_millis(birth);
+            let of_channel = gaps_in(period, &presence, birth, stored, &parts.outages);
             if !of_channel.is_empty() {
                 gaps.insert(channel, of_channel);
             }
@@ -99,10 +109,8 @@ impl MessageStore<'_> {
         self,
         channel: &ChannelId,
     ) -> Result<Option<Timestamp>, StoreError> {
-        let keys = channel_keys(std::slice::from_ref(channel))?;
-        let rows: Vec<(String, i64, String)> =
-            self.store.db.fetch_all(query_as(PRESENCE).bind(&keys)).await?;
-        let presence: Vec<_> = rows.into_iter().map(|(_, at, kind)| (at, kind)).collect();
+        let presence = query_as(PRESENCE).bind(channel.as_str());
+        let presence: Vec<(i64, String)> = self.store.db.fetch_all(presence).await?;
         Ok(since(&presence))
     }
 }
@@ -129,17 +137,29 @@ impl Period {
     }
 }
 
-fn grouped<T>(rows: impl Iterator<Item = (String, T)>) -> ByChannel<T> {
-    let mut by_channel = ByChannel::new();
-    for (channel, row) in rows {
-        by_channel.entry(ChannelId::from(channel)).or_default().push(row);
+impl GapParts {
+    fn of(rows: Vec<PartRow>) -> Self {
+        let mut parts = Self::default();
+        for (part, channel, from, to, reason, messages) in rows {
+            let channel = ChannelId::from(channel);
+            match part {
+                0 => parts.births.push((channel, from)),
+                1 => parts.presence.entry(channel).or_default().push((from, reason)),
+                2 => {
+                    let to = (to != 0).then(|| Timestamp::from_millis(to));
+                    let (from, skipped) = (Timestamp::from_millis(from), Some(messages));
+                    let gap = Gap { from, to, reason, skipped };
+                    parts.stored.entry(channel).or_default().push(gap);
+                }
+                3 => {
+                    let gap = opted_out_day(Timestamp::from_millis(from), messages);
+                    parts.stored.entry(channel).or_default().push(gap);
+                }
+                _ => parts.outages.push((from, to)),
+            }
+        }
+        parts
     }
-    by_channel
-}
-
-fn quota_gap((channel, from, to, reason, skipped): QuotaRow) -> (String, Gap) {
-    let to = (to != 0).then(|| Timestamp::from_millis(to));
-    (channel, Gap { from: Timestamp::from_millis(from), to, reason, skipped: Some(skipped) })
 }
 
 /// Returns the gaps of a channel: those that are `stored`, those in which it had no subscription or
@@ -148,7 +168,7 @@ fn gaps_in(
     period: Period,
     presence: &[(i64, String)],
     birth: Timestamp,
-    stored: impl Iterator<Item = Gap>,
+    stored: Vec<Gap>,
     outages: &[(i64, i64)],
 ) -> Vec<Gap> {
     let Some(since) = since(presence) else {
@@ -160,7 +180,7 @@ fn gaps_in(
     let outages =
         outages.map(|(from, to)| unknown((*from).max(since.millis()), Some(*to), "outage"));
     let absent = absences(presence, birth, since).into_iter().filter(|gap| period.touches(gap));
-    let mut gaps: Vec<_> = stored.chain(outages).chain(absent).collect();
+    let mut gaps: Vec<_> = stored.into_iter().chain(outages).chain(absent).collect();
     gaps.sort_by_key(|gap| (gap.from, gap.reason.clone()));
     gaps
 }

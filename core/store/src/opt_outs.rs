@@ -41,10 +41,6 @@ const DROP_STRAYS: &str = "
     WHERE sent_at IS NULL AND unsent_at IS NULL
       AND (channel_id, message_id) IN
           (SELECT value ->> 'c', value ->> 'm' FROM json_each($1))";
-const DAYS: &str = "
-    SELECT channel_id, day_at, messages FROM opted_out_days
-    WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))
-      AND day_at < $3 AND day_at + 86400000 > $2 ORDER BY day_at";
 const REMEMBERED: &str = "
     SELECT channel_id, message_id FROM erased_messages
     WHERE (channel_id, message_id) IN
@@ -240,25 +236,14 @@ pub(super) async fn count_opted_out(
     Ok(())
 }
 
-/// Returns the gaps of the channels of `keys` by people who opted out, each with its channel, one a
-/// day, oldest first.
-pub(super) async fn opted_out_gaps(
-    db: &Db,
-    keys: &str,
-    (from, to): (i64, i64),
-) -> Result<Vec<(String, Gap)>, StoreError> {
-    let days: Vec<(String, i64, i64)> =
-        db.fetch_all(query_as(DAYS).bind(keys).bind(from).bind(to)).await?;
-    let gap = |(channel, day, messages)| {
-        let gap = Gap {
-            from: Timestamp::from_millis(day),
-            to: Some(Timestamp::from_millis(day + DAY)),
-            reason: OPTED_OUT.to_owned(),
-            skipped: Some(messages),
-        };
-        (channel, gap)
-    };
-    Ok(days.into_iter().map(gap).collect())
+/// Returns the gap for a day on which people wrote who had opted out.
+pub(super) fn opted_out_day(day: Timestamp, messages: i64) -> Gap {
+    Gap {
+        from: day,
+        to: Some(Timestamp::from_millis(day.millis() + DAY)),
+        reason: OPTED_OUT.to_owned(),
+        skipped: Some(messages),
+    }
 }
 
 #[cfg(test)]

@@ -177,6 +177,11 @@ pub(super) fn best(
 
 /// Rounds a score to the digits on which segments agree: they add up the same numbers in different
 /// order. The summands are frozen in the cursor.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "it is small and not negative; `round` is a call into the C library for each match"
+)]
 pub(super) fn rounded(score: Score) -> Score {
-    (score * 1024.0).round() / 1024.0
+    (score * 1024.0 + 0.5) as i32 as Score / 1024.0
 }

@@ -65,7 +65,7 @@ pub(super) async fn page(
     let page = McpPage {
         frame: visitor.frame(language.text("mcp-title")),
         sections: Section::Mcp.links(language),
-        address: console.mcp.clone(),
+        address: console.mcp.to_string(),
         signs_in,
         clients: clients(&console.mcp, access, language),
         consents: consents.iter().map(|one| ConsentCard::of(one, &chats, dates)).collect(),
