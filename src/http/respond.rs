@@ -84,6 +84,8 @@ async fn finish(mut request: Request, next: Next) -> Response {
         link_next(response.headers_mut(), &uri, &cursor);
     }
     let headers = response.headers_mut();
+    // At once: the map would grow three times.
+    headers.reserve(SAFETY.len() + 2);
     headers.insert(VERSION, HeaderValue::from_static("v1"));
     if let Ok(id) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID, id);

@@ -94,8 +94,13 @@ async fn what_another_bot_signs_changes_nothing(parts: Parts) {
         says("m2", "rules"),
     ];
     let events = forged.iter().enumerate();
-    let events: Vec<_> =
+    let mut events: Vec<_> =
         events.map(|(n, fields)| event(chat, attacker, &format!("F{n}"), fields)).collect();
+    // At one time, at which a leave comes last: behind it, a join would have them held for longer.
+    let time = events[0]["timestamp"].clone();
+    for event in &mut events {
+        event["timestamp"] = time.clone();
+    }
     two.signed(HELP, events.clone()).await;
     two.ignored("help", events.len()).await;
     // Others that look like a redelivery of the shop's own.

@@ -287,3 +287,24 @@ fn names_of_types_are_unique_in_their_crate() {
     }
     assert_none(&faults);
 }
+
+/// Returns the statements of a file that lock rows of channels.
+fn locks_of_channels(file: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(ROOT).join(file)).unwrap();
+    let statements = text.split("locking!(").skip(1);
+    let statements = statements.map(|rest| rest.split(");").next().unwrap_or_default());
+    statements.filter(|sql| sql.contains("FROM channels")).map(str::to_owned).collect()
+}
+
+#[test]
+fn rows_of_channels_are_locked_in_one_place() {
+    const PLACE: &str = "core/store/src/channel_locks.rs";
+    assert!(!locks_of_channels(PLACE).is_empty());
+    let sources = files(&Path::new(ROOT).join("core/store/src"));
+    let others = sources.iter().filter(|source| source.file != PLACE);
+    let locks = others.flat_map(|source| {
+        let fault = |sql| format!("{}: lock channels by {PLACE}: {sql}", source.file);
+        locks_of_channels(&source.file).into_iter().map(fault)
+    });
+    assert_none(&locks.collect::<Vec<_>>());
+}

@@ -6,7 +6,7 @@
 //! stops those who share nothing, for whom one that shares may wait: a deadlock although everybody
 //! locks by key. So both kinds first take advisory locks, which are granted in their order. Their
 //! number is small, because a server has room for some thousands at a time: channels share them by
-//! their hash. Processes of versions before 0037 lock the rows alone, which keeps them right.
+//! their hash. Processes of earlier versions lock the rows alone, which keeps them right.
 //!
 //! SQLite has one writer at a time, and needs none of it.
 

@@ -179,11 +179,8 @@ impl Db {
             // time the buffer is full, both have to be woken.
             .row_buffer_size(ROWS)
             .disable_statement_logging();
-        // A file does not hang up: testing a connection would only change threads twice more.
-        let pool = |size, timeout| {
-            let pool = SqlitePoolOptions::new().max_connections(size);
-            pool.acquire_timeout(timeout).test_before_acquire(false)
-        };
+        let pool =
+            |size, timeout| SqlitePoolOptions::new().max_connections(size).acquire_timeout(timeout);
         let write = pool(1, WRITER_TIMEOUT).connect_with(options.clone()).await?;
         let read = pool(connections, ACQUIRE_TIMEOUT);
         let read = read.connect_with(options.read_only(true)).await?;
