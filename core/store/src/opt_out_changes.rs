@@ -50,12 +50,11 @@ impl MemberStore<'_> {
     ) -> Result<OptOutChange, StoreError> {
         let (u, c) = (user.as_str(), channel.map_or("", ChannelId::as_str));
         let mut tx = self.store.db.begin().await?;
-        let places: Vec<_> = match channel {
-            Some(channel) => vec![channel.clone()],
-            None => {
-                let rows: Vec<(String,)> = tx.fetch_all(query_as(OF_PERSON).bind(u)).await?;
-                rows.into_iter().map(|(id,)| ChannelId::new(id)).collect()
-            }
+        let places: Vec<_> = if let Some(channel) = channel {
+            vec![channel.clone()]
+        } else {
+            let rows: Vec<(String,)> = tx.fetch_all(query_as(OF_PERSON).bind(u)).await?;
+            rows.into_iter().map(|(id,)| ChannelId::new(id)).collect()
         };
         channel_locks::lock(&mut tx, &places).await?;
         let _: Option<(String,)> = tx.fetch_optional(query_as(LOCK_PERSON).bind(u)).await?;
