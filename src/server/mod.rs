@@ -98,8 +98,7 @@ impl Server {
                 () = stop.cancelled() => return,
                 _ = ticks.tick() => {
                     self.connections.maintain();
-                    metric::HTTP_CONNECTIONS.count([self.name.into()], self.connections.count() as u64);
-                    metric::HTTP_BODY_BYTES.count([self.name.into()], self.connections.held() as u64);
+                    self.show();
                 }
                 accepted = listener.accept() => match accepted {
                     Ok((stream, peer)) => self.take(stream, peer, tasks, stop),
@@ -107,6 +106,13 @@ impl Server {
                 }
             }
         }
+    }
+
+    /// Sets the gauges of this listener.
+    fn show(&self) {
+        let (connections, held) = (self.connections.count(), self.connections.held());
+        metric::HTTP_CONNECTIONS.count([self.name.into()], connections as u64);
+        metric::HTTP_BODY_BYTES.count([self.name.into()], held as u64);
     }
 
     fn take(

@@ -63,7 +63,7 @@ struct Stripe {
 
 /// Locks those of these channels that exist until the end of the transaction, and returns them: nobody
 /// else stores, changes or removes their messages, or subscribes, meanwhile. To be called before
-/// anything of a channel is written.
+/// a row of `channels` is written: whoever waits here with one would be in the way of those who share.
 pub(super) async fn lock<'a>(
     tx: &mut Tx,
     channels: impl IntoIterator<Item = &'a ChannelId>,

@@ -17,8 +17,8 @@ const UNSUBSCRIBED: &str = "unsubscribed";
 /// In the same millisecond the leave counts, as everywhere: it sorts behind.
 const PRESENCE: &str = "
     SELECT at, kind FROM coverage_changes WHERE channel_id = $1 ORDER BY at, kind";
-/// Everything that gaps are made of, one kind of rows after the other: a list of messages needs it
-/// with each page, and one statement is a fifth of the way to the database and back.
+/// Rows of every kind from which gaps are computed, one kind after the other: a list of messages needs
+/// them with each page, and five statements would be the way to the database and back five times.
 const PARTS: &str = "
     WITH list AS MATERIALIZED (SELECT value ->> 'c' AS channel_id FROM json_each($1))
     SELECT CAST(0 AS BIGINT) AS part, channel_id, created_at AS from_at,
@@ -43,7 +43,7 @@ const PARTS: &str = "
 /// Row of [`PARTS`]: kind of row, channel, begin, end, reason, number of messages.
 type PartRow = (i64, String, i64, i64, String, i64);
 
-/// What the gaps of some channels are made of.
+/// Rows from which the gaps of some channels are computed.
 #[derive(Default)]
 struct GapParts {
     /// Times at which the channels became known.

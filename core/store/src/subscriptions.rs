@@ -245,6 +245,7 @@ async fn claim_ownership(
     Ok(())
 }
 
+/// Cancels a subscription. `channels` are those that the user subscribes to, with this one.
 async fn unsubscribe_in(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -254,7 +255,6 @@ async fn unsubscribe_in(
 ) -> Result<bool, StoreError> {
     let mut ledger = lock_ledger(tx, &channels.iter().collect()).await?;
     let (c, u) = (channel.as_str(), user.as_str());
-    channel_locks::lock_one(tx, channel).await?;
     let bytes: Option<(i64, i64)> = tx.fetch_optional(query_as(OF_CHANNEL).bind(c)).await?;
     let known: Option<LockedSubscription> =
         tx.fetch_optional(query_as(LOCK_ONE).bind(c).bind(u)).await?;

@@ -76,10 +76,13 @@ pub(super) async fn settle(
         }
         Ok(serde_json::to_string(&rows.values().collect::<Vec<_>>())?)
     };
-    tx.execute(query(OPEN).bind(first(claims)?)).await?;
     let chats = claims.iter().filter_map(|claim| claim.chat.clone());
     let channels = claims.iter().map(|claim| ChannelId::from(claim.id())).chain(chats);
-    channel_locks::lock(tx, &channels.collect::<Vec<_>>()).await?;
+    let channels: Vec<_> = channels.collect();
+    // Before a row is written, and again for the rows that somebody else adds meanwhile.
+    channel_locks::lock(tx, &channels).await?;
+    tx.execute(query(OPEN).bind(first(claims)?)).await?;
+    channel_locks::lock(tx, &channels).await?;
     if claims.iter().any(|claim| claim.adopts) {
         tx.execute(query(ADOPT).bind(first(claims)?)).await?;
     }
