@@ -67,7 +67,7 @@ fn render(
     let mut pixels = Vec::with_capacity(usize::from(width) * usize::from(height) * 3);
     for row in 0..height {
         for column in 0..width {
-            let x = f32::from(column).mul_add(step, left);
+            let x = left + f32::from(column) * step;
             pixels.extend(scene(x, f32::from(row) * step, palette).map(level));
         }
     }
@@ -88,7 +88,7 @@ fn level(part: f32) -> u8 {
 
 /// `top` over `base`, covering that much of it.
 fn over(base: Color, top: Color, cover: f32) -> Color {
-    std::array::from_fn(|i| (top[i] - base[i]).mul_add(cover, base[i]))
+    std::array::from_fn(|i| base[i] + (top[i] - base[i]) * cover)
 }
 
 /// Returns the coverage of a point `inside` of an edge (negative: outside).
@@ -215,11 +215,11 @@ fn chart(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     let paper = over(WHITE, palette[1], 0.25);
     let mut color = over(paper, [1.0; 3], block(x, y, [0.2, 0.2, 3.8, 2.8], 0.14));
     if x > 0.45 && x < 3.55 && y < FOOT + 0.02 {
-        let rule = ((y - FOOT) / 0.45).round().mul_add(0.45, FOOT);
+        let rule = FOOT + ((y - FOOT) / 0.45).round() * 0.45;
         color = over(color, palette[0], edge(0.006 - (y - rule).abs()) * 0.35 * edge(y - 0.55));
     }
     let number = ((x - 0.5) / STEP).floor().clamp(0.0, 6.0);
-    let left = number.mul_add(STEP, 0.5);
+    let left = 0.5 + number * STEP;
     let top = FOOT - 0.35 - number * 0.17 - noise(number + 1.0, 2.0) * 0.4;
     let bar =
         block(x, y, [left + 0.07, top, left + STEP - 0.07, FOOT + 0.1], 0.06) * edge(FOOT - y);

@@ -1,6 +1,5 @@
 //! Retracted content is gone from every store.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,27 +14,11 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 
 use crate::harness::nats::Nats;
-use crate::harness::scratch;
 use crate::harness::wait::until;
+use crate::harness::{files, scratch};
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack};
 use crate::store::{Fixture, at, delete_before, erase_person, said, unsent};
-
-/// Returns files under a folder that contain these bytes.
-fn holding(folder: &Path, text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(holding(&path, text));
-        } else if let Ok(bytes) = std::fs::read(&path)
-            && bytes.windows(text.len()).any(|window| window == text.as_bytes())
-        {
-            found.push(path.display().to_string());
-        }
-    }
-    found
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_file_holds_what_was_taken_back() {
@@ -47,7 +30,10 @@ async fn no_file_holds_what_was_taken_back() {
     let told = stack.line.say(channel, user, SECRET).await.unwrap();
     let edited = stack.line.say(channel, user, EDITED).await.unwrap();
     stack.drained().await;
-    assert!(!holding(stack.ground.folder.path(), SECRET).is_empty(), "it is kept at first");
+    assert!(
+        !files::holding(stack.ground.folder.path(), SECRET.as_bytes()).is_empty(),
+        "it is kept at first"
+    );
     stack.line.edit(edited.message_id().unwrap(), "final").await.unwrap();
     stack.line.unsend(told.message_id().unwrap()).await.unwrap();
     stack.drained().await;
@@ -56,7 +42,7 @@ async fn no_file_holds_what_was_taken_back() {
     for text in [SECRET, EDITED] {
         let mut left = Vec::new();
         until("no file holds it", DEADLINE, async || {
-            left = holding(stack.ground.folder.path(), text);
+            left = files::holding(stack.ground.folder.path(), text.as_bytes());
             left.is_empty()
         })
         .await;

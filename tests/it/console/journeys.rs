@@ -18,6 +18,8 @@ pub(crate) const DESKTOP: (u32, u32) = (1280, 800);
 /// The narrowest window in which nobody should have to scroll in two directions.
 const NARROW: (u32, u32) = (320, 568);
 
+/// Selector of all of a page.
+const WHOLE: &str = "html";
 /// Script for the distance of the conversation's end from its lower edge, in pixels.
 const FROM_END: &str = "const box = document.querySelector('#scroller').getBoundingClientRect();
     const last = document.querySelector('#messages').lastElementChild.getBoundingClientRect();
@@ -64,11 +66,22 @@ pub(super) async fn shows(browser: &Browser, script: &str, expected: &Value) {
 /// Asserts that the open page fits a phone, a desktop and a window of 320 pixels, which is what a
 /// desktop magnified by 400 % has, and that nobody is shut out. The window has its size again then.
 pub(super) async fn is_fine(browser: &Browser, what: &str) {
+    is_fine_with(browser, WHOLE, what).await;
+}
+
+/// Opens the menu of the open page, and asserts the same of it.
+pub(super) async fn menu_is_fine(browser: &Browser, what: &str) {
+    browser.script("document.querySelector('.menu summary').click()").await;
+    is_fine_with(browser, ".menu", &format!("the menu of {what}")).await;
+}
+
+/// Asserts that the page fits, and that nobody is shut out of a part of it.
+async fn is_fine_with(browser: &Browser, part: &str, what: &str) {
     let own = browser.script("return [innerWidth, innerHeight]").await;
     let own = [0, 1].map(|side| u32::try_from(own[side].as_u64().unwrap()).unwrap());
     for size in [PHONE, DESKTOP] {
         browser.resize(size.0, size.1).await;
-        is_fine_here(browser, &format!("{what} {size:?}")).await;
+        is_fine_here(browser, part, &format!("{what} {size:?}")).await;
     }
     browser.resize(NARROW.0, NARROW.1).await;
     fits(browser, &format!("{what} {NARROW:?}")).await;
@@ -76,7 +89,7 @@ pub(super) async fn is_fine(browser: &Browser, what: &str) {
 }
 
 /// Asserts the same for the window as it is.
-async fn is_fine_here(browser: &Browser, what: &str) {
+async fn is_fine_here(browser: &Browser, part: &str, what: &str) {
     let small =
         "return [...document.querySelectorAll('button, summary, .button, nav a, input, select')]
         .map((one) => one.matches('[type=checkbox], [type=radio]') ? one.closest('label') : one)
@@ -84,13 +97,19 @@ async fn is_fine_here(browser: &Browser, what: &str) {
         .filter((one) => (one.closest('label.check') ?? one).getBoundingClientRect().height < 43.5)
         .map((one) => one.outerHTML)";
     assert_eq!(browser.script(small).await, json!([]), "{what} has small targets");
-    fits_and_is_accessible(browser, what).await;
+    fits(browser, what).await;
+    is_accessible(browser, part, what).await;
 }
 
 /// Does the same, but for the size of what is tapped.
 pub(crate) async fn fits_and_is_accessible(browser: &Browser, what: &str) {
     fits(browser, what).await;
-    let found = browser.violations().await;
+    is_accessible(browser, WHOLE, what).await;
+}
+
+/// Asserts that the accessibility checker objects to nothing in a part of the page.
+async fn is_accessible(browser: &Browser, part: &str, what: &str) {
+    let found = browser.violations(part).await;
     assert!(found.is_empty(), "{what}: {}", found.join("\n"));
 }
 
@@ -151,8 +170,7 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
         for path in &pages {
             browser.open(&scene.url(path)).await;
             is_fine(&browser, &format!("{path} {look}")).await;
-            browser.script("document.querySelector('.menu summary').click()").await;
-            is_fine(&browser, &format!("the menu of {path} {look}")).await;
+            menu_is_fine(&browser, &format!("{path} {look}")).await;
         }
         // What is wrong in a form, and the question before what cannot be undone.
         for (path, action, fields, shown) in [

@@ -25,12 +25,11 @@ use chatkeep_core::role::Role;
 use chatkeep_store::{ChannelChange, NewSession, PresenceEvidenceKind, SignedIn, Store};
 use reqwest::StatusCode;
 use reqwest::header::{ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE, HeaderMap};
-use reqwest::redirect::Policy;
 use url::form_urlencoded;
 
 use crate::harness::http;
 use crate::pipeline::conversation::emulator;
-use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
+use crate::stack::{Parts, Stack, TestEnv};
 use crate::store::{answered, at, change, edited, erase_person, item, unsent};
 
 /// Group of the pages.
@@ -78,10 +77,7 @@ impl Scene {
     }
 
     fn of(stack: Stack, store: Store) -> Self {
-        // Sets TLS up.
-        drop(http::client(DEADLINE));
-        let http = reqwest::Client::builder().redirect(Policy::none()).build().unwrap();
-        Self { stack, store, http }
+        Self { stack, store, http: http::without_redirects() }
     }
 
     pub(super) fn url(&self, path: &str) -> String {

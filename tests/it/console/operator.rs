@@ -4,8 +4,10 @@ use reqwest::StatusCode;
 use reqwest::header::{ACCEPT, COOKIE};
 use serde_json::{Value, json};
 
-use super::journeys::{browser, in_every_language, is_fine, shows};
+use super::journeys::{browser, in_every_language, is_fine, menu_is_fine, shows};
 use super::{Page, Scene, secret};
+use crate::harness::http;
+use crate::stack::DEADLINE;
 
 const PATH: &str = "/console/operator/line";
 
@@ -25,7 +27,7 @@ async fn at_its_address() -> Scene {
 
 /// Opens a page as a browser does.
 async fn opened(scene: &Scene, path: &str, user: Option<&str>) -> (StatusCode, String) {
-    let mut request = reqwest::Client::new().get(scene.url(path)).header(ACCEPT, "text/html");
+    let mut request = http::client(DEADLINE).get(scene.url(path)).header(ACCEPT, "text/html");
     if let Some(user) = user {
         request = request.header(COOKIE, format!("chatkeep_session={}", secret(user)));
     }
@@ -125,8 +127,7 @@ async fn the_page_is_fine_at_every_size_in_every_language() {
     in_every_language(&browser, async |look| {
         browser.open(&scene.url(PATH)).await;
         is_fine(&browser, &format!("{PATH} {look}")).await;
-        browser.script("document.querySelector('.menu summary').click()").await;
-        is_fine(&browser, &format!("the menu of {PATH} {look}")).await;
+        menu_is_fine(&browser, &format!("{PATH} {look}")).await;
     })
     .await;
     browser.open(&scene.url(PATH)).await;

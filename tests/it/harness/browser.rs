@@ -76,8 +76,8 @@ impl Browser {
         self.call("cookie", &json!({ "cookie": cookie })).await;
     }
 
-    /// Returns the violations that axe, the accessibility checker, finds on the open page.
-    pub(crate) async fn violations(&self) -> Vec<String> {
+    /// Returns the violations that axe, the accessibility checker, finds in a part of the open page.
+    pub(crate) async fn violations(&self, part: &str) -> Vec<String> {
         const AXE: &str =
             concat!(env!("CARGO_MANIFEST_DIR"), "/tests/axe/node_modules/axe-core/axe.min.js");
         if self.script("return typeof axe").await == "undefined" {
@@ -86,10 +86,11 @@ impl Browser {
             self.script(&format!("{axe}\nwindow.axe = axe;")).await;
         }
         let run = "const done = arguments[arguments.length - 1];
-            axe.run({resultTypes: ['violations']}).then((found) => done(found.violations.map((one) =>
-                one.id + ': ' + one.nodes.map((node) => node.html + ' ' + node.failureSummary)
-                    .join(' | '))));";
-        let found = self.call("execute/async", &json!({ "script": run, "args": [] })).await;
+            axe.run(arguments[0], {reporter: 'no-passes', resultTypes: ['violations']}).then((found) =>
+                done(found.violations.map((one) =>
+                    one.id + ': ' + one.nodes.map((node) => node.html + ' ' + node.failureSummary)
+                        .join(' | '))));";
+        let found = self.call("execute/async", &json!({ "script": run, "args": [part] })).await;
         found.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
     }
 

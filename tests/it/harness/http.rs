@@ -2,9 +2,22 @@
 
 use std::time::Duration;
 
+use reqwest::redirect::Policy;
+
 /// Creates a client with that timeout.
 pub(crate) fn client(limit: Duration) -> reqwest::Client {
+    builder().timeout(limit).build().unwrap()
+}
+
+/// Creates a client that shows redirects.
+pub(crate) fn without_redirects() -> reqwest::Client {
+    builder().redirect(Policy::none()).build().unwrap()
+}
+
+/// Returns a builder of clients for this machine, where nothing is encrypted: reading the system's
+/// certificates for each would take longer than the requests.
+fn builder() -> reqwest::ClientBuilder {
     // Another test may have installed it already; it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder().timeout(limit).build().unwrap()
+    reqwest::Client::builder().tls_certs_only([])
 }

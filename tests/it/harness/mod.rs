@@ -6,6 +6,7 @@
 //! when this process dies ([`launch`]), folders are removed by a guard process ([`scratch`]).
 
 pub(crate) mod browser;
+pub(crate) mod files;
 pub(crate) mod http;
 pub(crate) mod launch;
 pub(crate) mod nats;

@@ -2,11 +2,9 @@
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
-use std::time::Duration;
 
 use cookie::Cookie;
 use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, SET_COOKIE};
-use reqwest::redirect::Policy;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use url::Url;
@@ -69,10 +67,7 @@ pub(crate) struct Browser {
 
 impl Browser {
     pub(crate) fn new() -> Self {
-        // Sets TLS up.
-        drop(http::client(Duration::from_secs(1)));
-        let http = reqwest::Client::builder().redirect(Policy::none()).build().unwrap();
-        Self { http, cookies: Mutex::default(), proxy: None }
+        Self { http: http::without_redirects(), cookies: Mutex::default(), proxy: None }
     }
 
     /// Creates a browser that reaches `inner` by the name of `outer`.

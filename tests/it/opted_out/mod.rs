@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 use self::talk::{Act, FATES, Fate, Talk};
 use crate::harness::wait::until;
-use crate::harness::{http, scratch};
+use crate::harness::{files, http, scratch};
 use crate::hooks::sink::Sink;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
@@ -282,18 +282,8 @@ async fn set_opted_out(store: &Store, talk: &Talk, fate: Fate, opted_out: bool) 
 
 /// Returns the files that contain one of these words.
 fn leaks(folder: &Path, words: &[String]) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(leaks(&path, words));
-        } else if let Ok(bytes) = std::fs::read(&path) {
-            let has =
-                |word: &&String| bytes.windows(word.len()).any(|part| part == word.as_bytes());
-            found.extend(words.iter().find(has).map(|word| format!("{word}: {}", path.display())));
-        }
-    }
-    found
+    let found = files::holding_any(folder, words).into_iter();
+    found.map(|(path, word)| format!("{}: {}", words[word], path.display())).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,7 +6,8 @@ use std::path::Path;
 use age::secrecy::ExposeSecret as _;
 use age::x25519::Identity;
 
-use super::{Scene, files};
+use super::Scene;
+use crate::harness::files::{below, holding};
 
 /// Changes one byte of a file.
 fn flip(path: &Path) {
@@ -18,7 +19,7 @@ fn flip(path: &Path) {
 
 /// Returns the only stored file of messages.
 fn stored(scene: &Scene) -> std::path::PathBuf {
-    let stored = files(&scene.target().join("blobs"));
+    let stored = below(&scene.target().join("blobs"));
     assert_eq!(stored.len(), 1, "{stored:?}");
     stored[0].clone()
 }
@@ -36,7 +37,7 @@ async fn every_damage_is_found_and_nothing_damaged_is_restored() {
     let id = scene.snapshot().await;
     let folder = scene.new_folder("restored");
     let place = folder.display().to_string();
-    let objects: Vec<_> = files(&scene.target())
+    let objects: Vec<_> = below(&scene.target())
         .into_iter()
         .filter(|path| {
             path.to_string_lossy().contains(&id) || path.to_string_lossy().contains("blobs")
@@ -113,7 +114,7 @@ async fn a_lost_or_damaged_file_is_copied_again() {
             let (whole, said) = verified(&scene, id).await;
             assert!(whole, "{nth}: {said}");
         }
-        assert_eq!(files(&scene.target().join("damaged")).len(), 0, "{nth}");
+        assert_eq!(below(&scene.target().join("damaged")).len(), 0, "{nth}");
         let into = scene.new_folder(&format!("restored{nth}"));
         let said = scene.restore(&next, &into, &[]).await;
         assert!(said.contains("1 files\n") && !said.contains("not in the snapshot"), "{said}");
@@ -127,7 +128,7 @@ async fn a_file_damaged_at_home_replaces_no_copy() {
         let scene = Scene::new(&[("CHATKEEP_SNAPSHOT_RECIPIENTS", recipients.join(","))]).await;
         scene.send(&[5; 10_000]).await;
         scene.snapshot().await;
-        let (copy, home) = (stored(&scene), files(&scene.stack.ground.folder.path().join("blobs")));
+        let (copy, home) = (stored(&scene), below(&scene.stack.ground.folder.path().join("blobs")));
         flip(&home[0]);
         // The copy is noted as damaged, so the next snapshot copies again what is damaged itself.
         let note = scene.target().join("damaged").join(copy.strip_prefix(scene.target()).unwrap());
@@ -138,7 +139,7 @@ async fn a_file_damaged_at_home_replaces_no_copy() {
         let (code, said) = scene.run(&["snapshot", "create"]).await;
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains("1 files were erased or damaged and are not in it"), "{said}");
-        assert_eq!(files(&scene.target().join("blobs")).len(), 1, "nothing appeared");
+        assert_eq!(below(&scene.target().join("blobs")).len(), 1, "nothing appeared");
         assert!(fs::read(&copy).unwrap() == before, "nothing was replaced");
     }
 }
@@ -152,18 +153,18 @@ async fn a_mended_file_is_not_copied_and_a_note_about_nothing_goes() {
     flip(&file);
     assert!(!verified(&scene, &first).await.0);
     let notes = scene.target().join("damaged");
-    assert_eq!(files(&notes).len(), 1);
+    assert_eq!(below(&notes).len(), 1);
     flip(&file);
     // Its original is damaged by now: the one in the archive stays.
-    let original = files(&scene.stack.ground.folder.path().join("blobs"));
+    let original = below(&scene.stack.ground.folder.path().join("blobs"));
     let original = original.iter().find(|path| path.file_name() == file.file_name()).unwrap();
     flip(original);
     let next = scene.snapshot().await;
-    assert!(verified(&scene, &next).await.0 && files(&notes).is_empty());
+    assert!(verified(&scene, &next).await.0 && below(&notes).is_empty());
     fs::create_dir_all(notes.join("blobs")).unwrap();
     fs::write(notes.join("blobs/nothing"), "").unwrap();
     let (code, said) = scene.run(&["snapshot", "prune"]).await;
-    assert_eq!((code, files(&notes).len()), (Some(0), 0), "{said}");
+    assert_eq!((code, below(&notes).len()), (Some(0), 0), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -176,7 +177,7 @@ async fn a_damaged_encrypted_file_is_stored_anew() {
     flip(&stored(&scene));
     assert!(!verified(&scene, &first).await.0);
     let next = scene.snapshot().await;
-    assert_eq!(files(&scene.target().join("blobs")).len(), 2);
+    assert_eq!(below(&scene.target().join("blobs")).len(), 2);
     assert!(verified(&scene, &next).await.0 && !verified(&scene, &first).await.0);
     let key = scene.new_folder("keys");
     fs::create_dir(&key).unwrap();
@@ -184,7 +185,7 @@ async fn a_damaged_encrypted_file_is_stored_anew() {
     fs::write(&key, own.to_string().expose_secret()).unwrap();
     let into = scene.new_folder("restored");
     scene.restore(&next, &into, &["--identity", &key.display().to_string()]).await;
-    assert_eq!(super::holding(&into, &[5; 10_000]).len(), 1);
+    assert_eq!(holding(&into, &[5; 10_000]).len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -195,5 +196,5 @@ async fn a_damaged_list_is_passed_over() {
     flip(&scene.target().join("snapshots").join(&first).join("blobs.jsonl"));
     let next = scene.snapshot().await;
     assert!(verified(&scene, &next).await.0 && !verified(&scene, &first).await.0);
-    assert_eq!(files(&scene.target().join("blobs")).len(), 1);
+    assert_eq!(below(&scene.target().join("blobs")).len(), 1);
 }

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Scene, files};
+use super::Scene;
+use crate::harness::files::below;
 use crate::harness::process::{Process, Program};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
@@ -101,7 +102,7 @@ async fn verifies(scene: &Scene, (target, id): (&Path, &str)) {
 
 /// Copies a folder with everything in it.
 fn copy_tree(from: &Path, into: &Path) {
-    for file in files(from) {
+    for file in below(from) {
         let copy = into.join(file.strip_prefix(from).unwrap());
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
         fs::copy(&file, &copy).unwrap();
@@ -266,7 +267,7 @@ async fn a_kill_of_the_service_leaves_only_what_can_be_restored() {
         let place = target.display().to_string();
         scene.stack.ground.settings.push(("CHATKEEP_SNAPSHOT_TARGET", place));
         scene.stack.process = scene.program(&["serve"]).start();
-        let begun = async || !files(&target.join("snapshots")).is_empty();
+        let begun = async || !below(&target.join("snapshots")).is_empty();
         until("a snapshot is begun", DEADLINE, begun).await;
         let process = &scene.stack.process;
         let (start, moment) = (process.processor_time(), moment(usual / 2, round, each));
@@ -274,7 +275,7 @@ async fn a_kill_of_the_service_leaves_only_what_can_be_restored() {
         let is_manifest = |file: &PathBuf| file.ends_with("manifest.json");
         until("it is time for the kill", DEADLINE, async || {
             process.processor_time() >= start + moment
-                || files(&target.join("snapshots")).iter().any(is_manifest)
+                || below(&target.join("snapshots")).iter().any(is_manifest)
         })
         .await;
         scene.stack.process.kill().await;

@@ -162,22 +162,3 @@ impl Drop for Scene {
         }
     }
 }
-
-/// Returns every file below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
-}
-
-/// Returns the files below a folder that contain these bytes.
-fn holding(folder: &Path, text: &[u8]) -> Vec<PathBuf> {
-    let holds = |path: &PathBuf| {
-        std::fs::read(path).unwrap().windows(text.len()).any(|window| window == text)
-    };
-    files(folder).into_iter().filter(holds).collect()
-}

@@ -8,7 +8,7 @@ use chatkeep_emulator::{Chat, Media, Post, User};
 use chatkeep_store::Store;
 
 use super::surviving::name;
-use super::{files, holding};
+use crate::harness::files::{below, holding};
 use crate::harness::postgres::{Postgres, TestDb};
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{Parts, Stack, TestEnv};
@@ -124,7 +124,7 @@ async fn a_surviving_media_store_may_know_more_than_the_dump() {
     let restore = ["snapshot", "restore", "latest"];
     let said = scene.stack.ground.said(&scene.stack.line, &restore).await;
     assert!(said.contains("1 files are not in the snapshot"), "{said}");
-    assert_eq!(holding(&scene.blobs, later).len(), 1, "{:?}", files(&scene.blobs));
+    assert_eq!(holding(&scene.blobs, later).len(), 1, "{:?}", below(&scene.blobs));
     let url = Database::Postgres(scene.database().url().into());
     let store = Store::open(&url, &scene.blobs, 1).await.unwrap();
     let names = [name(later)].into();

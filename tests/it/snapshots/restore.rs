@@ -9,7 +9,8 @@ use chatkeep_core::time::{Clock as _, SystemClock};
 use futures_util::future::join;
 use tokio::sync::Notify;
 
-use super::{Scene, files, holding};
+use super::Scene;
+use crate::harness::files::{below, holding};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
@@ -84,7 +85,7 @@ async fn what_was_erased_after_a_snapshot_stays_erased() {
     let said = scene.restore(&id, &folder, &["--erased-in", &old]).await;
     assert!(said.contains("2 erasures of after the snapshot were repeated"), "{said}");
     assert_eq!(holding(&folder, REGRET), [] as [std::path::PathBuf; 0]);
-    assert_eq!(files(&folder.join("blobs")).len(), 0, "its file is not restored");
+    assert_eq!(below(&folder.join("blobs")).len(), 0, "its file is not restored");
     // A later snapshot in the same place knows it, too.
     let later = scene.snapshot().await;
     let folder = scene.new_folder("again");
@@ -116,7 +117,7 @@ async fn a_new_database_touches_nothing_of_a_lost_one() {
     until("the ledger is there", DEADLINE, knows).await;
     let mut scene = scene.move_to(&fresh).await;
     let place = || {
-        let all = files(&scene.target());
+        let all = below(&scene.target());
         all.into_iter().map(|file| (std::fs::read(&file).unwrap(), file)).collect::<Vec<_>>()
     };
     let before = place();
@@ -188,7 +189,7 @@ async fn a_bucket_holds_files_once_for_all_snapshots() {
     let second = scene.snapshot().await;
     let bucket = |folder: &str| {
         let of = |path: &std::path::PathBuf| path.to_string_lossy().contains(folder);
-        let all = files(scene.s3.as_ref().unwrap().folder());
+        let all = below(scene.s3.as_ref().unwrap().folder());
         all.into_iter().filter(of).filter(|path| path.extension().is_none()).count()
     };
     assert_eq!(bucket("/blobs/"), 2);
@@ -199,7 +200,7 @@ async fn a_bucket_holds_files_once_for_all_snapshots() {
     let folder = scene.new_folder("restored");
     scene.restore(&first, &folder, &[]).await;
     // The identity of a media store is written by the service that uses it.
-    assert_eq!(files(&folder.join("blobs")).len(), 1);
+    assert_eq!(below(&folder.join("blobs")).len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -242,9 +243,9 @@ async fn an_encrypted_snapshot_needs_its_identity() {
     scene.restore(&id, &into, &["--identity", &own]).await;
     assert_eq!(holding(&into, b"the minutes of the board").len(), 1);
     // The next one copies nothing that it knows, and has its own keys.
-    let count = files(&scene.target().join("blobs")).len();
+    let count = below(&scene.target().join("blobs")).len();
     scene.snapshot().await;
-    assert_eq!(files(&scene.target().join("blobs")).len(), count);
+    assert_eq!(below(&scene.target().join("blobs")).len(), count);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

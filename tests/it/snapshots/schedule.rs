@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{Scene, files};
+use super::Scene;
+use crate::harness::files::{below, holding};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
@@ -13,7 +14,7 @@ async fn a_service_makes_snapshots_by_itself() {
     let every = ("CHATKEEP_SNAPSHOT_EVERY_HOURS", "1".to_owned());
     let scene = Scene::new(&[every]).await;
     let target = scene.target();
-    let made = async || !files(&target.join("snapshots")).is_empty();
+    let made = async || !below(&target.join("snapshots")).is_empty();
     until("the first snapshot", DEADLINE, made).await;
     let whole = async || {
         let list = scene.run(&["snapshot", "list", "--json"]).await.1;
@@ -48,11 +49,11 @@ async fn old_snapshots_go_and_the_files_of_the_others_stay() {
     // Files are swept every minute, and at the start.
     scene.restart().await;
     let data = scene.stack.ground.folder.path().join("blobs");
-    let swept = async || super::holding(&data, b"only in the first").is_empty();
+    let swept = async || holding(&data, b"only in the first").is_empty();
     until("its file is removed", DEADLINE, swept).await;
     let (second, third) = (scene.snapshot().await, scene.snapshot().await);
     let stored = scene.target().join("blobs");
-    assert_eq!(files(&stored).len(), 2);
+    assert_eq!(below(&stored).len(), 2);
     // What a process that died has left.
     let unfinished = scene.target().join("snapshots/20200101T000000000Z-0badcafe");
     fs::create_dir(&unfinished).unwrap();
@@ -62,7 +63,7 @@ async fn old_snapshots_go_and_the_files_of_the_others_stay() {
     assert!(listed.contains("0badcafe  not finished"), "{listed}");
     let (code, said) = scene.run(&["snapshot", "prune"]).await;
     assert_eq!((code, said.as_str()), (Some(0), "2 snapshots and 1 files were removed"));
-    assert_eq!(files(&stored).len(), 1);
+    assert_eq!(below(&stored).len(), 1);
     let (_, listed) = scene.run(&["snapshot", "list"]).await;
     assert!(!listed.contains(&first) && !unfinished.exists(), "{listed}");
     for id in [second, third] {

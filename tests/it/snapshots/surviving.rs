@@ -8,7 +8,8 @@ use chatkeep_core::config::Database;
 use chatkeep_store::Store;
 use sha2::{Digest as _, Sha256};
 
-use super::{Scene, files, holding};
+use super::Scene;
+use crate::harness::files::{below, holding};
 use crate::harness::scratch;
 
 /// Returns the name of a file with that content.
@@ -42,7 +43,7 @@ async fn files_of_after_the_snapshot_are_left_alone() {
     assert!(said.contains("1 files are not in the snapshot"), "{said}");
     assert!(said.contains("1 differences were repaired, 0 are left"), "{said}");
     assert_eq!(fs::read(&cut).unwrap(), kept);
-    assert_eq!(holding(media, later).len(), 1, "{:?}", files(media));
+    assert_eq!(holding(media, later).len(), 1, "{:?}", below(media));
     let store = opened(&folder).await;
     let names = [name(later)].into();
     let unheld = store.audits().unreferenced_blobs(&names).await.unwrap();
@@ -85,6 +86,6 @@ async fn a_named_media_store_is_used_though_it_is_the_usual_one() {
     let old = scene.stack.ground.folder.path().join("blobs");
     let (into, old_name) = (scene.new_folder("restored"), old.display().to_string());
     scene.restore(&id, &into, &["--blobs", &old_name]).await;
-    assert_eq!(files(&into.join("blobs")).len(), 0);
+    assert_eq!(below(&into.join("blobs")).len(), 0);
     assert_eq!(holding(&old, b"in the old folder").len(), 1);
 }

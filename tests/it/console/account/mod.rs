@@ -12,6 +12,7 @@ use reqwest::StatusCode;
 use super::pages::{key, settled};
 use super::rules::send;
 use super::{GROUP, Page, Scene, now, secret};
+use crate::harness::http;
 use crate::store::at;
 
 const KEYS: &str = "/console/account/keys";
@@ -104,8 +105,7 @@ async fn the_forms_of_the_account_are_as_before() {
 async fn only_a_session_opens_the_account() {
     let scene = Scene::new().await;
     let key = key(&scene).await;
-    let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-    let http = http.build().unwrap();
+    let http = http::without_redirects();
     for path in PAGES.into_iter().chain([MCP]) {
         let nobody = scene.page(path, None, "en").await;
         assert_eq!(nobody.status, StatusCode::SEE_OTHER, "{path}");
