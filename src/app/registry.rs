@@ -9,7 +9,7 @@ use chatkeep_bus::Bus;
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
 use chatkeep_store::{NewProcess, Store, StoreError};
-use chatkeep_workers::replica::Replica;
+use chatkeep_workers::replica::{Replica, ReplicaState};
 use chatkeep_workers::{StageName, log_failure};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -126,26 +126,26 @@ impl Registration {
             let state = watch.as_mut().map(|watch| watch.borrow_and_update().clone());
             let working = state.as_ref().is_some_and(|state| state.work.is_some());
             // Numbers and names: always valid JSON.
-            let search = state.and_then(|state| serde_json::to_string(&state).ok());
+            let search = state.as_ref().and_then(|state| serde_json::to_string(state).ok());
             let beat = self.store.processes().heartbeat(&self.process, search.as_deref());
             if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, beat).await {
                 failed(&error);
             }
             let pause = tokio::time::sleep(if working { WORKING } else { HEARTBEAT });
             let changed = async {
-                match &mut watch {
-                    // Changes that others wait for are published at once, continuous ones are not.
-                    Some(watch) => {
-                        let before = watch.borrow().clone();
-                        let _ = watch
-                            .wait_for(|now| {
-                                now.phase != before.phase
-                                    || now.work.is_some() != before.work.is_some()
-                                    || now.filled != before.filled
-                            })
-                            .await;
-                    }
-                    None => std::future::pending().await,
+                // Changes that others wait for are published at once, also one that came during the
+                // heartbeat; continuous ones are not.
+                let (Some(watch), Some(published)) = (&mut watch, &state) else {
+                    return std::future::pending().await;
+                };
+                let is_new = |now: &ReplicaState| {
+                    now.phase != published.phase
+                        || now.work.is_some() != published.work.is_some()
+                        || now.filled != published.filled
+                };
+                // Without a replica any more, nothing changes.
+                if watch.wait_for(is_new).await.is_err() {
+                    std::future::pending().await
                 }
             };
             let wait = async {

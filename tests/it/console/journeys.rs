@@ -64,32 +64,57 @@ pub(super) async fn shows(browser: &Browser, script: &str, expected: &Value) {
 }
 
 /// Asserts that the open page fits a phone, a desktop and a window of 320 pixels, which is what a
-/// desktop magnified by 400 % has, and that nobody is shut out. The window has its size again then.
+/// desktop magnified by 400 % has, and that nobody is shut out on either. The window has its size
+/// again then.
 pub(super) async fn is_fine(browser: &Browser, what: &str) {
-    is_fine_with(browser, WHOLE, what).await;
+    is_fine_with(browser, WHOLE, |_| true, what).await;
 }
 
-/// Opens the menu of the open page, and asserts the same of it.
-pub(super) async fn menu_is_fine(browser: &Browser, what: &str) {
+/// Asserts the same in a look of [`in_every_language`], which are of both sizes in both colour
+/// schemes: the accessibility checker looks at each page in all four, each time at the look's size.
+pub(super) async fn is_fine_in(browser: &Browser, what: &str) {
+    let own = size(browser).await;
+    is_fine_with(browser, WHOLE, |size| size == own, what).await;
+}
+
+/// Opens the menu of the open page in a look, and asserts the same of it.
+pub(super) async fn menu_is_fine_in(browser: &Browser, what: &str) {
     browser.script("document.querySelector('.menu summary').click()").await;
-    is_fine_with(browser, ".menu", &format!("the menu of {what}")).await;
+    let own = size(browser).await;
+    is_fine_with(browser, ".menu", |size| size == own, &format!("the menu of {what}")).await;
 }
 
-/// Asserts that the page fits, and that nobody is shut out of a part of it.
-async fn is_fine_with(browser: &Browser, part: &str, what: &str) {
-    let own = browser.script("return [innerWidth, innerHeight]").await;
-    let own = [0, 1].map(|side| u32::try_from(own[side].as_u64().unwrap()).unwrap());
+async fn size(browser: &Browser) -> (u32, u32) {
+    let size = browser.script("return [innerWidth, innerHeight]").await;
+    serde_json::from_value(size).unwrap()
+}
+
+/// Asserts that the page fits everywhere, and that nobody is shut out of a part of it in windows of
+/// those sizes.
+async fn is_fine_with(
+    browser: &Browser,
+    part: &str,
+    is_checked: impl Fn((u32, u32)) -> bool,
+    what: &str,
+) {
+    let own = size(browser).await;
+    assert!([PHONE, DESKTOP].into_iter().any(&is_checked), "{what} is of another size: {own:?}");
     for size in [PHONE, DESKTOP] {
         browser.resize(size.0, size.1).await;
-        is_fine_here(browser, part, &format!("{what} {size:?}")).await;
+        let what = format!("{what} {size:?}");
+        has_large_targets(browser, &what).await;
+        fits(browser, &what).await;
+        if is_checked(size) {
+            is_accessible(browser, part, &what).await;
+        }
     }
     browser.resize(NARROW.0, NARROW.1).await;
     fits(browser, &format!("{what} {NARROW:?}")).await;
-    browser.resize(own[0], own[1]).await;
+    browser.resize(own.0, own.1).await;
 }
 
-/// Asserts the same for the window as it is.
-async fn is_fine_here(browser: &Browser, part: &str, what: &str) {
+/// Asserts that everything that is tapped is large enough.
+async fn has_large_targets(browser: &Browser, what: &str) {
     let small =
         "return [...document.querySelectorAll('button, summary, .button, nav a, input, select')]
         .map((one) => one.matches('[type=checkbox], [type=radio]') ? one.closest('label') : one)
@@ -97,11 +122,9 @@ async fn is_fine_here(browser: &Browser, part: &str, what: &str) {
         .filter((one) => (one.closest('label.check') ?? one).getBoundingClientRect().height < 43.5)
         .map((one) => one.outerHTML)";
     assert_eq!(browser.script(small).await, json!([]), "{what} has small targets");
-    fits(browser, what).await;
-    is_accessible(browser, part, what).await;
 }
 
-/// Does the same, but for the size of what is tapped.
+/// Asserts the same for the window as it is, but for the size of what is tapped.
 pub(crate) async fn fits_and_is_accessible(browser: &Browser, what: &str) {
     fits(browser, what).await;
     is_accessible(browser, WHOLE, what).await;
@@ -128,7 +151,7 @@ async fn fits(browser: &Browser, what: &str) {
     }
 }
 
-/// Visits pages in each language, in both colour schemes, beginning at one of the sizes; [`is_fine`]
+/// Visits pages in each language, in both colour schemes, each at one of the sizes; [`is_fine_in`]
 /// looks at both.
 pub(super) async fn in_every_language(browser: &Browser, mut visit: impl AsyncFnMut(&str)) {
     let looks = [(PHONE, "light"), (DESKTOP, "dark"), (PHONE, "dark"), (DESKTOP, "light")];
@@ -169,8 +192,8 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
     in_every_language(&browser, async |look| {
         for path in &pages {
             browser.open(&scene.url(path)).await;
-            is_fine(&browser, &format!("{path} {look}")).await;
-            menu_is_fine(&browser, &format!("{path} {look}")).await;
+            is_fine_in(&browser, &format!("{path} {look}")).await;
+            menu_is_fine_in(&browser, &format!("{path} {look}")).await;
         }
         // What is wrong in a form, and the question before what cannot be undone.
         for (path, action, fields, shown) in [
@@ -195,7 +218,7 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
                     && document.querySelectorAll('main {shown}').length"
             );
             shows(&browser, &count, &json!(1)).await;
-            is_fine(&browser, &format!("{path} with {fields} {look}")).await;
+            is_fine_in(&browser, &format!("{path} with {fields} {look}")).await;
         }
     })
     .await;
