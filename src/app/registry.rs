@@ -145,7 +145,7 @@ impl Registration {
                 };
                 // Without a replica any more, nothing changes.
                 if watch.wait_for(is_new).await.is_err() {
-                    std::future::pending().await
+                    std::future::pending::<()>().await;
                 }
             };
             let wait = async {
