@@ -11,6 +11,7 @@ use chatkeep_core::health::Health;
 use chatkeep_store::{NewProcess, Store, StoreError};
 use chatkeep_workers::replica::{Replica, ReplicaState};
 use chatkeep_workers::{StageName, log_failure};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -133,19 +134,9 @@ impl Registration {
             }
             let pause = tokio::time::sleep(if working { WORKING } else { HEARTBEAT });
             let changed = async {
-                // Changes that others wait for are published at once, also one that came during the
-                // heartbeat; continuous ones are not.
-                let (Some(watch), Some(published)) = (&mut watch, &state) else {
-                    return std::future::pending().await;
-                };
-                let is_new = |now: &ReplicaState| {
-                    now.phase != published.phase
-                        || now.work.is_some() != published.work.is_some()
-                        || now.filled != published.filled
-                };
-                // Without a replica any more, nothing changes.
-                if watch.wait_for(is_new).await.is_err() {
-                    std::future::pending::<()>().await;
+                match (&mut watch, &state) {
+                    (Some(watch), Some(published)) => changed(watch, published).await,
+                    _ => std::future::pending().await,
                 }
             };
             let wait = async {
@@ -177,6 +168,19 @@ impl Registration {
                 false
             }
         }
+    }
+}
+
+/// Waits until the state of a replica differs from the published one in what others wait for; the
+/// progress of its work is left to the next heartbeat. Never returns once the replica is gone.
+async fn changed(watch: &mut watch::Receiver<ReplicaState>, published: &ReplicaState) {
+    let is_new = |now: &ReplicaState| {
+        now.phase != published.phase
+            || now.work.is_some() != published.work.is_some()
+            || now.filled != published.filled
+    };
+    if watch.wait_for(is_new).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 
@@ -239,7 +243,29 @@ impl ProcessRoles {
 
 #[cfg(test)]
 mod tests {
+    use chatkeep_workers::replica::{ReplicaPhase, ReplicaWork};
+    use futures_util::FutureExt as _;
+
     use super::*;
+
+    #[test]
+    fn a_change_during_the_heartbeat_is_published_at_once() {
+        let filling = |done| ReplicaState {
+            phase: ReplicaPhase::Filling,
+            work: Some(ReplicaWork { done, total: 9 }),
+            ..ReplicaState::default()
+        };
+        let (state, mut seen) = watch::channel(filling(1));
+        let published = seen.borrow_and_update().clone();
+        state.send_replace(filling(5));
+        assert_eq!(changed(&mut seen, &published).now_or_never(), None, "progress can wait");
+        // As a heartbeat that has just read the state is under way.
+        state.send_replace(ReplicaState { phase: ReplicaPhase::Ready, ..ReplicaState::default() });
+        assert_eq!(changed(&mut seen, &published).now_or_never(), Some(()));
+        let published = seen.borrow_and_update().clone();
+        drop(state);
+        assert_eq!(changed(&mut seen, &published).now_or_never(), None, "nothing changes any more");
+    }
 
     fn process(shared: &[(&str, &str)]) -> NewProcess {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());

@@ -7,7 +7,7 @@ use chatkeep_store::{NewKey, ReadAction, Reader, RuleChange};
 use reqwest::StatusCode;
 use serde_json::json;
 
-use super::journeys::{browser, in_every_language, is_fine_in};
+use super::journeys::{browser, in_every_language, is_fine_in_look};
 use super::{GROUP, Scene, now};
 use crate::store::at;
 
@@ -187,7 +187,7 @@ async fn the_log_is_fine_in_every_language() {
     in_every_language(&browser, async |look| {
         for query in ["", "?show=reads", "?kind=erasure", "?show=reads&kind=list&person=Uadmin"] {
             browser.open(&scene.url(&path(query))).await;
-            is_fine_in(&browser, &format!("{query} {look}")).await;
+            is_fine_in_look(&browser, &format!("{query} {look}")).await;
         }
     })
     .await;

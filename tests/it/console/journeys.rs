@@ -67,44 +67,39 @@ pub(super) async fn shows(browser: &Browser, script: &str, expected: &Value) {
 /// desktop magnified by 400 % has, and that nobody is shut out on either. The window has its size
 /// again then.
 pub(super) async fn is_fine(browser: &Browser, what: &str) {
-    is_fine_with(browser, WHOLE, |_| true, what).await;
+    is_fine_with(browser, WHOLE, &[PHONE, DESKTOP], what).await;
 }
 
 /// Asserts the same in a look of [`in_every_language`], which are of both sizes in both colour
 /// schemes: the accessibility checker looks at each page in all four, each time at the look's size.
-pub(super) async fn is_fine_in(browser: &Browser, what: &str) {
-    let own = size(browser).await;
-    is_fine_with(browser, WHOLE, |size| size == own, what).await;
+pub(super) async fn is_fine_in_look(browser: &Browser, what: &str) {
+    is_fine_with(browser, WHOLE, &[size(browser).await], what).await;
 }
 
 /// Opens the menu of the open page in a look, and asserts the same of it.
-pub(super) async fn menu_is_fine_in(browser: &Browser, what: &str) {
+pub(super) async fn menu_is_fine_in_look(browser: &Browser, what: &str) {
     browser.script("document.querySelector('.menu summary').click()").await;
-    let own = size(browser).await;
-    is_fine_with(browser, ".menu", |size| size == own, &format!("the menu of {what}")).await;
+    is_fine_with(browser, ".menu", &[size(browser).await], &format!("the menu of {what}")).await;
 }
 
+/// Returns the size of the window.
 async fn size(browser: &Browser) -> (u32, u32) {
     let size = browser.script("return [innerWidth, innerHeight]").await;
     serde_json::from_value(size).unwrap()
 }
 
 /// Asserts that the page fits everywhere, and that nobody is shut out of a part of it in windows of
-/// those sizes.
-async fn is_fine_with(
-    browser: &Browser,
-    part: &str,
-    is_checked: impl Fn((u32, u32)) -> bool,
-    what: &str,
-) {
+/// these sizes.
+async fn is_fine_with(browser: &Browser, part: &str, checked: &[(u32, u32)], what: &str) {
     let own = size(browser).await;
-    assert!([PHONE, DESKTOP].into_iter().any(&is_checked), "{what} is of another size: {own:?}");
+    let is_known = |size| [PHONE, DESKTOP].contains(size);
+    assert!(checked.iter().all(is_known), "{what} is of another size: {checked:?}");
     for size in [PHONE, DESKTOP] {
         browser.resize(size.0, size.1).await;
         let what = format!("{what} {size:?}");
         has_large_targets(browser, &what).await;
         fits(browser, &what).await;
-        if is_checked(size) {
+        if checked.contains(&size) {
             is_accessible(browser, part, &what).await;
         }
     }
@@ -151,7 +146,7 @@ async fn fits(browser: &Browser, what: &str) {
     }
 }
 
-/// Visits pages in each language, in both colour schemes, each at one of the sizes; [`is_fine_in`]
+/// Visits pages in each language, in both colour schemes, each at one of the sizes; [`is_fine_in_look`]
 /// looks at both.
 pub(super) async fn in_every_language(browser: &Browser, mut visit: impl AsyncFnMut(&str)) {
     let looks = [(PHONE, "light"), (DESKTOP, "dark"), (PHONE, "dark"), (DESKTOP, "light")];
@@ -192,8 +187,8 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
     in_every_language(&browser, async |look| {
         for path in &pages {
             browser.open(&scene.url(path)).await;
-            is_fine_in(&browser, &format!("{path} {look}")).await;
-            menu_is_fine_in(&browser, &format!("{path} {look}")).await;
+            is_fine_in_look(&browser, &format!("{path} {look}")).await;
+            menu_is_fine_in_look(&browser, &format!("{path} {look}")).await;
         }
         // What is wrong in a form, and the question before what cannot be undone.
         for (path, action, fields, shown) in [
@@ -218,7 +213,7 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
                     && document.querySelectorAll('main {shown}').length"
             );
             shows(&browser, &count, &json!(1)).await;
-            is_fine_in(&browser, &format!("{path} with {fields} {look}")).await;
+            is_fine_in_look(&browser, &format!("{path} with {fields} {look}")).await;
         }
     })
     .await;

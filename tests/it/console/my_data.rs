@@ -5,7 +5,7 @@ use chatkeep_store::{JobKind, NewChannelJob};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::journeys::{browser_as, in_every_language, is_fine_in};
+use super::journeys::{browser_as, in_every_language, is_fine_in_look};
 use super::{GROUP, Page, Scene, now, of};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
@@ -192,7 +192,7 @@ async fn ones_own_data_is_fine_in_every_language() {
         in_every_language(&browser, async |look| {
             for path in [LIST.to_owned(), chat(), format!("/c/{GROUP}")] {
                 browser.open(&scene.url(&path)).await;
-                is_fine_in(&browser, &format!("{path} {look} out: {out}")).await;
+                is_fine_in_look(&browser, &format!("{path} {look} out: {out}")).await;
             }
         })
         .await;

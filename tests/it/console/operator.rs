@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use reqwest::header::{ACCEPT, COOKIE};
 use serde_json::{Value, json};
 
-use super::journeys::{browser, in_every_language, is_fine_in, menu_is_fine_in, shows};
+use super::journeys::{browser, in_every_language, is_fine_in_look, menu_is_fine_in_look, shows};
 use super::{Page, Scene, secret};
 use crate::harness::http;
 use crate::stack::DEADLINE;
@@ -126,8 +126,8 @@ async fn the_page_is_fine_at_every_size_in_every_language() {
     let browser = browser(&scene).await;
     in_every_language(&browser, async |look| {
         browser.open(&scene.url(PATH)).await;
-        is_fine_in(&browser, &format!("{PATH} {look}")).await;
-        menu_is_fine_in(&browser, &format!("{PATH} {look}")).await;
+        is_fine_in_look(&browser, &format!("{PATH} {look}")).await;
+        menu_is_fine_in_look(&browser, &format!("{PATH} {look}")).await;
     })
     .await;
     browser.open(&scene.url(PATH)).await;

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use super::journeys::{DESKTOP, PHONE, browser, in_every_language, is_fine, is_fine_in, shows};
+use super::journeys::{
+    DESKTOP, PHONE, browser, in_every_language, is_fine, is_fine_in_look, shows,
+};
 use super::rules::{RULES, add, rules};
 use super::{GROUP, Scene};
 use crate::harness::browser::Browser;
@@ -63,18 +65,18 @@ async fn the_rules_are_fine_at_every_size_in_every_language() {
     in_every_language(&browser, async |look| {
         for path in &pages {
             browser.open(&scene.url(path)).await;
-            is_fine_in(&browser, &format!("{path} {look}")).await;
+            is_fine_in_look(&browser, &format!("{path} {look}")).await;
         }
         // A form with errors, and what an import would do.
         browser.open(&scene.url(&format!("{RULES}/new"))).await;
         submit(&browser, "main .main").await;
         shows(&browser, "return document.querySelectorAll('.wrong').length", &json!(1)).await;
-        is_fine_in(&browser, &format!("errors {look}")).await;
+        is_fine_in_look(&browser, &format!("errors {look}")).await;
         for table in ["wifi,new\nfresh,x", "wifi,\nk,a"] {
             browser.open(&scene.url(&format!("{RULES}/import"))).await;
             fill(&browser, &[("csv", table)]).await;
             submit(&browser, "main button.main").await;
-            is_fine_in(&browser, &format!("an import {look}")).await;
+            is_fine_in_look(&browser, &format!("an import {look}")).await;
         }
     })
     .await;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::super::Scene;
-use super::super::journeys::{DESKTOP, PHONE, browser, in_every_language, is_fine_in, shows};
+use super::super::journeys::{DESKTOP, PHONE, browser, in_every_language, is_fine_in_look, shows};
 use super::super::rule_journeys::submit;
 use super::{consent, shown};
 
@@ -70,7 +70,7 @@ async fn every_page_of_the_account_is_fine_at_every_size_in_every_language() {
             let open =
                 "for (const one of document.querySelectorAll('main details')) one.open = true";
             browser.script(open).await;
-            is_fine_in(&browser, &format!("{path} {look}")).await;
+            is_fine_in_look(&browser, &format!("{path} {look}")).await;
         }
         // Forms with errors.
         for path in [NEW_KEY, NEW_WEBHOOK] {
@@ -78,7 +78,7 @@ async fn every_page_of_the_account_is_fine_at_every_size_in_every_language() {
             submit(&browser, ".form button.main").await;
             shows(&browser, "return document.querySelectorAll('.wrong').length > 0", &json!(true))
                 .await;
-            is_fine_in(&browser, &format!("{path} with errors {look}")).await;
+            is_fine_in_look(&browser, &format!("{path} with errors {look}")).await;
         }
     })
     .await;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::GROUP;
-use super::super::journeys::{PHONE, browser, in_every_language, is_fine, is_fine_in, shows};
+use super::super::journeys::{PHONE, browser, in_every_language, is_fine, is_fine_in_look, shows};
 use super::{finished, path, scene};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -20,7 +20,7 @@ async fn the_pages_are_fine_at_every_size_in_every_language() {
     in_every_language(&browser, async |look| {
         for path in &pages {
             browser.open(&scene.url(path)).await;
-            is_fine_in(&browser, &format!("{path} {look}")).await;
+            is_fine_in_look(&browser, &format!("{path} {look}")).await;
         }
     })
     .await;
