@@ -66,6 +66,7 @@ mod query;
 mod replies;
 mod retractions;
 mod roles;
+mod rows;
 mod saved_searches;
 mod sessions;
 mod subscriptions;

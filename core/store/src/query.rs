@@ -4,33 +4,36 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use chatkeep_core::outage::Work;
-use futures_util::TryStreamExt as _;
-use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{Arguments as _, Error, FromRow, Postgres, Sqlite};
+use futures_util::future::BoxFuture;
+use sqlx::postgres::PgArguments;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{Arguments as _, Error, Executor as _, Postgres, Sqlite};
 
 use crate::StoreError;
+use crate::availability::MaybeSql;
 use crate::db::{Db, Pools, Sql, Tx, TxConnection};
 use crate::param::Param;
+use crate::rows::{Collector, Extent, RowSink, StoredRow, send_rows};
 
-/// Row that can be read from either database.
-pub(crate) trait StoredRow:
-    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
-{
-}
-
-impl<O> StoredRow for O where
-    O: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
-{
-}
+/// Statement as the driver of SQLite takes it.
+type SqliteQuery = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
+/// Statement as the driver of PostgreSQL takes it.
+type PgQuery = sqlx::query::Query<'static, Postgres, PgArguments>;
 
 /// Statement with its parameters; its rows, if any, are of type `O`.
 #[derive(Debug)]
 #[must_use = "a statement does nothing until it is run"]
 pub(crate) struct Query<'q, O = ()> {
+    statement: Statement<'q>,
+    rows: PhantomData<fn() -> O>,
+}
+
+/// Text and parameters of a statement, without the type of its rows: whatever runs it is compiled
+/// once, and not for each type.
+#[derive(Debug)]
+struct Statement<'q> {
     sql: Sql,
     params: Vec<Param<'q>>,
-    rows: PhantomData<fn() -> O>,
 }
 
 /// Creates a statement without rows.
@@ -40,7 +43,7 @@ pub(crate) fn query<'q>(sql: impl Into<Sql>) -> Query<'q> {
 
 /// Creates a statement with rows of type `O`.
 pub(crate) fn query_as<'q, O>(sql: impl Into<Sql>) -> Query<'q, O> {
-    Query { sql: sql.into(), params: Vec::new(), rows: PhantomData }
+    Query { statement: Statement { sql: sql.into(), params: Vec::new() }, rows: PhantomData }
 }
 
 /// The same wording for both databases.
@@ -70,37 +73,21 @@ macro_rules! arguments {
 impl<'q, O> Query<'q, O> {
     /// Adds a parameter: the first is `$1`.
     pub(crate) fn bind(mut self, param: impl Into<Param<'q>>) -> Self {
-        self.params.push(param.into());
+        self.statement.params.push(param.into());
         self
-    }
-
-    fn for_sqlite(self) -> Result<(&'static str, SqliteArguments), Error> {
-        Ok((self.sql.sqlite, arguments!(self.params, SqliteArguments)))
-    }
-
-    fn for_postgres(self) -> Result<(&'static str, PgArguments), Error> {
-        Ok((self.sql.postgres, arguments!(self.params, PgArguments)))
     }
 }
 
-/// Runs a statement with rows on a connection of either database with one of sqlx' methods.
-macro_rules! fetch {
-    (sqlite $query:expr, $method:ident, $conn:expr) => {
-        match $query.for_sqlite() {
-            Ok((sql, arguments)) => {
-                sqlx::query_as_with::<Sqlite, O, _>(sql, arguments).$method($conn).await
-            }
-            Err(error) => Err(error),
-        }
-    };
-    (postgres $query:expr, $method:ident, $conn:expr) => {
-        match $query.for_postgres() {
-            Ok((sql, arguments)) => {
-                sqlx::query_as_with::<Postgres, O, _>(sql, arguments).$method($conn).await
-            }
-            Err(error) => Err(error),
-        }
-    };
+impl Statement<'_> {
+    fn for_sqlite(self) -> Result<SqliteQuery, Error> {
+        let arguments = arguments!(self.params, SqliteArguments);
+        Ok(sqlx::query_with(self.sql.sqlite, arguments))
+    }
+
+    fn for_postgres(self) -> Result<PgQuery, Error> {
+        let arguments = arguments!(self.params, PgArguments);
+        Ok(sqlx::query_with(self.sql.postgres, arguments))
+    }
 }
 
 /// Statements outside of a transaction.
@@ -110,20 +97,12 @@ impl Db {
         &self,
         query: Query<'_, O>,
     ) -> Result<Vec<O>, Error> {
-        let done = match &self.pools {
-            Pools::Sqlite { read, .. } => fetch!(sqlite query, fetch_all, read),
-            Pools::Postgres(pool) => fetch!(postgres query, fetch_all, pool),
-        };
-        self.watch.noted(Work::Reading, done)
+        self.collect(query, Extent::All, Ok::<O, Error>).await
     }
 
     /// Returns the one row that there is.
     pub(crate) async fn fetch_one<O: StoredRow>(&self, query: Query<'_, O>) -> Result<O, Error> {
-        let done = match &self.pools {
-            Pools::Sqlite { read, .. } => fetch!(sqlite query, fetch_one, read),
-            Pools::Postgres(pool) => fetch!(postgres query, fetch_one, pool),
-        };
-        self.watch.noted(Work::Reading, done)
+        self.fetch_optional(query).await?.ok_or(Error::RowNotFound)
     }
 
     /// Returns the first row, if there is one.
@@ -131,11 +110,7 @@ impl Db {
         &self,
         query: Query<'_, O>,
     ) -> Result<Option<O>, Error> {
-        let done = match &self.pools {
-            Pools::Sqlite { read, .. } => fetch!(sqlite query, fetch_optional, read),
-            Pools::Postgres(pool) => fetch!(postgres query, fetch_optional, pool),
-        };
-        self.watch.noted(Work::Reading, done)
+        Ok(self.collect(query, Extent::First, Ok::<O, Error>).await?.pop())
     }
 
     /// Converts every row as it comes, so that a long list is not held twice.
@@ -144,19 +119,38 @@ impl Db {
         query: Query<'_, O>,
         map: fn(O) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let done = match &self.pools {
-            Pools::Sqlite { read, .. } => {
-                let (sql, arguments) = query.for_sqlite()?;
-                let rows = sqlx::query_as_with::<Sqlite, O, _>(sql, arguments).fetch(read);
-                rows.map_err(StoreError::from).and_then(async |row| map(row)).try_collect().await
+        self.collect(query, Extent::All, map).await
+    }
+
+    async fn collect<O: StoredRow, T: Send, E: MaybeSql + From<Error> + Send>(
+        &self,
+        query: Query<'_, O>,
+        extent: Extent,
+        convert: fn(O) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let mut rows = Collector::new(convert);
+        let done = self.run(query.statement, extent, &mut rows).await;
+        self.watch.noted(Work::Reading, rows.finish(done))
+    }
+
+    fn run<'a>(
+        &'a self,
+        statement: Statement<'a>,
+        extent: Extent,
+        rows: &'a mut dyn RowSink,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            match &self.pools {
+                Pools::Sqlite { read, .. } => {
+                    let query = statement.for_sqlite()?;
+                    send_rows(read, query, extent, |row| rows.sqlite(row)).await
+                }
+                Pools::Postgres(pool) => {
+                    let query = statement.for_postgres()?;
+                    send_rows(pool, query, extent, |row| rows.postgres(row)).await
+                }
             }
-            Pools::Postgres(pool) => {
-                let (sql, arguments) = query.for_postgres()?;
-                let rows = sqlx::query_as_with::<Postgres, O, _>(sql, arguments).fetch(pool);
-                rows.map_err(StoreError::from).and_then(async |row| map(row)).try_collect().await
-            }
-        };
-        self.watch.noted(Work::Reading, done)
+        })
     }
 }
 
@@ -164,26 +158,8 @@ impl Db {
 impl Tx {
     /// Runs a statement, and returns the number of affected rows.
     pub(crate) async fn execute(&mut self, query: Query<'_>) -> Result<u64, Error> {
-        let done = match &mut self.held {
-            TxConnection::Sqlite(tx) => {
-                let done = match query.for_sqlite() {
-                    Ok((sql, arguments)) => {
-                        sqlx::query_with::<Sqlite, _>(sql, arguments).execute(tx.conn()).await
-                    }
-                    Err(error) => Err(error),
-                };
-                tx.note(done).map(|done| done.rows_affected())
-            }
-            TxConnection::Postgres(tx) => {
-                let done = match query.for_postgres() {
-                    Ok((sql, arguments)) => {
-                        sqlx::query_with::<Postgres, _>(sql, arguments).execute(tx.conn()).await
-                    }
-                    Err(error) => Err(error),
-                };
-                tx.note(done).map(|done| done.rows_affected())
-            }
-        };
+        let done = self.held.execute(query.statement).await;
+        let done = self.held.note(done);
         self.has_written |= done.as_ref().is_ok_and(|&rows| rows > 0);
         self.noted(done)
     }
@@ -193,17 +169,7 @@ impl Tx {
         &mut self,
         query: Query<'_, O>,
     ) -> Result<Vec<O>, Error> {
-        let done = match &mut self.held {
-            TxConnection::Sqlite(tx) => {
-                let done = fetch!(sqlite query, fetch_all, tx.conn());
-                tx.note(done)
-            }
-            TxConnection::Postgres(tx) => {
-                let done = fetch!(postgres query, fetch_all, tx.conn());
-                tx.note(done)
-            }
-        };
-        self.noted(done)
+        self.collect(query, Extent::All).await
     }
 
     /// Returns the one row that there is.
@@ -211,17 +177,8 @@ impl Tx {
         &mut self,
         query: Query<'_, O>,
     ) -> Result<O, Error> {
-        let done = match &mut self.held {
-            TxConnection::Sqlite(tx) => {
-                let done = fetch!(sqlite query, fetch_one, tx.conn());
-                tx.note(done)
-            }
-            TxConnection::Postgres(tx) => {
-                let done = fetch!(postgres query, fetch_one, tx.conn());
-                tx.note(done)
-            }
-        };
-        self.noted(done)
+        let first = self.collect(query, Extent::First).await?.pop();
+        self.held.note(first.ok_or(Error::RowNotFound))
     }
 
     /// Returns the first row, if there is one.
@@ -229,16 +186,17 @@ impl Tx {
         &mut self,
         query: Query<'_, O>,
     ) -> Result<Option<O>, Error> {
-        let done = match &mut self.held {
-            TxConnection::Sqlite(tx) => {
-                let done = fetch!(sqlite query, fetch_optional, tx.conn());
-                tx.note(done)
-            }
-            TxConnection::Postgres(tx) => {
-                let done = fetch!(postgres query, fetch_optional, tx.conn());
-                tx.note(done)
-            }
-        };
+        Ok(self.collect(query, Extent::First).await?.pop())
+    }
+
+    async fn collect<O: StoredRow>(
+        &mut self,
+        query: Query<'_, O>,
+        extent: Extent,
+    ) -> Result<Vec<O>, Error> {
+        let mut rows = Collector::new(Ok);
+        let done = self.held.run(query.statement, extent, &mut rows).await;
+        let done = self.held.note(rows.finish(done));
         self.noted(done)
     }
 
@@ -248,5 +206,50 @@ impl Tx {
             self.watch.note_failure(error);
         }
         done
+    }
+}
+
+impl TxConnection {
+    fn execute<'a>(&'a mut self, statement: Statement<'a>) -> BoxFuture<'a, Result<u64, Error>> {
+        Box::pin(async move {
+            match self {
+                Self::Sqlite(tx) => {
+                    let done = tx.conn().execute(statement.for_sqlite()?).await?;
+                    Ok(done.rows_affected())
+                }
+                Self::Postgres(tx) => {
+                    let done = tx.conn().execute(statement.for_postgres()?).await?;
+                    Ok(done.rows_affected())
+                }
+            }
+        })
+    }
+
+    fn run<'a>(
+        &'a mut self,
+        statement: Statement<'a>,
+        extent: Extent,
+        rows: &'a mut dyn RowSink,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            match self {
+                Self::Sqlite(tx) => {
+                    let query = statement.for_sqlite()?;
+                    send_rows(tx.conn(), query, extent, |row| rows.sqlite(row)).await
+                }
+                Self::Postgres(tx) => {
+                    let query = statement.for_postgres()?;
+                    send_rows(tx.conn(), query, extent, |row| rows.postgres(row)).await
+                }
+            }
+        })
+    }
+
+    /// Records the failure of a statement: what failed is not committed.
+    fn note<T>(&mut self, done: Result<T, Error>) -> Result<T, Error> {
+        match self {
+            Self::Sqlite(tx) => tx.note(done),
+            Self::Postgres(tx) => tx.note(done),
+        }
     }
 }
