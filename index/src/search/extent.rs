@@ -23,7 +23,7 @@ const RANGES: (usize, usize) = (256, 8);
 /// Maximum number of postings that are looked up among very many ranges, and of those that are read
 /// where messages were erased.
 const READ: usize = 4_096;
-/// Number of messages of a segment whose length and presence is read.
+/// Number of messages whose length and presence is read, in all segments together.
 const SAMPLE: u64 = 4_096;
 
 /// Ranges of documents in segments.
@@ -38,6 +38,8 @@ struct Stretch<'a> {
     all: Vec<Range<DocId>>,
     /// Those that are counted, in order.
     counted: Vec<Range<DocId>>,
+    /// Distance of the messages of the sample.
+    step: usize,
     /// The share of messages that were not erased.
     living: OnceCell<Share>,
 }
@@ -91,9 +93,15 @@ impl<'a> Extent<'a> {
                 counted.truncate(most);
                 counted.sort_unstable_by_key(|range| range.start);
             }
-            Stretch { segment, all, counted, living: OnceCell::new() }
+            Stretch { segment, all, counted, step: 1, living: OnceCell::new() }
         });
-        Self { parts: stretches.collect() }
+        let mut parts: Vec<_> = stretches.collect();
+        let counted: u64 = parts.iter().map(|stretch| documents(&stretch.counted)).sum();
+        let step = usize::try_from(counted.div_ceil(SAMPLE).max(1)).unwrap_or(usize::MAX);
+        for stretch in &mut parts {
+            stretch.step = step;
+        }
+        Self { parts }
     }
 
     /// Returns the number of messages and their average length in `text`.
@@ -139,11 +147,9 @@ impl Stretch<'_> {
     /// Calls `take` with documents at even distances that were not erased; with all of a few.
     /// Returns the share that was not erased.
     fn sample(&self, mut take: impl FnMut(DocId)) -> Share {
-        let step = documents(&self.counted).div_ceil(SAMPLE).max(1);
-        let step = usize::try_from(step).unwrap_or(usize::MAX);
         let alive = self.segment.alive_bitset();
         let mut share = Share { part: 0, whole: 0 };
-        for doc in self.counted.iter().cloned().flatten().step_by(step) {
+        for doc in self.counted.iter().cloned().flatten().step_by(self.step) {
             share.whole += 1;
             if alive.is_none_or(|alive| alive.is_alive(doc)) {
                 share.part += 1;
