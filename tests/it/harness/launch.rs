@@ -52,7 +52,9 @@ impl Launch {
             // Another user may not be allowed into the folder the tests run in.
             command.current_dir("/");
         }
-        command.args(["--pdeathsig", on_death.name(), "--"]).arg(program).stdin(Stdio::null());
+        command.args(["--pdeathsig", on_death.name(), "--"]);
+        // Tests that run under `nohup` ignore it, and what they start would, too.
+        command.args(["env", "--default-signal=HUP"]).arg(program).stdin(Stdio::null());
         Self { command }
     }
 
