@@ -212,6 +212,17 @@ const PURGED: &str = "
     UPDATE deployment SET purged_tx = $1, purged_seq = $2
     WHERE purged_tx < $1 OR (purged_tx = $1 AND purged_seq < $2)";
 
+/// SQLite has this row only once something was logged.
+const FIRST_NUMBER: &str = "
+    INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'outbox_events', 0
+    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'outbox_events')";
+
+/// Goes on at the number of milliseconds since 1970, which is ahead of every log with fewer than a
+/// thousand events a second. PostgreSQL needs no such thing: transactions have other numbers.
+const SKIP_NUMBERS: &str = "
+    UPDATE sqlite_sequence SET seq = $1 WHERE name = 'outbox_events' AND seq < $1";
+
 /// Rows of another server (a restored dump) with transaction numbers ahead of this one's.
 const ADOPT: &str = "
     UPDATE outbox_events SET tx = 0
@@ -271,7 +282,9 @@ pub(super) async fn log_personal(
 }
 
 impl OutboxStore<'_> {
-    /// Returns the events after `after` that the reader may know, at most `limit`.
+    /// Returns the events after `after` that the reader may know, at most `limit`. After a position
+    /// of a database state that was lost, these are all that are logged: nobody knows which of them
+    /// were read.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -281,7 +294,7 @@ impl OutboxStore<'_> {
         after: OutboxPosition,
         limit: u32,
     ) -> Result<OutboxPage, StoreError> {
-        let Some(end) = self.window_end(after).await? else {
+        let Some((after, end)) = self.window(after).await? else {
             return Ok(OutboxPage { next: after, ..OutboxPage::default() });
         };
         let channels = channel_keys(reader.channels)?;
@@ -309,6 +322,21 @@ impl OutboxStore<'_> {
         Ok(OutboxPage { outbox_events, next, more })
     }
 
+    /// Returns the bounds of the next rows to examine after `after`.
+    async fn window(
+        self,
+        after: OutboxPosition,
+    ) -> Result<Option<(OutboxPosition, OutboxPosition)>, StoreError> {
+        if let Some(end) = self.window_end(after).await? {
+            return Ok(Some((after, end)));
+        }
+        if after <= self.log_state().await?.latest() {
+            return Ok(None);
+        }
+        let oldest = OutboxPosition::default();
+        Ok(self.window_end(oldest).await?.map(|end| (oldest, end)))
+    }
+
     async fn window_end(self, after: OutboxPosition) -> Result<Option<OutboxPosition>, StoreError> {
         let end: Option<(Option<i64>, Option<i64>)> = self
             .store
@@ -331,6 +359,21 @@ impl OutboxStore<'_> {
         }
         tx.commit().await?;
         Ok(gone.len() as u64)
+    }
+
+    /// Prepares the log of a restored database: new events get other positions than those that were
+    /// logged since the copy was made and are lost, and replicas of the search index start anew.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn leave_lost_positions(self, now: Timestamp) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        if let Pools::Sqlite { .. } = &self.store.db.pools {
+            tx.execute(query(FIRST_NUMBER)).await?;
+            tx.execute(query(SKIP_NUMBERS).bind(now.millis())).await?;
+        }
+        begin_epoch(&mut tx).await?;
+        tx.commit().await
     }
 
     /// Makes rows from another PostgreSQL server readable.
