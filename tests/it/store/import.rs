@@ -9,7 +9,7 @@ use chatkeep_store::{
     ImportedPerson, IngestOutcome, NewImport, NewMedia, Subscribed,
 };
 
-use super::{Fixture, at, erase_person, on_both, said, sized, unsent};
+use super::{Fixture, at, delete_before, erase_person, on_both, said, sized, unsent};
 
 on_both!(
     counts_what_is_new_and_nothing_twice,
@@ -21,6 +21,7 @@ on_both!(
     an_import_that_was_undone_adds_nothing_more,
     files_of_an_import_go_with_it,
     senders_of_imports_have_names,
+    a_deleted_time_stays_empty,
 );
 
 /// Import without a record.
@@ -104,6 +105,22 @@ async fn nobody_subscribed_means_nothing_imported(fixture: Fixture) {
         assert_eq!(tried, counts(1, 0, 0));
     }
     assert_eq!(fixture.counters("C1").await, (0, 0));
+}
+
+async fn a_deleted_time_stays_empty(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    fixture.keep(&[said("C1", "live", 10, "x")], 11).await;
+    let (store, channel) = (&fixture.store, "C1".into());
+    assert!(delete_before(store, &channel, at(20), at(30)).await.last);
+    let mut minute = message("of that minute", 19, 70);
+    minute.sent_until = Some(at(79));
+    let batch = [message("live", 10, 70), message("older", 19, 70), minute, message("b", 20, 70)];
+    let tried = store.imports().try_import(&channel, &batch).await.unwrap();
+    assert_eq!(tried, counts(1, 0, 3));
+    let imported = store.imports().import(IMPORT, &channel, &batch, at(40)).await.unwrap();
+    assert_eq!(imported, ImportOutcome::Done(counts(1, 0, 3)));
+    assert_eq!(fixture.counters("C1").await, (70, 1));
 }
 
 async fn begun(fixture: &Fixture, time_zone: Option<&str>) -> ImportId {

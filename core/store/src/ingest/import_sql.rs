@@ -57,6 +57,8 @@ pub(super) const KNOWN_IDS: &str = "
 pub(super) const ERASED_PEOPLE: &str =
     "SELECT user_id, erased_at FROM erased_people WHERE channel_id = $1";
 
+pub(super) const DELETED_BEFORE: &str = "SELECT deleted_before FROM channels WHERE channel_id = $1";
+
 pub(super) const ADD_MESSAGES: &str = "
     INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
                           quoted_id, edited_at, unsent_at, skipped, is_bot, first_kept_at,
