@@ -64,6 +64,7 @@ mod processes;
 mod purge;
 mod query;
 mod replies;
+mod restored_log;
 mod retractions;
 mod roles;
 mod saved_searches;
