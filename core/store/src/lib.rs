@@ -145,7 +145,9 @@ pub use own_data::OwnMessages;
 pub use ownership::{BotChannels, Standing};
 pub use presence_evidence::{PresenceEvidence, PresenceEvidenceKind};
 pub use processes::{NewProcess, ProcessRecord, ReplicaCheck};
-pub use replies::{Claim, Exchange, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
+pub use replies::{
+    Claim, Exchange, ReplyFailure, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus,
+};
 pub use retractions::Retraction;
 pub use roles::RoleSet;
 pub use saved_searches::{
