@@ -136,11 +136,14 @@ impl DeletionService {
         }
     }
 
-    /// Returns the time before which messages are deleted.
+    /// Returns the time before which messages are deleted: the present for a later one, because a
+    /// deletion also keeps out what is delivered late, and must not keep out what is still to be
+    /// sent.
     async fn moment(&self, channel: &ChannelId, before: When) -> Result<Timestamp, ServiceError> {
         let zone = self.messages.zone(Some(channel)).await?;
         let field = FieldPath::parameter("before");
-        before.within(zone).ok_or_else(|| ServiceError::invalid_value(field, "is out of range"))
+        let out_of_range = || ServiceError::invalid_value(field, "is out of range");
+        Ok(before.within(zone).ok_or_else(out_of_range)?.min(self.clock.now()))
     }
 
     /// Begins to remove what was sent before that time; a few messages are removed at once.

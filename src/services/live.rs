@@ -163,10 +163,8 @@ impl LiveService {
         let seat = seat.map_err(|_| ServiceError::Unavailable)?;
         let logged = self.store.watch_log();
         let log = self.store.outbox().log_state().await?;
-        // On PostgreSQL, what was read may be beyond the end that is told while older transactions run.
-        let latest = log.limit.max(log.end).max(log.purged);
         // A position after the log's end, or one before what is still logged, means nothing.
-        let known = |since: &FollowerPlace| (log.purged..=latest).contains(&since.logged);
+        let known = |since: &FollowerPlace| (log.purged..=log.latest()).contains(&since.logged);
         let again = since.is_some();
         let since = since.filter(known);
         let stale = again && since.is_none();

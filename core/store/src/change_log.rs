@@ -192,6 +192,15 @@ pub(super) async fn begin_epoch(tx: &mut Tx) -> Result<(), StoreError> {
     Ok(())
 }
 
+impl LogState {
+    /// Returns the last position that may have been assigned. Positions beyond it are of another
+    /// state of the database: of one that was lost, after a restoration.
+    pub fn latest(&self) -> OutboxPosition {
+        // On PostgreSQL, what was read may be beyond `end` while older transactions run.
+        self.limit.max(self.end).max(self.purged)
+    }
+}
+
 impl OutboxStore<'_> {
     /// Returns the present state of the log.
     ///

@@ -3,7 +3,6 @@
 //! A request runs under a claim of its key. The first transaction that it commits marks the claim,
 //! and so does every later one: a request that lost its claim to another fails there, before it
 //! changes anything, and one that died after a change is never run a second time.
-//! changes anything, and one that died after it changed something is never run a second time.
 
 use std::future::Future;
 

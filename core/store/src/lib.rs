@@ -64,6 +64,7 @@ mod processes;
 mod purge;
 mod query;
 mod replies;
+mod restored_log;
 mod retractions;
 mod roles;
 mod rows;
@@ -145,7 +146,9 @@ pub use own_data::OwnMessages;
 pub use ownership::{BotChannels, Standing};
 pub use presence_evidence::{PresenceEvidence, PresenceEvidenceKind};
 pub use processes::{NewProcess, ProcessRecord, ReplicaCheck};
-pub use replies::{Claim, Exchange, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
+pub use replies::{
+    Claim, Exchange, ReplyFailure, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus,
+};
 pub use retractions::Retraction;
 pub use roles::RoleSet;
 pub use saved_searches::{

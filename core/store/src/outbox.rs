@@ -6,9 +6,9 @@
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
-use super::change_log::{begin_epoch, shown};
+use super::change_log::shown;
 use super::channels::channel_keys;
-use super::db::{Pools, Sql, Tx};
+use super::db::{Sql, Tx};
 use super::outbox_kind::OutboxEventKind;
 use super::unstored::UnstoredMessage;
 use super::{OutboxStore, StoreError, parsed};
@@ -212,25 +212,6 @@ const PURGED: &str = "
     UPDATE deployment SET purged_tx = $1, purged_seq = $2
     WHERE purged_tx < $1 OR (purged_tx = $1 AND purged_seq < $2)";
 
-/// Rows of another server (a restored dump) with transaction numbers ahead of this one's.
-const ADOPT: &str = "
-    UPDATE outbox_events SET tx = 0
-    WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
-
-/// The webhook fan-out and the saved searches keep their progress in the adopted rows.
-const ADOPT_READERS: [&str; 3] = [
-    "UPDATE webhook_outbox_position SET tx = 0
-     WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint",
-    "UPDATE saved_search_position SET tx = 0
-     WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint",
-    "UPDATE saved_searches SET since_tx = 0
-     WHERE since_tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint",
-];
-
-/// Checks for purged rows of such transactions.
-const FOREIGN_PURGE: &str = "
-    SELECT purged_tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint FROM deployment";
-
 #[derive(Debug, sqlx_macros::FromRow)]
 struct Row {
     tx: i64,
@@ -271,7 +252,9 @@ pub(super) async fn log_personal(
 }
 
 impl OutboxStore<'_> {
-    /// Returns the events after `after` that the reader may know, at most `limit`.
+    /// Returns the events after `after` that the reader may know, at most `limit`. After a position
+    /// of a database state that was lost, these are all that are logged: nobody knows which of them
+    /// were read.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -281,7 +264,7 @@ impl OutboxStore<'_> {
         after: OutboxPosition,
         limit: u32,
     ) -> Result<OutboxPage, StoreError> {
-        let Some(end) = self.window_end(after).await? else {
+        let Some((after, end)) = self.window(after).await? else {
             return Ok(OutboxPage { next: after, ..OutboxPage::default() });
         };
         let channels = channel_keys(reader.channels)?;
@@ -309,6 +292,21 @@ impl OutboxStore<'_> {
         Ok(OutboxPage { outbox_events, next, more })
     }
 
+    /// Returns the bounds of the next rows to examine after `after`.
+    async fn window(
+        self,
+        after: OutboxPosition,
+    ) -> Result<Option<(OutboxPosition, OutboxPosition)>, StoreError> {
+        if let Some(end) = self.window_end(after).await? {
+            return Ok(Some((after, end)));
+        }
+        if after <= self.log_state().await?.latest() {
+            return Ok(None);
+        }
+        let oldest = OutboxPosition::default();
+        Ok(self.window_end(oldest).await?.map(|end| (oldest, end)))
+    }
+
     async fn window_end(self, after: OutboxPosition) -> Result<Option<OutboxPosition>, StoreError> {
         let end: Option<(Option<i64>, Option<i64>)> = self
             .store
@@ -331,24 +329,6 @@ impl OutboxStore<'_> {
         }
         tx.commit().await?;
         Ok(gone.len() as u64)
-    }
-
-    /// Makes rows from another PostgreSQL server readable.
-    pub(super) async fn adopt_outbox_events(self) -> Result<(), StoreError> {
-        if let Pools::Postgres(_) = &self.store.db.pools {
-            let mut tx = self.store.db.begin().await?;
-            let adopted = tx.execute(query(ADOPT)).await?;
-            let (purged,): (bool,) = tx.fetch_one(query_as(FOREIGN_PURGE)).await?;
-            let mut readers = 0;
-            for adopt in ADOPT_READERS {
-                readers += tx.execute(query(adopt)).await?;
-            }
-            if purged || adopted + readers > 0 {
-                begin_epoch(&mut tx).await?;
-            }
-            tx.commit().await?;
-        }
-        Ok(())
     }
 }
 

@@ -22,7 +22,8 @@ pub(super) fn print(summary: &Summary, dry_run: bool, json: bool) -> anyhow::Res
         (summary.files_too_large, "media files skipped: larger than media.max_bytes"),
         (
             summary.erased,
-            "skipped: they were erased, or their sender was or had asked not to be kept",
+            "skipped: they were erased or deleted, or their sender was erased or had asked not to be \
+             kept",
         ),
         (summary.happened, "lines about events in the chat (joined, left, unsent …)"),
         (summary.not_understood, "lines that could not be parsed"),

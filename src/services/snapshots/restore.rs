@@ -119,6 +119,7 @@ impl SnapshotService {
         let blobs = Blobs::open(blobs.unwrap_or(&inside), &request.s3)?;
         let store = Store::open_for_scan(&Database::Sqlite, folder).await?;
         store.processes().forget_all().await?;
+        store.outbox().leave_lost_positions(self.clock.now()).await?;
         let restoration = Restoration { service: self, request, manifest, scratch: &scratch };
         let report = restoration.fill(&store, &blobs, found).await;
         store.close().await;
@@ -146,6 +147,7 @@ impl SnapshotService {
         if processes > 0 {
             return Err(SnapshotError::InUse(processes));
         }
+        store.outbox().leave_lost_positions(self.clock.now()).await?;
         let blobs = Blobs::open(blobs, &request.s3)?;
         let scratch = tempfile::tempdir()?;
         self.fetch_part(&manifest, PartName::Ledger, &request.identities, scratch.path()).await?;

@@ -40,8 +40,8 @@ pub(crate) struct Summary {
     pub(crate) files: u64,
     /// Number of media files beyond this service's maximum size.
     pub(crate) files_too_large: u64,
-    /// Number of messages that had been erased, or whose sender had been or had opted out when they
-    /// were sent.
+    /// Number of messages that had been erased, or are of a deleted time, or whose sender had been
+    /// erased, or had opted out when they were sent.
     pub(crate) erased: u64,
     /// Number of lines about events in the chat instead of messages.
     pub(crate) happened: u64,

@@ -5,7 +5,7 @@ use chatkeep_store::PresenceEvidenceKind;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{CHANNEL, MEMBER, OWNER, Rest, message, send, texts, under};
+use super::{CHANNEL, MEMBER, OWNER, Rest, message, now, send, texts, under};
 use crate::store::{at, item, unsent};
 
 /// Stores ten messages, a minute apart, from noon on.
@@ -129,6 +129,19 @@ async fn old_messages_are_deleted_as_the_dry_run_says() {
         let path = under(&format!("/backup/messages{bad}"));
         send(rest.delete(&path)).await.refused(400, "invalid_request");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deletion_keeps_nothing_out_that_is_sent_later() {
+    let rest = ten().await;
+    // Whoever wants to be rid of everything names a day to come.
+    let all = under("/backup/messages?before=2999-01-01");
+    let dry = send(rest.delete(&format!("{all}&dryRun=true"))).await.ok();
+    assert_eq!(dry["deletedCount"], 10);
+    assert_eq!(send(rest.delete(&all)).await.ok(), dry);
+    let sent = now().plus(std::time::Duration::from_millis(1)).to_string();
+    rest.keep(&[message("later", MEMBER, &sent, "what was said after that")]).await;
+    assert_eq!(ids(&rest, "").await, ["later"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

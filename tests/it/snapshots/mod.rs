@@ -93,6 +93,21 @@ impl Scene {
         status.is_success().then_some(body)
     }
 
+    /// Returns the events of the feed after a cursor, or all of them, and the cursor after them.
+    async fn events(&self, after: Option<&str>) -> (Vec<Value>, String) {
+        let (mut events, mut cursor) = (Vec::new(), after.map(str::to_owned));
+        loop {
+            let after = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+            let page = self.stack.get(&format!("/events?limit=100{after}")).await;
+            events.extend(page["events"].as_array().unwrap().iter().cloned());
+            let next = page["nextCursor"].as_str().unwrap().to_owned();
+            if page["hasMore"] == false {
+                return (events, next);
+            }
+            cursor = Some(next);
+        }
+    }
+
     /// Takes a message back, and waits until it is erased.
     async fn unsend(&self, id: &str) {
         self.stack.line.unsend(id).await.unwrap();

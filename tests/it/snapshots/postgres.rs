@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use chatkeep_core::config::Database;
 use chatkeep_emulator::{Chat, Media, Post, User};
 use chatkeep_store::Store;
+use reqwest::{Method, StatusCode};
 
+use super::DEADLINE;
 use super::surviving::name;
 use crate::harness::files::{below, holding};
 use crate::harness::postgres::{Postgres, TestDb};
+use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{Parts, Stack, TestEnv};
 
@@ -71,6 +74,15 @@ impl ServerScene {
     async fn count(&self) -> String {
         self.database().query("SELECT COUNT(*) FROM messages").await
     }
+
+    /// Waits until one message with that word is found.
+    async fn finds(&self, word: &str) {
+        let path = format!("/channels/{}/backup/search?q={word}", self.group.chat_id);
+        // While the index is built, a search is refused.
+        let call = async || self.stack.call(Method::GET, &path, None).await;
+        let found = async || matches!(call().await, (StatusCode::OK, page) if page["total"] == 1);
+        until(word, DEADLINE, found).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -131,4 +143,20 @@ async fn a_surviving_media_store_may_know_more_than_the_dump() {
     let unheld = store.audits().unreferenced_blobs(&names).await.unwrap();
     assert_eq!(unheld, names, "it is not marked for the sweep");
     store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_found_is_what_the_dump_has() {
+    let mut scene = ServerScene::new().await;
+    let id = scene.say("an alpaca").await;
+    scene.finds("alpaca").await;
+    let dump = scene.database().dump().await;
+    scene.stack.ground.command(&scene.stack.line, &["snapshot", "create"]).await;
+    // The search index of this process knows it, and lies beside the database.
+    scene.stack.line.edit(&id, "a zebra").await.unwrap();
+    scene.finds("zebra").await;
+    scene.load(&dump).await;
+    scene.stack.ground.command(&scene.stack.line, &["snapshot", "restore", "latest"]).await;
+    scene.stack.process = scene.stack.ground.serve(&scene.stack.line).await;
+    scene.finds("alpaca").await;
 }

@@ -70,6 +70,26 @@ async fn a_snapshot_under_load_is_restored_and_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn readers_of_events_miss_nothing_after_a_restoration() {
+    let scene = Scene::new(&[]).await;
+    scene.say("before the snapshot").await;
+    let id = scene.snapshot().await;
+    for n in 0..5 {
+        scene.say(&format!("number {n}, which is lost")).await;
+    }
+    let (read, cursor) = scene.events(None).await;
+    let folder = scene.new_folder("restored");
+    scene.restore(&id, &folder, &[]).await;
+    let scene = scene.move_to(&folder).await;
+    let anew = scene.say("after the restoration").await;
+    let (told, _) = scene.events(Some(&cursor)).await;
+    let ids: Vec<_> = read.iter().map(|event| &event["id"]).collect();
+    let known: Vec<_> = told.iter().filter(|event| ids.contains(&&event["id"])).collect();
+    assert!(known.is_empty(), "another event had that id: {known:?}");
+    assert!(told.iter().any(|event| event["data"]["message"]["id"] == *anew), "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_erased_after_a_snapshot_stays_erased() {
     const REGRET: &[u8] = b"burn after reading";
     let scene = Scene::new(&[]).await;

@@ -4,12 +4,13 @@ use chatkeep_core::blob::BlobId;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
+use chatkeep_core::plan::Plan;
 use chatkeep_store::{
     ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
     ImportedPerson, IngestOutcome, NewImport, NewMedia, Subscribed,
 };
 
-use super::{Fixture, at, erase_person, on_both, said, sized, unsent};
+use super::{Fixture, at, delete_before, erase_person, on_both, said, sized, unsent};
 
 on_both!(
     counts_what_is_new_and_nothing_twice,
@@ -21,6 +22,8 @@ on_both!(
     an_import_that_was_undone_adds_nothing_more,
     files_of_an_import_go_with_it,
     senders_of_imports_have_names,
+    a_deleted_time_stays_empty,
+    what_no_quota_had_room_for_is_brought,
 );
 
 /// Import without a record.
@@ -104,6 +107,51 @@ async fn nobody_subscribed_means_nothing_imported(fixture: Fixture) {
         assert_eq!(tried, counts(1, 0, 0));
     }
     assert_eq!(fixture.counters("C1").await, (0, 0));
+}
+
+async fn a_deleted_time_stays_empty(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    fixture.keep(&[said("C1", "live", 10, "x")], 11).await;
+    let (store, channel) = (&fixture.store, "C1".into());
+    assert!(delete_before(store, &channel, at(20), at(30)).await.last);
+    let mut minute = message("of that minute", 19, 70);
+    minute.sent_until = Some(at(79));
+    let batch = [message("live", 10, 70), message("older", 19, 70), minute, message("b", 20, 70)];
+    let tried = store.imports().try_import(&channel, &batch).await.unwrap();
+    assert_eq!(tried, counts(1, 0, 3));
+    let imported = store.imports().import(IMPORT, &channel, &batch, at(40)).await.unwrap();
+    assert_eq!(imported, ImportOutcome::Done(counts(1, 0, 3)));
+    assert_eq!(fixture.counters("C1").await, (70, 1));
+}
+
+async fn what_no_quota_had_room_for_is_brought(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let (store, channel) = (&fixture.store, "C1".into());
+    fixture.preload("C1", "U1", Plan::Free.quota()).await;
+    let live = ["lost", "regretted"].map(|id| said("C1", id, 10, "x"));
+    assert_eq!(fixture.keep(&live, 11).await, [IngestOutcome::Skipped; 2]);
+    fixture.keep(&[unsent("C1", "regretted", 12)], 13).await;
+    store.accounts().set_plan(&"U1".into(), Plan::Pro, at(20)).await.unwrap();
+    let mut image = message("lost", 10, 70);
+    image.kind = MessageType::Image;
+    image.content = Some(r#"{"type":"image"}"#.to_owned());
+    image.media = Some(ImportedMedia { status: "expired".to_owned(), reason: None });
+    let batch = [image, message("regretted", 10, 70)];
+    let import = begun(&fixture, None).await;
+    assert_eq!(store.imports().try_import(&channel, &batch).await.unwrap(), counts(1, 1, 0));
+    for (now, expected) in [(30, counts(1, 1, 0)), (31, counts(0, 2, 0))] {
+        let imported = store.imports().import(import, &channel, &batch, at(now)).await.unwrap();
+        assert_eq!(imported, ImportOutcome::Done(expected));
+    }
+    let kept = store.messages().message(&channel, &"lost".into()).await.unwrap().unwrap();
+    assert_eq!((kept.kind, kept.sent_at, kept.bytes), (MessageType::Image, at(10), 16));
+    assert_eq!((kept.backed_up_at, kept.media_status()), (at(11), Some("expired")));
+    assert_eq!(fixture.counters("C1").await, (Plan::Free.quota() + 16, 1));
+    assert_eq!(fixture.keep(&live, 40).await, [IngestOutcome::Known; 2]);
+    assert_eq!(undo(&fixture, import).await, (vec!["lost".to_owned()], 16));
+    assert_eq!(fixture.counters("C1").await, (Plan::Free.quota(), 0));
 }
 
 async fn begun(fixture: &Fixture, time_zone: Option<&str>) -> ImportId {

@@ -21,6 +21,8 @@ on_both!(
     pages_give_everything_once,
     nothing_is_skipped_while_others_write,
     old_ones_are_deleted,
+    a_place_of_a_lost_database_begins_anew,
+    a_restored_log_gives_no_number_twice,
 );
 
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -106,6 +108,39 @@ async fn everything_is_told_once_and_in_order(fixture: Fixture) {
     assert_eq!(told(&all), expected);
     assert!(all.windows(2).all(|pair| pair[0].place < pair[1].place));
     assert!(all.iter().all(|outbox_event| outbox_event.channel == Some("C1".into())));
+}
+
+async fn a_place_of_a_lost_database_begins_anew(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[said("C1", "a", 11, "x"), said("C1", "b", 12, "y")], 20).await;
+    let events = all(&fixture.store, &["C1"], 2).await;
+    let end = events[1].place;
+    let known = read(&fixture.store, &["C1"], end, 10).await;
+    assert_eq!((known.outbox_events.len(), known.next), (0, end), "nothing comes twice");
+    let lost = OutboxPosition(end.0 + 1_000_000, end.1 + 1_000_000);
+    let anew = read(&fixture.store, &["C1"], lost, 10).await;
+    assert_eq!((told(&anew.outbox_events), anew.next), (told(&events), end));
+}
+
+async fn a_restored_log_gives_no_number_twice(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[said("C1", "a", 11, "x")], 20).await;
+    let before = all(&fixture.store, &["C1"], 1).await[0].place;
+    let epoch = fixture.store.outbox().log_state().await.unwrap().epoch;
+    fixture.store.outbox().leave_lost_positions(at(1_000_000)).await.unwrap();
+    let anew = fixture.store.outbox().log_state().await.unwrap().epoch;
+    assert_ne!(anew, epoch, "replicas of the search index may hold what was lost");
+    fixture.keep(&[said("C1", "b", 12, "y")], 30).await;
+    let events = all(&fixture.store, &["C1"], 2).await;
+    assert_eq!(told(&events), [("message.received", 11, "a"), ("message.received", 12, "b")]);
+    // The server's own log has numbers of transactions, which it gives once.
+    let least = if events[1].place.0 == 0 { OutboxPosition(0, 1_000_000) } else { before };
+    assert!(events[1].place > least, "{events:?}");
+    // Never back.
+    fixture.store.outbox().leave_lost_positions(at(5)).await.unwrap();
+    fixture.keep(&[said("C1", "c", 13, "z")], 40).await;
+    let events = all(&fixture.store, &["C1"], 3).await;
+    assert!(events[2].place > events[1].place, "{events:?}");
 }
 
 async fn quota_crossings_and_pauses_are_told(fixture: Fixture) {

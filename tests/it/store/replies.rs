@@ -2,7 +2,7 @@
 
 use chatkeep_core::assistant::RuleDraft;
 use chatkeep_store::{
-    Claim, Exchange, ReplyIntent, ReplyOrigin, ReplySource, ReplyStatus, RuleChange,
+    Claim, Exchange, ReplyFailure, ReplyIntent, ReplyOrigin, ReplySource, ReplyStatus, RuleChange,
 };
 
 use super::{Fixture, at, edited, on_both, said};
@@ -11,6 +11,7 @@ on_both!(
     only_one_of_many_may_answer,
     the_cooldown_suppresses_and_counts,
     the_cooldown_of_the_link_is_the_channels,
+    what_was_never_said_begins_no_cooldown,
     the_outcome_is_recorded_once,
     an_abandoned_reply_is_recorded,
     replies_are_found_by_message,
@@ -64,6 +65,13 @@ async fn claim_link(fixture: &Fixture, event: &str, channel: &str, time: i64) ->
     fixture.store.assistant().claim_reply(&intent, at(time)).await.unwrap()
 }
 
+/// Records that the reply to an event of that time was not given.
+async fn fail(fixture: &Fixture, event: &str, reason: &str, time: i64) {
+    let failed = Err(ReplyFailure { reason, at: at(time) });
+    let (event, none, now) = (event.into(), Exchange::default(), at(time + 1));
+    fixture.store.assistant().finish_reply(&event, failed, none, now).await.unwrap();
+}
+
 async fn hits(fixture: &Fixture) -> (i64, i64) {
     let rules = fixture.store.assistant().rules(&"C1".into()).await.unwrap().value;
     (rules.items[0].hit_count, rules.items[0].suppressed_count)
@@ -103,6 +111,34 @@ async fn the_cooldown_of_the_link_is_the_channels(fixture: Fixture) {
     assert_eq!(hits(&fixture).await, (1, 0));
 }
 
+async fn what_was_never_said_begins_no_cooldown(fixture: Fixture) {
+    prepared(&fixture).await;
+    for (event, time, reason) in
+        [("E1", 10_000, "expired_token"), ("E2", 10_100, "quota"), ("E3", 10_200, "platform_error")]
+    {
+        assert_eq!(claim(&fixture, event, time, 5_000).await, Claim::Granted, "{event}");
+        fail(&fixture, event, reason, time).await;
+    }
+    // It may have been said all the same.
+    assert_eq!(claim(&fixture, "E4", 10_300, 5_000).await, Claim::Suppressed);
+    // An earlier failure that is recorded late ends no later cooldown.
+    assert_eq!(claim(&fixture, "E5", 20_000, 5_000).await, Claim::Granted);
+    assert_eq!(claim(&fixture, "E6", 25_000, 5_000).await, Claim::Granted);
+    fail(&fixture, "E5", "expired_token", 20_000).await;
+    assert_eq!(claim(&fixture, "E7", 25_100, 5_000).await, Claim::Suppressed);
+    fail(&fixture, "E6", "expired_token", 25_000).await;
+    assert_eq!(claim(&fixture, "E8", 25_200, 5_000).await, Claim::Granted);
+    assert_eq!(hits(&fixture).await, (8, 2));
+
+    for (event, time, reason) in
+        [("L1", 10_000, "expired_token"), ("L2", 10_100, "quota"), ("L3", 10_200, "platform_error")]
+    {
+        assert_eq!(claim_link(&fixture, event, "C1", time).await, Claim::Granted, "{event}");
+        fail(&fixture, event, reason, time).await;
+    }
+    assert_eq!(claim_link(&fixture, "L4", "C1", 10_300).await, Claim::Suppressed);
+}
+
 async fn the_outcome_is_recorded_once(fixture: Fixture) {
     prepared(&fixture).await;
     claim(&fixture, "E1", 10, 0).await;
@@ -112,13 +148,7 @@ async fn the_outcome_is_recorded_once(fixture: Fixture) {
         let exchange = Exchange { own: &own, ..Exchange::default() };
         fixture.store.assistant().finish_reply(&event, Ok(()), exchange, at(12)).await.unwrap();
     }
-    let none = Exchange::default();
-    fixture
-        .store
-        .assistant()
-        .finish_reply(&event, Err("platform_error"), none, at(13))
-        .await
-        .unwrap();
+    fail(&fixture, "E1", "platform_error", 10).await;
     let replies = fixture.store.assistant().replies(&"C1".into(), 10).await.unwrap();
     assert_eq!((replies.len(), replies[0].status), (1, ReplyStatus::Sent));
     assert_eq!(fixture.counters("C1").await.1, 1);

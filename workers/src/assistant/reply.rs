@@ -8,7 +8,9 @@ use chatkeep_core::id::{EventId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::{log_reason, metric};
 use chatkeep_platform::{Directory, PlatformError};
-use chatkeep_store::{ChannelChange, Claim, Exchange, IngestOutcome, ReplyIntent, ReplySource};
+use chatkeep_store::{
+    ChannelChange, Claim, Exchange, IngestOutcome, ReplyFailure, ReplyIntent, ReplySource,
+};
 use tracing::info;
 use uuid::Uuid;
 
@@ -148,9 +150,10 @@ impl Assistant {
         let ids = match given {
             Ok(ids) => ids,
             Err(reason) => {
+                let failure = ReplyFailure { reason, at: event.at };
                 self.store
                     .assistant()
-                    .finish_reply(&key, Err(reason), Exchange::default(), now)
+                    .finish_reply(&key, Err(failure), Exchange::default(), now)
                     .await?;
                 return Ok(());
             }

@@ -39,7 +39,7 @@ impl LogPosition {
     pub fn broken(&self, log: &LogState) -> Option<&'static str> {
         if self.epoch != log.epoch {
             Some("the event log began anew")
-        } else if self.at > log.limit.max(log.end).max(log.purged) {
+        } else if self.at > log.latest() {
             Some("it is of a later state of the database")
         } else if self.at < log.purged {
             Some("it fell behind what the event log keeps")

@@ -15,8 +15,8 @@ use super::super::change_log::log_messages;
 use super::super::db::Tx;
 use super::super::{ImportStore, StoreError, Subscribed};
 use super::import_sql::{
-    ADD_CHANNEL, ADD_MEDIA, ADD_MESSAGES, ADD_PEOPLE, ADD_SENDERS, COUNT_MESSAGES, ERASED_PEOPLE,
-    KNOWN_IDS, PersonRow,
+    ADD_CHANNEL, ADD_MEDIA, ADD_MESSAGES, ADD_PEOPLE, ADD_SENDERS, COUNT_MESSAGES, DELETED_BEFORE,
+    ERASED_PEOPLE, KNOWN_IDS, PersonRow,
 };
 use super::imports::{ImportId, is_undone};
 use super::sql::BulkKey;
@@ -92,8 +92,8 @@ pub struct Imported {
     pub stored: usize,
     /// Number of messages known before.
     pub known: usize,
-    /// Number of messages that were erased once, or whose sender was, or had opted out when they were
-    /// sent.
+    /// Number of messages that were erased once, or are of a deleted time, or whose sender was
+    /// erased, or had opted out when they were sent.
     pub erased: usize,
     /// Every subscriber's quota is full: the batch ended after the messages counted above.
     pub full: bool,
@@ -274,6 +274,8 @@ async fn fates(
     let c = channel.as_str();
     let ids: Vec<(String, i64)> = tx.fetch_all(query_as(KNOWN_IDS).bind(c).bind(&keys)).await?;
     let people: Vec<(String, i64)> = tx.fetch_all(query_as(ERASED_PEOPLE).bind(c)).await?;
+    let deleted: Option<(i64,)> = tx.fetch_optional(query_as(DELETED_BEFORE).bind(c)).await?;
+    let is_deleted = |sent: Timestamp| deleted.is_some_and(|(before,)| sent.millis() < before);
     let opt_outs =
         OptOuts::load(tx, messages.iter().flat_map(ImportedMessage::possible_senders)).await?;
     let mut known = HashMap::with_capacity(ids.len());
@@ -285,6 +287,7 @@ async fn fates(
     let fate = |message: &ImportedMessage| match known.get(message.id.as_str()) {
         Some(true) => ImportDecision::Erased,
         _ if of_erased(message, &people) => ImportDecision::Erased,
+        None if is_deleted(message.sent_at) => ImportDecision::Erased,
         None if of_opted_out(channel, message, &opt_outs) => ImportDecision::Erased,
         None if seen.insert(message.id.clone()) => ImportDecision::New,
         _ => ImportDecision::Known,

@@ -47,15 +47,19 @@ pub(super) struct LostFile {
     sent_at: Option<i64>,
 }
 
+/// Of a message that no quota had room for only its id is known; an import may bring the rest.
 pub(super) const KNOWN_IDS: &str = "
     SELECT message_id, CAST(0 AS BIGINT) AS erased FROM messages
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))
+      AND (NOT skipped OR unsent_at IS NOT NULL)
     UNION ALL
     SELECT message_id, CAST(1 AS BIGINT) AS erased FROM erased_messages
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
 
 pub(super) const ERASED_PEOPLE: &str =
     "SELECT user_id, erased_at FROM erased_people WHERE channel_id = $1";
+
+pub(super) const DELETED_BEFORE: &str = "SELECT deleted_before FROM channels WHERE channel_id = $1";
 
 pub(super) const ADD_MESSAGES: &str = "
     INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
@@ -68,7 +72,13 @@ pub(super) const ADD_MESSAGES: &str = "
            (value ->> 'bot') = 't', CAST(value ->> 'first' AS BIGINT),
            CAST(value ->> 'import' AS BIGINT)
     FROM json_each($1) WHERE TRUE
-    ON CONFLICT (channel_id, message_id) DO NOTHING";
+    ON CONFLICT (channel_id, message_id) DO UPDATE SET
+        sent_at = excluded.sent_at, backed_up_at = excluded.backed_up_at,
+        sender_id = excluded.sender_id, type = excluded.type, content = excluded.content,
+        quoted_id = excluded.quoted_id, edited_at = excluded.edited_at,
+        unsent_at = excluded.unsent_at, skipped = excluded.skipped, is_bot = excluded.is_bot,
+        first_kept_at = excluded.first_kept_at, import_id = excluded.import_id
+    WHERE messages.skipped AND messages.unsent_at IS NULL";
 
 pub(super) const ADD_MEDIA: &str = "
     INSERT INTO media (channel_id, message_id, status, created_at, type, sent_at, reason)

@@ -3,7 +3,7 @@
 use chatkeep_core::id::{ChannelId, EventId, MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
 
-use super::{ReplySource, ReplyStatus};
+use super::{ReplyFailure, ReplySource, ReplyStatus};
 use crate::db::{Sql, Tx, locking};
 use crate::query::{query, query_as};
 use crate::{AssistantStore, StoreError, channel_locks, parsed};
@@ -48,10 +48,17 @@ const LAST_HIT: Sql =
 /// Makes replies with the channel's link wait for each other; a rule's wait for its row.
 const LAST_LINK: &str = "
     SELECT MAX(created_at) FROM replies
-    WHERE channel_id = $1 AND created_at > $2 AND source = 'link' AND status <> 'suppressed'";
+    WHERE channel_id = $1 AND created_at > $2 AND source = 'link' AND status <> 'suppressed'
+      AND NOT (status = 'failed' AND reason IN ('expired_token', 'quota'))";
 const HIT: &str = "
     UPDATE qa_rules SET hit_count = hit_count + 1, last_hit_at = $3
     WHERE channel_id = $1 AND rule_id = $2";
+/// Ends the cooldown that a reply began, unless a later one did meanwhile.
+const END_COOLDOWN: &str = "
+    UPDATE qa_rules SET last_hit_at = 0
+    WHERE last_hit_at = $2
+      AND (channel_id, rule_id) IN (SELECT channel_id, rule_id FROM replies
+                                    WHERE event_id = $1 AND status = 'sending')";
 const SUPPRESSED: &str = "
     UPDATE qa_rules SET hit_count = hit_count + 1, suppressed_count = suppressed_count + 1
     WHERE channel_id = $1 AND rule_id = $2";
@@ -132,4 +139,18 @@ async fn link_in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool,
     let (last,): (Option<i64>,) =
         tx.fetch_one(query_as(LAST_LINK).bind(channel).bind(since)).await?;
     Ok(last.is_some())
+}
+
+/// Ends the cooldown of a reply that is about to be recorded as failed, if nothing was said for
+/// certain: whoever asks again gets an answer. Replies with the link go by the recorded reason.
+pub(super) async fn end_cooldown(
+    tx: &mut Tx,
+    event: &EventId,
+    failure: ReplyFailure<'_>,
+) -> Result<(), StoreError> {
+    if matches!(failure.reason, "expired_token" | "quota") {
+        let (event, at) = (event.as_str(), failure.at.millis());
+        tx.execute(query(END_COOLDOWN).bind(event).bind(at)).await?;
+    }
+    Ok(())
 }

@@ -13,10 +13,20 @@ use super::ingest::{ChannelChange, IngestOutcome};
 use super::{AssistantStore, ReplyOrigin, StoreError, parsed};
 use crate::activity::count_answers;
 use crate::query::{query, query_as};
+use claim::end_cooldown;
 pub use claim::{Claim, ReplyIntent};
 pub use exchange::Exchange;
 use exchange::store_exchange;
 pub use kinds::{ReplySource, ReplyStatus};
+
+/// Reply that was not given, as far as is known.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyFailure<'a> {
+    /// Reason; of `expired_token` and `quota` nothing was said for certain.
+    pub reason: &'a str,
+    /// Time of sending of the message, as in [`ReplyIntent`].
+    pub at: Timestamp,
+}
 
 /// Recorded reply.
 #[derive(Clone, Debug)]
@@ -86,14 +96,17 @@ impl AssistantStore<'_> {
     pub async fn finish_reply(
         self,
         event: &EventId,
-        outcome: Result<(), &str>,
+        outcome: Result<(), ReplyFailure<'_>>,
         exchange: Exchange<'_>,
         now: Timestamp,
     ) -> Result<Vec<IngestOutcome>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let kept = store_exchange(&mut tx, exchange, now).await?;
+        if let Err(failure) = outcome {
+            end_cooldown(&mut tx, event, failure).await?;
+        }
         let status = if outcome.is_ok() { ReplyStatus::Sent } else { ReplyStatus::Failed };
-        let (status, reason) = (status.name(), outcome.err());
+        let (status, reason) = (status.name(), outcome.err().map(|failure| failure.reason));
         let ids: Vec<_> = exchange.own.iter().map(|change| change.message.as_str()).collect();
         let ids = serde_json::to_string(&ids)?;
         tx.execute(

@@ -54,11 +54,16 @@ type Said = (StoredMessage, String);
 
 impl AssistantService {
     /// Returns the beginning of the period, within the key's bounds.
+    ///
+    /// # Errors
+    /// Returns an error for a reader of pseudonyms, who would learn texts as they are, or which of
+    /// them have a word, and for a wrong number of days.
     fn since(
         &self,
         access: &HistoryAccess,
         (field, days): (FieldPath, u32),
     ) -> Result<Timestamp, ServiceError> {
+        access.caller.sees_people()?;
         if !(1..=MAX_DAYS).contains(&days) {
             let why = format_args!("must be from 1 to {MAX_DAYS}");
             return Err(ServiceError::invalid_value(field, why));

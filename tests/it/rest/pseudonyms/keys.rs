@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::super::{CHANNEL, MEMBER};
+use super::super::{CHANNEL, MEMBER, message, now};
 use super::world::{FULL, MASKED, World};
 
 /// Returns the stand-in that a key shows for the sender of a message.
@@ -74,4 +74,23 @@ async fn a_key_with_pseudonyms_never_gives_more_than_it_has() {
     refused.refused(403, "insufficient_permissions");
     let hook = world.hook(FULL, "/full").await;
     world.get(MASKED, &format!("/webhooks/{hook}")).await.refused(404, "not_found");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_people_asked_is_not_for_readers_of_pseudonyms() {
+    const ASKED: &str = "does Mildred come at noon?";
+    let world = World::new().await;
+    world.rest.keep(&[message("q1", MEMBER, &now().to_string(), ASKED)]).await;
+    let of_history = |what: &str| format!("/channels/{CHANNEL}/assistant/{what}");
+    let unanswered = of_history("unanswered");
+    let known = world.get(FULL, &unanswered).await.ok();
+    assert_eq!(known["questions"][0]["text"], ASKED);
+    world.get(MASKED, &unanswered).await.refused(403, "pseudonymous_key");
+    // Which messages a draft answers tells who has the name or number in it.
+    let draft = json!({"rules": [{"keywords": [ASKED], "answer": "yes"}], "mode": "keyword"});
+    let backtest = of_history("backtest");
+    let known = world.call(FULL, Method::POST, &backtest, Some(&draft)).await.ok();
+    assert_eq!(known["changed"], 1);
+    let refused = world.call(MASKED, Method::POST, &backtest, Some(&draft)).await;
+    refused.refused(403, "pseudonymous_key");
 }
