@@ -314,8 +314,9 @@ async fn a_change_that_breaks_off_changes_all_or_nothing(fixture: Fixture) {
         polls += 1;
         time += 2;
     }
-    // How often it waits depends on how fast the database answers.
-    assert!(polls > 2, "the change did not break off anywhere");
+    // SQLite answers from another thread, for which it always waits. On a busy machine PostgreSQL may
+    // have answered each time before it is looked for.
+    assert!(polls > 2 || !world.store().is_embedded(), "the change did not break off anywhere");
     world.fixture.keep(&[edited("C1", "a", time, "tea, again")], time + 1).await;
     assert_eq!(world.compare().await, 1);
     assert_eq!(world.compare().await, 0);

@@ -1,6 +1,7 @@
 //! Ledger of erasures: read in one database, replayed in another that is older.
 
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::message::MessageChange;
 use chatkeep_store::{Erasure, ErasurePosition, Store};
 
 use crate::harness::wait::until;
@@ -13,6 +14,7 @@ on_both!(
     the_ledger_is_read_in_pages_of_any_size,
     late_deliveries_of_what_the_ledger_names_stay_away,
     events_of_unknown_types_go_again_as_they_did,
+    late_edits_of_an_erased_person_stay_away,
     the_ledger_reads_taken_back_messages_by_their_index,
 );
 
@@ -115,6 +117,24 @@ async fn events_of_unknown_types_go_again_as_they_did(fixture: Fixture) {
     let entries = ledger(&fixture.store, 100).await;
     older.store.messages().replay(&entries, at(40)).await.unwrap();
     assert_eq!(is(&older).await, expected);
+}
+
+async fn late_edits_of_an_erased_person_stay_away(fixture: Fixture) {
+    conversation(&fixture).await;
+    erase_person(&fixture.store, &"C1".into(), &"U1".into(), at(33), at(33)).await;
+    let edit = |id: &str, time| {
+        let mut edit = edited("C1", id, time, "the words of U1");
+        if let MessageChange::Edited { by, .. } = &mut edit.change {
+            *by = Some("U1".into());
+        }
+        edit
+    };
+    // Each comes before its message, the first one of which is not to be stored either.
+    fixture.keep(&[edit("before", 32), edit("after", 35)], 36).await;
+    let edits = "SELECT MAX(message_id) FROM messages WHERE content LIKE '%the words of U1%'";
+    assert_eq!(fixture.value(edits).await, "after");
+    let count = "SELECT COUNT(*) FROM messages WHERE message_id = 'before'";
+    assert_eq!(fixture.value(count).await, "0");
 }
 
 /// On SQLite a test beside the statement compares its plan.

@@ -73,21 +73,23 @@ impl DeletionGuard {
             return false;
         }
         let deleted = |at| self.deleted.get(&item.channel).is_some_and(|before| at < *before);
-        let message = match &item.change {
-            MessageChange::Received(message) => message,
+        let erased = |author: Option<&UserId>, at| {
+            let person = author.map(|author| (item.channel.clone(), author.clone()));
+            let erased = person.and_then(|person| self.erased.get(&person));
+            erased.is_some_and(|before| at < *before)
+        };
+        match &item.change {
+            MessageChange::Received(message) => {
+                deleted(message.at) || erased(message.sender.as_ref(), message.at)
+            }
             // Nothing is edited before it is sent; storing the edit would leave content without a
             // message, which no later deletion would reach.
-            MessageChange::Edited { at, .. } => {
+            MessageChange::Edited { at, by, .. } => {
                 let key = (item.channel.clone(), item.message.clone());
-                return deleted(*at) || self.never.contains(&key);
+                deleted(*at) || erased(by.as_ref(), *at) || self.never.contains(&key)
             }
-            MessageChange::Unsent { .. } => return false,
-        };
-        let erased = message.sender.as_ref().is_some_and(|sender| {
-            let person = (item.channel.clone(), sender.clone());
-            self.erased.get(&person).is_some_and(|at| message.at < *at)
-        });
-        deleted(message.at) || erased
+            MessageChange::Unsent { .. } => false,
+        }
     }
 }
 
