@@ -1,19 +1,25 @@
 //! Messages a second from the bus into the store, beside bare batched inserts into the same kind
-//! of database. `cargo bench --bench drain`.
+//! of database and, for PostgreSQL, beside bare writers of the same rows. `cargo bench --bench drain`;
+//! `-- sqlite`, `-- postgres` or `-- nats` for one of the databases, the last without bare writers.
 
 #![expect(clippy::disallowed_methods, reason = "benches join what they spawn")]
 
 #[path = "support/bare_insert.rs"]
 mod bare_insert;
+#[path = "support/bare_rows.rs"]
+mod bare_rows;
 #[path = "../tests/it/harness/mod.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the benches use a part of the test bench")]
 mod harness;
+#[path = "support/processor.rs"]
+mod processor;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use bare_insert::Figures;
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::nats::NatsBus;
 use chatkeep_bus::{Bus, BusLimits, Outgoing};
@@ -29,6 +35,7 @@ use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, StageName};
 use harness::nats::Nats;
 use harness::postgres::Postgres;
 use harness::scratch;
+use processor::Processor;
 use tokio_util::sync::CancellationToken;
 
 const MESSAGES: usize = 200_000;
@@ -39,24 +46,56 @@ const LEASE: Duration = Duration::from_secs(30);
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
     println!("{MESSAGES} messages of {CHANNELS} channels");
+    if wanted("sqlite") {
+        sqlite().await?;
+    }
+    if wanted("postgres") {
+        bare_postgres().await?;
+    }
+    if wanted("postgres") || wanted("nats") {
+        postgres().await?;
+    }
+    Ok(())
+}
+
+async fn sqlite() -> Result<()> {
     let folder = scratch::folder("bench-");
-    println!("SQLite, bare inserts       {}", bare_insert::sqlite(folder.path(), MESSAGES).await?);
+    let used = Processor::now();
+    print("SQLite, bare inserts", &bare_insert::sqlite(folder.path(), MESSAGES).await?, &used);
     let store = Store::open(&Database::Sqlite, folder.path(), 4).await?;
     let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock()).await?;
-    drain("SQLite, embedded bus", store, Bus::Embedded(bus)).await?;
+    drain("SQLite, embedded bus", store, Bus::Embedded(bus)).await
+}
 
-    let database = Postgres::database().await;
-    let bare = bare_insert::postgres(&database.url(), MESSAGES, 1).await?;
-    println!("PostgreSQL, 1 bare writer  {bare}");
-    let database = Postgres::database().await;
-    let bare = bare_insert::postgres(&database.url(), MESSAGES, 2).await?;
-    println!("PostgreSQL, 2 bare writers {bare}");
+async fn bare_postgres() -> Result<()> {
+    for (writers, what) in [(1, "PostgreSQL, 1 bare writer"), (2, "PostgreSQL, 2 bare writers")] {
+        let database = Postgres::database().await;
+        let used = Processor::now();
+        print(what, &bare_insert::postgres(&database.url(), MESSAGES, writers).await?, &used);
+    }
+    for (writers, what) in [(1, "  1 writer of our rows"), (2, "  2 writers of our rows")] {
+        let database = Postgres::database().await;
+        bare_rows::prepare(&database.url(), CHANNELS).await?;
+        let used = Processor::now();
+        let bare = bare_rows::postgres(&database.url(), MESSAGES, CHANNELS, writers).await?;
+        print(what, &bare, &used);
+    }
+    Ok(())
+}
+
+async fn postgres() -> Result<()> {
     let (database, nats) = (Postgres::database().await, Nats::start().await);
     let url = Database::Postgres(database.url().into());
     let store = Store::open(&url, Path::new("."), 4).await?;
     let bus = NatsBus::connect(&nats.url(), BusLimits::default(), clock()).await?;
     drain("PostgreSQL, NATS", store, Bus::Nats(bus)).await
+}
+
+fn print(what: &str, figures: &Figures, used: &Processor) {
+    println!("{what:<26} {figures}  {}", used.each(MESSAGES));
 }
 
 fn clock() -> SharedClock {
@@ -83,13 +122,12 @@ async fn drain(what: &str, store: Store, bus: Bus) -> Result<()> {
         Health::new(clock()),
         stop.clone(),
     );
-    let start = Instant::now();
+    let (start, used) = (Instant::now(), Processor::now());
     let running = tokio::spawn(runner.run());
     while stored(&store).await? < MESSAGES {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let rate = f64::from(u32::try_from(MESSAGES)?) / start.elapsed().as_secs_f64();
-    println!("{what:<26} {rate:8.0} messages/s");
+    print(what, &Figures::new(MESSAGES, start.elapsed()), &used);
     stop.cancel();
     running.await?;
     bus.close().await;

@@ -82,15 +82,14 @@ async fn receive(
 ) -> Response {
     let started = Instant::now();
     let caller = KnownCaller::of(request.extensions());
-    let (answer, bot) = match path {
-        Some(Path(name)) => match ingress.bots.get(platform, &name) {
-            Some(bot) => (ingress.answer(bot, request).await, Some(bot)),
-            None => (WebhookResponse::NotFound, None),
-        },
-        None => match ingress.bots.only(platform) {
-            Some(bot) => (ingress.answer(bot, request).await, Some(bot)),
-            None => (WebhookResponse::Several(ingress.bots.paths(platform)), None),
-        },
+    let bot = match &path {
+        Some(Path(name)) => ingress.bots.get(platform, name),
+        None => ingress.bots.only(platform),
+    };
+    let answer = match (bot, path) {
+        (Some(bot), _) => ingress.answer(bot, request).await,
+        (None, Some(_)) => WebhookResponse::NotFound,
+        (None, None) => WebhookResponse::Several(ingress.bots.paths(platform)),
     };
     if answer.is_signed() {
         caller.set(CallerKind::Platform);
@@ -151,7 +150,8 @@ impl Ingress {
         if is_light {
             return read();
         }
-        WEBHOOKS.run(read).await
+        // Boxed like what else is rare: the future of a request is moved some times.
+        Box::pin(WEBHOOKS.run(read)).await
     }
 
     /// Publishes the events of a webhook that the platform signed.

@@ -73,6 +73,11 @@ pub(crate) async fn postgres(url: &str, rows: usize, connections: usize) -> Resu
 }
 
 impl Figures {
+    /// Creates the figures of `rows` rows.
+    pub(crate) fn new(rows: usize, elapsed: Duration) -> Self {
+        Self { rows, elapsed }
+    }
+
     /// Returns rows per second.
     pub(crate) fn rate(&self) -> f64 {
         f64::from(u32::try_from(self.rows).unwrap_or(u32::MAX)) / self.elapsed.as_secs_f64()

@@ -1,6 +1,8 @@
 //! Common parts of every response: version, request ID, security headers, and the JSON form of
 //! errors.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
@@ -17,7 +19,6 @@ use super::caller_kind::KnownCaller;
 use super::error::HttpError;
 use super::error_body::{ErrorBody, ErrorView};
 use super::measure::Measurement;
-use crate::random;
 
 const REQUEST_ID: &str = "x-request-id";
 const VERSION: &str = "x-api-version";
@@ -56,7 +57,7 @@ pub(crate) struct NextPage(pub(crate) String);
 /// routes, unknown paths, wrong methods and layers beneath them. It wraps everything that a
 /// listener serves, so that no surface lacks it.
 pub(crate) fn with_common_layers(router: Router) -> Router {
-    router.layer(from_fn(catch_panics)).layer(from_fn(finish))
+    router.layer(from_fn(finish))
 }
 
 /// Adds the headers and writes the body of errors. HEAD is handled as GET; the server omits the
@@ -74,7 +75,7 @@ async fn finish(mut request: Request, next: Next) -> Response {
         request.headers_mut().remove(header::RANGE);
     }
     request.extensions_mut().insert(RequestId(id.clone()));
-    let work = next.run(request).instrument(measurement.trace());
+    let work = catch_panics(request, next).instrument(measurement.trace());
     let mut response = work.instrument(span).await;
     let body = response.extensions_mut().remove::<ErrorBody>();
     if let Some(body) = body.or_else(|| bare_error(&response)) {
@@ -134,8 +135,24 @@ fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     match given {
         Some(id) if !id.is_empty() && id.len() <= MAX_ID => id.to_owned(),
-        _ => random::text(20),
+        _ => new_request_id(),
     }
+}
+
+/// Returns 20 letters that no other request has. They are no secret, so they cost no call of the
+/// operating system.
+fn new_request_id() -> String {
+    const BASE: u64 = 36;
+    let letters = |mut number: u64, length: usize| {
+        std::iter::repeat_with(move || {
+            let digit = u32::try_from(number % BASE).unwrap_or_default();
+            number /= BASE;
+            char::from_digit(digit, 36).unwrap_or('0')
+        })
+        .take(length)
+    };
+    let number = || RandomState::new().build_hasher().finish();
+    letters(number(), 10).chain(letters(number(), 10)).collect()
 }
 
 /// Returns the body of an error without a form of its own: from axum, hyper or a library. JSON

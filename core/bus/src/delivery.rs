@@ -60,7 +60,7 @@ pub struct Delivery {
 #[derive(Debug)]
 pub(crate) enum Lease {
     Embedded(embedded::EmbeddedLease),
-    Nats(Box<nats::NatsLease>),
+    Nats(nats::NatsLease),
 }
 
 impl Delivery {

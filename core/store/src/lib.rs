@@ -11,6 +11,7 @@
 
 mod activity;
 mod activity_log;
+mod arrays;
 mod assistant;
 mod availability;
 mod change_log;

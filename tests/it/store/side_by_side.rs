@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chatkeep_core::message::MessageChange;
+use chatkeep_core::message::{MessageChange, MessageType};
 use chatkeep_core::plan::Plan;
-use chatkeep_store::{ChannelChange, PresenceEvidenceKind};
+use chatkeep_store::{ChannelChange, IngestOutcome, PresenceEvidenceKind};
 use futures_util::future::join_all;
 
 use super::{Fixture, at, edited, erase_person, item, on_both, said, sized, unsent};
@@ -16,6 +16,7 @@ on_both!(
     a_quota_that_many_fill_at_once_ends_at_one_message,
     batches_of_different_channels_stop_nobody,
     whoever_needs_a_channel_alone_gets_it_in_turn,
+    one_that_is_stored_already_takes_nothing_from_the_others,
 );
 
 const CHANNELS: [&str; 3] = ["C1", "C2", "C3"];
@@ -195,4 +196,33 @@ async fn whoever_needs_a_channel_alone_gets_it_in_turn(fixture: Fixture) {
     };
     let (were_let_go, ()) = tokio::join!(join_all(writers), alone);
     assert_eq!(were_let_go, [true; 4], "it came after all writers");
+}
+
+async fn one_that_is_stored_already_takes_nothing_from_the_others(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    // What was unsent before it came is there already, too.
+    let first = [unsent("C1", "b-5", 12), said("C1", "old", 9, "some words")];
+    assert_eq!(fixture.keep(&first, 100).await, [IngestOutcome::Changed; 2]);
+    let mut batch = new_messages(&["C1"], "b");
+    batch.insert(2, said("C1", "old", 9, "some words"));
+    let mut picture = said("C1", "picture", 11, "a picture");
+    if let MessageChange::Received(received) = &mut picture.change {
+        received.kind = MessageType::Image;
+    }
+    for (known, message) in [(true, None), (false, Some(picture))] {
+        let prefix = if known { "b" } else { "c" };
+        let mut batch = if known { batch.clone() } else { new_messages(&["C1"], prefix) };
+        batch.extend(message);
+        let kept = fixture.keep(&batch, 101).await;
+        let changed = kept.iter().filter(|kept| **kept == IngestOutcome::Changed).count();
+        assert_eq!((changed, kept[2] == IngestOutcome::Known), (8 + usize::from(!known), known));
+        assert!(fixture.keep(&batch, 102).await.iter().all(|kept| *kept == IngestOutcome::Known));
+    }
+    let count = async |what: &str| fixture.value(&format!("SELECT COUNT(*) FROM {what}")).await;
+    assert_eq!(count("media WHERE status = 'pending' AND type = 'image'").await, "1");
+    // Not one of the message that nobody saw.
+    assert_eq!(count("outbox_events WHERE type = 'message.received'").await, "17");
+    let audit = fixture.store.audits().audit_channel(&"C1".into()).await.unwrap().unwrap();
+    assert!(audit.differences.is_empty(), "{:?}", audit.differences);
 }

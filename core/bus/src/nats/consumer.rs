@@ -6,12 +6,12 @@ use std::time::Duration;
 use async_nats::header::NATS_MESSAGE_ID;
 use async_nats::jetstream::consumer::PullConsumer;
 use async_nats::jetstream::consumer::pull::BatchConfig;
-use async_nats::jetstream::{AckKind, Message};
+use async_nats::jetstream::{AckKind, Context, Message};
 use async_nats::{StatusCode, Subject, Subscriber};
 use chatkeep_core::outage::Availability;
 use chatkeep_core::time::Timestamp;
 use chatkeep_core::trace::{self, TraceContext};
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::time::{Instant, timeout_at};
 
 use super::{ID, NatsBus, ONLY, disconnected, unavailable};
@@ -34,6 +34,8 @@ pub struct NatsConsumer {
     inbox: Subscriber,
     reply: Subject,
     request: Option<Request>,
+    /// Lent to each message while its headers are read: a clone takes as long as all the rest.
+    context: Option<Context>,
 }
 
 /// Pull request that the server has not ended yet. It outlives a cancelled fetch, so that its
@@ -61,7 +63,12 @@ enum Incoming {
 pub struct NatsLease {
     bus: NatsBus,
     consumer: &'static str,
-    message: Message,
+    /// Subject of its acknowledgements.
+    reply: Subject,
+    /// Position of the message in its stream.
+    sequence: u64,
+    /// Time of publishing, in nanoseconds since 1970.
+    published: i128,
 }
 
 impl fmt::Debug for NatsConsumer {
@@ -70,7 +77,6 @@ impl fmt::Debug for NatsConsumer {
     }
 }
 
-/// Omits the message, whose text belongs in no log.
 impl fmt::Debug for NatsLease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NatsLease").field("consumer", &self.consumer).finish_non_exhaustive()
@@ -86,7 +92,7 @@ impl NatsConsumer {
         let reply = Subject::from(bus.inner.client.new_inbox());
         let inbox = bus.inner.client.subscribe(reply.clone()).await;
         let inbox = inbox.map_err(|error| unavailable(&error))?;
-        Ok(Self { bus, name, consumer, inbox, reply, request: None })
+        Ok(Self { bus, name, consumer, inbox, reply, request: None, context: None })
     }
 
     pub(crate) fn availability(&self) -> &Availability {
@@ -160,19 +166,16 @@ impl NatsConsumer {
 
     /// Returns the next message of the inbox, or `None` when none came in time.
     async fn next(&mut self, until: Instant) -> Result<Option<Incoming>, BusError> {
-        let mut connected = self.bus.inner.connected.clone();
-        let message = tokio::select! {
-            biased;
-            message = timeout_at(until, self.inbox.next()) => match message {
-                Ok(Some(message)) => message,
-                Ok(None) => return Err(BusError::Unavailable("the bus is closed".into())),
-                Err(_) => return Ok(None),
+        // Most messages have come already: they wait for nothing.
+        let message = match self.inbox.next().now_or_never() {
+            Some(message) => message,
+            None => match self.wait(until).await? {
+                Some(message) => message,
+                None => return Ok(None),
             },
-            _ = connected.wait_for(|connected| !connected) => {
-                // The server has dropped the request.
-                self.request = None;
-                return Err(disconnected());
-            }
+        };
+        let Some(message) = message else {
+            return Err(BusError::Unavailable("the bus is closed".into()));
         };
         match message.status {
             None | Some(StatusCode::OK) => {
@@ -196,8 +199,27 @@ impl NatsConsumer {
         }
     }
 
-    async fn delivery(&self, message: async_nats::Message) -> Result<Incoming, BusError> {
-        let message = Message { message, context: self.bus.inner.context.clone() };
+    /// Waits for the end of the inbox or for its next message; `None` when neither came in time.
+    async fn wait(
+        &mut self,
+        until: Instant,
+    ) -> Result<Option<Option<async_nats::Message>>, BusError> {
+        let mut connected = self.bus.inner.connected.clone();
+        tokio::select! {
+            biased;
+            message = timeout_at(until, self.inbox.next()) => Ok(message.ok()),
+            _ = connected.wait_for(|connected| !connected) => {
+                // The server has dropped the request.
+                self.request = None;
+                Err(disconnected())
+            }
+        }
+    }
+
+    async fn delivery(&mut self, message: async_nats::Message) -> Result<Incoming, BusError> {
+        let context = self.context.take();
+        let context = context.unwrap_or_else(|| self.bus.inner.context.clone());
+        let message = Message { message, context };
         let header = |name| message.headers.as_ref().and_then(|headers| headers.get(name));
         if header(ONLY).is_some_and(|only| only.as_str() != self.name) {
             message.ack().await.map_err(|error| unavailable(error.as_ref()))?;
@@ -207,20 +229,22 @@ impl NatsConsumer {
         let id = id.map_or_else(String::new, ToString::to_string);
         let trace = header(trace::HEADER).and_then(|header| TraceContext::parse(header.as_str()));
         let info = message.info().map_err(|error| unavailable(error.as_ref()))?;
-        let published = info.published.unix_timestamp_nanos() / 1_000_000;
         let attempt = u32::try_from(info.delivered).unwrap_or(1);
+        let (sequence, published) = (info.stream_sequence, info.published.unix_timestamp_nanos());
+        let published_at = i64::try_from(published / 1_000_000).unwrap_or(0);
+        let Message { message, context } = message;
+        self.context = Some(context);
+        let no_reply = || BusError::Unavailable("a message has no subject of its own".into());
+        let reply = message.reply.ok_or_else(no_reply)?;
+        let (bus, consumer) = (self.bus.clone(), self.name);
         Ok(Incoming::Delivery(Delivery {
             subject: message.subject.to_string(),
             id,
-            payload: message.payload.clone(),
+            payload: message.payload,
             attempt,
-            published_at: Timestamp::from_millis(i64::try_from(published).unwrap_or(0)),
+            published_at: Timestamp::from_millis(published_at),
             trace,
-            lease: Lease::Nats(Box::new(NatsLease {
-                bus: self.bus.clone(),
-                consumer: self.name,
-                message,
-            })),
+            lease: Lease::Nats(NatsLease { bus, consumer, reply, sequence, published }),
         }))
     }
 }
@@ -235,15 +259,7 @@ impl NatsLease {
     }
 
     pub(crate) async fn dead_letter(self, letter: DeadLetterRequest<'_>) -> Result<(), BusError> {
-        let key = match self.message.info() {
-            Ok(info) => format!(
-                "{} {} {}",
-                self.consumer,
-                info.stream_sequence,
-                info.published.unix_timestamp_nanos()
-            ),
-            Err(error) => return Err(unavailable(error.as_ref())),
-        };
+        let key = format!("{} {} {}", self.consumer, self.sequence, self.published);
         self.bus.add_dead(self.consumer, &key, &letter).await?;
         self.end(AckKind::Ack).await
     }
@@ -254,6 +270,7 @@ impl NatsLease {
 
     async fn end(&self, kind: AckKind) -> Result<(), BusError> {
         self.bus.check()?;
-        self.message.ack_with(kind).await.map_err(|error| unavailable(error.as_ref()))
+        let sent = self.bus.inner.client.publish(self.reply.clone(), kind.into()).await;
+        sent.map_err(|error| unavailable(&error))
     }
 }

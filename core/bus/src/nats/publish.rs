@@ -53,7 +53,9 @@ impl NatsBus {
                 Ok(()) => return Ok(()),
                 Err(Refusal::Other(error)) => return Err(error),
                 Err(Refusal::NoStream) if last => break,
-                Err(Refusal::NoStream) => self.set_up_again().await?,
+                // Boxed: the future of every publish would be as large as that of this rare one, and is
+                // moved some times until it is polled.
+                Err(Refusal::NoStream) => Box::pin(self.set_up_again()).await?,
             }
         }
         Err(BusError::Unavailable("no stream takes the message".into()))

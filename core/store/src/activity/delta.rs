@@ -8,7 +8,8 @@ use chatkeep_core::message::{MessageState, MessageType};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
-use super::sql::{ADD, DROP_EMPTY};
+use super::sql::{ADD, ADD_ARRAYS, DROP_EMPTY};
+use crate::arrays::Column;
 use crate::db::Tx;
 use crate::query::query;
 use crate::{ReplyOrigin, StoreError};
@@ -149,14 +150,35 @@ pub(crate) async fn save_activity<'a>(
     if rows.is_empty() {
         return Ok(());
     }
-    let json = serde_json::to_string(&rows)?;
-    tx.execute(query(ADD).bind(&json)).await?;
+    if tx.takes_arrays() {
+        tx.execute_rows(ADD_ARRAYS, columns(&rows)).await?;
+    } else {
+        let json = serde_json::to_string(&rows)?;
+        tx.execute(query(ADD).bind(&json)).await?;
+    }
     let lowered: Vec<_> = rows.iter().filter(|row| row.n < 0 || row.b < 0).collect();
     if !lowered.is_empty() {
         let json = serde_json::to_string(&lowered)?;
         tx.execute(query(DROP_EMPTY).bind(&json)).await?;
     }
     Ok(())
+}
+
+fn columns<'a>(rows: &'a [CounterRow<'_>]) -> Vec<Column<'a>> {
+    let texts = |of: fn(&'a CounterRow<'_>) -> &'a str| {
+        Column::Text(rows.iter().map(|row| Some(of(row))).collect())
+    };
+    let numbers = |of: fn(&CounterRow<'_>) -> i64| {
+        Column::Int(rows.iter().map(|row| Some(of(row))).collect())
+    };
+    vec![
+        texts(|row| row.c),
+        texts(|row| row.k),
+        numbers(|row| row.at),
+        texts(|row| row.i),
+        numbers(|row| row.n),
+        numbers(|row| row.b),
+    ]
 }
 
 /// Counts stored messages of the bot, by their times of sending, as answers of that origin. The

@@ -1,13 +1,30 @@
 //! SQL statements of the activity counters.
 
-pub(super) const ADD: &str = "
-    INSERT INTO activity_counters (channel_id, counter, at, item, messages, bytes)
-    SELECT value ->> 'c', value ->> 'k', CAST(value ->> 'at' AS BIGINT), value ->> 'i',
-           CAST(value ->> 'n' AS BIGINT), CAST(value ->> 'b' AS BIGINT)
-    FROM json_each($1) WHERE TRUE
-    ON CONFLICT (channel_id, counter, at, item) DO UPDATE SET
-        messages = activity_counters.messages + excluded.messages,
-        bytes = activity_counters.bytes + excluded.bytes";
+/// Builds the statement that adds rows to the counters.
+macro_rules! add {
+    ($rows:literal) => {
+        concat!(
+            "INSERT INTO activity_counters (channel_id, counter, at, item, messages, bytes)
+             SELECT ",
+            $rows,
+            " WHERE TRUE
+             ON CONFLICT (channel_id, counter, at, item) DO UPDATE SET
+                 messages = activity_counters.messages + excluded.messages,
+                 bytes = activity_counters.bytes + excluded.bytes"
+        )
+    };
+}
+
+pub(super) const ADD: &str = add!(
+    "value ->> 'c', value ->> 'k', CAST(value ->> 'at' AS BIGINT), value ->> 'i',
+     CAST(value ->> 'n' AS BIGINT), CAST(value ->> 'b' AS BIGINT)
+     FROM json_each($1)"
+);
+
+/// The same for PostgreSQL: every message that is stored raises five counters.
+pub(super) const ADD_ARRAYS: &str = add!(
+    "* FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[])"
+);
 
 pub(super) const DROP_EMPTY: &str = "
     DELETE FROM activity_counters

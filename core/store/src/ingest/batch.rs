@@ -8,7 +8,9 @@ use chatkeep_core::time::Timestamp;
 
 use super::deletion_guard::DeletionGuard;
 use super::gaps::{Skips, close_gaps, open_gap};
-use super::sql::{BulkKey, KNOWN_MESSAGES, SAVE_MEDIA, SAVE_MESSAGES, pending, saved};
+use super::sql::{
+    BulkKey, KNOWN_MESSAGES, PendingMedia, SAVE_MEDIA, SAVE_MESSAGES, pending, saved,
+};
 use super::{ChannelChange, IngestOutcome, save_ledger};
 use crate::activity::Counted;
 use crate::change_log::{changes_index, log_messages};
@@ -233,17 +235,6 @@ impl Batch {
         self.save_counters(tx, now).await
     }
 
-    /// Saves what a batch of new messages alone changes beside their rows and the counters: their
-    /// files to be fetched, and their events.
-    pub(super) async fn save_added(
-        &mut self,
-        tx: &mut Tx,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.save_media(tx, now).await?;
-        self.log_events(tx, now).await
-    }
-
     /// Saves the gaps and the ledger.
     pub(super) async fn save_counters(
         &self,
@@ -308,10 +299,7 @@ impl Batch {
             states.filter(|(_, s)| s.kind.is_some_and(MessageType::is_media)).collect();
         let kept = media.iter().filter(|(_, state)| state.counts());
         let kept: Vec<_> = kept.map(|(key, state)| pending(key, state)).collect();
-        if !kept.is_empty() {
-            let rows = serde_json::to_string(&kept)?;
-            tx.execute(query(SAVE_MEDIA).bind(&rows).bind(now.millis())).await?;
-        }
+        save_pending(tx, &kept, now).await?;
         let gone = media.iter().filter(|(_, state)| state.unsent_at.is_some());
         let gone: Vec<_> =
             gone.map(|((c, m), _)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
@@ -324,6 +312,19 @@ impl Batch {
     fn changed(&self) -> impl Iterator<Item = (&MessageKey, &MessageState)> {
         self.changed.iter().filter_map(|key| self.states.get_key_value(key))
     }
+}
+
+/// Saves files to be fetched.
+pub(super) async fn save_pending(
+    tx: &mut Tx,
+    media: &[PendingMedia<'_>],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if !media.is_empty() {
+        let rows = serde_json::to_string(media)?;
+        tx.execute(query(SAVE_MEDIA).bind(&rows).bind(now.millis())).await?;
+    }
+    Ok(())
 }
 
 fn takes_back(item: &ChannelChange) -> bool {

@@ -4,7 +4,7 @@
 //! so they are inserted without a read first. Those that turn out to be known already are left to
 //! the careful path.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::time::Timestamp;
@@ -17,6 +17,15 @@ use super::batch::{Batch, MessageKey, PendingEvent};
 use super::sql::{ADD_MESSAGES, saved};
 use crate::activity::Counted;
 use crate::query::query_as;
+
+/// Just received message, as it is to be stored.
+#[derive(Debug)]
+pub(super) struct FreshMessage {
+    /// Index of its change in the batch.
+    pub(super) nth: usize,
+    pub(super) key: MessageKey,
+    pub(super) state: MessageState,
+}
 
 impl Batch {
     /// Stores the fresh messages among the changes, and charges them.
@@ -35,7 +44,7 @@ impl Batch {
     }
 
     /// Stores the fresh messages among numbered changes of which all have room, without charging them.
-    pub(super) async fn insert_fresh<'a>(
+    async fn insert_fresh<'a>(
         &mut self,
         tx: &mut Tx,
         changes: impl Iterator<Item = (usize, &'a ChannelChange)>,
@@ -45,12 +54,17 @@ impl Batch {
         if fresh.is_empty() {
             return Ok(());
         }
-        let rows: Vec<_> = fresh.iter().map(|(_, key, state)| saved(key, state)).collect();
+        let rows: Vec<_> = fresh.iter().map(|new| saved(&new.key, &new.state)).collect();
         let rows = serde_json::to_string(&rows)?;
         let added: Vec<(String, String)> = tx.fetch_all(query_as(ADD_MESSAGES).bind(&rows)).await?;
         let added: HashSet<MessageKey> =
             added.into_iter().map(|(c, m)| (c.into(), m.into())).collect();
-        for (nth, key, state) in fresh.into_iter().filter(|(_, key, _)| added.contains(key)) {
+        self.note_added(fresh.into_iter().filter(|new| added.contains(&new.key)), now);
+        Ok(())
+    }
+
+    fn note_added(&mut self, added: impl Iterator<Item = FreshMessage>, now: Timestamp) {
+        for FreshMessage { nth, key, state } in added {
             self.events.push(PendingEvent {
                 nth,
                 kind: OutboxEventKind::of_message(state.is_bot),
@@ -62,15 +76,24 @@ impl Batch {
             self.states.insert(key.clone(), state);
             self.added.insert(key, nth);
         }
-        Ok(())
     }
 
     /// Charges the messages that were stored.
-    pub(super) fn charge_added(&mut self, now: Timestamp) {
+    fn charge_added(&mut self, now: Timestamp) {
         for key in self.added.keys() {
             let counted = self.states.get(key).and_then(|state| Counted::of(state, None));
             let at = self.ledger.storing_time(&key.0, now);
             self.ledger.charge_message(&key.0, at, None, counted.as_ref());
+        }
+    }
+
+    /// Charges stored messages of one channel.
+    pub(super) fn charge_fresh(&mut self, messages: &[FreshMessage], now: Timestamp) {
+        let Some(FreshMessage { key: (channel, _), .. }) = messages.first() else { return };
+        let at = self.ledger.storing_time(channel, now);
+        for message in messages {
+            let counted = Counted::of(&message.state, None);
+            self.ledger.charge_message(channel, at, None, counted.as_ref());
         }
     }
 
@@ -90,28 +113,28 @@ impl Batch {
 
     /// Returns the first change of each just received message, as it is to be stored, by key: rows
     /// beside each other in the table are inserted one after another, and in one order by all.
-    fn fresh<'a>(
+    pub(super) fn fresh<'a>(
         &self,
         changes: impl Iterator<Item = (usize, &'a ChannelChange)>,
         now: Timestamp,
-    ) -> Vec<(usize, MessageKey, MessageState)> {
-        let mut seen = BTreeSet::new();
-        let mut fresh = Vec::new();
-        for (nth, change) in changes {
-            let received = matches!(change.change, MessageChange::Received(_));
-            let (channel, message) = (&change.channel, &change.message);
-            let wanted = received
-                && self.ledger.subscribed(channel)
+    ) -> Vec<FreshMessage> {
+        let wanted = changes.filter(|(_, change)| {
+            matches!(change.change, MessageChange::Received(_))
+                && self.ledger.subscribed(&change.channel)
                 && !self.deletion_guard.refuse(change)
-                && !self.deletion_guard.opted_out(change);
-            if wanted && seen.insert((channel, message)) {
+                && !self.deletion_guard.opted_out(change)
+        });
+        let mut fresh: Vec<_> = wanted
+            .map(|(nth, change)| {
                 let mut state = MessageState::default();
-                let at = self.ledger.storing_time(channel, now);
+                let at = self.ledger.storing_time(&change.channel, now);
                 state.apply(&change.change, false, at);
-                fresh.push((nth, (channel.clone(), message.clone()), state));
-            }
-        }
-        fresh.sort_by(|(_, one, _), (_, other, _)| one.cmp(other));
+                FreshMessage { nth, key: (change.channel.clone(), change.message.clone()), state }
+            })
+            .collect();
+        // Stable: of the same message the first change stays the first.
+        fresh.sort_by(|one, other| one.key.cmp(&other.key));
+        fresh.dedup_by(|later, first| later.key == first.key);
         fresh
     }
 }

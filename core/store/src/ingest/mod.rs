@@ -13,6 +13,7 @@ mod retention;
 mod side_by_side;
 mod sql;
 mod stray_edits;
+mod unknown;
 
 use std::collections::{BTreeMap, BTreeSet};
 
