@@ -18,13 +18,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use chatkeep::ingress::{Ingress, IngressBot, IngressBots};
-use chatkeep::rate_limit::Limiter;
-use chatkeep::server::Server as HttpServer;
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::{Config, RateLimitConfig, Sources};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::time::{SharedClock, SystemClock};
+use chatkeep_http::rate_limit::Limiter;
+use chatkeep_http::server::Server as HttpServer;
 use chatkeep_platform::line::LineWebhooks;
 use chatkeep_workers::StageName;
 use chatkeep_workers::tap::Tap;

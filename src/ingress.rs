@@ -36,10 +36,10 @@ use chatkeep_workers::log_failure;
 use chatkeep_workers::tap::Tap;
 use tracing::{debug, error, warn};
 
-use crate::heavy::{LIGHT, WEBHOOKS};
-use crate::http::{CallerKind, KnownCaller};
-use crate::rate_limit::{Address, Limiter};
 pub use bots::{IngressBot, IngressBots};
+use chatkeep_core::heavy::{LIGHT, WEBHOOKS};
+use chatkeep_http::rate_limit::{Address, Limiter};
+use chatkeep_http::{CallerKind, KnownCaller};
 use response::WebhookResponse;
 
 /// State of the ingress.

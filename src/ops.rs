@@ -10,6 +10,8 @@ use chatkeep_bus::{Bus, ConsumerStatus};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::health::Health;
 use chatkeep_core::{metric, outage};
+use chatkeep_http::HttpError;
+use chatkeep_http::server::Server;
 use chatkeep_store::Store;
 use chatkeep_workers::StageName;
 use chatkeep_workers::replica::Replica;
@@ -18,9 +20,6 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
-
-use crate::http::HttpError;
-use crate::server::Server;
 
 /// Timeout of a readiness check.
 const TIMEOUT: Duration = Duration::from_secs(3);

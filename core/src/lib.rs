@@ -8,6 +8,7 @@ pub mod config;
 pub mod disk;
 pub mod event;
 pub mod health;
+pub mod heavy;
 pub mod http;
 pub mod id;
 pub mod message;

@@ -6,16 +6,16 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
+use chatkeep_http::{HttpError, Path, caller};
+use chatkeep_services::access::{
+    AtLeast, Caller, ChannelAccess, Credential, HasScope, Reaches, Scoped,
+};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::ParameterIn;
 
 use super::Api;
 use super::route::{Describe, Input, Need, admitted};
-use crate::http::{self, HttpError, Path};
-use crate::services::access::{
-    AtLeast, Caller, ChannelAccess, Credential, HasScope, Reaches, Scoped,
-};
 
 /// The channel that a path names; only that, and nothing about who may see it.
 #[derive(Deserialize, IntoParams)]
@@ -31,7 +31,7 @@ impl FromRequestParts<Api> for Caller {
 
     /// Access tokens are for other surfaces than the API.
     async fn from_request_parts(parts: &mut Parts, _: &Api) -> Result<Self, HttpError> {
-        let caller = http::caller(parts)?;
+        let caller = caller(parts)?;
         if matches!(caller.credential, Credential::Token { .. }) {
             return Err(HttpError::InvalidKey);
         }

@@ -4,16 +4,16 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{HttpError, PublicUrl, Query};
+use chatkeep_services::Services;
+use chatkeep_services::access::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
 use chatkeep_store::{ChannelJob, Coverage};
+use chatkeep_view::GapView;
+use chatkeep_view::when::When;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::jobs::Removal;
-use crate::http::{HttpError, PublicUrl, Query};
-use crate::services::Services;
-use crate::services::access::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
-use crate::view::GapView;
-use crate::when::When;
 
 #[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -6,7 +6,12 @@ use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{Body, HttpError, Query};
+use chatkeep_services::access::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup};
+use chatkeep_services::channels::{BackupChange, ChannelSettings};
+use chatkeep_services::{Nullable, Services};
 use chatkeep_store::{Channel, ChannelStatus};
+use chatkeep_view::pseudonyms::Masked;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
@@ -14,11 +19,6 @@ use super::assistant::config::AssistantView;
 use super::cursor::Page;
 use super::editable::{Editable, Shown};
 use super::extract::WholePaging;
-use crate::http::{Body, HttpError, Query};
-use crate::pseudonyms::Masked;
-use crate::services::access::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup};
-use crate::services::channels::{BackupChange, ChannelSettings};
-use crate::services::{Nullable, Services};
 
 /// `GET /api/channels`.
 #[derive(Serialize, ToSchema)]
@@ -135,7 +135,7 @@ impl Shown for BackupBody {
 }
 
 fn days<'de, D: Deserializer<'de>>(value: D) -> Result<Nullable<u32>, D::Error> {
-    crate::decode::nullable_whole(value).map(Nullable::To)
+    chatkeep_services::decode::nullable_whole(value).map(Nullable::To)
 }
 
 pub(super) async fn list(

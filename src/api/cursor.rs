@@ -2,11 +2,11 @@
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
+use chatkeep_http::NextPage;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::route::{Describe, Output};
-use crate::http::NextPage;
 
 /// A page; the response has a `Link` header to the next one.
 pub(super) struct Page<T> {

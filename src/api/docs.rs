@@ -8,11 +8,10 @@ use axum::extract::Path;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
+use chatkeep_http::HttpError;
 use tracing::error;
 use utoipa::openapi::OpenApi;
 use utoipa_swagger_ui::Config;
-
-use crate::http::HttpError;
 
 /// The page's own scripts and styles, nothing from elsewhere.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \

@@ -12,9 +12,6 @@ use utoipa::openapi::schema::{ObjectBuilder, SchemaType};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::decode::nullable;
-use crate::services::Nullable;
-
 /// A form that is part of what an answer shows.
 pub(super) trait Shown {
     /// The fields that the answer has beside those of the form.
@@ -24,12 +21,6 @@ pub(super) trait Shown {
 /// A `T`, whose read-only fields are passed over.
 #[derive(Debug)]
 pub(super) struct Editable<T>(pub(super) T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nullable<T> {
-    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        nullable(value).map(Self::To)
-    }
-}
 
 impl<'de, T: Deserialize<'de> + Shown> Deserialize<'de> for Editable<T> {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
@@ -110,7 +101,7 @@ impl<T: ToSchema + Shown> ToSchema for Editable<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode;
+    use chatkeep_services::decode;
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]

@@ -1,6 +1,7 @@
 //! Entity tags in the documentation of routes.
 
 use axum::http::StatusCode;
+use chatkeep_http::{IfMatch, Prepared, Timed, Versioned};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::Required;
@@ -8,7 +9,6 @@ use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::route::{Describe, Input, Output};
-use crate::http::{IfMatch, Prepared, Timed, Versioned};
 
 /// Pattern of `If-Match`: any version, or a list of tags.
 const IF_MATCH: &str = r#"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;

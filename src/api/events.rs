@@ -1,16 +1,16 @@
 //! Pull feed of events, in order.
 
 use axum::extract::State;
+use chatkeep_http::{HttpError, Query};
+use chatkeep_services::Services;
+use chatkeep_services::access::{ReadMessages, Scoped};
+use chatkeep_services::events::EventPage;
+use chatkeep_view::EventView;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::cursor::Page;
 use super::extract::Limit;
-use crate::http::{HttpError, Query};
-use crate::services::Services;
-use crate::services::access::{ReadMessages, Scoped};
-use crate::services::events::EventPage;
-use crate::view::EventView;
 
 /// `GET /api/events`.
 #[derive(Serialize, ToSchema)]

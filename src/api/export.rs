@@ -3,17 +3,17 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use chatkeep_http::{HttpError, MaskedBytes, Query, attachment};
+use chatkeep_services::Services;
+use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
+use chatkeep_services::exports::ExportRequest;
+use chatkeep_transfer::Format;
+use chatkeep_view::when::When;
 use serde::Deserialize;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::{IntoParams, ToSchema};
 
 use super::route::{Answer, Describe, Output};
-use crate::http::{HttpError, MaskedBytes, Query, attachment};
-use crate::services::Services;
-use crate::services::access::{ChannelAccess, Member, ReadMessages};
-use crate::services::exports::ExportRequest;
-use crate::transfer::Format;
-use crate::when::When;
 
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]

@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 
 use axum::http::StatusCode;
+use chatkeep_http::{Body, Path, Query};
+use chatkeep_services::LIMIT;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
@@ -11,8 +13,6 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::route::{Describe, Input};
-use crate::http::{Body, Path, Query};
-use crate::services::LIMIT;
 
 impl<T: ToSchema> Input for Body<T> {
     fn describe(route: &mut Describe) {
@@ -83,7 +83,7 @@ impl<T: IntoParams> Input for Path<T> {
 
 /// Page size: 1 to 100, default 50.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit(pub(crate) u32);
+pub struct Limit(pub u32);
 
 impl Default for Limit {
     fn default() -> Self {
@@ -119,7 +119,7 @@ const WHOLE: u32 = 1_000;
 
 /// Page size of a list that is usually returned whole: 1 to 100, up to 1,000 when absent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WholeLimit(pub(crate) u32);
+pub struct WholeLimit(pub u32);
 
 impl Default for WholeLimit {
     fn default() -> Self {
@@ -165,9 +165,9 @@ pub(crate) struct WholePaging {
     /// `nextCursor` when there are more.
     #[serde(default)]
     #[param(inline)]
-    pub(crate) limit: WholeLimit,
+    pub limit: WholeLimit,
     /// `nextCursor` of the previous page.
-    pub(crate) cursor: Option<String>,
+    pub cursor: Option<String>,
 }
 
 /// The query of a list without filters.
@@ -177,7 +177,7 @@ pub(crate) struct Paging {
     /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
-    pub(crate) limit: Limit,
+    pub limit: Limit,
     /// `nextCursor` of the previous page.
-    pub(crate) cursor: Option<String>,
+    pub cursor: Option<String>,
 }

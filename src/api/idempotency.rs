@@ -17,16 +17,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
+use chatkeep_core::random;
+use chatkeep_http::{BrowserSessions, HttpError, bearer, tagged};
+use chatkeep_services::idempotency::IdempotencyService;
+use chatkeep_services::{Caller, Credential, FieldPath};
 use chatkeep_store::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::MAX_BODY;
 use super::replay::ReplayNote;
-use crate::http::{BrowserSessions, HttpError, bearer, tagged};
-use crate::random;
-use crate::services::idempotency::IdempotencyService;
-use crate::services::{Caller, Credential, FieldPath};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -49,9 +49,11 @@ struct StoredResponse {
 
 /// State of the layer. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Idempotency {
-    pub(crate) keys: IdempotencyService,
-    pub(crate) sessions: BrowserSessions,
+pub struct Idempotency {
+    /// Keys of requests, with what was answered to them.
+    pub keys: IdempotencyService,
+    /// Sessions of browsers, which are callers, too.
+    pub sessions: BrowserSessions,
 }
 
 /// Replays responses to repeated POSTs.

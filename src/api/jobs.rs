@@ -6,14 +6,14 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{HttpError, Path, PublicUrl};
+use chatkeep_services::Services;
+use chatkeep_services::access::{Reaches, WriteBackup};
 use chatkeep_store::{ChannelJob, JobKind, JobStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::route::{Describe, Output};
-use crate::http::{HttpError, Path, PublicUrl};
-use crate::services::Services;
-use crate::services::access::{Reaches, WriteBackup};
 
 /// Background deletion of many messages.
 #[derive(Debug, Serialize, ToSchema)]

@@ -7,6 +7,11 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, KeyId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{Body, HttpError, Path, Query};
+use chatkeep_services::Services;
+use chatkeep_services::access::{ManageKeys, Scoped};
+use chatkeep_services::decode::nullable;
+use chatkeep_services::keys::{IssuedKey, KeyDraft};
 use chatkeep_store::Key;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -16,11 +21,6 @@ use super::extract::Paging;
 use super::input;
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
-use crate::decode::nullable;
-use crate::http::{Body, HttpError, Path, Query};
-use crate::services::Services;
-use crate::services::access::{ManageKeys, Scoped};
-use crate::services::keys::{IssuedKey, KeyDraft};
 
 /// `GET /api/keys`.
 #[derive(Serialize, ToSchema)]
@@ -121,7 +121,7 @@ pub(super) struct KeyBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RotateBody {
     /// Seconds for which the old key stays valid; one day when absent.
-    #[serde(default, deserialize_with = "crate::decode::whole")]
+    #[serde(default, deserialize_with = "chatkeep_services::decode::whole")]
     #[schema(minimum = 0, maximum = 2_592_000, nullable = false)]
     overlap_seconds: Option<u32>,
 }

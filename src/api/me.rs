@@ -7,15 +7,14 @@ use axum::extract::State;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::{Plan, UsageStatus};
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{Body, HttpError, Timed};
+use chatkeep_services::Services;
+use chatkeep_services::access::{Caller, Reaches, Scoped, WriteBackup};
+use chatkeep_services::account::AccountUsage;
 use chatkeep_store::{ChannelUsage, User};
+use chatkeep_view::pseudonyms::Masked;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-use crate::http::{Body, HttpError, Timed};
-use crate::pseudonyms::Masked;
-use crate::services::Services;
-use crate::services::access::{Caller, Reaches, Scoped, WriteBackup};
-use crate::services::account::AccountUsage;
 
 /// `GET /api/me`.
 #[derive(Serialize, ToSchema)]

@@ -4,7 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::UserId;
 use chatkeep_core::role::Role;
+use chatkeep_http::{Body, HttpError, Path, PublicUrl, Query};
+use chatkeep_services::Services;
+use chatkeep_services::access::{
+    Admin, ChannelAccess, Member, Reaches, ReadMembers, WriteBackup, WriteMembers,
+};
+use chatkeep_services::members::MemberQuery;
 use chatkeep_store::{ChannelJob, MemberStatus};
+use chatkeep_view::MemberView;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -12,13 +19,6 @@ use super::cursor::Page;
 use super::extract::WholeLimit;
 use super::jobs::Removal;
 use super::subscriptions::Success;
-use crate::http::{Body, HttpError, Path, PublicUrl, Query};
-use crate::services::Services;
-use crate::services::access::{
-    Admin, ChannelAccess, Member, Reaches, ReadMembers, WriteBackup, WriteMembers,
-};
-use crate::services::members::MemberQuery;
-use crate::view::MemberView;
 
 /// `GET /api/channels/:channelId/members`.
 #[derive(Serialize, ToSchema)]

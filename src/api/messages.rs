@@ -6,7 +6,13 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{MessageId, UserId};
 use chatkeep_core::message::MessageType;
+use chatkeep_http::{HttpError, Path, Query};
+use chatkeep_services::Services;
+use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
+use chatkeep_services::messages::{MessagePage, MessageQuery};
 use chatkeep_store::Order;
+use chatkeep_view::when::When;
+use chatkeep_view::{GapView, MessageView};
 use chrono::NaiveDate;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -15,12 +21,6 @@ use utoipa::{IntoParams, ToSchema};
 use super::cursor::Page;
 use super::extract::Limit;
 use super::route::{Describe, Output};
-use crate::http::{HttpError, Path, Query};
-use crate::services::Services;
-use crate::services::access::{ChannelAccess, Member, ReadMessages};
-use crate::services::messages::{MessagePage, MessageQuery};
-use crate::view::{GapView, MessageView};
-use crate::when::When;
 
 /// `GET …/backup/messages`.
 #[derive(Serialize, ToSchema)]
@@ -38,7 +38,7 @@ pub(super) struct MessageList {
 /// Sort order by time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum OrderParam {
+pub enum OrderParam {
     #[default]
     Desc,
     Asc,
@@ -46,39 +46,39 @@ pub(crate) enum OrderParam {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct ListQuery {
+pub struct ListQuery {
     /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
-    pub(crate) limit: Limit,
+    pub limit: Limit,
     /// `nextCursor` of the previous page.
-    pub(crate) cursor: Option<String>,
+    pub cursor: Option<String>,
     /// Sort order; newest first when absent.
     #[serde(default)]
     #[param(inline)]
-    pub(crate) order: OrderParam,
+    pub order: OrderParam,
     /// Only messages of this day, in the channel's time zone, otherwise in the service's.
     #[serde(default, deserialize_with = "day")]
     #[param(value_type = Option<String>, format = Date)]
-    pub(crate) date: Option<NaiveDate>,
+    pub date: Option<NaiveDate>,
     /// Only messages sent at or after this time. A date stands for its first moment in the
     /// channel's time zone.
     #[param(inline)]
-    pub(crate) from: Option<When>,
+    pub from: Option<When>,
     /// Only messages sent before this time. A date stands for its first moment in the channel's
     /// time zone.
     #[param(inline)]
-    pub(crate) to: Option<When>,
+    pub to: Option<When>,
     /// ID of a message, or a time: returns the messages before and after it.
     #[param(max_length = 200)]
-    pub(crate) around: Option<String>,
+    pub around: Option<String>,
     /// Only messages sent by this person.
     #[param(value_type = Option<String>)]
-    pub(crate) sender_id: Option<UserId>,
+    pub sender_id: Option<UserId>,
     /// Only messages of this type.
     #[serde(rename = "type")]
     #[param(inline)]
-    pub(crate) kind: Option<MessageType>,
+    pub kind: Option<MessageType>,
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -4,8 +4,7 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-
-use crate::http::{HttpError, takes_json};
+use chatkeep_http::{HttpError, takes_json};
 
 /// 406 for callers who take nothing that the API has. Routes that stream files decide themselves.
 pub(super) async fn layer(request: Request, next: Next) -> Response {

@@ -6,6 +6,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, SavedSearchId};
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{Body, HttpError, Path, Query};
+use chatkeep_services::access::{ManageWebhooks, ReadMessages, Scoped};
+use chatkeep_services::decode::nullable;
+use chatkeep_services::saved_searches::{SavedSearchDraft, SavedSearchUpdate};
+use chatkeep_services::{Nullable, Services};
 use chatkeep_store::SavedSearch;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -16,11 +21,6 @@ use super::extract::Paging;
 use super::input;
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
-use crate::decode::nullable;
-use crate::http::{Body, HttpError, Path, Query};
-use crate::services::access::{ManageWebhooks, ReadMessages, Scoped};
-use crate::services::saved_searches::{SavedSearchDraft, SavedSearchUpdate};
-use crate::services::{Nullable, Services};
 
 /// `GET /api/saved-searches`.
 #[derive(Serialize, ToSchema)]

@@ -3,18 +3,18 @@
 use axum::extract::State;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
+use chatkeep_http::{HttpError, Query};
+use chatkeep_search::{Highlight, SearchResult, Sort};
+use chatkeep_services::Services;
+use chatkeep_services::access::{ChannelAccess, Member, ReadMessages, Scoped};
+use chatkeep_services::search::{SearchPage, SearchQuery};
+use chatkeep_view::when::When;
+use chatkeep_view::{Links, MessageView};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::cursor::Page;
 use super::extract::Limit;
-use crate::http::{HttpError, Query};
-use crate::search::{Highlight, SearchResult, Sort};
-use crate::services::Services;
-use crate::services::access::{ChannelAccess, Member, ReadMessages, Scoped};
-use crate::services::search::{SearchPage, SearchQuery};
-use crate::view::{Links, MessageView};
-use crate::when::When;
 
 /// Characters of a snippet, at most.
 const SNIPPET: usize = 160;
@@ -120,34 +120,34 @@ pub(crate) struct EverywhereQuery {
         max_length = 200,
         pattern = r"^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$"
     )]
-    pub(crate) q: String,
+    pub q: String,
     /// Only this channel.
     #[param(value_type = Option<String>)]
-    pub(crate) channel_id: Option<ChannelId>,
+    pub channel_id: Option<ChannelId>,
     /// Only messages sent at or after this time. A date stands for its first moment in the time
     /// zone of the channel in `channelId`, otherwise in UTC.
     #[param(inline)]
-    pub(crate) from: Option<When>,
+    pub from: Option<When>,
     /// Only messages sent before this time; interpreted like `from`.
     #[param(inline)]
-    pub(crate) to: Option<When>,
+    pub to: Option<When>,
     /// Only messages sent by this person.
     #[param(value_type = Option<String>)]
-    pub(crate) sender_id: Option<UserId>,
+    pub sender_id: Option<UserId>,
     /// Only messages of this type.
     #[serde(rename = "type")]
     #[param(inline)]
-    pub(crate) kind: Option<MessageType>,
+    pub kind: Option<MessageType>,
     /// Sort order; by relevance when absent.
     #[serde(default)]
     #[param(inline)]
-    pub(crate) sort: SortParam,
+    pub sort: SortParam,
     /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
-    pub(crate) limit: Limit,
+    pub limit: Limit,
     /// `nextCursor` of the previous page.
-    pub(crate) cursor: Option<String>,
+    pub cursor: Option<String>,
 }
 
 pub(super) async fn in_channel(

@@ -6,6 +6,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{HttpError, Query};
+use chatkeep_services::Services;
+use chatkeep_services::access::{Caller, ChannelAccess, Member, Reaches, WriteBackup};
 use chatkeep_store::Subscription;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,9 +16,6 @@ use utoipa::ToSchema;
 use super::cursor::Page;
 use super::extract::Paging;
 use super::route::{Describe, Output};
-use crate::http::{HttpError, Query};
-use crate::services::Services;
-use crate::services::access::{Caller, ChannelAccess, Member, Reaches, WriteBackup};
 
 /// `{success: true}`.
 #[derive(Serialize, ToSchema)]

@@ -4,9 +4,14 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use chatkeep_blobs::Blobs;
+use chatkeep_console::Entrances;
 use chatkeep_core::config::{Config, LineConfig};
 use chatkeep_core::health::Health;
 use chatkeep_core::time::SharedClock;
+use chatkeep_services::disk::DiskReserves;
+use chatkeep_services::removals::RemovalWorker;
+use chatkeep_services::{ServiceParts, Services};
+use chatkeep_view::Links;
 use chatkeep_workers::assistant::Assistants;
 use chatkeep_workers::tap::Tap;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -20,13 +25,8 @@ use super::secrets::LiveSecrets;
 use super::{
     App, LineClients, ProcessRoles, memory_warning, no_media_store, open_space, open_store, replica,
 };
-use crate::console::Entrances;
-use crate::disk::DiskReserves;
 use crate::ops;
 use crate::private::make_data_folder;
-use crate::removals::RemovalWorker;
-use crate::services::{ServiceParts, Services};
-use crate::view::Links;
 
 impl App {
     /// Opens all adapters that `process_roles` need.

@@ -9,13 +9,12 @@ use std::time::Duration;
 use chatkeep_bus::{Bus, BusError, ConsumerStatus};
 use chatkeep_core::health::Health;
 use chatkeep_core::metric;
+use chatkeep_services::processes::running;
 use chatkeep_store::Store;
 use chatkeep_workers::{StageName, log_failure};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-
-use crate::services::processes::running;
 
 /// Interval between two checks.
 const INTERVAL: Duration = Duration::from_mins(1);

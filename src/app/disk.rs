@@ -9,12 +9,12 @@ use chatkeep_core::config::{BlobsKind, Config};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::health::Health;
 use chatkeep_core::metric;
+use chatkeep_services::disk::{DiskReserves, DiskSpace};
 use chatkeep_workers::supervisor::Supervisor;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{App, ProcessRoles, Role};
-use crate::disk::{DiskReserves, DiskSpace};
 
 /// Interval between checks: shorter than a reserve takes to be filled.
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -4,25 +4,25 @@
 use std::sync::Arc;
 
 use chatkeep_core::config::Database;
+use chatkeep_services::assistant::UnansweredFigures;
+use chatkeep_services::deployment_metrics::{ExpiryMetrics, SnapshotMetrics, StoreMetrics};
+use chatkeep_services::maintenance::{
+    ActivityPurge, ExpiredWebhooks, IdempotencyPurge, IngressPresence, InterruptedReplies,
+    Maintenance, OutboxPurge, ReadRecords, RowPurge, SessionPurge, UseRecords, WalCheckpoint,
+};
+use chatkeep_services::orphan_sweep::{OrphanSweeper, UploadSweeper};
+use chatkeep_services::pictures::PictureSweep;
+use chatkeep_services::removals::JobPurge;
+use chatkeep_services::retention::Retention;
+use chatkeep_services::snapshots::{
+    MigrationCopyPurge, SnapshotJob, SnapshotService, SnapshotSource,
+};
 use chatkeep_workers::dead_letters::DeadLetterJob;
 use chatkeep_workers::notices::UsageNotifier;
 use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::supervisor::Supervisor;
 
 use super::{App, Role};
-use crate::maintenance::{
-    ActivityPurge, ExpiredWebhooks, IdempotencyPurge, IngressPresence, InterruptedReplies,
-    Maintenance, OutboxPurge, ReadRecords, RowPurge, SessionPurge, UseRecords, WalCheckpoint,
-};
-use crate::orphan_sweep::{OrphanSweeper, UploadSweeper};
-use crate::removals::JobPurge;
-use crate::retention::Retention;
-use crate::services::assistant::UnansweredFigures;
-use crate::services::deployment_metrics::{ExpiryMetrics, SnapshotMetrics, StoreMetrics};
-use crate::services::pictures::PictureSweep;
-use crate::services::snapshots::{
-    MigrationCopyPurge, SnapshotJob, SnapshotService, SnapshotSource,
-};
 
 impl App {
     /// Creates the list of periodic jobs of this process, empty at first.

@@ -24,10 +24,18 @@ use std::time::Duration;
 use axum::Router;
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
+use chatkeep_console::Entrances;
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
 use chatkeep_core::time::SharedClock;
+use chatkeep_http::server::{Server, room_for};
+use chatkeep_http::with_common_layers;
 use chatkeep_platform::Bots;
+use chatkeep_search::SearchService;
+use chatkeep_services::Services;
+use chatkeep_services::disk::DiskReserves;
+use chatkeep_services::maintenance::last_records;
+use chatkeep_services::removals::RemovalWorker;
 use chatkeep_store::Store;
 use chatkeep_workers::assistant::Assistants;
 use chatkeep_workers::periodic::PeriodicJobs;
@@ -54,15 +62,7 @@ use registry::Registration;
 pub use secrets::LiveSecrets;
 use stages::Starter;
 
-use crate::console::Entrances;
-use crate::disk::DiskReserves;
-use crate::http::with_common_layers;
-use crate::maintenance::last_records;
 use crate::ops;
-use crate::removals::RemovalWorker;
-use crate::search::SearchService;
-use crate::server::{Server, room_for};
-use crate::services::Services;
 
 /// Maximum share of the shutdown time for closing bus and store.
 const CLOSING: Duration = Duration::from_secs(3);

@@ -15,14 +15,13 @@ use chatkeep_index::embed::FullModel;
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_platform::line::{LineApi, LineClient, LineWebhooks};
 use chatkeep_platform::{Bots, SharedPlatform, SharedSetup};
+use chatkeep_search::{SearchFallback, SearchService};
+use chatkeep_services::bot_setup::{BotSetupService, ConfiguredBot};
+use chatkeep_services::snapshots::{BeforeMigration, SnapshotError, copy_before_migration};
 use chatkeep_store::{PoolLimits, Store, StoreError};
 use chatkeep_workers::replica::Replica;
 use secrecy::{ExposeSecret as _, SecretString};
 use tracing::{info, warn};
-
-use crate::search::{SearchFallback, SearchService};
-use crate::services::bot_setup::{BotSetupService, ConfiguredBot};
-use crate::services::snapshots::{BeforeMigration, SnapshotError, copy_before_migration};
 
 /// Context of the error when no HTTP client can be set up.
 const NO_TLS: &str = "cannot set up calls to LINE, which need the certificates of the system's \

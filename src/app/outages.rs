@@ -7,10 +7,9 @@ use std::time::Duration;
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
 use chatkeep_core::outage::Availability;
+use chatkeep_search::SearchService;
 use chatkeep_store::Store;
 use tokio_util::sync::CancellationToken;
-
-use crate::search::SearchService;
 
 /// Interval between probes during an outage.
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -8,6 +8,7 @@ use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
+use chatkeep_services::processes::{LIVE, MEDIA, has_died, namespace};
 use chatkeep_store::{NewProcess, Store, StoreError};
 use chatkeep_workers::replica::{Replica, ReplicaState};
 use chatkeep_workers::{StageName, log_failure};
@@ -17,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{PreflightError, ProcessRoles, Role};
-use crate::services::processes::{LIVE, MEDIA, has_died, namespace};
 
 /// Interval between heartbeats; several may fail before the others consider this process dead.
 const HEARTBEAT: Duration = Duration::from_secs(5);
@@ -55,7 +55,7 @@ impl Registration {
         let mut shared = shared_settings(config);
         shared.insert(BUS.to_owned(), bus.identity().await?);
         let process = NewProcess {
-            id: format!("{}-{}", namespace(), crate::random::text(12)),
+            id: format!("{}-{}", namespace(), chatkeep_core::random::text(12)),
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -9,6 +9,7 @@ use chatkeep_bus::{Bus, BusError, TopicSubscriber};
 use chatkeep_core::config::Config;
 use chatkeep_core::time::SharedClock;
 use chatkeep_index::search::WriterOptions;
+use chatkeep_services::doctor::answer_checks;
 use chatkeep_store::Store;
 use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::replica::Replica;
@@ -19,8 +20,6 @@ use tracing::debug;
 
 use super::consumers::ConsumerMonitor;
 use super::{App, ProcessRoles, Role, index_folder};
-use crate::doctor::answer_checks;
-use crate::search;
 
 /// Topic of the broadcast that the event log has grown.
 const LOGGED: &str = "logged";
@@ -59,7 +58,7 @@ impl App {
         if let (Some(replica), Bus::Nats(_)) = (&self.replica, &self.bus) {
             let (bus, served) = (self.bus.clone(), replica.clone());
             supervisor.run("search_server", move |stop| {
-                search::remote::answer(bus.clone(), served.clone(), stop)
+                chatkeep_search::remote::answer(bus.clone(), served.clone(), stop)
             });
             let parts = (self.bus.clone(), self.store.clone(), replica.clone());
             let own = self.registration.id().to_owned();

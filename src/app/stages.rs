@@ -5,6 +5,8 @@ use std::sync::Arc;
 use chatkeep_core::event::Event;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::metric;
+use chatkeep_search::saved_searches::{SavedSearchFollower, SearchMatcher};
+use chatkeep_services::event_renderer::EventRenderer;
 use chatkeep_workers::assistant::{Assistant, ReplyPolicy};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::gate::{Gate, Gated};
@@ -16,8 +18,6 @@ use chatkeep_workers::supervisor::Supervisor;
 use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, Stage, StageName};
 
 use super::App;
-use crate::event_renderer::EventRenderer;
-use crate::saved_searches::{SavedSearchFollower, SearchMatcher};
 
 /// Maximum number of attempts for an external media file: some 20 minutes.
 const EXTERNAL_ATTEMPTS: u32 = 12;

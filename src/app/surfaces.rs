@@ -10,21 +10,21 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
+use chatkeep_api::{Api, Idempotency};
+use chatkeep_console::{Console, SignInOffer};
 use chatkeep_core::config::{LineConfig, RateLimitConfig};
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_http::rate_limit::{Limiter, RateLimitGate};
+use chatkeep_http::{
+    BrowserSessions, Identification, LargeResponses, PublicUrl, identify, run_to_completion, served,
+};
 use chatkeep_workers::supervisor::Supervisor;
 
 use super::{App, Role};
-use crate::api::{self, Api, Idempotency};
-use crate::console::{self, Console, SignInOffer};
-use crate::http::{
-    BrowserSessions, Identification, LargeResponses, PublicUrl, identify, run_to_completion, served,
-};
 use crate::ingress::{Ingress, IngressBot, IngressBots};
 use crate::login::Login;
 use crate::oauth::OAuth;
-use crate::rate_limit::{Limiter, RateLimitGate};
-use crate::{ingress, login, mcp, oauth, ops};
+use crate::{ingress, login, oauth, ops};
 
 impl App {
     /// Returns the routes of this process' roles.
@@ -49,7 +49,9 @@ impl App {
         if roles.contains(&Role::Api) {
             let (callers, console) = self.callers(supervisor)?;
             // Around all of them: a path that nobody knows has its page, too.
-            router = router.merge(callers).layer(from_fn_with_state(console, console::refusals));
+            router = router
+                .merge(callers)
+                .layer(from_fn_with_state(console, chatkeep_console::refusals));
         }
         Ok(router)
     }
@@ -70,10 +72,10 @@ impl App {
         let keys = services.idempotency.clone();
         let idempotency = Idempotency { keys, sessions: sessions.clone() };
         let state = Api { services: services.clone(), large: large.clone(), url: url.clone() };
-        let mut router = api::router(state, idempotency)
+        let mut router = chatkeep_api::router(state, idempotency)
             .merge(login::router(login))
-            .merge(mcp::router(services.clone(), &url, has_login, origins))
-            .merge(console::router(console.clone()));
+            .merge(chatkeep_mcp::router(services.clone(), &url, has_login, origins))
+            .merge(chatkeep_console::router(console.clone()));
         if has_login {
             router = router.merge(oauth::router(self.oauth(&sessions)?));
         }
@@ -81,7 +83,7 @@ impl App {
         let known = router
             .layer(from_fn_with_state(identification, identify))
             .layer(from_fn_with_state(supervisor.tasks().clone(), run_to_completion));
-        let router = known.merge(api::docs()).merge(console::assets());
+        let router = known.merge(chatkeep_api::docs()).merge(chatkeep_console::assets());
         Ok((served(router, large, origins), console))
     }
 
@@ -100,7 +102,7 @@ impl App {
             services: self.services.clone(),
             sessions: sessions.clone(),
             sign_in: login.is_set_up().then_some(offer),
-            mcp: mcp::resource(sessions.url()).into(),
+            mcp: chatkeep_mcp::resource(sessions.url()).into(),
             clock: Arc::clone(&self.clock),
             entrances: self.entrances,
         }
@@ -109,14 +111,15 @@ impl App {
     fn identification(&self, sessions: BrowserSessions, supervisor: &Supervisor) -> Identification {
         let (config, credentials) = (&self.config, self.services.credentials.clone());
         let gate = RateLimitGate::new(config.rate_limit, &self.bus, &self.clock, supervisor);
-        let is_file = |path: &str| console::is_file(path) || api::is_media_file(path);
+        let is_file =
+            |path: &str| chatkeep_console::is_file(path) || chatkeep_api::is_media_file(path);
         Identification { credentials, sessions, gate, is_file, proxies: config.api.proxies }
     }
 
     fn oauth(&self, sessions: &BrowserSessions) -> anyhow::Result<OAuth> {
         let http = GuardedClient::new(self.config.login.allow_private_clients)?;
         let (grants, clock) = (self.services.grants.clone(), Arc::clone(&self.clock));
-        let resource = mcp::resource(sessions.url());
+        let resource = chatkeep_mcp::resource(sessions.url());
         Ok(OAuth::new(sessions.clone(), grants, clock, resource, http))
     }
 

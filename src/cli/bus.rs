@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use chatkeep_core::config::BusKind;
+use chatkeep_services::consumers::ConsumerService;
+use chatkeep_transfer::out::note;
 use chatkeep_workers::StageName;
 
 use super::{Context, table};
 use crate::app::{self, PreflightError};
-use crate::out::note;
-use crate::services::consumers::ConsumerService;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum BusCommand {

@@ -3,10 +3,10 @@
 use anyhow::bail;
 use chatkeep_core::id::ChannelId;
 use chatkeep_store::{Channel, ChannelStatus};
+use chatkeep_transfer::out::note;
 
 use super::{Context, table};
 use crate::app::PreflightError;
-use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ChannelCommand {

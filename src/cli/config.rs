@@ -3,12 +3,12 @@
 use anyhow::bail;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{Config, EffectiveSetting, Inspection, SettingValue, Sources};
+use chatkeep_transfer::out::{note, say};
 use serde::Serialize;
 
 use super::serve::RolesArgs;
 use super::table;
 use crate::app::{memory_warning, plain_http, preflight_problems};
-use crate::out::{note, say};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ConfigCommand {

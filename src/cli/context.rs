@@ -13,22 +13,22 @@ use chatkeep_blobs::Blobs;
 use chatkeep_bus::{Bus, BusError};
 use chatkeep_core::config::{BlobsKind, BusKind, Config, Database};
 use chatkeep_core::time::SharedClock;
-use chatkeep_store::{SchemaState, Store, StoreError};
-
-use crate::app::{self, PreflightError};
-use crate::out::note;
-use crate::private::{check_data_folder, make_data_folder};
-use crate::services::account::AccountService;
-use crate::services::channels::ChannelService;
-use crate::services::exports::ExportService;
-use crate::services::imports::ImportService;
-use crate::services::indexing::IndexingService;
-use crate::services::keys::KeyService;
-use crate::services::operator::Operator;
-use crate::services::snapshots::{
+use chatkeep_services::account::AccountService;
+use chatkeep_services::channels::ChannelService;
+use chatkeep_services::exports::ExportService;
+use chatkeep_services::imports::ImportService;
+use chatkeep_services::indexing::IndexingService;
+use chatkeep_services::keys::KeyService;
+use chatkeep_services::operator::Operator;
+use chatkeep_services::snapshots::{
     BeforeMigration, SnapshotError, SnapshotService, SnapshotSource, copy_before_migration,
 };
-use crate::view::Links;
+use chatkeep_store::{SchemaState, Store, StoreError};
+use chatkeep_transfer::out::note;
+use chatkeep_view::Links;
+
+use crate::app::{self, PreflightError};
+use crate::private::{check_data_folder, make_data_folder};
 
 /// Settings and clock of a command that works with existing data.
 pub(super) struct Context {

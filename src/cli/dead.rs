@@ -2,10 +2,10 @@
 
 use anyhow::anyhow;
 use chatkeep_bus::DeadLetter;
+use chatkeep_services::dead_letters::{DeadLetterDecision, DeadLetterService};
+use chatkeep_transfer::out::{note, say};
 
 use super::{Context, table};
-use crate::out::{note, say};
-use crate::services::dead_letters::{DeadLetterDecision, DeadLetterService};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum DeadCommand {

@@ -9,17 +9,17 @@ use chatkeep_bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_index::search::MessageIndex;
+use chatkeep_services::doctor::{
+    CheckedCounts, Doctor, DoctorOptions, FileChecks, Finding, LocalIndex, Repair, Replicas, Report,
+};
+use chatkeep_services::processes::{media_store_of, running};
 use chatkeep_store::{ProcessRecord, Store};
+use chatkeep_transfer::out::{note, say};
 use chatkeep_workers::replica::{self, Replica};
 use tokio::time::Instant;
 
 use super::{Context, table};
 use crate::app::{self, PreflightError};
-use crate::doctor::{
-    CheckedCounts, Doctor, DoctorOptions, FileChecks, Finding, LocalIndex, Repair, Replicas, Report,
-};
-use crate::out::{note, say};
-use crate::services::processes::{media_store_of, running};
 
 /// Time that a running replica may take to index the latest entries of the log.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::zone_hint;
+use chatkeep_services::exports::{ExportService, PackRequest};
 use chatkeep_store::Channel;
+use chatkeep_transfer::out::note;
+use chatkeep_transfer::pack::{ExportTarget, PackProgress};
+use chatkeep_transfer::{Format, MediaSource, StoredMedia};
+use chatkeep_view::when::When;
 use chrono_tz::Tz;
 use indicatif::HumanBytes;
 
 use super::progress::ProgressReporter;
 use super::{Context, on_signal};
 use crate::app::PreflightError;
-use crate::out::note;
-use crate::services::exports::{ExportService, PackRequest};
-use crate::transfer::pack::{ExportTarget, PackProgress};
-use crate::transfer::{Format, MediaSource, StoredMedia};
-use crate::when::When;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
 const SPINNER: &str = "{spinner} {msg}";

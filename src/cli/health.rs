@@ -7,8 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use chatkeep_core::config::{Inspection, SettingValue};
 use chatkeep_core::http::local_client;
-
-use crate::out::say;
+use chatkeep_transfer::out::say;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct HealthArgs {

@@ -4,14 +4,14 @@ use anyhow::{anyhow, bail};
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
+use chatkeep_services::keys::{IssueKeyError, OperatorKey, new_pseudonyms};
 use chatkeep_store::KEYS_OF_USER;
+use chatkeep_transfer::out::{note, say};
+use chatkeep_view::when::When;
 use chrono_tz::Tz;
 
 use super::{Context, table};
 use crate::app::PreflightError;
-use crate::out::{note, say};
-use crate::services::keys::{IssueKeyError, OperatorKey, new_pseudonyms};
-use crate::when::When;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum KeyCommand {

@@ -2,12 +2,12 @@
 
 use anyhow::bail;
 use chatkeep_i18n::Language;
+use chatkeep_services::bot_setup::{BotOperator, BotReport, NoSuchBot, SetupFinding, Severity};
+use chatkeep_transfer::out::say;
 use serde::Serialize;
 
 use super::{Context, table};
 use crate::app::{self, PreflightError};
-use crate::out::say;
-use crate::services::bot_setup::{BotOperator, BotReport, NoSuchBot, SetupFinding, Severity};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum LineCommand {

@@ -4,12 +4,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use chatkeep_transfer::out::{note, stdout};
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::Cli;
-use crate::out::{note, stdout};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct CompletionsArgs {

@@ -1,9 +1,9 @@
 //! `chatkeep migrate`.
 
 use anyhow::bail;
+use chatkeep_transfer::out::{note, say};
 
 use super::CreatingContext;
-use crate::out::{note, say};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct MigrateArgs {

@@ -34,12 +34,12 @@ use std::time::Duration;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{Config, ConfigError, Override, Sources, UsualFiles};
 use chatkeep_core::time::{SharedClock, SystemClock};
+use chatkeep_transfer::out::{READER_GONE, is_reader_gone, note, say};
 use clap::{Parser, Subcommand};
 
 pub(crate) use signals::on_signal;
 
 use crate::app::PreflightError;
-use crate::out::{READER_GONE, is_reader_gone, note, say};
 use crate::private::restrict_umask;
 use context::{Context, CreatingContext};
 
@@ -283,7 +283,7 @@ fn run_with(
 }
 
 fn openapi() -> anyhow::Result<()> {
-    Ok(say!("{}", crate::api::openapi().to_pretty_json()?)?)
+    Ok(say!("{}", chatkeep_api::openapi().to_pretty_json()?)?)
 }
 
 #[cfg(test)]

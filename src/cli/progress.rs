@@ -3,9 +3,8 @@
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
+use chatkeep_transfer::out::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use crate::out::note;
 
 /// Interval between two lines where there is no terminal.
 const EVERY: Duration = Duration::from_secs(5);

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use chatkeep_core::assistant::{KeywordMatch, QaMode};
 use chatkeep_index::answer::{Mode, Rating, RuleMatcher, RuleText};
+use chatkeep_transfer::out::{note, stdout};
 use serde::{Deserialize, Serialize};
 
 use super::Context;
 use crate::app::{self, PreflightError};
-use crate::out::{note, stdout};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum QaCommand {

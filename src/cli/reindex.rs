@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use anyhow::bail;
 use chatkeep_core::id::ChannelId;
+use chatkeep_services::channels::ChannelService;
+use chatkeep_services::indexing::IndexingService;
 use chatkeep_store::OutboxPosition;
+use chatkeep_transfer::out::note;
 use chatkeep_workers::replica::{ReplicaState, ReplicaWork};
 
 use super::progress::ProgressReporter;
 use super::{Context, on_signal};
 use crate::app;
-use crate::out::note;
-use crate::services::channels::ChannelService;
-use crate::services::indexing::IndexingService;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
 

@@ -3,15 +3,15 @@
 use anyhow::bail;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
+use chatkeep_search::{SearchError, SearchFallback, SearchResult, SearchService, Sort};
+use chatkeep_services::channels::ChannelService;
+use chatkeep_services::search::{MessageSearch, SearchFailure, SearchQuery};
+use chatkeep_transfer::out::note;
+use chatkeep_view::{Links, MessageView};
 use chrono_tz::Tz;
 
 use super::{Context, table};
 use crate::app::{self, PreflightError};
-use crate::out::note;
-use crate::search::{SearchError, SearchFallback, SearchResult, SearchService, Sort};
-use crate::services::channels::ChannelService;
-use crate::services::search::{MessageSearch, SearchFailure, SearchQuery};
-use crate::view::{Links, MessageView};
 
 /// Maximum length of a shown snippet in characters.
 const SNIPPET: usize = 100;

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use chatkeep_core::config::{BlobsKind, Config, Database};
+use chatkeep_services::snapshots::{
+    AgeIdentities, ErasedIn, RestoreDestination, RestoreReport, RestoreRequest, SnapshotReason,
+    SnapshotRecord, SnapshotRetention, SnapshotService, SnapshotSource,
+};
+use chatkeep_transfer::out::{note, say};
 use serde_json::json;
 
 use super::context::Context;
 use super::table;
-use crate::out::{note, say};
-use crate::services::snapshots::{
-    AgeIdentities, ErasedIn, RestoreDestination, RestoreReport, RestoreRequest, SnapshotReason,
-    SnapshotRecord, SnapshotRetention, SnapshotService, SnapshotSource,
-};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SnapshotArgs {
@@ -116,7 +116,7 @@ async fn made(
     context: &Context,
     target: Option<&BlobsKind>,
     source: &SnapshotSource,
-) -> anyhow::Result<crate::services::snapshots::SnapshotManifest> {
+) -> anyhow::Result<chatkeep_services::snapshots::SnapshotManifest> {
     let service = context.new_snapshots(target)?;
     Ok(service.create(source, SnapshotReason::Manual).await?)
 }
@@ -180,7 +180,7 @@ async fn restore(
     let service = context.snapshots(target)?;
     // The restoration goes on although nobody reads the output any more.
     let mut told = Ok(());
-    let mut found = |finding: &crate::doctor::Finding| {
+    let mut found = |finding: &chatkeep_services::doctor::Finding| {
         if told.is_ok() {
             told = say!("{finding}");
         }

@@ -8,6 +8,11 @@ use std::time::Duration;
 use chatkeep_bus::ConsumerStatus;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::LineConfig;
+use chatkeep_services::status::{
+    DeploymentStatus, DiskFigures, DiskStatus, Expiry, Inquiries, ProcessStatus, SnapshotStatus,
+    StatusService, expiries, snapshots,
+};
+use chatkeep_transfer::out::{is_reader_gone, note, say};
 use chatkeep_workers::StageName;
 use chatkeep_workers::replica::ReplicaState;
 use indicatif::{HumanBytes, HumanDuration};
@@ -15,11 +20,6 @@ use tokio::time::Instant;
 
 use super::{Context, table};
 use crate::app::{self, Role};
-use crate::out::{is_reader_gone, note, say};
-use crate::services::status::{
-    DeploymentStatus, DiskFigures, DiskStatus, Expiry, Inquiries, ProcessStatus, SnapshotStatus,
-    StatusService, expiries, snapshots,
-};
 
 /// Interval between two questions to other machines, which `--watch` does not repeat each time.
 const ASK_INTERVAL: Duration = Duration::from_mins(10);

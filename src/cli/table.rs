@@ -1,9 +1,8 @@
 //! Lists on a terminal: aligned columns, or JSON for programs.
 
+use chatkeep_transfer::out::say;
 use serde::Serialize;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
-
-use crate::out::say;
 
 /// Narrowest last column that is folded: below, the lines would be shreds.
 const NARROWEST: usize = 20;

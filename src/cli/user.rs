@@ -3,10 +3,10 @@
 use anyhow::bail;
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::Plan;
+use chatkeep_transfer::out::note;
 
 use super::{Context, CreatingContext, table};
 use crate::app::PreflightError;
-use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum UserCommand {

@@ -4,7 +4,10 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::access::{Member, ReadMessages};
+use chatkeep_services::activity::{Activity, AnsweredBy, Bar, BarUnit, Period};
 use chatkeep_store::{ActivityPerson, ActivityStorage, ReplySource};
+use chatkeep_view::segment;
 use chrono::{Datelike as _, NaiveDate};
 use serde::Deserialize;
 
@@ -16,9 +19,6 @@ use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::origin::rule_name;
 use super::visitor::{Asked, Visitor};
-use crate::services::access::{Member, ReadMessages};
-use crate::services::activity::{Activity, AnsweredBy, Bar, BarUnit, Period};
-use crate::view::segment;
 
 /// Height of a chart of bars, in its own units.
 const HEIGHT: i64 = 100;

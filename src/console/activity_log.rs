@@ -5,6 +5,8 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::id::UserId;
 use chatkeep_i18n::Language;
+use chatkeep_services::access::{ChannelAccess, Owner, ReadMembers};
+use chatkeep_services::activity_log::ActivityLogQuery;
 use chatkeep_store::{ActivityChange, ActivityRead, ChangeKind, ReadAction};
 use chrono::NaiveDate;
 use chrono_tz::Tz;
@@ -18,8 +20,6 @@ use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::visitor::{Asked, Visitor};
-use crate::services::access::{ChannelAccess, Owner, ReadMembers};
-use crate::services::activity_log::ActivityLogQuery;
 
 /// Rows of a page.
 const LIMIT: u32 = 50;

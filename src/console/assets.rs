@@ -18,7 +18,7 @@ const HASH: usize = 9;
 #[derive(Debug)]
 pub(crate) struct Asset {
     /// Path of the file, with its hash.
-    pub(crate) path: String,
+    pub path: String,
     content_type: &'static str,
     content: &'static str,
 }
@@ -26,13 +26,13 @@ pub(crate) struct Asset {
 /// Files of the pages.
 #[derive(Debug)]
 pub(crate) struct Assets {
-    pub(crate) style: Asset,
-    pub(crate) script: Asset,
+    pub style: Asset,
+    pub script: Asset,
     /// Script of the pages of rules.
-    pub(crate) rules: Asset,
+    pub rules: Asset,
     /// Script of the page of exports.
-    pub(crate) export: Asset,
-    pub(crate) icon: Asset,
+    pub export: Asset,
+    pub icon: Asset,
 }
 
 /// All files.
@@ -83,7 +83,7 @@ impl Asset {
 }
 
 /// Returns the routes of the files.
-pub(crate) fn router() -> Router {
+pub fn router() -> Router {
     let Assets { style, script, rules, export, icon } = &*ASSETS;
     [style, script, rules, export, icon].into_iter().fold(Router::new(), |router, asset| {
         router.route(&asset.path, get(move || async move { asset.response() }))

@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::assistant::VisibleRules;
 use chatkeep_store::{MediaStatus, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::{channel_path, message_path, segment};
 use sha2::{Digest as _, Sha256};
 
 use super::dates::Dates;
 use super::origin::OriginNote;
 use super::picture::person_picture;
 use super::text::{Piece, pieces};
-use crate::pseudonyms::Masked;
-use crate::services::assistant::VisibleRules;
-use crate::view::{channel_path, message_path, segment};
 
 /// Number of colours of people.
 const HUES: u8 = 8;

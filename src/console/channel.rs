@@ -1,7 +1,9 @@
 //! Pages of a channel: their heading, their tabs, their dates.
 
 use chatkeep_core::role::Role;
+use chatkeep_services::access::ChannelAccess;
 use chatkeep_store::Channel;
+use chatkeep_view::channel_path;
 
 use super::Console;
 use super::bubble::{hue, initial};
@@ -9,8 +11,6 @@ use super::dates::Dates;
 use super::error::PageError;
 use super::picture::channel_picture;
 use super::visitor::Visitor;
-use crate::services::access::ChannelAccess;
-use crate::view::channel_path;
 
 /// Channel as the header of its pages shows it.
 #[derive(Debug)]

@@ -3,13 +3,13 @@
 use askama::Template;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use chatkeep_services::ServiceError;
 use chatkeep_store::StoreError;
 use url::form_urlencoded;
 
 use super::Console;
 use super::frame::{Frame, rendered_as};
 use super::visitor::Visitor;
-use crate::services::ServiceError;
 
 /// Reason for which there is no page.
 #[derive(Clone, Debug, PartialEq, Eq)]

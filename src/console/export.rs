@@ -4,6 +4,11 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::Response;
+use chatkeep_http::attachment;
+use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
+use chatkeep_services::exports::ExportRequest;
+use chatkeep_transfer::Format;
+use chatkeep_view::when::When;
 use chrono::NaiveDate;
 use serde::Deserialize;
 
@@ -13,11 +18,6 @@ use super::channel::{Heading, Tab};
 use super::error::PageError;
 use super::frame::{Frame, rendered_as};
 use super::visitor::{Asked, Visitor};
-use crate::http::attachment;
-use crate::services::access::{ChannelAccess, Member, ReadMessages};
-use crate::services::exports::ExportRequest;
-use crate::transfer::Format;
-use crate::when::When;
 
 /// Header of the number of messages in a file, for showing progress.
 const COUNT: HeaderName = HeaderName::from_static("x-message-count");

@@ -12,6 +12,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::http::guard::Forbidden;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::{Defect, ServiceError};
 use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 
@@ -19,7 +20,6 @@ use super::Console;
 use super::error::PageError;
 use super::frame::{Frame, rendered_as};
 use super::visitor::Visitor;
-use crate::services::{Defect, ServiceError};
 
 /// Form that a signed-in person sent from one of our pages. A body may have as many bytes as one of
 /// the API.

@@ -4,6 +4,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::access::ReadMessages;
+use chatkeep_services::overview::ChannelOverview;
 use chatkeep_store::{ChannelStatus, Webhook};
 use serde::Deserialize;
 
@@ -15,8 +17,6 @@ use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::visitor::{Asked, Visitor};
-use crate::services::access::ReadMessages;
-use crate::services::overview::ChannelOverview;
 
 /// Channels of a page.
 const LIMIT: u32 = 50;

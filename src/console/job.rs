@@ -3,8 +3,12 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
+use chatkeep_http::is_local;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::ServiceError;
+use chatkeep_services::access::{Member, ReadMessages};
 use chatkeep_store::{ChannelJob, JobStatus};
+use chatkeep_view::segment;
 use serde::Deserialize;
 
 use super::Console;
@@ -13,10 +17,6 @@ use super::channel::{Heading, Tab};
 use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::visitor::{Asked, Visitor};
-use crate::http::is_local;
-use crate::services::ServiceError;
-use crate::services::access::{Member, ReadMessages};
-use crate::view::segment;
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct JobQuery {

@@ -9,14 +9,14 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use chatkeep_core::id::MessageId;
+use chatkeep_services::access::{Member, ReadMessages};
+use chatkeep_services::live::{FollowerPlace, News};
 use futures_util::StreamExt as _;
 use serde::Deserialize;
 
 use super::Console;
 use super::error::PageError;
 use super::visitor::{Asked, Visitor};
-use crate::services::access::{Member, ReadMessages};
-use crate::services::live::{FollowerPlace, News};
 
 /// Interval of comments that keep proxies from closing a quiet connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);

@@ -4,6 +4,8 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::message::MessageType;
+use chatkeep_services::access::{Member, ReadMedia};
+use chatkeep_services::media::MediaListQuery;
 use chatkeep_store::{MediaItem, MediaStatus};
 use serde::Deserialize;
 
@@ -14,8 +16,6 @@ use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::visitor::{Asked, Visitor};
-use crate::services::access::{Member, ReadMedia};
-use crate::services::media::MediaListQuery;
 
 /// Files of a page.
 const LIMIT: u32 = 40;

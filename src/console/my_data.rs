@@ -8,8 +8,14 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::attachment;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::ServiceError;
+use chatkeep_services::access::{HasScope, Reaches, ReadMessages, WriteBackup};
+use chatkeep_services::my_data::OwnChannel;
 use chatkeep_store::{ChannelJob, MemberStatus, OwnMessages};
+use chatkeep_transfer::OwnFormat;
+use chatkeep_view::segment;
 use chrono_tz::Tz;
 use serde::Deserialize;
 
@@ -23,12 +29,6 @@ use super::frame::{Frame, rendered, rendered_as};
 use super::job::told;
 use super::people::agrees;
 use super::visitor::{Asked, Visitor};
-use crate::http::attachment;
-use crate::services::ServiceError;
-use crate::services::access::{HasScope, Reaches, ReadMessages, WriteBackup};
-use crate::services::my_data::OwnChannel;
-use crate::transfer::OwnFormat;
-use crate::view::segment;
 
 /// Path of the list.
 const PATH: &str = "/console/my-data";

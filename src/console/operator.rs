@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_i18n::Language;
+use chatkeep_services::bot_setup::{BotReport, NoSuchBot, SetupFinding, Severity};
 use serde::Deserialize;
 
 use super::Console;
@@ -13,7 +14,6 @@ use super::error::PageError;
 use super::form::{Done, FormErrors, Posted};
 use super::frame::{Frame, rendered, rendered_as};
 use super::visitor::Visitor;
-use crate::services::bot_setup::{BotReport, NoSuchBot, SetupFinding, Severity};
 
 /// Path of the page.
 const PATH: &str = "/console/operator/line";

@@ -3,11 +3,11 @@
 use chatkeep_core::assistant::Rule;
 use chatkeep_core::id::ChannelId;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::assistant::VisibleRules;
 use chatkeep_store::{ReplyOrigin, ReplySource, StoredMessage};
+use chatkeep_view::{channel_path, segment};
 
 use super::bubble::shortened;
-use crate::services::assistant::VisibleRules;
-use crate::view::{channel_path, segment};
 
 /// Maximum length of a rule's name in characters.
 const NAME: usize = 80;

@@ -7,7 +7,12 @@ use axum::response::Response;
 use chatkeep_core::id::UserId;
 use chatkeep_core::role::Role;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::ServiceError;
+use chatkeep_services::access::{Admin, ChannelAccess, Member, ReadMembers, WriteMembers};
+use chatkeep_services::members::MemberQuery;
 use chatkeep_store::{Member as StoredMember, MemberStatus};
+use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::segment;
 use serde::Deserialize;
 
 use super::Console;
@@ -20,11 +25,6 @@ use super::frame::{Frame, rendered, rendered_as};
 use super::job;
 use super::picture::person_picture;
 use super::visitor::{Asked, Visitor};
-use crate::pseudonyms::Masked;
-use crate::services::ServiceError;
-use crate::services::access::{Admin, ChannelAccess, Member, ReadMembers, WriteMembers};
-use crate::services::members::MemberQuery;
-use crate::view::segment;
 
 /// People of a page.
 const LIMIT: u32 = 100;

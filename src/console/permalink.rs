@@ -5,6 +5,8 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::id::MessageId;
 use chatkeep_i18n::Value;
+use chatkeep_services::access::{Member, ReadMessages};
+use chatkeep_services::messages::MessageQuery;
 use chatkeep_store::Order;
 
 use super::Console;
@@ -15,8 +17,6 @@ use super::frame::{Frame, rendered};
 use super::text::Piece;
 use super::timeline::{Item, items};
 use super::visitor::Visitor;
-use crate::services::access::{Member, ReadMessages};
-use crate::services::messages::MessageQuery;
 
 /// Messages around the one of the page, itself included.
 const NEIGHBOURS: u32 = 7;

@@ -6,14 +6,14 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_services::access::{Member, ReadMessages};
+use chatkeep_services::pictures::version;
+use chatkeep_view::{channel_path, segment};
 use serde::Deserialize;
 
 use super::Console;
 use super::error::PageError;
 use super::visitor::{Asked, Visitor};
-use crate::services::access::{Member, ReadMessages};
-use crate::services::pictures::version;
-use crate::view::{channel_path, segment};
 
 /// Caching of the version that the address names, which never changes; not for longer than it is
 /// kept here.

@@ -34,11 +34,7 @@ const PROGRAMS: [&str; 9] = [
 ];
 
 /// Renders refusals outside of the surfaces of programs, for those who accept pages.
-pub(crate) async fn layer(
-    State(console): State<Console>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub async fn layer(State(console): State<Console>, request: Request, next: Next) -> Response {
     if !is_page(request.uri().path()) || !accepts_pages(request.headers()) {
         return next.run(request).await;
     }

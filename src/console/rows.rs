@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::Response;
 use chatkeep_core::id::MessageId;
+use chatkeep_services::access::{Member, ReadMessages};
 use url::form_urlencoded;
 
 use super::Console;
@@ -15,7 +16,6 @@ use super::frame::{Frame, rendered};
 use super::text::Piece;
 use super::timeline::{Item, items};
 use super::visitor::Visitor;
-use crate::services::access::{Member, ReadMessages};
 
 /// Maximum number of messages in a request.
 const LIMIT: usize = 100;

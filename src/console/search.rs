@@ -6,6 +6,11 @@ use axum::response::Response;
 use chatkeep_core::id::UserId;
 use chatkeep_core::message::MessageType;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_search::{SearchResult, Sort};
+use chatkeep_services::ServiceError;
+use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
+use chatkeep_services::search::{SearchPage, SearchQuery};
+use chatkeep_view::when::When;
 use chrono::NaiveDate;
 use serde::Deserialize;
 use url::form_urlencoded;
@@ -19,11 +24,6 @@ use super::form::count;
 use super::frame::{Frame, rendered};
 use super::text::{Piece, matched};
 use super::visitor::{Asked, Visitor};
-use crate::search::{SearchResult, Sort};
-use crate::services::ServiceError;
-use crate::services::access::{ChannelAccess, Member, ReadMessages};
-use crate::services::search::{SearchPage, SearchQuery};
-use crate::when::When;
 
 /// Results of a page.
 const LIMIT: u32 = 25;

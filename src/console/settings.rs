@@ -6,7 +6,11 @@ use axum::response::Response;
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::access::{Admin, Member, Owner, ReadMembers, ReadMessages, WriteBackup};
+use chatkeep_services::channels::BackupChange;
+use chatkeep_services::{Nullable, ServiceError};
 use chatkeep_store::{Coverage, MissingMedia};
+use chatkeep_view::when::When;
 use chrono_tz::TZ_VARIANTS;
 use serde::Deserialize;
 
@@ -20,10 +24,6 @@ use super::frame::{Frame, rendered_as};
 use super::job;
 use super::timeline::GapNote;
 use super::visitor::Visitor;
-use crate::services::access::{Admin, Member, Owner, ReadMembers, ReadMessages, WriteBackup};
-use crate::services::channels::BackupChange;
-use crate::services::{Nullable, ServiceError};
-use crate::when::When;
 
 /// Times without backup that are shown, the newest ones.
 const GAPS: usize = 50;
@@ -199,7 +199,7 @@ impl Act<'_> {
         if self.form.confirmed == "yes" {
             let job =
                 deletion.delete(&access, before).await.map_err(|error| self.refused(error))?;
-            let channel = crate::view::channel_path(access.channel());
+            let channel = chatkeep_view::channel_path(access.channel());
             return Ok(job::begun(&job, &channel, &path));
         }
         let found = deletion.estimate(&access, before).await;
@@ -263,7 +263,7 @@ impl Act<'_> {
 
 /// Returns the path of a channel's settings.
 fn settings_path(channel: &chatkeep_core::id::ChannelId) -> String {
-    format!("{}/settings", crate::view::channel_path(channel))
+    format!("{}/settings", chatkeep_view::channel_path(channel))
 }
 
 /// Renders the page; after a refused form with what was typed.

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
+use chatkeep_http::is_local;
 use serde::Deserialize;
 
 use super::Console;
@@ -11,11 +12,10 @@ use super::error::PageError;
 use super::form::{Posted, query_of};
 use super::frame::{Frame, rendered};
 use super::visitor::{Asked, Visitor, language_of, secured, switch_language};
-use crate::http::is_local;
 
 /// Sign-in of a deployment, as its page names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SignInOffer {
+pub enum SignInOffer {
     /// With LINE.
     Line,
     /// With another identity provider.
@@ -45,18 +45,18 @@ struct SignInPage {
 
 /// Person of the demo whom one may look as.
 #[derive(Clone, Debug)]
-pub(crate) struct DemoPerson {
+pub struct DemoPerson {
     /// User id.
-    pub(crate) id: String,
+    pub id: String,
     /// Display name.
-    pub(crate) name: String,
+    pub name: String,
     /// Part in the sample group.
-    pub(crate) role: DemoRole,
+    pub role: DemoRole,
 }
 
 /// Part of a person in the sample group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DemoRole {
+pub enum DemoRole {
     /// Owns the group.
     Owner,
     /// Is in the group.
@@ -157,7 +157,7 @@ pub(super) async fn leave(
 
 /// Returns the demo's page in place of a sign-in: a choice of people to look as. Its form posts
 /// `user` and `next` to the page itself.
-pub(crate) fn demo_people(
+pub fn demo_people(
     headers: &HeaderMap,
     address: &axum::http::Uri,
     people: Vec<DemoPerson>,

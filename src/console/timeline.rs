@@ -9,7 +9,13 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::id::MessageId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Value;
+use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
+use chatkeep_services::gaps::TimeSpan;
+use chatkeep_services::messages::MessageQuery;
 use chatkeep_store::{Gap, Order, StoredMessage};
+use chatkeep_view::channel_path;
+use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::when::When;
 use chrono::NaiveDate;
 use serde::Deserialize;
 
@@ -21,12 +27,6 @@ use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::text::Piece;
 use super::visitor::{Asked, Visitor};
-use crate::pseudonyms::Masked;
-use crate::services::access::{ChannelAccess, Member, ReadMessages};
-use crate::services::gaps::TimeSpan;
-use crate::services::messages::MessageQuery;
-use crate::view::channel_path;
-use crate::when::When;
 
 /// Messages of a page.
 const LIMIT: u32 = 50;

@@ -6,7 +6,11 @@ use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use chatkeep_core::id::ChannelId;
+use chatkeep_http::{HttpError, Visit, caller};
 use chatkeep_i18n::Language;
+use chatkeep_services::access::{AtLeast, ChannelAccess, HasScope, Scoped};
+use chatkeep_services::bot_setup::BotOperator;
+use chatkeep_services::{Caller, Credential, ServiceError};
 use chatkeep_store::Session;
 use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
@@ -16,10 +20,6 @@ use url::form_urlencoded;
 use super::Console;
 use super::error::{PageError, error_page};
 use super::frame::Frame;
-use crate::http::{HttpError, Visit, caller};
-use crate::services::access::{AtLeast, ChannelAccess, HasScope, Scoped};
-use crate::services::bot_setup::BotOperator;
-use crate::services::{Caller, Credential, ServiceError};
 
 /// Cookie of the chosen language.
 const LANGUAGE: &str = "chatkeep_language";
@@ -47,15 +47,15 @@ const FRAMED_POLICY: &str = policy!("'self'");
 /// Visitor of a page.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
-    pub(crate) language: Language,
+    pub language: Language,
     /// Their session; `None` for somebody who is not signed in.
-    pub(crate) visit: Option<Visit>,
+    pub visit: Option<Visit>,
     /// The request as a caller of services; `None` without a session.
     caller: Option<Caller>,
     /// True for an operator of the bots.
     pub(super) operates: bool,
     /// Path and query of the page.
-    pub(crate) address: Uri,
+    pub address: Uri,
 }
 
 impl Visitor {
@@ -143,7 +143,7 @@ impl Visitor {
 }
 
 /// Returns the language that a browser chose or prefers.
-pub(crate) fn language_of(headers: &HeaderMap) -> Language {
+pub fn language_of(headers: &HeaderMap) -> Language {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let mut cookies = lines.flat_map(Cookie::split_parse).filter_map(Result::ok);
     let chosen = cookies.find(|cookie| cookie.name() == LANGUAGE);
@@ -232,7 +232,7 @@ pub(super) fn secured(mut response: Response, framed: bool) -> Response {
 
 /// Handles `lang=`: stores the choice, in a cookie for TLS alone if `secure`, and leads to the page
 /// without it.
-pub(crate) fn switch_language(secure: bool, address: &Uri) -> Option<Response> {
+pub fn switch_language(secure: bool, address: &Uri) -> Option<Response> {
     let pairs = form_urlencoded::parse(address.query()?.as_bytes());
     let pairs = pairs.filter(|(name, _)| name != "done");
     let (chosen, kept): (Vec<_>, Vec<_>) = pairs.partition(|(name, _)| name == "lang");

@@ -3,15 +3,15 @@
 use axum::http::StatusCode;
 use chatkeep_core::assistant::QaMode;
 use chatkeep_core::plan::Plan;
+use chatkeep_emulator::{ActError, Delivery, Location, MentionTarget, Post, Sticker, Text, Told};
+use chatkeep_http::HttpError;
+use chatkeep_services::ServiceError;
+use chatkeep_services::access::{Admin, WriteAssistant};
+use chatkeep_services::assistant::{AssistantChange, QaChange};
 use serde::{Deserialize, Serialize};
 
 use super::people::{People, PeopleError};
 use super::sample::Sample;
-use crate::http::HttpError;
-use crate::services::ServiceError;
-use crate::services::access::{Admin, WriteAssistant};
-use crate::services::assistant::{AssistantChange, QaChange};
-use chatkeep_emulator::{ActError, Delivery, Location, MentionTarget, Post, Sticker, Text, Told};
 
 /// Package and number of the sticker.
 const STICKER: (&str, &str) = ("446", "1988");

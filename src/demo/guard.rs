@@ -12,9 +12,9 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
+use chatkeep_http::HttpError;
 
 use super::look_as;
-use crate::http::HttpError;
 
 const ELSEWHERE: HttpError = HttpError::Refused {
     status: StatusCode::MISDIRECTED_REQUEST,

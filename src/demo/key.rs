@@ -10,10 +10,9 @@ use std::path::Path;
 use anyhow::Context as _;
 use chatkeep_core::id::UserId;
 use chatkeep_core::role::Scope;
-
-use crate::services::keys::OperatorKey;
-use crate::services::operator::Operator;
-use crate::services::{ServiceError, Services};
+use chatkeep_services::keys::OperatorKey;
+use chatkeep_services::operator::Operator;
+use chatkeep_services::{ServiceError, Services};
 
 /// The key's file in the demo's folder.
 const FILE: &str = "api-key";

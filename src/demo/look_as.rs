@@ -7,15 +7,15 @@ use axum::http::{HeaderMap, Uri, header};
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use axum::{Form, Router};
+use chatkeep_console::{DemoPerson, DemoRole, demo_people};
 use chatkeep_core::id::UserId;
 use chatkeep_emulator::User;
+use chatkeep_http::{BrowserSessions, HttpError, is_local};
 use chatkeep_store::SignedIn;
 use serde::Deserialize;
 
 use super::people::People;
 use super::sample::Sample;
-use crate::console::{DemoPerson, DemoRole, demo_people};
-use crate::http::{BrowserSessions, HttpError, is_local};
 
 /// Path of the choice.
 pub(super) const PATH: &str = "/demo/look-as";

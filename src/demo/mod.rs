@@ -19,16 +19,16 @@ mod texts;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use chatkeep_console::Entrances;
 use chatkeep_core::config::{BlobsKind, BusKind, Config, Database, Sources};
 use chatkeep_core::telemetry;
 use chatkeep_core::time::{Clock as _, SharedClock, SystemClock};
+use chatkeep_emulator::{Emulator, Options};
+use chatkeep_transfer::out::say;
 use tokio::net::TcpListener;
 
 use crate::app::{App, ProcessRoles};
 use crate::cli::on_signal;
-use crate::console::Entrances;
-use crate::out::say;
-use chatkeep_emulator::{Emulator, Options};
 use history::HistoryMark;
 use sample::Sample;
 
@@ -59,8 +59,8 @@ pub async fn run(args: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     let mut config = Config::load(sources)?;
     let telemetry = telemetry::init(&config.log, &config.telemetry)?;
     let mut options = Options::new(Arc::new(|| SystemClock.now().millis()));
-    options.channel_secret = crate::random::api_key();
-    options.access_token = crate::random::api_key();
+    options.channel_secret = chatkeep_core::random::api_key();
+    options.access_token = chatkeep_core::random::api_key();
     embed(&mut config, &options);
     let line = Emulator::start(options).await?;
     for bot in &mut config.line {

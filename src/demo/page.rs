@@ -12,6 +12,9 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use chatkeep_console::{language_of, switch_language};
+use chatkeep_emulator::Change;
+use chatkeep_http::HttpError;
 use chatkeep_i18n::Language;
 use chatkeep_workers::tap::{Notice, Tap};
 use futures_util::{Stream, StreamExt as _};
@@ -23,9 +26,6 @@ use super::act::{GroupAct, Outcome};
 use super::sample::Sample;
 use super::state::PageState;
 use super::texts;
-use crate::console::{language_of, switch_language};
-use crate::http::HttpError;
-use chatkeep_emulator::Change;
 
 /// Content security policy: only own resources, photos that the script fetched, and the console in
 /// a frame.

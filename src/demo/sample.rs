@@ -12,17 +12,17 @@ use chatkeep_core::message::Content;
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_emulator::{Action, Emulator, Media, RestoredMessage};
+use chatkeep_services::access::{AtLeast, ChannelAccess, HasScope, Member, WriteBackup};
+use chatkeep_services::operator::Operator;
+use chatkeep_services::{Caller, Credential, ServiceError, Services};
 use chatkeep_store::{MemberStatus, MessageFilter, Store, StoredMessage};
+use chatkeep_view::pseudonyms::Mask;
 
 use super::cast::CASTS;
 use super::history::{Historian, HistoryMark};
 use super::people::{People, Population};
 use super::{SampleSize, key, pictures};
 use crate::app::App;
-use crate::pseudonyms::Mask;
-use crate::services::access::{AtLeast, ChannelAccess, HasScope, Member, WriteBackup};
-use crate::services::operator::Operator;
-use crate::services::{Caller, Credential, ServiceError, Services};
 
 /// Messages of earlier runs that can still be quoted and unsent.
 const RESTORED: u32 = 1_000;

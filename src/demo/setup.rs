@@ -5,12 +5,12 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use chatkeep_core::assistant::{KeywordMatch, RuleDraft};
 use chatkeep_emulator::Told;
+use chatkeep_services::FieldPath;
+use chatkeep_services::access::{Admin, WriteAssistant};
+use chatkeep_services::assistant::{AssistantChange, QaChange, TriggerChange, WelcomeChange};
 
 use super::pictures;
 use super::sample::Sample;
-use crate::services::FieldPath;
-use crate::services::access::{Admin, WriteAssistant};
-use crate::services::assistant::{AssistantChange, QaChange, TriggerChange, WelcomeChange};
 
 /// Initial history: index of a person and a text.
 const HISTORY: [(usize, &str); 8] = [

@@ -3,12 +3,12 @@
 use chatkeep_core::assistant::{QaMode, Rule};
 use chatkeep_core::plan::{Plan, Usage};
 use chatkeep_emulator::{Entry, User};
+use chatkeep_services::ServiceError;
+use chatkeep_services::access::{Admin, WriteAssistant};
 use serde::Serialize;
 
 use super::people::People;
 use super::sample::Sample;
-use crate::services::ServiceError;
-use crate::services::access::{Admin, WriteAssistant};
 
 /// Rules that the page shows.
 const RULES: usize = 8;

@@ -4,16 +4,15 @@ use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use chatkeep_transfer::TransferError;
 use chatkeep_workers::log_failure;
 use futures_util::{Stream, TryStreamExt as _};
-
-use crate::transfer::TransferError;
 
 /// The page is read from a disk later on, too; here it gets what it says itself.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 /// Returns an export as a file of that media type and name.
-pub(crate) fn attachment(
+pub fn attachment(
     export: impl Stream<Item = Result<Bytes, TransferError>> + Send + 'static,
     content_type: &'static str,
     name: &str,

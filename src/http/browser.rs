@@ -1,25 +1,25 @@
 //! Sessions of browsers: their cookies, and protection of what they send against CSRF.
 
 use axum::http::{HeaderMap, Method};
+use chatkeep_services::ServiceError;
+use chatkeep_services::sessions::SessionService;
 use chatkeep_store::{Session, SignedIn};
 
 use super::cookies::{Cookies, csrf_allows, form_allows};
 use super::public_url::PublicUrl;
-use crate::services::ServiceError;
-use crate::services::sessions::SessionService;
 
 /// Signed-in person in a browser.
 #[derive(Clone, Debug)]
-pub(crate) struct Visit {
+pub struct Visit {
     /// Their session.
-    pub(crate) session: Session,
+    pub session: Session,
     /// Name, once known.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
 }
 
 /// Sessions of browsers at this deployment. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct BrowserSessions {
+pub struct BrowserSessions {
     sessions: SessionService,
     url: PublicUrl,
     cookies: Cookies,
@@ -27,28 +27,28 @@ pub(crate) struct BrowserSessions {
 
 impl BrowserSessions {
     /// Creates them for a service at that address.
-    pub(crate) fn new(sessions: SessionService, url: PublicUrl) -> Self {
+    pub fn new(sessions: SessionService, url: PublicUrl) -> Self {
         let cookies = Cookies { secure: url.is_secure() };
         Self { sessions, url, cookies }
     }
 
     /// Returns the use cases of sessions.
-    pub(crate) const fn service(&self) -> &SessionService {
+    pub const fn service(&self) -> &SessionService {
         &self.sessions
     }
 
     /// Returns the public address of this service.
-    pub(crate) const fn url(&self) -> &PublicUrl {
+    pub const fn url(&self) -> &PublicUrl {
         &self.url
     }
 
     /// Returns the cookies of this deployment.
-    pub(crate) const fn cookies(&self) -> Cookies {
+    pub const fn cookies(&self) -> Cookies {
         self.cookies
     }
 
     /// Returns the value of the session cookie in a request.
-    pub(crate) fn cookie<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+    pub fn cookie<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         self.cookies.session(headers)
     }
 
@@ -56,10 +56,7 @@ impl BrowserSessions {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn of_request(
-        &self,
-        headers: &HeaderMap,
-    ) -> Result<Option<Session>, ServiceError> {
+    pub async fn of_request(&self, headers: &HeaderMap) -> Result<Option<Session>, ServiceError> {
         match self.cookie(headers) {
             Some(secret) => self.sessions.of_secret(secret).await,
             None => Ok(None),
@@ -70,7 +67,7 @@ impl BrowserSessions {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn visit(&self, headers: &HeaderMap) -> Result<Option<Visit>, ServiceError> {
+    pub async fn visit(&self, headers: &HeaderMap) -> Result<Option<Visit>, ServiceError> {
         let Some(session) = self.of_request(headers).await? else {
             return Ok(None);
         };
@@ -82,7 +79,7 @@ impl BrowserSessions {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn begin(&self, person: &SignedIn<'_>) -> Result<String, ServiceError> {
+    pub async fn begin(&self, person: &SignedIn<'_>) -> Result<String, ServiceError> {
         let secret = self.sessions.begin(person).await?;
         Ok(self.cookies.set_session(&secret))
     }
@@ -91,19 +88,19 @@ impl BrowserSessions {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn end(&self, session: &Session) -> Result<String, ServiceError> {
+    pub async fn end(&self, session: &Session) -> Result<String, ServiceError> {
         self.sessions.end(session).await?;
         Ok(self.cookies.clear_session())
     }
 
     /// Returns true if a request with this session may change anything: it has the session's CSRF
     /// token, or comes from a page of this service. Safe methods always may.
-    pub(crate) fn allows(&self, method: &Method, headers: &HeaderMap, session: &Session) -> bool {
+    pub fn allows(&self, method: &Method, headers: &HeaderMap, session: &Session) -> bool {
         csrf_allows(method, headers, session, self.url.origin())
     }
 
     /// Returns true if a form with that token is ours and belongs to this session.
-    pub(crate) fn allows_form(&self, headers: &HeaderMap, session: &Session, token: &str) -> bool {
+    pub fn allows_form(&self, headers: &HeaderMap, session: &Session, token: &str) -> bool {
         form_allows(headers, session, token, self.url.origin())
     }
 }

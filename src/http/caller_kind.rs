@@ -3,12 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use axum::http::Extensions;
-
-use crate::services::Credential;
+use chatkeep_services::Credential;
 
 /// Kind of a caller. The log names no more of them than this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallerKind {
+pub enum CallerKind {
     /// Program with an API key.
     Key,
     /// Person in a browser.
@@ -21,7 +20,7 @@ pub(crate) enum CallerKind {
 
 /// Kind of the caller of one request, once it is known. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct KnownCaller(Arc<OnceLock<CallerKind>>);
+pub struct KnownCaller(Arc<OnceLock<CallerKind>>);
 
 impl CallerKind {
     /// Returns its name in the log.
@@ -47,12 +46,12 @@ impl From<&Credential> for CallerKind {
 
 impl KnownCaller {
     /// Returns the one of a request, by its extensions.
-    pub(crate) fn of(extensions: &Extensions) -> Self {
+    pub fn of(extensions: &Extensions) -> Self {
         extensions.get::<Self>().cloned().unwrap_or_default()
     }
 
     /// Records the kind.
-    pub(crate) fn set(&self, kind: CallerKind) {
+    pub fn set(&self, kind: CallerKind) {
         // A request has one caller.
         let _ = self.0.set(kind);
     }

@@ -15,11 +15,7 @@ use super::error::HttpError;
 use super::respond;
 
 /// Runs requests that may change something in a task of `tasks`.
-pub(crate) async fn layer(
-    State(tasks): State<TaskTracker>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub async fn layer(State(tasks): State<TaskTracker>, request: Request, next: Next) -> Response {
     if !may_change(&request) {
         return next.run(request).await;
     }

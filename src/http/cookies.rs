@@ -17,8 +17,8 @@ const MAX_VALUE: usize = 200;
 /// Cookies of one deployment. Where they travel over TLS only, their names have the prefix with
 /// which a browser accepts them from this very host alone: no neighbouring host can plant one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cookies {
-    pub(crate) secure: bool,
+pub struct Cookies {
+    pub secure: bool,
 }
 
 impl Cookies {
@@ -35,42 +35,42 @@ impl Cookies {
     }
 
     /// Returns the value of the session cookie.
-    pub(crate) fn session(self, headers: &HeaderMap) -> Option<&str> {
+    pub fn session(self, headers: &HeaderMap) -> Option<&str> {
         find(headers, self.session_name())
     }
 
     /// Returns the value of the cookie that binds logins to the browser that starts them.
-    pub(crate) fn login(self, headers: &HeaderMap) -> Option<&str> {
+    pub fn login(self, headers: &HeaderMap) -> Option<&str> {
         find(headers, self.login_name())
     }
 
     /// Returns the header that sets the session cookie.
-    pub(crate) fn set_session(self, value: &str) -> String {
+    pub fn set_session(self, value: &str) -> String {
         self.set(self.session_name(), value, SESSION_AGE)
     }
 
     /// Returns the header that deletes the session cookie.
-    pub(crate) fn clear_session(self) -> String {
+    pub fn clear_session(self) -> String {
         self.set(self.session_name(), "", Duration::ZERO)
     }
 
     /// Returns the header that sets the cookie that binds logins to the browser.
-    pub(crate) fn set_login(self, value: &str) -> String {
+    pub fn set_login(self, value: &str) -> String {
         self.set(self.login_name(), value, LOGIN_AGE)
     }
 
     /// Returns true in a browser in which a login was started once more.
-    pub(crate) fn again(self, headers: &HeaderMap) -> bool {
+    pub fn again(self, headers: &HeaderMap) -> bool {
         find(headers, self.again_name()).is_some()
     }
 
     /// Returns the header that notes that a login was started once more.
-    pub(crate) fn set_again(self) -> String {
+    pub fn set_again(self) -> String {
         self.set(self.again_name(), "1", LOGIN_AGE)
     }
 
     /// Returns the header that deletes that note.
-    pub(crate) fn clear_again(self) -> String {
+    pub fn clear_again(self) -> String {
         self.set(self.again_name(), "", Duration::ZERO)
     }
 

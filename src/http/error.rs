@@ -9,24 +9,32 @@ use std::fmt::Display;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
+use chatkeep_services::{FieldPath, ServiceError};
 use chatkeep_store::{KEYS_OF_USER, SAVED_SEARCHES_OF_USER, WEBHOOKS_OF_USER};
 use serde_json::{Map, Value};
 
 use super::error_body::ErrorBody;
-use crate::services::{FieldPath, ServiceError};
 
 /// Error of a request, as the caller sees it.
 #[derive(Clone, Debug)]
-pub(crate) enum HttpError {
+pub enum HttpError {
     /// 400: location of a value and a sentence about it. Without a location only when the value is
     /// unknown.
-    Invalid { field: Option<FieldPath>, why: String },
+    Invalid {
+        /// Location of the value.
+        field: Option<FieldPath>,
+        /// What is wrong with it.
+        why: String,
+    },
     /// 401.
     InvalidKey,
     /// 403: the key's scopes do not cover the operation.
     InsufficientPermissions,
     /// 403: a value in that field is beyond the key's scopes.
-    InsufficientFor { field: FieldPath },
+    InsufficientFor {
+        /// Location of the value.
+        field: FieldPath,
+    },
     /// 403: not a member, role too low, or no such channel; the reason is not disclosed.
     PermissionDenied,
     /// 404.
@@ -43,14 +51,34 @@ pub(crate) enum HttpError {
     TooLarge,
     /// 415.
     UnsupportedMediaType,
-    /// 429, with the retry-after in seconds.
-    RateLimited { retry_after: u64 },
+    /// 429.
+    RateLimited {
+        /// Time to wait, in seconds.
+        retry_after: u64,
+    },
     /// Error of one route.
-    Refused { status: StatusCode, code: &'static str, error: &'static str },
+    Refused {
+        /// Status of the response.
+        status: StatusCode,
+        /// Code for programs.
+        code: &'static str,
+        /// Sentence for people.
+        error: &'static str,
+    },
     /// Error of one route with a computed sentence.
-    Explained { status: StatusCode, code: &'static str, error: String },
-    /// 400: the rules of a channel would hold that many bytes.
-    RulesTooLarge { bytes: i64 },
+    Explained {
+        /// Status of the response.
+        status: StatusCode,
+        /// Code for programs.
+        code: &'static str,
+        /// Sentence for people.
+        error: String,
+    },
+    /// 400: the rules of a channel would be too large.
+    RulesTooLarge {
+        /// Size that they would have, in bytes.
+        bytes: i64,
+    },
     /// 500.
     Internal,
     /// 503.
@@ -58,7 +86,7 @@ pub(crate) enum HttpError {
 }
 
 /// Returns the description of a status in the documentation.
-pub(crate) fn sentence(status: StatusCode) -> &'static str {
+pub fn sentence(status: StatusCode) -> &'static str {
     match status.as_u16() {
         400 => "Invalid value: `field` names it, `error` gives the reason",
         401 => "Invalid or missing API key",
@@ -79,19 +107,18 @@ pub(crate) fn sentence(status: StatusCode) -> &'static str {
 
 impl HttpError {
     /// Creates an error about an invalid value, with a whole sentence.
-    pub(crate) fn invalid(field: FieldPath, why: impl Into<String>) -> Self {
+    pub fn invalid(field: FieldPath, why: impl Into<String>) -> Self {
         Self::Invalid { field: Some(field), why: why.into() }
     }
 
     /// Creates an error from a predicate about the location: `must be …`, `is longer than …`.
-    pub(crate) fn invalid_value(field: FieldPath, why: impl Display) -> Self {
+    pub fn invalid_value(field: FieldPath, why: impl Display) -> Self {
         let why = format!("{field} {why}");
         Self::invalid(field, why)
     }
 
     /// The first request with this key is still running.
-    pub(crate) const RUNNING: Self =
-        Self::Conflict("A request with this Idempotency-Key is running");
+    pub const RUNNING: Self = Self::Conflict("A request with this Idempotency-Key is running");
 
     /// The mode needs the plan.
     const SEMANTIC_NEEDS_PRO: Self = Self::Refused {
@@ -101,7 +128,7 @@ impl HttpError {
     };
 
     /// The request may come from a page of another origin (CSRF).
-    pub(crate) const FORGED: Self = Self::Refused {
+    pub const FORGED: Self = Self::Refused {
         status: StatusCode::FORBIDDEN,
         code: "invalid_csrf_token",
         error: "The X-CSRF-Token header is missing or wrong",
@@ -220,7 +247,7 @@ impl HttpError {
     }
 
     /// Returns the response with additional members in its body.
-    pub(crate) fn with(self, more: Map<String, Value>) -> Response {
+    pub fn with(self, more: Map<String, Value>) -> Response {
         let (status, body) = self.into_body();
         let mut response = status.into_response();
         if let Some(seconds) = body.retry_after {

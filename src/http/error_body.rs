@@ -21,7 +21,7 @@ pub(super) struct ErrorBody {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Error)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ErrorView<'a> {
+pub struct ErrorView<'a> {
     /// Human-readable message.
     pub(super) error: &'a str,
     /// Stable machine-readable error code.

@@ -13,19 +13,19 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chatkeep_services::FieldPath;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::error::HttpError;
 use super::large::{self, Turn};
-use crate::services::FieldPath;
 
 /// Bytes of the hash in a tag: enough that no two contents meet.
 const HASH: usize = 15;
 
 /// The hash of what a tag names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Digest([u8; HASH]);
+pub struct Digest([u8; HASH]);
 
 /// Source of a tag instead of the body, for bodies that contain the current time.
 #[derive(Clone, Copy, Debug)]
@@ -36,30 +36,37 @@ struct TagOf(Digest);
 struct Version(i64);
 
 /// A settings object with its version.
-pub(crate) struct Versioned<T> {
-    pub(crate) version: i64,
-    pub(crate) body: T,
+pub struct Versioned<T> {
+    /// Version of the object, from 1.
+    pub version: i64,
+    /// The object.
+    pub body: T,
 }
 
 /// Settings object of the form `T`, serialized to JSON.
-pub(crate) struct Prepared<T> {
-    pub(crate) version: i64,
+pub struct Prepared<T> {
+    /// Version of the object, from 1.
+    pub version: i64,
     /// Digest of the object alone: a body may have notes for its editor that are not part of it.
-    pub(crate) digest: Digest,
-    pub(crate) json: Vec<u8>,
+    pub digest: Digest,
+    /// The object as JSON.
+    pub json: Vec<u8>,
     /// Turn of a large response, held until it is ready to be sent.
-    pub(crate) turn: Option<Turn>,
-    pub(crate) form: PhantomData<T>,
+    pub turn: Option<Turn>,
+    /// Form of the object, for the documentation.
+    pub form: PhantomData<T>,
 }
 
 /// Response with a timestamp, and the content that its tag is computed from.
-pub(crate) struct Timed<T, C> {
-    pub(crate) body: T,
-    pub(crate) content: C,
+pub struct Timed<T, C> {
+    /// Body of the response.
+    pub body: T,
+    /// Content that its tag is computed from.
+    pub content: C,
 }
 
 /// `If-Match`: the versions that a change may replace; none given, any.
-pub(crate) struct IfMatch(pub(crate) Option<Vec<i64>>);
+pub struct IfMatch(pub Option<Vec<i64>>);
 
 /// Adds the tag; returns 304 when `If-None-Match` matches.
 pub(super) async fn layer(request: Request, next: Next) -> Response {
@@ -82,7 +89,7 @@ pub(super) async fn layer(request: Request, next: Next) -> Response {
 }
 
 /// Returns the response with its tag: a settings object, or any JSON in response to a GET.
-pub(crate) async fn tagged(response: Response, asked: bool) -> Response {
+pub async fn tagged(response: Response, asked: bool) -> Response {
     let version = response.extensions().get::<Version>().copied();
     let json = response.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
     let whole = response.body().size_hint().exact().is_some();
@@ -134,7 +141,7 @@ impl Digest {
     }
 
     /// Returns the digest of a value's JSON, without keeping the JSON in memory.
-    pub(crate) fn of(value: &impl Serialize) -> Self {
+    pub fn of(value: &impl Serialize) -> Self {
         let mut hasher = Hasher(Sha256::new());
         // Neither hashing nor serializing responses ever fails.
         let _ = serde_json::to_writer(&mut hasher, value);

@@ -4,18 +4,18 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
+use chatkeep_core::heavy::{CALLERS, LIGHT};
+use chatkeep_services::FieldPath;
+use chatkeep_services::decode;
+use chatkeep_view::pseudonyms::Mask;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::error::HttpError;
 use super::identify;
-use crate::decode;
-use crate::heavy::{CALLERS, LIGHT};
-use crate::pseudonyms::Mask;
-use crate::services::FieldPath;
 
 /// JSON body of exactly the form `T`.
-pub(crate) struct Body<T>(pub(crate) T);
+pub struct Body<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Body<T> {
     type Rejection = HttpError;
@@ -45,7 +45,7 @@ fn unread(rejection: &BytesRejection) -> HttpError {
 }
 
 /// Query string of exactly the form `T`.
-pub(crate) struct Query<T>(pub(crate) T);
+pub struct Query<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = HttpError;
@@ -56,7 +56,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 }
 
 /// Path parameters of the form `T`; a path that does not match is unknown (404).
-pub(crate) struct Path<T>(pub(crate) T);
+pub struct Path<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
     type Rejection = HttpError;

@@ -9,30 +9,30 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use chatkeep_core::random::{is_access_token, is_api_key};
+use chatkeep_services::credentials::CredentialService;
+use chatkeep_services::{Caller, Credential};
+use chatkeep_view::pseudonyms::Mask;
 
 use super::browser::BrowserSessions;
 use super::caller_kind::{CallerKind, KnownCaller};
 use super::error::HttpError;
 use super::pseudonymous;
-use crate::pseudonyms::Mask;
-use crate::random::{is_access_token, is_api_key};
 use crate::rate_limit::{Address, Lookup, RateDecision, RateLimitGate, RequestClass};
-use crate::services::credentials::CredentialService;
-use crate::services::{Caller, Credential};
 
 /// Parts that tell who calls.
 #[derive(Debug)]
-pub(crate) struct Identification {
+pub struct Identification {
     /// API keys and access tokens.
-    pub(crate) credentials: CredentialService,
+    pub credentials: CredentialService,
     /// Sessions of browsers.
-    pub(crate) sessions: BrowserSessions,
+    pub sessions: BrowserSessions,
     /// Rate limits of callers.
-    pub(crate) gate: RateLimitGate,
+    pub gate: RateLimitGate,
     /// Returns true for the path of a picture or file that pages show.
-    pub(crate) is_file: fn(&str) -> bool,
+    pub is_file: fn(&str) -> bool,
     /// Number of proxies in front, for telling a caller's address.
-    pub(crate) proxies: usize,
+    pub proxies: usize,
 }
 
 /// Whose request it is; a forged one came from somebody else's page.
@@ -49,7 +49,7 @@ struct Identity(Result<Caller, HttpError>);
 ///
 /// # Errors
 /// [`HttpError::InvalidKey`] for a caller without a valid credential.
-pub(crate) fn caller(parts: &Parts) -> Result<Caller, HttpError> {
+pub fn caller(parts: &Parts) -> Result<Caller, HttpError> {
     match parts.extensions.get::<Identity>() {
         Some(Identity(caller)) => caller.clone(),
         // No layer ran: nobody is known then.
@@ -58,7 +58,7 @@ pub(crate) fn caller(parts: &Parts) -> Result<Caller, HttpError> {
 }
 
 /// Finds out who calls, counts the request, and leaves the caller to the extractors.
-pub(crate) async fn identify(
+pub async fn identify(
     State(parts): State<Arc<Identification>>,
     mut request: Request,
     next: Next,
@@ -147,7 +147,7 @@ impl Identification {
 }
 
 /// The key of `Authorization: Bearer <key>`.
-pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (value, None) = (values.next()?, values.next()) else {
         return None;

@@ -25,7 +25,7 @@ use tracing::error;
 use super::error::HttpError;
 
 /// Minimum size of a large response in bytes.
-pub(crate) const LARGE: usize = 256 * 1024;
+pub const LARGE: usize = 256 * 1024;
 /// Maximum number of large responses built at once.
 const TURNS: usize = 2;
 /// Budget of all unsent large responses together, in KiB.
@@ -39,14 +39,14 @@ const CHUNK: usize = 64 * 1024;
 
 /// Turns and memory budget of large responses. Clones share them.
 #[derive(Clone, Debug)]
-pub(crate) struct LargeResponses {
+pub struct LargeResponses {
     turns: Arc<Semaphore>,
     room: Arc<Semaphore>,
 }
 
 /// Permit to build a large response; held until the response is compressed.
 #[derive(Clone, Debug)]
-pub(crate) struct Turn(#[expect(dead_code, reason = "held")] Arc<OwnedSemaphorePermit>);
+pub struct Turn(#[expect(dead_code, reason = "held")] Arc<OwnedSemaphorePermit>);
 
 impl Default for LargeResponses {
     fn default() -> Self {
@@ -60,7 +60,7 @@ impl LargeResponses {
     ///
     /// # Errors
     /// [`HttpError::Unavailable`] when there is none for long.
-    pub(crate) async fn turn(&self) -> Result<Turn, HttpError> {
+    pub async fn turn(&self) -> Result<Turn, HttpError> {
         let turn = timeout(WAIT, Arc::clone(&self.turns).acquire_owned()).await;
         let turn = turn.map_err(|_| HttpError::Unavailable)?;
         turn.map(|permit| Turn(Arc::new(permit))).map_err(|_| HttpError::Unavailable)
@@ -108,7 +108,7 @@ pub(super) async fn layer(
 ///
 /// # Errors
 /// [`HttpError::Internal`] when the work panics.
-pub(crate) async fn apart<T: Send + 'static>(
+pub async fn apart<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, HttpError> {

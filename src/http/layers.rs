@@ -16,7 +16,7 @@ const WORTH_COMPRESSING: u64 = 860;
 
 /// Adds entity tags, turns of large responses and compression to the responses of `router`. Pages
 /// of `origins` may call it from a browser.
-pub(crate) fn served(router: Router, large: LargeResponses, origins: &[String]) -> Router {
+pub fn served(router: Router, large: LargeResponses, origins: &[String]) -> Router {
     let router = router
         .layer(from_fn(etag::layer))
         .layer(from_fn_with_state(large, large::layer))

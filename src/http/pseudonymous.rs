@@ -12,14 +12,14 @@ use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use chatkeep_core::heavy::{CALLERS, LIGHT};
+use chatkeep_view::pseudonyms::Mask;
 use serde_json::Value;
 use url::form_urlencoded;
 
 use super::error::HttpError;
 use super::error_body::ErrorBody;
 use super::respond::{NextPage, RequestId};
-use crate::heavy::{CALLERS, LIGHT};
-use crate::pseudonyms::Mask;
 
 /// Maximum bytes of a request body; the surfaces have limits of their own below it.
 const MAX_REQUEST: usize = 1024 * 1024;
@@ -28,7 +28,7 @@ const MAX_RESPONSE: usize = 64 * 1024 * 1024;
 
 /// Mark of a response whose bytes are masked for its reader already.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MaskedBytes;
+pub struct MaskedBytes;
 
 /// Error of everything that a key with pseudonyms must not have.
 pub(crate) const REFUSED: HttpError = HttpError::Refused {

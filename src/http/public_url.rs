@@ -9,7 +9,7 @@ use url::Url;
 
 /// Public address of this service. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct PublicUrl(Arc<Parts>);
+pub struct PublicUrl(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
@@ -23,7 +23,7 @@ impl PublicUrl {
     ///
     /// # Errors
     /// Returns an error if the address is invalid.
-    pub(crate) fn new(base: Option<&str>, listen: SocketAddr) -> Result<Self, url::ParseError> {
+    pub fn new(base: Option<&str>, listen: SocketAddr) -> Result<Self, url::ParseError> {
         let base = base.map_or_else(|| listened(listen), str::to_owned);
         let url = Url::parse(&base)?;
         Ok(Self(Arc::new(Parts {
@@ -34,17 +34,17 @@ impl PublicUrl {
     }
 
     /// Returns the full address, without a slash at its end.
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0.url
     }
 
     /// Returns scheme, host and port, as browsers write them into `Origin`.
-    pub(crate) fn origin(&self) -> &str {
+    pub fn origin(&self) -> &str {
         &self.0.origin
     }
 
     /// Returns true if cookies may travel over TLS only.
-    pub(crate) fn is_secure(&self) -> bool {
+    pub fn is_secure(&self) -> bool {
         self.0.secure
     }
 }

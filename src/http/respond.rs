@@ -47,16 +47,16 @@ struct WholeError<'a> {
 
 /// ID of a request, for surfaces with an error form of their own.
 #[derive(Clone, Debug)]
-pub(crate) struct RequestId(pub(crate) String);
+pub struct RequestId(pub String);
 
 /// Cursor of the next page of a list, which becomes the `Link` header of the response.
 #[derive(Clone, Debug)]
-pub(crate) struct NextPage(pub(crate) String);
+pub struct NextPage(pub String);
 
 /// Adds the common headers to every response of `router` and gives every error the same form: of
 /// routes, unknown paths, wrong methods and layers beneath them. It wraps everything that a
 /// listener serves, so that no surface lacks it.
-pub(crate) fn with_common_layers(router: Router) -> Router {
+pub fn with_common_layers(router: Router) -> Router {
     router.layer(from_fn(finish))
 }
 
@@ -106,7 +106,7 @@ fn shown(path: &str) -> &str {
 
 /// Returns true when a caller accepts JSON, explicitly or by naming nothing. A weight of 0 excludes
 /// a type.
-pub(crate) fn takes_json(headers: &HeaderMap) -> bool {
+pub fn takes_json(headers: &HeaderMap) -> bool {
     let given = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut given = given.flat_map(|value| value.split(',')).map(str::trim).peekable();
     given.peek().is_none()

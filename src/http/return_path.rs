@@ -5,7 +5,7 @@ const MAX_PATH: usize = 2000;
 
 /// Returns true if a redirect to `path` stays on this service: `//host` and `/\host` lead
 /// elsewhere, and browsers drop control characters before they parse.
-pub(crate) fn is_local(path: &str) -> bool {
+pub fn is_local(path: &str) -> bool {
     let mut characters = path.chars();
     characters.next() == Some('/')
         && !matches!(characters.next(), Some('/' | '\\'))

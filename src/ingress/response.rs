@@ -3,9 +3,8 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use chatkeep_http::HttpError;
 use serde_json::json;
-
-use crate::http::HttpError;
 
 /// Response to a webhook.
 #[derive(Clone, Debug)]

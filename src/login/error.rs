@@ -2,9 +2,8 @@
 //! secret and no input of the caller is repeated.
 
 use axum::http::StatusCode;
-
-use crate::http::HttpError;
-use crate::services::{FieldPath, ServiceError};
+use chatkeep_http::HttpError;
+use chatkeep_services::{FieldPath, ServiceError};
 
 /// Reason for refusing a login.
 #[derive(Debug, thiserror::Error)]

@@ -13,12 +13,10 @@ use std::sync::Arc;
 use chatkeep_core::config::LoginConfig;
 use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::SharedClock;
-
+use chatkeep_http::BrowserSessions;
 use provider::Provider;
 
 pub(crate) use routes::router;
-
-use crate::http::BrowserSessions;
 
 /// Path of the provider's callback.
 const CALLBACK: &str = "/auth/callback";

@@ -8,7 +8,9 @@ use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use chatkeep_core::id::UserId;
+use chatkeep_core::random;
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{HttpError, Query as Strict, is_local};
 use chatkeep_i18n::Language;
 use chatkeep_store::{NewLogin, PendingLogin, SignedIn};
 use serde::{Deserialize, Serialize};
@@ -18,8 +20,6 @@ use url::form_urlencoded;
 use super::error::LoginError;
 use super::provider::{Provider, SignInHints};
 use super::{CALLBACK, Inner, Login};
-use crate::http::{HttpError, Query as Strict, is_local};
-use crate::random;
 
 /// Length of a secret in characters.
 const SECRET: usize = 40;

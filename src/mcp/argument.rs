@@ -1,13 +1,13 @@
 //! Parsing of arguments. They come from a model, so they are parsed leniently where the meaning is
 //! clear, and rejected with a remedy where it is not.
 
+use chatkeep_services::LIMIT;
+use chatkeep_services::decode::whole;
+use chatkeep_services::digest::MAX_DAYS;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::error::ToolError;
-use crate::decode::whole;
-use crate::services::LIMIT;
-use crate::services::digest::MAX_DAYS;
 
 /// Maximum length of an id, a name or a link, in bytes.
 const MAX_NAME: usize = 1_000;
@@ -88,9 +88,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::decode::arguments as read;
-    use crate::mcp::tools::get_messages::MessagesArguments;
-    use crate::services::ServiceError;
+    use crate::tools::get_messages::MessagesArguments;
+    use chatkeep_services::ServiceError;
+    use chatkeep_services::decode::arguments as read;
 
     fn why(arguments: Value) -> String {
         match read::<MessagesArguments>(arguments) {

@@ -4,7 +4,11 @@ use std::collections::HashMap;
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
+use chatkeep_services::access::{ChannelAccess, HasScope, Member, ReadMessages};
+use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::{Channel, ChannelName};
+use chatkeep_view::LinkTarget;
+use chatkeep_view::pseudonyms::Masked;
 use chrono_tz::Tz;
 
 use super::argument;
@@ -12,10 +16,6 @@ use super::channel_table::{ChannelEntry, ChannelTable, short_name};
 use super::error::{ToolError, echo};
 use super::names::{self, LISTED, NameMatch};
 use super::time::AnswerZone;
-use crate::pseudonyms::Masked;
-use crate::services::access::{ChannelAccess, HasScope, Member, ReadMessages};
-use crate::services::{Caller, ServiceError, Services};
-use crate::view::LinkTarget;
 
 /// Name of the argument.
 const CHANNEL: &str = "channelId";

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use chatkeep_core::id::ChannelId;
+use chatkeep_view::sanitize;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
-
-use crate::sanitize;
 
 /// Maximum length of a name in characters.
 const NAME: usize = 60;

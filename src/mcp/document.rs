@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use chatkeep_core::id::ChannelId;
+use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::{ChannelName, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::{Links, message_uri};
 
 use super::channel_table::short_name;
 use super::time::AnswerZone;
-use crate::pseudonyms::Masked;
-use crate::services::{Caller, ServiceError, Services};
-use crate::view::{Links, message_uri};
 
 /// Names of a caller's channels, for titles.
 pub(super) struct ChannelNames(HashMap<ChannelId, Masked<ChannelName>>);

@@ -1,9 +1,8 @@
 //! Errors that a model can act on: the fault of the call, and a remedy.
 
 use chatkeep_core::role::Scope;
-
-use crate::sanitize;
-use crate::services::{FieldPath, ServiceError};
+use chatkeep_services::{FieldPath, ServiceError};
+use chatkeep_view::sanitize;
 
 /// Maximum length of an id or name in an error, in characters.
 const ECHO: usize = 80;

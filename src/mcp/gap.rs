@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use chatkeep_core::id::ChannelId;
+use chatkeep_services::gaps::ChannelGaps;
 use chatkeep_store::Gap;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
@@ -11,7 +12,6 @@ use serde::Serialize;
 use super::channel_table::ChannelTable;
 use super::message_row::is_zero;
 use super::time::AnswerZone;
-use crate::services::gaps::ChannelGaps;
 
 /// Maximum number of gaps in an answer.
 const GAPS: usize = 10;

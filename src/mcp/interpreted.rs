@@ -1,10 +1,10 @@
 //! The way in which arguments were read: what a name, a link or a time without a zone became.
 
+use chatkeep_services::gaps::TimeSpan;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 
 use super::time::AnswerZone;
-use crate::services::gaps::TimeSpan;
 
 /// Arguments as they were read; of those alone that could have been read otherwise.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

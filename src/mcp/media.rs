@@ -2,10 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use chatkeep_services::media::MediaFile;
+use chatkeep_services::{ServiceError, Services};
 use futures_util::TryStreamExt as _;
-
-use crate::services::media::MediaFile;
-use crate::services::{ServiceError, Services};
 
 /// Reads a file whole; `None` if it is larger than `max` bytes.
 ///

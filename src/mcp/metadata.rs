@@ -8,11 +8,11 @@ use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
 use chatkeep_core::role::Scope;
+use chatkeep_http::PublicUrl;
+use chatkeep_services::grants::GRANTABLE_SCOPES;
 use serde::Serialize;
 
 use super::PATH;
-use crate::http::PublicUrl;
-use crate::services::grants::GRANTABLE_SCOPES;
 
 /// Path of the metadata; the path of the resource may follow.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";

@@ -3,10 +3,10 @@
 
 use std::borrow::Borrow;
 
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_index::fold;
 
 use super::error::echo;
-use crate::heavy::CALLERS;
 
 /// Maximum number of candidates in an error.
 pub(super) const LISTED: usize = 5;

@@ -8,9 +8,8 @@ use axum::http::uri::Authority;
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use chatkeep_http::HttpError;
 use url::{Host, Url};
-
-use crate::http::HttpError;
 
 const FOREIGN_HOST: HttpError = HttpError::Refused {
     status: StatusCode::FORBIDDEN,

@@ -2,14 +2,14 @@
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Scope;
+use chatkeep_services::Services;
+use chatkeep_services::access::{ReadMessages, Scoped};
 
 use super::argument;
 use super::channel::last_message;
 use super::error::{ToolError, echo};
 use super::names::{self, LISTED, NameMatch};
 use super::time::AnswerZone;
-use crate::services::Services;
-use crate::services::access::{ReadMessages, Scoped};
 
 /// Name of the argument.
 const SENDER: &str = "senderId";

@@ -2,11 +2,10 @@
 
 use std::sync::LazyLock;
 
+use chatkeep_view::sanitize;
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::{Value, json};
-
-use crate::sanitize;
 
 /// Maximum length of an argument in characters.
 const MAX_ARGUMENT: usize = 500;

@@ -1,12 +1,12 @@
 //! Messages as a model names them: an id, or the permanent link of one.
 
 use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_services::access::HasScope;
+use chatkeep_services::{Caller, ServiceError, Services};
+use chatkeep_view::LinkTarget;
 
 use super::channel::{self, OpenChannel, elsewhere};
 use super::error::{ToolError, echo};
-use crate::services::access::HasScope;
-use crate::services::{Caller, ServiceError, Services};
-use crate::view::LinkTarget;
 
 /// Reference to a message.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,7 +2,13 @@
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::role::Scope;
+use chatkeep_services::access::{ReadMedia, ReadMessages};
+use chatkeep_services::media::MediaError;
+use chatkeep_services::messages::MessageQuery;
+use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::Order;
+use chatkeep_view::ResourceName;
+use chatkeep_view::sanitize;
 use rmcp::ErrorData;
 use rmcp::model::{
     CompleteRequestParams, CompletionInfo, ReadResourceResult, ResourceContents, ResourceTemplate,
@@ -14,12 +20,6 @@ use super::channel;
 use super::error::ToolError;
 use super::media;
 use super::tools::get_context;
-use crate::sanitize;
-use crate::services::access::{ReadMedia, ReadMessages};
-use crate::services::media::MediaError;
-use crate::services::messages::MessageQuery;
-use crate::services::{Caller, ServiceError, Services};
-use crate::view::ResourceName;
 
 /// URI template of a message.
 const MESSAGE: &str = "chatkeep://channel/{channel}/message/{message}";

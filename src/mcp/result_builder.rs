@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_store::{Sender, StoredMessage};
+use chatkeep_view::Links;
+use chatkeep_view::pseudonyms::Masked;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 
@@ -14,8 +16,6 @@ use super::channel_table::{ChannelTable, quoted_name, short_name};
 use super::gap::GapRows;
 use super::message_row::MessageRow;
 use super::time::AnswerZone;
-use crate::pseudonyms::Masked;
-use crate::view::Links;
 
 /// Maximum length of a text among others, in characters.
 const TEXT: usize = 400;

@@ -1,6 +1,9 @@
 //! Channels that a call is about: one that it names, or all that the caller may read.
 
 use chatkeep_core::id::ChannelId;
+use chatkeep_services::access::{ReadMessages, Scoped};
+use chatkeep_services::gaps::TimeSpan;
+use chatkeep_services::{Caller, Services};
 use chrono_tz::Tz;
 
 use super::channel::{self, OpenChannel};
@@ -9,9 +12,6 @@ use super::error::ToolError;
 use super::gap::GapRows;
 use super::result_builder::ResultBuilder;
 use super::time::AnswerZone;
-use crate::services::access::{ReadMessages, Scoped};
-use crate::services::gaps::TimeSpan;
-use crate::services::{Caller, Services};
 
 /// Channels of a call.
 pub(super) struct Selection {

@@ -6,6 +6,8 @@ use std::time::Instant;
 use axum::http::request::Parts;
 use chatkeep_core::metric;
 use chatkeep_core::role::Scope;
+use chatkeep_services::{Caller, Services};
+use chatkeep_view::sanitize;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, ContentBlock, DiscoverResult, GetPromptRequestParams, GetPromptResponse, Icon,
@@ -23,8 +25,6 @@ use super::error::ToolError;
 use super::tool::ToolResult;
 use super::tools::{self, DESCRIPTIONS, INSTRUCTIONS};
 use super::{media, prompts, resources};
-use crate::sanitize;
-use crate::services::{Caller, Services};
 
 /// Supported protocol revisions.
 static VERSIONS: [ProtocolVersion; 3] =

@@ -2,12 +2,12 @@
 //! read in it.
 
 use chatkeep_core::time::Timestamp;
+use chatkeep_services::gaps::TimeSpan;
+use chatkeep_view::when::When;
 use chrono::{DateTime, NaiveDate, SecondsFormat};
 use chrono_tz::Tz;
 
 use super::error::ToolError;
-use crate::services::gaps::TimeSpan;
-use crate::when::When;
 
 /// Zone of an answer: its times are shown in it, and times of arguments without an offset are read
 /// in it.

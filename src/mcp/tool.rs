@@ -3,6 +3,8 @@
 use std::future::Future;
 
 use chatkeep_core::role::Scope;
+use chatkeep_services::decode::arguments as read;
+use chatkeep_services::{Caller, ServiceError, Services};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rmcp::model::{ContentBlock, Tool, ToolAnnotations};
@@ -13,8 +15,6 @@ use serde_json::Value;
 
 use super::error::{ToolError, ToolFailure};
 use super::schema;
-use crate::decode::arguments as read;
-use crate::services::{Caller, ServiceError, Services};
 
 /// Definition of a tool: one type, in a file of its own, with all that belongs to it.
 pub(super) trait ToolDefinition {

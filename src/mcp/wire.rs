@@ -9,6 +9,8 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use chatkeep_http::{RequestId, takes_json};
+use chatkeep_view::sanitize;
 use rmcp::model::{
     CallToolRequestMethod, ClientJsonRpcMessage, ClientRequest, CompleteRequestMethod,
     ConstString as _, DiscoverRequestMethod, ErrorCode, GetPromptRequestMethod, JsonRpcRequest,
@@ -18,8 +20,6 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::MAX_BODY;
-use crate::http::{RequestId, takes_json};
-use crate::sanitize;
 
 /// `Accept` that the library requires.
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");

@@ -7,6 +7,8 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use chatkeep_core::role::Scope;
+use chatkeep_http::HttpError;
+use chatkeep_services::grants::{GRANTABLE_SCOPES, GrantRequest, READING_SCOPES};
 use chatkeep_store::{OAuthClient, Session};
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
@@ -14,8 +16,6 @@ use url::form_urlencoded;
 use super::error::OAuthError;
 use super::reach::ChannelGrant;
 use super::{Inner, OAuth, consent, redirect, secret};
-use crate::http::HttpError;
-use crate::services::grants::{GRANTABLE_SCOPES, GrantRequest, READING_SCOPES};
 
 /// Maximum length of a client's state in bytes.
 const MAX_STATE: usize = 1000;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::http::Method;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_store::OAuthClient;
+use chatkeep_view::sanitize::one_line;
 use futures_util::StreamExt as _;
 use serde::Deserialize;
 use tracing::info;
@@ -14,7 +15,6 @@ use url::Url;
 use super::Inner;
 use super::error::OAuthError;
 use super::redirect::acceptable;
-use crate::sanitize::one_line;
 
 /// Maximum size of a client's document in bytes.
 const MAX_DOCUMENT: usize = 16 * 1024;

@@ -7,13 +7,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::HttpError;
 use chatkeep_store::{Channel, Consent};
 use sha2::{Digest as _, Sha256};
 use tracing::error;
 
 use super::authorize::ConsentQuestion;
 use super::redirect;
-use crate::http::HttpError;
 
 const STYLE: &str = "\
 body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:3rem auto;padding:0 1rem;\

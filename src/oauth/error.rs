@@ -3,9 +3,8 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use chatkeep_services::ServiceError;
 use serde_json::json;
-
-use crate::services::ServiceError;
 
 /// Error response for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

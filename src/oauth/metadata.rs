@@ -2,10 +2,10 @@
 
 use axum::Json;
 use axum::extract::State;
+use chatkeep_services::grants::GRANTABLE_SCOPES;
 use serde_json::{Value, json};
 
 use super::OAuth;
-use crate::services::grants::GRANTABLE_SCOPES;
 
 pub(super) const PATH: &str = "/.well-known/oauth-authorization-server";
 

@@ -24,11 +24,10 @@ use axum::middleware::map_response;
 use axum::response::Response;
 use axum::routing::{get, post};
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::random;
 use chatkeep_core::time::SharedClock;
-
-use crate::http::BrowserSessions;
-use crate::random;
-use crate::services::grants::GrantService;
+use chatkeep_http::BrowserSessions;
+use chatkeep_services::grants::GrantService;
 
 /// Prefix of a refresh token.
 const REFRESH: &str = "ckr_";

@@ -12,6 +12,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chatkeep_core::random::{self, ACCESS_TOKEN};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Grant, Tokens};
@@ -21,7 +22,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::OAuthError;
 use super::{ACCESS_TIME, Inner, OAuth, REFRESH, REFRESH_TIME, secret};
-use crate::random::{self, ACCESS_TOKEN};
 
 /// Length of a seed in characters.
 const SEED: usize = 40;

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use chatkeep_core::heavy::SAVED_SEARCHES;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_index::search::{IndexDoc, MatchBatch, Query};
 
 use super::{ParsedQuery, SearchError, unavailable};
-use crate::heavy::SAVED_SEARCHES;
 
 /// Messages with an index of their own. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct MessageBatch {
+pub struct MessageBatch {
     index: Arc<MatchBatch>,
     keys: Arc<[(ChannelId, MessageId)]>,
 }
@@ -20,10 +20,10 @@ pub(crate) struct MessageBatch {
 /// A query for a [`MessageBatch`], with the users of the names in it. The default finds
 /// nothing, for it has no channels.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BatchQuery {
+pub struct BatchQuery {
     query: Query,
     /// Channels that the asker may read and wants to search.
-    pub(crate) channels: Vec<ChannelId>,
+    pub channels: Vec<ChannelId>,
 }
 
 impl fmt::Debug for MessageBatch {
@@ -34,7 +34,7 @@ impl fmt::Debug for MessageBatch {
 
 impl ParsedQuery {
     /// Returns the query for these channels; names in `from:` mean `people`, others are ids.
-    pub(crate) fn within(
+    pub fn within(
         &self,
         channels: Vec<ChannelId>,
         people: &BTreeMap<String, Vec<UserId>>,
@@ -44,7 +44,7 @@ impl ParsedQuery {
 
     /// Returns the query without what depends on names and time zones. It finds everything that the
     /// query finds, perhaps more.
-    pub(crate) fn roughly(&self, channels: Vec<ChannelId>) -> BatchQuery {
+    pub fn roughly(&self, channels: Vec<ChannelId>) -> BatchQuery {
         let mut query = self.0.clone();
         drop(std::mem::take(&mut query.from));
         (query.after, query.before) = (None, None);
@@ -57,7 +57,7 @@ impl MessageBatch {
     ///
     /// # Errors
     /// [`SearchError::Unavailable`] if they cannot be indexed.
-    pub(crate) async fn of(messages: Vec<IndexDoc>) -> Result<Self, SearchError> {
+    pub async fn of(messages: Vec<IndexDoc>) -> Result<Self, SearchError> {
         let indexed = SAVED_SEARCHES.run(move || {
             let key = |doc: &IndexDoc| {
                 let channel = ChannelId::from(doc.channel_id.as_str());
@@ -71,10 +71,7 @@ impl MessageBatch {
 
     /// Returns the messages that each of these queries finds, in the order of the batch. A query
     /// that fails has an error of its own.
-    pub(crate) async fn hits(
-        &self,
-        queries: Vec<BatchQuery>,
-    ) -> Vec<Result<Vec<usize>, SearchError>> {
+    pub async fn hits(&self, queries: Vec<BatchQuery>) -> Vec<Result<Vec<usize>, SearchError>> {
         let index = Arc::clone(&self.index);
         let found = SAVED_SEARCHES.run(move || {
             let find = |asked: &BatchQuery| {
@@ -87,7 +84,7 @@ impl MessageBatch {
     }
 
     /// Returns the message at that place.
-    pub(crate) fn key(&self, place: usize) -> &(ChannelId, MessageId) {
+    pub fn key(&self, place: usize) -> &(ChannelId, MessageId) {
         &self.keys[place]
     }
 }

@@ -2,25 +2,25 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_index::fold;
 use chatkeep_store::{Store, StoreError, StoredMessage};
+use chatkeep_view::pseudonyms::{Mask, Masked};
 
 use super::{Hit, ParsedQuery, Snippet};
-use crate::heavy::CALLERS;
-use crate::pseudonyms::{Mask, Masked};
 
 /// A found message, with its snippet.
 #[derive(Debug)]
-pub(crate) struct SearchResult {
+pub struct SearchResult {
     /// The message.
-    pub(crate) message: Masked<StoredMessage>,
+    pub message: Masked<StoredMessage>,
     /// Relevance score; 0 when sorted by time.
-    pub(crate) score: f32,
+    pub score: f32,
     /// `true` if it does not hold all of the query.
-    pub(crate) related: bool,
+    pub related: bool,
     /// Snippet around the matches.
-    pub(crate) snippet: Snippet,
+    pub snippet: Snippet,
 }
 
 /// People named in a query.
@@ -50,7 +50,7 @@ impl ParsedQuery {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub(crate) async fn people(
+    pub async fn people(
         &self,
         (store, mask): (&Store, &Mask),
         channels: &[ChannelId],
@@ -75,7 +75,7 @@ impl ParsedQuery {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub(crate) async fn look_up(
+    pub async fn look_up(
         &self,
         (store, mask): (&Store, &Mask),
         hits: Vec<Hit>,

@@ -8,16 +8,16 @@
 //! are no related messages instead (unless the query is a question, which always has both), and too
 //! many candidates are cut by their time, not by their rank among all messages.
 
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::UserId;
 use chatkeep_index::search::{IndexChange, IndexDoc, IndexError, MessageIndex, WriterOptions};
 use chatkeep_store::{Store, StoredMessage};
+use chatkeep_view::pseudonyms::{Mask, Masked};
 
 use super::local::search;
 use super::{
     Hit, ParsedQuery, SearchError, SearchRequest, SearchResults, SearchService, Sort, unavailable,
 };
-use crate::heavy::CALLERS;
-use crate::pseudonyms::{Mask, Masked};
 
 /// Maximum number of candidates: the newest.
 const CANDIDATES: usize = 1_000;
@@ -28,9 +28,9 @@ const WRITER: WriterOptions = WriterOptions { memory: 15_000_000, threads: 1 };
 const NO_EXCLUSION: &str = "a key that shows pseudonyms cannot exclude words with -";
 
 impl SearchService {
-    /// Searches for a reader of pseudonyms, among at most [`CANDIDATES`] messages. Related messages
+    /// Searches for a reader of pseudonyms, among at most `CANDIDATES` messages. Related messages
     /// are found for questions alone.
-    pub(crate) async fn find_masked(
+    pub async fn find_masked(
         &self,
         find: SearchRequest,
         store: &Store,

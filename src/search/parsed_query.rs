@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::search::{self, Query};
+use chatkeep_view::when::first;
 use chrono_tz::Tz;
 use serde::Serialize;
 
 use super::SearchError;
-use crate::when::first;
 
 /// Parsed query.
 #[derive(Clone, Debug)]

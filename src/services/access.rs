@@ -8,6 +8,7 @@ mod caller;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Subject;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::{Role, Scope};
@@ -15,24 +16,24 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
 use chatkeep_store::{MemberStatus, ReadAction, Store};
 
-pub(crate) use self::caller::{Caller, Credential};
+pub use self::caller::{Caller, Credential};
 use super::ServiceError;
 use super::reading::{Reads, ReadsNone, Recorder};
 
 /// A role as a type.
-pub(crate) trait AtLeast {
+pub trait AtLeast {
     const ROLE: Role;
 }
 
 /// A scope as a type.
-pub(crate) trait HasScope {
+pub trait HasScope {
     const SCOPE: Scope;
 }
 
 macro_rules! levels {
     ($($name:ident),*) => {$(
         #[derive(Clone, Copy, Debug)]
-        pub(crate) struct $name;
+        pub struct $name;
         impl AtLeast for $name {
             const ROLE: Role = Role::$name;
         }
@@ -42,7 +43,7 @@ macro_rules! levels {
 macro_rules! scopes {
     ($($name:ident),*) => {$(
         #[derive(Clone, Copy, Debug)]
-        pub(crate) struct $name;
+        pub struct $name;
         impl HasScope for $name {
             const SCOPE: Scope = Scope::$name;
         }
@@ -63,21 +64,21 @@ scopes!(
 
 /// A caller whose credential has the scope `S`.
 #[derive(Clone, Debug)]
-pub(crate) struct Scoped<S> {
-    pub(crate) caller: Caller,
+pub struct Scoped<S> {
+    pub caller: Caller,
     recorder: Recorder,
     proof: PhantomData<S>,
 }
 
 /// A caller who has at least the role `R` in a channel, with a credential that has the scope `S`.
 ///
-/// With a scope that [`Reads`], the channel is handed out by [`ChannelAccess::read`] alone, which
+/// With a scope that `Reads`, the channel is handed out by [`ChannelAccess::read`] alone, which
 /// records the read, and by [`ChannelAccess::without_reading`] for what shows no messages.
 #[derive(Clone, Debug)]
-pub(crate) struct ChannelAccess<R, S> {
+pub struct ChannelAccess<R, S> {
     channel: ChannelId,
-    pub(crate) caller: Caller,
-    pub(crate) role: Role,
+    pub caller: Caller,
+    pub role: Role,
     recorder: Recorder,
     proof: PhantomData<(R, S)>,
 }
@@ -85,24 +86,24 @@ pub(crate) struct ChannelAccess<R, S> {
 /// A caller whose credential has the scope `S` and may see a channel, whatever their role there;
 /// the use case decides who may proceed.
 #[derive(Clone, Debug)]
-pub(crate) struct Reaches<S> {
-    pub(crate) channel: ChannelId,
-    pub(crate) caller: Caller,
+pub struct Reaches<S> {
+    pub channel: ChannelId,
+    pub caller: Caller,
     /// Their role; `None` when they have no access.
-    pub(crate) role: Option<Role>,
+    pub role: Option<Role>,
     proof: PhantomData<S>,
 }
 
 impl<R, S: ReadsNone> ChannelAccess<R, S> {
     /// Returns the channel.
-    pub(crate) const fn channel(&self) -> &ChannelId {
+    pub const fn channel(&self) -> &ChannelId {
         &self.channel
     }
 }
 
 impl<R, S: Reads> ChannelAccess<R, S> {
     /// Returns the channel to read messages or files of, and records that they are read.
-    pub(crate) fn read(&self, action: ReadAction) -> &ChannelId {
+    pub fn read(&self, action: ReadAction) -> &ChannelId {
         self.recorder.note(&self.caller, &self.channel, action);
         &self.channel
     }
@@ -110,7 +111,7 @@ impl<R, S: Reads> ChannelAccess<R, S> {
 
 impl<S: Reads> Scoped<S> {
     /// Records that the caller reads messages of these channels.
-    pub(crate) fn record<'a>(
+    pub fn record<'a>(
         &self,
         channels: impl IntoIterator<Item = &'a ChannelId>,
         action: ReadAction,
@@ -123,24 +124,24 @@ impl<S: Reads> Scoped<S> {
 
 impl<R, S> ChannelAccess<R, S> {
     /// Returns the channel for what shows none of its messages: addresses, settings, names.
-    pub(crate) const fn without_reading(&self) -> &ChannelId {
+    pub const fn without_reading(&self) -> &ChannelId {
         &self.channel
     }
 
     /// Returns the user on whose behalf the call is made.
-    pub(crate) const fn user(&self) -> &UserId {
+    pub const fn user(&self) -> &UserId {
         &self.caller.user
     }
 
     /// Returns the time before which nothing may be read.
-    pub(crate) const fn not_before(&self) -> Option<Timestamp> {
+    pub const fn not_before(&self) -> Option<Timestamp> {
         self.caller.not_before()
     }
 }
 
 /// Checks of permissions. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct AccessService {
+pub struct AccessService {
     pub(super) store: Store,
     pub(super) clock: SharedClock,
     /// Bots that can be asked about people; none in a process without access tokens.
@@ -157,7 +158,7 @@ impl AccessService {
     /// # Errors
     /// [`ServiceError::InsufficientPermissions`] without the scope, [`ServiceError::InvalidKey`]
     /// when the credential has ended.
-    pub(crate) fn scoped<S: HasScope>(&self, caller: Caller) -> Result<Scoped<S>, ServiceError> {
+    pub fn scoped<S: HasScope>(&self, caller: Caller) -> Result<Scoped<S>, ServiceError> {
         caller.admit(&Subject::of_itself(Some(S::SCOPE)), self.clock.now())?;
         Ok(Scoped { caller, recorder: self.recorder(), proof: PhantomData })
     }
@@ -167,7 +168,7 @@ impl AccessService {
     ///
     /// # Errors
     /// As of [`Self::scoped`]; [`ServiceError::PermissionDenied`] without the role.
-    pub(crate) async fn channel<R: AtLeast, S: HasScope>(
+    pub async fn channel<R: AtLeast, S: HasScope>(
         &self,
         caller: Caller,
         channel: ChannelId,
@@ -189,7 +190,7 @@ impl AccessService {
     /// # Errors
     /// As of [`Self::scoped`]; [`ServiceError::PermissionDenied`] for a channel that the credential
     /// is not valid for.
-    pub(crate) async fn reaches<S: HasScope>(
+    pub async fn reaches<S: HasScope>(
         &self,
         caller: Caller,
         channel: ChannelId,
@@ -210,11 +211,8 @@ impl AccessService {
     /// # Errors
     /// [`ServiceError::PermissionDenied`] for guests, for people who left or were never there, and
     /// for a channel that the credential is not valid for.
-    pub(crate) async fn role(
-        &self,
-        caller: &Caller,
-        channel: &ChannelId,
-    ) -> Result<Role, ServiceError> {
+    #[boxed]
+    pub async fn role(&self, caller: &Caller, channel: &ChannelId) -> Result<Role, ServiceError> {
         caller.admit(&Subject::of_channel(channel, None), self.clock.now())?;
         let member = match self.store.members().member(channel, &caller.user).await? {
             Some(member) => Some(member),

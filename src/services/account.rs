@@ -3,63 +3,64 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::{Plan, Usage};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Channel, ChannelUsage, Store, StoreError, User};
+use chatkeep_view::pseudonyms::Masked;
 use chrono::{DateTime, Datelike as _, Months, NaiveDate, NaiveTime};
 
 use super::ServiceError;
 use super::access::{Caller, Scoped, WriteBackup};
 use super::operator::Operator;
-use crate::pseudonyms::Masked;
 
 /// Usage of the quota that the caller may see.
 #[derive(Clone, Debug)]
-pub(crate) struct AccountUsage {
+pub struct AccountUsage {
     /// Sum of the channels, and the quota of the plan.
-    pub(crate) total: Usage,
+    pub total: Usage,
     /// Usage of each channel.
-    pub(crate) channels: Vec<ChannelUsage>,
+    pub channels: Vec<ChannelUsage>,
     /// Time of the measurement.
-    pub(crate) at: Timestamp,
+    pub at: Timestamp,
 }
 
 /// Part of a channel in the caller's usage.
 #[derive(Clone, Debug)]
-pub(crate) struct ChannelShare {
+pub struct ChannelShare {
     /// The channel; `None` when the caller may not see it any more.
-    pub(crate) channel: Option<Channel>,
+    pub channel: Option<Channel>,
     /// Its usage.
-    pub(crate) usage: ChannelUsage,
+    pub usage: ChannelUsage,
 }
 
 /// Usage of the quota at the end of a month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MonthUsage {
+pub struct MonthUsage {
     /// First day of the month; months are those of UTC.
-    pub(crate) first: NaiveDate,
+    pub first: NaiveDate,
     /// Used bytes at its end, or now.
-    pub(crate) bytes: i64,
+    pub bytes: i64,
 }
 
 impl ChannelShare {
     /// Returns the bytes that count against the caller's quota.
-    pub(crate) fn counted(&self) -> i64 {
+    pub fn counted(&self) -> i64 {
         (self.usage.bytes - self.usage.bytes_at_subscribe).max(0)
     }
 }
 
 /// Accounts of callers. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct AccountService {
+pub struct AccountService {
     store: Store,
     clock: SharedClock,
 }
 
 impl AccountService {
     /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(store: Store, clock: SharedClock) -> Self {
+    pub const fn new(store: Store, clock: SharedClock) -> Self {
         Self { store, clock }
     }
 
@@ -68,7 +69,8 @@ impl AccountService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn register(
+    #[boxed]
+    pub async fn register(
         &self,
         operator: &Operator,
         user: &UserId,
@@ -86,7 +88,8 @@ impl AccountService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn set_plan(
+    #[boxed]
+    pub async fn set_plan(
         &self,
         _: &Operator,
         user: &UserId,
@@ -99,7 +102,8 @@ impl AccountService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn page_of_all(
+    #[boxed]
+    pub async fn page_of_all(
         &self,
         _: &Operator,
         after: Option<&UserId>,
@@ -112,7 +116,8 @@ impl AccountService {
     ///
     /// # Errors
     /// [`ServiceError::InvalidKey`] when the user is gone: the credential is treated as deleted.
-    pub(crate) async fn user(&self, caller: &Caller) -> Result<Masked<User>, ServiceError> {
+    #[boxed]
+    pub async fn user(&self, caller: &Caller) -> Result<Masked<User>, ServiceError> {
         let user = self.store.accounts().user(&caller.user).await?;
         Ok(caller.mask.show(user.ok_or(ServiceError::InvalidKey)?))
     }
@@ -122,7 +127,8 @@ impl AccountService {
     ///
     /// # Errors
     /// As of [`Self::user`].
-    pub(crate) async fn usage(&self, caller: &Caller) -> Result<AccountUsage, ServiceError> {
+    #[boxed]
+    pub async fn usage(&self, caller: &Caller) -> Result<AccountUsage, ServiceError> {
         let user = self.user(caller).await?;
         let mut usage = self.store.accounts().usage(&user.id).await?;
         usage.channels.retain(|channel| caller.bounds.sees(&channel.channel));
@@ -135,7 +141,8 @@ impl AccountService {
     ///
     /// # Errors
     /// As of [`Self::user`].
-    pub(crate) async fn shares(
+    #[boxed]
+    pub async fn shares(
         &self,
         caller: &Caller,
     ) -> Result<(AccountUsage, Vec<ChannelShare>), ServiceError> {
@@ -160,7 +167,8 @@ impl AccountService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn usage_by_month(
+    #[boxed]
+    pub async fn usage_by_month(
         &self,
         caller: &Caller,
         months: u32,
@@ -184,7 +192,8 @@ impl AccountService {
     ///
     /// # Errors
     /// As of [`Self::user`].
-    pub(crate) async fn wants_notices(&self, caller: &Caller) -> Result<bool, ServiceError> {
+    #[boxed]
+    pub async fn wants_notices(&self, caller: &Caller) -> Result<bool, ServiceError> {
         self.store.accounts().wants_notices(&caller.user).await?.ok_or(ServiceError::InvalidKey)
     }
 
@@ -192,7 +201,8 @@ impl AccountService {
     ///
     /// # Errors
     /// As of [`Self::user`].
-    pub(crate) async fn set_notices(
+    #[boxed]
+    pub async fn set_notices(
         &self,
         access: &Scoped<WriteBackup>,
         enabled: bool,

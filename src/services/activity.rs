@@ -4,6 +4,7 @@ mod calendar;
 
 use std::cmp::Reverse;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::Rule;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::SharedClock;
@@ -11,30 +12,30 @@ use chatkeep_store::{
     ActivityAnswer, ActivityCounts, ActivityPerson, ActivityQuery, ActivityStorage, AnswerCause,
     ReplySource, Store,
 };
+use chatkeep_view::pseudonyms::{Mask, Masked};
 use chrono::NaiveDate;
 use chrono_tz::Tz;
 
-pub(crate) use self::calendar::{BarUnit, Period};
+pub use self::calendar::{BarUnit, Period};
 use self::calendar::{Span, after, day, midnight, shifts};
 use super::ServiceError;
 use super::access::{ChannelAccess, Member, ReadMessages};
 use super::assistant::{AssistantService, VisibleRules};
-use crate::pseudonyms::{Mask, Masked};
 
 /// Number of people, and of rules, that are named; the others are one sum.
 const NAMED: u32 = 20;
 /// Bar of a chart over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bar {
+pub struct Bar {
     /// First day.
-    pub(crate) from: NaiveDate,
+    pub from: NaiveDate,
     /// Number of messages.
-    pub(crate) messages: i64,
+    pub messages: i64,
 }
 
 /// Cause of a reply of the bot.
 #[derive(Clone, Debug)]
-pub(crate) enum AnsweredBy {
+pub enum AnsweredBy {
     /// A rule that the caller may see.
     Rule(Box<Rule>),
     /// Any rule, for a caller who may not see rules.
@@ -47,32 +48,32 @@ pub(crate) enum AnsweredBy {
 
 /// Activity of a channel in a period.
 #[derive(Clone, Debug)]
-pub(crate) struct Activity {
+pub struct Activity {
     /// Unit of the bars.
-    pub(crate) unit: BarUnit,
+    pub unit: BarUnit,
     /// Messages over time, oldest first.
-    pub(crate) bars: Vec<Bar>,
+    pub bars: Vec<Bar>,
     /// Last day.
-    pub(crate) last: NaiveDate,
+    pub last: NaiveDate,
     /// Number of messages.
-    pub(crate) messages: i64,
+    pub messages: i64,
     /// Messages by weekday, from Monday, and hour.
-    pub(crate) hours: Vec<[i64; 24]>,
+    pub hours: Vec<[i64; 24]>,
     /// People with the most messages, and the bot.
-    pub(crate) people: Vec<Masked<ActivityPerson>>,
+    pub people: Vec<Masked<ActivityPerson>>,
     /// Messages of all other people.
-    pub(crate) other_people: i64,
+    pub other_people: i64,
     /// Rules and other sources with the most answers, and the numbers of these.
-    pub(crate) answers: Vec<(AnsweredBy, i64)>,
+    pub answers: Vec<(AnsweredBy, i64)>,
     /// Answers of all other rules.
-    pub(crate) other_answers: i64,
+    pub other_answers: i64,
     /// Everything stored now, by type, most bytes first.
-    pub(crate) storage: Vec<ActivityStorage>,
+    pub storage: Vec<ActivityStorage>,
 }
 
 /// Activity of channels. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct ActivityService {
+pub struct ActivityService {
     store: Store,
     clock: SharedClock,
     /// Zone of channels without one of their own.
@@ -95,7 +96,8 @@ impl ActivityService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn of(
+    #[boxed]
+    pub async fn of(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         period: Period,

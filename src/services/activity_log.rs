@@ -1,6 +1,7 @@
 //! Activity log of a channel, for its owner: who changed what, and who read messages. The changes are
 //! logged where they are stored, the reads where access becomes reading ([`ChannelAccess::read`]).
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
@@ -15,22 +16,22 @@ use super::{FieldPath, ServiceError, Window};
 
 /// Request for a page of an activity log.
 #[derive(Clone, Debug)]
-pub(crate) struct ActivityLogQuery<K> {
+pub struct ActivityLogQuery<K> {
     /// Only of this kind.
-    pub(crate) kind: Option<K>,
+    pub kind: Option<K>,
     /// Only of this person.
-    pub(crate) user: Option<UserId>,
+    pub user: Option<UserId>,
     /// Only of this day: in the channel's zone for changes, in UTC for reads, which are counted so.
-    pub(crate) day: Option<NaiveDate>,
+    pub day: Option<NaiveDate>,
     /// Maximum number of rows.
-    pub(crate) limit: u32,
+    pub limit: u32,
     /// Cursor of the page; the first page without it.
-    pub(crate) cursor: Option<String>,
+    pub cursor: Option<String>,
 }
 
 /// Activity logs. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct ActivityLogService {
+pub struct ActivityLogService {
     store: Store,
     /// Zone of channels without one of their own.
     time_zone: Tz,
@@ -46,7 +47,8 @@ impl ActivityLogService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor or day.
-    pub(crate) async fn changes(
+    #[boxed]
+    pub async fn changes(
         &self,
         access: &ChannelAccess<Owner, ReadMembers>,
         query: &ActivityLogQuery<ChangeKind>,
@@ -71,7 +73,8 @@ impl ActivityLogService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor or day.
-    pub(crate) async fn reads(
+    #[boxed]
+    pub async fn reads(
         &self,
         access: &ChannelAccess<Owner, ReadMembers>,
         query: &ActivityLogQuery<ReadAction>,

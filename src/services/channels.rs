@@ -2,10 +2,13 @@
 
 use std::slice;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
 use chatkeep_core::time::SharedClock;
+use chatkeep_search::REACH;
 use chatkeep_store::{BotChannels, Channel, ChannelName, Coverage, Store, StoreError};
+use chatkeep_view::pseudonyms::{Mask, Masked};
 use chrono_tz::Tz;
 
 use super::access::{Admin, Caller, ChannelAccess, Member, ReadMembers, ReadMessages, WriteBackup};
@@ -14,43 +17,40 @@ use super::cursor::not_ours;
 use super::operator::Operator;
 use super::time_zone::parse_time_zone;
 use super::{FieldPath, Nullable, ServiceError, Window, encode_cursor};
-use crate::pseudonyms::{Mask, Masked};
 
 /// Text that cursors of the list of channels are bound to.
 const LIST: &str = "channels";
-/// Maximum number of channels of a caller that are searched, and found by their names.
-pub(crate) const REACH: u32 = 10_000;
 /// A hundred years.
 const MAX_DAYS: u32 = 36_500;
 
 /// A channel with its settings.
 #[derive(Clone, Debug)]
-pub(crate) struct ChannelSettings {
+pub struct ChannelSettings {
     /// The channel.
-    pub(crate) channel: Masked<Channel>,
+    pub channel: Masked<Channel>,
     /// The settings of its assistant.
-    pub(crate) assistant: AssistantSettings,
+    pub assistant: AssistantSettings,
     /// True while the channel has a backup subscription.
-    pub(crate) is_backed_up: bool,
+    pub is_backed_up: bool,
     /// True while every subscriber's quota is exceeded: new messages are not stored.
-    pub(crate) is_paused: bool,
+    pub is_paused: bool,
     /// Zone in which the channel's days begin: its own, otherwise the service's.
-    pub(crate) zone: Tz,
+    pub zone: Tz,
 }
 
 /// Change of the backup settings of a channel.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BackupChange {
+pub struct BackupChange {
     /// IANA name of the zone in which the channel's days begin; none for the service's.
-    pub(crate) time_zone: Nullable<String>,
+    pub time_zone: Nullable<String>,
     /// Days after which messages and their files are deleted; none keeps them. Only the owner may
     /// change it.
-    pub(crate) retention_days: Nullable<u32>,
+    pub retention_days: Nullable<u32>,
 }
 
 /// Channels. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct ChannelService {
+pub struct ChannelService {
     pub(super) store: Store,
     clock: SharedClock,
     /// Zone of channels without one of their own.
@@ -59,12 +59,12 @@ pub(crate) struct ChannelService {
 
 impl ChannelService {
     /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(store: Store, clock: SharedClock, time_zone: Tz) -> Self {
+    pub const fn new(store: Store, clock: SharedClock, time_zone: Tz) -> Self {
         Self { store, clock, time_zone }
     }
 
     /// Returns the zone of channels without one of their own.
-    pub(crate) const fn default_zone(&self) -> Tz {
+    pub const fn default_zone(&self) -> Tz {
         self.time_zone
     }
 
@@ -72,7 +72,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn any(
+    #[boxed]
+    pub async fn any(
         &self,
         _: &Operator,
         channel: &ChannelId,
@@ -84,7 +85,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn ids_of_all(&self, _: &Operator) -> Result<Vec<ChannelId>, StoreError> {
+    #[boxed]
+    pub async fn ids_of_all(&self, _: &Operator) -> Result<Vec<ChannelId>, StoreError> {
         self.store.channels().channel_ids().await
     }
 
@@ -92,7 +94,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn bots(&self, _: &Operator) -> Result<Vec<BotChannels>, StoreError> {
+    #[boxed]
+    pub async fn bots(&self, _: &Operator) -> Result<Vec<BotChannels>, StoreError> {
         self.store.channels().bots_of_channels().await
     }
 
@@ -100,7 +103,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn assign(
+    #[boxed]
+    pub async fn assign(
         &self,
         _: &Operator,
         channel: &ChannelId,
@@ -113,12 +117,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn reassign(
-        &self,
-        _: &Operator,
-        from: &str,
-        bot: &str,
-    ) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn reassign(&self, _: &Operator, from: &str, bot: &str) -> Result<u64, StoreError> {
         self.store.channels().rename_bot(from, bot, self.clock.now()).await
     }
 
@@ -127,7 +127,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn page_of_all(
+    #[boxed]
+    pub async fn page_of_all(
         &self,
         _: &Operator,
         after: Option<&ChannelId>,
@@ -140,7 +141,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
-    pub(crate) async fn page(
+    #[boxed]
+    pub async fn page(
         &self,
         caller: &Caller,
         limit: u32,
@@ -161,7 +163,7 @@ impl ChannelService {
     }
 
     /// Returns the cursor of a page that continues after that channel of the list.
-    pub(crate) fn cursor_after(channel: &Channel) -> Option<String> {
+    pub fn cursor_after(channel: &Channel) -> Option<String> {
         encode_cursor(LIST, &channel.id)
     }
 
@@ -169,10 +171,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn names(
-        &self,
-        caller: &Caller,
-    ) -> Result<Vec<Masked<ChannelName>>, ServiceError> {
+    #[boxed]
+    pub async fn names(&self, caller: &Caller) -> Result<Vec<Masked<ChannelName>>, ServiceError> {
         let names = self.store.channels().names_of(&caller.user, caller.channels(), REACH).await?;
         Ok(caller.mask.show_all(names))
     }
@@ -181,7 +181,7 @@ impl ChannelService {
     ///
     /// # Errors
     /// [`ServiceError::PermissionDenied`] when it has been removed meanwhile.
-    pub(crate) async fn one<R, S>(
+    pub async fn one<R, S>(
         &self,
         access: &ChannelAccess<R, S>,
     ) -> Result<Masked<Channel>, ServiceError> {
@@ -194,7 +194,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// [`ServiceError::PermissionDenied`] when the channel is gone.
-    pub(crate) async fn settings(
+    #[boxed]
+    pub async fn settings(
         &self,
         access: &ChannelAccess<Member, ReadMembers>,
     ) -> Result<ChannelSettings, ServiceError> {
@@ -206,7 +207,8 @@ impl ChannelService {
     /// # Errors
     /// [`ServiceError::Invalid`] for an unknown zone or a bad number of days,
     /// [`ServiceError::PermissionDenied`] when somebody else than the owner changes the retention.
-    pub(crate) async fn change_backup(
+    #[boxed]
+    pub async fn change_backup(
         &self,
         access: &ChannelAccess<Admin, WriteBackup>,
         change: BackupChange,
@@ -233,7 +235,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn is_backed_up(
+    #[boxed]
+    pub async fn is_backed_up(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
     ) -> Result<bool, ServiceError> {
@@ -245,7 +248,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn coverage(
+    #[boxed]
+    pub async fn coverage(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
     ) -> Result<Coverage, ServiceError> {
@@ -274,7 +278,7 @@ impl BackupChange {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for an unknown zone or a bad number of days.
-    pub(crate) fn check(&self) -> Result<(), ServiceError> {
+    pub fn check(&self) -> Result<(), ServiceError> {
         if let Nullable::To(Some(zone)) = &self.time_zone {
             parse_time_zone(FieldPath::body("/timeZone"), zone)?;
         }

@@ -1,22 +1,23 @@
 //! Check of a citation: whether a message still says what is quoted from it.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::Content;
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::fold;
 use chatkeep_store::{Sender, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
 
 use super::ServiceError;
 use super::access::{ChannelAccess, Member, ReadMessages};
 use super::messages::MessageService;
-use crate::pseudonyms::Masked;
 
 /// Mark of what is left out of a quoted text.
 const LEFT_OUT: [&str; 2] = ["…", "..."];
 
 /// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CitationVerdict {
+pub enum CitationVerdict {
     /// The message says it.
     Same,
     /// The message was edited, and does not say it now.
@@ -33,10 +34,10 @@ pub(crate) enum CitationVerdict {
 
 /// Citation that was checked.
 #[derive(Debug)]
-pub(crate) struct CheckedCitation {
-    pub(crate) verdict: CitationVerdict,
+pub struct CheckedCitation {
+    pub verdict: CitationVerdict,
     /// The message as it is now; `None` if it is not stored or may not be read.
-    pub(crate) message: Option<Masked<StoredMessage>>,
+    pub message: Option<Masked<StoredMessage>>,
 }
 
 impl MessageService {
@@ -46,7 +47,8 @@ impl MessageService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn check_citation(
+    #[boxed]
+    pub async fn check_citation(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         id: &MessageId,

@@ -1,18 +1,19 @@
 //! Durable consumers of the bus.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_bus::{Bus, BusError, ConsumerStatus};
 
 use super::operator::Operator;
 
 /// Durable consumers. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct ConsumerService {
+pub struct ConsumerService {
     bus: Bus,
 }
 
 impl ConsumerService {
     /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(bus: Bus) -> Self {
+    pub const fn new(bus: Bus) -> Self {
         Self { bus }
     }
 
@@ -20,7 +21,8 @@ impl ConsumerService {
     ///
     /// # Errors
     /// Returns an error when the bus fails.
-    pub(crate) async fn list(&self, _: &Operator) -> Result<Vec<ConsumerStatus>, BusError> {
+    #[boxed]
+    pub async fn list(&self, _: &Operator) -> Result<Vec<ConsumerStatus>, BusError> {
         self.bus.consumers().await
     }
 
@@ -29,7 +31,8 @@ impl ConsumerService {
     ///
     /// # Errors
     /// Returns an error when the bus fails.
-    pub(crate) async fn remove(&self, _: &Operator, name: &str) -> Result<bool, BusError> {
+    #[boxed]
+    pub async fn remove(&self, _: &Operator, name: &str) -> Result<bool, BusError> {
         self.bus.remove_consumer(name).await
     }
 }

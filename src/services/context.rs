@@ -2,14 +2,15 @@
 
 use std::collections::HashSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_store::{MessageFilter, Order, ReadAction, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
 
 use super::ServiceError;
 use super::access::{ChannelAccess, Member, ReadMessages, Scoped};
 use super::messages::MessageService;
-use crate::pseudonyms::Masked;
 
 /// Maximum number of messages up a chain of quotes.
 const QUOTED: u32 = 10;
@@ -18,40 +19,40 @@ const QUOTING: usize = 20;
 
 /// Request for the context of a message.
 #[derive(Clone, Debug)]
-pub(crate) struct ContextQuery {
+pub struct ContextQuery {
     /// The message.
-    pub(crate) message: MessageId,
+    pub message: MessageId,
     /// Maximum number of messages before it.
-    pub(crate) before: u32,
+    pub before: u32,
     /// Maximum number of messages after it.
-    pub(crate) after: u32,
+    pub after: u32,
 }
 
 /// Context of a message.
 #[derive(Debug)]
-pub(crate) struct MessageContext {
+pub struct MessageContext {
     /// The message.
-    pub(crate) message: Masked<StoredMessage>,
+    pub message: Masked<StoredMessage>,
     /// Messages before it, nearest first.
-    pub(crate) before: Neighbours,
+    pub before: Neighbours,
     /// Messages after it, nearest first.
-    pub(crate) after: Neighbours,
+    pub after: Neighbours,
     /// Messages that it quotes: the one that it quotes, the one that this quotes, and so on, as far
     /// as they are stored and the caller may read them.
-    pub(crate) quoted: Vec<Masked<StoredMessage>>,
+    pub quoted: Vec<Masked<StoredMessage>>,
     /// Messages that quote it, and those that quote them, oldest first.
-    pub(crate) quoting: Vec<Masked<StoredMessage>>,
+    pub quoting: Vec<Masked<StoredMessage>>,
     /// True if there may be more of them.
-    pub(crate) more_quoting: bool,
+    pub more_quoting: bool,
 }
 
 /// Messages on one side of a message.
 #[derive(Debug, Default)]
-pub(crate) struct Neighbours {
+pub struct Neighbours {
     /// Messages, nearest first.
-    pub(crate) messages: Vec<Masked<StoredMessage>>,
+    pub messages: Vec<Masked<StoredMessage>>,
     /// True if more follow.
-    pub(crate) more: bool,
+    pub more: bool,
 }
 
 impl MessageService {
@@ -59,7 +60,8 @@ impl MessageService {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] when the channel has no such message that the caller may read.
-    pub(crate) async fn context(
+    #[boxed]
+    pub async fn context(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         query: &ContextQuery,
@@ -80,7 +82,7 @@ impl MessageService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn channels_with<S>(
+    pub async fn channels_with<S>(
         &self,
         access: &Scoped<S>,
         channels: impl IntoIterator<Item = ChannelId>,

@@ -1,15 +1,16 @@
 //! Credentials of callers: whose an API key or an access token is.
 
+use async_recursion::async_recursion as boxed;
+use chatkeep_core::random::{is_access_token, is_api_key};
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::Store;
 
 use super::ServiceError;
 use super::access::Caller;
-use crate::random::{is_access_token, is_api_key};
 
 /// Credentials. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct CredentialService {
+pub struct CredentialService {
     store: Store,
     clock: SharedClock,
 }
@@ -23,7 +24,8 @@ impl CredentialService {
     ///
     /// # Errors
     /// [`ServiceError::InvalidKey`] for a secret that is unknown or has expired.
-    pub(crate) async fn caller(&self, secret: &str) -> Result<Caller, ServiceError> {
+    #[boxed]
+    pub async fn caller(&self, secret: &str) -> Result<Caller, ServiceError> {
         let now = self.clock.now();
         if is_access_token(secret) {
             let grant = self.store.oauth().access_token(secret, now).await?;

@@ -26,7 +26,7 @@ struct Cursor<T> {
 }
 
 /// Encodes a cursor that continues at `key` in the list that `binding` (list and filters) names.
-pub(crate) fn encode<T: Serialize>(binding: &str, key: &T) -> Option<String> {
+pub fn encode<T: Serialize>(binding: &str, key: &T) -> Option<String> {
     let cursor = Cursor { binding: binding.to_owned(), key };
     serde_json::to_vec(&cursor).ok().map(|json| URL_SAFE_NO_PAD.encode(json))
 }
@@ -35,7 +35,7 @@ pub(crate) fn encode<T: Serialize>(binding: &str, key: &T) -> Option<String> {
 ///
 /// # Errors
 /// [`ServiceError::Invalid`] for a cursor that is broken or was made for another list.
-pub(crate) fn decode<T: Serialize + DeserializeOwned>(
+pub fn decode<T: Serialize + DeserializeOwned>(
     binding: &str,
     text: &str,
 ) -> Result<T, ServiceError> {
@@ -58,11 +58,11 @@ pub(super) fn not_ours() -> ServiceError {
 
 /// Requested part of a list: its start and its length.
 #[derive(Debug)]
-pub(crate) struct Window<K> {
+pub struct Window<K> {
     binding: String,
     limit: u32,
     /// The key of the last element of the page before.
-    pub(crate) after: Option<K>,
+    pub after: Option<K>,
 }
 
 impl<K: Serialize + DeserializeOwned> Window<K> {
@@ -70,7 +70,7 @@ impl<K: Serialize + DeserializeOwned> Window<K> {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
-    pub(crate) fn open(
+    pub fn open(
         binding: impl Into<String>,
         limit: impl Into<u32>,
         cursor: Option<&str>,
@@ -82,12 +82,12 @@ impl<K: Serialize + DeserializeOwned> Window<K> {
 
     /// Returns the number of rows to read: one more than the page holds, to know whether more
     /// follow.
-    pub(crate) const fn wanted(&self) -> u32 {
+    pub const fn wanted(&self) -> u32 {
         self.limit + 1
     }
 
     /// Truncates the rows to the page; returns the cursor of the next one, if any.
-    pub(crate) fn cut<T>(&self, rows: &mut Vec<T>, key: impl Fn(&T) -> K) -> Option<String> {
+    pub fn cut<T>(&self, rows: &mut Vec<T>, key: impl Fn(&T) -> K) -> Option<String> {
         let more = rows.len() > self.limit as usize;
         rows.truncate(self.limit as usize);
         let last = rows.last().filter(|_| more)?;

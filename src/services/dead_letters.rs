@@ -1,5 +1,6 @@
 //! Dead letters: events that no stage could handle.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_bus::{Bus, BusError, DeadLetter};
 
 use super::operator::Operator;
@@ -9,7 +10,7 @@ const BATCH: usize = 500;
 
 /// Decision about a dead letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DeadLetterDecision {
+pub enum DeadLetterDecision {
     /// It is returned to its stage for another attempt.
     Retry,
     /// It is deleted permanently.
@@ -18,13 +19,13 @@ pub(crate) enum DeadLetterDecision {
 
 /// Dead letters. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct DeadLetterService {
+pub struct DeadLetterService {
     bus: Bus,
 }
 
 impl DeadLetterService {
     /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(bus: Bus) -> Self {
+    pub const fn new(bus: Bus) -> Self {
         Self { bus }
     }
 
@@ -32,11 +33,8 @@ impl DeadLetterService {
     ///
     /// # Errors
     /// Returns an error when the bus fails.
-    pub(crate) async fn list(
-        &self,
-        _: &Operator,
-        limit: usize,
-    ) -> Result<Vec<DeadLetter>, BusError> {
+    #[boxed]
+    pub async fn list(&self, _: &Operator, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
         self.bus.dead_letters(limit).await
     }
 
@@ -44,7 +42,8 @@ impl DeadLetterService {
     ///
     /// # Errors
     /// Returns an error when the bus fails.
-    pub(crate) async fn one(&self, _: &Operator, id: &str) -> Result<Option<DeadLetter>, BusError> {
+    #[boxed]
+    pub async fn one(&self, _: &Operator, id: &str) -> Result<Option<DeadLetter>, BusError> {
         self.bus.dead_letter(id).await
     }
 
@@ -52,7 +51,8 @@ impl DeadLetterService {
     ///
     /// # Errors
     /// Returns an error when the bus fails.
-    pub(crate) async fn decide(
+    #[boxed]
+    pub async fn decide(
         &self,
         _: &Operator,
         id: &str,
@@ -68,7 +68,8 @@ impl DeadLetterService {
     ///
     /// # Errors
     /// Returns an error when the bus fails; those before it are decided about.
-    pub(crate) async fn decide_all(
+    #[boxed]
+    pub async fn decide_all(
         &self,
         operator: &Operator,
         decision: DeadLetterDecision,

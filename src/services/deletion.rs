@@ -1,30 +1,31 @@
 //! Deletion of messages and erasure of people's messages. Many messages are removed by a job, which
 //! continues without the request that started it.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::random;
 use chatkeep_core::role::Role;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{ChannelJob, JobKind, NewChannelJob, Store};
+use chatkeep_view::when::When;
 
 use super::access::{ChannelAccess, Owner, Reaches, Scoped, WriteBackup};
 use super::messages::MessageService;
 use super::{FieldPath, ServiceError};
-use crate::random;
 use crate::removals::RemovalWorker;
-use crate::when::When;
 
 /// Messages that a deletion would remove.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DeletionEstimate {
+pub struct DeletionEstimate {
     /// Number of messages.
-    pub(crate) messages: i64,
+    pub messages: i64,
     /// Bytes that would be freed, media included.
-    pub(crate) bytes: i64,
+    pub bytes: i64,
 }
 
 /// Deletion of messages. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct DeletionService {
+pub struct DeletionService {
     store: Store,
     clock: SharedClock,
     messages: MessageService,
@@ -45,7 +46,8 @@ impl DeletionService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a time beyond the range of a calendar.
-    pub(crate) async fn estimate(
+    #[boxed]
+    pub async fn estimate(
         &self,
         access: &ChannelAccess<Owner, WriteBackup>,
         before: When,
@@ -60,7 +62,8 @@ impl DeletionService {
     ///
     /// # Errors
     /// As of [`Self::estimate`].
-    pub(crate) async fn delete(
+    #[boxed]
+    pub async fn delete(
         &self,
         access: &ChannelAccess<Owner, WriteBackup>,
         before: When,
@@ -74,7 +77,8 @@ impl DeletionService {
     ///
     /// # Errors
     /// [`ServiceError::PermissionDenied`] for others.
-    pub(crate) async fn erase(
+    #[boxed]
+    pub async fn erase(
         &self,
         access: &Reaches<WriteBackup>,
         user: UserId,
@@ -121,7 +125,8 @@ impl DeletionService {
     /// # Errors
     /// [`ServiceError::PermissionDenied`] for others, [`ServiceError::NotFound`] when the owner
     /// asks for an unknown one.
-    pub(crate) async fn job(
+    #[boxed]
+    pub async fn job(
         &self,
         access: &Reaches<WriteBackup>,
         id: &str,

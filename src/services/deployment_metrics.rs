@@ -16,19 +16,19 @@ use super::status::{ExpiryTime, expiry_times};
 
 /// Measures channels, webhooks and files.
 #[derive(Clone, Debug)]
-pub(crate) struct StoreMetrics(pub(crate) Store);
+pub struct StoreMetrics(pub Store);
 
 /// Measures when the certificate of the public address and the bots' access tokens expire.
 #[derive(Clone, Debug)]
-pub(crate) struct ExpiryMetrics {
-    pub(crate) base_url: Option<String>,
-    pub(crate) bots: Bots,
-    pub(crate) clock: SharedClock,
+pub struct ExpiryMetrics {
+    pub base_url: Option<String>,
+    pub bots: Bots,
+    pub clock: SharedClock,
 }
 
 /// Measures the age of the newest snapshot, whoever made it.
 #[derive(Debug)]
-pub(crate) struct SnapshotMetrics(pub(crate) SnapshotService);
+pub struct SnapshotMetrics(pub SnapshotService);
 
 impl PeriodicJob for StoreMetrics {
     const NAME: &'static str = "store_metrics";

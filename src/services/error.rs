@@ -7,9 +7,11 @@ use chatkeep_blobs::BlobError;
 use chatkeep_core::assistant::limits;
 use chatkeep_core::bounds::BoundExceeded;
 use chatkeep_core::http::guard::Forbidden;
+use chatkeep_search::saved_searches::CompareError;
 use chatkeep_store::{
     DatabaseFault, KEYS_OF_USER, SAVED_SEARCHES_OF_USER, StoreError, WEBHOOKS_OF_USER,
 };
+use chatkeep_view::pseudonyms::MaskError;
 use chatkeep_workers::assistant::CompileError;
 use chatkeep_workers::log_failure;
 use tracing::error;
@@ -17,13 +19,11 @@ use tracing::error;
 use super::FieldPath;
 use super::masks::MaskFailure;
 use crate::event_renderer::RenderError;
-use crate::pseudonyms::MaskError;
-use crate::saved_searches::CompareError;
 
 /// Reason for which a service refuses a request or cannot fulfil it. It never contains SQL, a path
 /// or a secret; internal causes are logged where they become one of these.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ServiceError {
+pub enum ServiceError {
     /// A value is invalid: its place in the request (absent if not known), and a sentence about it.
     /// The defect is for surfaces that say it in another language.
     #[error("{why}")]
@@ -84,7 +84,7 @@ pub(crate) enum ServiceError {
 
 /// Kind of defect of a value. Its text continues a sentence that begins with the name of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Defect {
+pub enum Defect {
     /// Nothing is given.
     #[error("must not be empty")]
     Empty,
@@ -116,13 +116,13 @@ pub(crate) enum Defect {
 
 impl ServiceError {
     /// Creates an error about a value, with a sentence about it: `must be …`, `is longer than …`.
-    pub(crate) fn invalid_value(field: FieldPath, why: impl Display) -> Self {
+    pub fn invalid_value(field: FieldPath, why: impl Display) -> Self {
         let why = format!("{field} {why}");
         Self::Invalid { field: Some(field), why, defect: Defect::Other }
     }
 
     /// Creates an error about a value with that defect.
-    pub(crate) fn defective(field: FieldPath, defect: Defect) -> Self {
+    pub fn defective(field: FieldPath, defect: Defect) -> Self {
         let why = format!("{field} {defect}");
         Self::Invalid { field: Some(field), why, defect }
     }

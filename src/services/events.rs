@@ -2,30 +2,31 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_store::{FeedReader, OutboxPosition, ReadAction, Store};
+use chatkeep_view::EventView;
 
 use super::access::{ReadMessages, Scoped};
 use super::{ServiceError, decode_cursor, encode_cursor};
 use crate::event_renderer::{EventReader, EventRenderer};
-use crate::view::EventView;
 
 /// Channels of one caller that are read at once.
 const CHANNELS: u32 = 10_000;
 const LIST: &str = "events";
 
 /// Page of the feed.
-pub(crate) struct EventPage {
+pub struct EventPage {
     /// Events within the caller's permissions, in order.
-    pub(crate) events: Vec<EventView>,
+    pub events: Vec<EventView>,
     /// Cursor at which the feed continues, also when there are no more events now.
-    pub(crate) next: String,
+    pub next: String,
     /// True when more events are available now.
-    pub(crate) has_more: bool,
+    pub has_more: bool,
 }
 
 /// Feed of events. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct EventService {
+pub struct EventService {
     store: Store,
     renderer: EventRenderer,
 }
@@ -40,7 +41,8 @@ impl EventService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
-    pub(crate) async fn page(
+    #[boxed]
+    pub async fn page(
         &self,
         access: &Scoped<ReadMessages>,
         limit: u32,

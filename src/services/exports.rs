@@ -2,9 +2,15 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Channel, ReadAction, Store};
+use chatkeep_transfer::pack::{ExportTarget, PackProgress, pack};
+use chatkeep_transfer::{Export, Format, MediaLinks, MediaSource, TransferError, export};
+use chatkeep_view::Links;
+use chatkeep_view::pseudonyms::Mask;
+use chatkeep_view::when::When;
 use chrono_tz::Tz;
 use futures_util::Stream;
 
@@ -12,43 +18,38 @@ use super::access::{ChannelAccess, Member, ReadMessages};
 use super::messages::point_in_time;
 use super::operator::Operator;
 use super::{FieldPath, ServiceError};
-use crate::pseudonyms::Mask;
-use crate::transfer::pack::{ExportTarget, PackProgress, pack};
-use crate::transfer::{Export, Format, MediaLinks, MediaSource, TransferError, export};
-use crate::view::Links;
-use crate::when::When;
 
 /// Request for an export.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ExportRequest {
+pub struct ExportRequest {
     /// Format of the document.
-    pub(crate) format: Format,
+    pub format: Format,
     /// Sent at or after this time; read in the channel's zone.
-    pub(crate) from: Option<When>,
+    pub from: Option<When>,
     /// Sent before this time; read in the channel's zone.
-    pub(crate) to: Option<When>,
+    pub to: Option<When>,
 }
 
 /// Request for an export to a target.
 #[derive(Debug)]
-pub(crate) struct PackRequest<'a> {
+pub struct PackRequest<'a> {
     /// Format of the document.
-    pub(crate) format: Format,
+    pub format: Format,
     /// Earliest time of sending.
-    pub(crate) from: Option<Timestamp>,
+    pub from: Option<Timestamp>,
     /// Time before which messages were sent.
-    pub(crate) to: Option<Timestamp>,
+    pub to: Option<Timestamp>,
     /// Time zone of days and of the times on a page.
-    pub(crate) zone: Tz,
+    pub zone: Tz,
     /// Source of the files, for a target that takes them.
-    pub(crate) media: Option<Arc<dyn MediaSource>>,
+    pub media: Option<Arc<dyn MediaSource>>,
     /// Destination.
-    pub(crate) target: &'a ExportTarget,
+    pub target: &'a ExportTarget,
 }
 
 /// Exports. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct ExportService {
+pub struct ExportService {
     store: Store,
     /// Zone of channels without one of their own.
     time_zone: Tz,
@@ -58,7 +59,7 @@ pub(crate) struct ExportService {
 
 impl ExportService {
     /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(store: Store, time_zone: Tz, links: Links) -> Self {
+    pub const fn new(store: Store, time_zone: Tz, links: Links) -> Self {
         Self { store, time_zone, links }
     }
 
@@ -67,7 +68,7 @@ impl ExportService {
     /// # Errors
     /// Returns an error when the store or the media store fails, or the target cannot be written;
     /// nothing is left of it then.
-    pub(crate) async fn pack(
+    pub async fn pack(
         &self,
         _: &Operator,
         channel: &Channel,
@@ -93,7 +94,7 @@ impl ExportService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a time beyond the range of a calendar.
-    pub(crate) async fn document(
+    pub async fn document(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         request: ExportRequest,
@@ -120,7 +121,8 @@ impl ExportService {
     ///
     /// # Errors
     /// As of [`Self::document`].
-    pub(crate) async fn count(
+    #[boxed]
+    pub async fn count(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         request: ExportRequest,

@@ -13,7 +13,7 @@ const ECHO: usize = 100;
 
 /// Location in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FieldPath {
+pub struct FieldPath {
     part: Part,
     field: Cow<'static, str>,
 }
@@ -28,47 +28,47 @@ enum Part {
 
 impl FieldPath {
     /// The body as a whole.
-    pub(crate) const BODY: Self = Self::body("");
+    pub const BODY: Self = Self::body("");
 
     /// Creates the location of a value in the body from its JSON Pointer.
-    pub(crate) const fn body(pointer: &'static str) -> Self {
+    pub const fn body(pointer: &'static str) -> Self {
         Self { part: Part::Body, field: Cow::Borrowed(pointer) }
     }
 
     /// Creates the location of a query or path parameter.
-    pub(crate) const fn parameter(name: &'static str) -> Self {
+    pub const fn parameter(name: &'static str) -> Self {
         Self { part: Part::Parameter, field: Cow::Borrowed(name) }
     }
 
     /// The parameters that name a span of time.
-    pub(crate) const FROM: Self = Self::parameter("from");
-    pub(crate) const TO: Self = Self::parameter("to");
+    pub const FROM: Self = Self::parameter("from");
+    pub const TO: Self = Self::parameter("to");
 
     /// Creates the location of a parameter with a caller's own name.
-    pub(crate) fn named(name: &str) -> Self {
+    pub fn named(name: &str) -> Self {
         Self { part: Part::Parameter, field: Cow::Owned(cut(name)) }
     }
 
     /// Creates the location of a header.
-    pub(crate) const fn header(name: &'static str) -> Self {
+    pub const fn header(name: &'static str) -> Self {
         Self { part: Part::Header, field: Cow::Borrowed(name) }
     }
 
     /// Returns the location of a member of this object.
     #[must_use]
-    pub(crate) fn member(self, name: &str) -> Self {
+    pub fn member(self, name: &str) -> Self {
         let name = cut(name).replace('~', "~0").replace('/', "~1");
         Self { part: self.part, field: format!("{}/{name}", self.field).into() }
     }
 
     /// Returns the location of an item of this list.
     #[must_use]
-    pub(crate) fn item(self, index: usize) -> Self {
+    pub fn item(self, index: usize) -> Self {
         Self { part: self.part, field: format!("{}/{index}", self.field).into() }
     }
 
     /// Returns the form used in `field`.
-    pub(crate) fn text(&self) -> Cow<'static, str> {
+    pub fn text(&self) -> Cow<'static, str> {
         self.field.clone()
     }
 }

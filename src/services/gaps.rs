@@ -1,5 +1,6 @@
 //! Gaps of a channel in the time of a page.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
@@ -14,20 +15,20 @@ const EXAMINED: usize = 1_000;
 /// Time of a page: from its oldest to its newest message, and where nothing more follows, to the
 /// end of the requested range. All pages of a list together cover that range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TimeSpan {
+pub struct TimeSpan {
     /// Begin; `None` for the begin of the channel.
-    pub(crate) from: Option<Timestamp>,
+    pub from: Option<Timestamp>,
     /// End; `None` for now.
-    pub(crate) to: Option<Timestamp>,
+    pub to: Option<Timestamp>,
 }
 
 /// Gaps of several channels.
 #[derive(Debug, Default)]
-pub(crate) struct ChannelGaps {
+pub struct ChannelGaps {
     /// Gaps of each channel that has any, in the order of the channels.
-    pub(crate) of: Vec<(ChannelId, Vec<Gap>)>,
+    pub of: Vec<(ChannelId, Vec<Gap>)>,
     /// Number of channels that were not examined, because there were too many.
-    pub(crate) unexamined: usize,
+    pub unexamined: usize,
 }
 
 impl TimeSpan {
@@ -56,7 +57,8 @@ impl MessageService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn gaps(
+    #[boxed]
+    pub async fn gaps(
         &self,
         bounds: &Bounds,
         channel: &ChannelId,
@@ -70,7 +72,8 @@ impl MessageService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn gaps_of(
+    #[boxed]
+    pub async fn gaps_of(
         &self,
         bounds: &Bounds,
         channels: &[ChannelId],
@@ -93,7 +96,8 @@ impl MessageService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn each_gap(
+    #[boxed]
+    pub async fn each_gap(
         &self,
         bounds: &Bounds,
         channel: &ChannelId,

@@ -2,21 +2,22 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::random;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Channel, Consent, Grant, NewGrant, OAuthClient, Store, Tokens};
 use tracing::info;
 
 use super::ServiceError;
-use crate::random;
 
 /// Scopes that programs may be granted: reading alone.
-pub(crate) const GRANTABLE_SCOPES: [Scope; 3] =
+pub const GRANTABLE_SCOPES: [Scope; 3] =
     [Scope::ReadMessages, Scope::ReadMembers, Scope::ReadMedia];
 
 /// Scopes of a program that asks for none, and of a key for a model: files are asked for by name.
-pub(crate) const READING_SCOPES: [Scope; 2] = [Scope::ReadMessages, Scope::ReadMembers];
+pub const READING_SCOPES: [Scope; 2] = [Scope::ReadMessages, Scope::ReadMembers];
 
 /// Maximum number of channels that a person chooses from.
 const OFFERED: u32 = 200;
@@ -27,24 +28,24 @@ const ID: usize = 16;
 
 /// Access that a person grants to a program.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct GrantRequest<'a> {
+pub struct GrantRequest<'a> {
     /// The program.
-    pub(crate) client: &'a OAuthClient,
+    pub client: &'a OAuthClient,
     /// Granted scopes.
-    pub(crate) scopes: &'a [Scope],
+    pub scopes: &'a [Scope],
     /// Granted channels; all of the person's when absent.
-    pub(crate) channels: Option<&'a [ChannelId]>,
+    pub channels: Option<&'a [ChannelId]>,
     /// Resource that tokens are valid for.
-    pub(crate) resource: &'a str,
+    pub resource: &'a str,
     /// Address that the code is sent to.
-    pub(crate) redirect_uri: &'a str,
+    pub redirect_uri: &'a str,
     /// PKCE challenge.
-    pub(crate) challenge: &'a str,
+    pub challenge: &'a str,
 }
 
 /// Consents and their tokens. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct GrantService {
+pub struct GrantService {
     store: Store,
     clock: SharedClock,
 }
@@ -58,7 +59,8 @@ impl GrantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn client(&self, id: &str) -> Result<Option<OAuthClient>, ServiceError> {
+    #[boxed]
+    pub async fn client(&self, id: &str) -> Result<Option<OAuthClient>, ServiceError> {
         Ok(self.store.oauth().oauth_client(id).await?)
     }
 
@@ -66,7 +68,8 @@ impl GrantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn add_client(&self, client: &OAuthClient) -> Result<Timestamp, ServiceError> {
+    #[boxed]
+    pub async fn add_client(&self, client: &OAuthClient) -> Result<Timestamp, ServiceError> {
         let now = self.clock.now();
         self.store.oauth().add_oauth_client(client, now).await?;
         Ok(now)
@@ -76,7 +79,8 @@ impl GrantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn offered(&self, user: &UserId) -> Result<Vec<Channel>, ServiceError> {
+    #[boxed]
+    pub async fn offered(&self, user: &UserId) -> Result<Vec<Channel>, ServiceError> {
         Ok(self.store.channels().channels_of(user, None, None, OFFERED).await?)
     }
 
@@ -84,7 +88,8 @@ impl GrantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn grantable(
+    #[boxed]
+    pub async fn grantable(
         &self,
         user: &UserId,
         chosen: Option<Vec<ChannelId>>,
@@ -98,7 +103,8 @@ impl GrantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn add(
+    #[boxed]
+    pub async fn add(
         &self,
         user: &UserId,
         request: &GrantRequest<'_>,
@@ -127,7 +133,8 @@ impl GrantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn consents(&self, user: &UserId) -> Result<Vec<Consent>, ServiceError> {
+    #[boxed]
+    pub async fn consents(&self, user: &UserId) -> Result<Vec<Consent>, ServiceError> {
         Ok(self.store.oauth().consents(user).await?)
     }
 
@@ -136,7 +143,8 @@ impl GrantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn withdraw(&self, user: &UserId, id: &str) -> Result<(), ServiceError> {
+    #[boxed]
+    pub async fn withdraw(&self, user: &UserId, id: &str) -> Result<(), ServiceError> {
         if self.store.oauth().revoke_consent(user, id).await? {
             info!(%user, grant = id, "consent withdrawn");
         }
@@ -147,7 +155,7 @@ impl GrantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn exchange_code(
+    pub async fn exchange_code(
         &self,
         code: &str,
         admit: impl FnOnce(&Grant) -> bool + Send,
@@ -161,7 +169,7 @@ impl GrantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn refresh(
+    pub async fn refresh(
         &self,
         token: &str,
         admit: impl FnOnce(&Grant) -> bool + Send,
@@ -174,7 +182,8 @@ impl GrantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn end(&self, token: &str) -> Result<(), ServiceError> {
+    #[boxed]
+    pub async fn end(&self, token: &str) -> Result<(), ServiceError> {
         self.store.oauth().end_grant(token).await?;
         Ok(())
     }

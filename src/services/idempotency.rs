@@ -1,5 +1,6 @@
 //! Claims of idempotency keys: a request with a key is run once.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{IdempotencyClaim, IdempotencyKey, IdempotencyState, Store, StoreError};
 use chatkeep_workers::log_failure;
@@ -8,7 +9,7 @@ use super::ServiceError;
 
 /// Claims of idempotency keys. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct IdempotencyService {
+pub struct IdempotencyService {
     store: Store,
     clock: SharedClock,
 }
@@ -22,10 +23,8 @@ impl IdempotencyService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn claim(
-        &self,
-        key: &IdempotencyKey,
-    ) -> Result<IdempotencyState, ServiceError> {
+    #[boxed]
+    pub async fn claim(&self, key: &IdempotencyKey) -> Result<IdempotencyState, ServiceError> {
         Ok(self.store.idempotency().claim_idempotency(key, self.clock.now()).await?)
     }
 
@@ -33,7 +32,8 @@ impl IdempotencyService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn release(&self, claim: &IdempotencyClaim) -> Result<(), ServiceError> {
+    #[boxed]
+    pub async fn release(&self, claim: &IdempotencyClaim) -> Result<(), ServiceError> {
         self.store.idempotency().release_idempotency(claim).await?;
         Ok(())
     }
@@ -42,12 +42,14 @@ impl IdempotencyService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn abandon(&self, claim: &IdempotencyClaim) -> Result<bool, ServiceError> {
+    #[boxed]
+    pub async fn abandon(&self, claim: &IdempotencyClaim) -> Result<bool, ServiceError> {
         Ok(self.store.idempotency().abandon_idempotency(claim).await?)
     }
 
     /// Frees a key after its request failed, if it changed nothing. Errors are logged.
-    pub(crate) async fn abandon_after_failure(&self, claim: &IdempotencyClaim) {
+    #[boxed]
+    pub async fn abandon_after_failure(&self, claim: &IdempotencyClaim) {
         if let Err(error) = self.store.idempotency().abandon_idempotency(claim).await {
             not_kept(&error);
         }
@@ -55,7 +57,8 @@ impl IdempotencyService {
 
     /// Stores the sealed response of a completed request. Errors are logged: the request is never
     /// run again, only its response cannot be replayed.
-    pub(crate) async fn finish(&self, claim: &IdempotencyClaim, status: u16, sealed: &str) {
+    #[boxed]
+    pub async fn finish(&self, claim: &IdempotencyClaim, status: u16, sealed: &str) {
         if let Err(error) = self.store.idempotency().finish_idempotency(claim, status, sealed).await
         {
             not_kept(&error);

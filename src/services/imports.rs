@@ -2,58 +2,59 @@
 
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::Blobs;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{ImportId, ImportRecord, Store, StoreError};
+use chatkeep_transfer::TransferError;
+use chatkeep_transfer::import::{Form, Import, ImportPlan, ImportProgress, Summary, Zone};
+use chatkeep_transfer::line::DateOrder;
 use encoding_rs::Encoding;
 
 use super::operator::Operator;
-use crate::transfer::TransferError;
-use crate::transfer::import::{Form, Import, ImportPlan, ImportProgress, Summary, Zone};
-use crate::transfer::line::DateOrder;
 
 /// Batch size: messages removed in one transaction.
 const BATCH: u32 = 500;
 
 /// Request for an import.
 #[derive(Debug)]
-pub(crate) struct ImportRequest<'a> {
+pub struct ImportRequest<'a> {
     /// File, folder or archive with the messages.
-    pub(crate) file: &'a Path,
+    pub file: &'a Path,
     /// Channel that the messages belong to.
-    pub(crate) channel: ChannelId,
+    pub channel: ChannelId,
     /// Format of the file.
-    pub(crate) form: Form,
+    pub form: Form,
     /// Zone of times without one; the channel's by default.
-    pub(crate) zone: Option<Zone>,
+    pub zone: Option<Zone>,
     /// Order of day and month in dates, where the file does not show it.
-    pub(crate) date_order: Option<DateOrder>,
+    pub date_order: Option<DateOrder>,
     /// Encoding of a LINE text; detected by default.
-    pub(crate) encoding: Option<&'static Encoding>,
+    pub encoding: Option<&'static Encoding>,
     /// Names of people in a LINE text from a computer.
-    pub(crate) names: &'a [String],
+    pub names: &'a [String],
     /// True for a dry run, which changes nothing.
-    pub(crate) dry_run: bool,
+    pub dry_run: bool,
     /// Store for media files.
-    pub(crate) blobs: Blobs,
+    pub blobs: Blobs,
     /// Maximum size of a media file in bytes; larger ones are left out.
-    pub(crate) max_file: u64,
+    pub max_file: u64,
 }
 
 /// Changes with which a channel was opened for an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OpenedChannel {
+pub struct OpenedChannel {
     /// True if the user was not known before.
-    pub(crate) user_added: bool,
+    pub user_added: bool,
     /// True if the channel belongs to a bot.
-    pub(crate) has_bot: bool,
+    pub has_bot: bool,
 }
 
 /// Reason for which nothing can be imported into a channel.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenChannelError {
+pub enum OpenChannelError {
     /// The channel is not known, and its id does not say of which kind it is.
     #[error("{0} is not a LINE ID (C…, R… or U…)")]
     NoKind(ChannelId),
@@ -67,23 +68,23 @@ pub(crate) enum OpenChannelError {
 
 /// Removal of an import, as far as it has come.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct UndoProgress {
+pub struct UndoProgress {
     /// Number of removed messages.
-    pub(crate) messages: u64,
+    pub messages: u64,
     /// Bytes that they counted for.
-    pub(crate) freed_bytes: i64,
+    pub freed_bytes: i64,
 }
 
 /// Imports. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct ImportService {
+pub struct ImportService {
     store: Store,
     clock: SharedClock,
 }
 
 impl ImportService {
     /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(store: Store, clock: SharedClock) -> Self {
+    pub const fn new(store: Store, clock: SharedClock) -> Self {
         Self { store, clock }
     }
 
@@ -91,7 +92,7 @@ impl ImportService {
     ///
     /// # Errors
     /// Returns an error if it cannot be imported, more information is needed, or the store fails.
-    pub(crate) async fn plan(
+    pub async fn plan(
         &self,
         _: &Operator,
         request: &ImportRequest<'_>,
@@ -108,7 +109,8 @@ impl ImportService {
     ///
     /// # Errors
     /// [`OpenChannelError::NotSubscribed`] if nothing of the channel would be stored.
-    pub(crate) async fn open(
+    #[boxed]
+    pub async fn open(
         &self,
         _: &Operator,
         channel: &ChannelId,
@@ -132,7 +134,7 @@ impl ImportService {
     /// # Errors
     /// Returns an error if the file cannot be read, or the store fails; what was imported by then
     /// stays.
-    pub(crate) async fn run(
+    pub async fn run(
         &self,
         _: &Operator,
         request: &ImportRequest<'_>,
@@ -146,7 +148,8 @@ impl ImportService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn list(
+    #[boxed]
+    pub async fn list(
         &self,
         _: &Operator,
         channel: Option<&ChannelId>,
@@ -158,7 +161,8 @@ impl ImportService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn one(
+    #[boxed]
+    pub async fn one(
         &self,
         _: &Operator,
         import: ImportId,
@@ -171,7 +175,7 @@ impl ImportService {
     ///
     /// # Errors
     /// Returns an error when the store fails; what was removed by then stays removed.
-    pub(crate) async fn undo(
+    pub async fn undo(
         &self,
         _: &Operator,
         import: &ImportRecord,

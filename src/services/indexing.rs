@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{IndexRequest, OutboxPosition, ProcessRecord, Store, StoreError};
@@ -13,14 +14,14 @@ use super::processes::running;
 
 /// Rebuilding of the search index. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct IndexingService {
+pub struct IndexingService {
     store: Store,
     clock: SharedClock,
 }
 
 impl IndexingService {
     /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(store: Store, clock: SharedClock) -> Self {
+    pub const fn new(store: Store, clock: SharedClock) -> Self {
         Self { store, clock }
     }
 
@@ -29,7 +30,8 @@ impl IndexingService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn request(
+    #[boxed]
+    pub async fn request(
         &self,
         _: &Operator,
         channel: Option<&ChannelId>,
@@ -42,7 +44,8 @@ impl IndexingService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn replicas(
+    #[boxed]
+    pub async fn replicas(
         &self,
         _: &Operator,
     ) -> Result<Vec<(ProcessRecord, ReplicaState)>, StoreError> {
@@ -57,7 +60,8 @@ impl IndexingService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn messages(&self, _: &Operator) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn messages(&self, _: &Operator) -> Result<u64, StoreError> {
         Ok(u64::try_from(self.store.messages().count_messages().await?).unwrap_or_default())
     }
 
@@ -65,11 +69,8 @@ impl IndexingService {
     ///
     /// # Errors
     /// Returns an error if it cannot be opened.
-    pub(crate) async fn replica(
-        &self,
-        _: &Operator,
-        folder: PathBuf,
-    ) -> Result<Replica, ReplicaError> {
+    #[boxed]
+    pub async fn replica(&self, _: &Operator, folder: PathBuf) -> Result<Replica, ReplicaError> {
         Replica::open(self.store.clone(), folder, Arc::clone(&self.clock)).await
     }
 }

@@ -6,11 +6,13 @@ use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::MessageId;
 use chatkeep_core::role::Role;
 use chatkeep_store::{
     FeedReader, MessageFilter, OutboxEventKind, OutboxPosition, Store, StoredMessage,
 };
+use chatkeep_view::pseudonyms::Masked;
 use futures_util::{Stream, stream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout};
@@ -18,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::ServiceError;
 use super::access::{AccessService, ChannelAccess, Member, ReadMessages};
-use crate::pseudonyms::Masked;
 
 /// Maximum number of followers in one process.
 const SEATS: usize = 256;
@@ -33,15 +34,15 @@ const STAY: Duration = Duration::from_mins(10);
 
 /// News of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct News {
+pub struct News {
     /// True if there are new messages.
-    pub(crate) newer: bool,
+    pub newer: bool,
     /// Messages that were edited or unsent, or whose file arrived or is lost.
-    pub(crate) changed: Vec<MessageId>,
+    pub changed: Vec<MessageId>,
     /// True if nobody knows any more what changed: everything that is shown may have.
-    pub(crate) stale: bool,
+    pub stale: bool,
     /// Position at which a later follower goes on.
-    pub(crate) place: FollowerPlace,
+    pub place: FollowerPlace,
 }
 
 impl News {
@@ -53,7 +54,7 @@ impl News {
 /// Position of a follower: in what is logged, and the newest message. For pages that follow from
 /// when they were made, and for followers who come again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FollowerPlace {
+pub struct FollowerPlace {
     logged: OutboxPosition,
     /// [`mark`] of the newest message.
     newest: Option<String>,
@@ -64,7 +65,7 @@ impl FollowerPlace {
     const UNKNOWN: Self = Self { logged: OutboxPosition(i64::MAX, i64::MAX), newest: None };
 
     /// Returns it as text, in which there are letters, digits, `-`, `_` and `.` alone.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let OutboxPosition(tx, seq) = self.logged;
         match &self.newest {
             Some(newest) => format!("{tx}_{seq}_{newest}"),
@@ -73,7 +74,7 @@ impl FollowerPlace {
     }
 
     /// Returns the position of a text; an unknown one for anything else.
-    pub(crate) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         Self::parsed(text).unwrap_or(Self::UNKNOWN)
     }
 
@@ -91,7 +92,8 @@ impl FollowerPlace {
     }
 
     /// Returns the position of a page that ends with that message.
-    pub(crate) fn after(self, newest: Option<&Masked<StoredMessage>>) -> Self {
+    #[must_use]
+    pub fn after(self, newest: Option<&Masked<StoredMessage>>) -> Self {
         Self { newest: newest.map(|message| mark(message)), ..self }
     }
 }
@@ -105,7 +107,7 @@ fn mark(message: &StoredMessage) -> String {
 
 /// Following of channels. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct LiveService {
+pub struct LiveService {
     store: Store,
     access: AccessService,
     seats: Arc<Semaphore>,
@@ -135,7 +137,7 @@ impl LiveService {
     }
 
     /// Ends all streams of [`Self::follow`], because the process stops.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         self.stop.cancel();
     }
 
@@ -143,7 +145,8 @@ impl LiveService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn place(&self) -> Result<FollowerPlace, ServiceError> {
+    #[boxed]
+    pub async fn place(&self) -> Result<FollowerPlace, ServiceError> {
         let log = self.store.outbox().log_state().await?;
         Ok(FollowerPlace { logged: log.end.max(log.purged), newest: None })
     }
@@ -154,7 +157,7 @@ impl LiveService {
     ///
     /// # Errors
     /// [`ServiceError::Unavailable`] when there are too many followers.
-    pub(crate) async fn follow(
+    pub async fn follow(
         &self,
         access: ChannelAccess<Member, ReadMessages>,
         since: Option<FollowerPlace>,

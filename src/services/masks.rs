@@ -1,16 +1,17 @@
 //! Masks of readers: of callers whose key shows pseudonyms, and of webhooks that such keys made.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::UserId;
 use chatkeep_store::{Store, StoreError};
+use chatkeep_view::pseudonyms::{Mask, MaskError};
 
-use super::channels::REACH;
-use crate::heavy::CALLERS;
-use crate::pseudonyms::{Mask, MaskError};
+use chatkeep_search::REACH;
 
 /// Reason for which it is not known what a reader may see of people.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum MaskFailure {
+pub enum MaskFailure {
     /// The store failed.
     #[error("the people of a reader cannot be read")]
     Store(#[from] StoreError),
@@ -25,11 +26,8 @@ pub(crate) enum MaskFailure {
 ///
 /// # Errors
 /// Returns an error when the store fails, or for too many people.
-pub(crate) async fn of_reader(
-    store: &Store,
-    user: &UserId,
-    bounds: &Bounds,
-) -> Result<Mask, MaskFailure> {
+#[boxed]
+pub async fn of_reader(store: &Store, user: &UserId, bounds: &Bounds) -> Result<Mask, MaskFailure> {
     let Some(key) = bounds.pseudonyms.clone() else { return Ok(Mask::none()) };
     let channels = store.channels().names_of(user, bounds.channels.as_deref(), REACH).await?;
     let channels: Vec<_> = channels.into_iter().map(|channel| channel.id).collect();

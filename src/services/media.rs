@@ -2,49 +2,50 @@
 
 use std::ops::Range;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::{BlobRead, Blobs};
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{MediaFilter, MediaItem, MediaStatus, ReadAction, Store, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
 use tracing::{debug, warn};
 
 use super::access::{ChannelAccess, Member, ReadMedia};
 use super::{ServiceError, decode_cursor, encode_cursor};
-use crate::pseudonyms::Masked;
 
 /// Request for a page of media files.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MediaListQuery {
+pub struct MediaListQuery {
     /// Only files of messages of this type.
-    pub(crate) kind: Option<MessageType>,
+    pub kind: Option<MessageType>,
     /// Maximum number of files.
-    pub(crate) limit: u32,
+    pub limit: u32,
     /// Cursor of the page; the first page without it.
-    pub(crate) cursor: Option<String>,
+    pub cursor: Option<String>,
 }
 
 /// Stored file of a message, or its preview.
 #[derive(Clone, Debug)]
-pub(crate) struct MediaFile {
+pub struct MediaFile {
     /// The message.
-    pub(crate) message: MessageId,
+    pub message: MessageId,
     /// The bytes in the media store.
-    pub(crate) blob: BlobId,
+    pub blob: BlobId,
     /// Number of bytes.
-    pub(crate) size: u64,
+    pub size: u64,
     /// Media type; empty when it is not known.
-    pub(crate) content_type: String,
+    pub content_type: String,
     /// Name that the sender gave it. It may contain anything.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// True for the preview of the file.
-    pub(crate) is_preview: bool,
+    pub is_preview: bool,
 }
 
 /// Reason for which a message's file cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AbsentMedia {
+pub enum AbsentMedia {
     /// It has not been downloaded yet.
     Pending,
     /// It was received while backup was paused.
@@ -63,7 +64,7 @@ pub(crate) enum AbsentMedia {
 
 /// Reason for which a file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum MediaError {
+pub enum MediaError {
     /// There is no file.
     #[error("the file is not available: {0:?}")]
     Absent(AbsentMedia),
@@ -80,7 +81,7 @@ impl<E: Into<ServiceError>> From<E> for MediaError {
 
 /// Media files. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct MediaService {
+pub struct MediaService {
     store: Store,
     blobs: Blobs,
 }
@@ -94,7 +95,8 @@ impl MediaService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
-    pub(crate) async fn page(
+    #[boxed]
+    pub async fn page(
         &self,
         access: &ChannelAccess<Member, ReadMedia>,
         query: &MediaListQuery,
@@ -119,7 +121,8 @@ impl MediaService {
     /// # Errors
     /// [`MediaError::Absent`] when there is none, [`ServiceError::NotFound`] when the channel has
     /// no such message that the caller may read, or one without a file.
-    pub(crate) async fn file(
+    #[boxed]
+    pub async fn file(
         &self,
         access: &ChannelAccess<Member, ReadMedia>,
         message: &MessageId,
@@ -141,7 +144,8 @@ impl MediaService {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] when it was unsent in the meantime.
-    pub(crate) async fn read(
+    #[boxed]
+    pub async fn read(
         &self,
         file: &MediaFile,
         part: Option<Range<u64>>,

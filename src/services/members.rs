@@ -2,34 +2,35 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Member as StoredMember, MemberStatus, RoleSet, Store};
+use chatkeep_view::pseudonyms::Masked;
 
 use super::access::{
     Admin, Caller, ChannelAccess, Member, ReadMembers, ReadMessages, Scoped, WriteMembers,
 };
 use super::cursor::not_ours;
 use super::{ServiceError, Window, encode_cursor};
-use crate::pseudonyms::Masked;
 
 /// Request for a page of members.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MemberQuery {
+pub struct MemberQuery {
     /// Only people of this role; guests are listed only if requested.
-    pub(crate) role: Option<Role>,
+    pub role: Option<Role>,
     /// Only present members, or former ones.
-    pub(crate) status: Option<MemberStatus>,
+    pub status: Option<MemberStatus>,
     /// Maximum number of people.
-    pub(crate) limit: u32,
+    pub limit: u32,
     /// Cursor of the page; the first page without it.
-    pub(crate) cursor: Option<String>,
+    pub cursor: Option<String>,
 }
 
 impl MemberQuery {
     /// Returns the cursor of a page that continues after that member of the list.
-    pub(crate) fn cursor_after(
+    pub fn cursor_after(
         &self,
         access: &ChannelAccess<Member, ReadMembers>,
         member: &StoredMember,
@@ -46,7 +47,7 @@ impl MemberQuery {
 
 /// Members of channels. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct MemberService {
+pub struct MemberService {
     store: Store,
     clock: SharedClock,
 }
@@ -60,7 +61,8 @@ impl MemberService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
-    pub(crate) async fn page(
+    #[boxed]
+    pub async fn page(
         &self,
         access: &ChannelAccess<Member, ReadMembers>,
         query: &MemberQuery,
@@ -82,7 +84,8 @@ impl MemberService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn one(
+    #[boxed]
+    pub async fn one(
         &self,
         access: &ChannelAccess<Member, ReadMembers>,
         user: &UserId,
@@ -97,7 +100,8 @@ impl MemberService {
     /// # Errors
     /// [`ServiceError::PermissionDenied`] for a role that the caller may not set,
     /// [`ServiceError::NotFound`] for somebody who is not in the channel.
-    pub(crate) async fn set_role(
+    #[boxed]
+    pub async fn set_role(
         &self,
         access: &ChannelAccess<Admin, WriteMembers>,
         user: &UserId,
@@ -116,7 +120,8 @@ impl MemberService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn names(
+    #[boxed]
+    pub async fn names(
         &self,
         caller: &Caller,
         channels: &[ChannelId],
@@ -134,7 +139,8 @@ impl MemberService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn last_messages(
+    #[boxed]
+    pub async fn last_messages(
         &self,
         access: &Scoped<ReadMessages>,
         channels: &[ChannelId],

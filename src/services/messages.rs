@@ -1,63 +1,64 @@
 //! Stored messages of a channel: pages, single messages, days and gaps.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{MessageFilter, Order, ReadAction, Store, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::when::{When, first};
 use chrono::{Days, NaiveDate, NaiveTime};
 use chrono_tz::Tz;
 
 use super::access::{ChannelAccess, Member, ReadMessages};
 use super::gaps::TimeSpan;
 use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
-use crate::pseudonyms::Masked;
-use crate::when::{When, first};
 
 /// Position in a list: a time, and the id of a message sent then.
 type Keyset = (Timestamp, MessageId);
 
 /// Request for a page of messages.
 #[derive(Clone, Debug)]
-pub(crate) struct MessageQuery {
+pub struct MessageQuery {
     /// Maximum number of messages.
-    pub(crate) limit: u32,
+    pub limit: u32,
     /// Cursor of the page; the first page without it.
-    pub(crate) cursor: Option<String>,
+    pub cursor: Option<String>,
     /// Order by time.
-    pub(crate) order: Order,
+    pub order: Order,
     /// Only that day, in the channel's zone.
-    pub(crate) date: Option<NaiveDate>,
+    pub date: Option<NaiveDate>,
     /// Sent at or after this time; read in the channel's zone.
-    pub(crate) from: Option<When>,
+    pub from: Option<When>,
     /// Sent before this time; read in the channel's zone.
-    pub(crate) to: Option<When>,
+    pub to: Option<When>,
     /// Id of a message, or a time: the first page is on both sides of it.
-    pub(crate) around: Option<String>,
+    pub around: Option<String>,
     /// Sent by this person.
-    pub(crate) sender: Option<UserId>,
+    pub sender: Option<UserId>,
     /// Only messages of this type.
-    pub(crate) kind: Option<MessageType>,
+    pub kind: Option<MessageType>,
 }
 
 /// Page of messages.
 #[derive(Debug)]
-pub(crate) struct MessagePage {
+pub struct MessagePage {
     /// Messages in the requested order.
-    pub(crate) messages: Vec<Masked<StoredMessage>>,
+    pub messages: Vec<Masked<StoredMessage>>,
     /// Index of the position that the page is around, or that it begins at: 0.
-    pub(crate) position: usize,
+    pub position: usize,
     /// Cursor of the next page.
-    pub(crate) next: Option<String>,
+    pub next: Option<String>,
     /// Time of the page.
-    pub(crate) span: TimeSpan,
+    pub span: TimeSpan,
     /// Time that was asked for, whatever the caller may read.
-    pub(crate) requested: TimeSpan,
+    pub requested: TimeSpan,
 }
 
 impl MessageQuery {
     /// Returns the cursor of a page that continues after that message of the list.
-    pub(crate) fn cursor_after(&self, message: &StoredMessage) -> Option<String> {
+    pub fn cursor_after(&self, message: &StoredMessage) -> Option<String> {
         encode_cursor(&self.binding(&message.channel), &(message.sent_at.millis(), &message.id))
     }
 
@@ -85,7 +86,7 @@ impl MessageQuery {
 
 /// Messages of channels. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct MessageService {
+pub struct MessageService {
     pub(super) store: Store,
     /// Zone of channels without one of their own.
     time_zone: Tz,
@@ -101,7 +102,8 @@ impl MessageService {
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor or time, [`ServiceError::NotFound`] when there is
     /// no message that `around` names.
-    pub(crate) async fn page(
+    #[boxed]
+    pub async fn page(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         query: &MessageQuery,
@@ -147,7 +149,8 @@ impl MessageService {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] when the channel has no such message that the caller may read.
-    pub(crate) async fn one(
+    #[boxed]
+    pub async fn one(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         message: &MessageId,
@@ -162,7 +165,7 @@ impl MessageService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn several(
+    pub async fn several(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         messages: impl IntoIterator<Item = MessageId>,
@@ -177,7 +180,8 @@ impl MessageService {
     ///
     /// # Errors
     /// [`ServiceError::PermissionDenied`] for an unknown channel.
-    pub(crate) async fn zone(&self, channel: Option<&ChannelId>) -> Result<Tz, ServiceError> {
+    #[boxed]
+    pub async fn zone(&self, channel: Option<&ChannelId>) -> Result<Tz, ServiceError> {
         let Some(channel) = channel else { return Ok(self.time_zone) };
         let channel =
             self.store.channels().channel(channel).await?.ok_or(ServiceError::PermissionDenied)?;
@@ -189,7 +193,8 @@ impl MessageService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] of `field` for a time beyond the range of a calendar.
-    pub(crate) async fn moment(
+    #[boxed]
+    pub async fn moment(
         &self,
         channel: Option<&ChannelId>,
         field: FieldPath,
@@ -285,7 +290,7 @@ pub(super) fn day_in(zone: Tz, date: NaiveDate) -> Option<(Timestamp, Timestamp)
 ///
 /// # Errors
 /// [`ServiceError::Invalid`] of `field` for a time beyond the range of a calendar.
-pub(crate) fn point_in_time(
+pub fn point_in_time(
     field: FieldPath,
     when: Option<When>,
     zone: Tz,

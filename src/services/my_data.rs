@@ -2,6 +2,7 @@
 //! and opting out of the backup. Open to everybody about themselves, whatever their role, also after
 //! they left.
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
@@ -9,48 +10,48 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{
     Channel, ChannelJob, MemberStatus, OptOutChange, OptOuts, OwnMessages, Store,
 };
+use chatkeep_transfer::{OwnExport, OwnFormat, TransferError, own_data};
 use chrono_tz::Tz;
 use futures_util::Stream;
 
 use super::access::{Caller, Reaches, ReadMessages, Scoped, WriteBackup};
 use super::deletion::DeletionService;
 use super::{ServiceError, Window};
-use crate::transfer::{OwnExport, OwnFormat, TransferError, own_data};
 
 /// Page size when all channels of a person are needed.
 const PAGE: u32 = 500;
 
 /// Data stored about the caller in one channel.
 #[derive(Clone, Debug)]
-pub(crate) struct OwnChannel {
+pub struct OwnChannel {
     /// The channel.
-    pub(crate) channel: Channel,
+    pub channel: Channel,
     /// Their role; `None` for somebody whom only an import knows.
-    pub(crate) role: Option<Role>,
+    pub role: Option<Role>,
     /// `None` as above.
-    pub(crate) status: Option<MemberStatus>,
+    pub status: Option<MemberStatus>,
     /// Time at which they joined, or were first seen.
-    pub(crate) joined_at: Option<Timestamp>,
+    pub joined_at: Option<Timestamp>,
     /// Number of their stored messages.
-    pub(crate) messages: i64,
+    pub messages: i64,
     /// False if nothing that they write is stored from now on.
-    pub(crate) kept: bool,
+    pub kept: bool,
 }
 
 /// Data stored about the caller.
 #[derive(Clone, Debug)]
-pub(crate) struct OwnData {
+pub struct OwnData {
     /// A page of the channels, by id.
-    pub(crate) channels: Vec<OwnChannel>,
+    pub channels: Vec<OwnChannel>,
     /// Cursor of the next page.
-    pub(crate) next: Option<String>,
+    pub next: Option<String>,
     /// False after opting out of all channels, those to come included.
-    pub(crate) kept_everywhere: bool,
+    pub kept_everywhere: bool,
 }
 
 /// Data of callers about themselves. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct MyDataService {
+pub struct MyDataService {
     store: Store,
     clock: SharedClock,
     deletion: DeletionService,
@@ -73,7 +74,8 @@ impl MyDataService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
-    pub(crate) async fn page(
+    #[boxed]
+    pub async fn page(
         &self,
         access: &Scoped<ReadMessages>,
         limit: u32,
@@ -95,10 +97,8 @@ impl MyDataService {
     ///
     /// # Errors
     /// [`ServiceError::PermissionDenied`] for somebody whom the channel does not know.
-    pub(crate) async fn one(
-        &self,
-        access: &Reaches<ReadMessages>,
-    ) -> Result<OwnChannel, ServiceError> {
+    #[boxed]
+    pub async fn one(&self, access: &Reaches<ReadMessages>) -> Result<OwnChannel, ServiceError> {
         access.caller.sees_people()?;
         let (user, channel) = (&access.caller.user, &access.channel);
         self.known(user, channel).await?;
@@ -111,7 +111,8 @@ impl MyDataService {
     ///
     /// # Errors
     /// As of [`Self::one`].
-    pub(crate) async fn messages(
+    #[boxed]
+    pub async fn messages(
         &self,
         access: &Reaches<ReadMessages>,
     ) -> Result<OwnMessages, ServiceError> {
@@ -126,7 +127,8 @@ impl MyDataService {
     ///
     /// # Errors
     /// As of [`Self::one`].
-    pub(crate) async fn running_erasure(
+    #[boxed]
+    pub async fn running_erasure(
         &self,
         access: &Reaches<ReadMessages>,
     ) -> Result<Option<ChannelJob>, ServiceError> {
@@ -171,7 +173,8 @@ impl MyDataService {
     /// # Errors
     /// [`ServiceError::PermissionDenied`] for somebody whom the channel does not know,
     /// [`ServiceError::Conflict`] after a thousand changes.
-    pub(crate) async fn set_kept(
+    #[boxed]
+    pub async fn set_kept(
         &self,
         access: &Reaches<WriteBackup>,
         kept: bool,
@@ -187,7 +190,8 @@ impl MyDataService {
     /// # Errors
     /// As of [`Self::set_kept`]; [`ServiceError::PermissionDenied`] for a credential that is
     /// restricted to channels.
-    pub(crate) async fn set_kept_everywhere(
+    #[boxed]
+    pub async fn set_kept_everywhere(
         &self,
         access: &Scoped<WriteBackup>,
         kept: bool,
@@ -215,10 +219,8 @@ impl MyDataService {
     ///
     /// # Errors
     /// [`ServiceError::PermissionDenied`] for somebody whom the channel does not know.
-    pub(crate) async fn erase(
-        &self,
-        access: &Reaches<WriteBackup>,
-    ) -> Result<ChannelJob, ServiceError> {
+    #[boxed]
+    pub async fn erase(&self, access: &Reaches<WriteBackup>) -> Result<ChannelJob, ServiceError> {
         self.known(&access.caller.user, &access.channel).await?;
         self.deletion.erase_own(access).await
     }
@@ -229,7 +231,8 @@ impl MyDataService {
     /// # Errors
     /// As of [`Self::set_kept_everywhere`]; the first error when the erasure cannot begin in some
     /// channels, after it began in all the others.
-    pub(crate) async fn erase_everywhere(
+    #[boxed]
+    pub async fn erase_everywhere(
         &self,
         access: &Scoped<WriteBackup>,
     ) -> Result<Vec<ChannelJob>, ServiceError> {
@@ -249,7 +252,7 @@ impl MyDataService {
     ///
     /// # Errors
     /// [`ServiceError::InvalidKey`] when the user is gone.
-    pub(crate) async fn export(
+    pub async fn export(
         &self,
         access: &Scoped<ReadMessages>,
         format: OwnFormat,

@@ -1,8 +1,12 @@
 //! Change of an optional value.
 
+use serde::{Deserialize, Deserializer};
+
+use crate::decode::nullable;
+
 /// A field of a change that may be absent (unchanged), `null` (none) or given.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Nullable<T> {
+pub enum Nullable<T> {
     /// The value stays as it is.
     #[default]
     Unchanged,
@@ -17,5 +21,11 @@ impl<T> Nullable<T> {
             Self::To(value) => value,
             Self::Unchanged => known(),
         }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nullable<T> {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        nullable(value).map(Self::To)
     }
 }

@@ -4,11 +4,11 @@
 /// command line and the demo alone: only they may make one
 /// (`tests/it/layering/rules.rs`), and no request ever leads to one.
 #[derive(Debug)]
-pub(crate) struct Operator(());
+pub struct Operator(());
 
 impl Operator {
     /// Permits what the person at the command line asks for: they have the data anyway.
-    pub(crate) const fn at_command_line() -> Self {
+    pub const fn at_command_line() -> Self {
         Self(())
     }
 }

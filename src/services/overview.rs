@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::plan::Usage;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Channel, ReadAction, Store, StoredMessage, Webhook};
+use chatkeep_view::pseudonyms::Masked;
 
 use super::ServiceError;
 use super::access::{ReadMessages, Scoped};
@@ -14,45 +16,44 @@ use super::account::AccountService;
 use super::assistant::Figures;
 use super::channels::ChannelService;
 use super::webhooks::manages;
-use crate::pseudonyms::Masked;
 
 /// Age in milliseconds up to which a lost file is worth a note: seven days.
 const RECENT: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// Page of the channels of a caller.
 #[derive(Debug)]
-pub(crate) struct Overview {
+pub struct Overview {
     /// Channels of this page, those with the newest message first.
-    pub(crate) channels: Vec<ChannelOverview>,
+    pub channels: Vec<ChannelOverview>,
     /// Cursor of the next page.
-    pub(crate) next: Option<String>,
+    pub next: Option<String>,
     /// Usage of the caller's own quota, as the account has it; `None` for a user who is not known yet.
-    pub(crate) usage: Option<Usage>,
+    pub usage: Option<Usage>,
     /// The caller's webhooks that fail or were disabled automatically.
-    pub(crate) failing: Vec<Webhook>,
+    pub failing: Vec<Webhook>,
 }
 
 /// A channel at a glance.
 #[derive(Debug)]
-pub(crate) struct ChannelOverview {
+pub struct ChannelOverview {
     /// The channel.
-    pub(crate) channel: Masked<Channel>,
+    pub channel: Masked<Channel>,
     /// Its newest message that the caller may read.
-    pub(crate) newest: Option<Masked<StoredMessage>>,
+    pub newest: Option<Masked<StoredMessage>>,
     /// True if the channel has a backup subscription.
-    pub(crate) backed_up: bool,
+    pub backed_up: bool,
     /// True if every subscriber's quota is exceeded.
-    pub(crate) paused: bool,
+    pub paused: bool,
     /// Number of files of the last seven days that could not be stored.
-    pub(crate) lost_files: i64,
+    pub lost_files: i64,
     /// Number of questions of the last weeks that no rule answers; 0 while it is not known, and for
     /// everybody but admins.
-    pub(crate) unanswered: usize,
+    pub unanswered: usize,
 }
 
 /// Overviews. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct OverviewService {
+pub struct OverviewService {
     store: Store,
     clock: SharedClock,
     channels: ChannelService,
@@ -75,7 +76,8 @@ impl OverviewService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
-    pub(crate) async fn page(
+    #[boxed]
+    pub async fn page(
         &self,
         access: &Scoped<ReadMessages>,
         limit: u32,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::id::UserId;
 use chatkeep_platform::Bots;
@@ -36,7 +37,7 @@ const KEPT: usize = 50_000;
 
 /// Pictures of people and channels. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct PictureService {
+pub struct PictureService {
     store: Store,
     bots: Bots,
     /// Folder of this process' pictures.
@@ -48,7 +49,7 @@ pub(crate) struct PictureService {
 }
 
 /// Removes old pictures.
-pub(crate) struct PictureSweep(pub(crate) PictureService);
+pub struct PictureSweep(pub PictureService);
 
 impl PictureService {
     pub(super) fn new(store: Store, bots: Bots, folder: PathBuf) -> Self {
@@ -62,7 +63,8 @@ impl PictureService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn of_person(
+    #[boxed]
+    pub async fn of_person(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         person: &UserId,
@@ -75,7 +77,8 @@ impl PictureService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn of_channel(
+    #[boxed]
+    pub async fn of_channel(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
     ) -> Result<Option<(String, Bytes)>, ServiceError> {
@@ -151,7 +154,7 @@ impl PictureService {
 
 /// Returns the version of a picture: its address on the platform changes with it. It is also the
 /// name of its file.
-pub(crate) fn version(address: &str) -> String {
+pub fn version(address: &str) -> String {
     hex::encode(&Sha256::digest(address.as_bytes())[..16])
 }
 
@@ -172,7 +175,7 @@ async fn write(file: &Path, content: &[u8]) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).await?;
     }
-    let part = file.with_extension(format!("{}.part", crate::random::text(8)));
+    let part = file.with_extension(format!("{}.part", chatkeep_core::random::text(8)));
     fs::write(&part, content).await?;
     fs::rename(&part, file).await
 }

@@ -3,30 +3,32 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_store::{ProcessRecord, Store, StoreError};
 
 /// Time without a heartbeat after which a process is considered dead.
-pub(crate) const LIVE: Duration = Duration::from_secs(20);
+pub const LIVE: Duration = Duration::from_secs(20);
 /// Name of the media store's identity among the settings that processes share.
-pub(crate) const MEDIA: &str = "the media store";
+pub const MEDIA: &str = "the media store";
 
 /// Returns the processes of the deployment that run now.
 ///
 /// # Errors
 /// Returns an error when the store fails.
-pub(crate) async fn running(store: &Store) -> Result<Vec<ProcessRecord>, StoreError> {
+#[boxed]
+pub async fn running(store: &Store) -> Result<Vec<ProcessRecord>, StoreError> {
     let mut running = store.processes().list(LIVE).await?;
     running.retain(|record| !has_died(record));
     Ok(running)
 }
 
 /// Returns the identity of a process' media store, where it is known.
-pub(crate) fn media_store_of(record: &ProcessRecord) -> Option<&str> {
+pub fn media_store_of(record: &ProcessRecord) -> Option<&str> {
     record.process.shared.get(MEDIA).map(String::as_str)
 }
 
 /// Returns true if a process of the same machine has ended without deregistering.
-pub(crate) fn has_died(other: &ProcessRecord) -> bool {
+pub fn has_died(other: &ProcessRecord) -> bool {
     let process = &other.process;
     let host = gethostname::gethostname();
     let same_machine = host.to_string_lossy() == process.host
@@ -37,7 +39,7 @@ pub(crate) fn has_died(other: &ProcessRecord) -> bool {
 }
 
 /// Returns the namespace of this process' process id.
-pub(crate) fn namespace() -> String {
+pub fn namespace() -> String {
     let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     let name = link.to_string_lossy();
     name.chars().filter(char::is_ascii_digit).collect()

@@ -14,7 +14,7 @@ use super::access::{
 
 /// A scope that covers messages or files. Whoever reads them with it is recorded in the activity log
 /// of the channel.
-pub(crate) trait Reads: HasScope {}
+pub trait Reads: HasScope {}
 
 impl Reads for ReadMessages {}
 impl Reads for ReadMedia {}
@@ -22,7 +22,7 @@ impl Reads for ReadMedia {}
 impl Reads for ManageWebhooks {}
 
 /// A scope that covers neither messages nor files.
-pub(crate) trait ReadsNone: HasScope {}
+pub trait ReadsNone: HasScope {}
 
 impl ReadsNone for ReadMembers {}
 impl ReadsNone for WriteAssistant {}

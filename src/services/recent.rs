@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ReadAction, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
 
 use super::ServiceError;
 use super::access::{ReadMessages, Scoped};
 use super::channels::ChannelService;
-use crate::pseudonyms::Masked;
 
 impl ChannelService {
     /// Returns the time of the newest message that the caller may read in each of these channels of
@@ -17,7 +18,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn last_activity(
+    #[boxed]
+    pub async fn last_activity(
         &self,
         access: &Scoped<ReadMessages>,
         channels: &[ChannelId],
@@ -34,7 +36,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn recent(
+    #[boxed]
+    pub async fn recent(
         &self,
         access: &Scoped<ReadMessages>,
         channels: &[ChannelId],

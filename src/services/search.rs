@@ -4,24 +4,25 @@ mod failure;
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
+use chatkeep_search::{ParsedQuery, QueryPeople, SearchRequest, SearchResult, SearchService, Sort};
 use chatkeep_store::{ReadAction, Store};
+use chatkeep_view::pseudonyms::Mask;
+use chatkeep_view::when::{When, utc_offset};
 use chrono_tz::Tz;
 
-pub(crate) use self::failure::SearchFailure;
+pub use self::failure::SearchFailure;
 use self::failure::refused;
 use super::access::{AccessService, Caller, ChannelAccess, Member, ReadMessages, Scoped};
-use super::channels::REACH;
 use super::gaps::TimeSpan;
 use super::messages::{MessageService, point_in_time};
 use super::operator::Operator;
 use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
-use crate::pseudonyms::Mask;
-use crate::search::{ParsedQuery, QueryPeople, SearchRequest, SearchResult, SearchService, Sort};
-use crate::when::{When, utc_offset};
+use chatkeep_search::REACH;
 
 /// Maximum length of a query in characters.
 const MAX_QUERY: usize = 200;
@@ -31,45 +32,45 @@ const Q: FieldPath = FieldPath::parameter("q");
 
 /// Request for a page of search results.
 #[derive(Clone, Debug)]
-pub(crate) struct SearchQuery {
+pub struct SearchQuery {
     /// Query as typed: words, `"a phrase"`, `-word`, `from:`, `type:`, `has:`, `before:`, `after:`.
-    pub(crate) text: String,
+    pub text: String,
     /// Zone in which times are read; without it that of the one channel that is searched, else the
     /// service's.
-    pub(crate) zone: Option<Tz>,
+    pub zone: Option<Tz>,
     /// Sent at or after this time.
-    pub(crate) from: Option<When>,
+    pub from: Option<When>,
     /// Sent before this time.
-    pub(crate) to: Option<When>,
+    pub to: Option<When>,
     /// Sent by this person.
-    pub(crate) sender: Option<UserId>,
+    pub sender: Option<UserId>,
     /// Only messages of this type.
-    pub(crate) kind: Option<MessageType>,
+    pub kind: Option<MessageType>,
     /// Sort order.
-    pub(crate) sort: Sort,
+    pub sort: Sort,
     /// Maximum number of results.
-    pub(crate) limit: u32,
+    pub limit: u32,
     /// Cursor of the page; the first page without it.
-    pub(crate) cursor: Option<String>,
+    pub cursor: Option<String>,
     /// Maximum length of a snippet in characters.
-    pub(crate) snippet: usize,
+    pub snippet: usize,
 }
 
 /// Page of search results.
 #[derive(Debug)]
-pub(crate) struct SearchPage {
+pub struct SearchPage {
     /// Results in order.
-    pub(crate) hits: Vec<SearchResult>,
+    pub hits: Vec<SearchResult>,
     /// Number of messages on all pages together.
-    pub(crate) total: usize,
+    pub total: usize,
     /// False if there may be more than that.
-    pub(crate) is_total_exact: bool,
+    pub is_total_exact: bool,
     /// Names in `from:` that nobody has.
-    pub(crate) unknown_names: Vec<String>,
+    pub unknown_names: Vec<String>,
     /// Time that was searched, as far as the request limits it.
-    pub(crate) requested: TimeSpan,
+    pub requested: TimeSpan,
     /// Cursor of the next page.
-    pub(crate) next: Option<String>,
+    pub next: Option<String>,
 }
 
 /// Channels of a search, with what its times are read by.
@@ -84,7 +85,7 @@ struct Reach {
 
 /// Message search. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct MessageSearch {
+pub struct MessageSearch {
     store: Store,
     clock: SharedClock,
     index: SearchService,
@@ -146,7 +147,7 @@ impl MessageSearch {
     }
 
     /// Creates a search for an operator's command, which has no other services.
-    pub(crate) fn for_operator(
+    pub fn for_operator(
         store: &Store,
         clock: &SharedClock,
         index: SearchService,
@@ -162,7 +163,8 @@ impl MessageSearch {
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad query, cursor or time, [`ServiceError::Unavailable`]
     /// when no process has an index.
-    pub(crate) async fn in_channel(
+    #[boxed]
+    pub async fn in_channel(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         query: &SearchQuery,
@@ -181,7 +183,8 @@ impl MessageSearch {
     /// # Errors
     /// As of [`Self::in_channel`]; [`ServiceError::PermissionDenied`] when the caller may not read
     /// that channel.
-    pub(crate) async fn everywhere(
+    #[boxed]
+    pub async fn everywhere(
         &self,
         access: &Scoped<ReadMessages>,
         only: Option<&ChannelId>,
@@ -201,7 +204,8 @@ impl MessageSearch {
     ///
     /// # Errors
     /// Returns [`SearchFailure`] for a bad query, or when the store or the index fails.
-    pub(crate) async fn unrestricted(
+    #[boxed]
+    pub async fn unrestricted(
         &self,
         _: &Operator,
         channels: Vec<ChannelId>,
@@ -216,7 +220,8 @@ impl MessageSearch {
     ///
     /// # Errors
     /// [`ServiceError::PermissionDenied`] when the caller may not read that one.
-    pub(crate) async fn channels(
+    #[boxed]
+    pub async fn channels(
         &self,
         caller: &Caller,
         only: Option<&ChannelId>,

@@ -3,14 +3,15 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::SessionId;
+use chatkeep_core::random;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{
     NewLogin, NewSession, PendingLogin, Session, SignedIn, Store, StoreError, User,
 };
 
 use super::ServiceError;
-use crate::random;
 
 /// Length of a session's secret in characters.
 const SECRET: usize = 40;
@@ -21,7 +22,7 @@ const BATCH: u32 = 500;
 
 /// Sessions. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct SessionService {
+pub struct SessionService {
     store: Store,
     clock: SharedClock,
     /// Time after its last use at which a session ends.
@@ -38,7 +39,8 @@ impl SessionService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn of_secret(&self, secret: &str) -> Result<Option<Session>, ServiceError> {
+    #[boxed]
+    pub async fn of_secret(&self, secret: &str) -> Result<Option<Session>, ServiceError> {
         let now = self.clock.now();
         let mut session = self.store.sessions().session(secret, self.idle, now).await?;
         if let Some(session) = &mut session {
@@ -48,7 +50,7 @@ impl SessionService {
     }
 
     /// Returns the time at which a session ends unless it is used before.
-    pub(crate) fn expires_at(&self, session: &Session) -> Timestamp {
+    pub fn expires_at(&self, session: &Session) -> Timestamp {
         session.seen_at.plus(self.idle)
     }
 
@@ -56,7 +58,8 @@ impl SessionService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn user(&self, session: &Session) -> Result<Option<User>, ServiceError> {
+    #[boxed]
+    pub async fn user(&self, session: &Session) -> Result<Option<User>, ServiceError> {
         Ok(self.store.accounts().user(&session.user).await?)
     }
 
@@ -65,7 +68,8 @@ impl SessionService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn begin(&self, person: &SignedIn<'_>) -> Result<String, ServiceError> {
+    #[boxed]
+    pub async fn begin(&self, person: &SignedIn<'_>) -> Result<String, ServiceError> {
         let id = SessionId::new(random::text(ID));
         let (secret, csrf) = (random::text(SECRET), random::text(SECRET));
         let session = NewSession { id: &id, secret: &secret, csrf: &csrf };
@@ -77,7 +81,8 @@ impl SessionService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn end(&self, session: &Session) -> Result<(), ServiceError> {
+    #[boxed]
+    pub async fn end(&self, session: &Session) -> Result<(), ServiceError> {
         self.store.sessions().end_session(&session.user, &session.id).await?;
         Ok(())
     }
@@ -86,7 +91,8 @@ impl SessionService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn of_person(&self, session: &Session) -> Result<Vec<Session>, ServiceError> {
+    #[boxed]
+    pub async fn of_person(&self, session: &Session) -> Result<Vec<Session>, ServiceError> {
         let now = self.clock.now();
         let mut sessions = self.store.sessions().list(&session.user, self.idle, now).await?;
         sessions.sort_by_key(|one| Reverse((one.seen_at, one.created_at)));
@@ -97,7 +103,8 @@ impl SessionService {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] when they have none of that id.
-    pub(crate) async fn end_one(&self, own: &Session, id: &SessionId) -> Result<(), ServiceError> {
+    #[boxed]
+    pub async fn end_one(&self, own: &Session, id: &SessionId) -> Result<(), ServiceError> {
         let ended = self.store.sessions().end_session(&own.user, id).await?;
         if ended { Ok(()) } else { Err(ServiceError::NotFound) }
     }
@@ -106,7 +113,8 @@ impl SessionService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn end_others(&self, own: &Session) -> Result<u64, ServiceError> {
+    #[boxed]
+    pub async fn end_others(&self, own: &Session) -> Result<u64, ServiceError> {
         Ok(self.store.sessions().end_other_sessions(&own.user, &own.id).await?)
     }
 
@@ -114,7 +122,8 @@ impl SessionService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn add_login(&self, login: &NewLogin<'_>) -> Result<(), ServiceError> {
+    #[boxed]
+    pub async fn add_login(&self, login: &NewLogin<'_>) -> Result<(), ServiceError> {
         Ok(self.store.sessions().add_login(login, self.clock.now()).await?)
     }
 
@@ -122,10 +131,8 @@ impl SessionService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn take_login(
-        &self,
-        state: &str,
-    ) -> Result<Option<PendingLogin>, ServiceError> {
+    #[boxed]
+    pub async fn take_login(&self, state: &str) -> Result<Option<PendingLogin>, ServiceError> {
         Ok(self.store.sessions().take_login(state, self.clock.now()).await?)
     }
 
@@ -133,7 +140,8 @@ impl SessionService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn purge_batch(&self) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn purge_batch(&self) -> Result<bool, StoreError> {
         let now = self.clock.now();
         let sessions = self.store.sessions().purge_sessions(self.idle, BATCH, now).await?;
         let logins = self.store.sessions().purge_logins(BATCH, now).await?;

@@ -3,6 +3,7 @@
 mod disks;
 mod inquiries;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_bus::{Bus, BusError, ConsumerStatus};
 use chatkeep_core::config::Config;
 use chatkeep_core::time::{SharedClock, Timestamp};
@@ -10,8 +11,8 @@ use chatkeep_store::{ProcessRecord, Store, StoreError};
 use chatkeep_workers::replica::ReplicaState;
 use serde::Serialize;
 
-pub(crate) use self::disks::{DiskFigures, DiskStatus};
-pub(crate) use self::inquiries::{Expiry, Inquiries, SnapshotStatus, expiries, snapshots};
+pub use self::disks::{DiskFigures, DiskStatus};
+pub use self::inquiries::{Expiry, Inquiries, SnapshotStatus, expiries, snapshots};
 pub(super) use self::inquiries::{ExpiryTime, expiry_times};
 use super::operator::Operator;
 use super::processes::running;
@@ -19,65 +20,65 @@ use super::processes::running;
 /// Status of a deployment.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct DeploymentStatus {
+pub struct DeploymentStatus {
     /// Version of the program that asked.
-    pub(crate) version: &'static str,
-    pub(crate) processes: Vec<ProcessStatus>,
+    pub version: &'static str,
+    pub processes: Vec<ProcessStatus>,
     /// Durable consumers of the bus, most of which are stages.
-    pub(crate) consumers: Vec<ConsumerStatus>,
-    pub(crate) dead_letters: u64,
-    pub(crate) disks: Vec<DiskStatus>,
-    pub(crate) media: MediaStatistics,
-    pub(crate) webhooks: WebhookStatistics,
-    pub(crate) expiries: Vec<Expiry>,
+    pub consumers: Vec<ConsumerStatus>,
+    pub dead_letters: u64,
+    pub disks: Vec<DiskStatus>,
+    pub media: MediaStatistics,
+    pub webhooks: WebhookStatistics,
+    pub expiries: Vec<Expiry>,
     /// Snapshots; `None` when the settings name no place for them, or nobody asked.
-    pub(crate) snapshots: Option<SnapshotStatus>,
+    pub snapshots: Option<SnapshotStatus>,
 }
 
 /// A process that runs.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ProcessStatus {
-    pub(crate) host: String,
-    pub(crate) pid: u32,
-    pub(crate) version: String,
-    pub(crate) roles: Vec<String>,
-    pub(crate) stages: Vec<String>,
-    pub(crate) started_at: String,
-    pub(crate) started_seconds_ago: u64,
-    pub(crate) seen_seconds_ago: u64,
+pub struct ProcessStatus {
+    pub host: String,
+    pub pid: u32,
+    pub version: String,
+    pub roles: Vec<String>,
+    pub stages: Vec<String>,
+    pub started_at: String,
+    pub started_seconds_ago: u64,
+    pub seen_seconds_ago: u64,
     /// State of its search replica.
-    pub(crate) search: Option<ReplicaState>,
+    pub search: Option<ReplicaState>,
 }
 
 /// Media files of all channels.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct MediaStatistics {
+pub struct MediaStatistics {
     /// Different files that are stored.
-    pub(crate) files: i64,
-    pub(crate) bytes: i64,
-    pub(crate) pending: i64,
-    pub(crate) failed: i64,
+    pub files: i64,
+    pub bytes: i64,
+    pub pending: i64,
+    pub failed: i64,
 }
 
 /// Outgoing webhooks of all users.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WebhookStatistics {
-    pub(crate) enabled: i64,
-    pub(crate) failing: i64,
+pub struct WebhookStatistics {
+    pub enabled: i64,
+    pub failing: i64,
     /// Disabled automatically.
-    pub(crate) disabled: i64,
+    pub disabled: i64,
     /// Deliveries that are due.
-    pub(crate) due: i64,
+    pub due: i64,
     /// Age of the oldest of those.
-    pub(crate) oldest_due_seconds: Option<u64>,
+    pub oldest_due_seconds: Option<u64>,
 }
 
 /// Status of a deployment. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct StatusService {
+pub struct StatusService {
     store: Store,
     /// `None` while no process has run on it.
     bus: Option<Bus>,
@@ -86,7 +87,7 @@ pub(crate) struct StatusService {
 
 /// Error of reading the status.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum StatusError {
+pub enum StatusError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -95,7 +96,7 @@ pub(crate) enum StatusError {
 
 impl StatusService {
     /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(store: Store, bus: Option<Bus>, clock: SharedClock) -> Self {
+    pub const fn new(store: Store, bus: Option<Bus>, clock: SharedClock) -> Self {
         Self { store, bus, clock }
     }
 
@@ -103,7 +104,8 @@ impl StatusService {
     ///
     /// # Errors
     /// Returns an error when the store or the bus fails.
-    pub(crate) async fn status(
+    #[boxed]
+    pub async fn status(
         &self,
         _: &Operator,
         config: &Config,

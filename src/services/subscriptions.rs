@@ -2,6 +2,7 @@
 
 use std::slice;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{Store, Subscribed, Subscription};
 
@@ -11,7 +12,7 @@ use super::{ServiceError, Window};
 
 /// Backup subscriptions. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct SubscriptionService {
+pub struct SubscriptionService {
     store: Store,
     clock: SharedClock,
 }
@@ -26,7 +27,8 @@ impl SubscriptionService {
     ///
     /// # Errors
     /// [`ServiceError::PermissionDenied`] when the channel is gone.
-    pub(crate) async fn subscribe(
+    #[boxed]
+    pub async fn subscribe(
         &self,
         access: &ChannelAccess<Member, WriteBackup>,
     ) -> Result<bool, ServiceError> {
@@ -43,10 +45,8 @@ impl SubscriptionService {
     ///
     /// # Errors
     /// [`ServiceError::PermissionDenied`] for somebody who is not in the channel and has none.
-    pub(crate) async fn unsubscribe(
-        &self,
-        access: &Reaches<WriteBackup>,
-    ) -> Result<(), ServiceError> {
+    #[boxed]
+    pub async fn unsubscribe(&self, access: &Reaches<WriteBackup>) -> Result<(), ServiceError> {
         let user = &access.caller.user;
         let ended =
             self.store.accounts().unsubscribe(&access.channel, user, self.clock.now()).await?;
@@ -57,7 +57,7 @@ impl SubscriptionService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn has<R: Sync, S: Sync>(
+    pub async fn has<R: Sync, S: Sync>(
         &self,
         access: &ChannelAccess<R, S>,
     ) -> Result<bool, ServiceError> {
@@ -71,7 +71,8 @@ impl SubscriptionService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
-    pub(crate) async fn page(
+    #[boxed]
+    pub async fn page(
         &self,
         caller: &Caller,
         limit: u32,

@@ -25,6 +25,8 @@ use chatkeep_store::{
     ChannelChange, NewWebhook, OutboxEventKind, PresenceEvidence, PresenceEvidenceKind,
     ReplySource, Store, WebhookChange, WebhookMade, WebhookMaker,
 };
+use chatkeep_view::Links;
+use chatkeep_view::pseudonyms::Mask;
 use chatkeep_workers::assistant::Assistants;
 use chatkeep_workers::periodic::PeriodicJob as _;
 use sqlx::{Connection as _, Executor as _, SqliteConnection};
@@ -45,8 +47,6 @@ use super::operator::Operator;
 use super::overview::OverviewService;
 use super::subscriptions::SubscriptionService;
 use super::{Caller, Credential, FieldPath, ServiceError};
-use crate::pseudonyms::Mask;
-use crate::view::Links;
 
 const GROUP: &str = "C1";
 const OWNER: &str = "U1";

@@ -9,7 +9,7 @@ use super::{FieldPath, ServiceError};
 ///
 /// # Errors
 /// [`ServiceError::Invalid`] of `field` for an unknown name, with the one that was probably meant.
-pub(crate) fn parse_time_zone(field: FieldPath, name: &str) -> Result<Tz, ServiceError> {
+pub fn parse_time_zone(field: FieldPath, name: &str) -> Result<Tz, ServiceError> {
     name.parse().map_err(|_| {
         let hint = zone_hint(name);
         let why = format_args!("must be an IANA time zone, such as Asia/Taipei{hint}");

@@ -9,11 +9,11 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use chatkeep_store::StoredMessage;
+use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::{Links, MessageView};
 use csv::{Terminator, WriterBuilder};
 
 use super::TransferError;
-use crate::pseudonyms::Masked;
-use crate::view::{Links, MessageView};
 
 const BOM: &str = "\u{feff}";
 
@@ -137,12 +137,12 @@ fn guarded(cell: &str) -> Cow<'_, str> {
 
 /// Returns a guarded cell that [`opened`] gives back as it was: what looks guarded already gets one
 /// more apostrophe.
-pub(crate) fn sealed(cell: &str) -> String {
+pub fn sealed(cell: &str) -> String {
     guarded(&at_line_starts(cell, |quotes| quotes + 1)).into_owned()
 }
 
 /// Returns the text of a cell from [`sealed`], or of one that somebody wrote into a spreadsheet.
-pub(crate) fn opened(cell: &str) -> String {
+pub fn opened(cell: &str) -> String {
     at_line_starts(cell, |quotes| quotes - 1)
 }
 

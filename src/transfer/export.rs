@@ -4,53 +4,53 @@
 use std::collections::{BTreeSet, HashMap};
 
 use bytes::Bytes;
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{MessageFilter, Order, Store, StoredMessage};
+use chatkeep_view::Links;
+use chatkeep_view::pseudonyms::Mask;
 use chrono_tz::Tz;
 use futures_util::stream::{self, Stream, StreamExt as _};
 
 use super::format::{ExportPage, ExportWriter, Head};
 use super::{Format, MediaLinks, TransferError, jsonl};
-use crate::heavy::CALLERS;
-use crate::pseudonyms::Mask;
-use crate::view::Links;
 
 /// Page size when reading messages.
 const PAGE: u32 = 1_000;
 
 /// Export of a channel: format and limits.
 #[derive(Clone, Debug)]
-pub(crate) struct Export {
+pub struct Export {
     /// Format of the document.
-    pub(crate) format: Format,
+    pub format: Format,
     /// Earliest time of sending.
-    pub(crate) from: Option<Timestamp>,
+    pub from: Option<Timestamp>,
     /// Time before which messages were sent.
-    pub(crate) to: Option<Timestamp>,
+    pub to: Option<Timestamp>,
     /// Earliest time that the reader may know of, gaps included.
-    pub(crate) not_before: Option<Timestamp>,
+    pub not_before: Option<Timestamp>,
     /// Time zone of days and of the times on a page.
-    pub(crate) zone: Tz,
+    pub zone: Tz,
     /// Links from the page to media files.
-    pub(crate) media: MediaLinks,
+    pub media: MediaLinks,
     /// Addresses of the messages' pages.
-    pub(crate) links: Links,
+    pub links: Links,
     /// What the reader is shown of people.
-    pub(crate) mask: Mask,
+    pub mask: Mask,
 }
 
 /// Part of an export.
-pub(crate) struct Chunk {
+pub struct Chunk {
     /// Bytes of the part; may be empty.
-    pub(crate) bytes: Bytes,
+    pub bytes: Bytes,
     /// Number of messages in the part.
-    pub(crate) messages: usize,
+    pub messages: usize,
 }
 
 /// Exports a channel's messages, oldest first, as the bytes of one document.
-pub(crate) fn export(
+pub fn export(
     store: Store,
     channel: ChannelId,
     export: Export,
@@ -62,7 +62,7 @@ pub(crate) fn export(
 }
 
 /// Exports the same with the number of messages in each part.
-pub(crate) fn pages(
+pub fn pages(
     store: Store,
     channel: ChannelId,
     export: Export,

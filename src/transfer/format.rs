@@ -2,16 +2,16 @@
 
 use bytes::Bytes;
 use chatkeep_store::{Channel, Gap, StoredMessage};
+use chatkeep_view::Links;
+use chatkeep_view::pseudonyms::Masked;
 use chrono_tz::Tz;
 
 use super::jsonl::Line;
 use super::{Export, TransferError, csv, html};
-use crate::pseudonyms::Masked;
-use crate::view::Links;
 
 /// Format of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     /// One JSON object a line; the input of an import.
     #[default]
     Jsonl,
@@ -23,15 +23,15 @@ pub(crate) enum Format {
 
 impl Format {
     /// All formats.
-    pub(crate) const ALL: [Self; 3] = [Self::Jsonl, Self::Csv, Self::Html];
+    pub const ALL: [Self; 3] = [Self::Jsonl, Self::Csv, Self::Html];
 
     /// Returns the format of that name.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.extension() == name)
     }
 
     /// Returns its name, which is also the extension of its files.
-    pub(crate) const fn extension(self) -> &'static str {
+    pub const fn extension(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
             Self::Csv => "csv",
@@ -40,7 +40,7 @@ impl Format {
     }
 
     /// Returns its media type in HTTP.
-    pub(crate) const fn content_type(self) -> &'static str {
+    pub const fn content_type(self) -> &'static str {
         match self {
             Self::Jsonl => "application/x-ndjson",
             Self::Csv => "text/csv; charset=utf-8",

@@ -4,11 +4,10 @@
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MediaInfo, Mention, MessageType, Sticker};
 use chatkeep_store::{ImportedMedia, ImportedMessage, ImportedPerson, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::{Links, MessageView};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-
-use crate::pseudonyms::Masked;
-use crate::view::{Links, MessageView};
 
 /// Maximum length of an id in an import.
 const ID: usize = 200;
@@ -216,7 +215,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pseudonyms::Mask;
+    use chatkeep_view::pseudonyms::Mask;
 
     /// Returns the record of a pending file.
     fn pending() -> MediaRecord {

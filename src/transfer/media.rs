@@ -18,7 +18,7 @@ pub(crate) const FOLDER: &str = "media";
 pub(crate) type FileBytes = BoxStream<'static, Result<Bytes, TransferError>>;
 
 /// Source of messages' files.
-pub(crate) trait MediaSource: fmt::Debug + Send + Sync {
+pub trait MediaSource: fmt::Debug + Send + Sync {
     /// Returns the name for a message's file; `None` when no file of it is stored. Called once for
     /// the page and once for the file, so it has to be the same each time.
     fn name(&self, message: &StoredMessage) -> Option<String>;
@@ -32,7 +32,7 @@ pub(crate) trait MediaSource: fmt::Debug + Send + Sync {
 
 /// Links of a page to the files of its messages.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum MediaLinks {
+pub enum MediaLinks {
     /// No links: the page is alone.
     #[default]
     None,

@@ -7,6 +7,8 @@ use bytes::Bytes;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Channel, MessageFilter, Order, Store, StoredMessage};
+use chatkeep_view::pseudonyms::{Mask, Masked};
+use chatkeep_view::{Links, MessageView};
 use chrono_tz::Tz;
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
@@ -14,15 +16,13 @@ use serde::Serialize;
 use super::format::Head;
 use super::html::HtmlPage;
 use super::{MediaLinks, TransferError};
-use crate::pseudonyms::{Mask, Masked};
-use crate::view::{Links, MessageView};
 
 /// Page size when reading messages.
 const PAGE: u32 = 1_000;
 
 /// Format of an export of one's own data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OwnFormat {
+pub enum OwnFormat {
     /// Page for reading.
     Html,
     /// One JSON object, for programs.
@@ -31,7 +31,7 @@ pub(crate) enum OwnFormat {
 
 impl OwnFormat {
     /// Returns its media type in HTTP.
-    pub(crate) const fn content_type(self) -> &'static str {
+    pub const fn content_type(self) -> &'static str {
         match self {
             Self::Html => "text/html; charset=utf-8",
             Self::Json => "application/json",
@@ -39,7 +39,7 @@ impl OwnFormat {
     }
 
     /// Returns the extension of its files.
-    pub(crate) const fn extension(self) -> &'static str {
+    pub const fn extension(self) -> &'static str {
         match self {
             Self::Html => "html",
             Self::Json => "json",
@@ -49,19 +49,19 @@ impl OwnFormat {
 
 /// Export of one person's own messages.
 #[derive(Clone, Debug)]
-pub(crate) struct OwnExport {
+pub struct OwnExport {
     /// Format of the document.
-    pub(crate) format: OwnFormat,
+    pub format: OwnFormat,
     /// The person.
-    pub(crate) user: UserId,
+    pub user: UserId,
     /// Their name, once known.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Earliest time of sending.
-    pub(crate) not_before: Option<Timestamp>,
+    pub not_before: Option<Timestamp>,
     /// Time of the export.
-    pub(crate) at: Timestamp,
+    pub at: Timestamp,
     /// Zone of the times in a document for reading.
-    pub(crate) zone: Tz,
+    pub zone: Tz,
 }
 
 /// Beginning of the JSON object.
@@ -108,7 +108,7 @@ struct Work {
 }
 
 /// Exports a person's messages in these channels as the bytes of one document.
-pub(crate) fn own_data(
+pub fn own_data(
     store: Store,
     channels: Vec<ChannelId>,
     export: OwnExport,

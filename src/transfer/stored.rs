@@ -28,7 +28,7 @@ const ENDINGS: [(&str, &str); 13] = [
 
 /// Media source over the media store.
 #[derive(Debug)]
-pub(crate) struct StoredMedia(pub(crate) Blobs);
+pub struct StoredMedia(pub Blobs);
 
 impl MediaSource for StoredMedia {
     fn name(&self, message: &StoredMessage) -> Option<String> {

@@ -11,81 +11,85 @@ use super::{MemberView, MessageView};
 /// Event of a channel.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Event)]
-pub(crate) struct EventView {
+pub struct EventView {
     /// Id of the event, the same however often it is delivered.
-    pub(crate) id: String,
+    pub id: String,
     /// The name of the event.
     #[serde(rename = "type")]
-    pub(crate) kind: OutboxEventKind,
+    pub kind: OutboxEventKind,
     /// Time of the event.
-    pub(crate) timestamp: Timestamp,
+    pub timestamp: Timestamp,
     /// Current state of the object that the event is about.
-    pub(crate) data: EventData,
+    pub data: EventData,
 }
 
 /// Body of a webhook request; its id is the header `webhook-id`.
 #[derive(Serialize)]
-pub(crate) struct WebhookPayload {
+pub struct WebhookPayload {
+    /// Name of the kind of event.
     #[serde(rename = "type")]
-    pub(crate) kind: &'static str,
-    pub(crate) timestamp: Timestamp,
-    pub(crate) data: EventData,
+    pub kind: &'static str,
+    /// Time of the event.
+    pub timestamp: Timestamp,
+    /// Current state of the object that the event is about.
+    pub data: EventData,
 }
 
 /// Subject of the event in its present state.
 #[derive(Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct EventData {
+pub struct EventData {
     /// ID of the channel of the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(crate) channel_id: Option<ChannelId>,
+    pub channel_id: Option<ChannelId>,
     /// The message that the event is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(crate) message: Option<EventMessage>,
+    pub message: Option<EventMessage>,
     /// The person who joined or left.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(crate) member: Option<MemberView>,
+    pub member: Option<MemberView>,
     /// ID of the user whose account the event is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(crate) user_id: Option<UserId>,
+    pub user_id: Option<UserId>,
     /// Used quota in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(crate) percentage: Option<f64>,
+    pub percentage: Option<f64>,
     /// The saved search that found the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(crate) search: Option<EventSearch>,
+    pub search: Option<EventSearch>,
     /// Id of the disabled webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(crate) webhook_id: Option<WebhookId>,
+    pub webhook_id: Option<WebhookId>,
 }
 
 /// Saved search of an event.
 #[derive(Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct EventSearch {
+pub struct EventSearch {
     /// ID of the saved search.
-    pub(crate) saved_search_id: SavedSearchId,
+    pub saved_search_id: SavedSearchId,
     /// Name of the saved search.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 /// Message of an event.
 #[derive(Clone, Serialize, ToSchema)]
-pub(crate) struct EventMessage {
+pub struct EventMessage {
+    #[expect(missing_docs, reason = "the document would describe the message anew")]
     #[serde(flatten)]
-    pub(crate) message: MessageView,
+    pub message: MessageView,
     /// True if the message is stored. For one that is not, the API has nothing, and `content` is
     /// null.
-    pub(crate) kept: bool,
+    pub kept: bool,
     /// Reason for not storing it; null when it is stored.
-    pub(crate) reason: Option<UnstoredReason>,
+    pub reason: Option<UnstoredReason>,
 }
 
 impl From<MessageView> for EventMessage {

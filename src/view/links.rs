@@ -16,11 +16,11 @@ const FILE: &str = "/file";
 
 /// Builder of public addresses; without a public address there are none. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Links(Option<Arc<str>>);
+pub struct Links(Option<Arc<str>>);
 
 /// Target of a text that may be the address of a page, or the URI of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LinkTarget {
+pub enum LinkTarget {
     /// No address at all.
     NoLink,
     /// Page or resource of a channel.
@@ -35,30 +35,30 @@ pub(crate) enum LinkTarget {
 
 impl Links {
     /// Creates it for the public address of the service, without a slash at its end.
-    pub(crate) fn new(base: Option<&str>) -> Self {
+    pub fn new(base: Option<&str>) -> Self {
         Self(base.map(Arc::from))
     }
 
     /// Returns the address of a channel's page.
-    pub(crate) fn channel(&self, channel: &ChannelId) -> Option<String> {
+    pub fn channel(&self, channel: &ChannelId) -> Option<String> {
         let base = self.0.as_deref()?;
         Some(format!("{base}{}", channel_path(channel)))
     }
 
     /// Returns the address of a message's page.
-    pub(crate) fn message(&self, channel: &ChannelId, message: &MessageId) -> Option<String> {
+    pub fn message(&self, channel: &ChannelId, message: &MessageId) -> Option<String> {
         let base = self.0.as_deref()?;
         Some(format!("{base}{}", message_path(channel, message)))
     }
 
     /// Returns the public address, without a slash at its end.
-    pub(crate) fn base(&self) -> Option<&str> {
+    pub fn base(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
     /// Returns what an address names: a whole one, the path of one (`/c/…`), or the URI of a
     /// resource. Pages below that of a channel, such as its people, stand for the channel.
-    pub(crate) fn target(&self, text: &str) -> LinkTarget {
+    pub fn target(&self, text: &str) -> LinkTarget {
         if let Some(path) = text.strip_prefix(SCHEME) {
             return resource_of(path).map_or(LinkTarget::OtherPage, ResourceName::target);
         }
@@ -99,8 +99,10 @@ fn page_of(path: &str) -> Option<LinkTarget> {
 
 /// Resource that a URI names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ResourceName {
+pub enum ResourceName {
+    /// A channel.
     Channel(ChannelId),
+    /// A message.
     Message(ChannelId, MessageId),
     /// File of a message.
     File(ChannelId, MessageId),
@@ -108,7 +110,7 @@ pub(crate) enum ResourceName {
 
 impl ResourceName {
     /// Parses a URI; `None` for one of anything else.
-    pub(crate) fn parse(uri: &str) -> Option<Self> {
+    pub fn parse(uri: &str) -> Option<Self> {
         resource_of(uri.strip_prefix(SCHEME)?)
     }
 
@@ -153,28 +155,28 @@ fn segments(path: &str) -> Option<Vec<String>> {
 
 /// Returns the URI of a message as a resource of the Model Context Protocol. It needs no public
 /// address.
-pub(crate) fn message_uri(channel: &ChannelId, message: &MessageId) -> String {
+pub fn message_uri(channel: &ChannelId, message: &MessageId) -> String {
     let (channel, message) = (segment(channel.as_str()), segment(message.as_str()));
     format!("{SCHEME}channel/{channel}/message/{message}")
 }
 
 /// Returns the URI of a message's file as such a resource.
-pub(crate) fn file_uri(channel: &ChannelId, message: &MessageId) -> String {
+pub fn file_uri(channel: &ChannelId, message: &MessageId) -> String {
     message_uri(channel, message) + FILE
 }
 
 /// Returns the path of a channel's page.
-pub(crate) fn channel_path(channel: &ChannelId) -> String {
+pub fn channel_path(channel: &ChannelId) -> String {
     format!("/c/{}", segment(channel.as_str()))
 }
 
 /// Returns the path of a message's page.
-pub(crate) fn message_path(channel: &ChannelId, message: &MessageId) -> String {
+pub fn message_path(channel: &ChannelId, message: &MessageId) -> String {
     format!("{}/m/{}", channel_path(channel), segment(message.as_str()))
 }
 
 /// Returns a text as a segment of a path.
-pub(crate) fn segment(text: &str) -> String {
+pub fn segment(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 

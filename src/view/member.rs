@@ -13,7 +13,7 @@ use crate::pseudonyms::Masked;
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Member)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct MemberView {
+pub struct MemberView {
     /// The id of the person.
     user_id: UserId,
     /// Display name; null until the platform provides it.

@@ -14,105 +14,105 @@ use crate::pseudonyms::Masked;
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Message)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct MessageView {
+pub struct MessageView {
     /// ID of the message on the platform.
-    pub(crate) id: MessageId,
+    pub id: MessageId,
     /// ID of the channel that the message was sent to.
-    pub(crate) channel_id: ChannelId,
+    pub channel_id: ChannelId,
     /// Time of sending.
-    pub(crate) timestamp: Timestamp,
+    pub timestamp: Timestamp,
     /// Time of storing; null only in events of unstored messages.
-    pub(crate) backed_up_at: Option<Timestamp>,
+    pub backed_up_at: Option<Timestamp>,
     /// Sender; null where the platform does not provide it, or once the person was erased.
-    pub(crate) sender: Option<SenderView>,
+    pub sender: Option<SenderView>,
     /// Type of the message.
     #[serde(rename = "type")]
-    pub(crate) kind: MessageType,
+    pub kind: MessageType,
     /// Text; null for other types and once it was retracted.
-    pub(crate) content: Option<String>,
+    pub content: Option<String>,
     /// Size counted against the quota, its media included.
-    pub(crate) bytes: i64,
+    pub bytes: i64,
     /// ID of the quoted message; null when it quotes none.
-    pub(crate) quoted_message_id: Option<MessageId>,
+    pub quoted_message_id: Option<MessageId>,
     /// Mentions in the text.
     #[serde(default)]
     #[schema(required)]
-    pub(crate) mentions: Vec<MentionView>,
+    pub mentions: Vec<MentionView>,
     /// Time of the last edit, if it was edited.
-    pub(crate) edited_at: Option<Timestamp>,
+    pub edited_at: Option<Timestamp>,
     /// Time of retraction; its content is deleted then.
-    pub(crate) unsent_at: Option<Timestamp>,
+    pub unsent_at: Option<Timestamp>,
     /// True if the bot sent it.
     #[serde(default)]
     #[schema(required)]
-    pub(crate) is_bot: bool,
+    pub is_bot: bool,
     /// Key of the media file at `…/backup/media/:messageId`.
     #[serde(default)]
-    pub(crate) media_key: Option<MessageId>,
+    pub media_key: Option<MessageId>,
     /// Status of the file: `pending`, `stored`, `skipped`, `failed`, `expired` or `erased`; null
     /// without a file.
     #[serde(default)]
-    pub(crate) media_status: Option<String>,
+    pub media_status: Option<String>,
     /// Media type detected from the file itself, once it is stored.
     #[serde(default)]
-    pub(crate) content_type: Option<String>,
+    pub content_type: Option<String>,
     /// The SHA-256 of the stored file, in hexadecimal.
     #[serde(default)]
-    pub(crate) sha256: Option<String>,
+    pub sha256: Option<String>,
     /// Original name of the file.
     #[serde(default)]
-    pub(crate) file_name: Option<String>,
+    pub file_name: Option<String>,
     /// Size in bytes, as declared by the platform.
     #[serde(default)]
-    pub(crate) file_size: Option<i64>,
+    pub file_size: Option<i64>,
     /// Duration in milliseconds.
     #[serde(default)]
-    pub(crate) duration: Option<i64>,
+    pub duration: Option<i64>,
     /// Set of pictures that the message was sent with.
     #[serde(default)]
-    pub(crate) image_set: Option<ImageSetView>,
+    pub image_set: Option<ImageSetView>,
     /// Coordinate of a location in degrees.
     #[serde(default)]
-    pub(crate) latitude: Option<f64>,
+    pub latitude: Option<f64>,
     /// Coordinate of a location in degrees.
     #[serde(default)]
-    pub(crate) longitude: Option<f64>,
+    pub longitude: Option<f64>,
     /// The title of a location.
     #[serde(default)]
-    pub(crate) title: Option<String>,
+    pub title: Option<String>,
     /// The address of a location.
     #[serde(default)]
-    pub(crate) address: Option<String>,
+    pub address: Option<String>,
     /// ID of the sticker's package.
     #[serde(default)]
-    pub(crate) package_id: Option<String>,
+    pub package_id: Option<String>,
     /// ID of the sticker in its package.
     #[serde(default)]
-    pub(crate) sticker_id: Option<String>,
+    pub sticker_id: Option<String>,
     /// Permanent address of the message's page for people who may read it; null when the public
     /// address of the service is not configured, and for messages that are not stored.
     #[serde(default)]
-    pub(crate) url: Option<String>,
+    pub url: Option<String>,
 }
 
 /// Sender of a message.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Sender)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SenderView {
+pub struct SenderView {
     /// The id of the person.
-    pub(crate) user_id: UserId,
+    pub user_id: UserId,
     /// Display name; null until the platform provides it.
-    pub(crate) display_name: Option<String>,
+    pub display_name: Option<String>,
     /// Address of the picture; null when there is none or the platform has not provided it yet.
-    pub(crate) picture_url: Option<String>,
+    pub picture_url: Option<String>,
 }
 
 /// A mention in a text.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Mention)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct MentionView {
+pub struct MentionView {
     /// Mentioned user; null for "all" and for people whose id is hidden.
     user_id: Option<UserId>,
     /// Start in the text, in UTF-16 units.
@@ -128,7 +128,7 @@ pub(crate) struct MentionView {
 /// Set of pictures that were sent together.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = ImageSet)]
-pub(crate) struct ImageSetView {
+pub struct ImageSetView {
     /// The id of the set, the same for every picture in it.
     id: String,
     /// Position of the picture among them, from 1.
@@ -142,7 +142,7 @@ pub(crate) struct ImageSetView {
 /// Period without backup of the channel, or of the messages of people who opted out.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Gap)]
-pub(crate) struct GapView {
+pub struct GapView {
     /// Start of the gap.
     from: Timestamp,
     /// End of the period; null while it lasts.
@@ -204,7 +204,7 @@ impl From<ImageSetView> for ImageSet {
 
 impl MessageView {
     /// Creates it from a stored message, with the address of its page.
-    pub(crate) fn new(message: Masked<StoredMessage>, links: &Links) -> Self {
+    pub fn new(message: Masked<StoredMessage>, links: &Links) -> Self {
         let message = message.into_row();
         let url = links.message(&message.channel, &message.id);
         let media_key = message.kind.is_media().then(|| message.id.clone());
@@ -231,7 +231,7 @@ impl MessageView {
     }
 
     /// Creates a message with its basic fields only.
-    pub(crate) const fn bare(
+    pub const fn bare(
         id: MessageId,
         channel_id: ChannelId,
         timestamp: Timestamp,

@@ -24,7 +24,8 @@ use utoipa::{PartialSchema, ToSchema};
 /// Defines a type that has only a schema: a text, with the name that the document gives it.
 macro_rules! schema {
     ($schema:ident as $name:literal, $text:expr) => {
-        pub(crate) enum $schema {}
+        #[doc = concat!("Schema of the domain's `", $name, "`.")]
+        pub enum $schema {}
 
         impl PartialSchema for $schema {
             fn schema() -> RefOr<Schema> {
@@ -146,7 +147,7 @@ schema!(
 schema!(UsageStatusSchema as "UsageStatus", one_of::<UsageStatus>("Fill level of a quota."));
 
 /// Returns a list of all scopes and what each of them allows, in Markdown.
-pub(crate) fn scopes() -> String {
+pub fn scopes() -> String {
     Scope::ALL.iter().fold(String::new(), |mut list, scope| {
         let _ = writeln!(list, "- `{}`: {}", scope.name(), scope.meaning());
         list

@@ -157,13 +157,13 @@ async fn a_python_client_holds_a_conversation() {
 #[tokio::test]
 async fn every_operation_has_examples_of_what_it_takes_answers_and_refuses() {
     let folder = scratch::folder("examples-");
-    let document = chatkeep::api::openapi().to_json().unwrap();
+    let document = chatkeep_api::openapi().to_json().unwrap();
     fs::write(folder.path().join("openapi.json"), document).unwrap();
     copy(folder.path(), &["examples.py"]);
     let python = Program::new(&format!("{FOLDER}/.venv/bin/python"));
     let said = run(python.args(["examples.py", "openapi.json"]), folder.path()).await;
     let fitting: Value = serde_json::from_str(&said).unwrap();
-    let operations = chatkeep::api::catalogue().len();
+    let operations = chatkeep_api::catalogue().len();
     let count = |of: &str| usize::try_from(fitting[of].as_u64().unwrap()).unwrap();
     assert!(count("answers") >= operations - 1, "{fitting}: only a file has none");
     assert!(count("refusals") >= 5 * operations && count("requests") >= 15, "{fitting}");

@@ -11,8 +11,8 @@ use std::process::Command;
 use serde::Deserialize;
 
 use self::rules::{
-    CRATES, EXCEPTIONS, HANDLE_USERS, HANDLES, LAYERS, LIBRARIES, Layer, OWN_LIBRARIES, PRIVILEGES,
-    STORE_METHODS, TEST_CRATES,
+    CRATE_LIBRARIES, CRATES, EXCEPTIONS, HANDLE_USERS, HANDLES, LAYERS, LIBRARIES, Layer,
+    PRIVILEGES, STORE_METHODS, TEST_CRATES,
 };
 use self::source::{Name, ROOT, Source, files};
 
@@ -34,6 +34,20 @@ struct Dependency {
     name: String,
     /// `dev` or `build`; `None` for an ordinary one.
     kind: Option<String>,
+}
+
+impl Package {
+    /// Returns the folder of a crate in `src/`; `None` for one that is elsewhere.
+    fn part(&self) -> Option<&str> {
+        let folder = self.manifest_path.strip_prefix(ROOT)?.strip_suffix("/Cargo.toml")?;
+        folder.strip_prefix("/src/")
+    }
+}
+
+impl Dependency {
+    fn is_for_tests(&self) -> bool {
+        self.kind.as_deref() == Some("dev")
+    }
 }
 
 /// Returns the crates of the workspace, each with its direct dependencies of all kinds.
@@ -61,8 +75,9 @@ fn crates_use_only_those_below_them() {
     let (mut faults, mut unused) = (Vec::new(), TEST_CRATES.to_vec());
     for package in &packages {
         let may_use = rules[package.name.as_str()];
-        for Dependency { name, kind } in &package.dependencies {
-            let for_tests = kind.as_deref() == Some("dev")
+        for dependency in &package.dependencies {
+            let name = &dependency.name;
+            let for_tests = dependency.is_for_tests()
                 && TEST_CRATES.contains(&(package.name.as_str(), name.as_str()));
             if for_tests {
                 unused.retain(|known| *known != (package.name.as_str(), name.as_str()));
@@ -83,27 +98,27 @@ fn crates_use_only_those_below_them() {
 }
 
 #[test]
-fn libraries_of_the_edges_stay_there() {
+fn libraries_stay_in_their_crates() {
+    let packages = packages();
     let mut faults = Vec::new();
-    for package in packages() {
-        for (owner, libraries, why) in OWN_LIBRARIES {
-            let names = |library: &&&str| {
-                package.dependencies.iter().any(|dependency| dependency.name == **library)
+    for rule in CRATE_LIBRARIES {
+        for library in rule.libraries {
+            let depends = |package: &&Package| {
+                package.dependencies.iter().any(|one| one.name == *library && !one.is_for_tests())
             };
-            if package.name == *owner {
-                let unused: Vec<_> = libraries.iter().filter(|library| !names(library)).collect();
-                assert!(unused.is_empty(), "{owner} does not use {unused:?} any more");
-                continue;
-            }
-            let found = libraries.iter().filter(names);
-            let file = &package.manifest_path;
-            faults.extend(found.map(|library| format!("{file}: no {library} here: {why}")));
+            let users = packages.iter().filter(depends).map(|package| package.name.as_str());
+            let users: BTreeSet<_> = users.collect();
+            let may: BTreeSet<_> = rule.users.iter().copied().collect();
+            let why = rule.why;
+            faults.extend(users.difference(&may).map(|user| format!("{user}: {library}: {why}")));
+            let unused = may.difference(&users);
+            faults.extend(unused.map(|user| format!("{user} does not use {library} any more")));
         }
     }
     assert_none(&faults);
 }
 
-/// Returns the files of the program.
+/// Returns the files of the program: of the crate `chatkeep`, and of those in `src/`.
 fn program() -> Vec<Source> {
     files(&Path::new(ROOT).join("src"))
 }
@@ -224,9 +239,14 @@ fn is_handle(Name { segments, .. }: &Name) -> bool {
 
 #[test]
 fn surfaces_reach_data_through_services() {
+    let packages = packages();
+    let uses_services =
+        |package: &&Package| package.dependencies.iter().any(|one| one.name == "chatkeep-services");
+    let parts = packages.iter().filter(uses_services).filter_map(Package::part);
+    let parts: BTreeSet<_> = parts.collect();
     let above = |module: &str| {
         let name = layer(module).map(|layer| layer.name);
-        matches!(name, Some("http" | "edges" | "assembly" | "commands"))
+        parts.contains(module) || matches!(name, Some("edges" | "assembly" | "commands"))
     };
     let (mut used, mut faults) = (BTreeSet::new(), Vec::new());
     for source in program() {
@@ -257,21 +277,23 @@ fn surfaces_reach_data_through_services() {
 
 #[test]
 fn every_module_has_a_place() {
-    let sources = program();
-    let modules: BTreeSet<_> =
-        sources.iter().filter_map(|source| source.module.first()).map(String::as_str).collect();
+    let (sources, packages) = (program(), packages());
+    let parts: BTreeSet<_> = packages.iter().filter_map(Package::part).collect();
+    let modules = sources.iter().filter_map(|source| source.module.first()).map(String::as_str);
+    let modules: BTreeSet<_> = modules.filter(|module| !parts.contains(module)).collect();
     let placed: Vec<_> = LAYERS.iter().flat_map(|layer| layer.modules).copied().collect();
     let known: BTreeSet<_> = placed.iter().copied().collect();
     assert_eq!(placed.len(), known.len(), "a module has two places");
     let differing: Vec<_> = modules.symmetric_difference(&known).collect();
-    let why = "LAYERS in tests/it/layering/rules.rs and the modules of src/ differ";
+    let why = "LAYERS in tests/it/layering/rules.rs and the modules of chatkeep differ";
     assert!(differing.is_empty(), "{why}: {differing:?}");
 }
 
 #[test]
-fn names_of_types_are_unique_in_their_crate() {
+fn names_of_types_are_unique() {
     let mut faults = Vec::new();
-    for package in packages() {
+    // The crates in `src/` are one program: a name is unique in all of them.
+    for package in packages().iter().filter(|package| package.part().is_none()) {
         let folder = Path::new(&package.manifest_path).with_file_name("src");
         let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for source in files(&folder) {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use chatkeep::rate_limit::Limiter;
 use chatkeep_bus::nats::NatsBus;
 use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::RateLimitConfig;
 use chatkeep_core::health::Health;
 use chatkeep_core::time::SystemClock;
+use chatkeep_http::rate_limit::Limiter;
 use chatkeep_workers::supervisor::Supervisor;
 use tokio_util::sync::CancellationToken;
 
@@ -60,7 +60,7 @@ async fn hears(one: &Process, other: &Process, caller: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_one_process_has_granted_the_others_refuse() {
     // How much they grant together is tested with a clock that stands still
-    // (`src/rate_limit/tests.rs`); here, that they hear of each other over a server.
+    // (`src/http/rate_limit/tests.rs`); here, that they hear of each other over a server.
     let config = RateLimitConfig { per_minute: 1, burst: BURST };
     let nats = Nats::start().await;
     let mut processes = Vec::new();

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 #[test]
 fn the_document_is_the_committed_one() {
-    let document = chatkeep::api::openapi().to_pretty_json().unwrap();
+    let document = chatkeep_api::openapi().to_pretty_json().unwrap();
     insta::assert_snapshot!("openapi", document);
 }
 
 #[test]
 fn every_route_is_documented_and_named_once() {
-    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
-    let routes = chatkeep::api::catalogue();
+    let document = serde_json::to_value(chatkeep_api::openapi()).unwrap();
+    let routes = chatkeep_api::catalogue();
     let mut names = BTreeSet::new();
     for route in &routes {
         let method = route.method.as_str().to_lowercase();
@@ -35,7 +35,7 @@ fn every_route_is_documented_and_named_once() {
 #[test]
 fn each_error_response_is_described_once() {
     const PREFIX: &str = "#/components/responses/";
-    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let document = serde_json::to_value(chatkeep_api::openapi()).unwrap();
     let described: BTreeSet<&str> = {
         let responses = document["components"]["responses"].as_object().unwrap();
         responses.keys().map(String::as_str).collect()
@@ -82,7 +82,7 @@ fn texts_are_for_readers_of_the_api_alone() {
             _ => {}
         }
     }
-    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let document = serde_json::to_value(chatkeep_api::openapi()).unwrap();
     let mut found = Vec::new();
     texts(&document, &mut found);
     assert!(found.len() > 300, "{}", found.len());
@@ -94,7 +94,7 @@ fn texts_are_for_readers_of_the_api_alone() {
 
 #[test]
 fn what_is_not_known_is_null_and_there() {
-    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let document = serde_json::to_value(chatkeep_api::openapi()).unwrap();
     let schemas = &document["components"]["schemas"];
     for (form, field) in [
         ("Me", "pictureUrl"),
@@ -118,7 +118,7 @@ fn what_is_not_known_is_null_and_there() {
 #[test]
 fn no_form_is_named_like_a_list_in_it() {
     // Generators name the variable that holds it like the list.
-    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let document = serde_json::to_value(chatkeep_api::openapi()).unwrap();
     for (name, form) in document["components"]["schemas"].as_object().unwrap() {
         let field = &form["properties"][name.to_lowercase()];
         assert_ne!(field["type"], "array", "{name}");
@@ -149,7 +149,7 @@ fn properties(path: &str, value: &Value, visit: &mut impl FnMut(String, &Value))
 
 #[test]
 fn every_property_form_scope_and_parameter_is_described() {
-    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let document = serde_json::to_value(chatkeep_api::openapi()).unwrap();
     let described =
         |value: &Value| value["description"].as_str().is_some_and(|text| text.len() > 4);
     let (mut count, mut without) = (0, Vec::new());
@@ -187,7 +187,7 @@ fn every_property_form_scope_and_parameter_is_described() {
 
 #[test]
 fn what_the_page_fills_in_does_no_harm() {
-    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let document = serde_json::to_value(chatkeep_api::openapi()).unwrap();
     let mut bodies = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {

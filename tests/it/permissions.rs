@@ -7,7 +7,7 @@ mod operations;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chatkeep::api::{Need, RouteInfo, Tag, catalogue};
+use chatkeep_api::{Need, RouteInfo, Tag, catalogue};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_store::{ActivityFilter, ReadAction, Reader};
 use reqwest::StatusCode;

@@ -50,7 +50,7 @@ async fn every_answer_is_as_documented() {
     assert!(status.success(), "{status}; tests/run installs it when missing\n{said}\n{complaints}");
     let summary = said.split_once("SUMMARY").map_or(&*said, |(_, summary)| summary);
     println!("{summary}");
-    let tested = format!("Tested: {}\n", chatkeep::api::catalogue().len());
+    let tested = format!("Tested: {}\n", chatkeep_api::catalogue().len());
     assert!(summary.contains(&tested), "not every operation was tested\n{said}");
     stack.get("/me").await;
     assert_eq!(stack.get(&format!("/channels/{channel}")).await["role"], "owner");

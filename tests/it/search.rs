@@ -3,9 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chatkeep::search::{
-    ParsedQuery, SearchError, SearchFallback, SearchRequest, SearchResults, SearchService, Sort,
-};
 use chatkeep_bus::nats::NatsBus;
 use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::Database;
@@ -13,6 +10,9 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::SystemClock;
+use chatkeep_search::{
+    ParsedQuery, SearchError, SearchFallback, SearchRequest, SearchResults, SearchService, Sort,
+};
 use chatkeep_store::{NewKey, PresenceEvidenceKind, Store};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;

@@ -4,22 +4,22 @@ use axum::extract::State;
 use chatkeep_core::assistant::{
     AssistantConfig, KeywordMatch, NoMatchScope, QaConfig, QaMode, TriggerConfig, WelcomeConfig,
 };
+use chatkeep_http::{Body, HttpError, IfMatch, Versioned};
+use chatkeep_services::assistant::{
+    AssistantChange, AssistantSettings, QaChange, SettingsAccess, TriggerChange, WelcomeChange,
+};
+use chatkeep_services::decode::whole;
+use chatkeep_services::{Nullable, Services};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::api::editable::{Editable, Shown};
-use crate::api::input::Keyword;
-use crate::decode::whole;
-use crate::http::{Body, HttpError, IfMatch, Versioned};
-use crate::services::assistant::{
-    AssistantChange, AssistantSettings, QaChange, SettingsAccess, TriggerChange, WelcomeChange,
-};
-use crate::services::{Nullable, Services};
+use crate::editable::{Editable, Shown};
+use crate::input::Keyword;
 
 /// `{assistant: {…}}`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AssistantSettings)]
-pub(in crate::api) struct ConfigView {
+pub(crate) struct ConfigView {
     /// The settings of the assistant.
     assistant: AssistantView,
 }
@@ -27,7 +27,7 @@ pub(in crate::api) struct ConfigView {
 /// Settings of the assistant.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AssistantConfig)]
-pub(in crate::api) struct AssistantView {
+pub(crate) struct AssistantView {
     /// Master switch: while false, the bot never replies.
     enabled: bool,
     /// Question-and-answer settings.
@@ -151,7 +151,7 @@ impl From<AssistantSettings> for AssistantView {
 /// Change of settings; absent fields are unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::api) struct ConfigPatch {
+pub(crate) struct ConfigPatch {
     /// Settings to change.
     assistant: AssistantPatch,
 }
@@ -237,14 +237,14 @@ impl Shown for QaPatch {
     const READ_ONLY: &'static [&'static str] = &["effectiveMode"];
 }
 
-pub(in crate::api) async fn read(
+pub(crate) async fn read(
     State(services): State<Services>,
     access: SettingsAccess,
 ) -> Result<Versioned<ConfigView>, HttpError> {
-    Ok(services.assistant.settings(&access).await?.into())
+    Ok(view(services.assistant.settings(&access).await?))
 }
 
-pub(in crate::api) async fn change(
+pub(crate) async fn change(
     State(services): State<Services>,
     access: SettingsAccess,
     IfMatch(versions): IfMatch,
@@ -252,13 +252,11 @@ pub(in crate::api) async fn change(
 ) -> Result<Versioned<ConfigView>, HttpError> {
     let change = patch.assistant.into();
     let settings = services.assistant.change_settings(&access, change, versions.as_deref()).await?;
-    Ok(settings.into())
+    Ok(view(settings))
 }
 
-impl From<AssistantSettings> for Versioned<ConfigView> {
-    fn from(settings: AssistantSettings) -> Self {
-        Self { version: settings.version, body: ConfigView { assistant: settings.into() } }
-    }
+fn view(settings: AssistantSettings) -> Versioned<ConfigView> {
+    Versioned { version: settings.version, body: ConfigView { assistant: settings.into() } }
 }
 
 impl From<AssistantPatch> for AssistantChange {

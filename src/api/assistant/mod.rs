@@ -8,10 +8,9 @@ pub(super) mod trial;
 
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
+use chatkeep_services::assistant::SettingRevision;
 use serde::Serialize;
 use utoipa::ToSchema;
-
-use crate::services::assistant::SettingRevision;
 
 /// The fields of [`RevisionView`].
 const REVISION: [&str; 2] = ["updatedAt", "updatedBy"];

@@ -7,25 +7,25 @@ use axum::extract::State;
 use chatkeep_core::assistant::{Rule, RuleDraft};
 use chatkeep_core::id::{RuleId, UserId};
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{Body, Digest, HttpError, IfMatch, LARGE, Path, Prepared, Turn, apart};
+use chatkeep_services::Services;
+use chatkeep_services::assistant::{
+    KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, SettingsAccess,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::RevisionView;
-use crate::api::Api;
-use crate::api::editable::{Editable, Shown};
-use crate::api::input::Keyword;
-use crate::api::replay::{ReplayNote, Replayable, Replayed};
-use crate::api::subscriptions::Success;
-use crate::http::{Body, Digest, HttpError, IfMatch, LARGE, Path, Prepared, Turn, apart};
-use crate::services::Services;
-use crate::services::assistant::{
-    KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, SettingsAccess,
-};
+use crate::Api;
+use crate::editable::{Editable, Shown};
+use crate::input::Keyword;
+use crate::replay::{ReplayNote, Replayable, Replayed};
+use crate::subscriptions::Success;
 
 /// List of rules.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RuleList)]
-pub(in crate::api) struct RuleListView {
+pub(crate) struct RuleListView {
     #[serde(flatten)]
     revision: RevisionView,
     /// Rules, oldest first.
@@ -58,7 +58,7 @@ struct RuleView {
 /// List of rules after saving a rule.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SavedRuleList)]
-pub(in crate::api) struct SavedView {
+pub(crate) struct SavedView {
     #[serde(flatten)]
     list: RuleListView,
     /// Warnings about the saved rule.
@@ -92,7 +92,7 @@ enum WarningCode {
 /// Rule to create or replace.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::api) struct RuleBody {
+pub(crate) struct RuleBody {
     /// Keywords that trigger the rule; duplicates are removed.
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
     keywords: Vec<String>,
@@ -112,14 +112,14 @@ impl Shown for RuleBody {
 }
 
 #[derive(Deserialize, IntoParams)]
-pub(in crate::api) struct RulePath {
+pub(crate) struct RulePath {
     /// The rule.
     #[serde(rename = "qaId")]
     #[param(value_type = String)]
     rule: RuleId,
 }
 
-pub(in crate::api) async fn list(
+pub(crate) async fn list(
     State(api): State<Api>,
     access: SettingsAccess,
 ) -> Result<Prepared<RuleListView>, HttpError> {
@@ -132,7 +132,7 @@ pub(in crate::api) async fn list(
     prepared(turn, work).await
 }
 
-pub(in crate::api) async fn add(
+pub(crate) async fn add(
     State(api): State<Api>,
     access: SettingsAccess,
     IfMatch(versions): IfMatch,
@@ -147,7 +147,7 @@ pub(in crate::api) async fn add(
     saved(&api, &access, rule).await
 }
 
-pub(in crate::api) async fn replace(
+pub(crate) async fn replace(
     State(api): State<Api>,
     access: SettingsAccess,
     IfMatch(versions): IfMatch,
@@ -159,7 +159,7 @@ pub(in crate::api) async fn replace(
     saved(&api, &access, rule).await
 }
 
-pub(in crate::api) async fn remove(
+pub(crate) async fn remove(
     State(services): State<Services>,
     access: SettingsAccess,
     IfMatch(versions): IfMatch,

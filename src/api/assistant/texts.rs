@@ -1,19 +1,19 @@
 //! `…/assistant/welcome` and `…/assistant/rules`.
 
 use axum::extract::State;
+use chatkeep_http::{Body, HttpError, IfMatch, Versioned};
+use chatkeep_services::assistant::{SettingsAccess, VersionedText};
+use chatkeep_services::{FieldPath, Services};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{REVISION, RevisionView};
-use crate::api::editable::{Editable, Shown};
-use crate::http::{Body, HttpError, IfMatch, Versioned};
-use crate::services::assistant::{SettingsAccess, VersionedText};
-use crate::services::{FieldPath, Services};
+use crate::editable::{Editable, Shown};
 
 /// The welcome message.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Welcome)]
-pub(in crate::api) struct WelcomeView {
+pub(crate) struct WelcomeView {
     #[serde(flatten)]
     revision: RevisionView,
     /// Welcome text; empty when none is set.
@@ -42,7 +42,7 @@ enum WelcomeKind {
 /// The group rules.
 #[derive(Serialize, ToSchema)]
 #[schema(as = GroupRules)]
-pub(in crate::api) struct RulesView {
+pub(crate) struct RulesView {
     #[serde(flatten)]
     revision: RevisionView,
     /// Text of the group rules; empty when none is set.
@@ -52,7 +52,7 @@ pub(in crate::api) struct RulesView {
 /// Welcome text: `message`, or `messages` as in responses. `message` takes precedence.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::api) struct WelcomeBody {
+pub(crate) struct WelcomeBody {
     /// Welcome text; may contain `{displayName}` and `{groupName}`.
     #[schema(max_length = 5000, nullable = false)]
     message: Option<String>,
@@ -88,7 +88,7 @@ impl WelcomeBody {
 /// Group rules to set.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::api) struct RulesBody {
+pub(crate) struct RulesBody {
     /// Text of the group rules, which may contain line breaks; empty for none.
     #[schema(max_length = 5000)]
     content: String,
@@ -98,52 +98,48 @@ impl Shown for RulesBody {
     const READ_ONLY: &'static [&'static str] = &REVISION;
 }
 
-pub(in crate::api) async fn welcome(
+pub(crate) async fn welcome(
     State(services): State<Services>,
     access: SettingsAccess,
 ) -> Result<Versioned<WelcomeView>, HttpError> {
-    Ok(services.assistant.welcome(&access).await?.into())
+    Ok(welcome_view(services.assistant.welcome(&access).await?))
 }
 
-pub(in crate::api) async fn set_welcome(
+pub(crate) async fn set_welcome(
     State(services): State<Services>,
     access: SettingsAccess,
     IfMatch(versions): IfMatch,
     Body(Editable(body)): Body<Editable<WelcomeBody>>,
 ) -> Result<Versioned<WelcomeView>, HttpError> {
     let text = body.text()?;
-    Ok(services.assistant.set_welcome(&access, text, versions.as_deref()).await?.into())
+    Ok(welcome_view(services.assistant.set_welcome(&access, text, versions.as_deref()).await?))
 }
 
-pub(in crate::api) async fn rules(
+pub(crate) async fn rules(
     State(services): State<Services>,
     access: SettingsAccess,
 ) -> Result<Versioned<RulesView>, HttpError> {
-    Ok(services.assistant.group_rules(&access).await?.into())
+    Ok(rules_view(services.assistant.group_rules(&access).await?))
 }
 
-pub(in crate::api) async fn set_rules(
+pub(crate) async fn set_rules(
     State(services): State<Services>,
     access: SettingsAccess,
     IfMatch(versions): IfMatch,
     Body(Editable(body)): Body<Editable<RulesBody>>,
 ) -> Result<Versioned<RulesView>, HttpError> {
     let text = (FieldPath::body("/content"), body.content);
-    Ok(services.assistant.set_group_rules(&access, text, versions.as_deref()).await?.into())
+    Ok(rules_view(services.assistant.set_group_rules(&access, text, versions.as_deref()).await?))
 }
 
-impl From<VersionedText> for Versioned<WelcomeView> {
-    fn from(setting: VersionedText) -> Self {
-        let VersionedText { version, revision, text: content } = setting;
-        let one = WelcomeText { kind: WelcomeKind::Text, content };
-        let messages = if one.content.is_empty() { Vec::new() } else { vec![one] };
-        Self { version, body: WelcomeView { revision: revision.into(), messages } }
-    }
+fn welcome_view(setting: VersionedText) -> Versioned<WelcomeView> {
+    let VersionedText { version, revision, text: content } = setting;
+    let one = WelcomeText { kind: WelcomeKind::Text, content };
+    let messages = if one.content.is_empty() { Vec::new() } else { vec![one] };
+    Versioned { version, body: WelcomeView { revision: revision.into(), messages } }
 }
 
-impl From<VersionedText> for Versioned<RulesView> {
-    fn from(setting: VersionedText) -> Self {
-        let VersionedText { version, revision, text: content } = setting;
-        Self { version, body: RulesView { revision: revision.into(), content } }
-    }
+fn rules_view(setting: VersionedText) -> Versioned<RulesView> {
+    let VersionedText { version, revision, text: content } = setting;
+    Versioned { version, body: RulesView { revision: revision.into(), content } }
 }

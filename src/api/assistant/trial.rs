@@ -4,18 +4,17 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::assistant::QaMode;
 use chatkeep_core::id::RuleId;
+use chatkeep_http::{Body, HttpError};
+use chatkeep_services::Services;
+use chatkeep_services::assistant::{ScoredRule, SettingsAccess, Trial};
 use chatkeep_store::ReplySource;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::{Body, HttpError};
-use crate::services::Services;
-use crate::services::assistant::{ScoredRule, SettingsAccess, Trial};
-
 /// Message to simulate.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::api) struct TryBody {
+pub(crate) struct TryBody {
     /// Text of the message; it is neither sent nor stored.
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     text: String,
@@ -25,7 +24,7 @@ pub(in crate::api) struct TryBody {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Trial)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::api) struct TrialView {
+pub(crate) struct TrialView {
     /// The reply; null when there is none.
     reply: Option<String>,
     /// Source of the reply.
@@ -69,7 +68,7 @@ pub(super) struct CandidateView {
     score: f32,
 }
 
-pub(in crate::api) async fn attempt(
+pub(crate) async fn attempt(
     State(services): State<Services>,
     access: SettingsAccess,
     Body(body): Body<TryBody>,

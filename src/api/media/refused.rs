@@ -2,15 +2,14 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-
-use crate::http::HttpError;
-use crate::services::media::{AbsentMedia, MediaError};
+use chatkeep_http::HttpError;
+use chatkeep_services::media::{AbsentMedia, MediaError};
 
 /// Retry-after of a file that is being downloaded, in seconds.
 const SOON: HeaderValue = HeaderValue::from_static("5");
 
 /// Reason for not sending a file.
-pub(in crate::api) enum Refused {
+pub(crate) enum Refused {
     /// Any other error.
     Error(HttpError),
     /// 404 with the reason.

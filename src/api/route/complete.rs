@@ -19,7 +19,7 @@ const OPTIONAL: [(&str, &[&str]); 2] = [
 ];
 
 /// Makes every field of a response's schema required, except those that may be absent.
-pub(in crate::api) fn complete(name: &str, schema: &mut RefOr<Schema>) {
+pub(crate) fn complete(name: &str, schema: &mut RefOr<Schema>) {
     let known = OPTIONAL.iter().find(|(form, _)| *form == name);
     let optional = known.map_or(&[][..], |(_, fields)| fields);
     require(schema, optional);

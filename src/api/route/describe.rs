@@ -11,12 +11,12 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use chatkeep_core::role::{Role, Scope};
+use chatkeep_http::HttpError;
 use utoipa::ToSchema;
 use utoipa::openapi::path::Parameter;
 use utoipa::openapi::{Ref, RefOr, Schema};
 
-use crate::api::Api;
-use crate::http::HttpError;
+use crate::Api;
 
 /// Permission that a caller needs for a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,37 +29,42 @@ pub enum Need {
     /// A key with this scope.
     Scope(Scope),
     /// A key with this scope, whose owner has at least this role in the channel of the path.
-    Channel { role: Role, scope: Scope },
+    Channel {
+        /// Least role.
+        role: Role,
+        /// Scope of the key.
+        scope: Scope,
+    },
 }
 
 /// Description of a route's requests and responses.
 #[derive(Default)]
-pub(in crate::api) struct Describe {
-    pub(in crate::api) need: Need,
-    pub(in crate::api) parameters: Vec<Parameter>,
+pub(crate) struct Describe {
+    pub(crate) need: Need,
+    pub(crate) parameters: Vec<Parameter>,
     /// True when the route has a query.
-    pub(in crate::api) query: bool,
-    pub(in crate::api) body: Option<RefOr<Schema>>,
-    pub(in crate::api) answers: Vec<Answer>,
-    pub(in crate::api) errors: BTreeSet<u16>,
-    pub(in crate::api) schemas: BTreeMap<String, RefOr<Schema>>,
+    pub(crate) query: bool,
+    pub(crate) body: Option<RefOr<Schema>>,
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) errors: BTreeSet<u16>,
+    pub(crate) schemas: BTreeMap<String, RefOr<Schema>>,
 }
 
 /// Successful response.
-pub(in crate::api) struct Answer {
-    pub(in crate::api) status: StatusCode,
-    pub(in crate::api) description: &'static str,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) description: &'static str,
     /// Media type and schema; empty without a body.
-    pub(in crate::api) content: Vec<(&'static str, Option<RefOr<Schema>>)>,
+    pub(crate) content: Vec<(&'static str, Option<RefOr<Schema>>)>,
     /// Headers of this response only.
-    pub(in crate::api) headers: Vec<&'static str>,
+    pub(crate) headers: Vec<&'static str>,
     /// Links to further operations: operation ID, parameter, and the location of its value in the
     /// body.
-    pub(in crate::api) links: Vec<(&'static str, &'static str, &'static str)>,
+    pub(crate) links: Vec<(&'static str, &'static str, &'static str)>,
 }
 
 /// Input that a handler extracts from the request.
-pub(in crate::api) trait Input {
+pub(crate) trait Input {
     /// Adds what it means for the route.
     fn describe(_route: &mut Describe) {}
 
@@ -70,13 +75,13 @@ pub(in crate::api) trait Input {
 }
 
 /// Successful output of a handler.
-pub(in crate::api) trait Output: IntoResponse {
+pub(crate) trait Output: IntoResponse {
     /// Adds what it means for the route.
     fn describe(route: &mut Describe);
 }
 
 /// A handler whose signature describes its route.
-pub(in crate::api) trait Endpoint<T>: Handler<T, Api> {
+pub(crate) trait Endpoint<T>: Handler<T, Api> {
     /// Adds everything that the signature says.
     fn describe(route: &mut Describe);
 
@@ -114,7 +119,7 @@ endpoints!(A, B, C, D, E);
 
 impl Describe {
     /// Returns a reference to the schema of `T` and adds it to the document.
-    pub(in crate::api) fn schema<T: ToSchema>(&mut self) -> RefOr<Schema> {
+    pub(crate) fn schema<T: ToSchema>(&mut self) -> RefOr<Schema> {
         let mut schemas = vec![(T::name().into_owned(), T::schema())];
         T::schemas(&mut schemas);
         self.schemas.extend(schemas);
@@ -122,16 +127,12 @@ impl Describe {
     }
 
     /// Adds error statuses of the route.
-    pub(in crate::api) fn refuses(&mut self, statuses: &[StatusCode]) {
+    pub(crate) fn refuses(&mut self, statuses: &[StatusCode]) {
         self.errors.extend(statuses.iter().map(StatusCode::as_u16));
     }
 
     /// Adds a JSON response with the schema of `T`.
-    pub(in crate::api) fn answers<T: ToSchema>(
-        &mut self,
-        status: StatusCode,
-        description: &'static str,
-    ) {
+    pub(crate) fn answers<T: ToSchema>(&mut self, status: StatusCode, description: &'static str) {
         let schema = self.schema::<T>();
         let content = vec![("application/json", Some(schema))];
         let (headers, links) = (Vec::new(), Vec::new());
@@ -139,7 +140,7 @@ impl Describe {
     }
 
     /// Adds a header to the responses so far.
-    pub(in crate::api) fn carries(&mut self, header: &'static str) {
+    pub(crate) fn carries(&mut self, header: &'static str) {
         for answer in &mut self.answers {
             answer.headers.push(header);
         }

@@ -4,7 +4,7 @@ use utoipa::openapi::{RefOr, Schema};
 
 /// Moves the description of a nullable property from the schema beside `null` to the property
 /// itself: the macros write it where no page or generator shows it.
-pub(in crate::api) fn lift(schema: &mut RefOr<Schema>) {
+pub(crate) fn lift(schema: &mut RefOr<Schema>) {
     match schema {
         RefOr::T(Schema::Object(object)) => object.properties.values_mut().for_each(lift),
         RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().for_each(lift),

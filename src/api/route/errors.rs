@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use axum::http::{Method, StatusCode};
+use chatkeep_http::{ErrorView, sentence};
 use serde_json::{Value, json};
 use utoipa::ToSchema as _;
 use utoipa::openapi::schema::Components;
 use utoipa::openapi::{ContentBuilder, Ref, Response, ResponseBuilder};
 
 use super::{Need, Route, Routes, headers};
-use crate::http::{ErrorView, sentence};
 
 /// Adds the shared responses of all routes to the components.
 pub(super) fn described(components: &mut Components, routes: &Routes, request_id: &Value) {

@@ -20,7 +20,7 @@ const WITHOUT: [&str; 4] = ["cursor", "Idempotency-Key", "If-None-Match", "If-Ma
 const FILLED_IN: [&str; 1] = ["dryRun"];
 
 /// Source of examples.
-pub(in crate::api) struct Examples {
+pub(crate) struct Examples {
     values: Map<String, Value>,
     schemas: Map<String, Value>,
 }
@@ -34,7 +34,7 @@ impl Examples {
     }
 
     /// Returns an example of a body of that media type; none for a file.
-    pub(in crate::api) fn body(&self, kind: &str, schema: &RefOr<Schema>) -> Option<Value> {
+    pub(crate) fn body(&self, kind: &str, schema: &RefOr<Schema>) -> Option<Value> {
         let kind = kind.split(';').next().unwrap_or_default();
         if kind == "application/json" {
             let schema = serde_json::to_value(schema).unwrap_or_default();

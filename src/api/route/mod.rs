@@ -20,6 +20,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
+use chatkeep_http::HttpError;
 
 pub(super) use complete::complete;
 pub use describe::Need;
@@ -31,7 +32,6 @@ use strict::Takes;
 pub(super) use strict::admitted;
 
 use super::Api;
-use crate::http::HttpError;
 
 /// Documentation of a route.
 #[derive(Clone, Copy, Debug)]
@@ -45,26 +45,38 @@ pub(super) struct RouteText {
 /// The parts of the API, in the order of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tag {
+    /// The caller: profile, usage, sign-out.
     Account,
+    /// Channels and their settings.
     Channels,
+    /// Members of channels and their roles.
     Members,
+    /// The assistant's rules, texts and tests.
     Assistant,
+    /// Messages and search.
     Messages,
+    /// Media files.
     Media,
+    /// Subscriptions, exports and imports.
     Backup,
+    /// Events of channels.
     Events,
+    /// Webhook endpoints and their deliveries.
     Webhooks,
+    /// API keys.
     Keys,
 }
 
 /// A route, for documentation and tests.
 #[derive(Clone, Debug)]
 pub struct RouteInfo {
+    /// Method of the requests.
     pub method: Method,
     /// Path under `/api`, with parameters in braces.
     pub path: &'static str,
     /// The operation's name, `verb_thing`.
     pub id: &'static str,
+    /// Part of the API that it belongs to.
     pub tag: Tag,
     /// Permission that a caller needs.
     pub need: Need,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use axum::http::Method;
 use chatkeep_core::role::{Role, Scope};
+use chatkeep_http::ErrorView;
+use chatkeep_view::schema::scopes;
 use utoipa::openapi::link::LinkBuilder;
 use utoipa::openapi::path::{
     HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
@@ -23,9 +25,7 @@ use utoipa::{PartialSchema as _, ToSchema};
 
 use super::examples::Examples;
 use super::{Answer, Need, Route, Routes, Tag, complete, descriptions, errors, headers};
-use crate::api::webhooks;
-use crate::http::ErrorView;
-use crate::view::schema::scopes;
+use crate::webhooks;
 
 const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
     `/api/v1/…` is the same as `/api/…`. Every response has `X-API-Version`, `X-Request-Id` and \
@@ -36,7 +36,7 @@ const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the a
     `Idempotency-Key`.";
 
 /// Returns the document of all routes.
-pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
+pub(crate) fn document(routes: &Routes) -> OpenApi {
     let mut components = components(routes);
     let examples = Examples::new(&components);
     errors::described(&mut components, routes, examples.request_id());

@@ -8,13 +8,13 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use chatkeep_http::HttpError;
+use chatkeep_services::FieldPath;
+use chatkeep_services::decode::{self, Json};
 use url::form_urlencoded;
 
 use super::{Describe, Endpoint};
-use crate::api::{Api, MAX_BODY};
-use crate::decode::{self, Json};
-use crate::http::HttpError;
-use crate::services::FieldPath;
+use crate::{Api, MAX_BODY};
 
 /// Maximum bytes read of an unexpected body.
 const MAX_BODY_PEEK: usize = 4 * 1024;
@@ -85,7 +85,7 @@ async fn no_body(body: Body) -> Result<(), HttpError> {
 }
 
 /// Runs an extractor that decides who may call a route.
-pub(in crate::api) async fn admitted<E>(parts: &mut Parts, api: &Api) -> Result<(), HttpError>
+pub(crate) async fn admitted<E>(parts: &mut Parts, api: &Api) -> Result<(), HttpError>
 where
     E: FromRequestParts<Api, Rejection = HttpError>,
 {

@@ -1,19 +1,19 @@
 //! Bodies of webhook requests.
 
+use chatkeep_services::Nullable;
+use chatkeep_services::decode::nullable;
+use chatkeep_services::webhooks::{WebhookDraft, WebhookUpdate};
 use chatkeep_store::OutboxEventKind;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::api::editable::Shown;
-use crate::api::input;
-use crate::decode::nullable;
-use crate::services::Nullable;
-use crate::services::webhooks::{WebhookDraft, WebhookUpdate};
+use crate::editable::Shown;
+use crate::input;
 
 /// Webhook endpoint to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::api) struct WebhookBody {
+pub(crate) struct WebhookBody {
     /// Public `https` address to send events to.
     #[schema(min_length = 1, max_length = 2048, format = "uri")]
     url: String,
@@ -39,7 +39,7 @@ pub(in crate::api) struct WebhookBody {
 /// Change of a webhook; absent fields are unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::api) struct WebhookPatch {
+pub(crate) struct WebhookPatch {
     /// Public `https` address to send events to.
     #[schema(min_length = 1, max_length = 2048, format = "uri", nullable = false)]
     url: Option<String>,

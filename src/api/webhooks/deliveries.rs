@@ -6,24 +6,24 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{Body, HttpError, Path, Query};
+use chatkeep_services::Services;
+use chatkeep_services::access::{ManageWebhooks, Scoped};
+use chatkeep_services::webhooks::{DeliveryListQuery, DeliveryWithBody, delivery_id, event_name};
 use chatkeep_store::{DeliveryStatus, WebhookDelivery};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::WebhookPath;
-use crate::api::cursor::Page;
-use crate::api::extract::Limit;
-use crate::api::route::{Describe, Output};
-use crate::http::{Body, HttpError, Path, Query};
-use crate::services::Services;
-use crate::services::access::{ManageWebhooks, Scoped};
-use crate::services::webhooks::{DeliveryListQuery, DeliveryWithBody, delivery_id, event_name};
+use crate::cursor::Page;
+use crate::extract::Limit;
+use crate::route::{Describe, Output};
 
 /// `GET /api/webhooks/:webhookId/deliveries`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DeliveryList)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::api) struct Deliveries {
+pub(crate) struct Deliveries {
     /// Newest first.
     deliveries: Vec<DeliveryView>,
     /// The `cursor` of the next page; null on the last one.
@@ -35,7 +35,7 @@ pub(in crate::api) struct Deliveries {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Delivery)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::api) struct DeliveryView {
+pub(crate) struct DeliveryView {
     /// The id of the delivery.
     delivery_id: String,
     /// Value of the header `webhook-id`, the same for every attempt.
@@ -73,7 +73,7 @@ pub(in crate::api) struct DeliveryView {
 
 /// A delivery with the body that a redelivery would send now.
 #[derive(Serialize, ToSchema)]
-pub(in crate::api) struct DeliveryDetail {
+pub(crate) struct DeliveryDetail {
     #[serde(flatten)]
     delivery: DeliveryView,
     /// Body that a redelivery would send now; null when its object is gone or the caller may not
@@ -84,7 +84,7 @@ pub(in crate::api) struct DeliveryDetail {
 
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub(in crate::api) struct DeliveryQuery {
+pub(crate) struct DeliveryQuery {
     /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
@@ -97,7 +97,7 @@ pub(in crate::api) struct DeliveryQuery {
 }
 
 #[derive(Deserialize, IntoParams)]
-pub(in crate::api) struct DeliveryPath {
+pub(crate) struct DeliveryPath {
     /// ID of the webhook.
     #[serde(rename = "webhookId")]
     #[param(value_type = String)]
@@ -110,22 +110,22 @@ pub(in crate::api) struct DeliveryPath {
 /// Selection of deliveries to repeat.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::api) struct RedeliverBody {
+pub(crate) struct RedeliverBody {
     /// Repeats all failed deliveries created at or after this time.
     since: Timestamp,
 }
 
 /// Result of a redelivery.
 #[derive(Serialize, ToSchema)]
-pub(in crate::api) struct Redelivered {
+pub(crate) struct Redelivered {
     /// Number of deliveries that are repeated.
     count: u64,
 }
 
 /// 202: it will be done.
-pub(in crate::api) struct Accepted<T>(T);
+pub(crate) struct Accepted<T>(T);
 
-pub(in crate::api) async fn list(
+pub(crate) async fn list(
     State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
@@ -139,7 +139,7 @@ pub(in crate::api) async fn list(
     Ok(Page { body: Deliveries { deliveries, next_cursor: next.clone() }, next })
 }
 
-pub(in crate::api) async fn one(
+pub(crate) async fn one(
     State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<DeliveryPath>,
@@ -153,7 +153,7 @@ pub(in crate::api) async fn one(
     Ok(Json(DeliveryDetail { delivery: delivery.into(), request }))
 }
 
-pub(in crate::api) async fn test(
+pub(crate) async fn test(
     State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
@@ -161,7 +161,7 @@ pub(in crate::api) async fn test(
     Ok(Accepted(services.webhooks.test(&access, &path.webhook).await?.into()))
 }
 
-pub(in crate::api) async fn redeliver(
+pub(crate) async fn redeliver(
     State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<DeliveryPath>,
@@ -170,7 +170,7 @@ pub(in crate::api) async fn redeliver(
     Ok(Accepted(delivery.into()))
 }
 
-pub(in crate::api) async fn redeliver_since(
+pub(crate) async fn redeliver_since(
     State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,

@@ -2,7 +2,11 @@
 //! describes deliveries.
 
 use axum::Json;
+use chatkeep_http::HttpError;
+use chatkeep_services::access::{ManageWebhooks, Scoped};
 use chatkeep_store::{OutboxEventKind, TEST_EVENT};
+use chatkeep_view::EventData;
+use chatkeep_view::schema::TimestampSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::path::{
@@ -13,15 +17,11 @@ use utoipa::openapi::schema::{ObjectBuilder, RefBuilder, Type};
 use utoipa::openapi::{ContentBuilder, RefOr, Required, ResponseBuilder, ResponsesBuilder, Schema};
 use utoipa::{PartialSchema as _, ToSchema};
 
-use crate::api::route::{Examples, complete, lift};
-use crate::http::HttpError;
-use crate::services::access::{ManageWebhooks, Scoped};
-use crate::view::EventData;
-use crate::view::schema::TimestampSchema;
+use crate::route::{Examples, complete, lift};
 
 /// `GET /api/webhooks/events`.
 #[derive(Serialize, ToSchema)]
-pub(in crate::api) struct EventTypes {
+pub(crate) struct EventTypes {
     /// All event types.
     events: Vec<EventType>,
 }
@@ -39,9 +39,7 @@ struct EventType {
     schema: Value,
 }
 
-pub(in crate::api) async fn list(
-    _access: Scoped<ManageWebhooks>,
-) -> Result<Json<EventTypes>, HttpError> {
+pub(crate) async fn list(_access: Scoped<ManageWebhooks>) -> Result<Json<EventTypes>, HttpError> {
     let definitions = definitions();
     let events = OutboxEventKind::ALL.into_iter().map(|kind| EventType {
         kind,
@@ -179,7 +177,7 @@ fn moved(value: Value) -> Value {
 }
 
 /// Returns the `webhooks` section of the OpenAPI document.
-pub(in crate::api) fn document(examples: &Examples) -> Paths {
+pub(crate) fn document(examples: &Examples) -> Paths {
     let mut paths = PathsBuilder::new();
     for kind in OutboxEventKind::ALL {
         let (members, always) = members(kind);

@@ -11,6 +11,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{Body, HttpError, Path, Query};
+use chatkeep_services::Services;
+use chatkeep_services::access::{ManageWebhooks, Scoped};
+use chatkeep_services::webhooks::WebhookWithSecret;
 use chatkeep_store::{DisabledReason, OutboxEventKind, Webhook};
 use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
@@ -23,10 +27,6 @@ use super::editable::Editable;
 use super::extract::Paging;
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
-use crate::http::{Body, HttpError, Path, Query};
-use crate::services::Services;
-use crate::services::access::{ManageWebhooks, Scoped};
-use crate::services::webhooks::WebhookWithSecret;
 
 /// `GET /api/webhooks`.
 #[derive(Serialize, ToSchema)]
@@ -87,7 +87,7 @@ pub(super) struct MadeWebhook {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RotateSecretBody {
     /// Seconds for which the old secret also signs; one day when absent.
-    #[serde(default, deserialize_with = "crate::decode::whole")]
+    #[serde(default, deserialize_with = "chatkeep_services::decode::whole")]
     #[schema(minimum = 0, maximum = 2_592_000, nullable = false)]
     overlap_seconds: Option<u32>,
 }

@@ -1,11 +1,11 @@
 //! Table of the webhook routes, part of the table of all routes.
 
 use super::{deliveries, events};
-use crate::api::route::Tag::Webhooks;
-use crate::api::route::{Routes, text};
+use crate::route::Tag::Webhooks;
+use crate::route::{Routes, text};
 
 /// Adds the webhook routes.
-pub(in crate::api) fn routes(routes: Routes) -> Routes {
+pub(crate) fn routes(routes: Routes) -> Routes {
     routes
         .get(
             "/webhooks",

@@ -3,12 +3,12 @@
 use anyhow::{Context as _, bail};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
+use chatkeep_services::imports::{ImportService, UndoProgress};
 use chatkeep_store::{ImportId, ImportRecord};
+use chatkeep_transfer::out::note;
 
 use super::super::progress::ProgressReporter;
 use super::super::{Context, on_signal, table};
-use crate::out::note;
-use crate::services::imports::{ImportService, UndoProgress};
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
 

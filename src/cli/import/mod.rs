@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow, bail};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::zone_hint;
+use chatkeep_services::imports::{ImportRequest, ImportService, OpenChannelError};
+use chatkeep_transfer::TransferError;
+use chatkeep_transfer::import::{Form, ImportPlan, ImportProgress, Summary, Zone};
+use chatkeep_transfer::line::DateOrder;
+use chatkeep_transfer::out::note;
 use encoding_rs::Encoding;
 use indicatif::HumanBytes;
 
 use super::progress::ProgressReporter as Bar;
 use super::{Context, CreatingContext, on_signal};
 use crate::app::PreflightError;
-use crate::out::note;
-use crate::services::imports::{ImportRequest, ImportService, OpenChannelError};
-use crate::transfer::TransferError;
-use crate::transfer::import::{Form, ImportPlan, ImportProgress, Summary, Zone};
-use crate::transfer::line::DateOrder;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
 

@@ -1,8 +1,9 @@
 //! Summary of an import, for people on standard error, for programs on standard output.
 
+use chatkeep_transfer::import::Summary;
+use chatkeep_transfer::out::note;
+
 use super::super::table;
-use crate::out::note;
-use crate::transfer::import::Summary;
 
 /// Maximum number of people listed at the end.
 const PEOPLE: usize = 30;

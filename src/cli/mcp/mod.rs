@@ -9,11 +9,11 @@ mod stdio;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use chatkeep_mcp::PATH;
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
 use crate::app::PreflightError;
-use crate::mcp::PATH;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum McpCommand {
@@ -33,7 +33,7 @@ struct EndpointArgs {
     /// File with the API key [default: the variable `CHATKEEP_KEY`].
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    #[arg(long = "key-of-environment", env = crate::mcp_clients::KEY_VARIABLE, hide = true, hide_env_values = true)]
+    #[arg(long = "key-of-environment", env = chatkeep_services::mcp_clients::KEY_VARIABLE, hide = true, hide_env_values = true)]
     key: Option<SecretString>,
 }
 

@@ -6,6 +6,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use chatkeep_services::mcp_clients::{ClientAccess, KEY_VARIABLE, McpClient, SERVER, SetupPlace};
+use chatkeep_transfer::out::{note, say};
 use clap::builder::PossibleValuesParser;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
@@ -13,8 +15,6 @@ use tempfile::NamedTempFile;
 
 use super::EndpointArgs;
 use crate::app::PreflightError;
-use crate::mcp_clients::{ClientAccess, KEY_VARIABLE, McpClient, SERVER, SetupPlace};
-use crate::out::{note, say};
 
 /// Stand-in for a key that is not given.
 const YOUR_KEY: &str = "ck_YOUR_KEY";

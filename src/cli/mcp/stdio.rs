@@ -7,6 +7,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use chatkeep_core::http;
 use chatkeep_core::panics;
+use chatkeep_mcp::MAX_BODY;
+use chatkeep_transfer::out::{note, stdout};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
@@ -15,8 +17,6 @@ use url::Url;
 
 use super::EndpointArgs;
 use crate::app::PreflightError;
-use crate::mcp::MAX_BODY;
-use crate::out::{note, stdout};
 
 /// Maximum size of a message of the client in bytes, without the end of its line.
 const MAX_MESSAGE: usize = MAX_BODY;

@@ -5,7 +5,11 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::id::WebhookId;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::access::ManageWebhooks;
+use chatkeep_services::event_renderer::MaskedBody;
+use chatkeep_services::webhooks::{delivery_id, event_name};
 use chatkeep_store::{Channel, DeliveryStatus, WebhookDelivery};
+use chatkeep_view::segment;
 
 use super::super::Console;
 use super::super::bubble::size;
@@ -18,10 +22,6 @@ use super::super::visitor::Visitor;
 use super::webhook_log::status_of;
 use super::webhooks::event;
 use super::{Section, SectionLink, chats, dates, id_of, reach, refused, webhook_path, wrong_with};
-use crate::event_renderer::MaskedBody;
-use crate::services::access::ManageWebhooks;
-use crate::services::webhooks::{delivery_id, event_name};
-use crate::view::segment;
 
 #[derive(Template)]
 #[template(path = "console/account/delivery.html", whitespace = "minimize")]

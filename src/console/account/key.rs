@@ -6,6 +6,10 @@ use axum::response::Response;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
+use chatkeep_services::access::ManageKeys;
+use chatkeep_services::grants::READING_SCOPES;
+use chatkeep_services::keys::{KEY_NAME, KeyDraft};
+use chatkeep_view::when::first;
 use chrono::{Datelike as _, NaiveDate, NaiveTime};
 use chrono_tz::Tz;
 use serde::Deserialize;
@@ -17,10 +21,6 @@ use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::{Asked, Visitor};
 use super::reach::{ChatChoice, chosen};
 use super::{Section, SectionLink, chats, dates, keys};
-use crate::services::access::ManageKeys;
-use crate::services::grants::READING_SCOPES;
-use crate::services::keys::{KEY_NAME, KeyDraft};
-use crate::when::first;
 
 /// Key as the form sends it.
 #[derive(Debug, Default, Deserialize)]

@@ -6,7 +6,10 @@ use axum::response::Response;
 use chatkeep_core::id::KeyId;
 use chatkeep_core::role::Scope;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::access::ManageKeys;
+use chatkeep_services::keys::IssuedKey;
 use chatkeep_store::{Channel, Key};
+use chatkeep_view::segment;
 use serde::Deserialize;
 
 use super::super::Console;
@@ -20,9 +23,6 @@ use super::{
     Confirmation, Section, SectionLink, chats, dated, dates, end_of, id_of, reach, refused,
     wrong_with,
 };
-use crate::services::access::ManageKeys;
-use crate::services::keys::IssuedKey;
-use crate::view::segment;
 
 /// Keys of a page: as many as a person can have, and some that have ended.
 const LIMIT: u32 = 100;

@@ -4,7 +4,9 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::mcp_clients::{ClientAccess, ClientSetup, McpClient, SetupPlace};
 use chatkeep_store::{Channel, Consent};
+use chatkeep_view::segment;
 
 use super::super::Console;
 use super::super::dates::Dates;
@@ -13,8 +15,6 @@ use super::super::form::{Done, Posted, Question};
 use super::super::frame::{Frame, rendered};
 use super::super::visitor::Visitor;
 use super::{Confirmation, Section, SectionLink, chats, dates, keys, reach};
-use crate::mcp_clients::{ClientAccess, ClientSetup, McpClient, SetupPlace};
-use crate::view::segment;
 
 /// Stand-in for a key in settings.
 const KEY: &str = "ck_YOUR_KEY";

@@ -22,7 +22,10 @@ use axum::routing::get;
 use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::ServiceError;
 use chatkeep_store::Channel;
+use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::segment;
 use serde::Deserialize;
 
 use super::Console;
@@ -30,9 +33,6 @@ use super::dates::Dates;
 use super::error::PageError;
 use super::form::FormErrors;
 use super::visitor::Visitor;
-use crate::pseudonyms::Masked;
-use crate::services::ServiceError;
-use crate::view::segment;
 
 /// Maximum number of chats that a form offers, and that pages know the names of.
 const CHATS: u32 = 200;

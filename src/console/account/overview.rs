@@ -5,6 +5,9 @@ use axum::extract::State;
 use axum::response::Response;
 use chatkeep_core::plan::{Plan, UsageStatus};
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::access::WriteBackup;
+use chatkeep_services::account::{AccountUsage, ChannelShare, MonthUsage};
+use chatkeep_view::channel_path;
 use serde::Deserialize;
 
 use super::super::Console;
@@ -15,9 +18,6 @@ use super::super::form::{Done, Posted};
 use super::super::frame::{Frame, rendered};
 use super::super::visitor::Visitor;
 use super::{Section, SectionLink, dates, name_of};
-use crate::services::access::WriteBackup;
-use crate::services::account::{AccountUsage, ChannelShare, MonthUsage};
-use crate::view::channel_path;
 
 /// Maximum number of chats in the table.
 const ROWS: usize = 100;

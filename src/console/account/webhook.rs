@@ -4,6 +4,9 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::ServiceError;
+use chatkeep_services::access::ManageWebhooks;
+use chatkeep_services::webhooks::WebhookUpdate;
 use chatkeep_store::Webhook;
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
@@ -21,9 +24,6 @@ use super::{
     Confirmation, Section, SectionLink, chats, dated, dates, id_of, refused, webhook_form,
     webhook_path, wrong_with,
 };
-use crate::services::ServiceError;
-use crate::services::access::ManageWebhooks;
-use crate::services::webhooks::WebhookUpdate;
 
 #[derive(Template)]
 #[template(path = "console/account/webhook.html", whitespace = "minimize")]

@@ -5,6 +5,9 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_i18n::Language;
+use chatkeep_services::Nullable;
+use chatkeep_services::access::ManageWebhooks;
+use chatkeep_services::webhooks::{WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate};
 use chatkeep_store::{OutboxEventKind, Webhook};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
@@ -18,9 +21,6 @@ use super::reach::{ChatChoice, chosen};
 use super::secret::NewSecret;
 use super::webhooks::{event, limits};
 use super::{Section, SectionLink, chats, dates, id_of, refused, webhook_path, wrong_with};
-use crate::services::Nullable;
-use crate::services::access::ManageWebhooks;
-use crate::services::webhooks::{WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate};
 
 /// Webhook as the form sends it.
 #[derive(Debug, Default, Deserialize)]

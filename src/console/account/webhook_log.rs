@@ -1,15 +1,15 @@
 //! The log of a webhook's deliveries: its filters and its rows.
 
 use chatkeep_i18n::Language;
+use chatkeep_services::webhooks::{DeliveryListQuery, delivery_id, event_name};
 use chatkeep_store::{DeliveryStatus, OutboxEventKind, TEST_EVENT, WebhookDelivery};
+use chatkeep_view::segment;
 use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::super::dates::Dates;
 use super::key::{beginning, day_of};
 use super::webhooks::{event, events};
-use crate::services::webhooks::{DeliveryListQuery, delivery_id, event_name};
-use crate::view::segment;
 
 /// Deliveries of a page.
 const LIMIT: u32 = 50;

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_i18n::Language;
+use chatkeep_services::access::ManageWebhooks;
 use chatkeep_store::{Channel, DisabledReason, OutboxEventKind, Webhook};
 
 use super::super::Console;
@@ -13,7 +14,6 @@ use super::super::error::PageError;
 use super::super::frame::{Frame, rendered};
 use super::super::visitor::Visitor;
 use super::{Section, SectionLink, chats, dated, dates, end_of, reach, webhook_path};
-use crate::services::access::ManageWebhooks;
 
 /// Maximum number of webhooks of a page; a person can have fewer.
 const LIMIT: u32 = 100;

@@ -5,6 +5,9 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::assistant::Rule;
 use chatkeep_core::id::RuleId;
+use chatkeep_services::access::{Admin, WriteAssistant};
+use chatkeep_services::assistant::RuleQuery;
+use chatkeep_view::segment;
 use serde::Deserialize;
 
 use super::super::Console;
@@ -17,15 +20,12 @@ use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
 use super::rules::rules_path;
-use crate::services::access::{Admin, WriteAssistant};
-use crate::services::assistant::RuleQuery;
-use crate::view::segment;
 
 /// Maximum length of a text in a list, in characters.
 pub(super) const TEXT: usize = 240;
 
 #[derive(Debug, Default, Deserialize)]
-pub(in crate::console) struct ChoiceQuery {
+pub(crate) struct ChoiceQuery {
     /// Keyword that is added to the chosen rule.
     #[serde(default)]
     keyword: String,
@@ -53,7 +53,7 @@ struct RuleRow {
     answer: String,
 }
 
-pub(in crate::console) async fn choose(
+pub(crate) async fn choose(
     State(console): State<Console>,
     visitor: Visitor,
     Path(channel): Path<String>,

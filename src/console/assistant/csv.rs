@@ -5,11 +5,11 @@
 
 use chatkeep_core::assistant::{Rule, RuleDraft, limits};
 use chatkeep_core::id::RuleId;
+use chatkeep_services::assistant::ImportRow;
+use chatkeep_transfer::csv::{opened, sealed};
 use csv::{ReaderBuilder, StringRecord, Terminator, WriterBuilder};
 
 use super::super::error::PageError;
-use crate::services::assistant::ImportRow;
-use crate::transfer::csv::{opened, sealed};
 
 const BOM: char = '\u{feff}';
 const COLUMNS: [&str; 5] = ["id", "keywords", "question", "answer", "hits"];

@@ -4,7 +4,12 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::assistant::limits;
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::ServiceError;
+use chatkeep_services::assistant::{
+    ImportRow, PlannedRow, RowFate, RuleField, RuleImportPlan, RuleLimit, SettingsAccess,
+};
 use serde::Deserialize;
 
 use super::super::Console;
@@ -16,11 +21,6 @@ use super::super::visitor::Visitor;
 use super::Section;
 use super::csv::{TableFault, rows};
 use super::rules::{counted, rules_path};
-use crate::heavy::CALLERS;
-use crate::services::ServiceError;
-use crate::services::assistant::{
-    ImportRow, PlannedRow, RowFate, RuleField, RuleImportPlan, RuleLimit, SettingsAccess,
-};
 
 /// Maximum bytes of a form with a table, in which a Chinese character has nine.
 pub(super) const MAX_BYTES: usize = 16 * 1024 * 1024;

@@ -5,6 +5,8 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::id::RuleId;
 use chatkeep_i18n::Value;
+use chatkeep_services::ServiceError;
+use chatkeep_services::assistant::SettingsAccess;
 
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
@@ -17,8 +19,6 @@ use super::Section;
 use super::rule_form::{RuleForm, RuleHints};
 use super::rules::{RulesQuery, rules_path, warnings_about};
 use super::switch::compared;
-use crate::services::ServiceError;
-use crate::services::assistant::SettingsAccess;
 
 #[derive(Template)]
 #[template(path = "console/rule.html", whitespace = "minimize")]

@@ -5,9 +5,14 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use chatkeep_core::assistant::Rule;
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::assistant::{
+    FoundRules, KeywordWarning, KeywordWarningKind, RuleOrder, RuleQuery, SettingsAccess,
+};
+use chatkeep_view::channel_path;
 use serde::Deserialize;
 
 use super::super::Console;
@@ -19,11 +24,6 @@ use super::super::frame::{Frame, rendered};
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
 use super::csv::table;
-use crate::heavy::CALLERS;
-use crate::services::assistant::{
-    FoundRules, KeywordWarning, KeywordWarningKind, RuleOrder, RuleQuery, SettingsAccess,
-};
-use crate::view::channel_path;
 
 /// Choice of rules in the address of the page. Pages of single rules carry it back.
 #[derive(Debug, Default, Deserialize)]

@@ -6,6 +6,12 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::assistant::{AssistantConfig, limits};
 use chatkeep_i18n::Language;
+use chatkeep_services::access::{Admin, WriteAssistant};
+use chatkeep_services::assistant::{
+    AssistantChange, QaChange, SettingsAccess, TriggerChange, VersionedText, WelcomeChange,
+};
+use chatkeep_services::{FieldPath, Nullable};
+use chatkeep_view::channel_path;
 use serde::Deserialize;
 
 use super::super::Console;
@@ -17,12 +23,6 @@ use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
 use super::words::now;
-use crate::services::access::{Admin, WriteAssistant};
-use crate::services::assistant::{
-    AssistantChange, QaChange, SettingsAccess, TriggerChange, VersionedText, WelcomeChange,
-};
-use crate::services::{FieldPath, Nullable};
-use crate::view::channel_path;
 
 /// Name of the group rules in errors.
 const GROUP_RULES: FieldPath = FieldPath::body("/groupRules");
@@ -30,7 +30,7 @@ const GROUP_RULES: FieldPath = FieldPath::body("/groupRules");
 /// Form of the page. Lists of words have one word a line; an absent switch is off.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub(in crate::console) struct TextsForm {
+pub(crate) struct TextsForm {
     version: i64,
     rules_version: i64,
     welcome: Option<String>,
@@ -79,7 +79,7 @@ struct Present {
     link_words: Option<String>,
 }
 
-pub(in crate::console) async fn page(
+pub(crate) async fn page(
     State(console): State<Console>,
     visitor: Visitor,
     Path(channel): Path<String>,
@@ -89,7 +89,7 @@ pub(in crate::console) async fn page(
     shown(&console, &visitor, &access, (form, Present::default()), FormErrors::default()).await
 }
 
-pub(in crate::console) async fn save(
+pub(crate) async fn save(
     State(console): State<Console>,
     Path(channel): Path<String>,
     Posted { visitor, form }: Posted<TextsForm>,

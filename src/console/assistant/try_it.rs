@@ -5,6 +5,9 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::assistant::QaMode;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::assistant::{
+    ModeTrial, Rehearsal, SettingsAccess, Trial, TrialCandidate, TrialReason,
+};
 use chatkeep_store::ReplySource;
 use serde::Deserialize;
 
@@ -18,9 +21,6 @@ use super::super::visitor::{Asked, Visitor};
 use super::Section;
 use super::rules::rules_path;
 use super::words::mode_key;
-use crate::services::assistant::{
-    ModeTrial, Rehearsal, SettingsAccess, Trial, TrialCandidate, TrialReason,
-};
 
 /// Text to try, in an address or in a form.
 #[derive(Debug, Default, Deserialize)]

@@ -9,7 +9,13 @@ use chatkeep_core::assistant::{Rule, limits};
 use chatkeep_core::id::{MessageId, RuleId};
 use chatkeep_core::message::Content;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::access::{Admin, ReadMessages, WriteAssistant};
+use chatkeep_services::assistant::{
+    DAYS, HistoryAccess, Progress, UnansweredQuestion, UnansweredQuestions,
+};
 use chatkeep_store::StoredMessage;
+use chatkeep_view::message_path;
+use chatkeep_view::pseudonyms::Masked;
 use serde::Deserialize;
 
 use super::super::Console;
@@ -24,19 +30,13 @@ use super::super::visitor::{Asked, Visitor};
 use super::Section;
 use super::choice::{TEXT, rule_link};
 use super::switch::{AGAIN, REFRESH};
-use crate::pseudonyms::Masked;
-use crate::services::access::{Admin, ReadMessages, WriteAssistant};
-use crate::services::assistant::{
-    DAYS, HistoryAccess, Progress, UnansweredQuestion, UnansweredQuestions,
-};
-use crate::view::message_path;
 
 /// Periods to choose from, in days.
 const PERIODS: [u32; 4] = [7, 30, 90, 365];
 /// Questions of a page.
 const SIZE: usize = 20;
 #[derive(Debug, Default, Deserialize)]
-pub(in crate::console) struct PeriodQuery {
+pub(crate) struct PeriodQuery {
     days: Option<u32>,
     #[serde(default)]
     page: usize,
@@ -84,7 +84,7 @@ struct Example {
     text: String,
 }
 
-pub(in crate::console) async fn page(
+pub(crate) async fn page(
     State(console): State<Console>,
     visitor: Visitor,
     Path(channel): Path<String>,

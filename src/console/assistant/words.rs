@@ -4,15 +4,13 @@ use chatkeep_core::assistant::{KeywordMatch, QaMode};
 use chatkeep_i18n::{Language, Value};
 
 /// All modes, in the order in which they are offered.
-pub(in crate::console) const MODES: [QaMode; 3] =
-    [QaMode::Keyword, QaMode::Fuzzy, QaMode::Semantic];
+pub(crate) const MODES: [QaMode; 3] = [QaMode::Keyword, QaMode::Fuzzy, QaMode::Semantic];
 
 /// All ways of matching keywords, in the order in which they are offered.
-pub(in crate::console) const MATCHES: [KeywordMatch; 2] =
-    [KeywordMatch::Exact, KeywordMatch::Contains];
+pub(crate) const MATCHES: [KeywordMatch; 2] = [KeywordMatch::Exact, KeywordMatch::Contains];
 
 /// Returns the key of a mode's name.
-pub(in crate::console) const fn mode_key(mode: QaMode) -> &'static str {
+pub(crate) const fn mode_key(mode: QaMode) -> &'static str {
     match mode {
         QaMode::Keyword => "qa-mode-keyword",
         QaMode::Fuzzy => "qa-mode-fuzzy",
@@ -21,7 +19,7 @@ pub(in crate::console) const fn mode_key(mode: QaMode) -> &'static str {
 }
 
 /// Returns a mode as forms and addresses name it.
-pub(in crate::console) const fn mode_name(mode: QaMode) -> &'static str {
+pub(crate) const fn mode_name(mode: QaMode) -> &'static str {
     match mode {
         QaMode::Keyword => "keyword",
         QaMode::Fuzzy => "fuzzy",
@@ -30,7 +28,7 @@ pub(in crate::console) const fn mode_name(mode: QaMode) -> &'static str {
 }
 
 /// Returns the key of the name of a matching of keywords.
-pub(in crate::console) const fn match_key(keyword_match: KeywordMatch) -> &'static str {
+pub(crate) const fn match_key(keyword_match: KeywordMatch) -> &'static str {
     match keyword_match {
         KeywordMatch::Exact => "overview-match-exact",
         KeywordMatch::Contains => "overview-match-contains",
@@ -38,7 +36,7 @@ pub(in crate::console) const fn match_key(keyword_match: KeywordMatch) -> &'stat
 }
 
 /// Returns a matching of keywords as forms and addresses name it.
-pub(in crate::console) const fn match_name(keyword_match: KeywordMatch) -> &'static str {
+pub(crate) const fn match_name(keyword_match: KeywordMatch) -> &'static str {
     match keyword_match {
         KeywordMatch::Exact => "exact",
         KeywordMatch::Contains => "contains",
@@ -46,12 +44,12 @@ pub(in crate::console) const fn match_name(keyword_match: KeywordMatch) -> &'sta
 }
 
 /// Returns the sentence about a present value that somebody else set.
-pub(in crate::console) fn now(value: &str, language: Language) -> String {
+pub(crate) fn now(value: &str, language: Language) -> String {
     language.format("form-now", &[("value", Value::from(value))])
 }
 
 /// Returns a cooldown in the largest unit that divides it.
-pub(in crate::console) fn duration(seconds: u32, language: Language) -> String {
+pub(crate) fn duration(seconds: u32, language: Language) -> String {
     let (key, count) = match seconds {
         0 => return language.text("overview-cooldown-none"),
         seconds if seconds % 3_600 == 0 => ("overview-hours", seconds / 3_600),

@@ -19,6 +19,7 @@ use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, Rule, RuleDraft};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, RuleId, UserId, WebhookId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
+use chatkeep_core::random;
 use chatkeep_core::signing;
 use chatkeep_core::time::Timestamp;
 use chatkeep_emulator::User;
@@ -30,7 +31,6 @@ use chatkeep_workers::assistant::{Compiled, Source};
 
 use super::cast::{Cast, Past};
 use super::people::People;
-use crate::random;
 pub(super) use mark::HistoryMark;
 use plan::{CastMember, PlannedStep, Planner, begin, days_before};
 use replay::{GroupReplay, Replay};

@@ -3,29 +3,29 @@
 use std::collections::BTreeMap;
 
 use chatkeep_core::role::Scope;
+use chatkeep_services::access::ReadMessages;
+use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::StoredMessage;
+use chatkeep_view::message_uri;
+use chatkeep_view::pseudonyms::Masked;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::mcp::argument::required;
-use crate::mcp::channel::OpenChannel;
-use crate::mcp::document::{self, ChannelNames};
-use crate::mcp::error::ToolError;
-use crate::mcp::result_builder::json;
-use crate::mcp::tool::{ToolAnswer, ToolDefinition};
-use crate::mcp::{reference, tools::get_context};
-use crate::pseudonyms::Masked;
-use crate::services::access::ReadMessages;
-use crate::services::{Caller, ServiceError, Services};
-use crate::view::message_uri;
+use crate::argument::required;
+use crate::channel::OpenChannel;
+use crate::document::{self, ChannelNames};
+use crate::error::ToolError;
+use crate::result_builder::json;
+use crate::tool::{ToolAnswer, ToolDefinition};
+use crate::{reference, tools::get_context};
 
 /// The tool.
-pub(in crate::mcp) enum Fetch {}
+pub(crate) enum Fetch {}
 
 /// Arguments of `fetch`: those that connectors send, and no others.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::mcp) struct FetchArguments {
+pub(crate) struct FetchArguments {
     /// Id of a document that search found, or the link of a message.
     #[serde(deserialize_with = "required")]
     id: String,
@@ -33,7 +33,7 @@ pub(in crate::mcp) struct FetchArguments {
 
 /// Result of `fetch`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::mcp) struct FetchedDocument {
+pub(crate) struct FetchedDocument {
     id: String,
     title: String,
     /// The message (marked with >) with those before and after it, its quotes, and gaps.

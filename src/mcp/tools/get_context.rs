@@ -5,31 +5,31 @@ use std::collections::HashSet;
 use chatkeep_core::id::MessageId;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
+use chatkeep_services::access::ReadMessages;
+use chatkeep_services::context::{ContextQuery, MessageContext};
+use chatkeep_services::gaps::TimeSpan;
+use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::StoredMessage;
+use chatkeep_view::pseudonyms::Masked;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::mcp::argument::{filled, neighbours, required, side};
-use crate::mcp::channel::OpenChannel;
-use crate::mcp::error::ToolError;
-use crate::mcp::gap::{GapRows, MissingTime};
-use crate::mcp::message_row::{MessageRow, NOTE, is_false, is_zero, lines_around, lines_by_day};
-use crate::mcp::reference;
-use crate::mcp::result_builder::{MessageSource, PeopleTable, ResultBuilder, WHOLE, people_line};
-use crate::mcp::tool::{ToolAnswer, ToolDefinition};
-use crate::pseudonyms::Masked;
-use crate::services::access::ReadMessages;
-use crate::services::context::{ContextQuery, MessageContext};
-use crate::services::gaps::TimeSpan;
-use crate::services::{Caller, ServiceError, Services};
+use crate::argument::{filled, neighbours, required, side};
+use crate::channel::OpenChannel;
+use crate::error::ToolError;
+use crate::gap::{GapRows, MissingTime};
+use crate::message_row::{MessageRow, NOTE, is_false, is_zero, lines_around, lines_by_day};
+use crate::reference;
+use crate::result_builder::{MessageSource, PeopleTable, ResultBuilder, WHOLE, people_line};
+use crate::tool::{ToolAnswer, ToolDefinition};
 
 /// The tool.
-pub(in crate::mcp) enum GetContext {}
+pub(crate) enum GetContext {}
 
 /// Arguments of `get_context`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::mcp) struct ContextArguments {
+pub(crate) struct ContextArguments {
     /// The message: its link (url) or id.
     #[serde(deserialize_with = "required")]
     message: String,
@@ -50,7 +50,7 @@ pub(in crate::mcp) struct ContextArguments {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "each tells a model of its own what is left out")]
-pub(in crate::mcp) struct ContextOutput {
+pub(crate) struct ContextOutput {
     note: &'static str,
     channel_id: String,
     /// Id of the message that was asked for.
@@ -120,7 +120,7 @@ impl ToolDefinition for GetContext {
 ///
 /// # Errors
 /// Returns an error when the channel has no such message that the caller may read.
-pub(in crate::mcp) async fn document(
+pub(crate) async fn document(
     services: &Services,
     channel: &OpenChannel<ReadMessages>,
     message: MessageId,

@@ -2,21 +2,21 @@
 
 use chatkeep_core::id::MessageId;
 use chatkeep_core::role::Scope;
+use chatkeep_services::access::ReadMedia;
+use chatkeep_services::media::{AbsentMedia, MediaError, MediaFile};
+use chatkeep_services::{Caller, ServiceError, Services};
+use chatkeep_view::file_uri;
+use chatkeep_view::sanitize;
 use rmcp::model::{ContentBlock, Resource};
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::mcp::argument::{filled, required, switch};
-use crate::mcp::channel::OpenChannel;
-use crate::mcp::error::ToolError;
-use crate::mcp::message_row::is_false;
-use crate::mcp::tool::{ToolAnswer, ToolDefinition};
-use crate::mcp::{media, reference};
-use crate::sanitize;
-use crate::services::access::ReadMedia;
-use crate::services::media::{AbsentMedia, MediaError, MediaFile};
-use crate::services::{Caller, ServiceError, Services};
-use crate::view::file_uri;
+use crate::argument::{filled, required, switch};
+use crate::channel::OpenChannel;
+use crate::error::ToolError;
+use crate::message_row::is_false;
+use crate::tool::{ToolAnswer, ToolDefinition};
+use crate::{media, reference};
 
 /// Maximum size of a picture in an answer, in bytes: previews have some 20,000.
 const PICTURE: u64 = 256 * 1024;
@@ -26,12 +26,12 @@ const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp
 const NAME: usize = 200;
 
 /// The tool.
-pub(in crate::mcp) enum GetMedia {}
+pub(crate) enum GetMedia {}
 
 /// Arguments of `get_media`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::mcp) struct MediaArguments {
+pub(crate) struct MediaArguments {
     /// Message with a file: link (url) or id.
     #[serde(deserialize_with = "required")]
     message: String,
@@ -46,7 +46,7 @@ pub(in crate::mcp) struct MediaArguments {
 /// Result of `get_media`.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::mcp) struct MediaOutput {
+pub(crate) struct MediaOutput {
     channel_id: String,
     message_id: String,
     /// Link of the message.

@@ -1,32 +1,32 @@
 //! `get_members`: the people in a channel.
 
 use chatkeep_core::role::Scope;
+use chatkeep_services::access::ReadMembers;
+use chatkeep_services::members::MemberQuery;
+use chatkeep_services::{Caller, Services};
 use chatkeep_store::{Member, MemberStatus};
+use chatkeep_view::pseudonyms::Masked;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::mcp::argument::{filled, limit, required, rows};
-use crate::mcp::budget::{TokenBudget, sent};
-use crate::mcp::channel;
-use crate::mcp::channel_table::{quoted_name, short_name};
-use crate::mcp::error::ToolError;
-use crate::mcp::interpreted::Interpreted;
-use crate::mcp::message_row::NOTE;
-use crate::mcp::result_builder::{cursor_line, json};
-use crate::mcp::time::AnswerZone;
-use crate::mcp::tool::{ToolAnswer, ToolDefinition};
-use crate::pseudonyms::Masked;
-use crate::services::access::ReadMembers;
-use crate::services::members::MemberQuery;
-use crate::services::{Caller, Services};
+use crate::argument::{filled, limit, required, rows};
+use crate::budget::{TokenBudget, sent};
+use crate::channel;
+use crate::channel_table::{quoted_name, short_name};
+use crate::error::ToolError;
+use crate::interpreted::Interpreted;
+use crate::message_row::NOTE;
+use crate::result_builder::{cursor_line, json};
+use crate::time::AnswerZone;
+use crate::tool::{ToolAnswer, ToolDefinition};
 
 /// The tool.
-pub(in crate::mcp) enum GetMembers {}
+pub(crate) enum GetMembers {}
 
 /// Arguments of `get_members`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::mcp) struct MembersArguments {
+pub(crate) struct MembersArguments {
     /// Channel id, name or link.
     #[serde(deserialize_with = "required")]
     channel_id: String,
@@ -55,7 +55,7 @@ enum Status {
 /// Result of `get_members`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::mcp) struct MembersOutput {
+pub(crate) struct MembersOutput {
     note: &'static str,
     /// The channel's time zone, in which times are shown.
     time_zone: String,

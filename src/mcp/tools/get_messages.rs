@@ -1,67 +1,67 @@
 //! `get_messages`: messages of a channel by time.
 
 use chatkeep_core::role::Scope;
+use chatkeep_services::access::ReadMessages;
+use chatkeep_services::messages::{MessagePage, MessageQuery};
+use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::Order;
+use chatkeep_view::when::When;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::mcp::argument::{filled, limit, required, rows};
-use crate::mcp::channel::{self, OpenChannel};
-use crate::mcp::error::ToolError;
-use crate::mcp::gap::{GapRows, MissingTime};
-use crate::mcp::interpreted::Interpreted;
-use crate::mcp::message_row::{MessageRow, NOTE, is_zero, lines_by_day};
-use crate::mcp::person::{self, Sender};
-use crate::mcp::reference;
-use crate::mcp::result_builder::{
+use crate::argument::{filled, limit, required, rows};
+use crate::channel::{self, OpenChannel};
+use crate::error::ToolError;
+use crate::gap::{GapRows, MissingTime};
+use crate::interpreted::Interpreted;
+use crate::message_row::{MessageRow, NOTE, is_zero, lines_by_day};
+use crate::person::{self, Sender};
+use crate::reference;
+use crate::result_builder::{
     MessageSource, PeopleTable, ResultBuilder, WHOLE, cursor_line, people_line,
 };
-use crate::mcp::time::{day, when};
-use crate::mcp::tool::{ToolAnswer, ToolDefinition};
-use crate::services::access::ReadMessages;
-use crate::services::messages::{MessagePage, MessageQuery};
-use crate::services::{Caller, ServiceError, Services};
-use crate::when::When;
+use crate::time::{day, when};
+use crate::tool::{ToolAnswer, ToolDefinition};
 
 /// The tool.
-pub(in crate::mcp) enum GetMessages {}
+pub(crate) enum GetMessages {}
 
 /// Arguments of `get_messages`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::mcp) struct MessagesArguments {
+pub(crate) struct MessagesArguments {
     /// Channel id, name or link.
     #[serde(deserialize_with = "required")]
-    pub(in crate::mcp) channel_id: String,
+    pub(crate) channel_id: String,
     /// Only that day (YYYY-MM-DD) in the channel's time zone.
     #[serde(default, deserialize_with = "filled")]
-    pub(in crate::mcp) date: Option<String>,
+    pub(crate) date: Option<String>,
     /// Sent at or after this time: 2026-01-31T08:00:00Z, or 2026-01-31 or 2026-01-31T08:00 in the
     /// channel's time zone.
     #[serde(default, deserialize_with = "filled")]
-    pub(in crate::mcp) from: Option<String>,
+    pub(crate) from: Option<String>,
     /// Sent before this time; same form as from.
     #[serde(default, deserialize_with = "filled")]
-    pub(in crate::mcp) to: Option<String>,
+    pub(crate) to: Option<String>,
     /// Message (id or link) or time: as many messages before it as after it.
     #[serde(default, deserialize_with = "filled")]
-    pub(in crate::mcp) around: Option<String>,
+    pub(crate) around: Option<String>,
     /// Sent by this person: userId or name.
     #[serde(default, deserialize_with = "filled")]
-    pub(in crate::mcp) sender_id: Option<String>,
+    pub(crate) sender_id: Option<String>,
     /// Maximum rows. 1 returns up to 5,000 characters of a message.
     #[serde(default = "rows", deserialize_with = "limit")]
     #[schemars(range(min = 1, max = 100))]
-    pub(in crate::mcp) limit: u32,
+    pub(crate) limit: u32,
     /// nextCursor of the previous page; all else unchanged.
     #[serde(default, deserialize_with = "filled")]
-    pub(in crate::mcp) cursor: Option<String>,
+    pub(crate) cursor: Option<String>,
 }
 
 /// Result of `get_messages`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::mcp) struct MessagesOutput {
+pub(crate) struct MessagesOutput {
     note: &'static str,
     /// The channel's time zone, in which times are shown.
     time_zone: String,

@@ -7,34 +7,34 @@ use std::collections::BTreeMap;
 
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
+use chatkeep_services::digest::{ChannelDigest, DAY, MAX_DAYS};
+use chatkeep_services::gaps::TimeSpan;
+use chatkeep_services::{Caller, Services};
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::mcp::argument::{days, filled};
-use crate::mcp::channel_table::ChannelEntry;
-use crate::mcp::error::ToolError;
-use crate::mcp::gap::MissingTime;
-use crate::mcp::interpreted::Interpreted;
-use crate::mcp::message_row::{MessageRow, is_zero};
-use crate::mcp::result_builder::{PeopleTable, ResultBuilder};
-use crate::mcp::selection::Selection;
-use crate::mcp::time::{AnswerZone, when};
-use crate::mcp::tool::{ToolAnswer, ToolDefinition};
-use crate::services::digest::{ChannelDigest, DAY, MAX_DAYS};
-use crate::services::gaps::TimeSpan;
-use crate::services::{Caller, Services};
+use crate::argument::{days, filled};
+use crate::channel_table::ChannelEntry;
+use crate::error::ToolError;
+use crate::gap::MissingTime;
+use crate::interpreted::Interpreted;
+use crate::message_row::{MessageRow, is_zero};
+use crate::result_builder::{PeopleTable, ResultBuilder};
+use crate::selection::Selection;
+use crate::time::{AnswerZone, when};
+use crate::tool::{ToolAnswer, ToolDefinition};
 use rows::{ChannelCount, HostRow, MoveRow, PersonCount};
 
 /// Days without an argument.
 const DAYS: u32 = 7;
 
 /// The tool.
-pub(in crate::mcp) enum GetOverview {}
+pub(crate) enum GetOverview {}
 
 /// Arguments of `get_overview`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::mcp) struct OverviewArguments {
+pub(crate) struct OverviewArguments {
     /// Only this channel (id, name or link); without it, all of them.
     #[serde(default, deserialize_with = "filled")]
     channel_id: Option<String>,
@@ -51,7 +51,7 @@ pub(in crate::mcp) struct OverviewArguments {
 /// Result of `get_overview`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::mcp) struct OverviewOutput {
+pub(crate) struct OverviewOutput {
     note: &'static str,
     time_zone: String,
     /// Begin of the time; it ends now.

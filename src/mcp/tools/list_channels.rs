@@ -5,26 +5,26 @@ use std::collections::HashMap;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
+use chatkeep_services::access::{ReadMessages, Scoped};
+use chatkeep_services::channels::ChannelService;
+use chatkeep_services::gaps::{ChannelGaps, TimeSpan};
+use chatkeep_services::{Caller, Services};
 use chatkeep_store::{Channel, ChannelStatus, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::mcp::argument::{filled, switch};
-use crate::mcp::budget::sent;
-use crate::mcp::channel_table::{ChannelTable, quoted_name, short_name};
-use crate::mcp::error::ToolError;
-use crate::mcp::gap::{GapRows, MissingTime};
-use crate::mcp::message_row::{MessageRow, NOTE, is_zero};
-use crate::mcp::result_builder::{
+use crate::argument::{filled, switch};
+use crate::budget::sent;
+use crate::channel_table::{ChannelTable, quoted_name, short_name};
+use crate::error::ToolError;
+use crate::gap::{GapRows, MissingTime};
+use crate::message_row::{MessageRow, NOTE, is_zero};
+use crate::result_builder::{
     MessageSource, PeopleTable, ResultBuilder, cursor_line, json, people_line,
 };
-use crate::mcp::time::AnswerZone;
-use crate::mcp::tool::{ToolAnswer, ToolDefinition};
-use crate::pseudonyms::Masked;
-use crate::services::access::{ReadMessages, Scoped};
-use crate::services::channels::ChannelService;
-use crate::services::gaps::{ChannelGaps, TimeSpan};
-use crate::services::{Caller, Services};
+use crate::time::AnswerZone;
+use crate::tool::{ToolAnswer, ToolDefinition};
 
 /// Page size: channels are about a hundred tokens each in both forms together.
 const CHANNELS: u32 = 50;
@@ -36,12 +36,12 @@ const RECENT: u32 = 3;
 const TEXT: usize = 100;
 
 /// The tool.
-pub(in crate::mcp) enum ListChannels {}
+pub(crate) enum ListChannels {}
 
 /// Arguments of `list_channels`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::mcp) struct ChannelsArguments {
+pub(crate) struct ChannelsArguments {
     /// Also the newest messages of each channel, shortened: what is talked about there.
     #[serde(default, deserialize_with = "switch")]
     recent: bool,
@@ -53,7 +53,7 @@ pub(in crate::mcp) struct ChannelsArguments {
 /// Result of `list_channels`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::mcp) struct ChannelsOutput {
+pub(crate) struct ChannelsOutput {
     note: &'static str,
     channels: Vec<ChannelRow>,
     /// The people p1, p2 … of recent messages.

@@ -1,24 +1,24 @@
 //! `search`: messages by words, in the form that research connectors look for.
 
 use chatkeep_core::role::Scope;
+use chatkeep_search::{SearchResult, Sort};
+use chatkeep_services::access::ReadMessages;
+use chatkeep_services::search::SearchQuery;
+use chatkeep_services::{Caller, Services};
+use chatkeep_view::message_uri;
+use chatkeep_view::sanitize;
 use chrono_tz::Tz;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::mcp::argument::required;
-use crate::mcp::budget::{TokenBudget, sent};
-use crate::mcp::channel::zone_of;
-use crate::mcp::document::{self, ChannelNames};
-use crate::mcp::error::ToolError;
-use crate::mcp::result_builder::json;
-use crate::mcp::time::AnswerZone;
-use crate::mcp::tool::{ToolAnswer, ToolDefinition};
-use crate::sanitize;
-use crate::search::{SearchResult, Sort};
-use crate::services::access::ReadMessages;
-use crate::services::search::SearchQuery;
-use crate::services::{Caller, Services};
-use crate::view::message_uri;
+use crate::argument::required;
+use crate::budget::{TokenBudget, sent};
+use crate::channel::zone_of;
+use crate::document::{self, ChannelNames};
+use crate::error::ToolError;
+use crate::result_builder::json;
+use crate::time::AnswerZone;
+use crate::tool::{ToolAnswer, ToolDefinition};
 
 /// Maximum number of documents.
 const RESULTS: u32 = 20;
@@ -26,12 +26,12 @@ const RESULTS: u32 = 20;
 const TEXT: usize = 240;
 
 /// The tool.
-pub(in crate::mcp) enum Search {}
+pub(crate) enum Search {}
 
 /// Arguments of `search`: those that connectors send, and no others.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::mcp) struct DocumentQuery {
+pub(crate) struct DocumentQuery {
     /// Words; as for `search_messages`.
     #[serde(deserialize_with = "required")]
     #[schemars(length(min = 1, max = 200))]
@@ -40,14 +40,14 @@ pub(in crate::mcp) struct DocumentQuery {
 
 /// Result of `search`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::mcp) struct FoundDocuments {
+pub(crate) struct FoundDocuments {
     /// Best first.
     results: Vec<FoundDocument>,
 }
 
 /// Document that was found.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::mcp) struct FoundDocument {
+pub(crate) struct FoundDocument {
     /// Id for fetch.
     id: String,
     title: String,

@@ -1,39 +1,37 @@
 //! `search_messages`: messages by words, in one channel or in all.
 
 use chatkeep_core::role::Scope;
+use chatkeep_search::Sort;
+use chatkeep_services::search::SearchQuery;
+use chatkeep_services::{Caller, FieldPath, Services, parse_time_zone};
+use chatkeep_view::sanitize::quoted;
 use chrono_tz::Tz;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use crate::mcp::argument::{filled, limit, required, rows};
-use crate::mcp::channel_table::{self, ChannelEntry};
-use crate::mcp::error::ToolError;
-use crate::mcp::gap::{GapRows, MissingTime};
-use crate::mcp::interpreted::Interpreted;
-use crate::mcp::message_row::{MessageRow, NOTE, is_false, is_zero};
-use crate::mcp::person::{self, Sender};
-use crate::mcp::result_builder::{
-    MessageSource, PeopleTable, ResultBuilder, cursor_line, people_line,
-};
-use crate::mcp::selection::Selection;
-use crate::mcp::time::{AnswerZone, when};
-use crate::mcp::tool::{ToolAnswer, ToolDefinition};
-use crate::sanitize::quoted;
-use crate::search::Sort;
-use crate::services::search::SearchQuery;
-use crate::services::{Caller, FieldPath, Services, parse_time_zone};
+use crate::argument::{filled, limit, required, rows};
+use crate::channel_table::{self, ChannelEntry};
+use crate::error::ToolError;
+use crate::gap::{GapRows, MissingTime};
+use crate::interpreted::Interpreted;
+use crate::message_row::{MessageRow, NOTE, is_false, is_zero};
+use crate::person::{self, Sender};
+use crate::result_builder::{MessageSource, PeopleTable, ResultBuilder, cursor_line, people_line};
+use crate::selection::Selection;
+use crate::time::{AnswerZone, when};
+use crate::tool::{ToolAnswer, ToolDefinition};
 
 /// Maximum length of a snippet in characters.
 const SNIPPET: usize = 240;
 
 /// The tool.
-pub(in crate::mcp) enum SearchMessages {}
+pub(crate) enum SearchMessages {}
 
 /// Arguments of `search_messages`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::mcp) struct SearchArguments {
+pub(crate) struct SearchArguments {
     /// Words; also "a phrase", -without, from:name, type:image, has:link, has:media,
     /// before:2026-01-31, after:2026-01-01.
     #[serde(deserialize_with = "required")]
@@ -68,7 +66,7 @@ pub(in crate::mcp) struct SearchArguments {
 /// Result of `search_messages`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::mcp) struct HitsOutput {
+pub(crate) struct HitsOutput {
     note: &'static str,
     /// Messages on all pages together.
     total: usize,
@@ -201,7 +199,7 @@ async fn answer(
     Ok(ToolAnswer::new(output, text))
 }
 
-fn found(hit: &crate::search::SearchResult) -> MessageSource<'_> {
+fn found(hit: &chatkeep_search::SearchResult) -> MessageSource<'_> {
     MessageSource::found(&hit.message, &hit.snippet.text)
 }
 

@@ -1,29 +1,29 @@
 //! `verify_citation`: whether a message still says what was quoted from it.
 
 use chatkeep_core::role::Scope;
+use chatkeep_services::access::ReadMessages;
+use chatkeep_services::citations::{CheckedCitation, CitationVerdict};
+use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::StoredMessage;
+use chatkeep_view::pseudonyms::Masked;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::mcp::argument::{filled, required};
-use crate::mcp::channel::OpenChannel;
-use crate::mcp::error::ToolError;
-use crate::mcp::message_row::{MessageRow, NOTE};
-use crate::mcp::reference;
-use crate::mcp::result_builder::{MessageSource, PeopleTable, ResultBuilder, WHOLE, people_line};
-use crate::mcp::tool::{ToolAnswer, ToolDefinition};
-use crate::pseudonyms::Masked;
-use crate::services::access::ReadMessages;
-use crate::services::citations::{CheckedCitation, CitationVerdict};
-use crate::services::{Caller, ServiceError, Services};
+use crate::argument::{filled, required};
+use crate::channel::OpenChannel;
+use crate::error::ToolError;
+use crate::message_row::{MessageRow, NOTE};
+use crate::reference;
+use crate::result_builder::{MessageSource, PeopleTable, ResultBuilder, WHOLE, people_line};
+use crate::tool::{ToolAnswer, ToolDefinition};
 
 /// The tool.
-pub(in crate::mcp) enum VerifyCitation {}
+pub(crate) enum VerifyCitation {}
 
 /// Arguments of `verify_citation`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::mcp) struct CitationArguments {
+pub(crate) struct CitationArguments {
     /// Link (url) or id of the cited message.
     #[serde(deserialize_with = "required")]
     url: String,
@@ -36,7 +36,7 @@ pub(in crate::mcp) struct CitationArguments {
 /// Result of `verify_citation`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::mcp) struct CitationOutput {
+pub(crate) struct CitationOutput {
     note: &'static str,
     verdict: Verdict,
     /// Meaning of it.
@@ -58,7 +58,7 @@ pub(in crate::mcp) struct CitationOutput {
 /// Verdict on a citation.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::mcp) enum Verdict {
+pub(crate) enum Verdict {
     Same,
     EditedSince,
     Different,

@@ -2,31 +2,32 @@
 
 use std::collections::HashSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::{Bounds, Subject};
 use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Grant, Key, Session, Store};
+use chatkeep_view::pseudonyms::Mask;
 
-use crate::pseudonyms::Mask;
-use crate::services::masks::MaskFailure;
-use crate::services::{ServiceError, masks};
+use crate::masks::MaskFailure;
+use crate::{ServiceError, masks};
 
 /// A caller with a valid key, session or access token.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller {
+pub struct Caller {
     /// The user on whose behalf the call is made.
-    pub(crate) user: UserId,
+    pub user: UserId,
     /// The credential of the call.
-    pub(crate) credential: Credential,
+    pub credential: Credential,
     /// Limits on what the caller may be shown.
-    pub(crate) bounds: Bounds,
+    pub bounds: Bounds,
     /// Form in which the caller is shown people.
-    pub(crate) mask: Mask,
+    pub mask: Mask,
 }
 
 /// A credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Credential {
+pub enum Credential {
     /// API key.
     Key(KeyId),
     /// Session of a person in a browser.
@@ -38,7 +39,7 @@ pub(crate) enum Credential {
 
 impl Credential {
     /// Returns its name among all credentials.
-    pub(crate) fn owner(&self) -> String {
+    pub fn owner(&self) -> String {
         match self {
             Self::Key(id) => format!("key:{id}"),
             Self::Session(id) => format!("session:{id}"),
@@ -52,24 +53,24 @@ impl Caller {
     ///
     /// # Errors
     /// Returns the bound that `subject` is beyond.
-    pub(crate) fn admit(&self, subject: &Subject<'_>, now: Timestamp) -> Result<(), ServiceError> {
+    pub fn admit(&self, subject: &Subject<'_>, now: Timestamp) -> Result<(), ServiceError> {
         self.bounds.admit(subject, now).map_err(ServiceError::from)
     }
 
     /// Returns true if the credential may see all of these channels.
-    pub(crate) fn sees_all(&self, channels: &[ChannelId]) -> bool {
+    pub fn sees_all(&self, channels: &[ChannelId]) -> bool {
         let Some(only) = self.channels() else { return true };
         let only: HashSet<_> = only.iter().collect();
         channels.iter().all(|channel| only.contains(channel))
     }
 
     /// Returns the only channels that the credential may see; `None` for all.
-    pub(crate) fn channels(&self) -> Option<&[ChannelId]> {
+    pub fn channels(&self) -> Option<&[ChannelId]> {
         self.bounds.channels.as_deref()
     }
 
     /// Returns the time before which nothing may be read.
-    pub(crate) const fn not_before(&self) -> Option<Timestamp> {
+    pub const fn not_before(&self) -> Option<Timestamp> {
         self.bounds.not_before
     }
 
@@ -78,12 +79,12 @@ impl Caller {
     ///
     /// # Errors
     /// [`ServiceError::PseudonymousKey`] if they see pseudonyms.
-    pub(crate) const fn sees_people(&self) -> Result<(), ServiceError> {
+    pub const fn sees_people(&self) -> Result<(), ServiceError> {
         if self.mask.is_on() { Err(ServiceError::PseudonymousKey) } else { Ok(()) }
     }
 
     /// Returns the API key of the call, if it is one.
-    pub(crate) const fn key(&self) -> Option<&KeyId> {
+    pub const fn key(&self) -> Option<&KeyId> {
         match &self.credential {
             Credential::Key(key) => Some(key),
             Credential::Session(_) | Credential::Token { .. } => None,
@@ -125,7 +126,8 @@ impl Caller {
     ///
     /// # Errors
     /// Returns an error when the store fails or the mask cannot be made.
-    pub(crate) async fn of_key(store: &Store, key: Key) -> Result<Self, MaskFailure> {
+    #[boxed]
+    pub async fn of_key(store: &Store, key: Key) -> Result<Self, MaskFailure> {
         let bounds = key.bounds();
         let mask = masks::of_reader(store, &key.user, &bounds).await?;
         Ok(Self { user: key.user, credential: Credential::Key(key.id), bounds, mask })

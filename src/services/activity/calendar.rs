@@ -2,12 +2,11 @@
 
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::ClockShift;
+use chatkeep_view::when::first;
 use chrono::{
     DateTime, Datelike as _, Days, Months, NaiveDate, NaiveTime, Offset as _, TimeZone as _,
 };
 use chrono_tz::Tz;
-
-use crate::when::first;
 
 /// Milliseconds of a quarter of an hour, the unit of the counters.
 const QUARTER: i64 = 900_000;
@@ -19,7 +18,7 @@ const YEARS: u32 = 60;
 
 /// Period that is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Period {
+pub enum Period {
     /// That many days, today included.
     Days(u32),
     /// Everything.
@@ -28,7 +27,7 @@ pub(crate) enum Period {
 
 /// Length of the bars of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BarUnit {
+pub enum BarUnit {
     /// A day.
     Day,
     /// A week, from Monday.

@@ -1,16 +1,17 @@
 //! Settings of the assistant and their changes.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{
     AssistantConfig, KeywordMatch, NoMatchScope, QaMode, TriggerConfig, WelcomeConfig, limits,
 };
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{Setting, SettingVersions};
+use chatkeep_view::pseudonyms::Mask;
 
 use super::super::input::{keywords, text};
 use super::super::{FieldPath, Nullable, ServiceError};
 use super::{AssistantService, SettingsAccess};
-use crate::pseudonyms::Mask;
 
 /// A day: a longer cooldown would be a switched-off rule.
 const MAX_COOLDOWN: u32 = 86_400;
@@ -20,70 +21,71 @@ const NO_ADDRESS: &str =
 
 /// Settings of the assistant.
 #[derive(Clone, Debug)]
-pub(crate) struct AssistantSettings {
+pub struct AssistantSettings {
     /// Version of the settings, which changes may name.
-    pub(crate) version: i64,
+    pub version: i64,
     /// The settings.
-    pub(crate) config: AssistantConfig,
+    pub config: AssistantConfig,
     /// Mode in effect under the plan of the channel's owner.
-    pub(crate) effective_mode: QaMode,
+    pub effective_mode: QaMode,
     /// True if the plan of the channel's owner includes semantic mode.
-    pub(crate) semantic: bool,
+    pub semantic: bool,
 }
 
 /// Change of the settings; absent values are unchanged.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct AssistantChange {
+pub struct AssistantChange {
     /// Master switch: while false, the bot never replies.
-    pub(crate) enabled: Option<bool>,
+    pub enabled: Option<bool>,
     /// Questions and answers.
-    pub(crate) qa: Option<QaChange>,
+    pub qa: Option<QaChange>,
     /// The welcome of new members.
-    pub(crate) welcome: Option<WelcomeChange>,
+    pub welcome: Option<WelcomeChange>,
     /// The group rules.
-    pub(crate) rules: Option<TriggerChange>,
+    pub rules: Option<TriggerChange>,
     /// The link to the channel's page.
-    pub(crate) link: Option<TriggerChange>,
+    pub link: Option<TriggerChange>,
 }
 
 /// Change of the question-and-answer settings; absent values are unchanged.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct QaChange {
+pub struct QaChange {
     /// Enables questions and answers.
-    pub(crate) enabled: Option<bool>,
+    pub enabled: Option<bool>,
     /// Matching mode; `semantic` requires the plan `pro`.
-    pub(crate) mode: Option<QaMode>,
+    pub mode: Option<QaMode>,
     /// Reply when no rule matches.
-    pub(crate) no_match_reply: Nullable<String>,
+    pub no_match_reply: Nullable<String>,
     /// Messages that get the reply of no match.
-    pub(crate) no_match_scope: Option<NoMatchScope>,
+    pub no_match_scope: Option<NoMatchScope>,
     /// Method of matching keywords.
-    pub(crate) keyword_match: Option<KeywordMatch>,
+    pub keyword_match: Option<KeywordMatch>,
     /// Cooldown of a rule in seconds, at most a day.
-    pub(crate) cooldown_seconds: Option<u32>,
+    pub cooldown_seconds: Option<u32>,
 }
 
 /// Change of the welcome settings; absent values are unchanged.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WelcomeChange {
+pub struct WelcomeChange {
     /// Enables the welcome.
-    pub(crate) enabled: Option<bool>,
+    pub enabled: Option<bool>,
     /// Welcome text.
-    pub(crate) message: Option<String>,
+    pub message: Option<String>,
 }
 
 /// Change of the settings of a reply that certain words trigger; absent values are unchanged.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TriggerChange {
+pub struct TriggerChange {
     /// Enables the reply; the link only where the service has a public address.
-    pub(crate) enabled: Option<bool>,
+    pub enabled: Option<bool>,
     /// Words that make the bot send it.
-    pub(crate) trigger_keywords: Option<Vec<String>>,
+    pub trigger_keywords: Option<Vec<String>>,
 }
 
 impl AssistantSettings {
     /// Returns the settings as a reader may see them.
-    pub(crate) fn shown(self, mask: &Mask) -> Self {
+    #[must_use]
+    pub fn shown(self, mask: &Mask) -> Self {
         Self { config: mask.show(self.config).into_row(), ..self }
     }
 }
@@ -93,7 +95,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn settings(
+    #[boxed]
+    pub async fn settings(
         &self,
         access: &SettingsAccess,
     ) -> Result<AssistantSettings, ServiceError> {
@@ -108,7 +111,8 @@ impl AssistantService {
     /// [`ServiceError::Invalid`] for a bad value, or for enabling the link without a public address
     /// of the service, [`ServiceError::PlanRequired`] for a new mode that the owner's plan does not
     /// include, [`ServiceError::Stale`] for another version.
-    pub(crate) async fn change_settings(
+    #[boxed]
+    pub async fn change_settings(
         &self,
         access: &SettingsAccess,
         change: AssistantChange,
@@ -160,7 +164,7 @@ impl AssistantService {
 
 impl AssistantSettings {
     /// Returns the settings under the plan of the channel's owner.
-    pub(in crate::services) fn new(setting: Setting<AssistantConfig>, plan: Option<Plan>) -> Self {
+    pub(crate) fn new(setting: Setting<AssistantConfig>, plan: Option<Plan>) -> Self {
         let effective_mode = setting.value.qa.mode.under(plan);
         let semantic = QaMode::Semantic.under(plan) == QaMode::Semantic;
         Self { version: setting.version, config: setting.value, effective_mode, semantic }

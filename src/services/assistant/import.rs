@@ -2,53 +2,54 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{Rule, RuleDraft, limits};
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::RuleId;
+use chatkeep_core::random;
 use chatkeep_index::fold_phrase;
 use chatkeep_store::RuleChange;
 
 use super::super::{Defect, ServiceError};
 use super::rules::{self, RuleField};
 use super::{AssistantService, RuleBook, SettingsAccess};
-use crate::heavy::CALLERS;
-use crate::random;
 
 /// Row of an import.
 #[derive(Clone, Debug)]
-pub(crate) struct ImportRow {
+pub struct ImportRow {
     /// Line at which it begins.
-    pub(crate) line: u64,
+    pub line: u64,
     /// ID of the rule that it replaces; one that the channel does not have is ignored.
-    pub(crate) id: Option<RuleId>,
+    pub id: Option<RuleId>,
     /// Texts of the rule.
-    pub(crate) draft: RuleDraft,
+    pub draft: RuleDraft,
 }
 
 /// Rules of a channel and what an import would do to them.
 #[derive(Clone, Debug)]
-pub(crate) struct RuleImportPlan {
+pub struct RuleImportPlan {
     /// Version of the list that the plan is for.
-    pub(crate) version: i64,
+    pub version: i64,
     /// Rows in their order.
-    pub(crate) rows: Vec<PlannedRow>,
+    pub rows: Vec<PlannedRow>,
     /// Limit that the rules would be beyond.
-    pub(crate) beyond: Option<RuleLimit>,
+    pub beyond: Option<RuleLimit>,
 }
 
 /// Row of an import with what becomes of it.
 #[derive(Clone, Debug)]
-pub(crate) struct PlannedRow {
+pub struct PlannedRow {
     /// Line at which it begins.
-    pub(crate) line: u64,
+    pub line: u64,
     /// Texts of the rule as they are stored.
-    pub(crate) draft: RuleDraft,
+    pub draft: RuleDraft,
     /// Fate of the row.
-    pub(crate) fate: RowFate,
+    pub fate: RowFate,
 }
 
 /// Fate of a row of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum RowFate {
+pub enum RowFate {
     /// A rule is added.
     Added,
     /// A rule is changed.
@@ -63,7 +64,7 @@ pub(crate) enum RowFate {
 
 /// Limit on a channel's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RuleLimit {
+pub enum RuleLimit {
     /// [`limits::RULES`].
     Count,
     /// [`limits::RULE_BYTES`].
@@ -72,27 +73,27 @@ pub(crate) enum RuleLimit {
 
 impl RuleImportPlan {
     /// Returns true if the rules can be imported: all rows are good, and some change something.
-    pub(crate) fn is_possible(&self) -> bool {
+    pub fn is_possible(&self) -> bool {
         self.refused() == 0 && self.beyond.is_none() && self.added() + self.changed() > 0
     }
 
     /// Returns the number of rules to add.
-    pub(crate) fn added(&self) -> usize {
+    pub fn added(&self) -> usize {
         self.count(|fate| *fate == RowFate::Added)
     }
 
     /// Returns the number of rules to change.
-    pub(crate) fn changed(&self) -> usize {
+    pub fn changed(&self) -> usize {
         self.count(|fate| matches!(fate, RowFate::Changed(_)))
     }
 
     /// Returns the number of rows that change nothing.
-    pub(crate) fn same(&self) -> usize {
+    pub fn same(&self) -> usize {
         self.count(|fate| matches!(fate, RowFate::Same(_)))
     }
 
     /// Returns the number of refused rows.
-    pub(crate) fn refused(&self) -> usize {
+    pub fn refused(&self) -> usize {
         self.count(RowFate::is_refused)
     }
 
@@ -103,7 +104,7 @@ impl RuleImportPlan {
 
 impl RowFate {
     /// Returns true for a row that cannot be imported.
-    pub(crate) const fn is_refused(&self) -> bool {
+    pub const fn is_refused(&self) -> bool {
         matches!(self, Self::Defective(..) | Self::Repeated(_))
     }
 }
@@ -114,7 +115,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn plan_import(
+    #[boxed]
+    pub async fn plan_import(
         &self,
         access: &SettingsAccess,
         rows: Vec<ImportRow>,
@@ -128,7 +130,8 @@ impl AssistantService {
     /// # Errors
     /// [`ServiceError::Stale`] for another version, [`ServiceError::Conflict`] when the plan is not
     /// possible.
-    pub(crate) async fn import_rules(
+    #[boxed]
+    pub async fn import_rules(
         &self,
         access: &SettingsAccess,
         rows: Vec<ImportRow>,

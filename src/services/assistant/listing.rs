@@ -3,19 +3,20 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::Rule;
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_index::fold;
 
 use super::{AssistantService, KeywordWarning, ReviewedRules, SettingsAccess};
-use crate::heavy::CALLERS;
-use crate::services::ServiceError;
+use crate::ServiceError;
 
 /// Rules of a page.
 const PAGE: usize = 50;
 
 /// Order of rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum RuleOrder {
+pub enum RuleOrder {
     /// Oldest first: of rules that fit equally well, the first answers.
     #[default]
     Oldest,
@@ -27,28 +28,28 @@ pub(crate) enum RuleOrder {
 
 /// Rules to list.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RuleQuery {
+pub struct RuleQuery {
     /// Text that occurs in a keyword, in the question or in the answer; empty for all rules.
-    pub(crate) text: String,
+    pub text: String,
     /// Order of the rules.
-    pub(crate) order: RuleOrder,
+    pub order: RuleOrder,
     /// Number of the page, from 0.
-    pub(crate) page: usize,
+    pub page: usize,
 }
 
 /// Page of rules.
 #[derive(Clone, Debug)]
-pub(crate) struct FoundRules {
+pub struct FoundRules {
     /// Number of all rules.
-    pub(crate) total: usize,
+    pub total: usize,
     /// Number of rules with the text.
-    pub(crate) found: usize,
+    pub found: usize,
     /// Rules of the page.
-    pub(crate) rules: Vec<Rule>,
+    pub rules: Vec<Rule>,
     /// Warnings about their keywords.
-    pub(crate) warnings: Vec<KeywordWarning>,
+    pub warnings: Vec<KeywordWarning>,
     /// True if another page follows.
-    pub(crate) has_more: bool,
+    pub has_more: bool,
 }
 
 impl AssistantService {
@@ -56,7 +57,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn find_rules(
+    #[boxed]
+    pub async fn find_rules(
         &self,
         access: &SettingsAccess,
         query: RuleQuery,

@@ -15,6 +15,7 @@ mod trial;
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_bus::Bus;
 use chatkeep_core::assistant::Revision;
 use chatkeep_core::id::{ChannelId, UserId};
@@ -24,22 +25,20 @@ use chatkeep_workers::assistant::{Assistants, Compiled};
 use tokio::sync::Semaphore;
 use tracing::error;
 
-pub(crate) use config::{
-    AssistantChange, AssistantSettings, QaChange, TriggerChange, WelcomeChange,
-};
-pub(in crate::services) use history::Figures;
-pub(crate) use history::{
+pub use config::{AssistantChange, AssistantSettings, QaChange, TriggerChange, WelcomeChange};
+pub(crate) use history::Figures;
+pub use history::{
     AssistantFigures, BacktestChange, BacktestDraft, BacktestRequest, BacktestResult,
     ComparedAnswer, ComparedMessage, Comparison, ComparisonRequest, DAYS, Difference, GivenReply,
     HistoryAccess, MAX_DAYS, Progress, RuleEdit, UnansweredFigures, UnansweredQuestion,
     UnansweredQuestions,
 };
-pub(crate) use import::{ImportRow, PlannedRow, RowFate, RuleImportPlan, RuleLimit};
-pub(crate) use listing::{FoundRules, RuleOrder, RuleQuery};
-pub(crate) use origins::VisibleRules;
-pub(crate) use rules::{KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, RuleField};
-pub(crate) use texts::VersionedText;
-pub(crate) use trial::{ModeTrial, Rehearsal, ScoredRule, Trial, TrialCandidate, TrialReason};
+pub use import::{ImportRow, PlannedRow, RowFate, RuleImportPlan, RuleLimit};
+pub use listing::{FoundRules, RuleOrder, RuleQuery};
+pub use origins::VisibleRules;
+pub use rules::{KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, RuleField};
+pub use texts::VersionedText;
+pub use trial::{ModeTrial, Rehearsal, ScoredRule, Trial, TrialCandidate, TrialReason};
 
 use history::Examinations;
 
@@ -50,20 +49,20 @@ use super::access::{Admin, ChannelAccess, WriteAssistant};
 const SYSTEM: &str = "system";
 
 /// Access to the assistant's settings: for admins and owners, reading included.
-pub(crate) type SettingsAccess = ChannelAccess<Admin, WriteAssistant>;
+pub type SettingsAccess = ChannelAccess<Admin, WriteAssistant>;
 
 /// Last change of a settings object.
 #[derive(Clone, Debug)]
-pub(crate) struct SettingRevision {
+pub struct SettingRevision {
     /// Time of the last change; before the first one, the time at which the channel was first seen.
-    pub(crate) updated_at: Timestamp,
+    pub updated_at: Timestamp,
     /// User who made the last change; `system` before the first.
-    pub(crate) updated_by: UserId,
+    pub updated_by: UserId,
 }
 
 /// Assistants of channels. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct AssistantService {
+pub struct AssistantService {
     store: Store,
     clock: SharedClock,
     /// Announces changes to the other processes.
@@ -91,7 +90,8 @@ impl AssistantService {
     }
 
     /// Makes every process use the present settings of a channel from its next message on.
-    pub(crate) async fn reload(&self, channel: &ChannelId) {
+    #[boxed]
+    pub async fn reload(&self, channel: &ChannelId) {
         self.figures.forget(channel);
         self.assistants.changed(channel, &self.bus).await;
     }

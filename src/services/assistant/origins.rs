@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::Rule;
 use chatkeep_core::id::{ChannelId, RuleId};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_store::StoredMessage;
+use chatkeep_view::pseudonyms::Masked;
 
 use super::super::ServiceError;
 use super::super::access::{ChannelAccess, Member, ReadMessages};
 use super::{AssistantService, SettingsAccess};
-use crate::pseudonyms::Masked;
 
 /// Rules by id, as far as a caller may know them.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum VisibleRules {
+pub enum VisibleRules {
     /// The caller may not see rules.
     #[default]
     Hidden,
@@ -28,7 +29,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn rules_behind(
+    #[boxed]
+    pub async fn rules_behind(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         messages: &[Masked<StoredMessage>],
@@ -41,7 +43,7 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn visible_rules(
+    pub async fn visible_rules(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         rules: impl Iterator<Item = &RuleId>,
@@ -57,7 +59,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn chosen_rules(
+    #[boxed]
+    pub async fn chosen_rules(
         &self,
         access: &SettingsAccess,
         rules: BTreeSet<&RuleId>,

@@ -2,54 +2,55 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{Rule, RuleDraft, RuleList, limits};
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::RuleId;
+use chatkeep_core::random;
 use chatkeep_index::{duplicates, fold_phrase};
 use chatkeep_store::{RuleChange, RuleChanged, Setting};
 
 use super::super::input::{keywords, text};
 use super::super::{FieldPath, ServiceError};
 use super::{AssistantService, SettingRevision, SettingsAccess};
-use crate::heavy::CALLERS;
-use crate::random;
 
 /// Approximate bytes of a rule's JSON beside its texts: names, IDs, times.
 const AROUND: i64 = 200;
 
 /// Rules of a channel.
 #[derive(Clone, Debug)]
-pub(crate) struct RuleBook {
+pub struct RuleBook {
     /// Version of the list, which changes may name.
-    pub(crate) version: i64,
+    pub version: i64,
     /// Last change of the list.
-    pub(crate) revision: SettingRevision,
+    pub revision: SettingRevision,
     /// Rules with their hit counts, oldest first.
-    pub(crate) rules: Vec<Rule>,
+    pub rules: Vec<Rule>,
 }
 
 /// Rules of a channel with warnings about their keywords.
 #[derive(Clone, Debug)]
-pub(crate) struct ReviewedRules {
+pub struct ReviewedRules {
     /// The rules.
-    pub(crate) book: RuleBook,
+    pub book: RuleBook,
     /// Keywords that will not do what their editor thinks.
-    pub(crate) warnings: Vec<KeywordWarning>,
+    pub warnings: Vec<KeywordWarning>,
 }
 
 /// Warning about a keyword with an unexpected effect.
 #[derive(Clone, Debug)]
-pub(crate) struct KeywordWarning {
+pub struct KeywordWarning {
     /// Kind of warning.
-    pub(crate) kind: KeywordWarningKind,
+    pub kind: KeywordWarningKind,
     /// Keyword in the normalized form used for matching.
-    pub(crate) keyword: String,
+    pub keyword: String,
     /// Rules with this keyword; the first one answers.
-    pub(crate) rule_ids: Vec<RuleId>,
+    pub rule_ids: Vec<RuleId>,
 }
 
 /// Kind of warning about a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeywordWarningKind {
+pub enum KeywordWarningKind {
     /// Another rule has the same keyword; the oldest answers.
     Shared,
     /// The keyword is a trigger of the group rules or of the link, which take precedence.
@@ -61,7 +62,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn rules_size(&self, access: &SettingsAccess) -> Result<usize, ServiceError> {
+    #[boxed]
+    pub async fn rules_size(&self, access: &SettingsAccess) -> Result<usize, ServiceError> {
         let (count, bytes) = self.store.assistant().rule_sizes(access.channel()).await?;
         Ok(usize::try_from(bytes + count * AROUND).unwrap_or(usize::MAX))
     }
@@ -70,7 +72,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn rules(&self, access: &SettingsAccess) -> Result<RuleBook, ServiceError> {
+    #[boxed]
+    pub async fn rules(&self, access: &SettingsAccess) -> Result<RuleBook, ServiceError> {
         let Setting { version, value: RuleList { revision, items } } =
             self.store.assistant().rules(access.channel()).await?;
         let revision = self.revision(access.channel(), revision).await?;
@@ -83,7 +86,8 @@ impl AssistantService {
     /// [`ServiceError::Invalid`] for a bad draft, [`ServiceError::Stale`] for another version,
     /// [`ServiceError::RulesTooLarge`] and [`ServiceError::Conflict`] when the channel has as many
     /// rules as it can have.
-    pub(crate) async fn add_rule(
+    #[boxed]
+    pub async fn add_rule(
         &self,
         access: &SettingsAccess,
         draft: RuleDraft,
@@ -99,7 +103,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// As of [`Self::add_rule`]; [`ServiceError::NotFound`] for an unknown rule.
-    pub(crate) async fn replace_rule(
+    #[boxed]
+    pub async fn replace_rule(
         &self,
         access: &SettingsAccess,
         rule: &RuleId,
@@ -114,7 +119,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// [`ServiceError::Stale`] for another version, [`ServiceError::NotFound`] for an unknown rule.
-    pub(crate) async fn remove_rule(
+    #[boxed]
+    pub async fn remove_rule(
         &self,
         access: &SettingsAccess,
         rule: &RuleId,
@@ -127,7 +133,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn saved_rules(
+    #[boxed]
+    pub async fn saved_rules(
         &self,
         access: &SettingsAccess,
         rule: RuleId,
@@ -141,7 +148,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn reviewed_rules(
+    #[boxed]
+    pub async fn reviewed_rules(
         &self,
         access: &SettingsAccess,
     ) -> Result<ReviewedRules, ServiceError> {
@@ -165,7 +173,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] for an unknown rule.
-    pub(crate) async fn rule(
+    #[boxed]
+    pub async fn rule(
         &self,
         access: &SettingsAccess,
         rule: &RuleId,
@@ -211,7 +220,7 @@ impl AssistantService {
 
 /// Text of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RuleField {
+pub enum RuleField {
     /// The keywords.
     Keywords,
     /// The question.

@@ -1,5 +1,6 @@
 //! The welcome message and the group rules.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{AssistantConfig, SettingText, limits};
 use chatkeep_core::event::ChannelRef;
 use chatkeep_core::id::ChannelId;
@@ -12,13 +13,13 @@ use super::{AssistantChange, AssistantService, SettingRevision, SettingsAccess};
 
 /// A text of the settings.
 #[derive(Clone, Debug)]
-pub(crate) struct VersionedText {
+pub struct VersionedText {
     /// Version of the text, which changes may name.
-    pub(crate) version: i64,
+    pub version: i64,
     /// Last change of the text.
-    pub(crate) revision: SettingRevision,
+    pub revision: SettingRevision,
     /// The text; empty when none is set.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 impl AssistantService {
@@ -26,10 +27,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn welcome(
-        &self,
-        access: &SettingsAccess,
-    ) -> Result<VersionedText, ServiceError> {
+    #[boxed]
+    pub async fn welcome(&self, access: &SettingsAccess) -> Result<VersionedText, ServiceError> {
         self.versioned(access.channel(), self.store.assistant().welcome(access.channel()).await?)
             .await
     }
@@ -40,7 +39,8 @@ impl AssistantService {
     /// # Errors
     /// [`ServiceError::Invalid`] for a text that is too long, [`ServiceError::Stale`] for another
     /// version.
-    pub(crate) async fn set_welcome(
+    #[boxed]
+    pub async fn set_welcome(
         &self,
         access: &SettingsAccess,
         (field, message): (FieldPath, String),
@@ -67,7 +67,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn group_rules(
+    #[boxed]
+    pub async fn group_rules(
         &self,
         access: &SettingsAccess,
     ) -> Result<VersionedText, ServiceError> {
@@ -84,7 +85,8 @@ impl AssistantService {
     /// # Errors
     /// [`ServiceError::Invalid`] for a text that is too long, [`ServiceError::Stale`] for another
     /// version.
-    pub(crate) async fn set_group_rules(
+    #[boxed]
+    pub async fn set_group_rules(
         &self,
         access: &SettingsAccess,
         (field, content): (FieldPath, String),
@@ -105,7 +107,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// As of [`Self::change_settings`] and [`Self::set_group_rules`].
-    pub(crate) async fn change_texts(
+    #[boxed]
+    pub async fn change_texts(
         &self,
         access: &SettingsAccess,
         change: AssistantChange,
@@ -134,7 +137,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn welcome_preview(
+    #[boxed]
+    pub async fn welcome_preview(
         &self,
         access: &SettingsAccess,
         template: &str,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{QaMode, Rule};
 use chatkeep_core::event::ChannelKind;
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::RuleId;
 use chatkeep_core::plan::Plan;
 use chatkeep_index::{answer, fold, fold_phrase};
@@ -13,77 +15,76 @@ use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply, Sour
 use super::super::input::text;
 use super::super::{FieldPath, ServiceError};
 use super::{AssistantService, SettingsAccess};
-use crate::heavy::CALLERS;
 
 /// Maximum characters of a text, LINE's limit.
 const MAX_TEXT: usize = 5_000;
 
 /// Simulated reply.
 #[derive(Clone, Debug)]
-pub(crate) struct Trial {
+pub struct Trial {
     /// The reply; `None` when nothing is said.
-    pub(crate) reply: Option<String>,
+    pub reply: Option<String>,
     /// Source of the reply; `None` when nothing is said.
-    pub(crate) source: Option<ReplySource>,
+    pub source: Option<ReplySource>,
     /// Rule that answers.
-    pub(crate) rule: Option<RuleId>,
+    pub rule: Option<RuleId>,
     /// Mode in effect under the plan of the channel's owner.
-    pub(crate) mode: QaMode,
+    pub mode: QaMode,
     /// Score of the best rule, from 0 to 1.
-    pub(crate) score: f32,
+    pub score: f32,
     /// Best matching rules, best first.
-    pub(crate) candidates: Vec<ScoredRule>,
+    pub candidates: Vec<ScoredRule>,
 }
 
 /// A rule and its score.
 #[derive(Clone, Debug)]
-pub(crate) struct ScoredRule {
+pub struct ScoredRule {
     /// The rule.
-    pub(crate) rule: RuleId,
+    pub rule: RuleId,
     /// Score, from 0 to 1.
-    pub(crate) score: f32,
+    pub score: f32,
 }
 
 /// Simulated replies in all modes.
 #[derive(Clone, Debug)]
-pub(crate) struct Rehearsal {
+pub struct Rehearsal {
     /// Reply under the present settings, cooldowns aside.
-    pub(crate) now: Trial,
+    pub now: Trial,
     /// True while the assistant and its questions and answers are switched on.
-    pub(crate) is_on: bool,
+    pub is_on: bool,
     /// Replies of each mode, as if the assistant were switched on.
-    pub(crate) modes: Vec<ModeTrial>,
+    pub modes: Vec<ModeTrial>,
 }
 
 /// Simulated reply in one mode.
 #[derive(Clone, Debug)]
-pub(crate) struct ModeTrial {
+pub struct ModeTrial {
     /// The mode.
-    pub(crate) mode: QaMode,
+    pub mode: QaMode,
     /// True if the plan of the channel's owner includes it.
-    pub(crate) is_included: bool,
+    pub is_included: bool,
     /// Reason for the reply or for none.
-    pub(crate) reason: TrialReason,
+    pub reason: TrialReason,
     /// Minimum score for a reply; `None` where words have to be the same.
-    pub(crate) least_score: Option<f32>,
+    pub least_score: Option<f32>,
     /// Best matching rules, best first.
-    pub(crate) candidates: Vec<TrialCandidate>,
+    pub candidates: Vec<TrialCandidate>,
 }
 
 /// Rule that a simulated message may be about.
 #[derive(Clone, Debug)]
-pub(crate) struct TrialCandidate {
+pub struct TrialCandidate {
     /// The rule.
-    pub(crate) rule: Rule,
+    pub rule: Rule,
     /// Score, from 0 to 1.
-    pub(crate) score: f32,
+    pub score: f32,
     /// Its keywords that occur in the message.
-    pub(crate) found: Vec<String>,
+    pub found: Vec<String>,
 }
 
 /// Reason for a reply or for none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TrialReason {
+pub enum TrialReason {
     /// The text has this trigger of the group rules, which take precedence.
     Trigger(String),
     /// The text has this trigger of the link, which takes precedence over rules.
@@ -109,7 +110,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a text that is empty or too long.
-    pub(crate) async fn rehearse(
+    #[boxed]
+    pub async fn rehearse(
         &self,
         access: &SettingsAccess,
         message: String,
@@ -144,7 +146,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a text that is empty or too long.
-    pub(crate) async fn simulate(
+    #[boxed]
+    pub async fn simulate(
         &self,
         access: &SettingsAccess,
         message: String,

@@ -5,7 +5,7 @@ use chatkeep_platform::PlatformError;
 
 /// Weight of a finding, the gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
+pub enum Severity {
     /// The bot does not work, or not as it should.
     Wrong,
     /// The platform did not answer a question.
@@ -20,7 +20,7 @@ pub(crate) enum Severity {
 
 /// Question to the platform, for the sentence that it was not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subject {
+pub enum Subject {
     Account,
     Token,
     Secret,
@@ -33,7 +33,7 @@ pub(crate) enum Subject {
 /// Finding about a bot. `setting` is an environment variable, `ours` an address that LINE should
 /// have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SetupFinding {
+pub enum SetupFinding {
     TokenWorks { name: String },
     TokenMissing { setting: String },
     TokenRefused { setting: String },
@@ -73,7 +73,7 @@ pub(crate) enum SetupFinding {
 
 impl Severity {
     /// Returns its name for programs and on terminals.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Wrong => "wrong",
             Self::Unanswered => "unanswered",
@@ -115,7 +115,7 @@ impl SetupFinding {
     }
 
     /// Returns its weight.
-    pub(crate) const fn severity(&self) -> Severity {
+    pub const fn severity(&self) -> Severity {
         match self {
             Self::TokenWorks { .. }
             | Self::SecretFits
@@ -163,12 +163,12 @@ impl SetupFinding {
     }
 
     /// Returns its name for programs.
-    pub(crate) fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         self.key().strip_prefix("line-").unwrap_or_default()
     }
 
     /// Returns its sentence.
-    pub(crate) fn sentence(&self, language: Language) -> String {
+    pub fn sentence(&self, language: Language) -> String {
         if let Self::Unanswered { subject, why, status } = self {
             let why = match status {
                 0 => language.text(why),
@@ -182,7 +182,7 @@ impl SetupFinding {
     }
 
     /// Returns the place where it is mended or seen; `None` for what is as it should be.
-    pub(crate) fn place(&self, language: Language) -> Option<String> {
+    pub fn place(&self, language: Language) -> Option<String> {
         let (key, setting) = match self {
             Self::TokenMissing { setting }
             | Self::TokenRefused { setting }

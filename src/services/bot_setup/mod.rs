@@ -14,6 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::UserId;
 use chatkeep_core::secret::SharedSecret;
 use chatkeep_core::time::{SharedClock, Timestamp};
@@ -25,7 +26,7 @@ use url::Url;
 use super::operator::Operator;
 use super::{Caller, Credential};
 use examination::{Examination, TimedAccount};
-pub(crate) use finding::{SetupFinding, Severity, Subject};
+pub use finding::{SetupFinding, Severity, Subject};
 
 /// Age up to which a check is shown again, unless somebody asks for another one. A check sends one
 /// test webhook for each bot, of which LINE makes 60 an hour.
@@ -33,46 +34,46 @@ const RECENT: Duration = Duration::from_mins(10);
 
 /// Permission to see the set-up of the bots and to change it.
 #[derive(Debug)]
-pub(crate) struct BotOperator(());
+pub struct BotOperator(());
 
 /// A bot as it is configured here.
-pub(crate) struct ConfiguredBot {
-    pub(crate) name: String,
+pub struct ConfiguredBot {
+    pub name: String,
     /// Segment of its platform in the path of its webhooks.
-    pub(crate) platform: &'static str,
+    pub platform: &'static str,
     /// Its set-up at the platform; `None` without an access token.
-    pub(crate) setup: Option<SharedSetup>,
-    pub(crate) secret: Option<SharedSecret>,
+    pub setup: Option<SharedSetup>,
+    pub secret: Option<SharedSecret>,
     /// Environment variables of the two.
-    pub(crate) token_setting: String,
-    pub(crate) secret_setting: String,
+    pub token_setting: String,
+    pub secret_setting: String,
 }
 
 /// Findings about a bot, in the order of the checks.
 #[derive(Debug)]
-pub(crate) struct BotReport {
-    pub(crate) bot: String,
-    pub(crate) findings: Vec<SetupFinding>,
+pub struct BotReport {
+    pub bot: String,
+    pub findings: Vec<SetupFinding>,
 }
 
 /// Findings about all bots at a time.
 #[derive(Clone, Debug)]
-pub(crate) struct TimedReports {
-    pub(crate) at: Timestamp,
-    pub(crate) reports: Arc<[BotReport]>,
+pub struct TimedReports {
+    pub at: Timestamp,
+    pub reports: Arc<[BotReport]>,
 }
 
 /// Name of a bot that is not configured.
 #[derive(Debug, thiserror::Error)]
 #[error("no bot named {name:?} is configured, only {known}")]
-pub(crate) struct NoSuchBot {
+pub struct NoSuchBot {
     name: String,
     known: String,
 }
 
 /// Set-up of the bots. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct BotSetupService {
+pub struct BotSetupService {
     bots: Arc<[ConfiguredBot]>,
     /// Public address of this service, without a slash at its end.
     base: Option<Arc<str>>,
@@ -90,7 +91,7 @@ impl From<&Operator> for BotOperator {
 
 impl BotReport {
     /// Returns the webhook address that LINE should have, if setting it mends something.
-    pub(crate) fn mendable_address(&self) -> Option<&str> {
+    pub fn mendable_address(&self) -> Option<&str> {
         let hinders = |finding: &SetupFinding| {
             matches!(finding, SetupFinding::NotHttps { .. }) || finding.doubts_ownership()
         };
@@ -103,7 +104,7 @@ impl BotReport {
 
 impl BotSetupService {
     /// Creates the service; commands have it without the others.
-    pub(crate) fn new(
+    pub fn new(
         bots: Vec<ConfiguredBot>,
         base: Option<&str>,
         operators: &[UserId],
@@ -115,13 +116,13 @@ impl BotSetupService {
 
     /// Returns the permission of a person who is an operator; `None` for everybody else, and for
     /// programs.
-    pub(crate) fn operator(&self, caller: &Caller) -> Option<BotOperator> {
+    pub fn operator(&self, caller: &Caller) -> Option<BotOperator> {
         let person = matches!(caller.credential, Credential::Session(_));
         (person && self.operators.contains(&caller.user)).then_some(BotOperator(()))
     }
 
     /// Returns true if anybody is an operator.
-    pub(crate) fn has_operators(&self) -> bool {
+    pub fn has_operators(&self) -> bool {
         !self.operators.is_empty()
     }
 
@@ -129,7 +130,8 @@ impl BotSetupService {
     ///
     /// # Errors
     /// [`NoSuchBot`].
-    pub(crate) async fn check(
+    #[boxed]
+    pub async fn check(
         &self,
         _: &BotOperator,
         name: Option<&str>,
@@ -150,7 +152,8 @@ impl BotSetupService {
     ///
     /// # Errors
     /// [`NoSuchBot`].
-    pub(crate) async fn set_webhooks(
+    #[boxed]
+    pub async fn set_webhooks(
         &self,
         _: &BotOperator,
         name: Option<&str>,
@@ -193,7 +196,8 @@ impl BotSetupService {
 
     /// Returns a check of every bot with its time, made now or within the last minutes: opening a page
     /// again and again does not use up the platform's limits. Of several at once one asks.
-    pub(crate) async fn recent_check(&self, operator: &BotOperator) -> TimedReports {
+    #[boxed]
+    pub async fn recent_check(&self, operator: &BotOperator) -> TimedReports {
         let mut recent = self.recent.lock().await;
         let now = self.clock.now();
         match &*recent {
@@ -208,7 +212,8 @@ impl BotSetupService {
     }
 
     /// Has the next page ask the platform again.
-    pub(crate) async fn forget_check(&self, _: &BotOperator) {
+    #[boxed]
+    pub async fn forget_check(&self, _: &BotOperator) {
         *self.recent.lock().await = None;
     }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::*;
 use chatkeep_i18n::Language;
+
+use super::*;
 
 /// Returns a finding of each kind.
 fn all() -> Vec<SetupFinding> {
@@ -153,7 +154,7 @@ fn only_named_people_in_a_session_are_operators() {
         user: user.into(),
         credential,
         bounds: chatkeep_core::bounds::Bounds::full(),
-        mask: crate::pseudonyms::Mask::none(),
+        mask: chatkeep_view::pseudonyms::Mask::none(),
     };
     let (session, key) = (Credential::Session("s".into()), Credential::Key("k".into()));
     assert!(service.operator(&caller("U1", session.clone())).is_some());

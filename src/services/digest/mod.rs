@@ -5,6 +5,7 @@ mod texts;
 
 use std::collections::{HashMap, HashSet};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::role::Scope;
@@ -13,18 +14,18 @@ use chatkeep_store::{
     DigestKey, DigestScope, MemberMove, MessageEvent, NotedTexts, PeopleCounts, ReadAction, Store,
     StoredMessage, TypeCount,
 };
+use chatkeep_view::pseudonyms::{Mask, Masked};
 use futures_util::try_join;
 
 use super::ServiceError;
 use super::access::{ReadMessages, Scoped};
-use crate::pseudonyms::{Mask, Masked};
 use texts::Findings;
-pub(crate) use texts::HostLinks;
+pub use texts::HostLinks;
 
 /// Longest time of a digest in days.
-pub(crate) const MAX_DAYS: u32 = 31;
+pub const MAX_DAYS: u32 = 31;
 /// Milliseconds of a day.
-pub(crate) const DAY: i64 = 86_400_000;
+pub const DAY: i64 = 86_400_000;
 /// Maximum number of channels whose messages are counted.
 const COUNTED: usize = 1_000;
 /// Maximum number of channels whose texts are examined: those with the most messages.
@@ -49,57 +50,57 @@ const PEOPLE: u32 = 20;
 
 /// Digest of channels.
 #[derive(Debug)]
-pub(crate) struct ChannelDigest {
+pub struct ChannelDigest {
     /// Begin of its time, which ends now.
-    pub(crate) from: Timestamp,
+    pub from: Timestamp,
     /// Number of messages of each channel that has any, most first.
-    pub(crate) channels: Vec<(ChannelId, i64)>,
+    pub channels: Vec<(ChannelId, i64)>,
     /// Number of channels that were only counted: everything below is about the examined ones.
-    pub(crate) unexamined: usize,
+    pub unexamined: usize,
     /// Number of messages in these.
-    pub(crate) unexamined_messages: i64,
+    pub unexamined_messages: i64,
     /// Number of channels that were not even counted: too many.
-    pub(crate) uncounted: usize,
+    pub uncounted: usize,
     /// People by the number of their messages.
-    pub(crate) people: Masked<PeopleCounts>,
+    pub people: Masked<PeopleCounts>,
     /// Messages by type, without texts.
-    pub(crate) types: Vec<TypeCount>,
+    pub types: Vec<TypeCount>,
     /// Time from which the texts of all examined channels were examined.
-    pub(crate) texts_since: Timestamp,
+    pub texts_since: Timestamp,
     /// Messages of others that mention the caller, or everybody.
-    pub(crate) mentions: FoundMessages,
+    pub mentions: FoundMessages,
     /// Questions that nobody answered.
-    pub(crate) questions: FoundMessages,
+    pub questions: FoundMessages,
     /// Messages with links; the newest are not listed.
-    pub(crate) links: FoundMessages,
+    pub links: FoundMessages,
     /// Number of the hosts of these links.
-    pub(crate) host_count: usize,
+    pub host_count: usize,
     /// Hosts with the most messages.
-    pub(crate) hosts: Vec<HostLinks>,
+    pub hosts: Vec<HostLinks>,
     /// Newest files, pictures and recordings not among them.
-    pub(crate) files: Vec<Masked<StoredMessage>>,
+    pub files: Vec<Masked<StoredMessage>>,
     /// Edited messages, latest edit first.
-    pub(crate) edited: FoundMessages,
+    pub edited: FoundMessages,
     /// Unsent or erased messages, latest first.
-    pub(crate) unsent: FoundMessages,
+    pub unsent: FoundMessages,
     /// Who joined or left, latest first; `None` for callers who may not list members.
-    pub(crate) moves: Option<Vec<Masked<MemberMove>>>,
+    pub moves: Option<Vec<Masked<MemberMove>>>,
 }
 
 /// Messages of one kind.
 #[derive(Debug, Default)]
-pub(crate) struct FoundMessages {
+pub struct FoundMessages {
     /// Number of all of them.
-    pub(crate) total: usize,
+    pub total: usize,
     /// True if there may be more than that.
-    pub(crate) at_least: bool,
+    pub at_least: bool,
     /// The newest of them, newest first.
-    pub(crate) newest: Vec<Masked<StoredMessage>>,
+    pub newest: Vec<Masked<StoredMessage>>,
 }
 
 /// Digests. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct DigestService {
+pub struct DigestService {
     store: Store,
     clock: SharedClock,
 }
@@ -124,7 +125,7 @@ impl DigestService {
     }
 
     /// Returns the time so many days ago.
-    pub(crate) fn days_ago(&self, days: u32) -> Timestamp {
+    pub fn days_ago(&self, days: u32) -> Timestamp {
         Timestamp::from_millis(self.clock.now().millis() - i64::from(days) * DAY)
     }
 
@@ -133,7 +134,8 @@ impl DigestService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn of(
+    #[boxed]
+    pub async fn of(
         &self,
         access: &Scoped<ReadMessages>,
         channels: &[ChannelId],

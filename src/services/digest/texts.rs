@@ -6,8 +6,7 @@ use chatkeep_core::id::UserId;
 use chatkeep_core::message::{Content, Mention};
 use chatkeep_index::answer::similar::looks_like_question;
 use chatkeep_store::{DigestKey, NotedText, StoredMessage};
-
-use crate::pseudonyms::{Mask, Masked};
+use chatkeep_view::pseudonyms::{Mask, Masked};
 use linkify::{LinkFinder, LinkKind};
 use url::Url;
 
@@ -21,13 +20,13 @@ const EVERYBODY: [&str; 6] = ["all", "everyone", "全員", "全员", "所有人"
 
 /// Links to one host.
 #[derive(Clone, Debug)]
-pub(crate) struct HostLinks {
+pub struct HostLinks {
     /// Host, in lower case.
-    pub(crate) host: String,
+    pub host: String,
     /// Number of messages with a link to it.
-    pub(crate) messages: usize,
+    pub messages: usize,
     /// The first of them.
-    pub(crate) first: Masked<StoredMessage>,
+    pub first: Masked<StoredMessage>,
 }
 
 /// Host of links, with the first message that has one.

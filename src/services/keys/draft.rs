@@ -2,16 +2,16 @@
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::pseudonym::PseudonymKey;
+use chatkeep_core::random;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 
 use super::super::access::Caller;
 use super::super::input::{channel_ids, text};
 use super::super::{Defect, FieldPath, ServiceError};
-use crate::random;
 
 /// Maximum characters of a key's name.
-pub(crate) const KEY_NAME: usize = 100;
+pub const KEY_NAME: usize = 100;
 /// Maximum number of channels that a key is restricted to.
 const CHANNELS: usize = 1_000;
 /// Location in the request.
@@ -19,38 +19,38 @@ const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
 
 /// API key that a caller wants.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyDraft {
+pub struct KeyDraft {
     /// Name for people.
-    pub(crate) name: String,
+    pub name: String,
     /// Scopes: at least one, and only scopes that the caller has.
-    pub(crate) scopes: Vec<Scope>,
+    pub scopes: Vec<Scope>,
     /// Channels that the key is restricted to; the caller's when absent.
-    pub(crate) channels: Option<Vec<String>>,
+    pub channels: Option<Vec<String>>,
     /// The key cannot read messages sent before this time.
-    pub(crate) not_before: Option<Timestamp>,
+    pub not_before: Option<Timestamp>,
     /// Time of expiry, in the future.
-    pub(crate) expires_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
     /// Whether it shows pseudonyms in place of people; `None` as the caller's credential does.
-    pub(crate) pseudonyms: Option<bool>,
+    pub pseudonyms: Option<bool>,
 }
 
 /// API key that an operator creates for a user.
 #[derive(Clone, Debug)]
-pub(crate) struct OperatorKey {
+pub struct OperatorKey {
     /// User who owns the key.
-    pub(crate) user: UserId,
+    pub user: UserId,
     /// Name for people.
-    pub(crate) name: String,
+    pub name: String,
     /// Scopes.
-    pub(crate) scopes: Vec<Scope>,
+    pub scopes: Vec<Scope>,
     /// Channels that the key is restricted to; all when absent.
-    pub(crate) channels: Option<Vec<ChannelId>>,
+    pub channels: Option<Vec<ChannelId>>,
     /// The key cannot read messages sent before this time.
-    pub(crate) not_before: Option<Timestamp>,
+    pub not_before: Option<Timestamp>,
     /// Time of expiry, in the future.
-    pub(crate) expires_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
     /// Secret of its pseudonyms; `None` if it shows people as they are.
-    pub(crate) pseudonyms: Option<PseudonymKey>,
+    pub pseudonyms: Option<PseudonymKey>,
 }
 
 impl KeyDraft {
@@ -114,7 +114,7 @@ fn pseudonyms(asked: Option<bool>, caller: &Caller) -> Result<Option<PseudonymKe
 }
 
 /// Creates the secret of a key that shows pseudonyms.
-pub(crate) fn new_pseudonyms() -> PseudonymKey {
+pub fn new_pseudonyms() -> PseudonymKey {
     PseudonymKey::new(random::bytes())
 }
 

@@ -5,18 +5,19 @@ mod draft;
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
+use chatkeep_core::random;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Key, NewKey, Rotated, Store, StoreError};
 use tracing::error;
 
-pub(crate) use draft::{KEY_NAME, KeyDraft, OperatorKey, new_pseudonyms};
+pub use draft::{KEY_NAME, KeyDraft, OperatorKey, new_pseudonyms};
 
 use super::access::{Caller, ManageKeys, Scoped};
 use super::operator::Operator;
 use super::{FieldPath, ServiceError, Window};
-use crate::random;
 
 /// Keys read at a time.
 const PAGE: u32 = 500;
@@ -26,18 +27,18 @@ const OVERLAP: Duration = Duration::from_hours(24);
 const MAX_OVERLAP: u32 = 2_592_000;
 
 /// New key with its secret, which is not shown again. No `Debug`: it holds the secret.
-pub(crate) struct IssuedKey {
+pub struct IssuedKey {
     /// The key.
-    pub(crate) key: Key,
+    pub key: Key,
     /// Its secret.
-    pub(crate) secret: String,
+    pub secret: String,
     /// Time until which the previous key stays valid after a rotation.
-    pub(crate) previous_until: Option<Timestamp>,
+    pub previous_until: Option<Timestamp>,
 }
 
 /// Reason for which an operator's key cannot be created.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum IssueKeyError {
+pub enum IssueKeyError {
     /// The time of expiry is past.
     #[error("the time of expiry must be in the future")]
     Expired,
@@ -70,14 +71,14 @@ enum Added {
 
 /// API keys. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyService {
+pub struct KeyService {
     store: Store,
     clock: SharedClock,
 }
 
 impl KeyService {
     /// Creates the service; commands have it without the others.
-    pub(crate) const fn new(store: Store, clock: SharedClock) -> Self {
+    pub const fn new(store: Store, clock: SharedClock) -> Self {
         Self { store, clock }
     }
 
@@ -86,7 +87,8 @@ impl KeyService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
-    pub(crate) async fn page(
+    #[boxed]
+    pub async fn page(
         &self,
         access: &Scoped<ManageKeys>,
         limit: u32,
@@ -103,11 +105,8 @@ impl KeyService {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] for a key that is unknown or beyond the caller's permissions.
-    pub(crate) async fn one(
-        &self,
-        access: &Scoped<ManageKeys>,
-        key: &KeyId,
-    ) -> Result<Key, ServiceError> {
+    #[boxed]
+    pub async fn one(&self, access: &Scoped<ManageKeys>, key: &KeyId) -> Result<Key, ServiceError> {
         self.of(&access.caller, key).await?.ok_or(ServiceError::NotFound)
     }
 
@@ -116,7 +115,8 @@ impl KeyService {
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::InsufficientPermissions`] for
     /// more than the caller may do, [`ServiceError::TooManyKeys`].
-    pub(crate) async fn create(
+    #[boxed]
+    pub async fn create(
         &self,
         access: &Scoped<ManageKeys>,
         draft: KeyDraft,
@@ -139,7 +139,8 @@ impl KeyService {
     /// [`ServiceError::NotFound`] for an unknown key, [`ServiceError::InsufficientPermissions`] for
     /// one beyond the caller's permissions, [`ServiceError::Invalid`] for too long an overlap,
     /// [`ServiceError::TooManyKeys`].
-    pub(crate) async fn rotate(
+    #[boxed]
+    pub async fn rotate(
         &self,
         access: &Scoped<ManageKeys>,
         key: &KeyId,
@@ -170,7 +171,8 @@ impl KeyService {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] for a key that is unknown or beyond the caller's permissions.
-    pub(crate) async fn remove(
+    #[boxed]
+    pub async fn remove(
         &self,
         access: &Scoped<ManageKeys>,
         key: &KeyId,
@@ -185,7 +187,8 @@ impl KeyService {
     ///
     /// # Errors
     /// Returns an error when a value is bad, the user has too many keys, or the store fails.
-    pub(crate) async fn issue(
+    #[boxed]
+    pub async fn issue(
         &self,
         _: &Operator,
         wanted: OperatorKey,
@@ -212,7 +215,8 @@ impl KeyService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn all_of(&self, _: &Operator, user: &UserId) -> Result<Vec<Key>, StoreError> {
+    #[boxed]
+    pub async fn all_of(&self, _: &Operator, user: &UserId) -> Result<Vec<Key>, StoreError> {
         let mut keys: Vec<Key> = Vec::new();
         loop {
             let after = keys.last().map(|key| (key.created_at, key.id.clone()));
@@ -229,7 +233,8 @@ impl KeyService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn revoke(&self, _: &Operator, key: &KeyId) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn revoke(&self, _: &Operator, key: &KeyId) -> Result<bool, StoreError> {
         self.store.keys().drop_key(key, self.clock.now()).await
     }
 

@@ -20,28 +20,28 @@ const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
 
 /// Saved search that a caller wants.
 #[derive(Clone, Debug)]
-pub(crate) struct SavedSearchDraft {
+pub struct SavedSearchDraft {
     /// Name.
-    pub(crate) name: String,
+    pub name: String,
     /// Query, in the grammar of a search.
-    pub(crate) query: String,
+    pub query: String,
     /// Channels to search; all that the caller may read when absent.
-    pub(crate) channels: Option<Vec<String>>,
+    pub channels: Option<Vec<String>>,
     /// True if new hits are told.
-    pub(crate) enabled: bool,
+    pub enabled: bool,
 }
 
 /// Change of a saved search; absent values are unchanged.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SavedSearchUpdate {
+pub struct SavedSearchUpdate {
     /// Name.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Query.
-    pub(crate) query: Option<String>,
+    pub query: Option<String>,
     /// Channels to search.
-    pub(crate) channels: Nullable<Vec<String>>,
+    pub channels: Nullable<Vec<String>>,
     /// True if new hits are told.
-    pub(crate) enabled: Option<bool>,
+    pub enabled: Option<bool>,
 }
 
 impl SavedSearchUpdate {

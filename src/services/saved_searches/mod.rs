@@ -3,20 +3,21 @@
 
 mod draft;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::SavedSearchId;
+use chatkeep_core::random;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{NewSavedSearch, SavedSearch, Store};
 use chrono_tz::Tz;
 
-pub(crate) use draft::{SavedSearchDraft, SavedSearchUpdate};
+pub use draft::{SavedSearchDraft, SavedSearchUpdate};
 
 use super::access::{Caller, ManageWebhooks, ReadMessages, Scoped};
 use super::{ServiceError, Window};
-use crate::random;
 
 /// Saved searches. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct SavedSearchService {
+pub struct SavedSearchService {
     store: Store,
     clock: SharedClock,
     time_zone: Tz,
@@ -32,7 +33,8 @@ impl SavedSearchService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
-    pub(crate) async fn page(
+    #[boxed]
+    pub async fn page(
         &self,
         access: &Scoped<ReadMessages>,
         limit: u32,
@@ -54,7 +56,8 @@ impl SavedSearchService {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] for one that is unknown or beyond the caller's bounds.
-    pub(crate) async fn one(
+    #[boxed]
+    pub async fn one(
         &self,
         access: &Scoped<ReadMessages>,
         id: &SavedSearchId,
@@ -67,7 +70,8 @@ impl SavedSearchService {
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::InsufficientFor`] for channels
     /// that the caller's credential may not see, [`ServiceError::TooManySavedSearches`].
-    pub(crate) async fn create(
+    #[boxed]
+    pub async fn create(
         &self,
         access: &Scoped<ManageWebhooks>,
         draft: SavedSearchDraft,
@@ -87,7 +91,8 @@ impl SavedSearchService {
     ///
     /// # Errors
     /// As of [`Self::create`] and [`Self::one`].
-    pub(crate) async fn change(
+    #[boxed]
+    pub async fn change(
         &self,
         access: &Scoped<ManageWebhooks>,
         id: &SavedSearchId,
@@ -111,7 +116,8 @@ impl SavedSearchService {
     ///
     /// # Errors
     /// As of [`Self::one`].
-    pub(crate) async fn remove(
+    #[boxed]
+    pub async fn remove(
         &self,
         access: &Scoped<ManageWebhooks>,
         id: &SavedSearchId,

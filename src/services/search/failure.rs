@@ -1,16 +1,16 @@
 //! Failures of a search, and the errors that they are for its caller.
 
+use chatkeep_search::SearchError;
 use chatkeep_store::StoreError;
 use tracing::debug;
 
 use super::Q;
-use crate::search::SearchError;
-use crate::services::cursor::not_ours;
-use crate::services::{Defect, FieldPath, ServiceError};
+use crate::cursor::not_ours;
+use crate::{Defect, FieldPath, ServiceError};
 
 /// Reason for which a search failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SearchFailure {
+pub enum SearchFailure {
     /// The index refused the query or cannot be reached.
     #[error(transparent)]
     Search(#[from] SearchError),

@@ -21,14 +21,14 @@ const WORK: &str = "snapshot-work";
 
 /// Parts of a deployment that a snapshot is made of.
 #[derive(Clone, Debug)]
-pub(crate) struct SnapshotSource {
-    pub(crate) store: Store,
+pub struct SnapshotSource {
+    pub store: Store,
     /// Files of messages; `None` to leave them out.
-    pub(crate) blobs: Option<Blobs>,
+    pub blobs: Option<Blobs>,
     /// The database is a file in the data folder.
-    pub(crate) embedded_database: bool,
+    pub embedded_database: bool,
     /// The bus is a file in the data folder.
-    pub(crate) embedded_bus: bool,
+    pub embedded_bus: bool,
 }
 
 impl SnapshotService {
@@ -37,7 +37,7 @@ impl SnapshotService {
     /// # Errors
     /// [`SnapshotError::Busy`] while another one is made, [`SnapshotError::Foreign`], or whatever could not be read or written.
     /// Objects written by then are no snapshot, and the next pruning removes them.
-    pub(crate) async fn create(
+    pub async fn create(
         &self,
         source: &SnapshotSource,
         reason: SnapshotReason,

@@ -10,7 +10,7 @@ use crate::doctor::DoctorError;
 
 /// Error of making, checking or restoring a snapshot.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SnapshotError {
+pub enum SnapshotError {
     #[error("no place for snapshots is known: give --target, or set snapshot.target")]
     NoTarget,
     #[error("snapshot.recipients: {0:?} is not a public key of age (age1…)")]

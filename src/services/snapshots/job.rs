@@ -16,7 +16,7 @@ use super::{SnapshotError, SnapshotReason, SnapshotService, SnapshotSource};
 
 /// Job of a process with the worker role.
 #[derive(Debug)]
-pub(crate) struct SnapshotJob {
+pub struct SnapshotJob {
     service: SnapshotService,
     source: SnapshotSource,
     every: Option<Duration>,
@@ -27,11 +27,7 @@ pub(crate) struct SnapshotJob {
 
 impl SnapshotJob {
     /// Creates the job of a deployment.
-    pub(crate) fn new(
-        service: SnapshotService,
-        source: SnapshotSource,
-        config: &SnapshotConfig,
-    ) -> Self {
+    pub fn new(service: SnapshotService, source: SnapshotSource, config: &SnapshotConfig) -> Self {
         let retention = SnapshotRetention::of(config);
         Self { service, source, every: config.every, retention, written: Mutex::new(None) }
     }
@@ -84,7 +80,7 @@ impl SnapshotJob {
 
 impl SnapshotRetention {
     /// Returns what the settings say.
-    pub(crate) const fn of(config: &SnapshotConfig) -> Self {
+    pub const fn of(config: &SnapshotConfig) -> Self {
         Self::Newest { keep: config.keep, days: config.keep_days }
     }
 }

@@ -13,7 +13,7 @@ pub(super) const FORMAT: u32 = 1;
 /// Reason for making a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum SnapshotReason {
+pub enum SnapshotReason {
     /// Somebody asked for it.
     Manual,
     /// It was due.
@@ -25,27 +25,27 @@ pub(crate) enum SnapshotReason {
 /// Description of a whole snapshot.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SnapshotManifest {
+pub struct SnapshotManifest {
     pub(super) format: u32,
     /// Id of the snapshot.
-    pub(crate) id: String,
+    pub id: String,
     /// Beginning of its making.
-    pub(crate) created_at: Timestamp,
+    pub created_at: Timestamp,
     /// Reason for making it.
-    pub(crate) reason: SnapshotReason,
+    pub reason: SnapshotReason,
     /// Version of the program that made it.
-    pub(crate) program: String,
+    pub program: String,
     /// Number of the last migration of its database.
-    pub(crate) schema: i64,
+    pub schema: i64,
     /// Public keys that its parts and files are encrypted to.
-    pub(crate) recipients: Vec<String>,
+    pub recipients: Vec<String>,
     pub(super) parts: Vec<SnapshotPart>,
     /// Number of files of messages.
-    pub(crate) files: u64,
+    pub files: u64,
     /// Size of those files as stored, in bytes.
-    pub(crate) file_bytes: u64,
+    pub file_bytes: u64,
     /// Files that were gone when they were to be copied.
-    pub(crate) files_gone: u64,
+    pub files_gone: u64,
 }
 
 /// Stored part of a snapshot.
@@ -89,17 +89,17 @@ impl SnapshotManifest {
     }
 
     /// Returns the size of everything but the files of messages, in bytes.
-    pub(crate) fn part_bytes(&self) -> u64 {
+    pub fn part_bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.bytes).sum()
     }
 
     /// Returns true if identities are needed to read it.
-    pub(crate) const fn is_encrypted(&self) -> bool {
+    pub const fn is_encrypted(&self) -> bool {
         !self.recipients.is_empty()
     }
 
     /// Returns true if it holds the database: it is of an embedded deployment.
-    pub(crate) fn has_database(&self) -> bool {
+    pub fn has_database(&self) -> bool {
         self.part(PartName::Database).is_some()
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::{Archive, ArchiveError};
 use chatkeep_core::config::{BlobsKind, BusKind, Config, Database};
 use chatkeep_core::time::SharedClock;
@@ -24,7 +25,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Outcome of the look at a database before it is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum BeforeMigration {
+pub enum BeforeMigration {
     /// No migration changes its data, or no copy is wanted.
     Nothing,
     /// A copy was made: the id of the snapshot, and the folder that it lies in.
@@ -39,7 +40,8 @@ pub(crate) enum BeforeMigration {
 /// # Errors
 /// Returns an error if the copy cannot be made: the database must not be migrated then.
 /// [`StoreError::Newer`](chatkeep_store::StoreError::Newer) for a schema of a later version.
-pub(crate) async fn copy_before_migration(
+#[boxed]
+pub async fn copy_before_migration(
     config: &Config,
     clock: SharedClock,
 ) -> Result<BeforeMigration, SnapshotError> {
@@ -74,14 +76,14 @@ pub(crate) async fn copy_before_migration(
 
 /// Periodic job that removes the copies whose time is over, also when no more are to be made.
 #[derive(Debug)]
-pub(crate) struct MigrationCopyPurge {
+pub struct MigrationCopyPurge {
     config: Config,
     clock: SharedClock,
 }
 
 impl MigrationCopyPurge {
     /// Creates the job of a deployment with an embedded database.
-    pub(crate) const fn new(config: Config, clock: SharedClock) -> Self {
+    pub const fn new(config: Config, clock: SharedClock) -> Self {
         Self { config, clock }
     }
 

@@ -29,27 +29,27 @@ mod verify;
 
 use std::path::PathBuf;
 
+pub use create::SnapshotSource;
+pub use error::SnapshotError;
+pub use job::SnapshotJob;
+pub use manifest::{SnapshotManifest, SnapshotReason};
+pub use migration::{BeforeMigration, MigrationCopyPurge, copy_before_migration};
+pub use prune::SnapshotRetention;
+pub use replay::ErasedIn;
+pub use restore::{RestoreDestination, RestoreReport, RestoreRequest};
+pub use seal::AgeIdentities;
+pub use stored::SnapshotRecord;
+
+use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::{Archive, Blobs};
 use chatkeep_core::config::{BlobsKind, BusKind, Config, Database};
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::Store;
-
-pub(crate) use create::SnapshotSource;
-pub(crate) use error::SnapshotError;
-pub(crate) use job::SnapshotJob;
-pub(crate) use manifest::{SnapshotManifest, SnapshotReason};
-pub(crate) use migration::{BeforeMigration, MigrationCopyPurge, copy_before_migration};
-pub(crate) use prune::SnapshotRetention;
-pub(crate) use replay::ErasedIn;
-pub(crate) use restore::{RestoreDestination, RestoreReport, RestoreRequest};
-pub(crate) use seal::AgeIdentities;
-pub(crate) use stored::SnapshotRecord;
-
 use seal::AgeRecipients;
 
 /// Snapshots of a deployment in one place. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct SnapshotService {
+pub struct SnapshotService {
     archive: Archive,
     recipients: AgeRecipients,
     clock: SharedClock,
@@ -65,7 +65,7 @@ impl SnapshotService {
     /// # Errors
     /// [`SnapshotError::NoTarget`] without either, [`SnapshotError::Recipient`] for keys that are
     /// none, else when the place cannot be opened.
-    pub(crate) fn open(
+    pub fn open(
         config: &Config,
         target: Option<&BlobsKind>,
         clock: SharedClock,
@@ -79,7 +79,7 @@ impl SnapshotService {
     ///
     /// # Errors
     /// As of [`Self::open`], or when there is no such folder.
-    pub(crate) fn open_existing(
+    pub fn open_existing(
         config: &Config,
         target: Option<&BlobsKind>,
         clock: SharedClock,
@@ -100,19 +100,19 @@ impl SnapshotService {
     }
 
     /// Place of the snapshots.
-    pub(crate) const fn archive(&self) -> &Archive {
+    pub const fn archive(&self) -> &Archive {
         &self.archive
     }
 
     /// Location of the snapshots, as in the settings.
-    pub(crate) fn place(&self) -> &str {
+    pub fn place(&self) -> &str {
         self.archive.place()
     }
 }
 
 impl SnapshotSource {
     /// Returns what a deployment with these settings has.
-    pub(crate) fn of(config: &Config, store: Store, blobs: Blobs) -> Self {
+    pub fn of(config: &Config, store: Store, blobs: Blobs) -> Self {
         Self {
             store,
             blobs: Some(blobs),
@@ -122,7 +122,8 @@ impl SnapshotSource {
     }
 
     /// Closes the database.
-    pub(crate) async fn close(&self) {
+    #[boxed]
+    pub async fn close(&self) {
         self.store.close().await;
     }
 }

@@ -3,6 +3,7 @@
 //! A new service whose place is still that of a lost one would replace the ledger by its own, empty
 //! one, and its snapshots would take the places of the old ones.
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_store::Store;
 
@@ -31,7 +32,8 @@ impl SnapshotService {
     ///
     /// # Errors
     /// Returns an error when the database or the archive fails.
-    pub(crate) async fn adopt(&self, source: &SnapshotSource) -> Result<(), SnapshotError> {
+    #[boxed]
+    pub async fn adopt(&self, source: &SnapshotSource) -> Result<(), SnapshotError> {
         self.take(source.store.processes().store_id().await?).await
     }
 

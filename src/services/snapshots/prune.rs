@@ -18,7 +18,7 @@ const WORK: &str = "snapshot-lists";
 
 /// Snapshots that stay.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum SnapshotRetention {
+pub enum SnapshotRetention {
     /// The newest ones, and the newest of each of so many days.
     Newest { keep: usize, days: u32 },
     /// Those of that time.
@@ -27,11 +27,11 @@ pub(crate) enum SnapshotRetention {
 
 /// Numbers of what a pruning removed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PruneReport {
+pub struct PruneReport {
     /// Number of snapshots, unfinished ones included.
-    pub(crate) snapshots: usize,
+    pub snapshots: usize,
     /// Number of files of messages.
-    pub(crate) files: usize,
+    pub files: usize,
 }
 
 impl SnapshotService {
@@ -40,7 +40,7 @@ impl SnapshotService {
     /// # Errors
     /// [`SnapshotError::Busy`] while a snapshot is made, [`SnapshotError::Foreign`], or whatever cannot be read or removed;
     /// what is left stays usable.
-    pub(crate) async fn prune(
+    pub async fn prune(
         &self,
         source: &SnapshotSource,
         retention: SnapshotRetention,

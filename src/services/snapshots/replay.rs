@@ -14,7 +14,7 @@ use super::restore::Restoration;
 
 /// Database that knows what was erased since the snapshot.
 #[derive(Clone, Debug)]
-pub(crate) enum ErasedIn {
+pub enum ErasedIn {
     /// A data folder.
     Folder(PathBuf),
     /// A server.

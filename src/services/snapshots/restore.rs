@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::{Blobs, BoxError};
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::{BlobsKind, Database, S3Config};
@@ -23,14 +24,14 @@ use super::stored::BlobListReader;
 use super::verify::check_parts;
 use super::{SnapshotError, SnapshotService};
 use crate::doctor::{Doctor, DoctorOptions, FileChecks, Finding, Repair, Report};
-use crate::services::processes::running;
+use crate::processes::running;
 
 /// Number of references to files read at once.
 const PAGE: u32 = 1_000;
 
 /// Place that a snapshot is restored to.
 #[derive(Clone, Debug)]
-pub(crate) enum RestoreDestination {
+pub enum RestoreDestination {
     /// A new data folder. Its files of messages lie in it, or in another media store.
     Folder { path: PathBuf, blobs: Option<BlobsKind> },
     /// A database that was restored otherwise, and its media store.
@@ -39,34 +40,34 @@ pub(crate) enum RestoreDestination {
 
 /// Request to restore a snapshot.
 #[derive(Clone, Debug)]
-pub(crate) struct RestoreRequest {
+pub struct RestoreRequest {
     /// Id of the snapshot, or `latest`.
-    pub(crate) id: String,
-    pub(crate) into: RestoreDestination,
-    pub(crate) identities: AgeIdentities,
-    pub(crate) erased_in: Vec<ErasedIn>,
+    pub id: String,
+    pub into: RestoreDestination,
+    pub identities: AgeIdentities,
+    pub erased_in: Vec<ErasedIn>,
     /// Access to a media store that is a bucket.
-    pub(crate) s3: S3Config,
+    pub s3: S3Config,
 }
 
 /// Result of a restoration.
 #[derive(Debug)]
-pub(crate) struct RestoreReport {
-    pub(crate) manifest: SnapshotManifest,
+pub struct RestoreReport {
+    pub manifest: SnapshotManifest,
     /// Number of messages, tombstones included.
-    pub(crate) messages: i64,
+    pub messages: i64,
     /// Number of files of messages that were restored.
-    pub(crate) files: u64,
+    pub files: u64,
     /// Number of files that messages refer to and the snapshot does not have.
-    pub(crate) missing: u64,
+    pub missing: u64,
     /// Number of erasures since the snapshot that were replayed.
-    pub(crate) replayed: u64,
+    pub replayed: u64,
     /// Reasons for which ledgers of later snapshots could not be read.
-    pub(crate) unread: Vec<String>,
+    pub unread: Vec<String>,
     /// Number of differences, most of which are of before the snapshot, that were repaired.
-    pub(crate) repaired: u64,
+    pub repaired: u64,
     /// Number of differences that are left: rows without their channel.
-    pub(crate) left: u64,
+    pub left: u64,
 }
 
 impl SnapshotService {
@@ -75,7 +76,8 @@ impl SnapshotService {
     ///
     /// # Errors
     /// Returns an error that says what is in the way. A new folder is not there then.
-    pub(crate) async fn restore(
+    #[boxed]
+    pub async fn restore(
         &self,
         request: &RestoreRequest,
         found: &mut (dyn FnMut(&Finding) + Send),

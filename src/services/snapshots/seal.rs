@@ -29,7 +29,7 @@ pub(super) struct AgeRecipients {
 
 /// Private keys that decrypt snapshots.
 #[derive(Clone, Default)]
-pub(crate) struct AgeIdentities(Vec<Arc<dyn age::Identity + Send + Sync>>);
+pub struct AgeIdentities(Vec<Arc<dyn age::Identity + Send + Sync>>);
 
 impl fmt::Debug for AgeIdentities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -103,7 +103,7 @@ impl AgeIdentities {
     ///
     /// # Errors
     /// [`SnapshotError::Identity`]; what the file holds is not repeated.
-    pub(crate) fn read(files: &[impl AsRef<Path>]) -> Result<Self, SnapshotError> {
+    pub fn read(files: &[impl AsRef<Path>]) -> Result<Self, SnapshotError> {
         let mut all = Vec::new();
         for file in files {
             let name = file.as_ref().display().to_string();
@@ -119,7 +119,7 @@ impl AgeIdentities {
     }
 
     /// Returns true if there are none.
-    pub(crate) const fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_store::Store;
 use futures_util::TryStreamExt as _;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
@@ -14,14 +15,14 @@ use super::{SnapshotError, SnapshotService};
 
 /// Snapshot that is there, whole or not.
 #[derive(Clone, Debug)]
-pub(crate) struct SnapshotRecord {
+pub struct SnapshotRecord {
     /// Id.
-    pub(crate) id: String,
+    pub id: String,
     /// Manifest; `None` for one that was never finished, that is being made, or whose manifest
     /// cannot be read.
-    pub(crate) manifest: Option<SnapshotManifest>,
+    pub manifest: Option<SnapshotManifest>,
     /// Reason for which the manifest cannot be read.
-    pub(crate) fault: Option<String>,
+    pub fault: Option<String>,
 }
 
 impl SnapshotService {
@@ -29,7 +30,8 @@ impl SnapshotService {
     ///
     /// # Errors
     /// Returns an error if the archive fails.
-    pub(crate) async fn list(&self) -> Result<Vec<SnapshotRecord>, SnapshotError> {
+    #[boxed]
+    pub async fn list(&self) -> Result<Vec<SnapshotRecord>, SnapshotError> {
         let mut records = Vec::new();
         for (id, objects) in self.objects().await? {
             let (mut manifest, mut fault) = (None, None);
@@ -74,7 +76,8 @@ impl SnapshotService {
     /// # Errors
     /// [`SnapshotError::Unknown`], [`SnapshotError::Unfinished`], [`SnapshotError::Newer`],
     /// [`SnapshotError::Damaged`], or when the archive fails.
-    pub(crate) async fn manifest(&self, id: &str) -> Result<SnapshotManifest, SnapshotError> {
+    #[boxed]
+    pub async fn manifest(&self, id: &str) -> Result<SnapshotManifest, SnapshotError> {
         let unknown =
             || SnapshotError::Unknown { id: id.to_owned(), place: self.place().to_owned() };
         let newest = if id == "latest" { self.newest().await? } else { None };

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_bus::embedded::check_bus_copy;
 use chatkeep_core::config::Database;
 use chatkeep_store::Store;
@@ -18,12 +19,12 @@ const PAGE: u32 = 1_000;
 
 /// Result of a check without findings.
 #[derive(Clone, Debug)]
-pub(crate) struct VerifyReport {
+pub struct VerifyReport {
     /// Manifest of the snapshot.
-    pub(crate) manifest: SnapshotManifest,
+    pub manifest: SnapshotManifest,
     /// True if the content of the parts was checked, too; false for an encrypted snapshot without
     /// identities.
-    pub(crate) contents: bool,
+    pub contents: bool,
 }
 
 impl SnapshotService {
@@ -33,7 +34,8 @@ impl SnapshotService {
     /// # Errors
     /// [`SnapshotError::Damaged`] with the object, or another reason for which it could not be
     /// restored.
-    pub(crate) async fn verify(
+    #[boxed]
+    pub async fn verify(
         &self,
         id: &str,
         identities: &AgeIdentities,

@@ -12,25 +12,25 @@ use crate::disk::{DiskReserves, DiskSpace};
 /// Disk of a folder on this machine.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct DiskStatus {
+pub struct DiskStatus {
     /// `data` or `media`.
-    pub(crate) folder: &'static str,
-    pub(crate) path: PathBuf,
+    pub folder: &'static str,
+    pub path: PathBuf,
     /// Its space, or the reason why that cannot be read.
     #[serde(flatten, serialize_with = "space_or_error")]
-    pub(crate) space: Result<DiskFigures, String>,
+    pub space: Result<DiskFigures, String>,
 }
 
 /// Space of a disk.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct DiskFigures {
-    pub(crate) free_bytes: u64,
-    pub(crate) total_bytes: u64,
+pub struct DiskFigures {
+    pub free_bytes: u64,
+    pub total_bytes: u64,
     /// Free bytes below which the work that fills the folder pauses; 0 where none does.
-    pub(crate) reserve_bytes: u64,
+    pub reserve_bytes: u64,
     /// True below the reserve. A pause ends with a quarter more than that.
-    pub(crate) low: bool,
+    pub low: bool,
 }
 
 /// Serializes the figures, or the reason as `error`.

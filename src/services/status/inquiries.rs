@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::Config;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{Bots, PlatformError, SharedPlatform};
 use serde::Serialize;
 
-use crate::services::certificates;
-use crate::services::operator::Operator;
-use crate::services::snapshots::{SnapshotError, SnapshotService};
+use crate::certificates;
+use crate::operator::Operator;
+use crate::snapshots::{SnapshotError, SnapshotService};
 
 /// Timeout of one question to another machine.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -19,41 +20,42 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Snapshots of the deployment.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SnapshotStatus {
+pub struct SnapshotStatus {
     /// Location.
-    pub(crate) place: String,
+    pub place: String,
     /// Time of the newest whole one; `None` when there is none.
-    pub(crate) newest_at: Option<String>,
-    pub(crate) newest_seconds_ago: Option<u64>,
+    pub newest_at: Option<String>,
+    pub newest_seconds_ago: Option<u64>,
     /// Reason why the place cannot be read.
-    pub(crate) error: Option<String>,
+    pub error: Option<String>,
 }
 
 /// Answers of other machines that are part of the status.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Inquiries {
-    pub(crate) expiries: Vec<Expiry>,
-    pub(crate) snapshots: Option<SnapshotStatus>,
+pub struct Inquiries {
+    pub expiries: Vec<Expiry>,
+    pub snapshots: Option<SnapshotStatus>,
 }
 
 /// A certificate or a token that expires.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Expiry {
+pub struct Expiry {
     /// `certificate`, or `access_token` of a bot.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// Address of the certificate, or name of the bot.
-    pub(crate) name: String,
+    pub name: String,
     /// `None` when that is not known.
-    pub(crate) expires_at: Option<String>,
-    pub(crate) seconds_left: Option<u64>,
+    pub expires_at: Option<String>,
+    pub seconds_left: Option<u64>,
     /// Reason why it cannot be used or asked for.
-    pub(crate) error: Option<String>,
+    pub error: Option<String>,
 }
 
 /// Asks when the certificate of the public address and the access tokens of the bots expire: the
 /// address itself, and the platform.
-pub(crate) async fn expiries(
+#[boxed]
+pub async fn expiries(
     _: &Operator,
     base_url: Option<&str>,
     bots: &Bots,
@@ -64,10 +66,10 @@ pub(crate) async fn expiries(
 }
 
 /// Time at which something expires; `None` if it does not, or that is not known.
-pub(in crate::services) type ExpiryTime = Result<Option<Timestamp>, String>;
+pub(crate) type ExpiryTime = Result<Option<Timestamp>, String>;
 
 /// Asks the same. Returns kind, name and time of each.
-pub(in crate::services) async fn expiry_times(
+pub(crate) async fn expiry_times(
     base_url: Option<&str>,
     bots: &Bots,
     clock: &SharedClock,
@@ -97,7 +99,8 @@ async fn token_lifetime(platform: &SharedPlatform) -> Result<Option<Duration>, P
 }
 
 /// Looks at the newest snapshot; `None` when the settings name no place for snapshots.
-pub(crate) async fn snapshots(
+#[boxed]
+pub async fn snapshots(
     _: &Operator,
     config: &Config,
     clock: &SharedClock,

@@ -14,6 +14,7 @@ use chatkeep_store::{
     ActivityFilter, ChangeKind, ChannelChange, JobStatus, MemberStatus, PresenceEvidence,
     PresenceEvidenceKind, ReadAction, Reader,
 };
+use chatkeep_transfer::OwnFormat;
 use chrono_tz::Tz;
 use futures_util::TryStreamExt as _;
 use serde_json::Value;
@@ -28,7 +29,6 @@ use super::super::my_data::MyDataService;
 use super::super::{Caller, ServiceError};
 use super::{GROUP, Group, OTHER, OWNER, caller};
 use crate::removals::RemovalWorker;
-use crate::transfer::OwnFormat;
 
 #[tokio::test]
 async fn usage_is_that_at_the_end_of_each_month() {

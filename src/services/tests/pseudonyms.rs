@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chatkeep_core::pseudonym::PseudonymKey;
+use chatkeep_view::pseudonyms::Mask;
 use chrono_tz::Tz;
 
 use super::super::access::{Member, ReadMembers};
@@ -11,7 +12,6 @@ use super::super::members::{MemberQuery, MemberService};
 use super::super::subscriptions::SubscriptionService;
 use super::super::{Caller, encode_cursor};
 use super::{GROUP, Group, OTHER, OWNER, caller};
-use crate::pseudonyms::Mask;
 
 /// Returns the lengths of the lists of members, channels and subscriptions behind these keys; `None`
 /// where the cursor is refused.

@@ -1,8 +1,11 @@
 //! The log of a webhook's deliveries, and repeating them.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::WebhookId;
+use chatkeep_core::random;
 use chatkeep_core::time::Timestamp;
+use chatkeep_search::saved_searches::Rendering;
 use chatkeep_store::{
     DeliveryFilter, DeliveryStatus, OutboxEventKind, ReadAction, TEST_EVENT, Webhook,
     WebhookDelivery,
@@ -12,24 +15,22 @@ use super::super::access::{Caller, ManageWebhooks, Scoped};
 use super::super::{ServiceError, Window};
 use super::WebhookService;
 use crate::event_renderer::MaskedBody;
-use crate::random;
-use crate::saved_searches::Rendering;
 
 /// Request for a page of deliveries.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct DeliveryListQuery {
+pub struct DeliveryListQuery {
     /// Only deliveries with this status.
-    pub(crate) status: Option<DeliveryStatus>,
+    pub status: Option<DeliveryStatus>,
     /// Only deliveries of events of that kind: of an [`OutboxEventKind`], or [`TEST_EVENT`].
-    pub(crate) event: Option<&'static str>,
+    pub event: Option<&'static str>,
     /// Only deliveries created at or after this time.
-    pub(crate) from: Option<Timestamp>,
+    pub from: Option<Timestamp>,
     /// Only deliveries created before this time.
-    pub(crate) to: Option<Timestamp>,
+    pub to: Option<Timestamp>,
     /// Maximum number of deliveries.
-    pub(crate) limit: u32,
+    pub limit: u32,
     /// Cursor of the page; the first page without it.
-    pub(crate) cursor: Option<String>,
+    pub cursor: Option<String>,
 }
 
 impl DeliveryListQuery {
@@ -46,20 +47,20 @@ impl DeliveryListQuery {
 }
 
 /// A delivery with the body that a redelivery would send now.
-pub(crate) struct DeliveryWithBody {
+pub struct DeliveryWithBody {
     /// The delivery.
-    pub(crate) delivery: WebhookDelivery,
+    pub delivery: WebhookDelivery,
     /// The body; `None` when its object is gone or the caller may not read it.
-    pub(crate) body: Option<MaskedBody>,
+    pub body: Option<MaskedBody>,
 }
 
 /// Returns the name of the kind of a delivery's event.
-pub(crate) fn event_name(delivery: &WebhookDelivery) -> &'static str {
+pub fn event_name(delivery: &WebhookDelivery) -> &'static str {
     delivery.event.kind.map_or(TEST_EVENT, OutboxEventKind::name)
 }
 
 /// Returns the public id of a delivery.
-pub(crate) fn delivery_id(delivery: &WebhookDelivery) -> String {
+pub fn delivery_id(delivery: &WebhookDelivery) -> String {
     format!("dlv_{}", delivery.number)
 }
 
@@ -68,7 +69,8 @@ impl WebhookService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor; as of [`Self::one`].
-    pub(crate) async fn deliveries(
+    #[boxed]
+    pub async fn deliveries(
         &self,
         access: &Scoped<ManageWebhooks>,
         webhook: &WebhookId,
@@ -97,7 +99,8 @@ impl WebhookService {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] for an unknown delivery; as of [`Self::one`].
-    pub(crate) async fn delivery(
+    #[boxed]
+    pub async fn delivery(
         &self,
         access: &Scoped<ManageWebhooks>,
         webhook: &WebhookId,
@@ -116,7 +119,8 @@ impl WebhookService {
     ///
     /// # Errors
     /// [`ServiceError::WebhookDisabled`]; as of [`Self::one`].
-    pub(crate) async fn test(
+    #[boxed]
+    pub async fn test(
         &self,
         access: &Scoped<ManageWebhooks>,
         webhook: &WebhookId,
@@ -136,7 +140,8 @@ impl WebhookService {
     /// # Errors
     /// [`ServiceError::WebhookDisabled`], [`ServiceError::NotFound`] for an unknown
     /// delivery; as of [`Self::one`].
-    pub(crate) async fn redeliver(
+    #[boxed]
+    pub async fn redeliver(
         &self,
         access: &Scoped<ManageWebhooks>,
         webhook: &WebhookId,
@@ -152,7 +157,8 @@ impl WebhookService {
     ///
     /// # Errors
     /// [`ServiceError::WebhookDisabled`]; as of [`Self::one`].
-    pub(crate) async fn redeliver_since(
+    #[boxed]
+    pub async fn redeliver_since(
         &self,
         access: &Scoped<ManageWebhooks>,
         webhook: &WebhookId,

@@ -10,7 +10,7 @@ use super::super::{Defect, FieldPath, Nullable, ServiceError};
 
 /// Maximum characters of an address and of a description; maximum number of channels.
 const URL: usize = 2_048;
-pub(crate) const WEBHOOK_DESCRIPTION: usize = 500;
+pub const WEBHOOK_DESCRIPTION: usize = 500;
 const CHANNELS: usize = 1_000;
 
 /// Locations in the request.
@@ -19,32 +19,32 @@ const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
 
 /// Webhook that a caller wants.
 #[derive(Clone, Debug)]
-pub(crate) struct WebhookDraft {
+pub struct WebhookDraft {
     /// Public `https` address to send events to.
-    pub(crate) url: String,
+    pub url: String,
     /// Event types to send: at least one, and only those that the caller's scopes cover.
-    pub(crate) events: Vec<OutboxEventKind>,
+    pub events: Vec<OutboxEventKind>,
     /// Channels whose events are sent; all that the caller may read when absent.
-    pub(crate) channels: Option<Vec<String>>,
+    pub channels: Option<Vec<String>>,
     /// Enables the webhook.
-    pub(crate) enabled: bool,
+    pub enabled: bool,
     /// Description for people.
-    pub(crate) description: String,
+    pub description: String,
 }
 
 /// Change of a webhook; absent values are unchanged.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WebhookUpdate {
+pub struct WebhookUpdate {
     /// Public `https` address to send events to.
-    pub(crate) url: Option<String>,
+    pub url: Option<String>,
     /// Event types to send.
-    pub(crate) events: Option<Vec<OutboxEventKind>>,
+    pub events: Option<Vec<OutboxEventKind>>,
     /// Channels whose events are sent.
-    pub(crate) channels: Nullable<Vec<String>>,
+    pub channels: Nullable<Vec<String>>,
     /// Enables the webhook; enabling it clears earlier failures.
-    pub(crate) enabled: Option<bool>,
+    pub enabled: Option<bool>,
     /// Description for people.
-    pub(crate) description: Option<String>,
+    pub description: Option<String>,
 }
 
 impl WebhookUpdate {

@@ -3,33 +3,34 @@
 mod deliveries;
 mod draft;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::WebhookId;
+use chatkeep_core::random;
 use chatkeep_core::signing;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{NewWebhook, Store, Webhook, WebhookChanged, WebhookMade, WebhookMaker};
 use secrecy::SecretString;
 
-pub(crate) use deliveries::{DeliveryListQuery, DeliveryWithBody, delivery_id, event_name};
-pub(crate) use draft::{WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate};
+pub use deliveries::{DeliveryListQuery, DeliveryWithBody, delivery_id, event_name};
+pub use draft::{WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate};
 
 use super::access::{Caller, ManageWebhooks, Scoped};
 use super::keys::checked_overlap;
 use super::{ServiceError, Window};
 use crate::event_renderer::EventRenderer;
-use crate::random;
 
 /// Webhook with its new secret, which is not shown again.
 #[derive(Debug)]
-pub(crate) struct WebhookWithSecret {
+pub struct WebhookWithSecret {
     /// The webhook.
-    pub(crate) webhook: Webhook,
+    pub webhook: Webhook,
     /// Secret that deliveries are signed with.
-    pub(crate) secret: SecretString,
+    pub secret: SecretString,
 }
 
 /// Outgoing webhooks. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct WebhookService {
+pub struct WebhookService {
     store: Store,
     clock: SharedClock,
     renderer: EventRenderer,
@@ -52,7 +53,8 @@ impl WebhookService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad cursor.
-    pub(crate) async fn page(
+    #[boxed]
+    pub async fn page(
         &self,
         access: &Scoped<ManageWebhooks>,
         limit: u32,
@@ -73,7 +75,8 @@ impl WebhookService {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] for a webhook that is unknown or beyond the caller's permissions.
-    pub(crate) async fn one(
+    #[boxed]
+    pub async fn one(
         &self,
         access: &Scoped<ManageWebhooks>,
         id: &WebhookId,
@@ -87,7 +90,8 @@ impl WebhookService {
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad value, [`ServiceError::InsufficientFor`] for more than
     /// the caller may read, [`ServiceError::TooManyWebhooks`].
-    pub(crate) async fn create(
+    #[boxed]
+    pub async fn create(
         &self,
         access: &Scoped<ManageWebhooks>,
         draft: WebhookDraft,
@@ -115,7 +119,8 @@ impl WebhookService {
     ///
     /// # Errors
     /// As of [`Self::create`]; [`ServiceError::NotFound`] as of [`Self::one`].
-    pub(crate) async fn change(
+    #[boxed]
+    pub async fn change(
         &self,
         access: &Scoped<ManageWebhooks>,
         id: &WebhookId,
@@ -149,7 +154,8 @@ impl WebhookService {
     ///
     /// # Errors
     /// As of [`Self::one`].
-    pub(crate) async fn remove(
+    #[boxed]
+    pub async fn remove(
         &self,
         access: &Scoped<ManageWebhooks>,
         id: &WebhookId,
@@ -164,7 +170,8 @@ impl WebhookService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for too long an overlap; as of [`Self::one`].
-    pub(crate) async fn rotate_secret(
+    #[boxed]
+    pub async fn rotate_secret(
         &self,
         access: &Scoped<ManageWebhooks>,
         id: &WebhookId,

@@ -11,6 +11,7 @@ use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Gap, StoredMessage};
+use chatkeep_view::Links;
 use chrono::{DateTime, NaiveDate, Utc};
 use chrono_tz::Tz;
 
@@ -21,7 +22,6 @@ use self::parts::{
 };
 use super::MediaLinks;
 use super::format::Head;
-use crate::view::Links;
 
 /// Number of messages whose beginning is retained for quotes.
 const REMEMBERED: usize = 5_000;
@@ -32,7 +32,7 @@ const QUOTED: usize = 120;
 const TOGETHER: i64 = 5 * 60 * 1_000;
 
 /// Page under construction.
-pub(in crate::transfer) struct HtmlPage {
+pub(crate) struct HtmlPage {
     title: String,
     id: String,
     zone: Tz,
@@ -51,7 +51,7 @@ pub(in crate::transfer) struct HtmlPage {
 }
 
 impl HtmlPage {
-    pub(in crate::transfer) fn new(head: Head, media: MediaLinks, links: Links) -> Self {
+    pub(crate) fn new(head: Head, media: MediaLinks, links: Links) -> Self {
         let hints_at_files = matches!(media, MediaLinks::None);
         let title = head
             .channel
@@ -75,13 +75,13 @@ impl HtmlPage {
 
     /// Returns the page of somebody who has no other form of export, for whom a hint at one would
     /// be wrong.
-    pub(in crate::transfer) const fn without_hint(mut self) -> Self {
+    pub(crate) const fn without_hint(mut self) -> Self {
         self.hints_at_files = false;
         self
     }
 
     /// Returns the part up to the first message.
-    pub(in crate::transfer) fn head(&self) -> String {
+    pub(crate) fn head(&self) -> String {
         let head = HeadPart {
             title: &self.title,
             id: &self.id,
@@ -94,14 +94,14 @@ impl HtmlPage {
     }
 
     /// Returns the part after the last message.
-    pub(in crate::transfer) fn foot(&mut self) -> String {
+    pub(crate) fn foot(&mut self) -> String {
         let mut out = String::new();
         append(&FootPart { gaps: self.gaps_until(None), count: self.count }, &mut out);
         out
     }
 
     /// Returns the heading of a channel's messages, in a page about several.
-    pub(in crate::transfer) fn section(&mut self, title: &str) -> String {
+    pub(crate) fn section(&mut self, title: &str) -> String {
         (self.day, self.last) = (None, None);
         let mut out = String::new();
         append(&SectionPart { title }, &mut out);
@@ -109,7 +109,7 @@ impl HtmlPage {
     }
 
     /// Appends one message with the day and the gaps before it.
-    pub(in crate::transfer) fn message(&mut self, message: &StoredMessage, out: &mut String) {
+    pub(crate) fn message(&mut self, message: &StoredMessage, out: &mut String) {
         let gaps = self.gaps_until(Some(message.sent_at));
         let time = self.local(message.sent_at);
         let day = time.date_naive();

@@ -1,4 +1,4 @@
-//! Parts of the page, each with its template in `src/templates/export/`.
+//! Parts of the page, each with its template in `src/transfer/templates/export/`.
 
 use std::borrow::Cow;
 

@@ -27,12 +27,12 @@ use encoding_rs::{Encoding, UTF_8};
 use self::encoding::decoded;
 use self::files::{Beside, Files, MediaEntry};
 use self::limits::ExpansionBudget;
-pub(crate) use self::plan::ImportPlan;
+pub use self::plan::ImportPlan;
 use self::sink::Sink;
 use self::source::{Metered, Source, open};
-pub(crate) use self::summary::{ImportProgress, Summary};
+pub use self::summary::{ImportProgress, Summary};
 use self::text::{Lines, TextLine};
-pub(crate) use self::zone::Zone;
+pub use self::zone::Zone;
 use super::TransferError;
 use super::jsonl::Line;
 use super::line::DateOrder;
@@ -45,7 +45,7 @@ const STEP: u64 = 500;
 
 /// Format of a file to import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// Detected from the content.
     #[default]
     Auto,
@@ -57,7 +57,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// Returns the format of that name.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         match name {
             "auto" => Some(Self::Auto),
             "jsonl" => Some(Self::Jsonl),
@@ -68,31 +68,35 @@ impl Form {
 }
 
 /// An import.
-pub(crate) struct Import<'a> {
-    pub(crate) store: &'a Store,
+pub struct Import<'a> {
+    /// Store that the messages are written to.
+    pub store: &'a Store,
     /// True for a dry run, which changes nothing.
-    pub(crate) trial: bool,
+    pub trial: bool,
     /// Store for media files.
-    pub(crate) blobs: Option<&'a Blobs>,
-    pub(crate) clock: &'a SharedClock,
-    pub(crate) channel: &'a ChannelId,
-    pub(crate) form: Form,
+    pub blobs: Option<&'a Blobs>,
+    /// Clock of the times of storing.
+    pub clock: &'a SharedClock,
+    /// Channel that the messages are imported into.
+    pub channel: &'a ChannelId,
+    /// Format of the file.
+    pub form: Form,
     /// Zone of times without one.
-    pub(crate) zone: Option<Zone>,
+    pub zone: Option<Zone>,
     /// Order of day and month in dates, where the file does not show it.
-    pub(crate) date_order: Option<DateOrder>,
+    pub date_order: Option<DateOrder>,
     /// Encoding of a LINE text; detected by default.
-    pub(crate) encoding: Option<&'static Encoding>,
+    pub encoding: Option<&'static Encoding>,
     /// Names of people in a LINE text from a computer.
-    pub(crate) names: &'a [String],
+    pub names: &'a [String],
     /// Maximum size of a media file in bytes; larger ones are left out.
-    pub(crate) max_file: u64,
+    pub max_file: u64,
 }
 
 impl Import<'_> {
     /// Imports a file, folder or archive, and reports progress. The messages that it adds can be
     /// removed by the import number in the summary.
-    pub(crate) async fn run(
+    pub async fn run(
         &self,
         plan: ImportPlan,
         watch: &mut impl FnMut(ImportProgress),

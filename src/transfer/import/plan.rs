@@ -22,7 +22,7 @@ use super::{Form, Import, Zone};
 const BATCH: usize = 1_000;
 
 /// A file that can be imported.
-pub(crate) enum ImportPlan {
+pub enum ImportPlan {
     /// Messages as chatkeep exports them.
     Jsonl(PathBuf),
     /// Messages in an archive, with media.
@@ -32,7 +32,7 @@ pub(crate) enum ImportPlan {
 }
 
 /// Plan for a text exported by the LINE app.
-pub(crate) struct LinePlan {
+pub struct LinePlan {
     pub(super) path: PathBuf,
     pub(super) size: u64,
     pub(super) encoding: &'static Encoding,
@@ -89,7 +89,7 @@ impl Import<'_> {
     ///
     /// # Errors
     /// Returns an error if it cannot be imported, or more information is needed.
-    pub(crate) async fn plan(&self, path: &Path) -> Result<ImportPlan, TransferError> {
+    pub async fn plan(&self, path: &Path) -> Result<ImportPlan, TransferError> {
         let path = match Source::find(path)? {
             Source::File(path) => path,
             Source::Zip(path) => return Ok(ImportPlan::Zip(path)),

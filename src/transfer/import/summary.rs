@@ -16,75 +16,76 @@ const WIDTH: usize = 80;
 /// Result of an import.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Summary {
+pub struct Summary {
     /// Number for undoing it; `None` when it added nothing, or was a dry run.
     #[serde(rename = "importId")]
-    pub(crate) import: Option<ImportId>,
+    pub import: Option<ImportId>,
     /// Name of the chat, if the file has it.
-    pub(crate) chat_name: Option<String>,
+    pub chat_name: Option<String>,
     /// Zone in which times were read; `None` where the file declares it itself.
-    pub(crate) time_zone: Option<String>,
+    pub time_zone: Option<String>,
     /// Encoding of a LINE text, where it is not UTF-8.
-    pub(crate) encoding: Option<String>,
-    /// Times of the first and the last message.
-    pub(crate) from: Option<Timestamp>,
-    pub(crate) to: Option<Timestamp>,
+    pub encoding: Option<String>,
+    /// Time of the first message.
+    pub from: Option<Timestamp>,
+    /// Time of the last message.
+    pub to: Option<Timestamp>,
     /// Senders of the messages in the file.
     #[serde(serialize_with = "listed")]
-    pub(crate) people: HashMap<UserId, PersonFound>,
+    pub people: HashMap<UserId, PersonFound>,
     /// Number of messages that were added.
-    pub(crate) stored: u64,
+    pub stored: u64,
     /// Number of messages that were stored already.
-    pub(crate) known: u64,
+    pub known: u64,
     /// Number of media files that were added.
-    pub(crate) files: u64,
+    pub files: u64,
     /// Number of media files beyond this service's maximum size.
-    pub(crate) files_too_large: u64,
+    pub files_too_large: u64,
     /// Number of messages that had been erased, or are of a deleted time, or whose sender had been
     /// erased, or had opted out when they were sent.
-    pub(crate) erased: u64,
+    pub erased: u64,
     /// Number of lines about events in the chat instead of messages.
-    pub(crate) happened: u64,
+    pub happened: u64,
     /// Number of unrecognised lines.
-    pub(crate) not_understood: u64,
+    pub not_understood: u64,
     /// The first of them.
-    pub(crate) lines: Vec<Unknown>,
+    pub lines: Vec<Unknown>,
     /// True if every subscriber's quota is full.
-    pub(crate) full: bool,
+    pub full: bool,
     /// Number of messages that were left out because of that.
-    pub(crate) left: u64,
+    pub left: u64,
 }
 
 /// Person whose messages are in the file.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PersonFound {
+pub struct PersonFound {
     /// Their name in the file.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Number of their messages.
-    pub(crate) messages: u64,
+    pub messages: u64,
 }
 
 /// Unrecognised line.
 #[derive(Debug, Serialize)]
-pub(crate) struct Unknown {
+pub struct Unknown {
     /// Line number, from 1.
-    pub(crate) line: u64,
+    pub line: u64,
     /// Reason, where it is more specific.
-    pub(crate) why: Option<String>,
+    pub why: Option<String>,
     /// Beginning of the line.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// Progress of an import.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ImportProgress {
+pub struct ImportProgress {
     /// Bytes read.
-    pub(crate) read: u64,
+    pub read: u64,
     /// Total bytes.
-    pub(crate) total: u64,
+    pub total: u64,
     /// Number of processed messages.
-    pub(crate) messages: u64,
+    pub messages: u64,
 }
 
 impl Summary {
@@ -102,7 +103,7 @@ impl Summary {
     }
 
     /// Returns the people, sorted by number of messages, descending.
-    pub(crate) fn by_messages(&self) -> Vec<(&UserId, &PersonFound)> {
+    pub fn by_messages(&self) -> Vec<(&UserId, &PersonFound)> {
         by_messages(&self.people)
     }
 

@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 
 /// Time zone by name or by offset from UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Zone {
+pub enum Zone {
     /// `Asia/Taipei`.
     Named(Tz),
     /// `+08:00`.
@@ -15,7 +15,7 @@ pub(crate) enum Zone {
 
 impl Zone {
     /// Parses an IANA name, or an offset such as `+08:00`, `-0330` or `+9`.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         if let Ok(zone) = text.parse() {
             return Some(Self::Named(zone));
         }
@@ -38,7 +38,7 @@ impl Zone {
 
     /// Converts a local time in this zone. Of two such times it is the earlier; of none (the hour
     /// skipped by summer time) the time an hour later.
-    pub(crate) fn at(self, clock: NaiveDateTime) -> Timestamp {
+    pub fn at(self, clock: NaiveDateTime) -> Timestamp {
         match self {
             Self::Named(zone) => in_zone(&zone, clock),
             Self::Fixed(zone) => in_zone(&zone, clock),

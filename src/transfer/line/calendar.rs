@@ -35,7 +35,7 @@ const ERAS: [(&str, bool); 6] =
 
 /// Order of day and month where the year is last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DateOrder {
+pub enum DateOrder {
     /// 1/31/2024.
     MonthFirst,
     /// 31/1/2024.
@@ -66,7 +66,7 @@ impl DateOrder {
     const ALL: [Self; 2] = [Self::MonthFirst, Self::DayFirst];
 
     /// Returns the order of that name: `mdy` or `dmy`.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         match name {
             "mdy" => Some(Self::MonthFirst),
             "dmy" => Some(Self::DayFirst),

@@ -3,7 +3,7 @@
 //! It has two formats, in the language of the app. Phones write a title, then for each day a line
 //! with the date and for each message `HH:MM<tab>Name<tab>Text`, with quotation marks around a text
 //! of several lines. Computers write spaces in place of the tabs, so that only known names show
-//! where a name ends ([`names`]). Lines without a sender are events in the chat (joined, left,
+//! where a name ends (`names`). Lines without a sender are events in the chat (joined, left,
 //! unsent, renamed).
 //!
 //! Nothing is guessed silently: an invalid line that looks like a date is reported, and so is
@@ -22,9 +22,9 @@ use chatkeep_core::message::Content;
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
 use self::calendar::DateLine;
-pub(crate) use self::calendar::DateOrder;
+pub use self::calendar::DateOrder;
 use self::names::Names;
-pub(crate) use self::survey::{Fit, Survey};
+pub use self::survey::{Fit, Survey};
 use self::words::Meaning;
 
 /// Maximum length of a text in bytes; the app allows far less.
@@ -32,7 +32,7 @@ const TEXT: usize = 256 * 1_024;
 
 /// Item parsed from one or several lines.
 #[derive(Debug)]
-pub(crate) enum ParsedLine {
+pub enum ParsedLine {
     /// A message.
     Said(ParsedMessage),
     /// Event in the chat other than a message.
@@ -50,20 +50,20 @@ pub(crate) enum ParsedLine {
 
 /// A message.
 #[derive(Debug)]
-pub(crate) struct ParsedMessage {
+pub struct ParsedMessage {
     /// Local time on the device that exported it.
-    pub(crate) at: NaiveDateTime,
+    pub at: NaiveDateTime,
     /// Name of the sender.
-    pub(crate) name: String,
+    pub name: String,
     /// Text as it is in the file.
-    pub(crate) text: String,
+    pub text: String,
     /// Parsed content; `None` for a retracted message.
-    pub(crate) content: Option<Content>,
+    pub content: Option<Content>,
 }
 
 /// Parser of one file's lines.
 #[derive(Debug)]
-pub(crate) struct LineReader {
+pub struct LineReader {
     /// True for spaces instead of tabs.
     spaced: bool,
     /// True for placeholders without brackets.
@@ -116,7 +116,7 @@ struct Record<'a> {
 
 impl LineReader {
     /// Parses the next line, without its end. Complete items are appended to `found`.
-    pub(crate) fn line(&mut self, number: u64, line: &str, found: &mut Vec<ParsedLine>) {
+    pub fn line(&mut self, number: u64, line: &str, found: &mut Vec<ParsedLine>) {
         let line = line.trim_start_matches('\u{feff}');
         if let Some(held) = &mut self.held
             && line.trim().is_empty()
@@ -151,7 +151,7 @@ impl LineReader {
     }
 
     /// Ends the file.
-    pub(crate) fn end(&mut self, found: &mut Vec<ParsedLine>) {
+    pub fn end(&mut self, found: &mut Vec<ParsedLine>) {
         if let Some(held) = self.held.take() {
             self.settle(held, None, found);
         }

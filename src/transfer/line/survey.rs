@@ -6,7 +6,7 @@ use super::{Day, LineReader, clock, title, words};
 
 /// Result of the first pass over a file.
 #[derive(Debug, Default)]
-pub(crate) struct Survey {
+pub struct Survey {
     lines: u64,
     tabbed: u64,
     spaced: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Survey {
 
 /// Kind of a file, as far as its first pass shows.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Fit {
+pub enum Fit {
     /// Text of the LINE app.
     Line,
     /// Text whose dates are in no known language; the line of the first one.
@@ -37,7 +37,7 @@ pub(crate) enum Fit {
 
 impl Survey {
     /// Adds a line.
-    pub(crate) fn line(&mut self, line: &str) {
+    pub fn line(&mut self, line: &str) {
         self.lines += 1;
         let line = line.trim_start_matches('\u{feff}');
         match clock::time(line) {
@@ -85,7 +85,7 @@ impl Survey {
     }
 
     /// Returns the kind of the file.
-    pub(crate) fn fit(&self) -> Fit {
+    pub fn fit(&self) -> Fit {
         match &self.odd {
             _ if self.tabbed + self.spaced == 0 => Fit::No,
             _ if self.orders.days() > 0 => Fit::Line,
@@ -95,26 +95,22 @@ impl Survey {
     }
 
     /// Counts recognised lines of the file, for choosing between encodings.
-    pub(crate) fn sense(&self) -> u64 {
+    pub fn sense(&self) -> u64 {
         self.named + self.orders.days() + self.bracketed + self.bare
     }
 
     /// Returns the chat's name, if the file has it.
-    pub(crate) fn chat_name(&self) -> Option<&str> {
+    pub fn chat_name(&self) -> Option<&str> {
         self.chat.as_deref()
     }
 
     /// Returns the order of day and month; `None` when the file does not show it.
-    pub(crate) fn order(&self) -> Option<DateOrder> {
+    pub fn order(&self) -> Option<DateOrder> {
         self.orders.order()
     }
 
     /// Returns a reader for the second pass, with the format and the people in the chat.
-    pub(crate) fn reader<'a>(
-        &self,
-        order: DateOrder,
-        known: impl Iterator<Item = &'a str>,
-    ) -> LineReader {
+    pub fn reader<'a>(&self, order: DateOrder, known: impl Iterator<Item = &'a str>) -> LineReader {
         LineReader {
             spaced: self.spaced > self.tabbed,
             bare: self.bare > 2 * self.bracketed,

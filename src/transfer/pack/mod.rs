@@ -27,7 +27,7 @@ const OTHER_FILES: [&str; 12] =
 
 /// Target of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ExportTarget {
+pub enum ExportTarget {
     /// To standard output; messages only.
     Stdout,
     /// Into one file; messages only.
@@ -40,18 +40,18 @@ pub(crate) enum ExportTarget {
 
 /// Progress of an export, at its end the result.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PackProgress {
+pub struct PackProgress {
     /// Number of messages written.
-    pub(crate) messages: u64,
+    pub messages: u64,
     /// Number of media files written.
-    pub(crate) files: u64,
+    pub files: u64,
     /// Number of bytes written.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 impl ExportTarget {
     /// Returns true if media files are written to it, too.
-    pub(crate) const fn takes_media(&self) -> bool {
+    pub const fn takes_media(&self) -> bool {
         matches!(self, Self::Folder(_) | Self::Zip(_))
     }
 
@@ -59,7 +59,7 @@ impl ExportTarget {
     ///
     /// # Errors
     /// Returns a sentence if it is named like a file of another kind.
-    pub(crate) fn of(out: Option<&Path>, format: Format) -> Result<Self, String> {
+    pub fn of(out: Option<&Path>, format: Format) -> Result<Self, String> {
         let Some(path) = out else { return Ok(Self::Stdout) };
         let is = |wanted: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(wanted));
         let own = format.extension();
@@ -89,7 +89,7 @@ impl ExportTarget {
 }
 
 /// Writes a channel's messages, and their files from `media` where the target takes them.
-pub(crate) async fn pack(
+pub async fn pack(
     store: &Store,
     channel: &ChannelId,
     mut export: Export,

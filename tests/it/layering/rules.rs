@@ -1,5 +1,5 @@
-//! Table of the borders: the modules and crates that each may use. A new module gets a place in
-//! [`LAYERS`], a new crate one in [`CRATES`].
+//! Table of the borders: the crates and modules that each may use. A new crate gets a place in
+//! [`CRATES`], a new module of the crate `chatkeep` one in [`LAYERS`].
 //!
 //! The rules are as narrow as what the code needs: an exception that nothing needs any more is an
 //! error, so that nobody takes it up again.
@@ -15,73 +15,31 @@ pub(super) struct Layer {
     pub(super) why: &'static str,
 }
 
-/// Layers of `src/`, lowest first.
+/// Layers of the crate `chatkeep`, lowest first.
 pub(super) const LAYERS: &[Layer] = &[
     Layer {
         name: "base",
-        modules: &[
-            "disk",
-            "heavy",
-            "html",
-            "mcp_clients",
-            "out",
-            "private",
-            "pseudonyms",
-            "random",
-            "sanitize",
-            "view",
-            "when",
-        ],
+        modules: &["private"],
         may_use: &["base"],
-        why: "helpers and DTOs know nothing of the program",
-    },
-    Layer {
-        name: "services",
-        modules: &[
-            "decode",
-            "doctor",
-            "event_renderer",
-            "maintenance",
-            "orphan_sweep",
-            "removals",
-            "retention",
-            "saved_searches",
-            "search",
-            "services",
-            "transfer",
-        ],
-        may_use: &["base", "services"],
-        why: "services know no edge: use cases and periodic work are the same for all of them",
-    },
-    Layer {
-        name: "connections",
-        modules: &["rate_limit", "server"],
-        may_use: &["base", "connections"],
-        why: "connections and rate limits do not know what they serve",
-    },
-    Layer {
-        name: "http",
-        modules: &["http"],
-        may_use: &["base", "services", "connections"],
-        why: "what HTTP surfaces share knows none of them",
+        why: "helpers know nothing of the program",
     },
     Layer {
         name: "edges",
-        modules: &["api", "console", "ingress", "login", "mcp", "oauth", "ops"],
-        may_use: &["base", "services", "connections", "http"],
+        modules: &["ingress", "login", "oauth", "ops"],
+        may_use: &["base"],
         why: "an edge translates for services and knows no other edge; what two edges need belongs \
-              into a service, or into `http`",
+              into a service, or into `chatkeep-http`",
     },
     Layer {
         name: "assembly",
         modules: &["app"],
-        may_use: &["base", "services", "connections", "http", "edges"],
+        may_use: &["base", "edges"],
         why: "a process is put together from its parts and does not know who starts it",
     },
     Layer {
         name: "commands",
         modules: &["cli", "demo"],
-        may_use: &["base", "services", "connections", "http", "edges", "assembly"],
+        may_use: &["base", "edges", "assembly"],
         why: "nobody uses a command",
     },
 ];
@@ -105,7 +63,7 @@ pub(super) const EXCEPTIONS: &[Exception] = &[
     exception("demo", "cli::on_signal", "it ends by the same signals as every command"),
 ];
 
-/// Libraries that only some may name.
+/// Libraries that only some modules of the crate `chatkeep` may name.
 pub(super) struct Library {
     pub(super) crates: &'static [&'static str],
     /// Layers and modules that may name them.
@@ -113,31 +71,20 @@ pub(super) struct Library {
     pub(super) why: &'static str,
 }
 
-/// Libraries of the program with a border of their own.
+/// Libraries with a border inside of the crate `chatkeep`.
 pub(super) const LIBRARIES: &[Library] = &[
     Library {
-        crates: &["axum", "cookie", "http", "hyper", "hyper_util", "tower", "tower_http"],
-        users: &["connections", "http", "edges", "assembly", "commands"],
+        crates: &["axum", "tower"],
+        users: &["edges", "assembly", "commands"],
         why: "HTTP ends at the edges",
     },
     Library {
-        crates: &["age"],
-        users: &["services"],
-        why: "encryption of snapshots is a matter of their service",
-    },
-    Library { crates: &["rmcp"], users: &["mcp"], why: "MCP ends at its edge" },
-    Library {
         crates: &["askama"],
-        users: &["console", "demo", "html", "oauth", "transfer"],
+        users: &["demo", "oauth"],
         why: "pages are written in few places",
     },
     Library { crates: &["openidconnect"], users: &["login"], why: "sign-in is in one place" },
     Library { crates: &["clap"], users: &["commands"], why: "arguments end at the commands" },
-    Library {
-        crates: &["utoipa", "utoipa_swagger_ui"],
-        users: &["api", "http", "view", "when"],
-        why: "the OpenAPI document describes DTOs and is written by the API",
-    },
     Library {
         crates: &["chatkeep_emulator"],
         users: &["demo"],
@@ -145,12 +92,70 @@ pub(super) const LIBRARIES: &[Library] = &[
     },
 ];
 
-/// Libraries of one crate of the workspace: others do not depend on them.
-pub(super) const OWN_LIBRARIES: &[(&str, &[&str], &str)] = &[(
-    "chatkeep",
-    &["clap", "rmcp", "utoipa", "utoipa-config", "utoipa-swagger-ui"],
-    "what is shown is a matter of the edges: the domain, its ports and the stages know no surface",
-)];
+/// Libraries that only some crates of the workspace may depend on, but for their tests.
+pub(super) struct CrateLibrary {
+    pub(super) libraries: &'static [&'static str],
+    /// Crates that may depend on them.
+    pub(super) users: &'static [&'static str],
+    pub(super) why: &'static str,
+}
+
+/// Libraries with a border between the crates.
+pub(super) const CRATE_LIBRARIES: &[CrateLibrary] = &[
+    CrateLibrary {
+        libraries: &["age"],
+        users: &["chatkeep-services"],
+        why: "encryption of snapshots is a matter of their service",
+    },
+    CrateLibrary {
+        libraries: &["askama"],
+        users: &["chatkeep", "chatkeep-console", "chatkeep-transfer", "chatkeep-view"],
+        why: "pages are written in few places",
+    },
+    CrateLibrary {
+        libraries: &["axum"],
+        users: &[
+            "chatkeep",
+            "chatkeep-api",
+            "chatkeep-console",
+            "chatkeep-emulator",
+            "chatkeep-http",
+            "chatkeep-mcp",
+        ],
+        why: "HTTP ends at the edges",
+    },
+    CrateLibrary {
+        libraries: &["cookie"],
+        users: &["chatkeep-console", "chatkeep-http"],
+        why: "cookies are for browsers",
+    },
+    CrateLibrary {
+        libraries: &["hyper", "hyper-util", "tower-http"],
+        users: &["chatkeep-http"],
+        why: "connections are accepted in one place, and all surfaces have the same layers",
+    },
+    CrateLibrary {
+        libraries: &["clap", "openidconnect"],
+        users: &["chatkeep"],
+        why: "arguments end at the commands, and sign-in is in one place",
+    },
+    CrateLibrary { libraries: &["rmcp"], users: &["chatkeep-mcp"], why: "MCP ends at its edge" },
+    CrateLibrary {
+        libraries: &["utoipa"],
+        users: &["chatkeep-api", "chatkeep-http", "chatkeep-view"],
+        why: "the OpenAPI document describes DTOs: the domain, its ports and the stages know none",
+    },
+    CrateLibrary {
+        libraries: &["utoipa-config"],
+        users: &["chatkeep-api", "chatkeep-view"],
+        why: "the OpenAPI document describes DTOs: the domain, its ports and the stages know none",
+    },
+    CrateLibrary {
+        libraries: &["utoipa-swagger-ui"],
+        users: &["chatkeep-api"],
+        why: "the OpenAPI document is written by the API",
+    },
+];
 
 /// Functions that only some modules may call.
 pub(super) struct Privilege {
@@ -173,12 +178,14 @@ pub(super) const HANDLES: [&str; 3] = ["Blobs", "Bus", "Store"];
 /// Methods of a store that everybody may call: they reach no data.
 pub(super) const STORE_METHODS: [&str; 2] = ["clone", "close"];
 
-/// Modules above the services that may name a handle and use a store, each with its reason.
+/// Modules above the services that may name a handle and use a store, each with its reason. Those
+/// of a crate in `src/` begin with the name of its folder.
 pub(super) const HANDLE_USERS: &[(&str, &str)] = &[
     ("app", "it opens them"),
     ("cli::context", "commands open them, too"),
     ("cli::doctor", "it compares what is in each of them"),
     ("demo", "it stores sample histories, and looks whether what the emulator sent is stored"),
+    ("http::rate_limit", "processes tell each other over the bus what they granted"),
     ("ingress", "it publishes events and knows no use case"),
     ("ops", "it asks whether they can be reached"),
 ];
@@ -205,17 +212,104 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
             "chatkeep-store",
         ],
     ),
+    ("chatkeep-view", &["chatkeep-core", "chatkeep-index", "chatkeep-store"]),
     (
-        "chatkeep",
+        "chatkeep-search",
+        &[
+            "chatkeep-bus",
+            "chatkeep-core",
+            "chatkeep-index",
+            "chatkeep-store",
+            "chatkeep-view",
+            "chatkeep-workers",
+        ],
+    ),
+    ("chatkeep-transfer", &["chatkeep-blobs", "chatkeep-core", "chatkeep-store", "chatkeep-view"]),
+    (
+        "chatkeep-services",
         &[
             "chatkeep-blobs",
             "chatkeep-bus",
             "chatkeep-core",
-            "chatkeep-emulator",
             "chatkeep-i18n",
             "chatkeep-index",
             "chatkeep-platform",
+            "chatkeep-search",
             "chatkeep-store",
+            "chatkeep-transfer",
+            "chatkeep-view",
+            "chatkeep-workers",
+        ],
+    ),
+    (
+        "chatkeep-http",
+        &[
+            "chatkeep-bus",
+            "chatkeep-core",
+            "chatkeep-services",
+            "chatkeep-store",
+            "chatkeep-transfer",
+            "chatkeep-view",
+            "chatkeep-workers",
+        ],
+    ),
+    (
+        "chatkeep-api",
+        &[
+            "chatkeep-core",
+            "chatkeep-http",
+            "chatkeep-search",
+            "chatkeep-services",
+            "chatkeep-store",
+            "chatkeep-transfer",
+            "chatkeep-view",
+            "chatkeep-workers",
+        ],
+    ),
+    (
+        "chatkeep-mcp",
+        &[
+            "chatkeep-core",
+            "chatkeep-http",
+            "chatkeep-index",
+            "chatkeep-search",
+            "chatkeep-services",
+            "chatkeep-store",
+            "chatkeep-view",
+        ],
+    ),
+    (
+        "chatkeep-console",
+        &[
+            "chatkeep-core",
+            "chatkeep-http",
+            "chatkeep-i18n",
+            "chatkeep-search",
+            "chatkeep-services",
+            "chatkeep-store",
+            "chatkeep-transfer",
+            "chatkeep-view",
+        ],
+    ),
+    (
+        "chatkeep",
+        &[
+            "chatkeep-api",
+            "chatkeep-blobs",
+            "chatkeep-bus",
+            "chatkeep-console",
+            "chatkeep-core",
+            "chatkeep-emulator",
+            "chatkeep-http",
+            "chatkeep-i18n",
+            "chatkeep-index",
+            "chatkeep-mcp",
+            "chatkeep-platform",
+            "chatkeep-search",
+            "chatkeep-services",
+            "chatkeep-store",
+            "chatkeep-transfer",
+            "chatkeep-view",
             "chatkeep-workers",
         ],
     ),

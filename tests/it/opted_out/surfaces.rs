@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use chatkeep::api::catalogue;
+use chatkeep_api::catalogue;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

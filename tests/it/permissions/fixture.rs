@@ -1,6 +1,6 @@
 //! The callers of the permission table, and the channel that they call for.
 
-use chatkeep::api::RouteInfo;
+use chatkeep_api::RouteInfo;
 use chatkeep_core::assistant::RuleDraft;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::config::Database;

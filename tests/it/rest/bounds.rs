@@ -2,7 +2,7 @@
 //! that are beyond the bounds. Routes come from the table of all routes, so a new one is covered,
 //! too, and fails until its parameters are listed here.
 
-use chatkeep::api::{RouteInfo, Tag, catalogue};
+use chatkeep_api::{RouteInfo, Tag, catalogue};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::KeyId;
 use chatkeep_core::pseudonym::PseudonymKey;

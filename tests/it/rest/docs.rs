@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chatkeep::api::{Need, catalogue};
+use chatkeep_api::{Need, catalogue};
 use serde_json::{Value, json};
 
 use super::{Rest, send};

@@ -11,7 +11,7 @@ use crate::store::at;
 
 /// Returns every path with a GET and a PUT.
 fn paths(webhook: &str, search: &str) -> Vec<String> {
-    let routes = chatkeep::api::catalogue();
+    let routes = chatkeep_api::catalogue();
     let read = |path| routes.iter().any(|route| route.method == Method::GET && route.path == path);
     let written = routes.iter().filter(|route| route.method == Method::PUT && read(route.path));
     let named = written.map(|route| {

@@ -1,7 +1,7 @@
 //! One rule for all routes: unknown input is refused, and the error names its place. The routes
 //! come from the table of all routes, and the input of each from the document.
 
-use chatkeep::api::{RouteInfo, catalogue, openapi};
+use chatkeep_api::{RouteInfo, catalogue, openapi};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 

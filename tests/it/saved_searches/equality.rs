@@ -139,7 +139,7 @@ async fn what_is_told_is_what_a_search_finds(fixture: Fixture) {
         for nth in 0..14 {
             let query = loop {
                 let query = talk.numbers.query();
-                if chatkeep::search::ParsedQuery::parse(&query, 0).is_ok() {
+                if chatkeep_search::ParsedQuery::parse(&query, 0).is_ok() {
                     break query;
                 }
             };

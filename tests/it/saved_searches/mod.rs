@@ -10,10 +10,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use chatkeep::saved_searches::SavedSearchFollower;
-use chatkeep::search::{ParsedQuery, SearchFallback, SearchRequest, SearchService, Sort};
 use chatkeep_core::id::{ChannelId, MessageId, SavedSearchId, UserId};
 use chatkeep_core::time::SystemClock;
+use chatkeep_search::saved_searches::SavedSearchFollower;
+use chatkeep_search::{ParsedQuery, SearchFallback, SearchRequest, SearchService, Sort};
 use chatkeep_store::{
     FeedReader, NewSavedSearch, OutboxEventKind, OutboxPosition, SavedSearchChange, SearchEvent,
     SearchEventState, Store,

@@ -5,24 +5,24 @@ use axum::extract::State;
 use chatkeep_core::assistant::QaMode;
 use chatkeep_core::id::RuleId;
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{Body, HttpError};
+use chatkeep_services::Services;
+use chatkeep_services::assistant::{
+    BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, GivenReply, HistoryAccess,
+};
+use chatkeep_services::decode::whole;
+use chatkeep_view::{Links, MessageView};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::api::assistant::trial::SourceView;
-use crate::api::editable::{Editable, Shown};
-use crate::api::input::Keyword;
-use crate::decode::whole;
-use crate::http::{Body, HttpError};
-use crate::services::Services;
-use crate::services::assistant::{
-    BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, GivenReply, HistoryAccess,
-};
-use crate::view::{Links, MessageView};
+use crate::assistant::trial::SourceView;
+use crate::editable::{Editable, Shown};
+use crate::input::Keyword;
 
 /// Draft to test against past messages: other rules, another mode, or both.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::api) struct BacktestBody {
+pub(crate) struct BacktestBody {
     /// Rules to test; the channel's rules when absent.
     #[schema(max_items = 10000, nullable = false)]
     rules: Option<Vec<DraftItem>>,
@@ -73,7 +73,7 @@ impl Shown for DraftRule {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Backtest)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::api) struct BacktestView {
+pub(crate) struct BacktestView {
     /// Number of messages examined.
     scanned: usize,
     /// True when all messages since `from` were examined, false when a limit of count or time was
@@ -116,7 +116,7 @@ struct ReplyView {
     rule_id: Option<RuleId>,
 }
 
-pub(in crate::api) async fn backtest(
+pub(crate) async fn backtest(
     State(services): State<Services>,
     access: HistoryAccess,
     Body(body): Body<BacktestBody>,

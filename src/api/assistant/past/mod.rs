@@ -6,16 +6,15 @@ mod unanswered;
 
 use std::borrow::Cow;
 
+use chatkeep_services::assistant::{DAYS, MAX_DAYS};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-pub(in crate::api) use backtest::backtest;
-pub(in crate::api) use unanswered::unanswered;
-
-use crate::services::assistant::{DAYS, MAX_DAYS};
+pub(crate) use backtest::backtest;
+pub(crate) use unanswered::unanswered;
 
 /// Number of days of history.
 struct Days(u32);

@@ -4,18 +4,18 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::{MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
+use chatkeep_http::{HttpError, Query};
+use chatkeep_services::Services;
+use chatkeep_services::assistant::{HistoryAccess, UnansweredQuestion, UnansweredQuestions};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Days;
-use crate::api::extract::Limit;
-use crate::http::{HttpError, Query};
-use crate::services::Services;
-use crate::services::assistant::{HistoryAccess, UnansweredQuestion, UnansweredQuestions};
+use crate::extract::Limit;
 
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub(in crate::api) struct UnansweredQuery {
+pub(crate) struct UnansweredQuery {
     /// Number of days of history to examine.
     #[serde(default)]
     #[param(inline)]
@@ -29,7 +29,7 @@ pub(in crate::api) struct UnansweredQuery {
 /// Questions that no rule answers, most frequent first.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Unanswered)]
-pub(in crate::api) struct UnansweredView {
+pub(crate) struct UnansweredView {
     /// The questions, the most frequent first.
     questions: Vec<QuestionView>,
     /// Number of messages examined.
@@ -58,7 +58,7 @@ struct QuestionView {
     nearest_rule_id: Option<RuleId>,
 }
 
-pub(in crate::api) async fn unanswered(
+pub(crate) async fn unanswered(
     State(services): State<Services>,
     access: HistoryAccess,
     Query(query): Query<UnansweredQuery>,

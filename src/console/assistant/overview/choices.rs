@@ -2,10 +2,10 @@
 
 use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, NoMatchScope, QaMode};
 use chatkeep_i18n::Language;
+use chatkeep_services::assistant::AssistantSettings;
 
 use super::super::words::{MODES, duration, match_key, match_name, mode_key, mode_name, now};
 use super::OverviewForm;
-use crate::services::assistant::AssistantSettings;
 
 /// Usual cooldowns, in seconds.
 const COOLDOWNS: [u32; 8] = [0, 10, 30, 60, 300, 900, 3_600, 86_400];

@@ -7,6 +7,11 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode};
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::access::{Admin, ReadMessages, WriteAssistant};
+use chatkeep_services::assistant::{
+    AssistantChange, AssistantFigures, AssistantSettings, QaChange, SettingsAccess, TriggerChange,
+    WelcomeChange,
+};
 use serde::Deserialize;
 use url::form_urlencoded;
 
@@ -19,15 +24,10 @@ use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
 use super::words::{match_name, mode_key, mode_name};
-use crate::services::access::{Admin, ReadMessages, WriteAssistant};
-use crate::services::assistant::{
-    AssistantChange, AssistantFigures, AssistantSettings, QaChange, SettingsAccess, TriggerChange,
-    WelcomeChange,
-};
 
 /// Form of the page. An absent switch is off.
 #[derive(Clone, Debug, Deserialize)]
-pub(in crate::console) struct OverviewForm {
+pub(crate) struct OverviewForm {
     version: i64,
     enabled: Option<String>,
     qa: Option<String>,
@@ -69,7 +69,7 @@ struct Card {
     label: String,
 }
 
-pub(in crate::console) async fn page(
+pub(crate) async fn page(
     State(console): State<Console>,
     visitor: Visitor,
     Path(channel): Path<String>,
@@ -80,13 +80,13 @@ pub(in crate::console) async fn page(
     shown(&console, &visitor, &access, (&form, &settings), FormErrors::default()).await
 }
 
-pub(in crate::console) async fn save(
+pub(crate) async fn save(
     State(console): State<Console>,
     Path(channel): Path<String>,
     Posted { visitor, form }: Posted<OverviewForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
-    let path = crate::view::channel_path(access.channel());
+    let path = chatkeep_view::channel_path(access.channel());
     if form.act == "compare" {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("mode", mode_name(form.mode))

@@ -9,6 +9,9 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::assistant::{KeywordMatch, QaMode, RuleDraft};
 use chatkeep_core::id::RuleId;
+use chatkeep_services::access::{Admin, ReadMessages, WriteAssistant};
+use chatkeep_services::assistant::{AssistantChange, Progress, QaChange, SettingsAccess};
+use chatkeep_view::channel_path;
 use serde::Deserialize;
 
 use self::query::SwitchQuery;
@@ -21,9 +24,6 @@ use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
 use super::words::{MATCHES, MODES, match_key, match_name, mode_key, mode_name};
-use crate::services::access::{Admin, ReadMessages, WriteAssistant};
-use crate::services::assistant::{AssistantChange, Progress, QaChange, SettingsAccess};
-use crate::view::channel_path;
 
 /// Maximum length of a message in characters.
 const SAID: usize = 240;
@@ -36,7 +36,7 @@ pub(super) const AGAIN: HeaderValue = HeaderValue::from_static("1");
 
 /// Form that switches.
 #[derive(Debug, Deserialize)]
-pub(in crate::console) struct SwitchForm {
+pub(crate) struct SwitchForm {
     version: i64,
     mode: QaMode,
     #[serde(rename = "match")]
@@ -59,7 +59,7 @@ struct SwitchPage {
     result: Option<SwitchResult>,
 }
 
-pub(in crate::console) async fn page(
+pub(crate) async fn page(
     State(console): State<Console>,
     visitor: Visitor,
     Path(channel): Path<String>,
@@ -69,7 +69,7 @@ pub(in crate::console) async fn page(
     shown(&console, &visitor, &channel, query, FormErrors::default()).await
 }
 
-pub(in crate::console) async fn switch(
+pub(crate) async fn switch(
     State(console): State<Console>,
     Path(channel): Path<String>,
     Posted { visitor, form }: Posted<SwitchForm>,

@@ -3,15 +3,15 @@
 use chatkeep_core::assistant::{KeywordMatch, QaMode};
 use chatkeep_core::id::RuleId;
 use chatkeep_i18n::Language;
+use chatkeep_services::assistant::{AssistantSettings, ComparisonRequest, RuleEdit};
 use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::super::words::{match_key, match_name, mode_key, mode_name};
-use crate::services::assistant::{AssistantSettings, ComparisonRequest, RuleEdit};
 
 /// Settings to compare with: another mode or matching, or an edited rule.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(in crate::console) struct SwitchQuery {
+pub(crate) struct SwitchQuery {
     pub(super) mode: Option<QaMode>,
     #[serde(rename = "match")]
     pub(super) keyword_match: Option<KeywordMatch>,

@@ -1,7 +1,11 @@
 //! Result of a comparison as the page shows it.
 
 use chatkeep_i18n::Value;
+use chatkeep_services::assistant::{
+    AssistantSettings, ComparedAnswer, ComparedMessage, Comparison, Difference, HistoryAccess,
+};
 use chatkeep_store::ReplySource;
+use chatkeep_view::{message_path, segment};
 
 use super::super::super::Console;
 use super::super::super::bubble::{hue, initial, name_of, shortened, summary};
@@ -11,10 +15,6 @@ use super::super::super::form::count;
 use super::super::words::{match_name, mode_key, mode_name};
 use super::SAID;
 use super::query::SwitchQuery;
-use crate::services::assistant::{
-    AssistantSettings, ComparedAnswer, ComparedMessage, Comparison, Difference, HistoryAccess,
-};
-use crate::view::{message_path, segment};
 
 /// Messages of a page.
 const SIZE: usize = 20;

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageType;
+use chatkeep_services::digest::{ChannelDigest, HostLinks};
 use chatkeep_store::{ActivityPerson, MemberMove, Sender, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::sanitize;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 
 use super::{OverviewOutput, Totals};
-use crate::mcp::message_row::{MessageRow, NOTE, is_false};
-use crate::mcp::result_builder::{MessageSource, ResultBuilder, RowKeys, RowNames};
-use crate::mcp::time::AnswerZone;
-use crate::pseudonyms::Masked;
-use crate::sanitize;
-use crate::services::digest::{ChannelDigest, HostLinks};
+use crate::message_row::{MessageRow, NOTE, is_false};
+use crate::result_builder::{MessageSource, ResultBuilder, RowKeys, RowNames};
+use crate::time::AnswerZone;
 
 /// Maximum length of a text in characters: enough to see what it is about.
 const TEXT: usize = 120;
@@ -259,8 +259,8 @@ mod tests {
     use chatkeep_store::{PeopleCounts, TypeCount};
 
     use super::*;
-    use crate::pseudonyms::Mask;
-    use crate::services::digest::FoundMessages;
+    use chatkeep_services::digest::FoundMessages;
+    use chatkeep_view::pseudonyms::Mask;
 
     /// Returns the digest of a channel with so many messages, of them one picture and two files.
     fn digest(messages: i64) -> ChannelDigest {

@@ -2,11 +2,11 @@
 
 use super::rows::{HostRow, MoveRow, PersonCount};
 use super::{OverviewOutput, Totals};
-use crate::mcp::channel_table;
-use crate::mcp::gap::GapRows;
-use crate::mcp::interpreted::Interpreted;
-use crate::mcp::message_row::MessageRow;
-use crate::mcp::result_builder::people_line;
+use crate::channel_table;
+use crate::gap::GapRows;
+use crate::interpreted::Interpreted;
+use crate::message_row::MessageRow;
+use crate::result_builder::people_line;
 
 /// Formats an overview.
 pub(super) fn of(output: &OverviewOutput, gaps: &GapRows) -> String {

@@ -3,18 +3,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{QaMode, Rule, limits};
+use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::{RuleId, UserId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ReadAction, ReplyRecord, ReplySource, ReplyStatus, StoredMessage};
+use chatkeep_view::pseudonyms::{Mask, Masked};
 use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply};
 
 use super::super::super::input::{keywords, text};
 use super::super::super::{FieldPath, ServiceError};
 use super::super::AssistantService;
 use super::{DAYS, HistoryAccess, HistoryScan, Said};
-use crate::heavy::CALLERS;
-use crate::pseudonyms::{Mask, Masked};
 
 /// Maximum length of a draft's ID in characters.
 const MAX_ID: usize = 100;
@@ -25,67 +26,67 @@ const CHANGES: usize = 100;
 
 /// Draft to test against past messages: other rules, another mode, or both.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BacktestRequest {
+pub struct BacktestRequest {
     /// Rules to test; the channel's when absent.
-    pub(crate) rules: Option<Vec<BacktestDraft>>,
+    pub rules: Option<Vec<BacktestDraft>>,
     /// Mode to test; the channel's when absent.
-    pub(crate) mode: Option<QaMode>,
+    pub mode: Option<QaMode>,
     /// Number of days of history to examine; [`DAYS`] when absent.
-    pub(crate) days: Option<u32>,
+    pub days: Option<u32>,
 }
 
 /// Draft of a rule.
 #[derive(Clone, Debug)]
-pub(crate) struct BacktestDraft {
+pub struct BacktestDraft {
     /// ID for references in the result; `draft_1`, `draft_2`, … when absent.
-    pub(crate) id: Option<String>,
+    pub id: Option<String>,
     /// Keywords that trigger the rule.
-    pub(crate) keywords: Vec<String>,
+    pub keywords: Vec<String>,
     /// Description for administrators.
-    pub(crate) question: String,
+    pub question: String,
     /// The reply.
-    pub(crate) answer: String,
+    pub answer: String,
 }
 
 /// Result of a test against past messages.
 #[derive(Clone, Debug)]
-pub(crate) struct BacktestResult {
+pub struct BacktestResult {
     /// Number of messages examined.
-    pub(crate) scanned: usize,
+    pub scanned: usize,
     /// True when all messages since `from` were examined.
-    pub(crate) complete: bool,
+    pub complete: bool,
     /// Beginning of the examined period.
-    pub(crate) from: Timestamp,
+    pub from: Timestamp,
     /// Mode that was tested.
-    pub(crate) mode: QaMode,
+    pub mode: QaMode,
     /// Number of messages that the draft rules answer.
-    pub(crate) answered: usize,
+    pub answered: usize,
     /// Number of messages that a rule answered at the time.
-    pub(crate) was_answered: usize,
+    pub was_answered: usize,
     /// Number of messages that are answered differently.
-    pub(crate) changed: usize,
+    pub changed: usize,
     /// The newest of the differences.
-    pub(crate) changes: Vec<BacktestChange>,
+    pub changes: Vec<BacktestChange>,
 }
 
 /// Message that the draft answers differently.
 #[derive(Clone, Debug)]
-pub(crate) struct BacktestChange {
+pub struct BacktestChange {
     /// The message.
-    pub(crate) message: Masked<StoredMessage>,
+    pub message: Masked<StoredMessage>,
     /// Reply that the draft would have given.
-    pub(crate) draft: GivenReply,
+    pub draft: GivenReply,
     /// Reply that was given at the time.
-    pub(crate) was: GivenReply,
+    pub was: GivenReply,
 }
 
 /// Reply, or the absence of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct GivenReply {
+pub struct GivenReply {
     /// Source of the reply; `None` for no reply.
-    pub(crate) source: Option<ReplySource>,
+    pub source: Option<ReplySource>,
     /// Rule that answers.
-    pub(crate) rule: Option<RuleId>,
+    pub rule: Option<RuleId>,
 }
 
 impl AssistantService {
@@ -94,7 +95,8 @@ impl AssistantService {
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad draft or number of days, [`ServiceError::PlanRequired`]
     /// for another mode that the owner's plan does not include.
-    pub(crate) async fn backtest(
+    #[boxed]
+    pub async fn backtest(
         &self,
         access: &HistoryAccess,
         request: BacktestRequest,

@@ -4,10 +4,10 @@ use chatkeep_core::assistant::{KeywordMatch, QaMode};
 use chatkeep_core::id::{MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ReplySource, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
 use chatkeep_workers::assistant::{Compiled, Decision, Reply};
 
 use super::Said;
-use crate::pseudonyms::Masked;
 
 /// Maximum number of different answers that are listed.
 const DIFFERENCES: usize = 1_000;
@@ -20,31 +20,31 @@ pub(super) const NEW_RULE: &str = "draft_1";
 
 /// Other settings to compare with today's; absent values are today's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct ComparisonRequest {
+pub struct ComparisonRequest {
     /// Matching mode.
-    pub(crate) mode: Option<QaMode>,
+    pub mode: Option<QaMode>,
     /// Matching of keywords.
-    pub(crate) keyword_match: Option<KeywordMatch>,
+    pub keyword_match: Option<KeywordMatch>,
     /// One rule that is edited or added.
-    pub(crate) rule: Option<RuleEdit>,
+    pub rule: Option<RuleEdit>,
 }
 
 /// Rule as it is being edited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct RuleEdit {
+pub struct RuleEdit {
     /// Rule that it replaces; `None` for a new one.
-    pub(crate) rule: Option<RuleId>,
+    pub rule: Option<RuleId>,
     /// Keywords that trigger it.
-    pub(crate) keywords: Vec<String>,
+    pub keywords: Vec<String>,
     /// Question that it is for.
-    pub(crate) question: String,
+    pub question: String,
     /// The reply; empty for that of the rule that it replaces.
-    pub(crate) answer: String,
+    pub answer: String,
 }
 
 /// Difference of two answers to one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Difference {
+pub enum Difference {
     /// Only the other settings answer.
     New,
     /// Only today's settings answer.
@@ -57,15 +57,15 @@ pub(crate) enum Difference {
 
 /// Result of a comparison. What was said is not in it: messages may be unsent later.
 #[derive(Debug)]
-pub(crate) struct Comparison {
+pub struct Comparison {
     /// Number of messages examined.
-    pub(crate) scanned: usize,
+    pub scanned: usize,
     /// True when all messages since `from` were examined.
-    pub(crate) complete: bool,
+    pub complete: bool,
     /// Beginning of the examined period.
-    pub(crate) from: Timestamp,
+    pub from: Timestamp,
     /// Modes in effect, today's and the other one.
-    pub(crate) modes: (QaMode, QaMode),
+    pub modes: (QaMode, QaMode),
     /// Number of messages with a new answer, a lost one, another one, and the same one.
     counts: [usize; 4],
     /// Newest messages with different answers.
@@ -85,35 +85,35 @@ pub(super) struct ComparedId {
 
 /// Answer to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ComparedAnswer {
+pub struct ComparedAnswer {
     /// Source of the answer.
-    pub(crate) source: ReplySource,
+    pub source: ReplySource,
     /// Rule that gives it, if it is saved.
-    pub(crate) rule: Option<RuleId>,
+    pub rule: Option<RuleId>,
     /// Beginning of its text.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// Message with both answers.
 #[derive(Debug)]
-pub(crate) struct ComparedMessage {
+pub struct ComparedMessage {
     /// The message, as it is now.
-    pub(crate) message: Masked<StoredMessage>,
+    pub message: Masked<StoredMessage>,
     /// Difference of the answers.
-    pub(crate) difference: Difference,
+    pub difference: Difference,
     /// Answer of today's settings.
-    pub(crate) today: Option<ComparedAnswer>,
+    pub today: Option<ComparedAnswer>,
     /// Answer of the other settings.
-    pub(crate) other: Option<ComparedAnswer>,
+    pub other: Option<ComparedAnswer>,
 }
 
 /// Page of compared messages.
 #[derive(Debug)]
-pub(crate) struct ComparedPage {
+pub struct ComparedPage {
     /// Messages, those with different answers first.
-    pub(crate) messages: Vec<ComparedMessage>,
+    pub messages: Vec<ComparedMessage>,
     /// True if there is a further page.
-    pub(crate) more: bool,
+    pub more: bool,
 }
 
 impl Comparison {
@@ -123,12 +123,12 @@ impl Comparison {
     }
 
     /// Returns the number of messages with that difference.
-    pub(crate) const fn count(&self, difference: Difference) -> usize {
+    pub const fn count(&self, difference: Difference) -> usize {
         self.counts[difference as usize]
     }
 
     /// Returns the number of messages with different answers.
-    pub(crate) fn changed(&self) -> usize {
+    pub fn changed(&self) -> usize {
         self.counts.iter().sum::<usize>() - self.count(Difference::Same)
     }
 

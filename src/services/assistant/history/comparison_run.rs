@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{Rule, RuleDraft};
 use chatkeep_core::id::{ChannelId, RuleId};
 use chatkeep_core::plan::Plan;
@@ -47,7 +48,8 @@ impl AssistantService {
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad rule, [`ServiceError::PlanRequired`] for another mode
     /// that the owner's plan does not include.
-    pub(crate) async fn comparison(
+    #[boxed]
+    pub async fn comparison(
         &self,
         access: &HistoryAccess,
         request: ComparisonRequest,
@@ -88,7 +90,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn compared_messages(
+    #[boxed]
+    pub async fn compared_messages(
         &self,
         access: &HistoryAccess,
         comparison: &Comparison,

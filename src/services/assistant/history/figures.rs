@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob};
@@ -27,13 +28,13 @@ const ASKED: u64 = 200;
 
 /// Numbers of unanswered questions of the last [`DAYS`] days by channel. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(in crate::services) struct Figures {
+pub(crate) struct Figures {
     known: Cache<ChannelId, usize>,
     asked: Cache<ChannelId, ()>,
 }
 
 /// Counts unanswered questions where somebody asked for their number.
-pub(crate) struct UnansweredFigures(pub(crate) AssistantService);
+pub struct UnansweredFigures(pub AssistantService);
 
 impl Default for Figures {
     fn default() -> Self {
@@ -46,7 +47,7 @@ impl Default for Figures {
 
 impl Figures {
     /// Returns the known numbers of these channels, and asks for the others.
-    pub(in crate::services) fn of(
+    pub(crate) fn of(
         &self,
         channels: impl IntoIterator<Item = ChannelId>,
     ) -> HashMap<ChannelId, usize> {
@@ -62,7 +63,7 @@ impl Figures {
 
     /// Forgets the number of a channel, whose settings have changed. Other processes keep
     /// theirs until it expires.
-    pub(in crate::services::assistant) fn forget(&self, channel: &ChannelId) {
+    pub(in crate::assistant) fn forget(&self, channel: &ChannelId) {
         self.known.invalidate(channel);
     }
 
@@ -75,13 +76,13 @@ impl Figures {
 
 /// Figures of an assistant.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AssistantFigures {
+pub struct AssistantFigures {
     /// Number of rules.
-    pub(crate) rules: i64,
+    pub rules: i64,
     /// Number of replies of the last [`DAYS`] days.
-    pub(crate) answers: i64,
+    pub answers: i64,
     /// Number of unanswered questions of these days; `None` while it is not known.
-    pub(crate) unanswered: Option<usize>,
+    pub unanswered: Option<usize>,
 }
 
 impl AssistantService {
@@ -89,7 +90,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn assistant_figures(
+    #[boxed]
+    pub async fn assistant_figures(
         &self,
         access: &HistoryAccess,
     ) -> Result<AssistantFigures, ServiceError> {

@@ -17,29 +17,27 @@ use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{MessageFilter, Store, StoredMessage};
 
-pub(crate) use backtest::{
-    BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, GivenReply,
-};
-pub(crate) use comparison::{
+pub use backtest::{BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, GivenReply};
+pub use comparison::{
     ComparedAnswer, ComparedMessage, Comparison, ComparisonRequest, Difference, RuleEdit,
 };
-pub(in crate::services) use figures::Figures;
-pub(crate) use figures::{AssistantFigures, UnansweredFigures};
-pub(in crate::services) use stepwise::Examinations;
-pub(crate) use stepwise::Progress;
-pub(crate) use unanswered::{UnansweredQuestion, UnansweredQuestions};
+pub(crate) use figures::Figures;
+pub use figures::{AssistantFigures, UnansweredFigures};
+pub(crate) use stepwise::Examinations;
+pub use stepwise::Progress;
+pub use unanswered::{UnansweredQuestion, UnansweredQuestions};
 
 use super::super::access::{Admin, ChannelAccess, ReadMessages};
 use super::super::{FieldPath, ServiceError};
 use super::AssistantService;
 
 /// Access for admins, whose keys must also have `read:messages`.
-pub(crate) type HistoryAccess = ChannelAccess<Admin, ReadMessages>;
+pub type HistoryAccess = ChannelAccess<Admin, ReadMessages>;
 
 /// Default number of days.
-pub(crate) const DAYS: u32 = 30;
+pub const DAYS: u32 = 30;
 /// Maximum number of days.
-pub(crate) const MAX_DAYS: u32 = 365;
+pub const MAX_DAYS: u32 = 365;
 /// Maximum number of newest messages examined, give or take one page.
 const MESSAGES: usize = 20_000;
 /// Maximum duration of a request's scan, give or take one page.

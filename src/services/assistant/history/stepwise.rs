@@ -25,7 +25,7 @@ const KEPT: Duration = Duration::from_mins(5);
 
 /// State of an examination.
 #[derive(Clone, Debug)]
-pub(crate) enum Progress<T> {
+pub enum Progress<T> {
     /// Percent of the period that were examined; the same request goes on.
     Running(u8),
     /// The result.
@@ -56,11 +56,11 @@ pub(super) struct QuestionsKey {
 
 /// Examinations of this process. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(in crate::services) struct Examinations {
+pub(crate) struct Examinations {
     comparisons: Cache<ComparisonKey, Shared<ComparisonRun, Comparison>>,
     questions: Cache<QuestionsKey, Shared<QuestionSearch, UnansweredQuestions>>,
     /// Duration of a step, give or take one page of messages.
-    pub(in crate::services) step: Duration,
+    pub(crate) step: Duration,
 }
 
 impl Default for Examinations {

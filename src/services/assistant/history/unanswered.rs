@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::answer::similar::{self, group, looks_like_question};
 use chatkeep_store::{ReadAction, StoredMessage};
+use chatkeep_view::pseudonyms::Masked;
 use chatkeep_workers::assistant::{Compiled, Decision};
 
 use super::super::super::{FieldPath, ServiceError};
 use super::super::AssistantService;
 use super::stepwise::{Progress, QuestionsKey, Step};
 use super::{HistoryAccess, HistoryScan, Said};
-use crate::pseudonyms::Masked;
 
 /// Maximum number of example messages per question.
 const EXAMPLES: usize = 5;
@@ -22,34 +23,34 @@ const QUESTIONS: usize = 200;
 
 /// Questions that no rule answers.
 #[derive(Clone, Debug)]
-pub(crate) struct UnansweredQuestions {
+pub struct UnansweredQuestions {
     /// Questions, the most frequent first.
-    pub(crate) questions: Vec<UnansweredQuestion>,
+    pub questions: Vec<UnansweredQuestion>,
     /// Number of different questions, of which `questions` may be the first.
-    pub(crate) total: usize,
+    pub total: usize,
     /// Number of messages examined.
-    pub(crate) scanned: usize,
+    pub scanned: usize,
     /// True when all messages since `from` were examined.
-    pub(crate) complete: bool,
+    pub complete: bool,
     /// Beginning of the examined period.
-    pub(crate) from: Timestamp,
+    pub from: Timestamp,
 }
 
 /// Group of messages with the same question.
 #[derive(Clone, Debug)]
-pub(crate) struct UnansweredQuestion {
+pub struct UnansweredQuestion {
     /// Text of one of the messages.
-    pub(crate) text: String,
+    pub text: String,
     /// That message.
-    pub(crate) representative: MessageId,
+    pub representative: MessageId,
     /// Number of messages in the group.
-    pub(crate) count: usize,
+    pub count: usize,
     /// Time of the newest message.
-    pub(crate) last_asked_at: Timestamp,
+    pub last_asked_at: Timestamp,
     /// The newest messages.
-    pub(crate) messages: Vec<MessageId>,
+    pub messages: Vec<MessageId>,
     /// The most similar rule, if one is.
-    pub(crate) nearest_rule: Option<RuleId>,
+    pub nearest_rule: Option<RuleId>,
 }
 
 /// Search for questions of a history.
@@ -67,7 +68,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad number of days.
-    pub(crate) async fn unanswered(
+    #[boxed]
+    pub async fn unanswered(
         &self,
         access: &HistoryAccess,
         days: u32,
@@ -87,7 +89,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad number of days.
-    pub(crate) async fn unanswered_step(
+    #[boxed]
+    pub async fn unanswered_step(
         &self,
         access: &HistoryAccess,
         days: u32,
@@ -122,7 +125,8 @@ impl AssistantService {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(crate) async fn asked_messages(
+    #[boxed]
+    pub async fn asked_messages(
         &self,
         access: &HistoryAccess,
         messages: Vec<MessageId>,

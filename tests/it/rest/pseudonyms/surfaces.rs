@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chatkeep::api::{RouteInfo, catalogue};
+use chatkeep_api::{RouteInfo, catalogue};
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -284,10 +284,15 @@ async fn keeping_goes_on_meanwhile(fixture: Fixture) {
         kept
     });
     for _ in 0..20 {
-        let options = chatkeep::doctor::DoctorOptions::default();
+        let options = chatkeep_services::doctor::DoctorOptions::default();
         let (store, blobs) = (&ward.fixture.store, &ward.blobs);
-        let doctor =
-            chatkeep::doctor::Doctor { store, blobs, indexes: &[], replicas: None, options };
+        let doctor = chatkeep_services::doctor::Doctor {
+            store,
+            blobs,
+            indexes: &[],
+            replicas: None,
+            options,
+        };
         let report = doctor.run(&mut |_| {}).await.unwrap();
         assert!(report.is_clean(), "{report}");
     }

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chatkeep::doctor::{Doctor, DoctorOptions, LocalIndex, Repair, Report};
 use chatkeep_blobs::Blobs;
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::message::{MessageChange, MessageType, Received};
 use chatkeep_core::time::SystemClock;
 use chatkeep_index::search::MessageIndex;
+use chatkeep_services::doctor::{Doctor, DoctorOptions, LocalIndex, Repair, Report};
 use chatkeep_store::{ChannelChange, Check, MediaOutcome, NewMedia};
 use chatkeep_workers::replica::Replica;
 use futures_util::stream;

@@ -1,0 +1,145 @@
+//! The REST API, version 1.
+//!
+//! Handlers are short: an extractor authenticates and authorizes the caller (`auth`), a service
+//! does the work, a view struct is the response. Every route is in one table; its documentation is
+//! derived from the handler's signature.
+
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+mod assistant;
+mod auth;
+mod backup;
+mod channels;
+mod cursor;
+mod deprecation;
+mod docs;
+mod editable;
+mod etag;
+mod events;
+mod export;
+mod extract;
+mod idempotency;
+mod input;
+mod jobs;
+mod keys;
+mod me;
+mod media;
+mod members;
+mod messages;
+mod negotiation;
+mod replay;
+mod route;
+mod saved_searches;
+mod search;
+mod subscriptions;
+mod table;
+mod webhooks;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::http::Uri;
+use axum::middleware::{from_fn, from_fn_with_state};
+use chatkeep_http::{HttpError, LargeResponses, PublicUrl};
+use chatkeep_services::Services;
+
+pub use idempotency::Idempotency;
+pub use route::{Need, RouteInfo, Tag};
+
+/// Maximum size of request bodies in bytes.
+const MAX_BODY: usize = 1024 * 1024;
+
+/// State of the handlers; each takes the part that it needs. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Api {
+    /// The use cases.
+    pub services: Services,
+    /// Builds and sends large responses in turn.
+    pub large: LargeResponses,
+    /// Address of this service, for links in responses.
+    pub url: PublicUrl,
+}
+
+impl FromRef<Api> for Services {
+    fn from_ref(api: &Api) -> Self {
+        api.services.clone()
+    }
+}
+
+impl FromRef<Api> for PublicUrl {
+    fn from_ref(api: &Api) -> Self {
+        api.url.clone()
+    }
+}
+
+/// Returns true for the path of a media file.
+pub fn is_media_file(path: &str) -> bool {
+    let parts: Vec<_> = path.split('/').collect();
+    let (["", "api", "v1", rest @ ..] | ["", "api", rest @ ..]) = parts.as_slice() else {
+        return false;
+    };
+    matches!(rest, ["channels", _, "backup", "media", message] if !message.is_empty())
+}
+
+/// Returns the API's routes, under both `/api` and `/api/v1`. The caller of a request is known when
+/// it comes here: see [`chatkeep_http::identify`].
+pub fn router(api: Api, idempotency: Idempotency) -> Router {
+    let v1 = table::routes().router().layer(from_fn(deprecation::layer)).with_state(api);
+    Router::new()
+        .nest("/api/v1", v1.clone().fallback(not_found))
+        .nest("/api", v1.fallback(unknown))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(from_fn_with_state(idempotency, idempotency::layer))
+        .layer(from_fn(negotiation::layer))
+}
+
+/// Returns the routes of the documentation, for everybody.
+pub fn docs() -> Router {
+    docs::router(&openapi())
+}
+
+/// Returns every route, for documentation and tests.
+pub fn catalogue() -> Vec<RouteInfo> {
+    table::routes().infos()
+}
+
+/// Returns the OpenAPI document.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    route::document(&table::routes())
+}
+
+async fn not_found() -> HttpError {
+    HttpError::NotFound
+}
+
+/// Returns the error for an unknown route or an unknown version of the API.
+async fn unknown(uri: Uri) -> HttpError {
+    let first = uri.path().trim_start_matches('/').split('/').next().unwrap_or_default();
+    let version = first != "v1"
+        && first.strip_prefix('v').is_some_and(|number| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+    if version { HttpError::UnknownVersion } else { HttpError::NotFound }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_files_are_told_from_everything_else() {
+        for path in ["/api/channels/C1/backup/media/m1", "/api/v1/channels/C1/backup/media/m%2F1"] {
+            assert!(is_media_file(path), "{path}");
+        }
+        for path in [
+            "/api/channels/C1/backup/media",
+            "/api/channels/C1/backup/media/",
+            "/api/channels/C1/backup/media/m1/x",
+            "/api/channels/C1/backup/messages/m1",
+            "/api/v2/channels/C1/backup/media/m1",
+            "/channels/C1/backup/media/m1",
+            "/api",
+        ] {
+            assert!(!is_media_file(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Parts that all HTTP surfaces share: one form of errors, the identity of the caller, sessions of
+//! browsers, and the layers around every response. [`rate_limit`] bounds the requests of a caller,
+//! [`server`] accepts connections.
+
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+mod attachment;
+mod browser;
+mod caller_kind;
+mod complete;
+mod cookies;
+mod error;
+mod error_body;
+mod etag;
+mod extract;
+mod identify;
+mod large;
+mod layers;
+mod measure;
+mod pseudonymous;
+mod public_url;
+pub mod rate_limit;
+mod respond;
+mod return_path;
+pub mod server;
+mod trace;
+
+pub use attachment::attachment;
+pub use browser::{BrowserSessions, Visit};
+pub use caller_kind::{CallerKind, KnownCaller};
+pub use complete::layer as run_to_completion;
+pub use error::{HttpError, sentence};
+pub use error_body::ErrorView;
+pub use etag::{Digest, IfMatch, Prepared, Timed, Versioned, tagged};
+pub use extract::{Body, Path, Query};
+pub use identify::{Identification, bearer, caller, identify};
+pub use large::{LARGE, LargeResponses, Turn, apart};
+pub use layers::served;
+pub use pseudonymous::MaskedBytes;
+pub use public_url::PublicUrl;
+pub use respond::{NextPage, RequestId, takes_json, with_common_layers};
+pub use return_path::is_local;

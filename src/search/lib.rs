@@ -1,0 +1,287 @@
+//! Search service: searches in the replica of this process, in that of another one over the bus, or
+//! in the data folder of another process.
+//!
+//! The index holds no text and no names. So the caller resolves the names in `from:`
+//! (`ParsedQuery::people`) before, and loads the found messages (`ParsedQuery::look_up`)
+//! afterwards.
+//!
+//! [`saved_searches`] compares new messages with saved searches.
+
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+mod batch;
+mod local;
+mod lookup;
+mod masked;
+mod parsed_query;
+pub mod remote;
+pub mod saved_searches;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::PathBuf;
+
+use chatkeep_bus::Bus;
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::MessageType;
+use chatkeep_core::outage::{Availability, Work};
+use chatkeep_core::time::Timestamp;
+use chatkeep_index::search::Cursor;
+use chatkeep_workers::replica::Replica;
+use serde::{Deserialize, Serialize};
+
+use self::local::{find_in, find_in_folder};
+use self::remote::request_remote;
+pub use batch::{BatchQuery, MessageBatch};
+pub use lookup::QueryPeople;
+pub use lookup::SearchResult;
+pub use parsed_query::{Highlight, ParsedQuery, Snippet};
+
+/// Maximum number of channels of a caller that are searched, and found by their names.
+pub const REACH: u32 = 10_000;
+
+/// Search request, with the channels that the caller may read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SearchRequest {
+    /// Query as typed.
+    pub query: String,
+    /// IANA name of the zone in which the days of `before:` and `after:` begin; requests of earlier
+    /// versions have `utc_offset` alone.
+    #[serde(default)]
+    pub time_zone: Option<String>,
+    /// UTC offset of that zone now, in minutes east, for processes of earlier versions.
+    pub utc_offset: i32,
+    /// Channels to search: all that the caller may read, or some of them. Without any, there are no
+    /// results.
+    pub channels: Vec<ChannelId>,
+    /// Users of the names in `from:` (see `ParsedQuery::people`); a name that is not here is
+    /// taken for an id.
+    pub people: BTreeMap<String, Vec<UserId>>,
+    /// Sent at or after this time.
+    pub from: Option<Timestamp>,
+    /// Sent before this time.
+    pub to: Option<Timestamp>,
+    /// Sent by this user.
+    pub sender: Option<UserId>,
+    /// Only messages of this type.
+    pub kind: Option<MessageType>,
+    /// Sort order.
+    pub sort: Sort,
+    /// `true` to find related messages for questions alone; processes of earlier versions find them
+    /// also where nothing holds all of the query.
+    #[serde(default)]
+    pub exact_only: bool,
+    /// Maximum number of hits on a page.
+    pub limit: usize,
+    /// [`SearchResults::next`] of the previous page; valid for the same search only.
+    pub cursor: Option<String>,
+}
+
+/// Sort order of hits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Sort {
+    /// Best match first.
+    #[default]
+    Relevance,
+    /// Newest first.
+    Newest,
+}
+
+/// Page of search results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchResults {
+    /// Hits in order.
+    pub hits: Vec<Hit>,
+    /// Number of messages on all pages together, related ones included.
+    pub total: usize,
+    /// `false` if there may be more than that. Processes of earlier versions count them all.
+    #[serde(default = "is_exact")]
+    pub is_total_exact: bool,
+    /// Cursor of the next page; `None` on the last one.
+    pub next: Option<String>,
+}
+
+const fn is_exact() -> bool {
+    true
+}
+
+/// Search hit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hit {
+    /// Channel of the message.
+    pub channel: ChannelId,
+    /// Id of the message.
+    pub message: MessageId,
+    /// Time at which it was sent.
+    pub sent_at: Timestamp,
+    /// Relevance score; 0 when sorted by time.
+    pub score: f32,
+    /// `true` if it does not hold all of the query; processes of earlier versions do not say.
+    #[serde(default)]
+    pub related: bool,
+}
+
+/// Error of a search.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum SearchError {
+    /// Invalid query; the text is for the user who typed it.
+    #[error("{0}")]
+    Query(String),
+    /// Invalid cursor.
+    #[error("not a search cursor")]
+    Cursor,
+    /// No index is available right now; the text is for the operator.
+    #[error("search is unavailable: {0}")]
+    Unavailable(String),
+}
+
+/// Search service over the replica of this process, or an index elsewhere. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct SearchService {
+    /// Replica of this process.
+    local: Option<Replica>,
+    elsewhere: SearchFallback,
+    available: Availability,
+}
+
+/// Fallback when this process has no replica that is ready.
+#[derive(Clone, Debug)]
+pub enum SearchFallback {
+    /// No fallback.
+    Nowhere,
+    /// Replica of another process, requested over the bus.
+    Bus(Bus),
+    /// Folder of an index that another process on this machine updates.
+    Folder(PathBuf),
+}
+
+impl SearchService {
+    /// Creates a service that searches `local` when it is ready, else `elsewhere`.
+    pub fn new(local: Option<Replica>, elsewhere: SearchFallback) -> Self {
+        let (address, setting) = match &elsewhere {
+            SearchFallback::Nowhere => ("this process".to_owned(), "CHATKEEP_DATA"),
+            SearchFallback::Bus(_) => {
+                ("the replicas on the bus".to_owned(), "serve --roles search")
+            }
+            SearchFallback::Folder(folder) => (folder.display().to_string(), "CHATKEEP_DATA"),
+        };
+        Self { local, elsewhere, available: Availability::new("search", address, setting) }
+    }
+
+    /// The availability of search, wherever it is done.
+    pub const fn availability(&self) -> &Availability {
+        &self.available
+    }
+
+    /// Searches for nothing, to find out whether that works.
+    pub async fn probe(&self) {
+        let nothing = SearchRequest { query: "x".to_owned(), limit: 1, ..SearchRequest::default() };
+        // The result is noted.
+        let _ = self.find(nothing).await;
+    }
+
+    /// Notes whether an index could be asked, unless something else is away that search needs.
+    fn note(&self, found: &Result<SearchResults, SearchError>) {
+        let bus = match &self.elsewhere {
+            SearchFallback::Bus(bus) => bus.availability().is_troubled(),
+            SearchFallback::Nowhere | SearchFallback::Folder(_) => false,
+        };
+        let replica = self.local.as_ref().is_some_and(Replica::is_troubled);
+        match found {
+            Err(SearchError::Unavailable(why)) if !bus && !replica => {
+                self.available.fails(Work::Reading, why);
+            }
+            Ok(_) => self.available.works(Work::Reading),
+            Err(_) => {}
+        }
+    }
+
+    /// Searches.
+    ///
+    /// # Errors
+    /// Returns [`SearchError`] for an invalid query or cursor, or if no index is available.
+    pub async fn find(&self, find: SearchRequest) -> Result<SearchResults, SearchError> {
+        // A bad query is the caller's fault, whether there is an index or not.
+        find.check()?;
+        let found = self.find_anywhere(find).await;
+        self.note(&found);
+        found
+    }
+
+    async fn find_anywhere(&self, find: SearchRequest) -> Result<SearchResults, SearchError> {
+        let here = match &self.local {
+            Some(replica) => Some(find_in(replica, find.clone()).await),
+            None => None,
+        };
+        match (here, &self.elsewhere) {
+            // Another replica may still be available.
+            (None | Some(Err(SearchError::Unavailable(_))), SearchFallback::Bus(bus)) => {
+                request_remote(bus, &find).await
+            }
+            (Some(found), _) => found,
+            (None, SearchFallback::Folder(folder)) => find_in_folder(folder.clone(), find).await,
+            (None, SearchFallback::Nowhere) => {
+                Err(SearchError::Unavailable("no process has the role search".to_owned()))
+            }
+        }
+    }
+}
+
+impl SearchRequest {
+    fn check(&self) -> Result<(ParsedQuery, Option<Cursor>), SearchError> {
+        let zone = self.time_zone.as_deref().and_then(|name| name.parse().ok());
+        let asked = match zone {
+            Some(zone) => ParsedQuery::parse_in(&self.query, zone)?,
+            None => ParsedQuery::parse(&self.query, self.utc_offset)?,
+        };
+        let cursor = self.cursor.as_deref().map(str::parse).transpose();
+        Ok((asked, cursor.map_err(|_| SearchError::Cursor)?))
+    }
+}
+
+fn unavailable(error: &(dyn Error + 'static)) -> SearchError {
+    SearchError::Unavailable(with_causes(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asks_for_names_and_marks_what_was_found() {
+        let asked = ParsedQuery::parse("from:Ann -from:\"Bo Li\" from:Ann hello", 0).unwrap();
+        assert_eq!(asked.names().into_iter().collect::<Vec<_>>(), ["Ann", "Bo Li"]);
+        let snippet = asked.snippet("say hello", 100);
+        let highlights = vec![Highlight { start: 4, end: 9 }];
+        assert_eq!(snippet, Snippet { text: "say hello".to_owned(), highlights });
+    }
+
+    #[test]
+    fn days_of_a_query_begin_by_the_clock_of_their_season() {
+        let asked = "after:2026-01-10 before:2026-07-10 x";
+        let parsed = ParsedQuery::parse_in(asked, "America/New_York".parse().unwrap()).unwrap();
+        let (after, before) = parsed.times();
+        assert_eq!(after.unwrap().to_string(), "2026-01-10T05:00:00.000Z");
+        assert_eq!(before.unwrap().to_string(), "2026-07-10T04:00:00.000Z");
+    }
+
+    #[tokio::test]
+    async fn faults_of_the_asker_are_told_apart_from_a_missing_index() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let folder_of_index = SearchFallback::Folder(folder.path().join("index"));
+        let search = SearchService::new(None, folder_of_index);
+        let find = |query: &str, cursor: Option<&str>| SearchRequest {
+            query: query.to_owned(),
+            cursor: cursor.map(str::to_owned),
+            ..SearchRequest::default()
+        };
+        let bad = search.find(find("type:song", None)).await;
+        assert!(matches!(bad, Err(SearchError::Query(why)) if why.contains("song")));
+        assert_eq!(search.find(find("word", Some("x"))).await, Err(SearchError::Cursor));
+        let none = search.find(find("word", Some("e.0.5.5..1.0_0."))).await;
+        assert!(matches!(none, Err(SearchError::Unavailable(_))), "{none:?}");
+        assert!(!folder.path().join("index").exists(), "only looked at");
+    }
+}

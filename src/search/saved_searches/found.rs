@@ -1,0 +1,159 @@
+//! Events of saved searches by the present state: those whose message the search still finds.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use chatkeep_core::id::{ChannelId, MessageId, SavedSearchId};
+use chatkeep_store::{
+    EventRef, OutboxEventKind, OutboxPosition, SavedSearch, SearchEvent, SearchEventState,
+};
+use chatkeep_view::EventSearch;
+
+use super::CompareError;
+use super::matcher::{SearchMatcher, UserQuery};
+use super::present::PresentMessages;
+use crate::MessageBatch;
+
+/// Saved searches by the messages that they find.
+#[derive(Default)]
+pub struct FoundSearches {
+    /// Those that are found.
+    found: HashMap<Hit, EventSearch>,
+    /// Events in whose place newer ones tell of their hits.
+    superseded: HashSet<SearchEvent>,
+}
+
+/// Hit of a saved search that an event tells of.
+#[derive(Clone, Copy)]
+pub enum ToldHit<'a> {
+    /// Nothing: it is of another kind.
+    NoSearch,
+    /// That this saved search finds the message.
+    Found(&'a EventSearch),
+    /// A hit that the saved search does not find any more, or that a newer event tells of.
+    NotFound,
+}
+
+/// Purpose for which events are rendered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rendering {
+    /// They are told: what is left out now is not told later, unless it is told anew.
+    Telling,
+    /// They are shown to somebody who looks at them.
+    Showing,
+}
+
+type Hit = (SavedSearchId, ChannelId, MessageId);
+
+/// The messages of events, by saved search.
+type Told = BTreeMap<SavedSearchId, BTreeSet<(ChannelId, MessageId)>>;
+
+impl FoundSearches {
+    /// Returns what an event tells of a saved search.
+    pub fn of(&self, told: &EventRef) -> ToldHit<'_> {
+        let Some(event) = search_event(told) else { return ToldHit::NoSearch };
+        if self.superseded.contains(&event) {
+            return ToldHit::NotFound;
+        }
+        self.found.get(&hit_of(event)).map_or(ToldHit::NotFound, ToldHit::Found)
+    }
+}
+
+/// Returns what an event tells of a saved search; `None` for other events.
+fn search_event(told: &EventRef) -> Option<SearchEvent> {
+    told.kind.filter(|kind| *kind == OutboxEventKind::SearchMatched)?;
+    Some(SearchEvent {
+        search: SavedSearchId::from(told.detail.as_deref()?),
+        channel: told.channel.clone()?,
+        message: MessageId::from(told.subject.as_deref()?),
+        seq: OutboxPosition::of_event(&told.id)?.1,
+    })
+}
+
+fn hit_of(event: SearchEvent) -> Hit {
+    (event.search, event.channel, event.message)
+}
+
+impl SearchMatcher {
+    /// Returns the saved searches of these events, with the messages that they find now: what was
+    /// edited, retracted or deleted meanwhile may not be among them.
+    ///
+    /// # Errors
+    /// Returns an error when the store or the comparison fails: then nobody knows what they find.
+    pub async fn found(
+        &self,
+        told: &[EventRef],
+        rendering: Rendering,
+    ) -> Result<FoundSearches, CompareError> {
+        let events: Vec<_> = told.iter().filter_map(search_event).collect();
+        if events.is_empty() {
+            return Ok(FoundSearches::default());
+        }
+        let mut found = self.find(&events).await?;
+        // Read after the messages: an event that is told anew meanwhile is left out here.
+        let states = self.store().saved_searches().event_states(&events).await?;
+        let (mut superseded, mut left_out) = (HashSet::new(), Vec::new());
+        for (event, state) in events.into_iter().zip(states) {
+            let is_found = found.contains_key(&hit_of(event.clone()));
+            match state {
+                SearchEventState::Superseded => {
+                    superseded.insert(event);
+                }
+                SearchEventState::Current if !is_found => left_out.push(event),
+                SearchEventState::Current | SearchEventState::PassedOver => {}
+            }
+        }
+        if rendering == Rendering::Telling && !left_out.is_empty() {
+            self.store().saved_searches().pass_over(&left_out).await?;
+            // An edit after this is compared after the note; one before it is seen now.
+            found.extend(self.find(&left_out).await?);
+        }
+        Ok(FoundSearches { found, superseded })
+    }
+
+    /// Returns the hits of these events that are found now.
+    async fn find(
+        &self,
+        events: &[SearchEvent],
+    ) -> Result<HashMap<Hit, EventSearch>, CompareError> {
+        let mut by_search = Told::new();
+        for (search, channel, message) in events.iter().cloned().map(hit_of) {
+            by_search.entry(search).or_default().insert((channel, message));
+        }
+        let ids: Vec<_> = by_search.keys().cloned().collect();
+        let searches = self.store().saved_searches().chosen_searches(&ids).await?;
+        let batch = self.batch_of(&by_search).await?;
+        let within: Vec<_> = searches.iter().map(|search| within(search, &by_search)).collect();
+        let queries = searches.iter().zip(&within).map(|(search, within)| UserQuery {
+            user: &search.user,
+            query: &search.query,
+            channels: search.channels.as_deref(),
+            within,
+        });
+        let places = self.matches(&batch, &queries.collect::<Vec<_>>()).await?;
+        let mut found = HashMap::new();
+        for (search, places) in searches.into_iter().zip(places) {
+            let shown = EventSearch { saved_search_id: search.id.clone(), name: search.name };
+            for (channel, message) in places.into_iter().map(|place| batch.key(place)) {
+                let key = (search.id.clone(), channel.clone(), message.clone());
+                found.insert(key, shown.clone());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Indexes the messages of events.
+    async fn batch_of(&self, told: &Told) -> Result<MessageBatch, CompareError> {
+        let keys: BTreeSet<_> = told.values().flatten().cloned().collect();
+        let present = PresentMessages::of(self.store(), &keys).await?;
+        Ok(MessageBatch::of(present.stored).await?)
+    }
+}
+
+/// Returns the channels of the events of a saved search that it searches.
+fn within(search: &SavedSearch, told: &Told) -> Vec<ChannelId> {
+    let channels = told.get(&search.id).into_iter().flatten().map(|(channel, _)| channel);
+    let searched =
+        |channel: &&ChannelId| search.channels.as_ref().is_none_or(|only| only.contains(channel));
+    let channels: BTreeSet<_> = channels.filter(searched).cloned().collect();
+    channels.into_iter().collect()
+}

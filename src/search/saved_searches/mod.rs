@@ -1,0 +1,28 @@
+//! Saved searches at work: new messages are compared with them, and their owners told.
+//!
+//! The comparison is a search: the same reading of the query, the same index of the same texts
+//! ([`crate`]), made of the new messages alone. So what is told is what a search finds.
+
+mod follow;
+mod found;
+mod matcher;
+mod present;
+
+use chatkeep_store::StoreError;
+
+use crate::SearchError;
+
+pub use follow::SavedSearchFollower;
+pub use found::{FoundSearches, Rendering, ToldHit};
+pub use matcher::SearchMatcher;
+
+/// Reason for which messages could not be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// The messages could not be indexed or searched.
+    #[error("messages cannot be compared with saved searches")]
+    Search(#[from] SearchError),
+    /// The store failed.
+    #[error("the store failed while messages were compared with saved searches")]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,321 @@
+//! Event renderer: renders outbox events with the present state of their subject, in one form for
+//! the pull feed and for outgoing webhooks. Events of a subject that is gone are dropped; those of
+//! a retracted message have its tombstone.
+
+use std::collections::HashMap;
+
+use async_recursion::async_recursion as boxed;
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::event::EventOrigin;
+use chatkeep_core::id::{ChannelId, MessageId, UserId, WebhookId};
+use chatkeep_core::plan::Usage;
+use chatkeep_core::time::SharedClock;
+use chatkeep_search::saved_searches::{
+    CompareError, FoundSearches, Rendering, SearchMatcher, ToldHit,
+};
+use chatkeep_store::{
+    ClaimedDelivery, EventRef, OutboxEvent, OutboxEventKind, Sender, Store, StoreError, TEST_EVENT,
+    UnstoredMessage,
+};
+use chatkeep_view::pseudonyms::Mask;
+use chatkeep_view::{
+    EventData, EventMessage, EventView, Links, MemberView, MessageView, SenderView, WebhookPayload,
+};
+use chatkeep_workers::notifier::Bodies;
+
+use crate::masks::{self, MaskFailure};
+
+/// Reason for which events cannot be rendered now. None of them is dropped for it.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// The store failed.
+    #[error("the subjects of events cannot be read")]
+    Store(#[from] StoreError),
+    /// It cannot be found out what saved searches find.
+    #[error("it is not known what saved searches find")]
+    Compare(#[from] CompareError),
+    /// It is not known what the reader may see of people.
+    #[error("it is not known what the reader may see of people")]
+    Mask(#[from] MaskFailure),
+    /// A body cannot be written as JSON.
+    #[error("the body of an event cannot be serialized")]
+    Json(#[from] serde_json::Error),
+}
+
+type Messages = HashMap<(ChannelId, MessageId), MessageView>;
+
+/// Reader of events.
+#[derive(Clone, Copy, Debug)]
+pub struct EventReader<'a> {
+    /// Limits on what they may be shown.
+    pub bounds: &'a Bounds,
+    /// Mask through which they see people.
+    pub mask: &'a Mask,
+}
+
+/// Body of a webhook request, as its reader may see it.
+pub struct MaskedBody {
+    payload: WebhookPayload,
+    mask: Mask,
+}
+
+impl MaskedBody {
+    /// Returns true if it is about a message.
+    pub const fn has_message(&self) -> bool {
+        self.payload.data.message.is_some()
+    }
+
+    /// Returns the bytes that are sent.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written as JSON.
+    pub fn json(&self) -> Result<Vec<u8>, serde_json::Error> {
+        Ok(self.mask.outgoing_json(serde_json::to_vec(&self.payload)?))
+    }
+
+    /// Returns the same on several lines, for people.
+    ///
+    /// # Errors
+    /// As of [`Self::json`].
+    pub fn pretty(&self) -> Result<String, serde_json::Error> {
+        let json = self.mask.outgoing_json(serde_json::to_vec_pretty(&self.payload)?);
+        Ok(String::from_utf8_lossy(&json).into_owned())
+    }
+}
+
+/// Event renderer. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct EventRenderer {
+    pub store: Store,
+    /// Clock that decides whether bounds have ended.
+    pub clock: SharedClock,
+    /// Addresses of the messages' pages.
+    pub links: Links,
+    /// Matcher of saved searches, whose events tell of what they find now.
+    pub matcher: SearchMatcher,
+}
+
+/// Subjects of some events, in their present state.
+struct Subjects {
+    messages: Messages,
+    searches: FoundSearches,
+}
+
+impl EventRenderer {
+    /// Renders events, in order, and only those within the bounds.
+    pub async fn events(
+        &self,
+        outbox_events: Vec<OutboxEvent>,
+        reader: EventReader<'_>,
+    ) -> Result<Vec<EventView>, RenderError> {
+        let (now, bounds) = (self.clock.now(), reader.bounds);
+        let told = outbox_events.into_iter().map(told);
+        let told: Vec<_> = told.filter(|told| bounds.admit(&told.subject(), now).is_ok()).collect();
+        let subjects = self.subjects_of(&told, reader.mask, Rendering::Telling).await?;
+        let mut events = Vec::with_capacity(told.len());
+        for told in told {
+            let Some(kind) = told.kind else { continue };
+            let Some(data) = self.data(kind, &told, &subjects, reader).await? else {
+                continue;
+            };
+            events.push(EventView { id: told.id, kind, timestamp: told.at, data });
+        }
+        Ok(events)
+    }
+
+    async fn subjects_of(
+        &self,
+        told: &[EventRef],
+        mask: &Mask,
+        rendering: Rendering,
+    ) -> Result<Subjects, RenderError> {
+        // Readers of pseudonyms are told of no saved searches.
+        let searches = if mask.is_on() {
+            FoundSearches::default()
+        } else {
+            self.matcher.found(told, rendering).await?
+        };
+        let messages = self.messages_of(told, mask).await?;
+        Ok(Subjects { messages, searches })
+    }
+
+    async fn messages_of(&self, told: &[EventRef], mask: &Mask) -> Result<Messages, StoreError> {
+        let about = told.iter().filter(|told| {
+            told.unstored.is_none() && told.kind.is_some_and(OutboxEventKind::is_about_message)
+        });
+        let keys: Vec<_> = about
+            .filter_map(|told| {
+                Some((told.channel.clone()?, MessageId::from(told.subject.clone()?)))
+            })
+            .collect();
+        if keys.is_empty() {
+            return Ok(Messages::new());
+        }
+        let messages = self.store.messages().chosen_messages(&keys).await?;
+        let keyed = messages.into_iter().map(|message| {
+            let key = (message.channel.clone(), message.id.clone());
+            (key, MessageView::new(mask.show(message), &self.links))
+        });
+        Ok(keyed.collect())
+    }
+
+    async fn data(
+        &self,
+        kind: OutboxEventKind,
+        told: &EventRef,
+        subjects: &Subjects,
+        reader: EventReader<'_>,
+    ) -> Result<Option<EventData>, StoreError> {
+        let channel_id = told.channel.clone();
+        let (Some(channel), Some(subject)) = (&channel_id, &told.subject) else {
+            return match (&told.channel, &told.subject) {
+                (None, Some(user)) => self.data_of_user(kind, told, &user.as_str().into()).await,
+                _ => Ok(Some(EventData { channel_id, ..EventData::default() })),
+            };
+        };
+        if let Some(unstored) = &told.unstored {
+            let message =
+                self.unstored_message((kind, told), channel, unstored, reader.mask).await?;
+            return Ok(message.map(|message| EventData {
+                channel_id,
+                message: Some(message),
+                ..EventData::default()
+            }));
+        }
+        if kind.is_about_message() {
+            let key = (channel.clone(), MessageId::from(subject.as_str()));
+            // An edit of today may be of a message of long ago.
+            let readable = |message: &&MessageView| reader.bounds.reads(message.timestamp);
+            let message = subjects.messages.get(&key).filter(readable).cloned();
+            let search = match subjects.searches.of(told) {
+                ToldHit::NoSearch => None,
+                // It would tell which messages have what is masked.
+                _ if reader.mask.is_on() => return Ok(None),
+                ToldHit::NotFound => return Ok(None),
+                ToldHit::Found(search) => Some(search.clone()),
+            };
+            return Ok(message.map(|message| EventData {
+                channel_id,
+                message: Some(message.into()),
+                search,
+                ..EventData::default()
+            }));
+        }
+        let member = self.store.members().member(channel, &UserId::from(subject.as_str())).await?;
+        let member = member.map(|member| MemberView::from(reader.mask.show(member)));
+        Ok(Some(EventData { channel_id, member, ..EventData::default() }))
+    }
+
+    /// Renders an unstored message: nothing of its content, and nothing at all once it was
+    /// retracted or its sender erased.
+    async fn unstored_message(
+        &self,
+        (kind, told): (OutboxEventKind, &EventRef),
+        channel: &ChannelId,
+        unstored: &UnstoredMessage,
+        mask: &Mask,
+    ) -> Result<Option<EventMessage>, StoreError> {
+        let id = MessageId::from(told.subject.as_deref().unwrap_or_default());
+        let trace = EventOrigin {
+            channel: channel.clone(),
+            chat: channel.clone(),
+            message: Some(id.clone()),
+            author: unstored.sender.clone(),
+            at: told.at,
+        };
+        if !self.store.messages().taken_back(&[&trace], self.clock.now()).await?.is_empty() {
+            return Ok(None);
+        }
+        let sender = match &unstored.sender {
+            Some(user) => {
+                let known = self.store.accounts().user(user).await?;
+                let (display_name, picture_url) =
+                    known.map(|user| (user.display_name, user.picture_url)).unwrap_or_default();
+                let sender = Sender { id: user.clone(), display_name, picture_url };
+                Some(SenderView::from(mask.show(sender)))
+            }
+            None => None,
+        };
+        let bare = MessageView::bare(id, channel.clone(), told.at, unstored.kind);
+        let is_bot = kind == OutboxEventKind::MessageSent;
+        let message = MessageView { sender, is_bot, ..bare };
+        Ok(Some(EventMessage { message, kept: false, reason: Some(unstored.reason) }))
+    }
+
+    async fn data_of_user(
+        &self,
+        kind: OutboxEventKind,
+        told: &EventRef,
+        user: &UserId,
+    ) -> Result<Option<EventData>, StoreError> {
+        if kind == OutboxEventKind::EndpointDisabled {
+            let webhook_id = told.detail.as_deref().map(WebhookId::from);
+            let user_id = Some(user.clone());
+            return Ok(Some(EventData { user_id, webhook_id, ..EventData::default() }));
+        }
+        let user = self.store.accounts().user(user).await?;
+        Ok(user.map(|user| EventData {
+            percentage: Some(Usage::new(user.used, user.plan).percentage()),
+            user_id: Some(user.id),
+            ..EventData::default()
+        }))
+    }
+
+    /// Renders the body for a webhook of these bounds, as its reader may see it; `None` when its
+    /// subject is gone, or beyond them.
+    #[boxed]
+    pub async fn webhook_body(
+        &self,
+        told: &EventRef,
+        user: &UserId,
+        bounds: &Bounds,
+        rendering: Rendering,
+    ) -> Result<Option<MaskedBody>, RenderError> {
+        if bounds.admit(&told.subject(), self.clock.now()).is_err() {
+            return Ok(None);
+        }
+        let mask = masks::of_reader(&self.store, user, bounds).await?;
+        let reader = EventReader { bounds, mask: &mask };
+        let payload = self.payload(told, reader, rendering).await?;
+        Ok(payload.map(|payload| MaskedBody { payload, mask }))
+    }
+
+    async fn payload(
+        &self,
+        told: &EventRef,
+        reader: EventReader<'_>,
+        rendering: Rendering,
+    ) -> Result<Option<WebhookPayload>, RenderError> {
+        let Some(kind) = told.kind else {
+            let webhook_id = told.detail.as_deref().map(WebhookId::from);
+            let data = EventData { webhook_id, ..EventData::default() };
+            return Ok(Some(WebhookPayload { kind: TEST_EVENT, timestamp: told.at, data }));
+        };
+        let told_alone = std::slice::from_ref(told);
+        let subjects = self.subjects_of(told_alone, reader.mask, rendering).await?;
+        let data = self.data(kind, told, &subjects, reader).await?;
+        Ok(data.map(|data| WebhookPayload { kind: kind.name(), timestamp: told.at, data }))
+    }
+}
+
+impl Bodies for EventRenderer {
+    type Error = RenderError;
+
+    async fn body(&self, delivery: &ClaimedDelivery) -> Result<Option<Vec<u8>>, RenderError> {
+        let ClaimedDelivery { event, user, bounds, .. } = delivery;
+        let body = self.webhook_body(event, user, bounds, Rendering::Telling).await?;
+        Ok(body.map(|body| body.json()).transpose()?)
+    }
+}
+
+fn told(outbox_event: OutboxEvent) -> EventRef {
+    EventRef {
+        id: outbox_event.place.event_id(),
+        kind: Some(outbox_event.kind),
+        at: outbox_event.at,
+        channel: outbox_event.channel,
+        subject: outbox_event.subject,
+        detail: outbox_event.detail,
+        unstored: outbox_event.unstored,
+    }
+}

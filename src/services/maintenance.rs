@@ -1,0 +1,250 @@
+//! Periodic maintenance of a process: presence of the ingress, removal of old rows.
+
+use std::time::Duration;
+
+use async_recursion::async_recursion as boxed;
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::Store;
+use chatkeep_workers::log_failure;
+use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use crate::sessions::SessionService;
+
+/// Interval between purges of old rows.
+const PURGE: Duration = Duration::from_mins(10);
+/// Interval between sweeps of replies that a dead process left behind, and between checkpoints.
+const SWEEP: Duration = Duration::from_mins(1);
+/// Maximum number of keys removed in one transaction.
+const KEYS: u32 = 500;
+/// Retention of replies: longer than a backtest looks back, and than any platform delivers an event
+/// again.
+const REPLIES: Duration = Duration::from_hours(24 * 400);
+/// Retention of usage notices.
+const NOTICES: Duration = Duration::from_hours(24 * 400);
+/// Retention of users' usage by day: longer than the pages of the console look back.
+const USAGE_DAYS: Duration = Duration::from_hours(24 * 400);
+/// Retention of the activity log of channels.
+const ACTIVITY: Duration = Duration::from_hours(24 * 180);
+/// Maximum number of rows of one channel's activity log, of changes and of reads each.
+const ACTIVITY_ROWS: i64 = 100_000;
+/// Retention of membership checks with the platform, twice the interval between two of a person.
+const CHECKS: Duration = Duration::from_hours(48);
+/// Age after which a reply that is still being sent counts as abandoned.
+const ABANDONED: Duration = Duration::from_mins(5);
+
+/// Resources of the maintenance jobs.
+#[derive(Clone, Debug)]
+pub struct Maintenance {
+    pub store: Store,
+    pub clock: SharedClock,
+}
+
+/// Records the presence of an ingress: the time between two records counts as covered.
+pub struct IngressPresence(pub Maintenance);
+
+/// Purges old responses to requests with idempotency keys.
+pub struct IdempotencyPurge(pub Maintenance);
+
+/// Writes the last use of keys and sessions.
+pub struct UseRecords(pub Maintenance);
+
+/// Writes who read messages, for the activity log of their channel.
+pub struct ReadRecords(pub Maintenance);
+
+/// Purges the activity log of channels.
+pub struct ActivityPurge(pub Maintenance);
+
+/// Purges outbox events older than that age.
+pub struct OutboxPurge(pub Maintenance, pub Duration);
+
+/// Disables webhooks whose key expired.
+pub struct ExpiredWebhooks(pub Maintenance);
+
+/// Purges temporary rows: expired keys, replies, notices, membership checks.
+pub struct RowPurge(pub Maintenance);
+
+/// Sweeps replies that a dead process left behind.
+pub struct InterruptedReplies(pub Maintenance);
+
+/// Checkpoints the WAL of an embedded database, which removes deleted content from its files.
+pub struct WalCheckpoint(pub Maintenance);
+
+impl PeriodicJob for IngressPresence {
+    const NAME: &'static str = "ingress_presence";
+    /// A few missed ones are no outage yet.
+    const PERIOD: Duration = Duration::from_secs(30);
+    const FAILURE: &'static str = "cannot record the presence of the ingress";
+    const FIRST_RUN: FirstRun = FirstRun::Now;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        Ok(self.0.store.messages().record_alive(self.0.clock.now()).await?)
+    }
+}
+
+impl PeriodicJob for IdempotencyPurge {
+    const NAME: &'static str = "idempotency_purge";
+    const PERIOD: Duration = PURGE;
+    const FAILURE: &'static str = "cannot purge old responses";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        let now = self.0.clock.now();
+        while !stop.is_cancelled() && self.0.store.idempotency().purge_idempotency(now).await? > 0 {
+        }
+        Ok(())
+    }
+}
+
+impl PeriodicJob for UseRecords {
+    const NAME: &'static str = "use_records";
+    const PERIOD: Duration = Duration::from_secs(5);
+    const FAILURE: &'static str = "cannot write when keys and sessions were used";
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        self.0.store.keys().write_uses().await?;
+        Ok(())
+    }
+}
+
+impl PeriodicJob for ReadRecords {
+    const NAME: &'static str = "read_records";
+    const PERIOD: Duration = Duration::from_secs(3);
+    const FAILURE: &'static str = "cannot write who read messages";
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        self.0.store.activity_log().write_reads().await?;
+        Ok(())
+    }
+}
+
+impl PeriodicJob for ActivityPurge {
+    const NAME: &'static str = "activity_purge";
+    const PERIOD: Duration = Duration::from_hours(1);
+    const FAILURE: &'static str = "cannot purge the activity log";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        let (activity, before) =
+            (self.0.store.activity_log(), earlier(self.0.clock.now(), ACTIVITY));
+        while !stop.is_cancelled() && activity.purge(before).await? > 0 {}
+        // Counted once a run, and outside of a transaction: it reads the whole log.
+        for full in activity.full(ACTIVITY_ROWS).await? {
+            while !stop.is_cancelled() && activity.cut(&full).await? {}
+        }
+        Ok(())
+    }
+}
+
+impl PeriodicJob for OutboxPurge {
+    const NAME: &'static str = "outbox_purge";
+    const PERIOD: Duration = PURGE;
+    const FAILURE: &'static str = "cannot purge old events";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        let before = earlier(self.0.clock.now(), self.1);
+        while !stop.is_cancelled() && self.0.store.outbox().purge_outbox_events(before).await? > 0 {
+        }
+        Ok(())
+    }
+}
+
+impl PeriodicJob for ExpiredWebhooks {
+    const NAME: &'static str = "expired_webhooks";
+    const PERIOD: Duration = Duration::from_secs(30);
+    const FAILURE: &'static str = "cannot find webhooks of expired keys";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        while !stop.is_cancelled() {
+            let ended = self.0.store.webhooks().end_webhooks(self.0.clock.now()).await?;
+            if ended.is_empty() {
+                break;
+            }
+            info!(?ended, "webhooks disabled: their keys expired");
+        }
+        Ok(())
+    }
+}
+
+impl PeriodicJob for RowPurge {
+    const NAME: &'static str = "row_purge";
+    const PERIOD: Duration = PURGE;
+    const FAILURE: &'static str = "cannot purge old rows";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        let (store, now) = (&self.0.store, self.0.clock.now());
+        let goes_on = || !stop.is_cancelled();
+        while goes_on() && store.keys().purge_keys(KEYS, now).await? > 0 {}
+        while goes_on() && store.assistant().purge_replies(earlier(now, REPLIES)).await? > 0 {}
+        while goes_on() && store.accounts().purge_notices(earlier(now, NOTICES)).await? > 0 {}
+        let days = earlier(now, USAGE_DAYS);
+        while goes_on() && store.accounts().purge_usage_days(days).await? > 0 {}
+        while goes_on() && store.members().purge_membership_checks(earlier(now, CHECKS)).await? > 0
+        {
+        }
+        Ok(())
+    }
+}
+
+impl PeriodicJob for InterruptedReplies {
+    const NAME: &'static str = "interrupted_replies";
+    const PERIOD: Duration = SWEEP;
+    const FAILURE: &'static str = "cannot find interrupted replies";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        let now = self.0.clock.now();
+        let replies =
+            self.0.store.assistant().interrupt_replies(earlier(now, ABANDONED), now).await?;
+        if replies > 0 {
+            info!(replies, "marked replies that a crash had interrupted");
+        }
+        Ok(())
+    }
+}
+
+impl PeriodicJob for WalCheckpoint {
+    const NAME: &'static str = "wal_checkpoint";
+    const PERIOD: Duration = SWEEP;
+    const FAILURE: &'static str = "cannot checkpoint the database";
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        Ok(self.0.store.checkpoint_wal().await?)
+    }
+}
+
+/// Writes what requests used and read until the very end. It is for a process whose requests have
+/// all been answered.
+#[boxed]
+pub async fn last_records(store: &Store) {
+    if let Err(error) = store.keys().write_uses().await {
+        log_failure!(warn, &error, "{}", UseRecords::FAILURE);
+    }
+    if let Err(error) = store.activity_log().write_reads().await {
+        log_failure!(warn, &error, "{}", ReadRecords::FAILURE);
+    }
+}
+
+fn earlier(now: Timestamp, age: Duration) -> Timestamp {
+    Timestamp::from_millis(now.millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Purges old sessions, logins and consents.
+#[derive(Debug)]
+pub struct SessionPurge(pub SessionService);
+
+impl PeriodicJob for SessionPurge {
+    const NAME: &'static str = "session_purge";
+    const PERIOD: Duration = Duration::from_mins(10);
+    const FAILURE: &'static str = "cannot remove old sessions";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        while !stop.is_cancelled() && self.0.purge_batch().await? {}
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! Sanitised texts of people, for models and pages: without invisible characters, cut to a length,
+//! and quoted so that no text can pass for anything else.
+
+/// Cuts a text to `max` characters; returns it with the number of omitted ones.
+pub fn cut(text: &str, max: usize) -> (String, usize) {
+    shortened(clean(text), max)
+}
+
+fn shortened(clean: String, max: usize) -> (String, usize) {
+    match clean.char_indices().nth(max) {
+        None => (clean, 0),
+        Some((end, _)) => {
+            let left = clean[end..].chars().count();
+            (format!("{}…", clean[..end].trim_end()), left)
+        }
+    }
+}
+
+/// Removes invisible characters: control characters, marks that reverse the direction of writing,
+/// and the tags and selectors in which whole sentences can be hidden. Line breaks stay, and so do
+/// joiners, which many scripts and emoji need.
+pub fn clean(text: &str) -> String {
+    let lines = text.replace("\r\n", "\n");
+    lines.chars().filter_map(visible).collect()
+}
+
+/// Returns a name on one line of at most `max` characters.
+pub fn one_line(text: &str, max: usize) -> String {
+    // Characters that break lines are found by cleaning.
+    shortened(clean(text).replace('\n', " "), max).0
+}
+
+fn visible(character: char) -> Option<char> {
+    match character {
+        '\n' | '\r' | '\u{0b}' | '\u{0c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Some('\n'),
+        '\t' => Some(' '),
+        hidden if hidden.is_control() || is_hidden(hidden) => None,
+        visible => Some(visible),
+    }
+}
+
+const fn is_hidden(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'
+            | '\u{200e}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+/// Quotes a text on one line, so that nothing in it can end the quotation.
+pub fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_taken_out() {
+        let hidden = "a\u{0}b\u{1b}[31mc\u{202e}d\u{200b}e\u{e0041}f\u{feff}g\u{9b}h\u{2066}i";
+        assert_eq!(clean(hidden), "ab[31mcdefghi");
+        assert_eq!(clean("one\r\ntwo\u{2028}three\tfour"), "one\ntwo\nthree four");
+        let seen = "👩‍👩‍👧 می‌خواهم ไทย 日本語 e\u{301}";
+        assert_eq!(clean(seen), seen);
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!(cut("日本語", 3), ("日本語".to_owned(), 0));
+        assert_eq!(cut("日本語", 2), ("日本…".to_owned(), 1));
+        assert_eq!(cut("a b", 2), ("a…".to_owned(), 1));
+        assert_eq!(one_line("a\rb\u{2028}c", 9), "a b c");
+        assert_eq!(one_line("a\r\nb\u{85}c", 3), "a b…");
+    }
+
+    #[test]
+    fn quotes_cannot_be_left() {
+        assert_eq!(quoted("a\"\n12:00 p1 \"b"), r#""a\"\n12:00 p1 \"b""#);
+    }
+}
