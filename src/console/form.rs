@@ -78,11 +78,12 @@ impl FormErrors {
         match error {
             ServiceError::Invalid { field: Some(field), defect, .. } => {
                 let sentence = sentence(defect, language);
-                Ok(Self { whole: None, fields: vec![(field.text().into_owned(), sentence)] })
+                Ok(Self::in_field(&field.text(), sentence, language))
             }
             ServiceError::Invalid { field: None, .. } => whole("form-invalid"),
             ServiceError::InsufficientFor { field } => {
-                Ok(Self::at(&field.text(), language.text("form-beyond-bounds")))
+                let sentence = language.text("form-beyond-bounds");
+                Ok(Self::in_field(&field.text(), sentence, language))
             }
             ServiceError::Stale => whole("form-stale"),
             ServiceError::Conflict(_) => whole("form-conflict"),
@@ -95,6 +96,12 @@ impl FormErrors {
             ServiceError::RequestRunning | ServiceError::Unavailable => whole("form-busy"),
             error => Err(error.into()),
         }
+    }
+
+    /// Creates an error of one field, of which the top of the page tells, too: the field may be out
+    /// of sight.
+    fn in_field(field: &str, sentence: String, language: Language) -> Self {
+        Self { whole: Some(language.text("form-invalid")), ..Self::at(field, sentence) }
     }
 
     /// Creates an error of one field, which is named as the services would.
@@ -296,6 +303,14 @@ mod tests {
     fn a_list_has_one_value_a_line() {
         assert_eq!(lines(" a\r\n\r\nb c \n"), ["a", "b c"]);
         assert_eq!(lines(" \n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_error_of_a_field_is_told_at_the_top_too() {
+        let language = Language::English;
+        let errors = FormErrors::in_field("/name", "x".to_owned(), language);
+        assert_eq!(errors.whole, Some(language.text("form-invalid")));
+        assert_eq!(errors.of_field("/name"), Some("x"));
     }
 
     #[test]
