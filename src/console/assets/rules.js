@@ -74,7 +74,8 @@ function chips(field) {
   entry.addEventListener('keydown', (event) => {
     // Enter also chooses what an input method proposes.
     if (event.isComposing || event.keyCode === 229) return;
-    if (event.key === 'Enter' && entry.value.trim()) {
+    if (event.key === 'Enter') {
+      // In an empty entry, too, it would send the form.
       event.preventDefault();
       add(entry.value, /[,，、\n]/u);
     } else if (event.key === 'Backspace' && entry.value === '' && words().length > 0) {
