@@ -36,11 +36,14 @@ use crate::{panics, trace};
 /// Prefix of every log target of this workspace.
 const OURS: &str = "chatkeep";
 
-/// Libraries that log each attempt to reach a server that is away. The outage is logged by
-/// [`crate::outage`], once; who wants to see more names the library in `log.filter`.
-const TALKATIVE: [&str; 5] = [
+/// Libraries that log each attempt to reach a server that is away, or the texts of people. The
+/// outage is logged by [`crate::outage`], once; who wants to see more names the library in
+/// `log.filter`.
+const TALKATIVE: [&str; 6] = [
     "async_nats=off",
     "object_store=error",
+    // Its warnings repeat what a client sent.
+    "rmcp=error",
     "sqlx::pool=error",
     // What a PostgreSQL server that stops says on each connection.
     "sqlx::postgres::notice=error",

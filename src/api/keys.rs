@@ -8,11 +8,12 @@ use chatkeep_core::id::{ChannelId, KeyId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 use chatkeep_http::{Body, HttpError, Path, Query};
-use chatkeep_services::Services;
 use chatkeep_services::access::{ManageKeys, Scoped};
 use chatkeep_services::decode::nullable;
 use chatkeep_services::keys::{IssuedKey, KeyDraft};
+use chatkeep_services::{FieldPath, Services};
 use chatkeep_store::Key;
+use chatkeep_view::when::When;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -104,10 +105,10 @@ pub(super) struct KeyBody {
     channel_ids: Option<Vec<String>>,
     /// The key cannot read messages sent before this time; no restriction when absent or null.
     #[serde(default, deserialize_with = "nullable")]
-    not_before: Option<Timestamp>,
+    not_before: Option<When>,
     /// Time of expiry, in the future; never when absent or null.
     #[serde(default, deserialize_with = "nullable")]
-    expires_at: Option<Timestamp>,
+    expires_at: Option<When>,
     /// True for a key that shows stable pseudonyms in place of people, and texts without phone
     /// numbers, addresses and the like. It cannot have `write:` scopes. Left out, the key does as
     /// the key that creates it.
@@ -153,7 +154,16 @@ pub(super) async fn make(
     access: Scoped<ManageKeys>,
     Body(body): Body<KeyBody>,
 ) -> Result<CreatedKey, HttpError> {
-    Ok(CreatedKey(services.keys.create(&access, body.into()).await?.into()))
+    let moment = |field, when| services.messages.moment(None, FieldPath::body(field), when);
+    let draft = KeyDraft {
+        name: body.name,
+        scopes: body.scopes,
+        channels: body.channel_ids,
+        not_before: moment("/notBefore", body.not_before).await?,
+        expires_at: moment("/expiresAt", body.expires_at).await?,
+        pseudonyms: body.pseudonyms,
+    };
+    Ok(CreatedKey(services.keys.create(&access, draft).await?.into()))
 }
 
 pub(super) async fn rotate(
@@ -173,19 +183,6 @@ pub(super) async fn remove(
 ) -> Result<Json<Success>, HttpError> {
     services.keys.remove(&access, &path.key).await?;
     Ok(Success::answer())
-}
-
-impl From<KeyBody> for KeyDraft {
-    fn from(body: KeyBody) -> Self {
-        Self {
-            name: body.name,
-            scopes: body.scopes,
-            channels: body.channel_ids,
-            not_before: body.not_before,
-            expires_at: body.expires_at,
-            pseudonyms: body.pseudonyms,
-        }
-    }
 }
 
 impl From<IssuedKey> for MadeKey {

@@ -332,7 +332,8 @@ pub(super) fn size(bytes: i64) -> String {
     }
     let (whole, tenth) = (tenths / 10, tenths % 10);
     if whole >= 10 || tenth == 0 {
-        return format!("{} {}", whole.max(1), UNITS[unit]);
+        // Rounded, as people read it: of 500 GB less a few files, 500 GB are left.
+        return format!("{} {}", ((tenths + 5) / 10).max(1), UNITS[unit]);
     }
     format!("{whole}.{tenth} {}", UNITS[unit])
 }
@@ -343,8 +344,8 @@ mod tests {
 
     #[test]
     fn sizes_lengths_and_initials_are_short() {
-        let sizes = [1, 1_536, 20_480, 5_242_880, 1_610_612_736].map(size);
-        assert_eq!(sizes, ["1 KB", "1.5 KB", "20 KB", "5 MB", "1.5 GB"]);
+        let sizes = [1, 1_536, 20_480, 5_242_880, 1_610_612_736, 536_870_000_000].map(size);
+        assert_eq!(sizes, ["1 KB", "1.5 KB", "20 KB", "5 MB", "1.5 GB", "500 GB"]);
         assert_eq!([0, 61_500, 3_600_000].map(length), ["0:01", "1:01", "60:00"]);
         assert_eq!(["ann", "👋 bo", "", "王大明"].map(initial), ["A", "B", "", "王"]);
         assert_eq!(shortened("a\n b  c", 3), "a b…");

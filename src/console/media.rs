@@ -42,7 +42,7 @@ struct Tile {
     picture: Option<String>,
     kind: String,
     /// Name of the file, or why it is not there.
-    label: String,
+    label: Option<String>,
     when: String,
     size: Option<String>,
 }
@@ -81,11 +81,8 @@ impl Tile {
             context: context_path(&item.channel, &item.message),
             picture: picture
                 .map(|file| if preview { format!("{file}?preview=true") } else { file.clone() }),
-            label: match (&item.info.file_name, stored) {
-                (_, false) => status(),
-                (Some(name), true) => name.clone(),
-                (None, true) => kind.clone(),
-            },
+            // A stored file without a name, such as a voice message, is named by its kind alone.
+            label: if stored { item.info.file_name.clone() } else { Some(status()) },
             kind,
             when: dates.date(dates.day(item.sent_at)),
             size: (item.record.bytes > 0).then(|| size(item.record.bytes)),

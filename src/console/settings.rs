@@ -7,9 +7,9 @@ use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::access::{Admin, Member, Owner, ReadMembers, ReadMessages, WriteBackup};
-use chatkeep_services::channels::BackupChange;
+use chatkeep_services::channels::{BackupChange, ChannelSettings};
 use chatkeep_services::{Nullable, ServiceError};
-use chatkeep_store::{Coverage, MissingMedia};
+use chatkeep_store::{ChannelStatus, Coverage, MissingMedia};
 use chatkeep_view::when::When;
 use chrono_tz::TZ_VARIANTS;
 use serde::Deserialize;
@@ -56,6 +56,8 @@ struct SettingsPage {
     channel: Heading,
     /// True while the visitor has a subscription.
     subscribed: bool,
+    /// Sentence that says whether new messages are backed up.
+    state: String,
     /// True for admins, who change the time zone.
     admin: bool,
     /// True for the owner, who decides what is deleted.
@@ -261,6 +263,19 @@ impl Act<'_> {
     }
 }
 
+/// Returns the sentence that says whether new messages are backed up, and if not, why.
+fn state(settings: &ChannelSettings, subscribed: bool, language: Language) -> String {
+    language.text(if settings.channel.status == ChannelStatus::Disabled {
+        "attention-left"
+    } else if !subscribed {
+        "settings-unsubscribed"
+    } else if settings.is_paused {
+        "attention-paused"
+    } else {
+        "settings-subscribed"
+    })
+}
+
 /// Returns the path of a channel's settings.
 fn settings_path(channel: &chatkeep_core::id::ChannelId) -> String {
     format!("{}/settings", chatkeep_view::channel_path(channel))
@@ -286,13 +301,15 @@ async fn shown(
     let typed = |action: &str, value: fn(&SettingsForm) -> &String, present: String| {
         form.filter(|form| form.action == action).map_or(present, |form| value(form).clone())
     };
+    let subscribed = services.subscriptions.has(&messages).await?;
     let days = settings.channel.retention_days.map(|days| days.to_string()).unwrap_or_default();
     let zone = settings.channel.time_zone.clone().unwrap_or_default();
     let heading = Heading::of_page(console, visitor, &messages, Tab::Settings).await?;
     let page = SettingsPage {
         frame: visitor.frame(visitor.language.text("tab-settings")),
         channel: heading,
-        subscribed: services.subscriptions.has(&messages).await?,
+        state: state(&settings, subscribed, visitor.language),
+        subscribed,
         admin: members.role >= Role::Admin,
         owner: members.role == Role::Owner,
         zone: typed("zone", |form| &form.zone, zone),

@@ -2,8 +2,9 @@
 //! and access from pages of other origins.
 
 use axum::Router;
-use axum::http::{HeaderName, Method, header};
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::middleware::{from_fn, from_fn_with_state, map_request};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
@@ -20,11 +21,34 @@ pub fn served(router: Router, large: LargeResponses, origins: &[String]) -> Rout
     let router = router
         .layer(from_fn(etag::layer))
         .layer(from_fn_with_state(large, large::layer))
-        .layer(compression());
+        .layer(compression())
+        .layer(map_request(ask_for_gzip));
     match cors(origins) {
         Some(cors) => router.layer(cors),
         None => router,
     }
+}
+
+/// Reduces `Accept-Encoding` to the one encoding that responses may have. A request that refuses
+/// `identity` is answered with it all the same (RFC 9110, section 12.5.3): it may have changed
+/// something, and a refusal afterwards would hide that.
+async fn ask_for_gzip(mut request: Request) -> Request {
+    let given = request.headers_mut().remove(header::ACCEPT_ENCODING);
+    if given.is_some_and(|given| accepts_gzip(&given)) {
+        request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    request
+}
+
+fn accepts_gzip(given: &HeaderValue) -> bool {
+    let codings = given.as_bytes().split(|byte| *byte == b',');
+    codings.filter_map(|coding| std::str::from_utf8(coding).ok()).any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, "q=1"));
+        let weight = weight.trim().strip_prefix("q=").and_then(|weight| weight.parse().ok());
+        let is_gzip =
+            ["gzip", "x-gzip", "*"].iter().any(|known| name.trim().eq_ignore_ascii_case(known));
+        is_gzip && weight.is_none_or(|weight: f32| weight > 0.0)
+    })
 }
 
 fn compression() -> CompressionLayer<impl Predicate> {
@@ -75,4 +99,20 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
             named("x-ratelimit-reset"),
         ]);
     Some(layer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_sent_to_those_who_take_it() {
+        let accepts = |given| accepts_gzip(&HeaderValue::from_static(given));
+        for given in ["gzip", "br, gzip;q=0.5", "*", "x-GZIP ; q=1", "identity;q=0, gzip"] {
+            assert!(accepts(given), "{given}");
+        }
+        for given in ["identity;q=0", "*;q=0", "br", "", "gzip;q=0", "gzip; q=0.0"] {
+            assert!(!accepts(given), "{given}");
+        }
+    }
 }

@@ -166,16 +166,39 @@ fn short_id(id: &str) -> String {
     sanitize::one_line(id, ID)
 }
 
-/// Returns the number of characters of a text that a part of it lacks; it has a mark where some are
-/// left out.
+/// Returns the number of characters of a text that a part of it lacks; it has a mark at each end
+/// where some are left out.
 fn missing(whole: &str, part: &str) -> usize {
-    let shown = part.chars().filter(|character| *character != '…').count();
-    whole.chars().count().saturating_sub(shown)
+    let without_end = part.strip_suffix('…').unwrap_or(part);
+    let without_start = part.strip_prefix('…').unwrap_or(part);
+    // What stands at an end may also be a character of the text.
+    let shown = if whole.starts_with(without_end) {
+        without_end
+    } else if whole.ends_with(without_start) {
+        without_start
+    } else {
+        without_end.strip_prefix('…').unwrap_or(without_end)
+    };
+    whole.chars().count().saturating_sub(shown.chars().count())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn characters_of_the_text_are_no_marks() {
+        for (whole, part, expected) in [
+            ("abcdef", "…cde…", 3),
+            ("abcdef", "abc…", 3),
+            ("abcdef", "…def", 3),
+            ("a… b… c… d…", "a… b……", 6),
+            ("…abcdef", "…abc…", 3),
+            ("abc…def…", "…def…", 4),
+        ] {
+            assert_eq!(missing(whole, part), expected, "{part} of {whole}");
+        }
+    }
 
     #[test]
     fn a_line_has_all_that_the_row_has() {

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use chatkeep_services::is_longer;
 use chatkeep_view::sanitize;
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
@@ -65,13 +66,22 @@ const RULES: &str = "Tell only what the results say, and take numbers from total
 /// Returns an error for a prompt that does not exist, and for arguments that are missing, unknown or
 /// no texts.
 pub(super) fn get(name: &str, arguments: Option<JsonObject>) -> Result<GetPromptResult, ErrorData> {
-    let Some(prompt) = ALL.iter().find(|prompt| prompt.name == name) else {
-        let (name, _) = sanitize::cut(name, 80);
-        return Err(ErrorData::invalid_params(format!("Unknown prompt: {name}"), None));
-    };
+    let prompt = find(name)?;
     let given = GivenArguments::read(prompt, arguments.unwrap_or_default())?;
     let message = PromptMessage::new_text(Role::User, (prompt.render)(&given));
     Ok(GetPromptResult::new(vec![message]).with_description(prompt.description))
+}
+
+/// Returns an error for a prompt that does not exist.
+pub(super) fn known(name: &str) -> Result<(), ErrorData> {
+    find(name).map(drop)
+}
+
+fn find(name: &str) -> Result<&'static PromptDefinition, ErrorData> {
+    ALL.iter().find(|prompt| prompt.name == name).ok_or_else(|| {
+        let (name, _) = sanitize::cut(name, 80);
+        ErrorData::invalid_params(format!("Unknown prompt: {name}"), None)
+    })
 }
 
 impl PromptDefinition {
@@ -98,7 +108,7 @@ impl GivenArguments {
             let Value::String(text) = value else {
                 return wrong(format!("{name} must be a text"));
             };
-            if text.chars().count() > MAX_ARGUMENT {
+            if is_longer(&text, MAX_ARGUMENT) {
                 return wrong(format!("{name} is longer than {MAX_ARGUMENT} characters"));
             }
             let text = sanitize::one_line(text.trim(), MAX_ARGUMENT);

@@ -137,6 +137,24 @@ pub(super) async fn complete(
     Ok(CompletionInfo::with_pagination(values, None, more).unwrap_or_default())
 }
 
+/// Returns suggestions for an argument of a prompt: the channels that begin with what is typed.
+///
+/// # Errors
+/// Returns an error without the scope, or when the service fails.
+pub(super) async fn complete_channel(
+    services: &Services,
+    caller: &Caller,
+    request: &CompleteRequestParams,
+) -> Result<CompletionInfo, ToolError> {
+    let argument = &request.argument;
+    short("argument", &argument.value)?;
+    let (values, more) = match argument.name.as_str() {
+        "channel" => channels(services, caller, &argument.value).await?,
+        _ => (Vec::new(), false),
+    };
+    Ok(CompletionInfo::with_pagination(values, None, more).unwrap_or_default())
+}
+
 async fn channels(
     services: &Services,
     caller: &Caller,

@@ -188,12 +188,20 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let caller = caller(&context)?;
-        let Reference::Resource(of) = &request.r#ref else {
-            return Err(ErrorData::invalid_params("There is no such prompt.", None));
+        let (services, scope) = (&self.services, Scope::ReadMessages);
+        let found = match &request.r#ref {
+            Reference::Prompt(of) => {
+                prompts::known(&of.name)?;
+                let found = resources::complete_channel(services, &caller, &request).await;
+                found.map_err(|error| resources::refusal(&error, &of.name, scope))
+            }
+            Reference::Resource(of) => {
+                let found = resources::complete(services, caller, &request, of).await;
+                found.map_err(|error| resources::refusal(&error, &of.uri, scope))
+            }
+            _ => Err(ErrorData::invalid_params("Unknown kind of reference.", None)),
         };
-        let found = resources::complete(&self.services, caller, &request, of).await;
-        let refused = |error| resources::refusal(&error, &of.uri, Scope::ReadMessages);
-        let mut result = CompleteResult::new(found.map_err(refused)?);
+        let mut result = CompleteResult::new(found?);
         result.meta = signature(&context);
         Ok(result)
     }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use chatkeep_core::assistant::limits;
 use chatkeep_core::id::{ChannelId, UntrustedId};
+use chatkeep_index::fold_phrase;
 use icu_normalizer::ComposingNormalizerBorrowed;
 
 use super::{Defect, FieldPath, ServiceError};
@@ -24,18 +25,27 @@ pub(super) fn text(
 ) -> Result<String, ServiceError> {
     let given = if given.contains('\0') { given.replace('\0', "") } else { given };
     let too_long = |field| ServiceError::defective(field, Defect::TooLong { max });
-    // Far too much is not normalized first.
-    if given.len() > max.saturating_mul(MOST_BYTES) {
-        return Err(too_long(field));
-    }
-    let length = ComposingNormalizerBorrowed::new_nfc().normalize(&given).chars().count();
-    if length > max {
-        return Err(too_long(field));
-    }
+    let Some(length) = length(&given, max) else { return Err(too_long(field)) };
     if length < min || (min > 0 && given.trim().is_empty()) {
         return Err(ServiceError::defective(field, Defect::Empty));
     }
     Ok(given)
+}
+
+/// Returns the length of a text in characters of its normalization form C, in which people count;
+/// `None` beyond `max`.
+fn length(text: &str, max: usize) -> Option<usize> {
+    // Far too much is not normalized first.
+    if text.len() > max.saturating_mul(MOST_BYTES) {
+        return None;
+    }
+    let length = ComposingNormalizerBorrowed::new_nfc().normalize(text).chars().count();
+    (length <= max).then_some(length)
+}
+
+/// Returns true if a text is longer than `max` characters, as the lengths of all texts are counted.
+pub fn is_longer(text: &str, max: usize) -> bool {
+    length(text, max).is_none()
 }
 
 /// Checks channel IDs from a caller: at most `max`, each of at most 100 characters and valid for
@@ -92,6 +102,10 @@ pub(super) fn keywords(
     for (index, keyword) in given.into_iter().enumerate() {
         let keyword = text(field.clone().item(index), keyword, 1, limits::KEYWORD)?;
         let keyword = keyword.trim();
+        // What cannot be seen matches nothing.
+        if fold_phrase(keyword).is_empty() {
+            return Err(ServiceError::defective(field.item(index), Defect::Empty));
+        }
         if seen.insert(keyword.to_owned()) {
             kept.push(keyword.to_owned());
         }
@@ -131,6 +145,17 @@ mod tests {
     }
 
     #[test]
+    fn keywords_can_be_seen() {
+        for unseen in ["\u{200b}", "\u{200d}\u{2060}", "\u{ad}"] {
+            let given = vec!["a".to_owned(), unseen.to_owned()];
+            let refused = keywords(KEYWORDS, given, 1, 50).unwrap_err();
+            assert!(matches!(refused, ServiceError::Invalid { .. }), "{unseen:?}");
+        }
+        let marks = ["?!", "👍", "…"].map(str::to_owned).to_vec();
+        assert_eq!(keywords(KEYWORDS, marks, 1, 50).unwrap().len(), 3);
+    }
+
+    #[test]
     fn too_many_keywords_are_refused_before_any_is_looked_at() {
         // The first one alone would be refused, too, and for another reason.
         let mut given = many(100_000);
@@ -148,6 +173,7 @@ mod tests {
         let composed = "\u{3b1}\u{313}\u{300}\u{345}";
         assert!(text(TEXT, composed.repeat(10), 1, 10).is_ok());
         assert!(text(TEXT, composed.repeat(11), 1, 10).is_err());
+        assert!(!is_longer(&composed.repeat(10), 10) && is_longer(&composed.repeat(11), 10));
         assert!(text(TEXT, "\u{1f600}".repeat(10), 1, 10).is_ok());
         assert!(text(TEXT, "x".repeat(1_000_000), 1, 10).is_err());
         assert_eq!(text(TEXT, "\0".repeat(1_000) + "x", 1, 1).unwrap(), "x");

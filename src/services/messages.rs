@@ -251,19 +251,20 @@ impl MessageService {
         let mut older = side(Order::Descending, filter.limit - half);
         older.after = Some((around.0, MessageId::new(format!("{}\u{1}", around.1))));
         let older = self.store.messages().list(channel, &older).await?;
-        let newer = match half {
-            0 => None,
-            half => Some(self.store.messages().list(channel, &side(Order::Ascending, half)).await?),
+        let newer = side(Order::Ascending, half.max(1));
+        let newer = self.store.messages().list(channel, &newer).await?;
+        let (newer, newest) = if half == 0 && !older.messages.is_empty() {
+            // Without a newer side the page ends at the position.
+            (Vec::new(), (!newer.messages.is_empty()).then_some(around))
+        } else {
+            (newer.messages, newer.next)
         };
-        // Without a newer side the page ends at the position.
-        let (newer, newest) =
-            newer.map_or((Vec::new(), Some(around)), |page| (page.messages, page.next));
         let time = |next: &Option<Keyset>| next.as_ref().map(|(at, _)| *at);
         let from = time(&older.next).or(filter.from);
         let span = TimeSpan { from, to: time(&newest).or(filter.to) };
         Ok(match filter.order {
             Order::Ascending => {
-                let (next, position) = (newest.filter(|_| half > 0), older.messages.len());
+                let (next, position) = (newest, older.messages.len());
                 (older.messages.into_iter().rev().chain(newer).collect(), position, next, span)
             }
             Order::Descending => {

@@ -19,6 +19,7 @@ pub use self::failure::SearchFailure;
 use self::failure::refused;
 use super::access::{AccessService, Caller, ChannelAccess, Member, ReadMessages, Scoped};
 use super::gaps::TimeSpan;
+use super::input::is_longer;
 use super::messages::{MessageService, point_in_time};
 use super::operator::Operator;
 use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
@@ -128,7 +129,7 @@ pub(super) fn check_query(field: &FieldPath, text: &str, zone: Tz) -> Result<(),
 }
 
 fn check_length(field: &FieldPath, text: &str) -> Result<(), ServiceError> {
-    if text.trim().is_empty() || text.chars().count() > MAX_QUERY {
+    if text.trim().is_empty() || is_longer(text, MAX_QUERY) {
         let why = format_args!("must be 1 to {MAX_QUERY} characters long");
         return Err(ServiceError::invalid_value(field.clone(), why));
     }

@@ -130,6 +130,12 @@ impl Line {
         })
     }
 
+    /// Returns true if the message may have that content: an edit may be of another type than the
+    /// message was sent with, which stays its type.
+    fn may_hold(&self, content: &Content) -> bool {
+        content.kind() == self.view.kind || self.view.edited_at.is_some()
+    }
+
     fn content(&self) -> Result<Option<String>, String> {
         if self.view.unsent_at.is_some() {
             return Ok(None);
@@ -140,7 +146,7 @@ impl Line {
         };
         let json = extra.content.get();
         match serde_json::from_str::<Content>(json) {
-            Ok(content) if content.kind() == self.view.kind => Ok(Some(json.to_owned())),
+            Ok(content) if self.may_hold(&content) => Ok(Some(json.to_owned())),
             _ => Err("its extra.content does not match its type".to_owned()),
         }
     }
@@ -371,6 +377,18 @@ mod tests {
         );
     }
 
+    #[test]
+    fn an_edit_of_another_type_keeps_the_type_of_the_message() {
+        let (message, _) = stored(&Content::text("早安"), 1);
+        let json = serde_json::to_string(&Content::Image(MediaInfo::default())).unwrap();
+        let edited = StoredMessage { edited_at: Some(Timestamp::from_millis(9)), ..message };
+        let line = written(&edited, &json);
+        let read = Line::read(line.trim_end()).unwrap().message(&"C1".into()).unwrap();
+        assert_eq!((read.kind, read.content), (MessageType::Text, Some(json.clone())));
+        let unedited = StoredMessage { edited_at: None, ..edited };
+        let line = written(&unedited, &json);
+        assert!(Line::read(line.trim_end()).unwrap().message(&"C1".into()).is_err());
+    }
     #[test]
     fn a_message_that_was_taken_back_has_no_content() {
         let (message, json) = stored(&Content::text("secret"), 1);

@@ -77,7 +77,14 @@ impl PartialSchema for When {
                 .schema_type(SchemaType::Type(Type::String))
                 .format(Some(SchemaFormat::KnownFormat(format)))
         };
-        AnyOfBuilder::new().item(text(KnownFormat::DateTime)).item(text(KnownFormat::Date)).into()
+        AnyOfBuilder::new()
+            .item(text(KnownFormat::DateTime))
+            .item(text(KnownFormat::Date))
+            .description(Some(
+                "Time or day. Without an offset from UTC it is read in the zone of the channel of \
+                 the request, else of the service.",
+            ))
+            .into()
     }
 }
 

@@ -10,7 +10,7 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_http::{Body, Digest, HttpError, IfMatch, LARGE, Path, Prepared, Turn, apart};
 use chatkeep_services::Services;
 use chatkeep_services::assistant::{
-    KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, SettingsAccess,
+    KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, RuleUpdate, SettingsAccess,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -96,16 +96,16 @@ pub(crate) struct RuleBody {
     /// Keywords that trigger the rule; duplicates are removed.
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
     keywords: Vec<String>,
-    /// Description for administrators; the tolerant modes also match against it.
+    /// Description for administrators; the tolerant modes also match against it. When absent, a new
+    /// rule has none, and a replaced rule keeps its own.
     #[serde(default)]
-    #[schema(max_length = 500)]
-    question: String,
+    #[schema(max_length = 500, nullable = false)]
+    question: Option<String>,
     /// The reply.
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     answer: String,
 }
 
-/// Read-only fields of a rule in the list.
 impl Shown for RuleBody {
     const READ_ONLY: &'static [&'static str] =
         &["id", "createdAt", "createdBy", "hitCount", "suppressedCount"];
@@ -239,8 +239,15 @@ impl From<KeywordWarning> for RuleWarning {
     }
 }
 
-impl From<RuleBody> for RuleDraft {
+impl From<RuleBody> for RuleUpdate {
     fn from(body: RuleBody) -> Self {
         Self { keywords: body.keywords, question: body.question, answer: body.answer }
+    }
+}
+
+impl From<RuleBody> for RuleDraft {
+    fn from(body: RuleBody) -> Self {
+        let question = body.question.unwrap_or_default();
+        Self { keywords: body.keywords, question, answer: body.answer }
     }
 }

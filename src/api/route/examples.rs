@@ -135,7 +135,7 @@ impl Examples {
 
     /// Returns an example of a value without an entry in the table.
     fn plain(&self, owner: &str, schema: &Value, depth: usize) -> Value {
-        if let Some(choices) = schema["oneOf"].as_array() {
+        if let Some(choices) = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array()) {
             return choices.first().map_or(Value::Null, |first| self.part(owner, first, depth));
         }
         if let Some(values) = schema["enum"].as_array() {

@@ -7,10 +7,11 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_http::{Body, HttpError, Path, Query};
-use chatkeep_services::Services;
 use chatkeep_services::access::{ManageWebhooks, Scoped};
 use chatkeep_services::webhooks::{DeliveryListQuery, DeliveryWithBody, delivery_id, event_name};
+use chatkeep_services::{FieldPath, Services};
 use chatkeep_store::{DeliveryStatus, WebhookDelivery};
+use chatkeep_view::when::When;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -112,7 +113,7 @@ pub(crate) struct DeliveryPath {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RedeliverBody {
     /// Repeats all failed deliveries created at or after this time.
-    since: Timestamp,
+    since: When,
 }
 
 /// Result of a redelivery.
@@ -176,7 +177,10 @@ pub(crate) async fn redeliver_since(
     Path(path): Path<WebhookPath>,
     Body(body): Body<RedeliverBody>,
 ) -> Result<Accepted<Redelivered>, HttpError> {
-    let count = services.webhooks.redeliver_since(&access, &path.webhook, body.since).await?;
+    let (field, since) = (FieldPath::body("/since"), Some(body.since));
+    let since = services.messages.moment(None, field, since).await?;
+    let since = since.ok_or(HttpError::Internal)?;
+    let count = services.webhooks.redeliver_since(&access, &path.webhook, since).await?;
     Ok(Accepted(Redelivered { count }))
 }
 

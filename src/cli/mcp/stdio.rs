@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use chatkeep_core::http;
 use chatkeep_core::panics;
 use chatkeep_mcp::MAX_BODY;
@@ -28,6 +30,8 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 const REVISION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 /// Codes of JSON-RPC errors: not JSON, and one of this program.
 const PARSE_ERROR: i64 = -32_700;
+/// Code of a message that is no request, notification or response.
+const INVALID_REQUEST: i64 = -32_600;
 const NO_ANSWER: i64 = -32_000;
 
 #[derive(Debug, clap::Args)]
@@ -125,6 +129,10 @@ impl Bridge {
         let Ok(message) = serde_json::from_slice::<Value>(&line) else {
             return Some(failure(&Value::Null, PARSE_ERROR, "the message is not JSON"));
         };
+        if !message.is_object() {
+            let why = "the message is not an object: batches are not supported";
+            return Some(failure(&Value::Null, INVALID_REQUEST, why));
+        }
         let id = message.get("id").cloned();
         match (self.send(&message, line).await, id) {
             (Ok(answer), Some(_)) => answer,
@@ -186,10 +194,20 @@ impl Bridge {
         if repeated {
             headers.extend(text("/method").map(|method| ("mcp-method", method)));
             let name = text("/params/name").or_else(|| text("/params/uri"));
-            headers.extend(name.map(|name| ("mcp-name", name)));
+            headers.extend(name.map(|name| ("mcp-name", header_text(name))));
         }
         headers
     }
+}
+
+/// Returns a text as a header may have it: in Base64, marked as such, if it has other characters
+/// than those of ASCII, or white space at an end.
+fn header_text(text: String) -> String {
+    let is_plain = text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    if is_plain && text.trim() == text && !text.starts_with("=?") {
+        return text;
+    }
+    format!("=?base64?{}?=", STANDARD.encode(text))
 }
 
 /// Formats a JSON-RPC error.
@@ -200,6 +218,15 @@ fn failure(id: &Value, code: i64, why: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headers_have_no_other_characters_than_those_of_ascii() {
+        let header = |text: &str| header_text(text.to_owned());
+        assert_eq!(header("search messages"), "search messages");
+        assert_eq!(header("早安"), "=?base64?5pep5a6J?=");
+        assert_eq!(header(" a"), "=?base64?IGE=?=");
+        assert_eq!(header("=?base64?IGE=?="), "=?base64?PT9iYXNlNjQ/SUdFPT89?=");
+    }
 
     #[test]
     fn a_message_may_be_as_long_as_a_request() {

@@ -404,8 +404,17 @@ function copies() {
   }
 }
 
+/** Takes the confirmation of a change out of the address, so that it is not shown once more. */
+function confirmed() {
+  const here = new URL(location.href);
+  if (!here.searchParams.has('done')) return;
+  here.searchParams.delete('done');
+  history.replaceState(history.state, '', here);
+}
+
 tabs();
 menus();
+confirmed();
 preview();
 copies();
 if (scroller && messages) {

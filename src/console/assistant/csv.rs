@@ -5,6 +5,7 @@
 
 use chatkeep_core::assistant::{Rule, RuleDraft, limits};
 use chatkeep_core::id::RuleId;
+use chatkeep_i18n::Language;
 use chatkeep_services::assistant::ImportRow;
 use chatkeep_transfer::csv::{opened, sealed};
 use csv::{ReaderBuilder, StringRecord, Terminator, WriterBuilder};
@@ -12,6 +13,8 @@ use csv::{ReaderBuilder, StringRecord, Terminator, WriterBuilder};
 use super::super::error::PageError;
 
 const BOM: char = '\u{feff}';
+/// Beginning of the files of spreadsheet programs, which are archives.
+const ARCHIVE: &str = "PK\u{3}\u{4}";
 const COLUMNS: [&str; 5] = ["id", "keywords", "question", "answer", "hits"];
 
 /// Reason for which a table cannot be read.
@@ -19,6 +22,8 @@ const COLUMNS: [&str; 5] = ["id", "keywords", "question", "answer", "hits"];
 pub(super) enum TableFault {
     /// It has no rows.
     Empty,
+    /// It is no text: the file of a spreadsheet program, perhaps.
+    NoText,
     /// It has more rows than a channel can have rules.
     TooManyRows,
 }
@@ -79,6 +84,9 @@ fn keywords(cell: &str) -> Vec<String> {
 /// Reads a table: from a file, or copied from a spreadsheet, whose cells are between tabs. Without
 /// names of columns these are keywords and answer, or keywords, question and answer.
 pub(super) fn rows(table: &str) -> Result<Vec<ImportRow>, TableFault> {
+    if table.contains('\0') || table.starts_with(ARCHIVE) {
+        return Err(TableFault::NoText);
+    }
     let table = table.trim_start_matches(BOM).replace("\r\n", "\n").replace('\r', "\n");
     let mut records = ReaderBuilder::new()
         .has_headers(false)
@@ -119,11 +127,21 @@ fn delimiter(table: &str) -> u8 {
 }
 
 impl Columns {
-    /// Returns the columns that a first row names.
+    /// Returns the columns that a first row names: as in an export, or as the form of a rule names
+    /// them in one of the languages.
     fn named(first: &StringRecord) -> Option<Self> {
-        let place = |name| first.iter().position(|cell| cell.trim().eq_ignore_ascii_case(name));
+        let place =
+            |name: &str| first.iter().position(|cell| cell.trim().eq_ignore_ascii_case(name));
         let [id, keywords, question, answer, _] = COLUMNS.map(place);
-        (keywords.is_some() && answer.is_some()).then_some(Self { id, keywords, question, answer })
+        let exported = Self { id, keywords, question, answer };
+        let translated = Language::ALL.into_iter().map(|language| {
+            let place = |key| place(&language.text(key));
+            let [keywords, question, answer] =
+                ["rule-keywords", "rule-question", "rule-answer"].map(place);
+            Self { id, keywords, question, answer }
+        });
+        let is_named = |columns: &Self| columns.keywords.is_some() && columns.answer.is_some();
+        [exported].into_iter().chain(translated).find(is_named)
     }
 
     /// Returns the columns of a table without names.
@@ -238,6 +256,18 @@ mod tests {
             "1234, ok"
         );
         assert_eq!(read("qa_1,\"wifi\n密碼\",Q,\"1234, ok\",7"), expected("Q"));
+        for names in [
+            "關鍵字,問題,答案",
+            "キーワード,質問,答え",
+            "คีย์เวิร์ด,คำถาม,คำตอบ",
+            "Keywords,Question,Answer",
+        ] {
+            let table = format!("{names}\n\"wifi, 密碼\",Q,\"1234, ok\"\n");
+            assert_eq!(read(&table), expected("Q"), "{names}");
+        }
+        for file in ["PK\u{3}\u{4}xl/workbook.xml", "a,b\0"] {
+            assert_eq!(rows(file).unwrap_err(), TableFault::NoText);
+        }
         let two = rows("keywords,answer\n\"a\nb\",1\nc,2\n").unwrap();
         assert_eq!(two.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4]);
     }

@@ -149,6 +149,7 @@ async fn shown(
 fn fault_sentence(fault: TableFault, language: Language) -> String {
     match fault {
         TableFault::Empty => language.text("import-empty"),
+        TableFault::NoText => language.text("import-no-text"),
         TableFault::TooManyRows => counted("import-too-many", limits::RULES, language),
     }
 }

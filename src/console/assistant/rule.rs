@@ -215,7 +215,7 @@ pub(super) async fn edit(
     let expected = form.version.map(|version| [version]);
     let expected = expected.as_ref().map(<[i64; 1]>::as_slice);
     let service = &console.services.assistant;
-    match service.replace_rule(&access, &rule, form.draft(), expected).await {
+    match service.replace_rule(&access, &rule, form.draft().into(), expected).await {
         Ok(()) => {
             let list = query.at(&rules_path(access.channel()));
             Ok(Done::Saved.at(&format!("{list}#rule-{rule}")))

@@ -3,7 +3,7 @@
 use chatkeep_core::role::Scope;
 use chatkeep_services::access::ReadMessages;
 use chatkeep_services::citations::{CheckedCitation, CitationVerdict};
-use chatkeep_services::{Caller, ServiceError, Services};
+use chatkeep_services::{Caller, ServiceError, Services, is_longer};
 use chatkeep_store::StoredMessage;
 use chatkeep_view::pseudonyms::Masked;
 use rmcp::schemars::{self, JsonSchema};
@@ -86,7 +86,7 @@ impl ToolDefinition for VerifyCitation {
             return Err(ToolError::invalid("url", "must be the link or id of a message"));
         }
         let quoted = asked.quoted.unwrap_or_default();
-        if quoted.chars().count() > WHOLE {
+        if is_longer(&quoted, WHOLE) {
             let why = format!("must have at most {WHOLE} characters");
             return Err(ToolError::invalid("quoted", why));
         }

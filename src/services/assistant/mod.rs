@@ -36,7 +36,9 @@ pub use history::{
 pub use import::{ImportRow, PlannedRow, RowFate, RuleImportPlan, RuleLimit};
 pub use listing::{FoundRules, RuleOrder, RuleQuery};
 pub use origins::VisibleRules;
-pub use rules::{KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, RuleField};
+pub use rules::{
+    KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, RuleField, RuleUpdate,
+};
 pub use texts::VersionedText;
 pub use trial::{ModeTrial, Rehearsal, ScoredRule, Trial, TrialCandidate, TrialReason};
 

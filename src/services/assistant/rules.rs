@@ -1,6 +1,7 @@
 //! Question-and-answer rules of a channel.
 
 use std::collections::BTreeSet;
+use std::slice;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{Rule, RuleDraft, RuleList, limits};
@@ -108,11 +109,27 @@ impl AssistantService {
         &self,
         access: &SettingsAccess,
         rule: &RuleId,
-        draft: RuleDraft,
+        update: RuleUpdate,
         expected: Option<&[i64]>,
     ) -> Result<(), ServiceError> {
-        let draft = checked(draft)?;
-        self.change_rule(access, RuleChange::Replace(rule, &draft), expected).await
+        let RuleUpdate { keywords, question, answer } = update;
+        let replaced = |question| checked(RuleDraft { keywords, question, answer });
+        if let Some(question) = question {
+            let draft = replaced(question)?;
+            return self.change_rule(access, RuleChange::Replace(rule, &draft), expected).await;
+        }
+        let mut draft = replaced(String::new())?;
+        loop {
+            // The question is that of the version that is changed.
+            let (listed, version) = self.rule(access, rule).await?;
+            draft.question = listed.question;
+            let change = RuleChange::Replace(rule, &draft);
+            let versions = expected.unwrap_or(slice::from_ref(&version));
+            match self.change_rule(access, change, Some(versions)).await {
+                Err(ServiceError::Stale) if expected.is_none() => {}
+                done => return done,
+            }
+        }
     }
 
     /// Removes a rule if the list has one of the `expected` versions.
@@ -215,6 +232,24 @@ impl AssistantService {
                 Err(ServiceError::Conflict("The channel has the maximum number of rules"))
             }
         }
+    }
+}
+
+/// New texts of a rule.
+#[derive(Clone, Debug)]
+pub struct RuleUpdate {
+    /// Its keywords.
+    pub keywords: Vec<String>,
+    /// Its question; `None` leaves it as it is.
+    pub question: Option<String>,
+    /// Its answer.
+    pub answer: String,
+}
+
+impl From<RuleDraft> for RuleUpdate {
+    fn from(draft: RuleDraft) -> Self {
+        let RuleDraft { keywords, question, answer } = draft;
+        Self { keywords, question: Some(question), answer }
     }
 }
 

@@ -114,6 +114,17 @@ async fn messages_are_resources() {
         let context = json!({"arguments": {"channel": CHANNEL}});
         let values = complete(json!({"name": "message", "value": "m"}), context).await;
         assert_eq!(values, json!(["m3", "m2", "m1"]));
+        let of_prompt = async |name: &str, argument: Value| {
+            let reference = json!({"type": "ref/prompt", "name": name});
+            let asked = json!({"ref": reference, "argument": argument});
+            models.ask(revision, "completion/complete", asked).await
+        };
+        let channels = of_prompt("catch_up", json!({"name": "channel", "value": "lunch"})).await;
+        assert_eq!(channels.result()["completion"]["values"], json!([CHANNEL]));
+        let days = of_prompt("catch_up", json!({"name": "days", "value": "1"})).await;
+        assert_eq!(days.result()["completion"]["values"], json!([]));
+        let unknown = of_prompt("cheese", json!({"name": "channel", "value": ""})).await;
+        assert_eq!(unknown.body["error"]["message"], "Unknown prompt: cheese");
     }
     let stranger =
         models.request(NEWEST, "resources/read", json!({"uri": "chatkeep://channel/C1"}));

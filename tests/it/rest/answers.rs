@@ -89,6 +89,12 @@ async fn whoever_saves_a_rule_is_warned() {
     let path = under(&format!("/assistant/qa/{}", ids[1]));
     let mended = json!({"keywords": ["new"], "answer": "10-19"});
     assert_eq!(send(rest.put(&path, &mended)).await.ok()["warnings"], json!([]));
+    let asked = json!({"keywords": ["new"], "question": "When?", "answer": "10-19"});
+    send(rest.put(&path, &asked)).await.ok();
+    let kept = send(rest.put(&path, &mended)).await.ok();
+    assert_eq!(kept["items"][1]["question"], "When?", "what is left out stays");
+    let emptied = json!({"keywords": ["new"], "question": "", "answer": "10-19"});
+    assert_eq!(send(rest.put(&path, &emptied)).await.ok()["items"][1]["question"], "");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -102,7 +108,10 @@ async fn unanswered_questions_are_grouped() {
     rest.said("q4", "opening hours?").await;
     rest.said("q5", "see you tomorrow").await;
     let path = under("/assistant/unanswered");
-    let told = send(rest.get(&path)).await.ok();
+    let told = send(rest.get(&path)).await;
+    let again = rest.get(&path).header("if-none-match", told.header("etag"));
+    assert_eq!(send(again).await.status, 304, "the beginning of the days moves, and nothing else");
+    let told = told.ok();
     assert_eq!(told["scanned"], 5);
     let questions = told["questions"].as_array().unwrap();
     assert_eq!(questions.len(), 2, "{told}");

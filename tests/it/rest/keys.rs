@@ -106,6 +106,13 @@ async fn bad_keys_are_refused_with_their_field() {
         let refused = send(rest.post("/keys", &body)).await.refused(400, "invalid_request");
         assert_eq!(refused["field"], field, "{body}");
     }
+    // Times as everywhere, in the service's zone.
+    let body = json!({"name": "n", "scopes": scopes, "notBefore": "2026-01-02", "expiresAt": "2999-01-01T00:00"});
+    let made = send(rest.post("/keys", &body)).await.ok();
+    assert_eq!(made["notBefore"], "2026-01-02T00:00:00.000Z", "{made}");
+    assert_eq!(made["expiresAt"], "2999-01-01T00:00:00.000Z");
+    let made = made["keyId"].as_str().unwrap();
+    send(rest.delete(&format!("/keys/{made}"))).await.ok();
     let rotate = "/keys/key_of_owner/rotate";
     for seconds in [json!(2_592_001), json!(-1), json!("soon")] {
         let body = json!({"overlapSeconds": seconds});

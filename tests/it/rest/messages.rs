@@ -49,12 +49,14 @@ async fn around_gives_both_sides_and_goes_on() {
         let path = under(&format!("/backup/messages?around={bad}"));
         send(rest.get(&path)).await.refused(404, "not_found");
     }
-    for (order, mut expected) in [("desc", vec!["m3", "m2", "m1", "m0"]), ("asc", vec!["m8", "m9"])]
-    {
-        let mut path = under(&format!("/backup/messages?around=m5&limit=4&order={order}"));
-        if order == "asc" {
-            path = under("/backup/messages?around=m5&limit=5&order=asc");
-        }
+    let before = "2020-01-01T00:00:00Z";
+    assert_eq!(ids(&rest, &format!("?around={before}&limit=1")).await, ["m0"]);
+    for (query, order, mut expected) in [
+        ("limit=4", "desc", vec!["m3", "m2", "m1", "m0"]),
+        ("limit=5", "asc", vec!["m8", "m9"]),
+        ("limit=1", "asc", vec!["m6", "m7", "m8", "m9"]),
+    ] {
+        let path = under(&format!("/backup/messages?around=m5&{query}&order={order}"));
         let mut link = send(rest.get(&path)).await.header("link").to_owned();
         while let Some(target) = link.strip_suffix(">; rel=\"next\"") {
             let page = send(rest.get(target.strip_prefix("</api").unwrap())).await;

@@ -556,6 +556,7 @@ import-hint = Columns: keywords, question, answer. Several keywords go into one 
 import-check = Check
 import-preview = What the import does
 import-empty = There is no rule in this table.
+import-no-text = This is not a CSV table. Save the table as CSV (UTF-8) in your spreadsheet program.
 import-too-many = A chat can have { $count } rules at most.
 import-added = { $count } new
 import-changed = { $count } changed

@@ -496,6 +496,7 @@ import-hint = 列は keywords、question、answer です。1つのセルに複�
 import-check = 確認する
 import-preview = 取り込みの内容
 import-empty = この表にルールがありません。
+import-no-text = CSVの表ではありません。表計算ソフトでCSV（UTF-8）として保存してください。
 import-too-many = 1つのトークに置けるルールは{ $count }件までです。
 import-added = 追加 { $count }件
 import-changed = 変更 { $count }件

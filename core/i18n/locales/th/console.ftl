@@ -497,6 +497,7 @@ import-hint = คอลัมน์: keywords, question, answer ใส่หล�
 import-check = ตรวจสอบ
 import-preview = ผลของการนำเข้า
 import-empty = ไม่มีกฎในตารางนี้
+import-no-text = นี่ไม่ใช่ตาราง CSV โปรดบันทึกตารางเป็น CSV (UTF-8) จากโปรแกรมสเปรดชีต
 import-too-many = แชทหนึ่งมีได้ไม่เกิน { $count } กฎ
 import-added = เพิ่มใหม่ { $count }
 import-changed = แก้ไข { $count }

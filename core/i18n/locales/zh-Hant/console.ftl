@@ -497,6 +497,7 @@ import-hint = 欄位：keywords、question、answer。一格可放多個關鍵�
 import-check = 檢查
 import-preview = 匯入結果預覽
 import-empty = 這個表格裡沒有規則。
+import-no-text = 這不是 CSV 表格。請在試算表軟體中另存為 CSV（UTF-8）。
 import-too-many = 一個聊天室最多 { $count } 條規則。
 import-added = 新增 { $count } 條
 import-changed = 修改 { $count } 條

@@ -1,10 +1,9 @@
 //! `GET …/assistant/unanswered`: frequent questions that no rule answers.
 
-use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::{MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
-use chatkeep_http::{HttpError, Query};
+use chatkeep_http::{HttpError, Query, Timed};
 use chatkeep_services::Services;
 use chatkeep_services::assistant::{HistoryAccess, UnansweredQuestion, UnansweredQuestions};
 use serde::{Deserialize, Serialize};
@@ -41,11 +40,14 @@ pub(crate) struct UnansweredView {
     from: Timestamp,
 }
 
+/// What an entity tag is computed from: all but the beginning of the period, which moves.
+pub(crate) type UnansweredContent = (Vec<QuestionView>, usize, bool);
+
 /// Group of messages with the same question.
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 #[schema(as = UnansweredQuestion)]
 #[serde(rename_all = "camelCase")]
-struct QuestionView {
+pub(crate) struct QuestionView {
     /// Text of one of the messages.
     text: String,
     /// Number of messages in the group.
@@ -62,9 +64,13 @@ pub(crate) async fn unanswered(
     State(services): State<Services>,
     access: HistoryAccess,
     Query(query): Query<UnansweredQuery>,
-) -> Result<Json<UnansweredView>, HttpError> {
+) -> Result<Timed<UnansweredView, UnansweredContent>, HttpError> {
     let UnansweredQuery { days, limit } = query;
-    Ok(Json(services.assistant.unanswered(&access, days.0, limit.0).await?.into()))
+    let body: UnansweredView =
+        services.assistant.unanswered(&access, days.0, limit.0).await?.into();
+    // The beginning of the days moves with the clock.
+    let content = (body.questions.clone(), body.scanned, body.complete);
+    Ok(Timed { body, content })
 }
 
 impl From<UnansweredQuestions> for UnansweredView {
