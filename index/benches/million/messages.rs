@@ -12,7 +12,7 @@ const BETWEEN: usize = 1_000;
 const SENDERS: usize = 5_000;
 
 /// Kinds of queries.
-pub(crate) const KINDS: [&str; 13] = [
+pub(crate) const KINDS: [&str; 14] = [
     "two",
     "four",
     "word",
@@ -23,6 +23,7 @@ pub(crate) const KINDS: [&str; 13] = [
     "two words",
     "phrase",
     "exclusion",
+    "nothing",
     "sender",
     "dates",
     "question",
@@ -149,6 +150,8 @@ fn text(
         "two words" => format!("{} {}", word(4, 3), word(4, 6)),
         "phrase" => format!("\"{} {}\"", word(4, 3), word(4, 2)),
         "exclusion" => format!("{} -{}", word(4, 6), word(4, 3)),
+        // Every message is a text.
+        "nothing" => "-type:text".to_owned(),
         "sender" => format!("{} from:{}", word(number % 2, 2), sender(id)),
         "dates" => {
             let day = |id: usize| {

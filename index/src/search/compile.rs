@@ -63,8 +63,17 @@ impl Compiler {
         for needle in text.wanted.iter().filter(|needle| counts(needle)) {
             conditions.wanted.push(Condition { query: self.occurs(needle), scores: true });
         }
-        conditions.unwanted.extend(text.unwanted.iter().map(|needle| self.occurs(needle)));
+        conditions.unwanted.extend(text.unwanted.iter().map(|needle| self.excluded(needle)));
         conditions
+    }
+
+    /// Returns a query for messages in which a needle occurs, which scores nothing.
+    fn excluded(&self, needle: &Needle) -> Box<dyn TantivyQuery> {
+        let Pieces { terms, open } = self.pieces(needle.as_str());
+        match &terms[..] {
+            [(_, term)] if !open => boxed(AnyQuery(vec![term.clone()])),
+            _ => self.occurs(needle),
+        }
     }
 
     /// Returns a query for messages in which a needle occurs: its pieces one after another.

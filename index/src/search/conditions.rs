@@ -2,9 +2,16 @@
 
 use tantivy::fastfield::AliveBitSet;
 use tantivy::query::{EnableScoring, Query as TantivyQuery, Scorer, Weight};
-use tantivy::{DocId, Score, SeekDangerResult, SegmentReader, TERMINATED};
+use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED};
 
+use super::phrase::OpenPhraseScorer;
 use super::related_scorer::RelatedScorer;
+use super::union::Union;
+
+/// Distance at which matches are close enough for what excludes one to be read up to the next.
+const NEAR: DocId = 16;
+/// Maximum number of excluded documents in a row that are passed at once.
+const LONGEST_RUN: u32 = 4_096;
 
 /// A condition that every result meets.
 pub(super) struct Condition {
@@ -86,12 +93,12 @@ impl ClauseWeights {
                     SeekDangerResult::Found => first,
                     SeekDangerResult::SeekLowerBound(next) => next,
                 };
-                unwanted.push(Unwanted { what: Excluded::One(scorer), next });
+                unwanted.push(Unwanted::new(Excluded::One(scorer), next));
             }
             if let Some(not_all) = &self.not_all {
                 let all = not_all.open(segment, first)?;
                 let next = all.first;
-                unwanted.push(Unwanted { what: Excluded::All(Box::new(all)), next });
+                unwanted.push(Unwanted::new(Excluded::All(Box::new(all)), next));
             }
         }
         let alive = segment.alive_bitset().cloned();
@@ -153,12 +160,11 @@ impl Conjunction {
                 next @ SeekDangerResult::SeekLowerBound(_) => return next,
             }
         }
-        let is_alive = self.alive.as_ref().is_none_or(|alive| alive.is_alive(doc));
-        if is_alive && !self.unwanted.iter_mut().any(|unwanted| unwanted.holds(doc)) {
-            SeekDangerResult::Found
-        } else {
-            SeekDangerResult::SeekLowerBound(doc + 1)
+        if self.alive.as_ref().is_some_and(|alive| alive.is_deleted(doc)) {
+            return SeekDangerResult::SeekLowerBound(doc + 1);
         }
+        let excluded = self.unwanted.iter_mut().find_map(|unwanted| unwanted.excludes(doc));
+        excluded.map_or(SeekDangerResult::Found, SeekDangerResult::SeekLowerBound)
     }
 
     /// Leaves out related messages of a lower score from here on, where the question alone scores:
@@ -187,6 +193,12 @@ struct Unwanted {
     /// No document before this one meets it. A phrase may not be asked for a document that it has
     /// passed.
     next: DocId,
+    /// End of what was excluded last.
+    end: DocId,
+    /// Number of documents after an excluded one that are read for the end of a run. It doubles
+    /// while matches are close to each other: where they are far apart, they pass the run by
+    /// themselves.
+    stretch: u32,
 }
 
 enum Excluded {
@@ -195,20 +207,59 @@ enum Excluded {
 }
 
 impl Unwanted {
-    fn holds(&mut self, doc: DocId) -> bool {
+    fn new(what: Excluded, next: DocId) -> Self {
+        Self { what, next, end: 0, stretch: 0 }
+    }
+
+    /// Returns the first document from `doc` on that it may not exclude; `None` if that is `doc`.
+    fn excludes(&mut self, doc: DocId) -> Option<DocId> {
         if doc < self.next {
-            return false;
+            return None;
         }
         let found = match &mut self.what {
             Excluded::One(scorer) => scorer.seek_danger(doc),
             Excluded::All(all) => all.check(doc),
         };
         match found {
-            SeekDangerResult::Found => true,
+            SeekDangerResult::Found => Some(self.pass(doc)),
             SeekDangerResult::SeekLowerBound(next) => {
                 self.next = next;
-                false
+                None
             }
         }
     }
+
+    /// Passes a run of excluded documents, the first of which was found, and returns its end.
+    fn pass(&mut self, doc: DocId) -> DocId {
+        let is_near = doc - self.end < NEAR;
+        self.stretch = if is_near { (2 * self.stretch).clamp(1, LONGEST_RUN) } else { 0 };
+        (self.end, self.next) = match &mut self.what {
+            Excluded::One(scorer) => pass(scorer.as_mut(), doc, self.stretch),
+            Excluded::All(_) => (doc + 1, doc + 1),
+        };
+        self.end
+    }
+}
+
+/// Reads at most `stretch` documents after `doc`, at which a scorer is. Returns the end of those
+/// in a row, and the first document from there on that the scorer may match.
+fn pass(scorer: &mut dyn Scorer, doc: DocId, stretch: u32) -> (DocId, DocId) {
+    let mut end = doc + 1;
+    let list = if scorer.is::<Union>() {
+        scorer.downcast_mut::<Union>()
+    } else {
+        scorer.downcast_mut().and_then(OpenPhraseScorer::words_alone)
+    };
+    let Some(list) = list else {
+        // The next match of a phrase may be far away, and is not looked for in vain.
+        return (end, end);
+    };
+    for _ in 0..stretch {
+        let next = list.advance();
+        if next != end {
+            return (end, next);
+        }
+        end += 1;
+    }
+    (end, end)
 }

@@ -144,7 +144,7 @@ impl Weight for OpenPhraseWeight {
     }
 }
 
-struct OpenPhraseScorer {
+pub(super) struct OpenPhraseScorer {
     /// Distance to the prefix and occurrences of each exact term, the rarest first.
     exact: Vec<(u32, SegmentPostings)>,
     /// Words that begin with the prefix.
@@ -163,6 +163,11 @@ struct OpenPhraseScorer {
 }
 
 impl OpenPhraseScorer {
+    /// Returns the words that begin with the prefix, if there is nothing else to match.
+    pub(super) fn words_alone(&mut self) -> Option<&mut Union> {
+        self.exact.is_empty().then_some(&mut self.words)
+    }
+
     /// Returns whether `doc` matches, or the first document that may.
     fn check(&mut self, doc: DocId) -> SeekDangerResult {
         let words_lead = self

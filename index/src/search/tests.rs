@@ -2,6 +2,7 @@
 
 mod beginnings;
 mod channels;
+mod exclusions;
 mod folder;
 mod match_batch;
 mod order;
