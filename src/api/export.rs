@@ -1,9 +1,10 @@
 //! A channel's messages as one document, streamed as they are read.
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_http::{HttpError, MaskedBytes, Query, attachment};
+use chatkeep_i18n::Language;
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
 use chatkeep_services::exports::ExportRequest;
@@ -27,7 +28,8 @@ enum FormatParam {
 #[serde(deny_unknown_fields)]
 pub(super) struct ExportQuery {
     /// Format of the document: `jsonl` can be imported again, `csv` is for spreadsheets, `html` for
-    /// browsers.
+    /// browsers, in the language of the header `Accept-Language` (English, Chinese, Japanese or
+    /// Thai).
     #[param(inline)]
     format: FormatParam,
     /// Only messages sent at or after this time. A date stands for its first moment in the
@@ -46,10 +48,13 @@ pub(super) struct Document(Response);
 pub(super) async fn messages(
     State(services): State<Services>,
     access: ChannelAccess<Member, ReadMessages>,
+    headers: HeaderMap,
     Query(query): Query<ExportQuery>,
 ) -> Result<Document, HttpError> {
     let format = Format::from(query.format);
-    let request = ExportRequest { format, from: query.from, to: query.to };
+    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    let language = Language::preferred(accepted.unwrap_or_default());
+    let request = ExportRequest { format, from: query.from, to: query.to, language };
     let document = services.exports.document(&access, request).await?;
     let name = format!("messages.{}", format.extension());
     let mut response = attachment(document, format.content_type(), &name);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::zone_hint;
+use chatkeep_i18n::Language;
 use chatkeep_services::exports::{ExportService, PackRequest};
 use chatkeep_store::Channel;
 use chatkeep_transfer::out::note;
@@ -44,6 +45,9 @@ pub(super) struct ExportArgs {
     /// Time zone in which days begin, by IANA name [default: the channel's, else the service's].
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<String>,
+    /// Language of a page for reading: en, zh-Hant, ja or th.
+    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
+    language: String,
 }
 
 pub(super) async fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<()> {
@@ -107,6 +111,7 @@ struct Wanted {
     from: Option<When>,
     to: Option<When>,
     zone: Option<Tz>,
+    language: Language,
 }
 
 impl ExportArgs {
@@ -130,6 +135,10 @@ impl ExportArgs {
             from: time("--from", &self.from)?,
             to: time("--to", &self.to)?,
             zone: self.time_zone.as_ref().map(zone).transpose()?,
+            language: Language::from_tag(&self.language).ok_or_else(|| {
+                let tags = Language::ALL.map(Language::tag).join(", ");
+                PreflightError(format!("unknown language {:?}; known: {tags}", self.language))
+            })?,
         })
     }
 }
@@ -149,6 +158,7 @@ impl Wanted {
             when.map(|when| when.within(zone).ok_or_else(wrong)).transpose()
         };
         let (from, to) = (time("--from", self.from)?, time("--to", self.to)?);
-        Ok(PackRequest { format: self.format, from, to, zone, media, target })
+        let Self { format, language, .. } = self;
+        Ok(PackRequest { format, from, to, zone, language, media, target })
     }
 }

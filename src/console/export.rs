@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::Response;
 use chatkeep_http::attachment;
+use chatkeep_i18n::Language;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
 use chatkeep_services::exports::ExportRequest;
 use chatkeep_transfer::Format;
@@ -82,7 +83,7 @@ pub(super) async fn file(
     Asked(form): Asked<ExportForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
-    let request = match form.request() {
+    let request = match form.request(visitor.language) {
         Ok(request) => request,
         Err(mistakes) => return shown(&console, &visitor, &access, (form, mistakes)).await,
     };
@@ -145,7 +146,7 @@ impl ExportForm {
     }
 
     /// Returns the export of the form. The last day is in it.
-    fn request(&self) -> Result<ExportRequest, Mistakes> {
+    fn request(&self, language: Language) -> Result<ExportRequest, Mistakes> {
         let day = |text: &str| match text {
             "" => Ok(None),
             text => text.parse::<NaiveDate>().map(Some).map_err(|_| "export-bad-date"),
@@ -160,7 +161,7 @@ impl ExportForm {
             }
             (Ok(from), Ok(end)) => {
                 let (from, to) = (from.and_then(time), end.and_then(time));
-                Ok(ExportRequest { format: self.format(), from, to })
+                Ok(ExportRequest { format: self.format(), from, to, language })
             }
             (from, to) => Err(Mistakes { from: from.err(), to: to.err() }),
         }
@@ -173,7 +174,7 @@ mod tests {
 
     fn request(from: &str, to: &str) -> Result<ExportRequest, Mistakes> {
         let (from, to) = (from.to_owned(), to.to_owned());
-        ExportForm { format: "csv".to_owned(), from, to }.request()
+        ExportForm { format: "csv".to_owned(), from, to }.request(Language::Thai)
     }
 
     #[test]

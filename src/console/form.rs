@@ -100,7 +100,7 @@ impl FormErrors {
 
     /// Creates an error of one field, of which the top of the page tells, too: the field may be out
     /// of sight.
-    fn in_field(field: &str, sentence: String, language: Language) -> Self {
+    pub(super) fn in_field(field: &str, sentence: String, language: Language) -> Self {
         Self { whole: Some(language.text("form-invalid")), ..Self::at(field, sentence) }
     }
 

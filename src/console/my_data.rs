@@ -203,7 +203,7 @@ pub(super) async fn file(
         _ => return Err(PageError::Input),
     };
     let access = visitor.scoped::<ReadMessages>(&console)?;
-    let document = console.services.my_data.export(&access, format).await?;
+    let document = console.services.my_data.export(&access, format, visitor.language).await?;
     let name = format!("my-data.{}", format.extension());
     Ok(attachment(document, format.content_type(), &name))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::time::Timestamp;
+use chatkeep_i18n::Language;
 use chatkeep_store::{Channel, ReadAction, Store};
 use chatkeep_transfer::pack::{ExportTarget, PackProgress, pack};
 use chatkeep_transfer::{Export, Format, MediaLinks, MediaSource, TransferError, export};
@@ -28,6 +29,8 @@ pub struct ExportRequest {
     pub from: Option<When>,
     /// Sent before this time; read in the channel's zone.
     pub to: Option<When>,
+    /// Language of a page for reading.
+    pub language: Language,
 }
 
 /// Request for an export to a target.
@@ -41,6 +44,8 @@ pub struct PackRequest<'a> {
     pub to: Option<Timestamp>,
     /// Time zone of days and of the times on a page.
     pub zone: Tz,
+    /// Language of a page for reading.
+    pub language: Language,
     /// Source of the files, for a target that takes them.
     pub media: Option<Arc<dyn MediaSource>>,
     /// Destination.
@@ -75,13 +80,14 @@ impl ExportService {
         request: PackRequest<'_>,
         watch: impl FnMut(PackProgress),
     ) -> Result<PackProgress, TransferError> {
-        let PackRequest { format, from, to, zone, media, target } = request;
+        let PackRequest { format, from, to, zone, language, media, target } = request;
         let wanted = Export {
             format,
             from,
             to,
             not_before: None,
             zone,
+            language,
             media: MediaLinks::None,
             links: self.links.clone(),
             mask: Mask::none(),
@@ -109,6 +115,7 @@ impl ExportService {
             to,
             not_before: access.not_before(),
             zone,
+            language: request.language,
             media: MediaLinks::None,
             links: self.links.clone(),
             mask: access.caller.mask.clone(),

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_i18n::Language;
 use chatkeep_store::{
     Channel, ChannelJob, MemberStatus, OptOutChange, OptOuts, OwnMessages, Store,
 };
@@ -256,6 +257,7 @@ impl MyDataService {
         &self,
         access: &Scoped<ReadMessages>,
         format: OwnFormat,
+        language: Language,
     ) -> Result<
         impl Stream<Item = Result<Bytes, TransferError>> + Send + 'static + use<>,
         ServiceError,
@@ -273,6 +275,7 @@ impl MyDataService {
             not_before: caller.not_before(),
             at: self.clock.now(),
             zone: self.time_zone,
+            language,
         };
         Ok(own_data(self.store.clone(), channels, export))
     }

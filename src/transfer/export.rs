@@ -8,6 +8,7 @@ use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
+use chatkeep_i18n::Language;
 use chatkeep_store::{MessageFilter, Order, Store, StoredMessage};
 use chatkeep_view::Links;
 use chatkeep_view::pseudonyms::Mask;
@@ -33,6 +34,8 @@ pub struct Export {
     pub not_before: Option<Timestamp>,
     /// Time zone of days and of the times on a page.
     pub zone: Tz,
+    /// Language of a page for reading.
+    pub language: Language,
     /// Links from the page to media files.
     pub media: MediaLinks,
     /// Addresses of the messages' pages.
@@ -128,7 +131,7 @@ impl Work {
     }
 
     async fn begin(&mut self) -> Result<Bytes, TransferError> {
-        let Export { format, from, to, not_before, zone, .. } = self.export;
+        let Export { format, from, to, not_before, zone, language, .. } = self.export;
         let gaps = self.store.messages().gaps(&self.channel, from, to).await?;
         let channel = self.store.channels().channel(&self.channel).await?;
         let head = Head {
@@ -136,6 +139,7 @@ impl Work {
             id: self.channel.as_str().to_owned(),
             gaps: gaps.into_iter().filter_map(|gap| gap.since(not_before)).collect(),
             zone,
+            language,
         };
         let writer = ExportWriter::new(format, head, &self.export);
         let bytes = writer.begin()?;

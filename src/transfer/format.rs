@@ -1,6 +1,7 @@
 //! Formats of an export.
 
 use bytes::Bytes;
+use chatkeep_i18n::Language;
 use chatkeep_store::{Channel, Gap, StoredMessage};
 use chatkeep_view::Links;
 use chatkeep_view::pseudonyms::Masked;
@@ -58,6 +59,7 @@ pub(super) struct Head {
     pub(super) id: String,
     pub(super) gaps: Vec<Gap>,
     pub(super) zone: Tz,
+    pub(super) language: Language,
 }
 
 /// Writer that turns pages of messages into bytes.

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
+use chatkeep_i18n::Language;
 use chatkeep_store::{Channel, MessageFilter, Order, Store, StoredMessage};
 use chatkeep_view::pseudonyms::{Mask, Masked};
 use chatkeep_view::{Links, MessageView};
@@ -62,6 +63,8 @@ pub struct OwnExport {
     pub at: Timestamp,
     /// Zone of the times in a document for reading.
     pub zone: Tz,
+    /// Language of a document for reading.
+    pub language: Language,
 }
 
 /// Beginning of the JSON object.
@@ -174,7 +177,8 @@ impl Writer {
             OwnFormat::Json => Self::Json { channels: false, messages: false },
             OwnFormat::Html => {
                 let id = export.name.clone().unwrap_or_else(|| export.user.as_str().to_owned());
-                let head = Head { channel: None, id, gaps: Vec::new(), zone: export.zone };
+                let OwnExport { zone, language, .. } = *export;
+                let head = Head { channel: None, id, gaps: Vec::new(), zone, language };
                 let page = HtmlPage::new(head, MediaLinks::None, Links::default());
                 Self::Html(Box::new(page.without_hint()))
             }

@@ -16,6 +16,7 @@ macro_rules! files {
         [
             include_str!(concat!("../locales/", $tag, "/console.ftl")),
             include_str!(concat!("../locales/", $tag, "/demo.ftl")),
+            include_str!(concat!("../locales/", $tag, "/export.ftl")),
             include_str!(concat!("../locales/", $tag, "/notices.ftl")),
             include_str!(concat!("../locales/", $tag, "/operator.ftl")),
         ]
@@ -96,7 +97,7 @@ impl Language {
     }
 
     /// Returns the Fluent files of the language.
-    const fn files(self) -> [&'static str; 4] {
+    const fn files(self) -> [&'static str; 5] {
         match self {
             Self::English => files!("en"),
             Self::TraditionalChinese => files!("zh-Hant"),

@@ -125,7 +125,7 @@ pub(super) async fn create(
 impl KeyForm {
     /// Returns the key that the form asks for; its days begin and end in that zone.
     fn draft(&self, zone: Tz, language: Language) -> Result<KeyDraft, FormErrors> {
-        let wrong = |field| FormErrors::at(field, language.text("defect-no-day"));
+        let wrong = |field| FormErrors::in_field(field, language.text("defect-no-day"), language);
         let end = day_of(&self.end).map_err(|()| wrong("/expiresAt"))?;
         let since = day_of(&self.since).map_err(|()| wrong("/notBefore"))?;
         let end = end.and_then(|day| day.succ_opt());

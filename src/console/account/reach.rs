@@ -54,7 +54,7 @@ pub(super) fn chosen(
     match reach {
         "all" => Ok(None),
         _ if chats.is_empty() => {
-            Err(FormErrors::at("/channelIds", language.text("reach-none-chosen")))
+            Err(FormErrors::in_field("/channelIds", language.text("reach-none-chosen"), language))
         }
         _ => Ok(Some(chats.to_vec())),
     }

@@ -10,6 +10,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
+use chatkeep_i18n::Language;
 use chatkeep_store::{
     ActivityFilter, ChangeKind, ChannelChange, JobStatus, MemberStatus, PresenceEvidence,
     PresenceEvidenceKind, ReadAction, Reader,
@@ -85,7 +86,7 @@ impl Group {
 
     async fn exported(&self, format: OwnFormat) -> String {
         let access = self.access.scoped::<ReadMessages>(caller(OTHER)).unwrap();
-        let document = self.my_data().export(&access, format).await.unwrap();
+        let document = self.my_data().export(&access, format, Language::English).await.unwrap();
         let parts: Vec<Bytes> = document.try_collect().await.unwrap();
         String::from_utf8(parts.concat()).unwrap()
     }

@@ -10,6 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::time::Timestamp;
+use chatkeep_i18n::Language;
 use chatkeep_store::{Gap, StoredMessage};
 use chatkeep_view::Links;
 use chrono::{DateTime, NaiveDate, Utc};
@@ -36,6 +37,7 @@ pub(crate) struct HtmlPage {
     title: String,
     id: String,
     zone: Tz,
+    language: Language,
     media: MediaLinks,
     /// True where an export of another form would have the files.
     hints_at_files: bool,
@@ -61,6 +63,7 @@ impl HtmlPage {
             title,
             id: head.id,
             zone: head.zone,
+            language: head.language,
             media,
             hints_at_files,
             links,
@@ -82,12 +85,11 @@ impl HtmlPage {
 
     /// Returns the part up to the first message.
     pub(crate) fn head(&self) -> String {
-        let head = HeadPart {
-            title: &self.title,
-            id: &self.id,
-            zone: self.zone.name(),
-            hints_at_files: self.hints_at_files,
-        };
+        let language = self.language;
+        let hint = self.hints_at_files.then(|| language.text("page-without-files"));
+        let zone = language.format("page-zone", &[("zone", self.zone.name().into())]);
+        let (title, id) = (&self.title, &self.id);
+        let head = HeadPart { language: language.tag(), title, id, zone, hint };
         let mut out = String::new();
         append(&head, &mut out);
         out
@@ -96,7 +98,9 @@ impl HtmlPage {
     /// Returns the part after the last message.
     pub(crate) fn foot(&mut self) -> String {
         let mut out = String::new();
-        append(&FootPart { gaps: self.gaps_until(None), count: self.count }, &mut out);
+        let count = i64::try_from(self.count).unwrap_or(i64::MAX);
+        let count = self.language.format("page-count", &[("count", count.into())]);
+        append(&FootPart { gaps: self.gaps_until(None), count }, &mut out);
         out
     }
 
@@ -117,6 +121,7 @@ impl HtmlPage {
         if is_new_day {
             self.last = None;
         }
+        let language = self.language;
         let nobody = if message.is_bot { "Bot" } else { "" };
         let who = message.sender.as_ref().map_or(nobody, |sender| sender.id.as_str());
         let follows = self.last.as_ref().is_some_and(|(last, at)| {
@@ -127,13 +132,13 @@ impl HtmlPage {
             day: is_new_day.then(|| day.format("%Y-%m-%d").to_string()),
             anchor: anchor(message.id.as_str()),
             link: self.links.message(&message.channel, &message.id),
-            sender: (!follows).then(|| SenderLabel::of(message, who)),
+            sender: (!follows).then(|| SenderLabel::of(message, language)),
             quote: self.quote(message),
             body: self.body(message),
             sent_at: message.sent_at,
             time: time.format("%H:%M").to_string(),
-            is_edited: message.edited_at.is_some(),
-            is_bot: message.is_bot,
+            edited: message.edited_at.is_some().then(|| language.text("mark-edited")),
+            bot: message.is_bot.then(|| language.text("bot-name")),
         };
         append(&part, out);
         self.last = Some((who.to_owned(), message.sent_at));
@@ -156,27 +161,35 @@ impl HtmlPage {
             self.last = None;
         }
         let shown = |at: Timestamp| self.local(at).format("%Y-%m-%d %H:%M").to_string();
-        let row = |gap: Gap| GapRow {
-            from: shown(gap.from),
-            until: gap.to.map_or_else(|| "…".to_owned(), shown),
-            skipped: gap.skipped.filter(|skipped| *skipped > 0),
-            reason: gap.reason,
+        let language = self.language;
+        let row = |gap: Gap| {
+            let (from, to) = (shown(gap.from), gap.to.map(shown));
+            let skipped = gap.skipped.filter(|skipped| *skipped > 0);
+            GapRow {
+                why: language.text(&format!("gap-{}", gap.reason)),
+                span: match &to {
+                    Some(to) => {
+                        language.format("gap-until", &[("from", (&from).into()), ("to", to.into())])
+                    }
+                    None => language.format("gap-since", &[("from", (&from).into())]),
+                },
+                skipped: skipped
+                    .map(|count| language.format("gap-skipped", &[("count", count.into())])),
+            }
         };
         gaps.into_iter().map(row).collect()
     }
 
     fn quote(&self, message: &StoredMessage) -> Option<QuoteLink<'_>> {
         let quoted = message.quoted.as_ref()?;
-        let words = self.recent.get(quoted.as_str()).map(String::as_str);
-        Some(QuoteLink {
-            anchor: anchor(quoted.as_str()),
-            words: words.unwrap_or("↩ an earlier message"),
-        })
+        let words = self.recent.get(quoted.as_str()).map(Cow::from);
+        let earlier = || format!("↩ {}", self.language.text("page-earlier")).into();
+        Some(QuoteLink { anchor: anchor(quoted.as_str()), words: words.unwrap_or_else(earlier) })
     }
 
     fn body<'a>(&self, message: &'a StoredMessage) -> MessageBody<'a> {
         let Some(content) = &message.content else {
-            return MessageBody::Unsent;
+            return MessageBody::Unsent(self.language.text("message-unsent"));
         };
         match content {
             Content::Text { text, .. } => MessageBody::Text(text.into()),
@@ -192,19 +205,21 @@ impl HtmlPage {
             }
             Content::Sticker(sticker) => match &sticker.text {
                 Some(text) => MessageBody::Text(text.into()),
-                None => MessageBody::Kind("Sticker".to_owned()),
+                None => MessageBody::Kind(self.kind(message.kind)),
             },
-            Content::Other { .. } => MessageBody::Kind("A message of another kind".to_owned()),
+            Content::Other { .. } => MessageBody::Kind(self.kind(message.kind)),
         }
     }
 
     fn file<'a>(&self, message: &StoredMessage, info: &'a MediaInfo) -> MessageBody<'a> {
         let name = info.file_name.as_deref();
         let Some(path) = self.media.path(message) else {
-            let kind = media_name(message.kind);
-            let status = message.media_status().unwrap_or_default();
-            let parts = [Some(kind), name, Some(status)].into_iter().flatten();
-            let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+            let status = message.media_status().map(|status| format!("media-{status}"));
+            // Nothing is wrong with a file that is stored.
+            let status = status.filter(|key| self.language.has(key));
+            let status = status.map(|key| self.language.text(&key));
+            let parts = [Some(self.kind(message.kind)), name.map(str::to_owned), status];
+            let parts: Vec<_> = parts.into_iter().flatten().collect();
             return MessageBody::Kind(parts.join(" · "));
         };
         match message.kind {
@@ -218,10 +233,25 @@ impl HtmlPage {
         }
     }
 
+    /// Returns the name of a kind of message.
+    fn kind(&self, kind: MessageType) -> String {
+        let (sign, key) = match kind {
+            MessageType::Text => ("", "kind-text"),
+            MessageType::Image => ("🖼 ", "kind-image"),
+            MessageType::Video => ("🎬 ", "kind-video"),
+            MessageType::Audio => ("🎤 ", "kind-audio"),
+            MessageType::File => ("📎 ", "kind-file"),
+            MessageType::Sticker => ("", "kind-sticker"),
+            MessageType::Location => ("📍 ", "kind-location"),
+            MessageType::Other => ("", "kind-other"),
+        };
+        format!("{sign}{}", self.language.text(key))
+    }
+
     /// Stores the beginning of a message for those that quote it.
     fn remember(&mut self, message: &StoredMessage) {
         let words = message.content.as_ref().and_then(Content::searchable);
-        let words = words.unwrap_or_else(|| media_name(message.kind).to_owned());
+        let words = words.unwrap_or_else(|| self.kind(message.kind));
         let mut short: String = words.chars().take(QUOTED).collect();
         if short.len() < words.len() {
             short.push('…');
@@ -235,17 +265,5 @@ impl HtmlPage {
         {
             self.recent.remove(oldest.as_str());
         }
-    }
-}
-
-const fn media_name(kind: MessageType) -> &'static str {
-    match kind {
-        MessageType::Image => "🖼 Photo",
-        MessageType::Video => "🎬 Video",
-        MessageType::Audio => "🎤 Voice message",
-        MessageType::File => "📎 File",
-        MessageType::Sticker => "Sticker",
-        MessageType::Location => "📍 Location",
-        MessageType::Text | MessageType::Other => "…",
     }
 }

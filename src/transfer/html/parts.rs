@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use askama::Template;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
+use chatkeep_i18n::Language;
 use chatkeep_store::StoredMessage;
 
 use super::links;
@@ -14,11 +15,14 @@ use super::links;
 #[derive(Template)]
 #[template(path = "export/head.html")]
 pub(super) struct HeadPart<'a> {
+    /// Language tag.
+    pub(super) language: &'a str,
     pub(super) title: &'a str,
     pub(super) id: &'a str,
-    pub(super) zone: &'a str,
-    /// True where an export of another form would have the files.
-    pub(super) hints_at_files: bool,
+    /// Sentence about the zone of all times.
+    pub(super) zone: String,
+    /// Hint where an export of another form would have the files.
+    pub(super) hint: Option<String>,
 }
 
 /// Heading of a channel's messages, in a page about several.
@@ -45,8 +49,10 @@ pub(super) struct MessagePart<'a> {
     pub(super) sent_at: Timestamp,
     /// Local time of day.
     pub(super) time: String,
-    pub(super) is_edited: bool,
-    pub(super) is_bot: bool,
+    /// Mark of an edited message.
+    pub(super) edited: Option<String>,
+    /// Mark of a message of the bot.
+    pub(super) bot: Option<String>,
 }
 
 /// The page after the last message.
@@ -54,15 +60,15 @@ pub(super) struct MessagePart<'a> {
 #[template(path = "export/foot.html")]
 pub(super) struct FootPart {
     pub(super) gaps: Vec<GapRow>,
-    pub(super) count: u64,
+    /// Number of messages, in words.
+    pub(super) count: String,
 }
 
 /// Time in which messages were not backed up.
 pub(super) struct GapRow {
-    pub(super) from: String,
-    pub(super) until: String,
-    pub(super) reason: String,
-    pub(super) skipped: Option<i64>,
+    pub(super) why: String,
+    pub(super) span: String,
+    pub(super) skipped: Option<String>,
 }
 
 /// Sender above a message.
@@ -75,12 +81,12 @@ pub(super) struct SenderLabel {
 /// Link to the quoted message.
 pub(super) struct QuoteLink<'a> {
     pub(super) anchor: String,
-    pub(super) words: &'a str,
+    pub(super) words: Cow<'a, str>,
 }
 
 /// Content of a message; files with their path from the page.
 pub(super) enum MessageBody<'a> {
-    Unsent,
+    Unsent(String),
     Text(Cow<'a, str>),
     Kind(String),
     Image(String),
@@ -90,14 +96,18 @@ pub(super) enum MessageBody<'a> {
 }
 
 impl SenderLabel {
-    pub(super) fn of(message: &StoredMessage, who: &str) -> Self {
-        let name = message.sender.as_ref().and_then(|sender| sender.display_name.as_deref());
-        let name = name.unwrap_or(who);
+    pub(super) fn of(message: &StoredMessage, language: Language) -> Self {
+        let sender = message.sender.as_ref();
+        let id = sender.map(|sender| sender.id.as_str());
+        let name = sender.and_then(|sender| sender.display_name.as_deref()).or(id);
+        let name = name.filter(|name| !name.is_empty());
+        let nobody = if message.is_bot { "bot-name" } else { "sender-unknown" };
+        let name = name.map_or_else(|| language.text(nobody), str::to_owned);
         Self {
             initial: name.chars().next().unwrap_or('?'),
-            name: if name.is_empty() { "Unknown" } else { name }.to_owned(),
+            name,
             // Any number that is the same each time.
-            hue: ChannelId::from(who).shard() * 37 % 360,
+            hue: ChannelId::from(id.unwrap_or(nobody)).shard() * 37 % 360,
         }
     }
 }

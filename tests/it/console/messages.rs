@@ -11,6 +11,7 @@ use chatkeep_core::assistant::RuleDraft;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::profile::Profile;
 use chatkeep_emulator::Media;
+use chatkeep_i18n::Language;
 use chatkeep_store::{Exchange, ReplyIntent, ReplySource, RuleChange, Store};
 use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE};
 use reqwest::{Method, StatusCode};
@@ -426,4 +427,29 @@ async fn a_page_for_reading_links_to_the_messages_own_pages() {
     let page = page.text().await.unwrap();
     assert!(page.contains(&format!("href=\"{base}/c/{GROUP}/m/edited\"")), "{page}");
     assert!(!page.contains("href=\"#m-edited\""));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_for_reading_is_in_the_language_of_its_reader() {
+    let scene = Scene::new().await;
+    let key = super::pages::key(&scene).await;
+    let http = crate::harness::http::client(DEADLINE);
+    let by_key = scene.url(&format!("/api/v1/channels/{GROUP}/backup/export?format=html"));
+    for language in Language::ALL {
+        let tag = language.tag();
+        let file = format!("/c/{GROUP}/export/file?format=html");
+        let console = scene.page(&file, Some("Uowner"), tag).await.body;
+        let api = http.get(&by_key).bearer_auth(&key).header(ACCEPT_LANGUAGE, tag);
+        let api = api.send().await.unwrap().text().await.unwrap();
+        let own = scene.page("/console/my-data/file?format=html", Some("Umember"), tag).await.body;
+        for page in [&console, &api, &own] {
+            assert!(page.contains(&format!("<html lang=\"{tag}\">")), "{page}");
+            let zone = language.format("page-zone", &[("zone", "UTC".into())]);
+            assert!(page.contains(&zone), "{zone}: {page}");
+        }
+        for key in ["page-without-files", "message-unsent", "mark-edited", "sender-unknown"] {
+            let text = language.text(key);
+            assert!(console.contains(&text) && api.contains(&text), "{text}: {console}");
+        }
+    }
 }

@@ -224,7 +224,10 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
             "chatkeep-workers",
         ],
     ),
-    ("chatkeep-transfer", &["chatkeep-blobs", "chatkeep-core", "chatkeep-store", "chatkeep-view"]),
+    (
+        "chatkeep-transfer",
+        &["chatkeep-blobs", "chatkeep-core", "chatkeep-i18n", "chatkeep-store", "chatkeep-view"],
+    ),
     (
         "chatkeep-services",
         &[
@@ -258,6 +261,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
         &[
             "chatkeep-core",
             "chatkeep-http",
+            "chatkeep-i18n",
             "chatkeep-search",
             "chatkeep-services",
             "chatkeep-store",

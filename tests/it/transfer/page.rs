@@ -32,12 +32,14 @@ async fn a_page_shows_the_conversation_and_runs_nothing() {
         "สมชาย <b>",
         "edited text",
         "edited",
-        "Message unsent",
+        "This message was unsent",
         "預算.xlsx",
         "📍 東京駅",
         "in my words",
         "=SUM(A1:A9)",
-        "Not kept: 2026-01-02 11:06 – 2026-01-02 11:08 (quota, 4 messages)",
+        "Backup paused: storage full · 2026-01-02 11:06 – 2026-01-02 11:08 · 4 messages were not \
+         backed up",
+        "Times in Asia/Taipei",
         "13 messages",
     ] {
         assert!(text.contains(shown), "{shown:?} in {text}");
