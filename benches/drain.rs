@@ -31,7 +31,7 @@ use chatkeep_platform::line::WebhookBody;
 use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, Store};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::tap::Tap;
-use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, StageName};
+use chatkeep_workers::{LONG_WAIT, PipelineStage, Runner, RunnerSettings, StageName};
 use harness::nats::Nats;
 use harness::postgres::Postgres;
 use harness::scratch;
@@ -123,7 +123,7 @@ async fn drain(what: &str, store: Store, bus: Bus) -> Result<()> {
         stop.clone(),
     );
     let (start, used) = (Instant::now(), Processor::now());
-    let running = tokio::spawn(runner.run());
+    let running = tokio::spawn(PipelineStage::run(runner));
     while stored(&store).await? < MESSAGES {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -17,7 +17,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use chatkeep::ingress::{Ingress, IngressBot, IngressBots};
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::{Config, RateLimitConfig, Sources};
@@ -25,6 +24,7 @@ use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::time::{SharedClock, SystemClock};
 use chatkeep_http::rate_limit::Limiter;
 use chatkeep_http::server::Server as HttpServer;
+use chatkeep_ingress::{Ingress, IngressBot, IngressBots};
 use chatkeep_platform::line::LineWebhooks;
 use chatkeep_workers::StageName;
 use chatkeep_workers::tap::Tap;
@@ -171,7 +171,7 @@ async fn embedded_ingress(folder: &Path, bounded: bool) -> Result<SocketAddr> {
     let bots = IngressBots::new([IngressBot::new("main", Arc::new(webhooks), None)]);
     let (tap, disk) = (Tap::default(), DiskReserve::new(0));
     let ingress = Ingress { bus, bots, clock, tap, rejected, proxies: 0, disk };
-    let router = chatkeep::ingress::router(ingress, 1024 * 1024);
+    let router = chatkeep_ingress::router(ingress, 1024 * 1024);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     if bounded {

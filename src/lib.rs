@@ -1,10 +1,9 @@
 //! Chatkeep: backs up chat groups, makes them searchable, and replies by rules.
 //!
 //! The program, on the crates in `src/`, which have its use cases and most of its surfaces: [`app`]
-//! assembles a process and mounts its surfaces. [`cli`] is the command line, [`ingress`] receives
-//! webhooks, `login` is sign-in with a browser, `oauth` the authorization server for MCP clients,
-//! [`ops`] health and metrics, [`demo`] the demonstration. `private` protects files from other
-//! users of the machine.
+//! assembles a process and mounts its surfaces. [`cli`] is the command line, `login` is sign-in
+//! with a browser, `oauth` the authorization server for MCP clients, [`ops`] health and metrics,
+//! [`demo`] the demonstration. `private` protects files from other users of the machine.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![expect(missing_docs, reason = "the binary's own parts; the libraries are documented in full")]
@@ -12,7 +11,6 @@
 pub mod app;
 pub mod cli;
 pub mod demo;
-pub mod ingress;
 mod login;
 mod oauth;
 pub mod ops;

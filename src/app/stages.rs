@@ -15,7 +15,7 @@ use chatkeep_workers::members::Members;
 use chatkeep_workers::notifier::{Notifier, NotifierSettings};
 use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::supervisor::Supervisor;
-use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, Stage, StageName};
+use chatkeep_workers::{LONG_WAIT, PipelineStage, Runner, RunnerSettings, Stage, StageName};
 
 use super::App;
 
@@ -166,7 +166,10 @@ impl Starter<'_> {
     }
 
     /// Runs a stage of platform events, which sees only those that its channel's own bot received.
-    fn gated<S: Stage<Item = Event>>(&self, stage: S) {
+    fn gated<S: Stage<Item = Event>>(&self, stage: S)
+    where
+        Gated<S>: PipelineStage,
+    {
         let app = self.app;
         let bots = app.config.line.iter().map(|bot| bot.name.clone()).collect();
         let (store, health) = (app.store.clone(), app.health.clone());
@@ -174,11 +177,11 @@ impl Starter<'_> {
         self.run(Gated::new(stage, gate));
     }
 
-    fn run<S: Stage>(&self, stage: S) {
+    fn run<S: PipelineStage>(&self, stage: S) {
         self.run_with_timeout(stage, self.app.config.workers.max_attempts);
     }
 
-    fn run_with_timeout<S: Stage>(&self, stage: S, max_attempts: u32) {
+    fn run_with_timeout<S: PipelineStage>(&self, stage: S, max_attempts: u32) {
         let app = self.app;
         let lease = app.config.workers.lease;
         let settings = RunnerSettings { lease, max_attempts, long_wait: LONG_WAIT };
@@ -186,6 +189,6 @@ impl Starter<'_> {
         let part = stage.name().part();
         let stop = self.supervisor.stop().clone();
         let runner = Runner::new(stage, bus, settings, tap, health, stop);
-        self.supervisor.run(part, move |_stop| runner.clone().run());
+        self.supervisor.run(part, move |_stop| S::run(runner.clone()));
     }
 }

@@ -18,13 +18,13 @@ use chatkeep_http::rate_limit::{Limiter, RateLimitGate};
 use chatkeep_http::{
     BrowserSessions, Identification, LargeResponses, PublicUrl, identify, run_to_completion, served,
 };
+use chatkeep_ingress::{Ingress, IngressBot, IngressBots};
 use chatkeep_workers::supervisor::Supervisor;
 
 use super::{App, Role};
-use crate::ingress::{Ingress, IngressBot, IngressBots};
 use crate::login::Login;
 use crate::oauth::OAuth;
-use crate::{ingress, login, oauth, ops};
+use crate::{login, oauth, ops};
 
 impl App {
     /// Returns the routes of this process' roles.
@@ -136,7 +136,7 @@ impl App {
             proxies: self.config.api.proxies,
             disk: self.disk.ingress.clone(),
         };
-        Ok(ingress::router(ingress, self.config.ingress.max_body_bytes))
+        Ok(chatkeep_ingress::router(ingress, self.config.ingress.max_body_bytes))
     }
 
     fn ingress_bot(&self, bot: &LineConfig) -> Option<IngressBot> {

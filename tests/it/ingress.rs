@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Request};
-use chatkeep::ingress::{Ingress, IngressBot, IngressBots, router};
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::RateLimitConfig;
@@ -14,6 +13,7 @@ use chatkeep_core::event::{Envelope, PlatformKind};
 use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 use chatkeep_emulator::{Signed, signature};
 use chatkeep_http::rate_limit::Limiter;
+use chatkeep_ingress::{Ingress, IngressBot, IngressBots, router};
 use chatkeep_platform::line::LineWebhooks;
 use chatkeep_platform::{InboundEvents, InboundWebhooks, NotAWebhook, Unverified, VerifiedBody};
 use chatkeep_workers::StageName;

@@ -18,6 +18,7 @@ pub mod notices;
 pub mod notifier;
 mod outcome;
 pub mod periodic;
+mod pipeline;
 mod recent_traces;
 pub mod replica;
 mod runner;
@@ -26,5 +27,6 @@ pub mod supervisor;
 pub mod tap;
 
 pub use outcome::Outcome;
+pub use pipeline::PipelineStage;
 pub use runner::{LONG_WAIT, Runner, RunnerSettings, Stage};
 pub use stages::StageName;

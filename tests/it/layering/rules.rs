@@ -25,7 +25,7 @@ pub(super) const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "edges",
-        modules: &["ingress", "login", "oauth", "ops"],
+        modules: &["login", "oauth", "ops"],
         may_use: &["base"],
         why: "an edge translates for services and knows no other edge; what two edges need belongs \
               into a service, or into `chatkeep-http`",
@@ -120,6 +120,7 @@ pub(super) const CRATE_LIBRARIES: &[CrateLibrary] = &[
             "chatkeep-console",
             "chatkeep-emulator",
             "chatkeep-http",
+            "chatkeep-ingress",
             "chatkeep-mcp",
         ],
         why: "HTTP ends at the edges",
@@ -271,6 +272,16 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "chatkeep-ingress",
+        &[
+            "chatkeep-bus",
+            "chatkeep-core",
+            "chatkeep-http",
+            "chatkeep-platform",
+            "chatkeep-workers",
+        ],
+    ),
+    (
         "chatkeep-mcp",
         &[
             "chatkeep-core",
@@ -307,6 +318,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
             "chatkeep-http",
             "chatkeep-i18n",
             "chatkeep-index",
+            "chatkeep-ingress",
             "chatkeep-mcp",
             "chatkeep-platform",
             "chatkeep-search",

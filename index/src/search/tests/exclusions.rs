@@ -5,7 +5,7 @@ use super::*;
 /// Returns what is excluded beside `tea` in message `id`: nothing, or one of runs that grow.
 fn marks(id: u32) -> [bool; 3] {
     // 0, 1, 3, 6, … begin a run each; every other one is excluded.
-    let run = (0..).take_while(|run| run * (run + 1) / 2 <= id).count();
+    let run = (0..=id).take_while(|run| run * (run + 1) / 2 <= id).count();
     [run.is_multiple_of(2), id.is_multiple_of(7), !id.is_multiple_of(500)]
 }
 

@@ -28,18 +28,18 @@ use axum::routing::post;
 use chatkeep_bus::{Bus, BusError, Outgoing};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::event::Envelope;
+use chatkeep_core::heavy::{LIGHT, WEBHOOKS};
 use chatkeep_core::id::UserId;
 use chatkeep_core::metric;
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_http::rate_limit::{Address, Limiter};
+use chatkeep_http::{CallerKind, KnownCaller};
 use chatkeep_platform::InboundEvents;
 use chatkeep_workers::log_failure;
 use chatkeep_workers::tap::Tap;
 use tracing::{debug, error, warn};
 
 pub use bots::{IngressBot, IngressBots};
-use chatkeep_core::heavy::{LIGHT, WEBHOOKS};
-use chatkeep_http::rate_limit::{Address, Limiter};
-use chatkeep_http::{CallerKind, KnownCaller};
 use response::WebhookResponse;
 
 /// State of the ingress.
