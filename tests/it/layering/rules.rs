@@ -187,7 +187,6 @@ pub(super) const HANDLE_USERS: &[(&str, &str)] = &[
     ("cli::doctor", "it compares what is in each of them"),
     ("demo", "it stores sample histories, and looks whether what the emulator sent is stored"),
     ("http::rate_limit", "processes tell each other over the bus what they granted"),
-    ("ingress", "it publishes events and knows no use case"),
     ("ops", "it asks whether they can be reached"),
 ];
 
