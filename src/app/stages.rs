@@ -106,8 +106,8 @@ impl Starter<'_> {
         };
         self.jobs.add(reminder);
         let external = Media { lane: Lane::External, ..media.clone() };
-        self.run_with_timeout(external, config.max_attempts.min(EXTERNAL_ATTEMPTS));
-        self.run_with_timeout(media, config.max_attempts);
+        self.run_with_attempts(external, config.max_attempts.min(EXTERNAL_ATTEMPTS));
+        self.run_with_attempts(media, config.max_attempts);
         Ok(())
     }
 
@@ -178,10 +178,10 @@ impl Starter<'_> {
     }
 
     fn run<S: PipelineStage>(&self, stage: S) {
-        self.run_with_timeout(stage, self.app.config.workers.max_attempts);
+        self.run_with_attempts(stage, self.app.config.workers.max_attempts);
     }
 
-    fn run_with_timeout<S: PipelineStage>(&self, stage: S, max_attempts: u32) {
+    fn run_with_attempts<S: PipelineStage>(&self, stage: S, max_attempts: u32) {
         let app = self.app;
         let lease = app.config.workers.lease;
         let settings = RunnerSettings { lease, max_attempts, long_wait: LONG_WAIT };

@@ -28,10 +28,11 @@ const CONCURRENCY: usize = 8;
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// Path of a request's own protocol revision.
 const REVISION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
-/// Codes of JSON-RPC errors: not JSON, and one of this program.
+/// JSON-RPC error code of a message that is not JSON.
 const PARSE_ERROR: i64 = -32_700;
-/// Code of a message that is no request, notification or response.
+/// JSON-RPC error code of a message that is no request, notification or response.
 const INVALID_REQUEST: i64 = -32_600;
+/// Error code of this program: the service did not answer.
 const NO_ANSWER: i64 = -32_000;
 
 #[derive(Debug, clap::Args)]

@@ -40,7 +40,7 @@ pub(crate) struct UnansweredView {
     from: Timestamp,
 }
 
-/// What an entity tag is computed from: all but the beginning of the period, which moves.
+/// Content of the entity tag: all but the beginning of the period, which moves.
 pub(crate) type UnansweredContent = (Vec<QuestionView>, usize, bool);
 
 /// Group of messages with the same question.
