@@ -24,5 +24,6 @@ pub mod secret;
 pub mod signing;
 pub mod sqlite;
 pub mod telemetry;
+pub mod text;
 pub mod time;
 pub mod trace;

@@ -2,6 +2,7 @@
 //!
 //! Text goes in; ids, scores and character ranges come out. No network, no database, no clock.
 //!
+//! - [`WebLink`]: links in text;
 //! - [`mod@fold`]: the common form of different spellings of the same text;
 //! - [`script`]: characters that form words, and scripts without spaces;
 //! - [`keyword`]: word-for-word matching of rules;
@@ -18,6 +19,7 @@ pub mod fold;
 pub mod fuzzy;
 pub mod keyword;
 mod language;
+mod link;
 mod matrix;
 mod moment;
 pub mod script;
@@ -26,4 +28,5 @@ pub mod semantic;
 
 pub use fold::{fold, fold_phrase};
 pub use keyword::{KeywordError, KeywordHit, KeywordMatcher, SharedKeyword, duplicates};
+pub use link::{WebLink, has_web_link, web_links};
 pub use moment::Moment;

@@ -1,7 +1,7 @@
 //! A channel's messages as one document, streamed as they are read.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_http::{HttpError, MaskedBytes, Query, attachment};
 use chatkeep_i18n::Language;
@@ -60,6 +60,10 @@ pub(super) async fn messages(
     let mut response = attachment(document, format.content_type(), &name);
     // The document is masked as it is written, for it is streamed.
     response.extensions_mut().insert(MaskedBytes);
+    if format == Format::Html {
+        let language = HeaderValue::from_static("accept-language");
+        response.headers_mut().append(header::VARY, language);
+    }
     Ok(Document(response))
 }
 

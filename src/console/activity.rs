@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chatkeep_i18n::{Language, Value};
+use chatkeep_i18n::{Value, grouped};
 use chatkeep_services::access::{Member, ReadMessages};
 use chatkeep_services::activity::{Activity, AnsweredBy, Bar, BarUnit, Period};
 use chatkeep_store::{ActivityPerson, ActivityStorage, ReplySource};
@@ -203,7 +203,7 @@ impl Looks<'_> {
         };
         let stored = activity.storage.iter().map(|kind| kind.bytes).sum();
         Charts {
-            total: counted(language, "activity-total", activity.messages),
+            total: language.format("activity-total", &[("count", activity.messages.into())]),
             any: activity.messages > 0,
             over_time: language.text(over_time),
             unit: language.text(unit),
@@ -407,38 +407,12 @@ fn percent(value: i64, all: i64) -> String {
     if percent == 0 && value > 0 { "<1%".to_owned() } else { format!("{percent}%") }
 }
 
-/// Returns a number with its thousands apart, as all the languages write it.
-fn grouped(number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
-    if number < 0 {
-        text.push('-');
-    }
-    for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Returns a text about a number, in its plural form and with its thousands apart.
-fn counted(language: Language, key: &str, number: i64) -> String {
-    let text = grouped(number);
-    language.format(key, &[("count", Value::from(number)), ("number", Value::from(&text))])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_people_do() {
-        assert_eq!(
-            [0, 999, 1_000, -12_345, 1_234_567].map(grouped),
-            ["0", "999", "1,000", "-12,345", "1,234,567"]
-        );
+    fn shares_are_written_as_people_do() {
         assert_eq!(percent(1, 1_000), "<1%");
         assert_eq!([percent(1, 3), percent(2, 3), percent(0, 0)], ["33%", "67%", "0%"]);
         assert_eq!([part_of(0, 9, 100), part_of(1, 900, 100), part_of(9, 9, 100)], [0, 1, 100]);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
+use chatkeep_core::text;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::assistant::VisibleRules;
 use chatkeep_store::{MediaStatus, StoredMessage};
@@ -283,10 +284,7 @@ pub(super) const fn kind_key(kind: MessageType) -> &'static str {
 /// Returns the first characters of a text, on one line.
 pub(super) fn shortened(text: &str, max: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(max) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    text::shortened(&line, max).into_owned()
 }
 
 /// Returns the character that stands for a name.

@@ -55,6 +55,8 @@ struct ErrorPage {
     frame: Frame,
     text: String,
     hint: Option<String>,
+    /// Page to go on with.
+    back: Option<String>,
 }
 
 impl From<ServiceError> for PageError {
@@ -140,8 +142,22 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         frame: visitor.frame(language.text(title)),
         text: language.text(text),
         hint: hint.map(|hint| language.text(hint)),
+        back: back(error, visitor.address.path()),
     };
     rendered_as(status, &page)
+}
+
+/// Returns the page that a refusal leads back to: the conversation, when something in it is missing, or
+/// the page whose form is out of date.
+fn back(error: &PageError, path: &str) -> Option<String> {
+    match error {
+        PageError::NoMessage | PageError::NoPerson | PageError::NoRule => {
+            let (channel, _) = path.strip_prefix("/c/")?.split_once('/')?;
+            Some(format!("/c/{channel}"))
+        }
+        PageError::OldForm | PageError::Stale => Some(path.to_owned()),
+        _ => None,
+    }
 }
 
 /// Returns the page for those who were too fast.
@@ -152,6 +168,7 @@ fn hasty(visitor: &Visitor, seconds: u32) -> Response {
         frame: visitor.frame(language.text("error-hasty-title")),
         text: language.text("error-hasty-text"),
         hint: Some(language.format("error-hasty-hint", &[("count", seconds.into())])),
+        back: None,
     };
     rendered_as(StatusCode::TOO_MANY_REQUESTS, &page)
 }
@@ -164,4 +181,20 @@ fn to_sign_in(console: &Console, visitor: &Visitor) -> Response {
     let mut response = Redirect::to(&format!("{page}?{next}")).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_lead_back_to_where_they_come_from() {
+        let path = "/c/C%201/assistant/rules/qa_1";
+        let to = |error: PageError, path| back(&error, path);
+        assert_eq!(to(PageError::NoRule, path), Some("/c/C%201".to_owned()));
+        assert_eq!(to(PageError::Stale, path), Some(path.to_owned()));
+        assert_eq!(to(PageError::OldForm, "/console/account"), Some("/console/account".to_owned()));
+        assert_eq!(to(PageError::NoMessage, "/console/account"), None);
+        assert_eq!(to(PageError::NoChannel, path), None);
+    }
 }

@@ -1,15 +1,15 @@
 //! Texts of messages in pieces: plain text, links, mentions, and matches of a search.
 
 use chatkeep_core::message::Mention;
-use linkify::{LinkFinder, LinkKind};
+use chatkeep_index::{WebLink, web_links};
 
 /// Piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// Plain text.
     Plain(String),
-    /// Web address.
-    Link(String),
+    /// Web link: its address, and how the text writes it.
+    Link { address: String, text: String },
     /// Mention of a person.
     Mention(String),
     /// Match of a search.
@@ -78,20 +78,18 @@ fn offset(text: &str, unit: u32) -> Option<usize> {
 
 /// Adds a text without mentions, with its web addresses as links.
 fn plain(text: &str, pieces: &mut Vec<Piece>) {
-    let mut finder = LinkFinder::new();
-    finder.kinds(&[LinkKind::Url]);
-    for span in finder.spans(text) {
-        let part = span.as_str();
-        let web = ["http://", "https://"].iter().any(|scheme| {
-            part.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-        });
-        if span.kind().is_some() && web {
-            pieces.push(Piece::Link(part.to_owned()));
-        } else if let Some(Piece::Plain(last)) = pieces.last_mut() {
-            last.push_str(part);
-        } else {
-            pieces.push(Piece::Plain(part.to_owned()));
-        }
+    let mut at = 0;
+    for WebLink { range, address } in web_links(text) {
+        add(&text[at..range.start], pieces);
+        pieces.push(Piece::Link { address, text: text[range.clone()].to_owned() });
+        at = range.end;
+    }
+    add(&text[at..], pieces);
+}
+
+fn add(text: &str, pieces: &mut Vec<Piece>) {
+    if !text.is_empty() {
+        pieces.push(Piece::Plain(text.to_owned()));
     }
 }
 
@@ -106,7 +104,11 @@ mod tests {
     #[test]
     fn mentions_and_links_are_pieces() {
         let plain = |text: &str| Piece::Plain(text.to_owned());
-        let text = "👋 @Ann see https://a.example/x?y=1, ftp://b javascript:alert(1)";
+        let link = |address: &str, text: &str| Piece::Link {
+            address: address.to_owned(),
+            text: text.to_owned(),
+        };
+        let text = "👋 @Ann see https://a.example/x?y=1, www.b.example ftp://b javascript:alert(1)";
         let found = pieces(text, &[mention(3, 4), mention(5, 2), mention(900, 2), mention(1, 1)]);
         assert_eq!(
             found,
@@ -114,8 +116,10 @@ mod tests {
                 plain("👋 "),
                 Piece::Mention("@Ann".to_owned()),
                 plain(" see "),
-                Piece::Link("https://a.example/x?y=1".to_owned()),
-                plain(", ftp://b javascript:alert(1)"),
+                link("https://a.example/x?y=1", "https://a.example/x?y=1"),
+                plain(", "),
+                link("http://www.b.example", "www.b.example"),
+                plain(" ftp://b javascript:alert(1)"),
             ]
         );
         assert_eq!(pieces("", &[]), []);

@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use chatkeep_core::text::shortened;
+
 /// Maximum characters of a caller's own name when it is echoed.
 const ECHO: usize = 100;
 
@@ -97,10 +99,7 @@ impl fmt::Display for FieldPath {
 
 /// Truncates an echoed name.
 fn cut(name: &str) -> String {
-    match name.char_indices().nth(ECHO) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
-    }
+    shortened(name, ECHO).into_owned()
 }
 
 #[cfg(test)]

@@ -1,19 +1,20 @@
 //! Sanitised texts of people, for models and pages: without invisible characters, cut to a length,
 //! and quoted so that no text can pass for anything else.
 
+use chatkeep_core::text::prefix;
+
 /// Cuts a text to `max` characters; returns it with the number of omitted ones.
 pub fn cut(text: &str, max: usize) -> (String, usize) {
     shortened(clean(text), max)
 }
 
 fn shortened(clean: String, max: usize) -> (String, usize) {
-    match clean.char_indices().nth(max) {
-        None => (clean, 0),
-        Some((end, _)) => {
-            let left = clean[end..].chars().count();
-            (format!("{}…", clean[..end].trim_end()), left)
-        }
+    let start = prefix(&clean, max);
+    let left = clean[start.len()..].chars().count();
+    if left == 0 {
+        return (clean, 0);
     }
+    (format!("{}…", start.trim_end()), left)
 }
 
 /// Removes invisible characters: control characters, marks that reverse the direction of writing,

@@ -113,6 +113,7 @@ fn bundle(language: Language) -> Bundle {
     let mut bundle = FluentBundle::new_concurrent(vec![tag]);
     // Marks of isolation are the business of who shows a text: chats show them as boxes.
     bundle.set_use_isolating(false);
+    bundle.set_formatter(Some(number));
     for file in language.files() {
         let resource = match FluentResource::try_new(file.to_owned()) {
             Ok(resource) | Err((resource, _)) => resource,
@@ -121,6 +122,30 @@ fn bundle(language: Language) -> Bundle {
         let _ = bundle.add_resource(resource);
     }
     bundle
+}
+
+/// Formats the numbers in texts; `None` for what is formatted as usual.
+fn number<M>(value: &FluentValue<'_>, _: &M) -> Option<String> {
+    match value {
+        FluentValue::Number(number) => number.as_string().parse().ok().map(grouped),
+        _ => None,
+    }
+}
+
+/// Writes a number with its thousands apart, as all supported languages do: "12,345".
+pub fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
+    if number < 0 {
+        text.push('-');
+    }
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -219,10 +244,19 @@ mod tests {
     }
 
     #[test]
+    fn thousands_are_apart() {
+        assert_eq!(
+            [0, 999, 1_000, -12_345, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "-12,345", "1,234,567"]
+        );
+    }
+
+    #[test]
     fn numbers_choose_the_form() {
         let members =
             |count: i64| Language::English.format("chat-members", &[("count", count.into())]);
         assert_eq!((members(1).as_str(), members(2).as_str()), ("1 member", "2 members"));
+        assert_eq!(members(1_234_567), "1,234,567 members");
         assert!(!Language::Thai.has("no-such-key") && Language::Thai.has("search"));
     }
 }

@@ -7,5 +7,5 @@
 mod catalogue;
 mod language;
 
-pub use catalogue::Value;
+pub use catalogue::{Value, grouped};
 pub use language::Language;

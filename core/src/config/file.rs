@@ -1,9 +1,10 @@
 //! Parsing of a settings file into values, each with its path and line; and files of secrets.
 
+use std::ops::Range;
 use std::path::Path;
 
-use toml::de::{DeTable, DeValue};
-use toml::{Table, Value};
+use toml::de::{DeInteger, DeTable, DeValue};
+use toml::{Spanned, Table, Value};
 
 use super::ConfigError;
 use super::line::SECTION;
@@ -26,45 +27,85 @@ pub(super) fn entries(path: &str, text: &str) -> Result<Vec<Entry>, ConfigError>
         line: line(text, error.span().map_or(0, |span| span.start)),
         why: error.message().to_owned(),
     };
-    // The first tree knows the positions, the second has the values decoded.
-    let places = DeTable::parse(text).map_err(bad)?;
-    let values: Table = text.parse().map_err(bad)?;
+    let values = DeTable::parse(text).map_err(bad)?;
     let mut found = Vec::new();
-    walk("", places.get_ref(), &values, text, &mut found);
+    walk("", values.get_ref(), text, &mut found);
     Ok(found)
 }
 
-fn walk(prefix: &str, places: &DeTable<'_>, values: &Table, text: &str, found: &mut Vec<Entry>) {
-    for (name, place) in places {
-        let name_text = name.get_ref();
-        let Some(value) = values.get(name_text.as_ref()) else {
-            continue;
+fn walk(prefix: &str, table: &DeTable<'_>, text: &str, found: &mut Vec<Entry>) {
+    for (name, value) in table {
+        let key = match prefix {
+            "" => name.get_ref().to_string(),
+            _ => format!("{prefix}.{}", name.get_ref()),
         };
-        let key =
-            if prefix.is_empty() { name_text.to_string() } else { format!("{prefix}.{name_text}") };
-        match (place.get_ref(), value) {
-            (DeValue::Table(places), Value::Table(values)) if !values.is_empty() => {
-                walk(&key, places, values, text, found);
-            }
-            (DeValue::Array(places), Value::Array(values))
-                if key == SECTION && values.iter().all(Value::is_table) =>
-            {
-                for (index, (place, value)) in places.iter().zip(values).enumerate() {
-                    let key = format!("{key}[{}]", index + 1);
-                    let line = line(text, place.span().start);
-                    found.push(Entry { key: key.clone(), value: Table::new().into(), line });
-                    if let (DeValue::Table(places), Value::Table(values)) = (place.get_ref(), value)
-                    {
-                        walk(&key, places, values, text, found);
-                    }
+        match value.get_ref() {
+            DeValue::Table(inner) if !inner.is_empty() => walk(&key, inner, text, found),
+            DeValue::Array(sections) if key == SECTION => {
+                match sections.iter().map(section).collect::<Option<Vec<_>>>() {
+                    Some(sections) => walk_list(&key, &sections, text, found),
+                    None => found.push(entry(key, name.span(), value.get_ref(), text)),
                 }
             }
-            _ => {
-                let line = line(text, name.span().start);
-                found.push(Entry { key, value: value.clone(), line });
-            }
+            value => found.push(entry(key, name.span(), value, text)),
         }
     }
+}
+
+/// Adds a list of sections, numbered from 1.
+fn walk_list(
+    key: &str,
+    sections: &[(Range<usize>, &DeTable<'_>)],
+    text: &str,
+    found: &mut Vec<Entry>,
+) {
+    for (number, (span, section)) in (1..).zip(sections) {
+        let key = format!("{key}[{number}]");
+        let line = line(text, span.start);
+        found.push(Entry { key: key.clone(), value: Table::new().into(), line });
+        walk(&key, section, text, found);
+    }
+}
+
+/// Returns a section of a list with its place; `None` for another value.
+fn section<'a, 'i>(value: &'a Spanned<DeValue<'i>>) -> Option<(Range<usize>, &'a DeTable<'i>)> {
+    match value.get_ref() {
+        DeValue::Table(table) => Some((value.span(), table)),
+        _ => None,
+    }
+}
+
+fn entry(key: String, name: Range<usize>, value: &DeValue<'_>, text: &str) -> Entry {
+    Entry { key, value: decoded(value), line: line(text, name.start) }
+}
+
+/// Decodes a value. A number that is too large for its type becomes a fraction, which no setting of a
+/// whole number takes: it is an error of that setting, and does not hide those of others.
+fn decoded(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or_else(|_| Value::Float(beyond(number)), Value::Integer),
+        DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(flag) => Value::Boolean(*flag),
+        DeValue::Datetime(time) => Value::Datetime(*time),
+        DeValue::Array(values) => {
+            Value::Array(values.iter().map(|value| decoded(value.get_ref())).collect())
+        }
+        DeValue::Table(table) => {
+            let each = table.iter();
+            let each =
+                each.map(|(name, value)| (name.get_ref().to_string(), decoded(value.get_ref())));
+            Value::Table(each.collect())
+        }
+    }
+}
+
+/// Returns a whole number that does not fit 64 bits.
+fn beyond(number: &DeInteger<'_>) -> f64 {
+    let digits = number.as_str().chars().filter_map(|digit| digit.to_digit(number.radix()));
+    let size = digits.fold(0.0, |sum, digit| sum * f64::from(number.radix()) + f64::from(digit));
+    if number.as_str().starts_with('-') { -size } else { size }
 }
 
 /// Returns the line number of a byte offset.

@@ -25,6 +25,7 @@ pub(super) fn hint(near: Option<&String>) -> String {
 /// Returns the error about a value of another type than its default.
 pub(super) fn wrong_type(key: &str, found: &Value, default: &Value, origin: String) -> ConfigError {
     let allowed = match default {
+        Value::Integer(_) if is_beyond(found) => "a whole number of at most 9223372036854775807",
         Value::Integer(_) => "a whole number",
         Value::Boolean(_) => "true or false",
         Value::Float(_) => "a number",
@@ -32,6 +33,7 @@ pub(super) fn wrong_type(key: &str, found: &Value, default: &Value, origin: Stri
     };
     let found = match found {
         Value::String(text) => redacted(key, text),
+        Value::Float(number) if is_beyond(found) && !is_secret(key) => number.to_string(),
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_secret(key) => {
             found.to_string()
         }
@@ -39,4 +41,9 @@ pub(super) fn wrong_type(key: &str, found: &Value, default: &Value, origin: Stri
         _ => format!("of type {}", found.type_str()),
     };
     ConfigError::Invalid { origin, key: key.to_owned(), found, allowed: allowed.to_owned() }
+}
+
+/// Returns whether a value is a number that no whole number of 64 bits reaches.
+fn is_beyond(value: &Value) -> bool {
+    value.as_float().is_some_and(|number| number.abs() >= 2_f64.powi(63))
 }

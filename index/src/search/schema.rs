@@ -11,6 +11,7 @@ use super::clusters::{ClusterTokenizer, has_clusters};
 use super::order::{self, hash};
 use super::tokenizer::UnitTokenizer;
 use super::{IndexDoc, IndexOptions};
+use crate::link::has_web_link;
 
 const TOKENIZER: &str = "units";
 const BEGINNINGS: &str = "beginnings";
@@ -123,7 +124,7 @@ impl Fields {
         if let Some(sender) = &message.sender_id {
             document.add_text(self.sender, sender);
         }
-        if has_link(&message.text) {
+        if has_web_link(&message.text) {
             document.add_text(self.has, HAS_LINK);
         }
         document.add_text(self.text, &message.text);
@@ -150,10 +151,4 @@ pub(super) fn tie(key: &str) -> u64 {
 /// Returns channel id and message id of a key.
 pub(super) fn split_key(key: &str) -> Option<(&str, &str)> {
     key.split_once('\0')
-}
-
-/// Returns whether a text contains a link as chat apps recognise it.
-fn has_link(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    ["http://", "https://", "www."].iter().any(|marker| lower.contains(marker))
 }

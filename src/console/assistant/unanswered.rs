@@ -8,6 +8,7 @@ use axum::response::Response;
 use chatkeep_core::assistant::{Rule, limits};
 use chatkeep_core::id::{MessageId, RuleId};
 use chatkeep_core::message::Content;
+use chatkeep_core::text::prefix;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::access::{Admin, ReadMessages, WriteAssistant};
 use chatkeep_services::assistant::{
@@ -187,8 +188,8 @@ impl View<'_> {
         let text = text.trim();
         // A keyword is one line of a form.
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let keyword: String = line.chars().take(limits::KEYWORD).collect();
-        let whole: String = text.chars().take(limits::QUESTION).collect();
+        let keyword = prefix(&line, limits::KEYWORD).to_owned();
+        let whole = prefix(text, limits::QUESTION).to_owned();
         let nearest = question.nearest_rule.as_ref().and_then(|rule| self.rules.get(rule));
         let rules = format!("{at}/rules");
         let last = dates.brief(question.last_asked_at);

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use chatkeep_core::id::UserId;
 use chatkeep_core::message::{Content, Mention};
 use chatkeep_index::answer::similar::looks_like_question;
+use chatkeep_index::web_links;
 use chatkeep_store::{DigestKey, NotedText, StoredMessage};
 use chatkeep_view::pseudonyms::{Mask, Masked};
-use linkify::{LinkFinder, LinkKind};
 use url::Url;
 
 use super::is_user;
@@ -123,11 +123,8 @@ fn is_question(text: &str) -> bool {
 
 /// Returns the hosts of the web links in a text.
 fn hosts_in(text: &str) -> BTreeSet<String> {
-    let mut finder = LinkFinder::new();
-    finder.kinds(&[LinkKind::Url]);
-    let links = finder.links(text).filter_map(|link| Url::parse(link.as_str()).ok());
-    let web = links.filter(|url| matches!(url.scheme(), "http" | "https"));
-    web.filter_map(|url| url.host_str().map(str::to_lowercase)).collect()
+    let urls = web_links(text).into_iter().filter_map(|link| Url::parse(&link.address).ok());
+    urls.filter_map(|url| url.host_str().map(str::to_lowercase)).collect()
 }
 
 #[cfg(test)]
@@ -185,7 +182,7 @@ mod tests {
             shown.map(|host| host.host).collect::<BTreeSet<_>>()
         };
         let (all, few) = (hosts(&Mask::none()), ["a.example", "b.example"].map(str::to_owned));
-        assert_eq!(all.len(), 5, "{all:?}");
+        assert_eq!(all.len(), 6, "{all:?}");
         assert!(all.contains("octavia.example") && all.is_superset(&few.clone().into()));
         assert_eq!(hosts(&Mask::of(&PseudonymKey::new([7; 32]), &people).unwrap()), few.into());
     }

@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
+use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
 use chatkeep_store::{Gap, StoredMessage};
@@ -252,12 +253,9 @@ impl HtmlPage {
     fn remember(&mut self, message: &StoredMessage) {
         let words = message.content.as_ref().and_then(Content::searchable);
         let words = words.unwrap_or_else(|| self.kind(message.kind));
-        let mut short: String = words.chars().take(QUOTED).collect();
-        if short.len() < words.len() {
-            short.push('…');
-        }
+        let short = shortened(&words, QUOTED);
         let name = message.sender.as_ref().and_then(|sender| sender.display_name.as_deref());
-        let shown = name.map_or_else(|| short.clone(), |name| format!("{name}: {short}"));
+        let shown = name.map_or_else(|| short.to_string(), |name| format!("{name}: {short}"));
         self.recent.insert(message.id.clone(), shown);
         self.order.push_back(message.id.clone());
         if self.order.len() > REMEMBERED

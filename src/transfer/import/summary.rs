@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use chatkeep_core::id::UserId;
+use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ImportId, ImportedMessage};
 use serde::{Serialize, Serializer};
@@ -111,11 +112,7 @@ impl Summary {
     pub(super) fn unknown(&mut self, line: u64, why: Option<String>, text: &str) {
         self.not_understood += 1;
         if self.lines.len() < SHOWN {
-            let mut short: String = text.chars().take(WIDTH).collect();
-            if short.len() < text.len() {
-                short.push('…');
-            }
-            self.lines.push(Unknown { line, why, text: short });
+            self.lines.push(Unknown { line, why, text: shortened(text, WIDTH).into_owned() });
         }
     }
 }

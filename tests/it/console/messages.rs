@@ -13,7 +13,7 @@ use chatkeep_core::profile::Profile;
 use chatkeep_emulator::Media;
 use chatkeep_i18n::Language;
 use chatkeep_store::{Exchange, ReplyIntent, ReplySource, RuleChange, Store};
-use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE};
+use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE, VARY};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -440,7 +440,9 @@ async fn a_page_for_reading_is_in_the_language_of_its_reader() {
         let file = format!("/c/{GROUP}/export/file?format=html");
         let console = scene.page(&file, Some("Uowner"), tag).await.body;
         let api = http.get(&by_key).bearer_auth(&key).header(ACCEPT_LANGUAGE, tag);
-        let api = api.send().await.unwrap().text().await.unwrap();
+        let api = api.send().await.unwrap();
+        assert_eq!(api.headers()[VARY], "accept-language");
+        let api = api.text().await.unwrap();
         let own = scene.page("/console/my-data/file?format=html", Some("Umember"), tag).await.body;
         for page in [&console, &api, &own] {
             assert!(page.contains(&format!("<html lang=\"{tag}\">")), "{page}");

@@ -262,6 +262,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
             "chatkeep-core",
             "chatkeep-http",
             "chatkeep-i18n",
+            "chatkeep-index",
             "chatkeep-search",
             "chatkeep-services",
             "chatkeep-store",

@@ -1,5 +1,7 @@
 //! Reply texts: welcome variables, and splitting of texts that are too long for the platform.
 
+use chatkeep_core::text::prefix_utf16;
+
 /// Replaces `{displayName}` and `{groupName}`; any other braces stay as typed. Names are not
 /// expanded again, so nobody can inject a variable by their name.
 pub(super) fn fill(template: &str, display_name: &str, group_name: &str) -> String {
@@ -30,35 +32,23 @@ pub(super) fn split(text: &str, units: usize, pieces: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = text;
     while !rest.is_empty() && parts.len() < pieces {
-        let fits = prefix(rest, units);
+        let fits = prefix_utf16(rest, units);
         if fits.len() == rest.len() {
             parts.push(rest.to_owned());
             return parts;
         }
         if parts.len() + 1 == pieces {
-            parts.push(format!("{}…", prefix(rest, units - 1)));
+            parts.push(format!("{}…", prefix_utf16(rest, units - 1)));
             return parts;
         }
         // A break in the last quarter is worth more than a full piece.
-        let from = prefix(rest, units * 3 / 4).len();
+        let from = prefix_utf16(rest, units * 3 / 4).len();
         let at = fits[from..].rfind('\n').or_else(|| fits[from..].rfind(' '));
         let cut = at.map_or(fits.len(), |at| from + at + 1);
         parts.push(rest[..cut].to_owned());
         rest = &rest[cut..];
     }
     parts
-}
-
-/// Returns the longest prefix of `text` within `units` UTF-16 units.
-fn prefix(text: &str, units: usize) -> &str {
-    let mut left = units;
-    for (at, character) in text.char_indices() {
-        match left.checked_sub(character.len_utf16()) {
-            Some(rest) => left = rest,
-            None => return &text[..at],
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -85,6 +75,14 @@ mod tests {
         let parts = split(&"😀".repeat(10), 5, 5);
         assert!(parts.iter().all(|part| part.encode_utf16().count() <= 5));
         assert_eq!(parts.concat().chars().count(), 10);
+    }
+
+    #[test]
+    fn what_people_see_as_one_character_is_never_torn() {
+        let family = "👨\u{200d}👩\u{200d}👧";
+        let parts = split(&family.repeat(10), 10, 20);
+        assert!(parts.iter().all(|part| part == family), "{parts:?}");
+        assert_eq!(split(&family.repeat(3), 10, 2), [family.to_owned(), format!("{family}…")]);
     }
 
     #[test]

@@ -888,7 +888,7 @@ activity-year = 1 year
 activity-all = All
 activity-total = { $count ->
     [one] 1 message
-   *[other] { $number } messages
+   *[other] { $count } messages
 }
 activity-by-day = Messages per day
 activity-by-week = Messages per week

@@ -815,7 +815,7 @@ activity-days = { $count }日間
 activity-year = 1年間
 activity-all = すべて
 activity-total = { $count ->
-   *[other] メッセージ{ $number }件
+   *[other] メッセージ{ $count }件
 }
 activity-by-day = 1日ごとのメッセージ
 activity-by-week = 1週ごとのメッセージ

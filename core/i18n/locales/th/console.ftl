@@ -816,7 +816,7 @@ activity-days = { $count } วัน
 activity-year = 1 ปี
 activity-all = ทั้งหมด
 activity-total = { $count ->
-   *[other] ทั้งหมด { $number } ข้อความ
+   *[other] ทั้งหมด { $count } ข้อความ
 }
 activity-by-day = ข้อความต่อวัน
 activity-by-week = ข้อความต่อสัปดาห์

@@ -816,7 +816,7 @@ activity-days = { $count } 天
 activity-year = 1 年
 activity-all = 全部
 activity-total = { $count ->
-   *[other] 共 { $number } 則訊息
+   *[other] 共 { $count } 則訊息
 }
 activity-by-day = 每日訊息
 activity-by-week = 每週訊息

@@ -10,6 +10,7 @@ use chatkeep_core::event::{
 };
 use chatkeep_core::id::{MessageId, UntrustedId, UserId};
 use chatkeep_core::message::{Content, Emoji, ImageSet, MediaInfo, Mention, Sticker};
+use chatkeep_core::text::prefix;
 use chatkeep_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -280,7 +281,7 @@ fn media(message: LineMessage) -> MediaInfo {
         original_url,
         preview_url,
         duration: message.duration,
-        file_name: message.file_name.map(|name| name.chars().take(MAX_FILE_NAME).collect()),
+        file_name: message.file_name.map(|name| prefix(&name, MAX_FILE_NAME).to_owned()),
         file_size: message.file_size,
         image_set: message.image_set,
     }

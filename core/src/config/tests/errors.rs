@@ -13,6 +13,12 @@ fn errors_name_origin_key_and_what_is_allowed() {
             "my.toml, line 3: workers.batch is \"x\"; allowed: a whole number",
         ),
         (
+            "[workers]\nbatch = 100000000000000000000",
+            None,
+            "my.toml, line 2: workers.batch is 100000000000000000000; allowed: a whole number of \
+             at most 9223372036854775807",
+        ),
+        (
             "[workers]\nbatch = [1]",
             None,
             "my.toml, line 2: workers.batch is of type array; allowed: a whole number",

@@ -76,6 +76,24 @@ fn all_problems_are_found_at_once() {
 }
 
 #[test]
+fn a_number_that_is_too_large_hides_no_other_problem() {
+    let file = "[workers]\nbatch = 99999999999999999999\nconcurrency = 9999\nreplicas = 0xfffffffffffffffffff";
+    let found = inspect(file, &[], &[]);
+    let problems: Vec<_> = found.problems.iter().map(|problem| told(problem)).collect();
+    assert_eq!(problems.len(), 3, "{problems:#?}");
+    for (expected, problem) in
+        ["workers.batch is 1", "workers.replicas", "workers.concurrency is 9999"]
+            .into_iter()
+            .zip(&problems)
+    {
+        assert!(problem.contains(expected), "{problems:#?}");
+    }
+    let secret = inspect("[line]\naccess_token = 99999999999999999999", &[], &[]).problems;
+    assert_eq!(secret.len(), 1);
+    assert!(!told(&secret[0]).contains("99"), "{}", told(&secret[0]));
+}
+
+#[test]
 fn no_secret_is_in_an_inspection() {
     let file = "[line]\nchannel_secret = \"hunter2\"\n[login]\nprompt = \"http://a:hunter2@b\"";
     for (database, bus, shown) in [

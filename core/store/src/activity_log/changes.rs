@@ -1,6 +1,7 @@
 //! Changes of settings, rules and roles: logged in the transaction that makes them.
 
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
 use serde_json::Value;
 
@@ -196,10 +197,7 @@ fn shown(value: &Value) -> Option<String> {
 }
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(CUT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    shortened(text, CUT).into_owned()
 }
 
 impl ActivityLogStore<'_> {

@@ -2,6 +2,7 @@
 
 use chatkeep_core::assistant::{KeywordMatch, QaMode};
 use chatkeep_core::id::{MessageId, RuleId};
+use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ReplySource, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
@@ -174,8 +175,7 @@ fn reply(compiled: &Compiled, text: &str) -> Option<Reply> {
 impl From<Reply> for ComparedAnswer {
     fn from(Reply { source, rule, text }: Reply) -> Self {
         let rule = rule.filter(|rule| rule.as_str() != NEW_RULE);
-        let cut = text.char_indices().nth(ANSWER).map(|(at, _)| at);
-        let text = cut.map_or_else(|| text.clone(), |at| format!("{}…", &text[..at]));
+        let text = shortened(&text, ANSWER).into_owned();
         Self { source, rule, text }
     }
 }
