@@ -8,6 +8,7 @@ use chatkeep_store::StoreError;
 use url::form_urlencoded;
 
 use super::Console;
+use super::form::Done;
 use super::frame::{Frame, rendered_as};
 use super::visitor::Visitor;
 
@@ -16,6 +17,9 @@ use super::visitor::Visitor;
 pub(crate) enum PageError {
     /// Nobody is signed in: the visitor is led to the sign-in, and from there back.
     SignedOut,
+    /// The session of a form has ended: the visitor is led to the sign-in, and from there back to the
+    /// form, which still has what they typed.
+    SignedOutForm,
     /// There is no such channel, or the visitor may not read it; they are not told which.
     NoChannel,
     /// The channel has no such message.
@@ -102,7 +106,10 @@ impl IntoResponse for PageError {
 /// Returns the page about a refusal.
 pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError) -> Response {
     let (status, title, text, hint) = match error {
-        PageError::SignedOut => return to_sign_in(console, visitor),
+        PageError::SignedOut => return to_sign_in(console, &visitor.here()),
+        PageError::SignedOutForm => {
+            return to_sign_in(console, &Done::Unsent.address(&visitor.here()));
+        }
         PageError::Hidden => return StatusCode::NOT_FOUND.into_response(),
         PageError::NoChannel => {
             (StatusCode::NOT_FOUND, "missing-title", "missing-text", Some("missing-hint"))
@@ -155,7 +162,8 @@ fn back(error: &PageError, path: &str) -> Option<String> {
             let (channel, _) = path.strip_prefix("/c/")?.split_once('/')?;
             Some(format!("/c/{channel}"))
         }
-        PageError::OldForm | PageError::Stale => Some(path.to_owned()),
+        PageError::OldForm => Some(Done::Unsent.address(path)),
+        PageError::Stale => Some(path.to_owned()),
         _ => None,
     }
 }
@@ -173,9 +181,8 @@ fn hasty(visitor: &Visitor, seconds: u32) -> Response {
     rendered_as(StatusCode::TOO_MANY_REQUESTS, &page)
 }
 
-/// Leads to the sign-in, and from there back to the page.
-fn to_sign_in(console: &Console, visitor: &Visitor) -> Response {
-    let here = visitor.address.path_and_query().map_or("/", |address| address.as_str());
+/// Leads to the sign-in, and from there to a page.
+fn to_sign_in(console: &Console, here: &str) -> Response {
     let next = form_urlencoded::Serializer::new(String::new()).append_pair("next", here).finish();
     let page = console.entrances.sign_in.unwrap_or("/console/sign-in");
     let mut response = Redirect::to(&format!("{page}?{next}")).into_response();
@@ -193,7 +200,8 @@ mod tests {
         let to = |error: PageError, path| back(&error, path);
         assert_eq!(to(PageError::NoRule, path), Some("/c/C%201".to_owned()));
         assert_eq!(to(PageError::Stale, path), Some(path.to_owned()));
-        assert_eq!(to(PageError::OldForm, "/console/account"), Some("/console/account".to_owned()));
+        let unsent = Some("/console/account?done=unsent".to_owned());
+        assert_eq!(to(PageError::OldForm, "/console/account"), unsent);
         assert_eq!(to(PageError::NoMessage, "/console/account"), None);
         assert_eq!(to(PageError::NoChannel, path), None);
     }

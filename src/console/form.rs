@@ -34,7 +34,8 @@ impl<T: DeserializeOwned> FromRequest<Console> for Posted<T> {
     async fn from_request(request: Request, console: &Console) -> Result<Self, PageError> {
         let (parts, body) = request.into_parts();
         let mut visitor = parts.extensions.get::<Visitor>().cloned().ok_or(PageError::Internal)?;
-        let session = visitor.visit.as_ref().ok_or(PageError::SignedOut)?.session.clone();
+        let session = visitor.visit.as_ref().ok_or(PageError::SignedOutForm)?;
+        let session = session.session.clone();
         let is_form = parts.headers.get(header::CONTENT_TYPE).is_some_and(|given| {
             given.as_bytes().starts_with(b"application/x-www-form-urlencoded")
         });
@@ -170,10 +171,12 @@ pub(super) enum Done {
     SignedOut,
     /// Messages are being erased.
     Erasing,
+    /// Nothing was changed, for the session had ended. The page fills its form with what was typed.
+    Unsent,
 }
 
 impl Done {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Saved,
         Self::Added,
         Self::Deleted,
@@ -181,6 +184,7 @@ impl Done {
         Self::Sent,
         Self::SignedOut,
         Self::Erasing,
+        Self::Unsent,
     ];
 
     const fn name(self) -> &'static str {
@@ -192,6 +196,7 @@ impl Done {
             Self::Sent => "sent",
             Self::SignedOut => "signed-out",
             Self::Erasing => "erasing",
+            Self::Unsent => "unsent",
         }
     }
 
@@ -204,18 +209,23 @@ impl Done {
             Self::Sent => "done-sent",
             Self::SignedOut => "done-signed-out",
             Self::Erasing => "done-erasing",
+            Self::Unsent => "done-unsent",
         }
     }
 
     /// Leads to a page, which confirms the change. `path` may have a query and a fragment.
     pub(super) fn at(self, path: &str) -> Response {
+        let mut response = Redirect::to(&self.address(path)).into_response();
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+
+    /// Returns the address of a page that says so. `path` may have a query and a fragment.
+    pub(super) fn address(self, path: &str) -> String {
         let (path, fragment) = path.split_once('#').map_or((path, None), |(p, f)| (p, Some(f)));
         let joint = if path.contains('?') { '&' } else { '?' };
         let fragment = fragment.map(|fragment| format!("#{fragment}")).unwrap_or_default();
-        let to = format!("{path}{joint}done={}{fragment}", self.name());
-        let mut response = Redirect::to(&to).into_response();
-        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        response
+        format!("{path}{joint}done={}{fragment}", self.name())
     }
 
     /// Returns the sentence that a page with that query begins with.

@@ -3,7 +3,9 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse as _, Response};
+use chatkeep_core::id::UserId;
 use chatkeep_i18n::Language;
+use sha2::{Digest as _, Sha256};
 use tracing::error;
 use url::form_urlencoded;
 
@@ -33,6 +35,8 @@ pub(super) struct SignedInPerson {
     pub(super) name: String,
     /// Token for the forms of the page.
     pub(super) csrf: String,
+    /// Hash of their id, by which scripts know what they typed themselves.
+    pub(super) mark: String,
     /// True for an operator of the bots.
     pub(super) operates: bool,
 }
@@ -51,6 +55,7 @@ impl Frame {
         let person = visitor.visit.as_ref().map(|visit| SignedInPerson {
             name: visit.name.clone().unwrap_or_else(|| visitor.language.text("name-unknown")),
             csrf: visit.session.csrf.clone(),
+            mark: mark(&visit.session.user),
             operates: visitor.operates,
         });
         let language = visitor.language;
@@ -72,6 +77,11 @@ impl Frame {
     pub(super) fn text(&self, key: &str) -> String {
         self.language.text(key)
     }
+}
+
+/// Returns the beginning of a hash of a user id.
+fn mark(user: &UserId) -> String {
+    hex::encode(&Sha256::digest(user.as_str())[..8])
 }
 
 /// Renders a page.

@@ -114,6 +114,11 @@ impl Visitor {
         Ok(console.services.access.scoped(self.caller()?)?)
     }
 
+    /// Returns path and query of the page.
+    pub(super) fn here(&self) -> String {
+        self.address.path_and_query().map_or("/", |address| address.as_str()).to_owned()
+    }
+
     /// Returns the frame of a page with that title.
     pub(crate) fn frame(&self, title: impl Into<String>) -> Frame {
         Frame::new(self, title.into())

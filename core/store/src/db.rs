@@ -41,8 +41,9 @@ const UNTESTED: Duration = Duration::from_secs(1);
 pub(super) const FILE_CACHE: u64 = 16 * 1024 * 1024;
 /// Number of rows that a connection to SQLite reads ahead of whoever takes them.
 const ROWS: usize = 1_024;
-/// Bytes of the SQLite file that each connection of a service maps into memory.
-pub(super) const MAPPED: &str = "268435456";
+/// Bytes of the SQLite file that each connection of a service maps into memory: as many as SQLite
+/// allows. What is beyond is read page by page.
+pub(super) const MAPPED: &str = "2147418112";
 /// Mapped bytes of a command that reads everything once: mapping would only fill the memory.
 pub(super) const UNMAPPED: &str = "0";
 

@@ -8,6 +8,8 @@ const REFUSED = 30_000;
 const RETRY = 5_000;
 /** Rows of one request. */
 const ROWS = 100;
+/** Name in the tab's storage of the form that was sent last. */
+const FORM = 'form';
 
 /** Shows the present page in rows of tabs that are wider than the window. */
 function tabs() {
@@ -404,16 +406,61 @@ function copies() {
   }
 }
 
+/** Keeps what was sent last, in this tab alone: a session that has ended takes no form. */
+function keepForms() {
+  document.addEventListener('submit', ({ target: form }) => {
+    if (form.getAttribute('method') !== 'post') return;
+    const fields = [...new FormData(form)].filter(([name, value]) => name !== 'csrf' && typeof value === 'string');
+    try {
+      if ('person' in form.dataset) sessionStorage.removeItem(FORM);
+      else sessionStorage.setItem(FORM, JSON.stringify({ person: person(), path: target(form), fields }));
+    } catch {
+      // Too large, or not allowed: then it is lost, as without script.
+    }
+  });
+}
+
+/** Fills a form with what the same person sent before their session had ended. */
+function restoreForm() {
+  const { person: sender, path, fields } = JSON.parse(sessionStorage.getItem(FORM) ?? '{}');
+  sessionStorage.removeItem(FORM);
+  if (!sender || sender !== person() || path !== location.pathname) return;
+  const fits = (form) => target(form) === path && fields.every(([name]) => form.elements.namedItem(name));
+  const form = [...document.forms].find(fits);
+  for (const control of form?.elements ?? []) {
+    const at = fields.findIndex(([name, value]) => name === control.name && (!isChoice(control) || value === control.value));
+    if (isChoice(control)) control.checked = at >= 0;
+    else if (at >= 0 && control.localName !== 'button') [[, control.value]] = fields.splice(at, 1);
+  }
+}
+
+function isChoice({ type }) {
+  return type === 'checkbox' || type === 'radio';
+}
+
+/** Returns the mark of whom the page is for. */
+function person() {
+  return document.querySelector('[data-person]')?.dataset.person;
+}
+
+/** Returns the path that a form is sent to; a field may be named "action". */
+function target(form) {
+  return new URL(form.getAttribute('action') ?? '', location.href).pathname;
+}
+
 /** Takes the confirmation of a change out of the address, so that it is not shown once more. */
 function confirmed() {
   const here = new URL(location.href);
   if (!here.searchParams.has('done')) return;
+  if (here.searchParams.get('done') === 'unsent') restoreForm();
+  else sessionStorage.removeItem(FORM);
   here.searchParams.delete('done');
   history.replaceState(history.state, '', here);
 }
 
 tabs();
 menus();
+keepForms();
 confirmed();
 preview();
 copies();

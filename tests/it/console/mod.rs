@@ -181,13 +181,17 @@ async fn add_people(ground: &TestEnv, store: &Store) {
         ))
         .await;
     for (user, name) in people {
-        let id = SessionId::new(format!("session-{user}"));
-        let (secret, csrf) = (secret(user), format!("csrf-{user}"));
-        let session = NewSession { id: &id, secret: &secret, csrf: &csrf };
-        let user = UserId::from(user);
-        let person = SignedIn { user: &user, display_name: Some(name), picture_url: None };
-        store.sessions().sign_in(&person, &session, now()).await.unwrap();
+        sign_in(store, user, name, (&format!("session-{user}"), &format!("csrf-{user}"))).await;
     }
+}
+
+/// Starts a session of a person, with this id and the token of its forms.
+pub(super) async fn sign_in(store: &Store, user: &str, name: &str, (id, csrf): (&str, &str)) {
+    let (id, secret) = (SessionId::new(id), secret(user));
+    let session = NewSession { id: &id, secret: &secret, csrf };
+    let user = UserId::from(user);
+    let person = SignedIn { user: &user, display_name: Some(name), picture_url: None };
+    store.sessions().sign_in(&person, &session, now()).await.unwrap();
 }
 
 async fn answer(request: reqwest::RequestBuilder) -> Page {

@@ -6,7 +6,7 @@ use super::journeys::{
     DESKTOP, PHONE, browser, in_every_language, is_fine, is_fine_in_look, shows,
 };
 use super::rules::{RULES, add, rules};
-use super::{GROUP, Scene};
+use super::{GROUP, Scene, sign_in};
 use crate::harness::browser::Browser;
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
@@ -87,6 +87,51 @@ async fn the_rules_are_fine_at_every_size_in_every_language() {
     let mut errors = browser.errors().await;
     errors.retain(|error| !refused(error));
     assert_eq!(json!(errors), json!([]), "the console is clean");
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_typed_survives_the_end_of_the_session() {
+    const FIELDS: &str = "return ['keywords', 'answer', 'question'].map((name) =>
+        document.querySelector(`main [name=${name}]`).value)";
+    const NOTICE: &str = "return document.querySelector('.done')?.textContent";
+    let scene = Scene::new().await;
+    let (sessions, owner) = (scene.store.sessions(), "Uowner".into());
+    let browser = browser(&scene).await;
+    browser.resize(PHONE.0, PHONE.1).await;
+    let type_in = async || {
+        browser.open(&scene.url(&format!("{RULES}/new"))).await;
+        fill(&browser, &[("answer", "週一到週五\n9–18"), ("question", "幾點?")]).await;
+        browser.script("document.querySelector('#keywords').value = '營業、hours'").await;
+    };
+    let by_script = "return new URLSearchParams(location.search).get('next')";
+    // Whoever signs in next in the same tab does not get what somebody else typed.
+    for reader in ["Uadmin", "Uowner"] {
+        type_in().await;
+        sessions.end_sessions(&owner).await.unwrap();
+        submit(&browser, "main .main").await;
+        let next = browser.script(by_script).await;
+        assert_eq!(next, json!(format!("{RULES}/new?done=unsent")));
+        sign_in(&scene.store, "Uowner", "王小明", (reader, &format!("csrf of {reader}"))).await;
+        browser.plant("chatkeep_session", &super::secret(reader)).await;
+        let typed = browser.script("return sessionStorage.getItem('form')").await;
+        assert!(typed.as_str().is_some_and(|form| form.contains("週一")), "{typed}");
+        browser.open(&scene.url(next.as_str().unwrap())).await;
+        shows(&browser, "return location.search", &json!("")).await;
+        assert!(browser.script(NOTICE).await.as_str().unwrap().starts_with("You had been"));
+        let expected = match reader {
+            "Uowner" => ["營業\nhours", "週一到週五\n9–18", "幾點?"],
+            _ => [""; 3],
+        };
+        assert_eq!(browser.script(FIELDS).await, json!(expected), "as {reader}");
+        browser.plant("chatkeep_session", &super::secret("Uowner")).await;
+    }
+    is_fine(&browser, "a form with what was typed").await;
+    submit(&browser, "main .main").await;
+    let rule = &rules(&scene).await[0];
+    assert_eq!((rule.keywords.len(), rule.answer.as_str()), (2, "週一到週五\n9–18"));
+    let kept = browser.script("return sessionStorage.getItem('form')").await;
+    assert_eq!(kept, json!(null), "what was saved is forgotten");
     browser.close().await;
 }
 

@@ -68,7 +68,7 @@ async fn a_rule_is_added_with_every_limit_said_beside_its_field() {
         ([("keywords", &*many), ("question", ""), ("answer", "A")], "keywords", "up to 50."),
         ([("keywords", &*wide), ("question", ""), ("answer", "A")], "keywords", "up to 100 char"),
         ([("keywords", "k"), ("question", "Q"), ("answer", " ")], "answer", "Please fill this in"),
-        ([("keywords", "k"), ("question", "Q"), ("answer", &long)], "answer", "up to 5000 char"),
+        ([("keywords", "k"), ("question", "Q"), ("answer", &long)], "answer", "up to 5,000 char"),
         ([("keywords", "k"), ("question", &long), ("answer", "A")], "question", "up to 500 char"),
     ] {
         let page = send(&scene, &new, "Uadmin", &form).await;

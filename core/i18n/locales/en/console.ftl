@@ -704,6 +704,7 @@ gone-title = Not found
 gone-text = It does not exist, or it has been deleted.
 done-sent = It is being sent. Reload this page in a moment to see the result.
 done-signed-out = Signed out there.
+done-unsent = You had been signed out, so nothing was saved. Check the form and send it once more.
 form-too-many-webhooks = You have as many webhooks as you can have. Delete one first.
 form-too-many-saved-searches = You have as many saved searches as you can have. Delete one first.
 form-webhook-off = This webhook is turned off. Turn it on first.

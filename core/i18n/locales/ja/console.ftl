@@ -632,6 +632,7 @@ gone-title = 見つかりません
 gone-text = 存在しないか、すでに削除されています。
 done-sent = 送信しています。少し待ってからページを再読み込みすると結果がわかります。
 done-signed-out = その端末からログアウトしました。
+done-unsent = ログアウトされていたため、何も保存されていません。フォームを確認して、もう一度送信してください。
 form-too-many-webhooks = Webhookの数が上限です。先に1つ削除してください。
 form-too-many-saved-searches = 保存した検索の数が上限です。先に1つ削除してください。
 form-webhook-off = このWebhookは無効です。先に有効にしてください。

@@ -633,6 +633,7 @@ gone-title = 找不到
 gone-text = 不存在，或已被刪除。
 done-sent = 正在傳送。稍後重新整理頁面就能看到結果。
 done-signed-out = 已將該裝置登出。
+done-unsent = 您先前已被登出，所以沒有儲存任何變更。請檢查表單，再送出一次。
 form-too-many-webhooks = Webhook 數量已達上限，請先刪除一個。
 form-too-many-saved-searches = 已儲存的搜尋數量已達上限，請先刪除一個。
 form-webhook-off = 這個 webhook 已停用，請先啟用。
