@@ -409,7 +409,8 @@ function copies() {
 /** Keeps what was sent last, in this tab alone: a session that has ended takes no form. */
 function keepForms() {
   document.addEventListener('submit', ({ target: form }) => {
-    if (form.getAttribute('method') !== 'post') return;
+    // Forms of somebody who signs in are not what was typed before.
+    if (form.getAttribute('method') !== 'post' || !person()) return;
     const fields = [...new FormData(form)].filter(([name, value]) => name !== 'csrf' && typeof value === 'string');
     try {
       if ('person' in form.dataset) sessionStorage.removeItem(FORM);
