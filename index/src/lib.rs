@@ -28,5 +28,5 @@ pub mod semantic;
 
 pub use fold::{fold, fold_phrase};
 pub use keyword::{KeywordError, KeywordHit, KeywordMatcher, SharedKeyword, duplicates};
-pub use link::{WebLink, has_web_link, web_links};
+pub use link::{WebLink, web_links};
 pub use moment::Moment;

@@ -36,7 +36,7 @@ pub fn web_links(text: &str) -> Vec<WebLink> {
 }
 
 /// Returns whether a text has a web link.
-pub fn has_web_link(text: &str) -> bool {
+pub(crate) fn has_web_link(text: &str) -> bool {
     !web_links(text).is_empty()
 }
 

@@ -149,21 +149,21 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         frame: visitor.frame(language.text(title)),
         text: language.text(text),
         hint: hint.map(|hint| language.text(hint)),
-        back: back(error, visitor.address.path()),
+        back: back(error, &visitor.here()),
     };
     rendered_as(status, &page)
 }
 
 /// Returns the page that a refusal leads back to: the conversation, when something in it is missing, or
 /// the page whose form is out of date.
-fn back(error: &PageError, path: &str) -> Option<String> {
+fn back(error: &PageError, here: &str) -> Option<String> {
     match error {
         PageError::NoMessage | PageError::NoPerson | PageError::NoRule => {
-            let (channel, _) = path.strip_prefix("/c/")?.split_once('/')?;
+            let (channel, _) = here.strip_prefix("/c/")?.split_once('/')?;
             Some(format!("/c/{channel}"))
         }
-        PageError::OldForm => Some(Done::Unsent.address(path)),
-        PageError::Stale => Some(path.to_owned()),
+        PageError::OldForm => Some(Done::Unsent.address(here)),
+        PageError::Stale => Some(here.to_owned()),
         _ => None,
     }
 }
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn refusals_lead_back_to_where_they_come_from() {
-        let path = "/c/C%201/assistant/rules/qa_1";
+        let path = "/c/C%201/assistant/rules/qa_1?sort=hits";
         let to = |error: PageError, path| back(&error, path);
         assert_eq!(to(PageError::NoRule, path), Some("/c/C%201".to_owned()));
         assert_eq!(to(PageError::Stale, path), Some(path.to_owned()));

@@ -113,7 +113,7 @@ fn bundle(language: Language) -> Bundle {
     let mut bundle = FluentBundle::new_concurrent(vec![tag]);
     // Marks of isolation are the business of who shows a text: chats show them as boxes.
     bundle.set_use_isolating(false);
-    bundle.set_formatter(Some(number));
+    bundle.set_formatter(Some(format_number));
     for file in language.files() {
         let resource = match FluentResource::try_new(file.to_owned()) {
             Ok(resource) | Err((resource, _)) => resource,
@@ -125,7 +125,7 @@ fn bundle(language: Language) -> Bundle {
 }
 
 /// Formats the numbers in texts; `None` for what is formatted as usual.
-fn number<M>(value: &FluentValue<'_>, _: &M) -> Option<String> {
+fn format_number<M>(value: &FluentValue<'_>, _: &M) -> Option<String> {
     match value {
         FluentValue::Number(number) => number.as_string().parse().ok().map(grouped),
         _ => None,

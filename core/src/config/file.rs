@@ -101,11 +101,15 @@ fn decoded(value: &DeValue<'_>) -> Value {
     }
 }
 
-/// Returns a whole number that does not fit 64 bits.
+/// Returns a whole number that does not fit 64 bits, rounded: only an error shows it.
 fn beyond(number: &DeInteger<'_>) -> f64 {
-    let digits = number.as_str().chars().filter_map(|digit| digit.to_digit(number.radix()));
-    let size = digits.fold(0.0, |sum, digit| sum * f64::from(number.radix()) + f64::from(digit));
-    if number.as_str().starts_with('-') { -size } else { size }
+    let text = number.as_str();
+    if number.radix() == 10 {
+        return text.parse().unwrap_or(f64::NAN);
+    }
+    // A number in another base has no sign.
+    let digits = text.chars().filter_map(|digit| digit.to_digit(number.radix()));
+    digits.fold(0.0, |sum, digit| sum * f64::from(number.radix()) + f64::from(digit))
 }
 
 /// Returns the line number of a byte offset.

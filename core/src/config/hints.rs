@@ -5,6 +5,9 @@ use toml::Value;
 use super::ConfigError;
 use super::redact::{is_secret, redacted};
 
+/// Description of the whole numbers that settings can have.
+const WHOLE_64_BITS: &str = "a whole number from -9223372036854775808 to 9223372036854775807";
+
 /// Returns the known name that was probably meant.
 pub(super) fn nearest<'a>(
     known: impl Iterator<Item = &'a String>,
@@ -25,7 +28,7 @@ pub(super) fn hint(near: Option<&String>) -> String {
 /// Returns the error about a value of another type than its default.
 pub(super) fn wrong_type(key: &str, found: &Value, default: &Value, origin: String) -> ConfigError {
     let allowed = match default {
-        Value::Integer(_) if is_beyond(found) => "a whole number of at most 9223372036854775807",
+        Value::Integer(_) if is_beyond(found) => WHOLE_64_BITS,
         Value::Integer(_) => "a whole number",
         Value::Boolean(_) => "true or false",
         Value::Float(_) => "a number",

@@ -412,26 +412,40 @@ function keepForms() {
     // Forms of somebody who signs in are not what was typed before.
     if (form.getAttribute('method') !== 'post' || !person()) return;
     const fields = [...new FormData(form)].filter(([name, value]) => name !== 'csrf' && typeof value === 'string');
-    try {
-      if ('person' in form.dataset) sessionStorage.removeItem(FORM);
-      else sessionStorage.setItem(FORM, JSON.stringify({ person: person(), path: target(form), fields }));
-    } catch {
-      // Too large, or not allowed: then it is lost, as without script.
-    }
+    const sent = 'person' in form.dataset ? null : { person: person(), path: target(form), fields };
+    storage((tab) => tab.setItem(FORM, JSON.stringify(sent)));
   });
 }
 
 /** Fills a form with what the same person sent before their session had ended. */
-function restoreForm() {
-  const { person: sender, path, fields } = JSON.parse(sessionStorage.getItem(FORM) ?? '{}');
-  sessionStorage.removeItem(FORM);
-  if (!sender || sender !== person() || path !== location.pathname) return;
-  const fits = (form) => target(form) === path && fields.every(([name]) => form.elements.namedItem(name));
-  const form = [...document.forms].find(fits);
+function restoreForm(sent) {
+  if (!sent || sent.person !== person() || sent.path !== location.pathname) return;
+  const form = [...document.forms].find((one) => isSame(one, sent));
   for (const control of form?.elements ?? []) {
-    const at = fields.findIndex(([name, value]) => name === control.name && (!isChoice(control) || value === control.value));
+    const is = ([name, value]) => name === control.name && (!isChoice(control) || value === control.value);
+    const at = sent.fields.findIndex(is);
     if (isChoice(control)) control.checked = at >= 0;
-    else if (at >= 0 && control.localName !== 'button') [[, control.value]] = fields.splice(at, 1);
+    else if (at >= 0 && control.localName !== 'button') [[, control.value]] = sent.fields.splice(at, 1);
+  }
+}
+
+/**
+ * True for the form that was sent: a page has several, told apart by their hidden fields. Only
+ * versions may differ; the one that was sent tells the service whether somebody else changed it.
+ */
+function isSame(form, { path, fields }) {
+  const has = ({ name, value }) => fields.some((field) => field[0] === name && field[1] === value);
+  const hidden = [...form.querySelectorAll('input[type=hidden]')].filter(({ name }) => name !== 'csrf' && !name.endsWith('version'));
+  return form.getAttribute('method') === 'post' && target(form) === path
+    && fields.every(([name]) => form.elements.namedItem(name)) && hidden.every(has);
+}
+
+/** Uses the tab's storage. A browser may refuse it, or have no room: then nothing is kept. */
+function storage(use) {
+  try {
+    return use(sessionStorage);
+  } catch {
+    return null;
   }
 }
 
@@ -453,8 +467,9 @@ function target(form) {
 function confirmed() {
   const here = new URL(location.href);
   if (!here.searchParams.has('done')) return;
-  if (here.searchParams.get('done') === 'unsent') restoreForm();
-  else sessionStorage.removeItem(FORM);
+  const sent = storage((tab) => JSON.parse(tab.getItem(FORM)));
+  storage((tab) => tab.removeItem(FORM));
+  if (here.searchParams.get('done') === 'unsent') restoreForm(sent);
   here.searchParams.delete('done');
   history.replaceState(history.state, '', here);
 }

@@ -140,6 +140,28 @@ async fn what_was_typed_survives_the_end_of_the_session() {
     assert_eq!((rule.keywords.len(), rule.answer.as_str()), (2, "週一到週五\n9–18"));
     let kept = browser.script("return sessionStorage.getItem('form')").await;
     assert_eq!(kept, json!(null), "what was saved is forgotten");
+    // Of the forms of one page, only the one that was sent is filled.
+    const ACTIONS: &str = "return [...document.querySelectorAll('main [name=action]')]
+        .map(({ value }) => value)";
+    let path = format!("/c/{GROUP}/settings");
+    for (fields, zone) in [
+        (json!([["action", "zone"], ["zone", "Asia/Tokyo"]]), "Asia/Tokyo"),
+        (json!([["action", "delete"]]), ""),
+    ] {
+        browser.open(&scene.url(&path)).await;
+        let actions = browser.script(ACTIONS).await;
+        let fields = json!({ "path": path, "fields": fields });
+        let keep = format!(
+            "sessionStorage.setItem('form', JSON.stringify(Object.assign({fields},
+                {{ person: document.querySelector('[data-person]').dataset.person }})))"
+        );
+        browser.script(&keep).await;
+        browser.open(&scene.url(&format!("{path}?done=unsent"))).await;
+        shows(&browser, "return location.search", &json!("")).await;
+        assert_eq!(browser.script(ACTIONS).await, actions);
+        let shown = browser.script("return document.querySelector('[name=zone]').value").await;
+        assert_eq!(shown, json!(zone));
+    }
     browser.close().await;
 }
 

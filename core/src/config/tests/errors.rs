@@ -15,8 +15,8 @@ fn errors_name_origin_key_and_what_is_allowed() {
         (
             "[workers]\nbatch = 100000000000000000000",
             None,
-            "my.toml, line 2: workers.batch is 100000000000000000000; allowed: a whole number of \
-             at most 9223372036854775807",
+            "my.toml, line 2: workers.batch is 100000000000000000000; allowed: a whole number \
+             from -9223372036854775808 to 9223372036854775807",
         ),
         (
             "[workers]\nbatch = [1]",
