@@ -140,9 +140,15 @@ async fn what_was_typed_survives_the_end_of_the_session() {
     assert_eq!((rule.keywords.len(), rule.answer.as_str()), (2, "週一到週五\n9–18"));
     let kept = browser.script("return sessionStorage.getItem('form')").await;
     assert_eq!(kept, json!(null), "what was saved is forgotten");
-    // Of the forms of one page, only the one that was sent is filled.
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_several_forms_only_the_one_that_was_sent_is_filled() {
     const ACTIONS: &str = "return [...document.querySelectorAll('main [name=action]')]
         .map(({ value }) => value)";
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
     let path = format!("/c/{GROUP}/settings");
     for (fields, zone) in [
         (json!([["action", "zone"], ["zone", "Asia/Tokyo"]]), "Asia/Tokyo"),
