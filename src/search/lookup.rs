@@ -1,9 +1,11 @@
 //! Resolution of names before a search, and lookup of the found messages after it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use chatkeep_core::heavy::CALLERS;
+use chatkeep_core::heavy::{CALLERS, LIGHT};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::Content;
 use chatkeep_index::fold;
 use chatkeep_store::{Store, StoreError, StoredMessage};
 use chatkeep_view::pseudonyms::{Mask, Masked};
@@ -89,18 +91,24 @@ impl ParsedQuery {
             .map(|message| ((message.channel.clone(), message.id.clone()), message))
             .collect();
         let (asked, mask) = (self.clone(), mask.clone());
-        // Folding and scanning a page of long messages takes a while.
-        let found = CALLERS.run(move || {
+        let bytes: usize = messages.values().map(|message| searchable(message).len()).sum();
+        let show = move || {
             let found = |hit: Hit| {
                 let message = mask.show(messages.remove(&(hit.channel, hit.message))?);
-                let text = message.content.as_ref()?.searchable().unwrap_or_default();
-                let snippet = asked.snippet(&text, max);
+                message.content.as_ref()?;
+                let snippet = asked.snippet(&searchable(&message), max);
                 Some(SearchResult { message, score: hit.score, related: hit.related, snippet })
             };
             hits.into_iter().filter_map(found).collect()
-        });
-        Ok(found.await)
+        };
+        // Folding and scanning a page of long messages takes a while.
+        Ok(if bytes <= LIGHT { show() } else { CALLERS.run(show).await })
     }
+}
+
+/// Returns the text of a message that searches look at; empty where there is none.
+fn searchable(message: &StoredMessage) -> Cow<'_, str> {
+    message.content.as_ref().and_then(Content::searchable).unwrap_or_default()
 }
 
 fn resolved(names: Vec<(String, String)>, known: Vec<(UserId, Option<String>)>) -> QueryPeople {

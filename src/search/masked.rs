@@ -81,7 +81,7 @@ fn put(message: &StoredMessage) -> Option<IndexChange> {
         sender_id: message.sender.as_ref().map(|sender| UserId::as_str(&sender.id).to_owned()),
         kind: content.kind().name().to_owned(),
         sent_at: message.sent_at.millis(),
-        text: content.searchable().unwrap_or_default(),
+        text: content.searchable().unwrap_or_default().into_owned(),
     }))
 }
 

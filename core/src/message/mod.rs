@@ -3,6 +3,8 @@
 
 mod state;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::UserId;
@@ -222,24 +224,26 @@ impl Content {
                     self.searchable().map_or_else(String::new, |place| format!("{place}\n"));
                 format!("{place}{latitude},{longitude}")
             }
-            other => other.searchable()?,
+            other => other.searchable()?.into_owned(),
         };
         Some(words).filter(|words| !words.is_empty())
     }
 
     /// Returns the searchable text: the text, a location's name and address, a file's name, the
     /// text on a sticker.
-    pub fn searchable(&self) -> Option<String> {
+    pub fn searchable(&self) -> Option<Cow<'_, str>> {
         match self {
-            Self::Text { text, .. } => Some(text.clone()),
+            Self::Text { text, .. } => Some(text.into()),
+            Self::Location { title: Some(title), address: Some(address), .. } => {
+                Some(format!("{title}\n{address}").into())
+            }
             Self::Location { title, address, .. } => {
-                let words: Vec<_> = [title, address].into_iter().flatten().cloned().collect();
-                (!words.is_empty()).then(|| words.join("\n"))
+                title.as_deref().or(address.as_deref()).map(Cow::from)
             }
             Self::Image(media) | Self::Video(media) | Self::Audio(media) | Self::File(media) => {
-                media.file_name.clone()
+                media.file_name.as_deref().map(Cow::from)
             }
-            Self::Sticker(sticker) => sticker.text.clone(),
+            Self::Sticker(sticker) => sticker.text.as_deref().map(Cow::from),
             Self::Other { .. } => None,
         }
     }

@@ -180,8 +180,13 @@ impl Db {
             // time the buffer is full, both have to be woken.
             .row_buffer_size(ROWS)
             .disable_statement_logging();
-        let pool =
-            |size, timeout| SqlitePoolOptions::new().max_connections(size).acquire_timeout(timeout);
+        let pool = |size, timeout| {
+            SqlitePoolOptions::new()
+                .max_connections(size)
+                .acquire_timeout(timeout)
+                // A file does not hang up; a test would be a way to another thread and back.
+                .test_before_acquire(false)
+        };
         let write = pool(1, WRITER_TIMEOUT).connect_with(options.clone()).await?;
         let read = pool(connections, ACQUIRE_TIMEOUT);
         let read = read.connect_with(options.read_only(true)).await?;

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use chatkeep_core::outage::Work;
 use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
 use sqlx::postgres::PgArguments;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments as _, Error, Executor as _, Postgres, Sqlite};
@@ -111,6 +112,23 @@ impl Db {
         query: Query<'_, O>,
     ) -> Result<Option<O>, Error> {
         Ok(self.collect(query, Extent::First, Ok::<O, Error>).await?.pop())
+    }
+
+    /// Returns every row of a statement that, on SQLite, returns them as one JSON value. There every
+    /// row is handed from one thread to another, and each of its values is allocated by itself: for
+    /// a page of rows with many columns that takes longer than to find them.
+    pub(crate) async fn fetch_packed<O: StoredRow + DeserializeOwned>(
+        &self,
+        query: Query<'_, O>,
+    ) -> Result<Vec<O>, Error> {
+        match self.pools {
+            Pools::Sqlite { .. } => {
+                let query = Query { statement: query.statement, rows: PhantomData };
+                let (rows,): (String,) = self.fetch_one(query).await?;
+                serde_json::from_str(&rows).map_err(|error| Error::Decode(Box::new(error)))
+            }
+            Pools::Postgres(_) => self.fetch_all(query).await,
+        }
     }
 
     /// Converts every row as it comes, so that a long list is not held twice.

@@ -22,19 +22,23 @@ pub struct SearchText {
 impl SearchText {
     /// Folds `text`.
     pub fn new(text: &str) -> Self {
-        let mut this = Self::default();
-        each_folded(text, |c, origin| {
-            this.folded.push(c);
-            this.origins.push(origin);
-        });
-        this
+        Self::mapped(text, |c| c)
     }
 
-    /// Returns the text with Traditional characters as Simplified ones; origins stay unchanged.
-    #[must_use]
-    pub fn simplified(mut self) -> Self {
-        self.folded = self.folded.chars().map(simplified).collect();
-        self
+    /// Folds `text`, with Traditional characters as Simplified ones.
+    pub fn simplified(text: &str) -> Self {
+        Self::mapped(text, simplified)
+    }
+
+    fn mapped(text: &str, map: impl Fn(char) -> char) -> Self {
+        // Most texts fold to as much or less.
+        let mut folded = String::with_capacity(text.len());
+        let mut origins = Vec::with_capacity(text.len());
+        each_folded(text, |c, origin| {
+            folded.push(map(c));
+            origins.push(origin);
+        });
+        Self { folded, origins }
     }
 
     /// Returns the folded text: single spaces, none at its beginning.

@@ -77,8 +77,9 @@ struct Shown {
 
 impl Shown {
     fn new(text: &str) -> Self {
-        let text = SearchText::new(text).simplified();
-        let (mut joined, mut places) = (Joined::default(), Vec::new());
+        let text = SearchText::simplified(text);
+        let len = text.as_str().len();
+        let (mut joined, mut places) = (Joined::with_capacity(len), Vec::with_capacity(len));
         for (at, c) in text.as_str().chars().enumerate() {
             if joined.push(c) {
                 places.pop();

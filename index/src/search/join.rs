@@ -16,6 +16,11 @@ pub(super) struct Joined {
 }
 
 impl Joined {
+    /// Creates an empty text with room for that many bytes.
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self { text: String::with_capacity(bytes), ..Self::default() }
+    }
+
     /// Joins a folded text.
     pub(super) fn new(folded: impl Iterator<Item = char>) -> Self {
         let mut joined = Self::default();

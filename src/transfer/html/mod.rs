@@ -252,7 +252,7 @@ impl HtmlPage {
     /// Stores the beginning of a message for those that quote it.
     fn remember(&mut self, message: &StoredMessage) {
         let words = message.content.as_ref().and_then(Content::searchable);
-        let words = words.unwrap_or_else(|| self.kind(message.kind));
+        let words = words.unwrap_or_else(|| self.kind(message.kind).into());
         let short = shortened(&words, QUOTED);
         let name = message.sender.as_ref().and_then(|sender| sender.display_name.as_deref());
         let shown = name.map_or_else(|| short.to_string(), |name| format!("{name}: {short}"));

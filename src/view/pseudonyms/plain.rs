@@ -17,7 +17,7 @@ pub(super) struct Plain {
 
 impl Plain {
     pub(super) fn of(text: &str) -> Self {
-        let folded = SearchText::new(text).simplified();
+        let folded = SearchText::simplified(text);
         let mut starts: Vec<_> = text.char_indices().map(|(at, _)| at).collect();
         starts.push(text.len());
         let mut plain = Self { chars: Vec::new(), origins: Vec::new() };

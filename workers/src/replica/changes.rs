@@ -45,7 +45,7 @@ pub(super) fn change_of(
         sender_id: state.sender.map(UserId::into_string),
         kind: content.kind().name().to_owned(),
         sent_at: sent_at.millis(),
-        text: content.searchable().unwrap_or_default(),
+        text: content.searchable().unwrap_or_default().into_owned(),
     })
 }
 

@@ -41,6 +41,7 @@ use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{MediaInfo, MessageType};
 use chatkeep_core::time::Timestamp;
+use serde::Deserialize;
 
 /// Returns the type by which a file counts: its message's, as the record has it.
 pub(super) fn file_kind(kind: Option<&str>) -> MessageType {
@@ -162,8 +163,17 @@ macro_rules! media_columns {
 }
 pub(super) use media_columns;
 
+/// Builds the JSON array of the columns of [`MediaRow`], by their names there.
+macro_rules! packed_media_columns {
+    () => {
+        "json_array(media_status, media_bytes, media_stored_at, media_sha256, media_type,
+                    preview_sha256, preview_type, media_reason)"
+    };
+}
+pub(super) use packed_media_columns;
+
 /// Media record beside a message; all NULL where there is none.
-#[derive(Debug, sqlx_macros::FromRow)]
+#[derive(Debug, Deserialize, sqlx_macros::FromRow)]
 pub(super) struct MediaRow {
     media_status: Option<String>,
     media_bytes: Option<i64>,

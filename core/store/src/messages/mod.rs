@@ -169,7 +169,7 @@ impl MessageStore<'_> {
         let rows: Vec<FullRow> = self
             .store
             .db
-            .fetch_all(
+            .fetch_packed(
                 query_as(sql)
                     .bind(channel.as_str())
                     .bind(from)
@@ -239,7 +239,7 @@ impl MessageStore<'_> {
         let keys: Vec<_> =
             keys.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let rows: Vec<FullRow> = self.store.db.fetch_all(query_as(CHOSEN).bind(&keys)).await?;
+        let rows: Vec<FullRow> = self.store.db.fetch_packed(query_as(CHOSEN).bind(&keys)).await?;
         rows.into_iter().map(StoredMessage::try_from).collect()
     }
 }

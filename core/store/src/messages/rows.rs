@@ -3,13 +3,14 @@
 use chatkeep_core::id::{MessageId, RuleId, UserId};
 use chatkeep_core::message::{MessageState, MessageType};
 use chatkeep_core::time::Timestamp;
+use serde::{Deserialize, Deserializer};
 
 use super::{ReplyOrigin, Sender, StoredMessage};
 use crate::media::{MediaRecord, MediaRow};
 use crate::{ReplySource, StoreError, parsed};
 
 /// Row of `messages`.
-#[derive(Debug, sqlx_macros::FromRow)]
+#[derive(Debug, Deserialize, sqlx_macros::FromRow)]
 pub(crate) struct MessageRow {
     pub(crate) channel_id: String,
     pub(crate) message_id: String,
@@ -21,14 +22,16 @@ pub(crate) struct MessageRow {
     quoted_id: Option<String>,
     edited_at: Option<i64>,
     unsent_at: Option<i64>,
+    #[serde(deserialize_with = "flag")]
     skipped: bool,
+    #[serde(deserialize_with = "flag")]
     is_bot: bool,
     reply_source: Option<String>,
     reply_rule_id: Option<String>,
 }
 
 /// Row of `messages` with its sender and media record.
-#[derive(Debug, sqlx_macros::FromRow)]
+#[derive(Debug, Deserialize, sqlx_macros::FromRow)]
 pub(super) struct FullRow {
     #[sqlx(flatten)]
     message: MessageRow,
@@ -36,6 +39,11 @@ pub(super) struct FullRow {
     picture_url: Option<String>,
     #[sqlx(flatten)]
     media: MediaRow,
+}
+
+/// Reads what SQLite has for a boolean.
+fn flag<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    Ok(u8::deserialize(value)? != 0)
 }
 
 /// Converts a row to the message's state.

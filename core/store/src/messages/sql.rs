@@ -1,7 +1,7 @@
 //! SQL statements that read stored messages.
 
 use crate::db::Sql;
-use crate::media::media_columns;
+use crate::media::{media_columns, packed_media_columns};
 
 /// Builds the column list of a message.
 macro_rules! columns {
@@ -14,6 +14,25 @@ macro_rules! columns {
                     u.display_name, u.picture_url, ",
             media_columns!(),
             " "
+        )
+    };
+}
+
+/// Builds the statement that returns the rows of another one, which has those columns, as one JSON
+/// value: a row is the [`super::rows::FullRow`] of the same order. SQLite does not merge a statement
+/// that has a LIMIT into another, so the order of the rows stays.
+macro_rules! packed {
+    ($($statement:tt)+) => {
+        concat!(
+            "SELECT json_group_array(json_array(
+                        json_array(channel_id, message_id, sent_at, backed_up_at, sender_id, type,
+                                   content, quoted_id, edited_at, unsent_at, skipped, is_bot,
+                                   reply_source, reply_rule_id),
+                        display_name, picture_url, ",
+            packed_media_columns!(),
+            ")) FROM (",
+            $($statement)+,
+            ")"
         )
     };
 }
@@ -52,13 +71,22 @@ macro_rules! page {
 /// Builds the statements of both orders.
 macro_rules! pages {
     ($only:literal) => {
-        Pages { newest: page!("<", "DESC", $only), oldest: page!(">", "ASC", $only) }
+        Pages {
+            newest: Sql {
+                sqlite: packed!(page!("<", "DESC", $only)),
+                postgres: page!("<", "DESC", $only),
+            },
+            oldest: Sql {
+                sqlite: packed!(page!(">", "ASC", $only)),
+                postgres: page!(">", "ASC", $only),
+            },
+        }
     };
 }
 
 pub(super) struct Pages {
-    pub(super) newest: &'static str,
-    pub(super) oldest: &'static str,
+    pub(super) newest: Sql,
+    pub(super) oldest: Sql,
 }
 
 pub(super) const ALL: Pages = pages!(
@@ -84,13 +112,13 @@ pub(super) const COUNT: &str = "
 
 /// LATERAL with LIMIT keeps PostgreSQL to one index lookup per key.
 pub(super) const CHOSEN: Sql = Sql {
-    sqlite: concat!(
+    sqlite: packed!(concat!(
         columns!(),
         "FROM json_each($1) k CROSS JOIN messages m",
         joins!(),
         "WHERE m.channel_id = k.value ->> 'c' AND m.message_id = k.value ->> 'm'
            AND m.sent_at IS NOT NULL"
-    ),
+    )),
     postgres: concat!(
         columns!(),
         "FROM json_each($1) k CROSS JOIN LATERAL (
