@@ -8,7 +8,7 @@
 use std::sync::LazyLock;
 
 use chatkeep_index::search::{
-    IndexChange, IndexDoc, IndexSearch, MessageIndex, Query, Sort, WriterOptions, highlight,
+    Highlighter, IndexChange, IndexDoc, IndexSearch, MessageIndex, Query, Sort, WriterOptions,
 };
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -141,5 +141,5 @@ fn channel_by_time(bencher: Bencher<'_, '_>, kind: &str) {
 fn highlights(bencher: Bencher<'_, '_>, kind: &str) {
     let query = &queries(kind)[0];
     let Some(IndexChange::Put(message)) = CHANGES.first() else { return };
-    bencher.bench_local(|| highlight(black_box(&message.text), query));
+    bencher.bench_local(|| Highlighter::new(query).highlight(black_box(&message.text)));
 }

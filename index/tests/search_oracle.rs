@@ -9,7 +9,7 @@ use chatkeep_index::fold::han::simplified;
 use chatkeep_index::fold::search::fold_for_search;
 use chatkeep_index::script::Class;
 use chatkeep_index::search::{
-    IndexChange, IndexDoc, IndexSearch, MessageIndex, Query, Sort, WriterOptions, highlight,
+    Highlighter, IndexChange, IndexDoc, IndexSearch, MessageIndex, Query, Sort, WriterOptions,
 };
 
 /// `SplitMix64`: the same numbers in every run.
@@ -248,7 +248,11 @@ fn check(index: &MessageIndex, texts: &[String], folded: &[Joined], needle: &str
     found.retain(|id| expected.contains(id) || folded[*id].breaks.is_empty());
     assert_eq!(found, expected, "{needle:?}");
     for &id in expected.iter().take(3) {
-        assert!(!highlight(&texts[id], &query).is_empty(), "{needle:?} in {:?}", texts[id]);
+        assert!(
+            !Highlighter::new(&query).highlight(&texts[id]).is_empty(),
+            "{needle:?} in {:?}",
+            texts[id]
+        );
     }
     expected.len()
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_index::search::{self, Query};
+use chatkeep_index::search::{self, Highlighter, Query};
 use chatkeep_view::when::first;
 use chrono_tz::Tz;
 use serde::Serialize;
@@ -14,6 +14,10 @@ use super::SearchError;
 /// Parsed query.
 #[derive(Clone, Debug)]
 pub struct ParsedQuery(pub(super) Query);
+
+/// Maker of snippets for the hits of a query.
+#[derive(Clone, Debug)]
+pub struct Snippets(Highlighter);
 
 /// Part of a message around its matches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -73,10 +77,17 @@ impl ParsedQuery {
         query
     }
 
+    /// Returns the maker of snippets of found messages.
+    pub fn snippets(&self) -> Snippets {
+        Snippets(Highlighter::new(&self.0))
+    }
+}
+
+impl Snippets {
     /// Returns at most `max` characters of a found message's searchable text
     /// (`Content::searchable`), with matches highlighted.
-    pub fn snippet(&self, text: &str, max: usize) -> Snippet {
-        let search::Snippet { text, highlights } = search::snippet(text, &self.0, max);
+    pub fn of(&self, text: &str, max: usize) -> Snippet {
+        let search::Snippet { text, highlights } = self.0.snippet(text, max);
         let mark = |range: std::ops::Range<usize>| Highlight { start: range.start, end: range.end };
         Snippet { text, highlights: highlights.into_iter().map(mark).collect() }
     }

@@ -11,7 +11,7 @@ use super::union::Union;
 /// Distance at which matches are close enough for what excludes one to be read up to the next.
 const NEAR: DocId = 16;
 /// Maximum number of excluded documents in a row that are passed at once.
-const LONGEST_RUN: u32 = 4_096;
+const LONGEST_RUN: u32 = 65_536;
 
 /// A condition that every result meets.
 pub(super) struct Condition {
@@ -244,7 +244,7 @@ impl Unwanted {
 /// Reads at most `stretch` documents after `doc`, at which a scorer is. Returns the end of those
 /// in a row, and the first document from there on that the scorer may match.
 fn pass(scorer: &mut dyn Scorer, doc: DocId, stretch: u32) -> (DocId, DocId) {
-    let mut end = doc + 1;
+    let end = doc + 1;
     let list = if scorer.is::<Union>() {
         scorer.downcast_mut::<Union>()
     } else {
@@ -254,12 +254,5 @@ fn pass(scorer: &mut dyn Scorer, doc: DocId, stretch: u32) -> (DocId, DocId) {
         // The next match of a phrase may be far away, and is not looked for in vain.
         return (end, end);
     };
-    for _ in 0..stretch {
-        let next = list.advance();
-        if next != end {
-            return (end, next);
-        }
-        end += 1;
-    }
-    (end, end)
+    list.run(stretch)
 }

@@ -20,51 +20,122 @@ pub struct Snippet {
     pub highlights: Vec<Range<usize>>,
 }
 
-/// Returns the ranges of characters (not bytes) of `text` that match the query: in order, never
-/// overlapping.
-pub fn highlight(text: &str, query: &Query) -> Vec<Range<usize>> {
-    if query.text.wanted.is_empty() {
-        return Vec::new();
-    }
-    let text = Shown::new(text);
-    let found = query.text.wanted.iter().flat_map(|needle| {
-        let folded: String = needle.as_str().chars().map(simplified).collect();
-        let found = text.occurrences(Joined::needle(&folded).as_str());
-        if found.is_empty() && !needle.is_quoted() { text.parts(&folded) } else { found }
-    });
-    let mut ranges: Vec<_> = found.collect();
-    ranges.sort_unstable_by_key(|range| (range.start, range.end));
-    merge(ranges)
+/// Marks the matches of a query in texts.
+#[derive(Clone, Debug)]
+pub struct Highlighter {
+    needles: Vec<Needle>,
 }
 
-/// Returns an excerpt of `text` of at most `max` characters (and the ellipses): the first match, a
-/// little of the text before it, and the text after it.
-pub fn snippet(text: &str, query: &Query, max: usize) -> Snippet {
-    let highlights = highlight(text, query);
-    let len = text.chars().count();
-    if len <= max {
-        return Snippet { text: text.to_owned(), highlights };
+/// A text that a query looks for.
+#[derive(Clone, Debug)]
+struct Needle {
+    /// Joined over its hyphens.
+    joined: String,
+    /// Parts that are looked for where it does not occur as a whole, of the folded needle and of the
+    /// joined one; `None` for a phrase, which is not taken apart.
+    parts: Option<[Parts; 2]>,
+}
+
+/// The words and pairs of characters or clusters of a needle: the reasons for a related message, but
+/// for single characters and pairs of hiragana, which are everywhere.
+#[derive(Clone, Debug)]
+struct Parts {
+    units: BTreeSet<String>,
+    pairs: BTreeSet<String>,
+}
+
+impl Highlighter {
+    /// Prepares the texts that a query looks for.
+    pub fn new(query: &Query) -> Self {
+        let needles = query.text.wanted.iter().map(|needle| {
+            let folded: String = needle.as_str().chars().map(simplified).collect();
+            let joined = Joined::needle(&folded).as_str().to_owned();
+            let parts = (!needle.is_quoted()).then(|| [Parts::of(&folded), Parts::of(&joined)]);
+            Needle { joined, parts }
+        });
+        Self { needles: needles.collect() }
     }
-    let first = highlights.first().map_or(0, |range| range.start);
-    // A quarter before, the rest after; but no less than the text offers.
-    let start = first.saturating_sub(max / 4).min(len - max);
-    let part = start..start + max;
-    let mut cut = String::new();
-    let shift = if start > 0 {
-        cut.push('…');
-        1
-    } else {
-        0
-    };
-    cut.extend(text.chars().skip(start).take(max));
-    if part.end < len {
-        cut.push('…');
+
+    /// Returns the ranges of characters (not bytes) of `text` that match the query: in order, never
+    /// overlapping.
+    pub fn highlight(&self, text: &str) -> Vec<Range<usize>> {
+        if self.needles.is_empty() {
+            return Vec::new();
+        }
+        let text = Shown::new(text);
+        let found = self.needles.iter().flat_map(|needle| {
+            let found = text.occurrences(&needle.joined);
+            match &needle.parts {
+                Some(parts) if found.is_empty() => text.parts(parts),
+                _ => found,
+            }
+        });
+        let mut ranges: Vec<_> = found.collect();
+        ranges.sort_unstable_by_key(|range| (range.start, range.end));
+        merge(ranges)
     }
-    let inside = highlights.into_iter().filter_map(|range| {
-        let (from, to) = (range.start.max(part.start), range.end.min(part.end));
-        (from < to).then(|| from - start + shift..to - start + shift)
-    });
-    Snippet { text: cut, highlights: inside.collect() }
+
+    /// Returns an excerpt of `text` of at most `max` characters (and the ellipses): the first match,
+    /// a little of the text before it, and the text after it.
+    pub fn snippet(&self, text: &str, max: usize) -> Snippet {
+        let highlights = self.highlight(text);
+        let len = text.chars().count();
+        if len <= max {
+            return Snippet { text: text.to_owned(), highlights };
+        }
+        let first = highlights.first().map_or(0, |range| range.start);
+        // A quarter before, the rest after; but no less than the text offers.
+        let start = first.saturating_sub(max / 4).min(len - max);
+        let part = start..start + max;
+        let mut cut = String::new();
+        let shift = if start > 0 {
+            cut.push('…');
+            1
+        } else {
+            0
+        };
+        cut.extend(text.chars().skip(start).take(max));
+        if part.end < len {
+            cut.push('…');
+        }
+        let inside = highlights.into_iter().filter_map(|range| {
+            let (from, to) = (range.start.max(part.start), range.end.min(part.end));
+            (from < to).then(|| from - start + shift..to - start + shift)
+        });
+        Snippet { text: cut, highlights: inside.collect() }
+    }
+}
+
+impl Parts {
+    fn of(needle: &str) -> Self {
+        let tells = |part: &&str| {
+            part.chars().any(|c| !matches!(c, '\u{3041}'..='\u{309f}'))
+                && part.chars().nth(1).is_some()
+        };
+        let paired = Paired::new(needle);
+        let apart = units(needle).filter(|unit| !paired.hold(unit.start));
+        let apart = apart.map(|unit| unit.longest(needle)).filter(tells);
+        let pairs = paired.iter().filter_map(|cluster| Some(&needle[cluster.pair()?]));
+        Self {
+            units: apart.map(str::to_owned).collect(),
+            pairs: pairs.map(str::to_owned).collect(),
+        }
+    }
+
+    /// Returns their occurrences in a folded text, in characters.
+    fn within(&self, folded: &str) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        if !self.units.is_empty() {
+            let shown = units(folded).map(|unit| (unit.start, unit.longest(folded)));
+            found = among(&self.units, folded, shown);
+        }
+        if !self.pairs.is_empty() {
+            let shown = clusters(folded).filter_map(|cluster| cluster.pair());
+            let shown = shown.map(|pair| (pair.start, &folded[pair]));
+            found.extend(among(&self.pairs, folded, shown));
+        }
+        found
+    }
 }
 
 /// A text in which needles are searched.
@@ -104,10 +175,10 @@ impl Shown {
         found.iter().map(|range| self.original(range)).collect()
     }
 
-    /// Returns the occurrences of parts of a folded needle, in the original text, joined or not.
-    fn parts(&self, folded: &str) -> Vec<Range<usize>> {
-        let apart = parts(self.text.as_str(), folded).into_iter();
-        let together = parts(self.joined.as_str(), Joined::needle(folded).as_str());
+    /// Returns the occurrences of parts of a needle, in the original text, joined or not.
+    fn parts(&self, [folded, joined]: &[Parts; 2]) -> Vec<Range<usize>> {
+        let apart = folded.within(self.text.as_str()).into_iter();
+        let together = joined.within(self.joined.as_str());
         let together = together.iter().map(|range| self.original(range));
         apart.map(|range| self.text.original(range)).chain(together).collect()
     }
@@ -138,31 +209,10 @@ fn occurrences(folded: &str, needle: &str, breaks: &[usize]) -> Vec<Range<usize>
     found
 }
 
-/// Returns the occurrences of the words and pairs of characters or clusters of a `needle` that does
-/// not occur as a whole: the reasons for a related message, but for single characters and pairs of
-/// hiragana, which are everywhere.
-fn parts(folded: &str, needle: &str) -> Vec<Range<usize>> {
-    let tells = |part: &&str| {
-        part.chars().any(|c| !matches!(c, '\u{3041}'..='\u{309f}')) && part.chars().nth(1).is_some()
-    };
-    let paired = Paired::new(needle);
-    let apart = units(needle).filter(|unit| !paired.hold(unit.start));
-    let wanted: BTreeSet<&str> = apart.map(|unit| unit.longest(needle)).filter(tells).collect();
-    let shown = units(folded).map(|unit| (unit.start, unit.longest(folded)));
-    let mut found = among(&wanted, folded, shown);
-    let pairs = paired.iter().filter_map(|cluster| Some(&needle[cluster.pair()?]));
-    let wanted: BTreeSet<&str> = pairs.collect();
-    if !wanted.is_empty() {
-        let shown = clusters(folded).filter_map(|cluster| cluster.pair());
-        found.extend(among(&wanted, folded, shown.map(|pair| (pair.start, &folded[pair]))));
-    }
-    found
-}
-
 /// Returns those of the `parts` of a text that are wanted, in characters. The parts come with their
 /// first byte, in order.
 fn among<'a>(
-    wanted: &BTreeSet<&str>,
+    wanted: &BTreeSet<String>,
     folded: &str,
     parts: impl Iterator<Item = (usize, &'a str)>,
 ) -> Vec<Range<usize>> {
@@ -197,7 +247,7 @@ mod tests {
     fn marked(text: &str, query: &str) -> Vec<String> {
         let query = Query::parse(query).unwrap();
         let part = |range: Range<usize>| text.chars().skip(range.start).take(range.len()).collect();
-        highlight(text, &query).into_iter().map(part).collect()
+        Highlighter::new(&query).highlight(text).into_iter().map(part).collect()
     }
 
     #[test]
@@ -235,7 +285,8 @@ mod tests {
     #[test]
     fn a_snippet_shows_the_first_find() {
         let text = format!("{} needle {}", "x".repeat(100), "y ".repeat(100));
-        let snippet = snippet(&text, &Query::parse("needle").unwrap(), 40);
+        let query = Query::parse("needle").unwrap();
+        let snippet = Highlighter::new(&query).snippet(&text, 40);
         assert_eq!(snippet.text.chars().count(), 42);
         assert!(snippet.text.starts_with('…') && snippet.text.ends_with('…'));
         let [range] = &snippet.highlights[..] else { panic!("{snippet:?}") };
@@ -245,10 +296,10 @@ mod tests {
 
     #[test]
     fn a_short_text_is_its_own_snippet() {
-        let query = Query::parse("b").unwrap();
+        let marks = Highlighter::new(&Query::parse("b").unwrap());
         let whole = Snippet { text: "a b b".to_owned(), highlights: vec![2..3, 4..5] };
-        assert_eq!(snippet("a b b", &query, 5), whole);
+        assert_eq!(marks.snippet("a b b", 5), whole);
         let cut = Snippet { text: "a …".to_owned(), highlights: vec![] };
-        assert_eq!(snippet("a yb", &query, 2), cut);
+        assert_eq!(marks.snippet("a yb", 2), cut);
     }
 }

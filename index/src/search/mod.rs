@@ -42,7 +42,7 @@ mod writer;
 
 pub use cursor::{BadCursor, Cursor};
 pub use directory::Opened;
-pub use highlight::{Snippet, highlight, snippet};
+pub use highlight::{Highlighter, Snippet};
 pub use index::MessageIndex;
 pub use journal::Touched;
 pub use keys::IndexedKey;

@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use tantivy::postings::{Postings, SegmentPostings, TermInfo};
+use tantivy::postings::{BlockSegmentPostings, Postings, SegmentPostings, TermInfo};
 use tantivy::query::{EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, InvertedIndexReader, Score, SegmentReader, TERMINATED, Term};
@@ -14,6 +15,10 @@ use tantivy::{DocId, DocSet, InvertedIndexReader, Score, SegmentReader, TERMINAT
 const MANY: usize = 16;
 /// Maximum number of documents in a short list: one block.
 const SHORT: u32 = 127;
+
+/// Number of documents from which on they are counted, without reading them: that costs as much as
+/// reading a hundred.
+const LEAP: u32 = 256;
 
 /// A posting list that is not open yet.
 pub(super) type Source = (Arc<InvertedIndexReader>, TermInfo);
@@ -93,6 +98,28 @@ pub(super) struct Union {
     here: Vec<usize>,
     doc: DocId,
     len: u32,
+    /// Counter of documents of the only list.
+    counter: Option<Counter>,
+}
+
+/// Counts documents of a posting list by its skip list.
+struct Counter {
+    postings: BlockSegmentPostings,
+    /// End of what was counted last: nothing before it can be counted any more.
+    end: DocId,
+}
+
+impl Counter {
+    /// Returns whether the list has all of these documents; false if that cannot be counted.
+    fn has_all(&mut self, docs: &Range<DocId>) -> bool {
+        if docs.start < self.end {
+            return false;
+        }
+        self.end = docs.end;
+        let before = self.postings.rank(docs.start);
+        let count = self.postings.rank(docs.end) - before;
+        count == docs.end - docs.start
+    }
 }
 
 impl Union {
@@ -113,8 +140,8 @@ impl Union {
         if are_many {
             lists.push(List::Short(sources.short()?, 0));
         }
-        let mut union =
-            Self { sources, lists, ahead: BinaryHeap::new(), here: Vec::new(), doc: 0, len };
+        let (ahead, here) = (BinaryHeap::new(), Vec::new());
+        let mut union = Self { sources, lists, ahead, here, doc: 0, len, counter: None };
         for at in 0..union.lists.len() {
             union.put(at, start);
         }
@@ -141,6 +168,36 @@ impl Union {
             self.here.push(at);
         }
         self.doc
+    }
+
+    /// Returns the end of the run of documents that begins at this one, of at most `most` documents
+    /// after it, and the first document from there on that may be in the union.
+    pub(super) fn run(&mut self, most: u32) -> (DocId, DocId) {
+        let docs = self.doc + 1..(self.doc + 1).saturating_add(most).min(TERMINATED);
+        if most >= LEAP && self.has_all(&docs) {
+            self.seek(docs.end - 1);
+            return (docs.end, docs.end);
+        }
+        for doc in docs.clone() {
+            let next = self.advance();
+            if next != doc {
+                return (doc, next);
+            }
+        }
+        (docs.end, docs.end)
+    }
+
+    /// Returns whether the only list has all of these documents; false if there are more lists.
+    fn has_all(&mut self, docs: &Range<DocId>) -> bool {
+        let ([List::Postings(_)], [(index, info)]) = (&self.lists[..], &self.sources.lists[..])
+        else {
+            return false;
+        };
+        if self.counter.is_none() {
+            let postings = index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic);
+            self.counter = postings.ok().map(|postings| Counter { postings, end: 0 });
+        }
+        self.counter.as_mut().is_some_and(|counter| counter.has_all(docs))
     }
 
     /// Writes the positions of the words at the document to `positions`, in no order.
