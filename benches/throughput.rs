@@ -44,6 +44,8 @@ const CLIENTS: usize = 32;
 const LOAD: Duration = Duration::from_secs(5);
 /// Queries of each kind, asked in turn.
 const QUERIES: usize = 1_000;
+/// Time in which a server at rest works for a fiftieth of it at most.
+const REST: Duration = Duration::from_secs(3);
 /// Maximum time until the messages can be searched.
 const INDEXED: Duration = Duration::from_mins(20);
 
@@ -68,6 +70,7 @@ async fn main() -> Result<()> {
     let client = http::client(Duration::from_mins(1));
     let backup = format!("http://{address}/api/channels/{}/backup", channel(0));
     indexed(&client, &format!("{backup}/search?q=a")).await?;
+    settled(&process).await;
 
     let list = vec![Url::parse(&format!("{backup}/messages?limit=50"))?];
     measure("list", list, &client, &process).await?;
@@ -133,6 +136,21 @@ async fn indexed(client: &Client, url: &str) -> Result<()> {
         }
         (begun.elapsed() < INDEXED).then_some(()).context("the index is not ready")?;
         tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Waits until the server is at rest: what was just filled in is still merged after the first search
+/// is answered.
+async fn settled(process: &Process) {
+    let begun = Instant::now();
+    let mut worked = process.processor_time();
+    loop {
+        tokio::time::sleep(REST).await;
+        let before = std::mem::replace(&mut worked, process.processor_time());
+        if (worked - before) < REST / 50 {
+            println!("at rest after {:.1} s more", begun.elapsed().as_secs_f64());
+            return;
+        }
     }
 }
 
