@@ -1,29 +1,27 @@
 //! The activity of a channel: charts drawn on the server, each with its numbers in a table.
 
+mod shares;
+
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_i18n::{Value, grouped};
 use chatkeep_services::access::{Member, ReadMessages};
-use chatkeep_services::activity::{Activity, AnsweredBy, Bar, BarUnit, Period};
-use chatkeep_store::{ActivityPerson, ActivityStorage, ReplySource};
-use chatkeep_view::segment;
+use chatkeep_services::activity::{Activity, Bar, BarUnit, Period};
 use chrono::{Datelike as _, NaiveDate};
 use serde::Deserialize;
 
 use super::Console;
-use super::bubble::{hue, initial, kind_key, size};
+use super::bubble::size;
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
-use super::origin::rule_name;
 use super::visitor::{Asked, Visitor};
+use shares::Share;
 
 /// Height of a chart of bars, in its own units.
 const HEIGHT: i64 = 100;
-/// Length of the longest bar beside a name, in its own units.
-const LENGTH: i64 = 100;
 /// Levels of colour of the hours, without that of none.
 const LEVELS: i64 = 5;
 
@@ -84,25 +82,6 @@ struct HourNumbers {
     hour: usize,
     /// Numbers of the weekdays.
     messages: Vec<String>,
-}
-
-/// Row of a table with a bar.
-struct Share {
-    /// Person with a picture of their own; `None` for sums.
-    avatar: Option<Avatar>,
-    label: String,
-    /// True for texts of people, in whatever language.
-    foreign: bool,
-    /// Page about it.
-    href: Option<String>,
-    length: i64,
-    value: String,
-    part: String,
-}
-
-struct Avatar {
-    initial: String,
-    hue: String,
 }
 
 #[derive(Template)]
@@ -294,102 +273,12 @@ impl Looks<'_> {
         ];
         language.format("activity-busiest", &values)
     }
-
-    fn people(&self, activity: &Activity) -> Vec<Share> {
-        let most = activity.people.first().map_or(0, |person| person.messages);
-        let mut rows: Vec<_> =
-            activity.people.iter().map(|person| self.person(person, most, activity)).collect();
-        rows.extend(self.others("activity-other-people", activity.other_people, activity.messages));
-        rows
-    }
-
-    fn person(&self, person: &ActivityPerson, most: i64, activity: &Activity) -> Share {
-        let language = self.dates.language;
-        let name = person.display_name.clone().filter(|name| !name.trim().is_empty());
-        let foreign = name.is_some() && !person.is_bot;
-        let key = if person.is_bot { "bot-name" } else { "name-unknown" };
-        let label = name.unwrap_or_else(|| language.text(key));
-        let hue = match &person.user {
-            Some(user) => hue(user.as_str()).to_string(),
-            None => "bot".to_owned(),
-        };
-        let avatar = Avatar { initial: initial(&label), hue };
-        share(label, person.messages, (most, activity.messages))
-            .with(|share| (share.avatar, share.foreign) = (Some(avatar), foreign))
-    }
-
-    fn answers(&self, activity: &Activity) -> Vec<Share> {
-        let all = activity.answers.iter().map(|(_, messages)| messages).sum::<i64>();
-        let all = all + activity.other_answers;
-        let most = activity.answers.first().map_or(0, |(_, messages)| *messages);
-        let answers = activity.answers.iter();
-        let mut rows: Vec<_> =
-            answers.map(|(by, messages)| self.answer(by, *messages, (most, all))).collect();
-        rows.extend(self.others("activity-other-rules", activity.other_answers, all));
-        rows
-    }
-
-    fn answer(&self, by: &AnsweredBy, messages: i64, of: (i64, i64)) -> Share {
-        let language = self.dates.language;
-        let key = match by {
-            AnsweredBy::Rule(rule) => {
-                let id = segment(rule.id.as_str());
-                let href = format!("{}/assistant/rules/{id}", self.path);
-                return share(rule_name(rule, language), messages, of)
-                    .with(|share| (share.href, share.foreign) = (Some(href), true));
-            }
-            AnsweredBy::SomeRule | AnsweredBy::Source(ReplySource::Qa) => "activity-some-rule",
-            AnsweredBy::DeletedRule => "activity-deleted-rules",
-            AnsweredBy::Source(ReplySource::Rules) => "origin-group-rules",
-            AnsweredBy::Source(ReplySource::Link) => "activity-link",
-            AnsweredBy::Source(ReplySource::NoMatch) => "origin-no-match",
-            AnsweredBy::Source(ReplySource::Welcome) => "origin-welcome",
-        };
-        share(language.text(key), messages, of)
-    }
-
-    fn storage(&self, storage: &[ActivityStorage], stored: i64) -> Vec<Share> {
-        let most = storage.first().map_or(0, |kind| kind.bytes);
-        let row = |kind: &ActivityStorage| {
-            let label = self.dates.language.text(kind_key(kind.kind));
-            share(label, kind.bytes, (most, stored)).with(|share| {
-                share.value = format!("{} · {}", grouped(kind.messages), size(kind.bytes));
-            })
-        };
-        storage.iter().map(row).collect()
-    }
-
-    /// Returns the row of everybody who is not named.
-    fn others(&self, key: &str, messages: i64, all: i64) -> Option<Share> {
-        let label = self.dates.language.text(key);
-        (messages > 0).then(|| share(label, messages, (0, all)))
-    }
 }
 
 /// Returns the numbers of the weekdays by hour.
 fn hour_numbers(hours: &[[i64; 24]]) -> Vec<HourNumbers> {
     let messages = |hour: usize| hours.iter().map(|day| grouped(day[hour])).collect();
     (0..24).map(|hour| HourNumbers { hour, messages: messages(hour) }).collect()
-}
-
-/// Returns a row of a number, beside the largest one and of all.
-fn share(label: String, value: i64, (most, all): (i64, i64)) -> Share {
-    Share {
-        avatar: None,
-        label,
-        foreign: false,
-        href: None,
-        length: part_of(value, most, LENGTH),
-        value: grouped(value),
-        part: percent(value, all),
-    }
-}
-
-impl Share {
-    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
-        change(&mut self);
-        self
-    }
 }
 
 /// Returns a part of `most` on a scale up to `whole`; nothing is 0, and everything else at least 1.
@@ -399,23 +288,4 @@ fn part_of(value: i64, most: i64, whole: i64) -> i64 {
     }
     let part = i128::from(value) * i128::from(whole) / i128::from(most);
     i64::try_from(part).unwrap_or(whole).clamp(1, whole)
-}
-
-/// Returns a share in percent.
-fn percent(value: i64, all: i64) -> String {
-    let percent = (i128::from(value.max(0)) * 200 / i128::from(all.max(1)) + 1) / 2;
-    if percent == 0 && value > 0 { "<1%".to_owned() } else { format!("{percent}%") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_written_as_people_do() {
-        assert_eq!(percent(1, 1_000), "<1%");
-        assert_eq!([percent(1, 3), percent(2, 3), percent(0, 0)], ["33%", "67%", "0%"]);
-        assert_eq!([part_of(0, 9, 100), part_of(1, 900, 100), part_of(9, 9, 100)], [0, 1, 100]);
-        assert_eq!(part_of(i64::MAX, i64::MAX, 5), 5);
-    }
 }

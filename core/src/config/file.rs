@@ -114,8 +114,7 @@ fn beyond(number: &DeInteger<'_>) -> f64 {
 
 /// Returns the line number of a byte offset.
 fn line(text: &str, byte: usize) -> usize {
-    let before = text.as_bytes().iter().take(byte);
-    before.filter(|byte| **byte == b'\n').count() + 1
+    text.get(..byte).map_or(1, |before| before.matches('\n').count() + 1)
 }
 
 /// Reads a secret from a file that a variable or a setting names, without the trailing line break.

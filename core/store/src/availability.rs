@@ -12,8 +12,8 @@ use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
 
 use super::StoreError;
-use super::db::ACQUIRE_TIMEOUT;
 use super::fault::outage_of;
+use super::pools::ACQUIRE_TIMEOUT;
 
 /// Hands the outages of the database to its [`Availability`]. Clones share it.
 #[derive(Clone)]

@@ -9,7 +9,7 @@ use chatkeep_core::config::Database;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use super::db::{BUSY, FILE};
+use super::pools::{BUSY, FILE};
 use super::{MediaStore, ProcessStore, Store, StoreError, parsed};
 use crate::query::{query, query_as};
 

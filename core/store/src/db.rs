@@ -1,59 +1,18 @@
-//! Handles of both databases: opening, transactions, and their commit. Statements are run by
-//! [`crate::query`].
-
-use std::path::Path;
-use std::str::FromStr as _;
-use std::time::Duration;
+//! Handles of both databases: transactions, and their commit. Databases are opened by
+//! [`crate::pools`], statements run by [`crate::query`].
 
 use chatkeep_core::outage::Work;
-use secrecy::{ExposeSecret as _, SecretString};
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Postgres, Sqlite};
+use secrecy::SecretString;
+use sqlx::postgres::PgPool;
+use sqlx::sqlite::SqlitePool;
+use sqlx::{Postgres, Sqlite};
 use tokio::sync::watch;
 
 use super::StoreError;
-use super::availability::{Watch, why_not};
+use super::availability::Watch;
 use super::idempotency::mark_claim;
+use super::pools::{BUSY, server_options};
 use super::transaction::OwnedTransaction;
-
-/// Timeout for a free connection; beyond it the database counts as down or overloaded.
-pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Name of the SQLite file in the data folder.
-pub(super) const FILE: &str = "chatkeep.db";
-
-/// Timeout of SQLite for another process that writes.
-pub(super) const BUSY: Duration = Duration::from_secs(10);
-
-/// Timeout for the one connection to SQLite that writes: whoever has it may wait for another process
-/// as long as [`BUSY`], and that is no reason for those behind it to give up.
-const WRITER_TIMEOUT: Duration = BUSY.saturating_add(ACQUIRE_TIMEOUT);
-
-/// Idle time after which a connection to PostgreSQL is tested before it is used: a test is a way to
-/// the server and back. One that breaks within this time fails once, as it would in the middle of a
-/// statement, and is replaced.
-const UNTESTED: Duration = Duration::from_secs(1);
-
-/// Page cache of a connection to SQLite in bytes, unless another one is set.
-pub(super) const FILE_CACHE: u64 = 16 * 1024 * 1024;
-/// Number of rows that a connection to SQLite reads ahead of whoever takes them.
-const ROWS: usize = 1_024;
-/// Bytes of the SQLite file that each connection of a service maps into memory: as many as SQLite
-/// allows. What is beyond is read page by page.
-pub(super) const MAPPED: &str = "2147418112";
-/// Mapped bytes of a command that reads everything once: mapping would only fill the memory.
-pub(super) const UNMAPPED: &str = "0";
-
-/// Statements for new connections to PostgreSQL. Its estimates of lookups by a JSON list are so high
-/// that it would compile them to machine code, which takes a hundred times as long as running them, or
-/// start workers for them, which takes 8 ms. And it would plan a statement anew at each call, which
-/// takes longer than most of them over partitions with many indexes; no value of a parameter asks for
-/// another plan.
-const SESSION: &str = "SET jit = off; SET max_parallel_workers_per_gather = 0; \
-                       SET plan_cache_mode = force_generic_plan";
 
 /// Statement that differs between the two databases, side by side.
 #[derive(Clone, Copy, Debug)]
@@ -113,118 +72,7 @@ pub(super) enum TxConnection {
 
 pub(super) use locking;
 
-/// Returns the options of connections to a PostgreSQL server.
-pub(super) fn server_options(url: &SecretString) -> Result<PgConnectOptions, StoreError> {
-    let options = PgConnectOptions::from_str(url.expose_secret());
-    let options = options.map_err(|_| StoreError::BadUrl)?;
-    Ok(options.application_name("chatkeep").disable_statement_logging())
-}
-
-/// Limits of the connections to a database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PoolLimits {
-    /// Maximum number of connections; to SQLite, of those that read.
-    pub connections: u32,
-    /// Memory of the page caches of all connections to SQLite together, in bytes.
-    pub cache: u64,
-}
-
 impl Db {
-    /// Opens (and creates) the SQLite file of a data folder.
-    pub(super) async fn sqlite(
-        folder: &Path,
-        limits: PoolLimits,
-        mapped: &'static str,
-    ) -> Result<Self, StoreError> {
-        let path = folder.join(FILE);
-        let file = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
-        Self::sqlite_file(&path, file, limits, mapped).await
-    }
-
-    /// Opens the SQLite file of a data folder if it exists.
-    pub(super) async fn existing_sqlite(
-        folder: &Path,
-        limits: PoolLimits,
-        mapped: &'static str,
-    ) -> Result<Self, StoreError> {
-        let path = folder.join(FILE);
-        if !path.try_exists().map_err(sqlx::Error::Io)? {
-            return Err(StoreError::NoData);
-        }
-        let file = SqliteConnectOptions::new().filename(&path).create_if_missing(false);
-        Self::sqlite_file(&path, file, limits, mapped).await
-    }
-
-    async fn sqlite_file(
-        path: &Path,
-        file: SqliteConnectOptions,
-        PoolLimits { connections, cache }: PoolLimits,
-        mapped: &'static str,
-    ) -> Result<Self, StoreError> {
-        // In KiB, of each connection: the writer's, too.
-        let cache = cache / (u64::from(connections) + 1) / 1_024;
-        let options = file
-            .journal_mode(SqliteJournalMode::Wal)
-            // The bus forgets an event once it is stored, so stored data must survive a power cut.
-            .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(BUSY)
-            .foreign_keys(true)
-            .pragma("cache_size", format!("-{cache}"))
-            .pragma("mmap_size", mapped)
-            .pragma("temp_store", "memory")
-            // In pages. Pages that change often are copied from the log less often.
-            .pragma("wal_autocheckpoint", "4000")
-            // Retracted content does not remain in free pages.
-            .pragma("secure_delete", "on")
-            // Rows cross from the thread of the connection to the one that waits for them: each
-            // time the buffer is full, both have to be woken.
-            .row_buffer_size(ROWS)
-            .disable_statement_logging();
-        let pool = |size, timeout| {
-            SqlitePoolOptions::new()
-                .max_connections(size)
-                .acquire_timeout(timeout)
-                // A file does not hang up; a test would be a way to another thread and back.
-                .test_before_acquire(false)
-        };
-        let write = pool(1, WRITER_TIMEOUT).connect_with(options.clone()).await?;
-        let read = pool(connections, ACQUIRE_TIMEOUT);
-        let read = read.connect_with(options.read_only(true)).await?;
-        Ok(Self::new(Pools::Sqlite { read, write }, Watch::file(path)))
-    }
-
-    /// Connects to PostgreSQL; `address` is its URL as it may be shown.
-    pub(super) async fn postgres(
-        url: &SecretString,
-        address: String,
-        connections: u32,
-    ) -> Result<Self, StoreError> {
-        let options = server_options(url)?;
-        let pool = PgPoolOptions::new()
-            .max_connections(connections)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .after_connect(|connection, _| {
-                Box::pin(async move { connection.execute(SESSION).await.map(drop) })
-            })
-            .test_before_acquire(false)
-            .before_acquire(|connection, pooled| {
-                Box::pin(async move {
-                    if pooled.idle_for >= UNTESTED {
-                        connection.ping().await?;
-                    }
-                    Ok(true)
-                })
-            });
-        let pool = match pool.connect_with(options.clone()).await {
-            // The pool tries for as long as it may, and keeps to itself why it could not.
-            Err(error @ sqlx::Error::PoolTimedOut) => {
-                return Err(why_not(&options).await.unwrap_or(error).into());
-            }
-            pool => pool?,
-        };
-        Ok(Self::new(Pools::Postgres(pool), Watch::server(address, options)))
-    }
-
     /// Makes new connections to PostgreSQL with the credentials of `url`; those that are open keep
     /// theirs. Does nothing for SQLite.
     pub(super) fn replace_credentials(&self, url: &SecretString) -> Result<(), StoreError> {
@@ -236,7 +84,7 @@ impl Db {
         Ok(())
     }
 
-    fn new(pools: Pools, watch: Watch) -> Self {
+    pub(super) fn new(pools: Pools, watch: Watch) -> Self {
         Self { pools, logged: watch::Sender::new(0), watch }
     }
 

@@ -60,6 +60,7 @@ mod ownership;
 mod param;
 #[cfg(test)]
 mod plan;
+mod pools;
 mod presence;
 mod presence_evidence;
 mod processes;
@@ -88,9 +89,9 @@ use chatkeep_core::config::Database;
 use chatkeep_core::message::MessageState;
 use chatkeep_core::outage::Availability;
 use db::Db;
-pub use db::PoolLimits;
 use error::parsed;
 use key_usage::KeyUsage;
+pub use pools::PoolLimits;
 use query::query_as;
 use tokio::sync::watch;
 

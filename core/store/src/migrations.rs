@@ -11,7 +11,8 @@ use tokio::time::timeout;
 
 use super::concurrent_indexes::migrate_server;
 use super::copy::read_only;
-use super::db::{ACQUIRE_TIMEOUT, Db, FILE, Pools, server_options};
+use super::db::{Db, Pools};
+use super::pools::{ACQUIRE_TIMEOUT, FILE, server_options};
 use super::{Store, StoreError};
 
 static SQLITE: Migrator = sqlx_macros::migrate!("../../migrations/sqlite");

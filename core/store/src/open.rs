@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use chatkeep_core::config::Database;
 
-use super::db::{Db, FILE_CACHE, MAPPED, PoolLimits, UNMAPPED};
+use super::db::Db;
+use super::pools::{FILE_CACHE, MAPPED, PoolLimits, UNMAPPED};
 use super::{Store, StoreError};
 
 /// Number of connections of a command that reads everything once.

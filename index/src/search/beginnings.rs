@@ -26,9 +26,9 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use tantivy::{InvertedIndexReader, SegmentReader};
 
 use super::IndexOptions;
+use super::posting_list::Source;
 use super::schema::Fields;
 use super::tokenizer::{UnitTokenizer, is_single};
-use super::union::Source;
 use super::units::Kind;
 
 /// Numbers of characters, ascending. As a character, each tells the terms of its length from those

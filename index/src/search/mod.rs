@@ -28,6 +28,7 @@ mod known;
 mod match_batch;
 mod order;
 mod phrase;
+mod posting_list;
 pub mod query;
 mod rebuild;
 mod related;

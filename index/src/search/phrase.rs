@@ -14,8 +14,9 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
 
 use super::beginnings;
+use super::posting_list::Sources;
 use super::schema::Fields;
-use super::union::{Sources, Union};
+use super::union::Union;
 
 /// Score of a word that begins with a prefix alone; the word itself scores its BM25 on top.
 pub(super) const PREFIX_SCORE: Score = 0.5;

@@ -3,90 +3,18 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use tantivy::postings::{BlockSegmentPostings, Postings, SegmentPostings, TermInfo};
+use tantivy::postings::Postings as _;
 use tantivy::query::{EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet, InvertedIndexReader, Score, SegmentReader, TERMINATED, Term};
+use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, Term};
 
-/// Number of lists from which short ones are read at once, into one list: opening a list costs as
-/// much as reading a hundred documents.
-const MANY: usize = 16;
-/// Maximum number of documents in a short list: one block.
-const SHORT: u32 = 127;
+use super::posting_list::{Counter, List, MANY, SHORT, Sources};
 
 /// Number of documents from which on they are counted, without reading them: that costs as much as
 /// reading a hundred.
 const LEAP: u32 = 256;
-
-/// A posting list that is not open yet.
-pub(super) type Source = (Arc<InvertedIndexReader>, TermInfo);
-
-/// The posting lists of a union in one segment, shared by all that read a part of it.
-pub(super) struct Sources {
-    lists: Vec<Source>,
-    /// Documents of the short lists, read when they are first needed.
-    short: OnceLock<Arc<[Short]>>,
-}
-
-/// A document of a short list, and the number of the list.
-type Short = (DocId, u32);
-
-impl Sources {
-    pub(super) fn new(lists: Vec<Source>) -> Arc<Self> {
-        Arc::new(Self { lists, short: OnceLock::new() })
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.lists.is_empty()
-    }
-
-    /// Returns the documents of the short lists, in order.
-    fn short(&self) -> tantivy::Result<Arc<[Short]>> {
-        if let Some(short) = self.short.get() {
-            return Ok(Arc::clone(short));
-        }
-        let short = read_short(&self.lists)?;
-        Ok(Arc::clone(self.short.get_or_init(|| short)))
-    }
-}
-
-enum List {
-    Postings(Box<SegmentPostings>),
-    /// Documents of short lists, and the place of the next one.
-    Short(Arc<[Short]>, usize),
-}
-
-impl List {
-    fn doc(&self) -> DocId {
-        match self {
-            Self::Postings(postings) => postings.doc(),
-            Self::Short(docs, at) => docs.get(*at).map_or(TERMINATED, |&(doc, _)| doc),
-        }
-    }
-
-    fn advance(&mut self) -> DocId {
-        match self {
-            Self::Postings(postings) => postings.advance(),
-            Self::Short(docs, at) => {
-                let doc = docs.get(*at).map(|&(doc, _)| doc);
-                *at += docs[*at..].iter().take_while(|&&(other, _)| Some(other) == doc).count();
-                self.doc()
-            }
-        }
-    }
-
-    fn seek(&mut self, target: DocId) -> DocId {
-        match self {
-            Self::Postings(postings) => postings.seek(target),
-            Self::Short(docs, at) => {
-                *at += docs[*at..].partition_point(|&(doc, _)| doc < target);
-                self.doc()
-            }
-        }
-    }
-}
 
 /// The documents of any of some posting lists.
 pub(super) struct Union {
@@ -100,26 +28,6 @@ pub(super) struct Union {
     len: u32,
     /// Counter of documents of the only list.
     counter: Option<Counter>,
-}
-
-/// Counts documents of a posting list by its skip list.
-struct Counter {
-    postings: BlockSegmentPostings,
-    /// End of what was counted last: nothing before it can be counted any more.
-    end: DocId,
-}
-
-impl Counter {
-    /// Returns whether the list has all of these documents; false if that cannot be counted.
-    fn has_all(&mut self, docs: &Range<DocId>) -> bool {
-        if docs.start < self.end {
-            return false;
-        }
-        self.end = docs.end;
-        let before = self.postings.rank(docs.start);
-        let count = self.postings.rank(docs.end) - before;
-        count == docs.end - docs.start
-    }
 }
 
 impl Union {
@@ -195,7 +103,7 @@ impl Union {
         };
         if self.counter.is_none() {
             let postings = index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic);
-            self.counter = postings.ok().map(|postings| Counter { postings, end: 0 });
+            self.counter = postings.ok().map(Counter::new);
         }
         self.counter.as_mut().is_some_and(|counter| counter.has_all(docs))
     }
@@ -219,26 +127,6 @@ impl Union {
         }
         Ok(())
     }
-}
-
-/// Reads the documents of the short ones of some lists.
-fn read_short(lists: &[Source]) -> tantivy::Result<Arc<[Short]>> {
-    let mut docs: Vec<Short> = Vec::new();
-    let mut block = None;
-    let short = (0..).zip(lists).filter(|(_, source)| source.1.doc_freq <= SHORT);
-    for (number, (index, info)) in short {
-        let block = match &mut block {
-            Some(block) => {
-                index.reset_block_postings_from_terminfo(info, block)?;
-                block
-            }
-            None => block
-                .insert(index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?),
-        };
-        docs.extend(block.docs().iter().map(|&doc| (doc, number)));
-    }
-    docs.sort_unstable();
-    Ok(docs.into())
 }
 
 impl DocSet for Union {

@@ -5,11 +5,12 @@
 //! child is started by one thread that lives as long as the process.
 
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
-use std::{io, thread};
+use std::{env, io, thread};
 
 use super::wait::until;
 
@@ -37,6 +38,17 @@ impl Signal {
     }
 }
 
+/// Returns the path of `setpriv`. A program that is looked up in the `PATH` which its own environment
+/// sets can only be started by a fork, which copies the page tables of a process as large as this one.
+pub(crate) fn setpriv() -> &'static Path {
+    static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folders = env::var_os("PATH").unwrap_or_default();
+        let mut programs = env::split_paths(&folders).map(|folder| folder.join("setpriv"));
+        programs.find(|program| program.exists()).unwrap_or_else(|| "setpriv".into())
+    });
+    &PATH
+}
+
 /// Command line to be started under `setpriv`.
 pub(crate) struct Launch {
     command: Command,
@@ -46,7 +58,7 @@ impl Launch {
     /// Creates one for `program`, which gets `on_death` when the test process dies. It runs as the
     /// system user `user` if given.
     pub(crate) fn new(program: impl AsRef<OsStr>, on_death: Signal, user: Option<&str>) -> Self {
-        let mut command = Command::new("setpriv");
+        let mut command = Command::new(setpriv());
         if let Some(user) = user {
             command.args(["--reuid", user, "--regid", user, "--init-groups"]);
             // Another user may not be allowed into the folder the tests run in.

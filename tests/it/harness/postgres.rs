@@ -15,7 +15,7 @@ use chatkeep_store::Store;
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
-use super::launch::{Launch, Running, Signal};
+use super::launch::{Launch, Running, Signal, setpriv};
 use super::wait::until;
 use super::{ports, scratch};
 
@@ -185,7 +185,9 @@ impl Postgres {
             "timezone=UTC".to_owned(),
         ];
         if self.durability == Durability::Process {
-            settings.extend(["fsync=off", "full_page_writes=off"].map(str::to_owned));
+            // Each of many connections maps the buffers.
+            let settings_of_tests = ["fsync=off", "full_page_writes=off", "shared_buffers=32MB"];
+            settings.extend(settings_of_tests.map(str::to_owned));
         }
         settings
     }
@@ -333,7 +335,7 @@ fn as_system_user(program: &Path) -> Command {
     let Some(user) = system_user() else {
         return Command::new(program);
     };
-    let mut command = Command::new("setpriv");
+    let mut command = Command::new(setpriv());
     command.args(["--reuid", user, "--regid", user, "--init-groups", "--"]).arg(program);
     command.current_dir("/");
     command
