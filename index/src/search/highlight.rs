@@ -63,14 +63,15 @@ impl Highlighter {
             return Vec::new();
         }
         let text = Shown::new(text);
-        let found = self.needles.iter().flat_map(|needle| {
+        let (mut ranges, mut taken_apart) = (Vec::new(), Vec::new());
+        for needle in &self.needles {
             let found = text.occurrences(&needle.joined);
             match &needle.parts {
-                Some(parts) if found.is_empty() => text.parts(parts),
-                _ => found,
+                Some(parts) if found.is_empty() => taken_apart.push(parts),
+                _ => ranges.extend(found),
             }
-        });
-        let mut ranges: Vec<_> = found.collect();
+        }
+        ranges.extend(text.parts(&taken_apart));
         ranges.sort_unstable_by_key(|range| (range.start, range.end));
         merge(ranges)
     }
@@ -122,17 +123,20 @@ impl Parts {
         }
     }
 
-    /// Returns their occurrences in a folded text, in characters.
-    fn within(&self, folded: &str) -> Vec<Range<usize>> {
+    /// Returns the occurrences of the parts of some needles in a folded text, in characters. The text
+    /// is divided once, however many needles there are.
+    fn within(needles: &[&Self], folded: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        if !self.units.is_empty() {
+        if needles.iter().any(|parts| !parts.units.is_empty()) {
             let shown = units(folded).map(|unit| (unit.start, unit.longest(folded)));
-            found = among(&self.units, folded, shown);
+            let is_wanted = |unit: &str| needles.iter().any(|parts| parts.units.contains(unit));
+            found = among(is_wanted, folded, shown);
         }
-        if !self.pairs.is_empty() {
+        if needles.iter().any(|parts| !parts.pairs.is_empty()) {
             let shown = clusters(folded).filter_map(|cluster| cluster.pair());
             let shown = shown.map(|pair| (pair.start, &folded[pair]));
-            found.extend(among(&self.pairs, folded, shown));
+            let is_wanted = |pair: &str| needles.iter().any(|parts| parts.pairs.contains(pair));
+            found.extend(among(is_wanted, folded, shown));
         }
         found
     }
@@ -175,10 +179,12 @@ impl Shown {
         found.iter().map(|range| self.original(range)).collect()
     }
 
-    /// Returns the occurrences of parts of a needle, in the original text, joined or not.
-    fn parts(&self, [folded, joined]: &[Parts; 2]) -> Vec<Range<usize>> {
-        let apart = folded.within(self.text.as_str()).into_iter();
-        let together = joined.within(self.joined.as_str());
+    /// Returns the occurrences of parts of needles, in the original text, joined or not.
+    fn parts(&self, needles: &[&[Parts; 2]]) -> Vec<Range<usize>> {
+        let (folded, joined): (Vec<_>, Vec<_>) =
+            needles.iter().map(|[folded, joined]| (folded, joined)).unzip();
+        let apart = Parts::within(&folded, self.text.as_str()).into_iter();
+        let together = Parts::within(&joined, self.joined.as_str());
         let together = together.iter().map(|range| self.original(range));
         apart.map(|range| self.text.original(range)).chain(together).collect()
     }
@@ -212,7 +218,7 @@ fn occurrences(folded: &str, needle: &str, breaks: &[usize]) -> Vec<Range<usize>
 /// Returns those of the `parts` of a text that are wanted, in characters. The parts come with their
 /// first byte, in order.
 fn among<'a>(
-    wanted: &BTreeSet<String>,
+    is_wanted: impl Fn(&str) -> bool,
     folded: &str,
     parts: impl Iterator<Item = (usize, &'a str)>,
 ) -> Vec<Range<usize>> {
@@ -221,7 +227,7 @@ fn among<'a>(
     for (start, part) in parts {
         chars += folded[byte..start].chars().count();
         byte = start;
-        if wanted.contains(part) {
+        if is_wanted(part) {
             found.push(chars..chars + part.chars().count());
         }
     }
