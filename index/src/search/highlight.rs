@@ -181,6 +181,12 @@ impl Shown {
 
     /// Returns the occurrences of parts of needles, in the original text, joined or not.
     fn parts(&self, needles: &[&[Parts; 2]]) -> Vec<Range<usize>> {
+        if self.joined.breaks().is_empty() {
+            // Nothing was joined: both texts are one.
+            let all: Vec<_> = needles.iter().copied().flatten().collect();
+            let found = Parts::within(&all, self.text.as_str()).into_iter();
+            return found.map(|range| self.text.original(range)).collect();
+        }
         let (folded, joined): (Vec<_>, Vec<_>) =
             needles.iter().map(|[folded, joined]| (folded, joined)).unzip();
         let apart = Parts::within(&folded, self.text.as_str()).into_iter();
