@@ -42,8 +42,18 @@ fn erase(id: u64) -> IndexChange {
     IndexChange::Erase { channel_id: format!("c{}", id % 3), message_id: id.to_string() }
 }
 
+/// Creates a writer. A child that another test starts shares this process' files until it runs its
+/// program, and with them the locks of writers that are dropped meanwhile.
 fn writer(index: &MessageIndex) -> MessageWriter {
-    index.writer(WriterOptions::default()).unwrap()
+    let begun = Instant::now();
+    loop {
+        match index.writer(WriterOptions::default()) {
+            Err(IndexError::WriterBusy) if begun.elapsed() < Duration::from_secs(60) => {
+                thread::yield_now();
+            }
+            writer => return writer.unwrap(),
+        }
+    }
 }
 
 /// Returns the ids that match a query; no message may match twice.
