@@ -147,7 +147,7 @@ async fn settled(process: &Process) {
     loop {
         tokio::time::sleep(REST).await;
         let before = std::mem::replace(&mut worked, process.processor_time());
-        if (worked - before) < REST / 50 {
+        if worked.saturating_sub(before) < REST / 50 {
             println!("at rest after {:.1} s more", begun.elapsed().as_secs_f64());
             return;
         }

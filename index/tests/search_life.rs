@@ -48,7 +48,7 @@ fn writer(index: &MessageIndex) -> MessageWriter {
     let begun = Instant::now();
     loop {
         match index.writer(WriterOptions::default()) {
-            Err(IndexError::WriterBusy) if begun.elapsed() < Duration::from_secs(60) => {
+            Err(IndexError::WriterBusy) if begun.elapsed() < Duration::from_mins(1) => {
                 thread::yield_now();
             }
             writer => return writer.unwrap(),
