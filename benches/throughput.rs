@@ -70,7 +70,7 @@ async fn main() -> Result<()> {
     let client = http::client(Duration::from_mins(1));
     let backup = format!("http://{address}/api/channels/{}/backup", channel(0));
     indexed(&client, &format!("{backup}/search?q=a")).await?;
-    settled(&process).await;
+    settled(&process).await?;
 
     let list = vec![Url::parse(&format!("{backup}/messages?limit=50"))?];
     measure("list", list, &client, &process).await?;
@@ -141,7 +141,7 @@ async fn indexed(client: &Client, url: &str) -> Result<()> {
 
 /// Waits until the server is at rest: what was just filled in is still merged after the first search
 /// is answered.
-async fn settled(process: &Process) {
+async fn settled(process: &Process) -> Result<()> {
     let begun = Instant::now();
     let mut worked = process.processor_time();
     loop {
@@ -149,8 +149,9 @@ async fn settled(process: &Process) {
         let before = std::mem::replace(&mut worked, process.processor_time());
         if worked.saturating_sub(before) < REST / 50 {
             println!("at rest after {:.1} s more", begun.elapsed().as_secs_f64());
-            return;
+            return Ok(());
         }
+        (begun.elapsed() < INDEXED).then_some(()).context("the server does not come to rest")?;
     }
 }
 

@@ -23,7 +23,7 @@ impl<T: Serialize> IntoResponse for Page<T> {
     fn into_response(self) -> Response {
         let mut json = Vec::with_capacity(ROOM);
         if let Err(error) = serde_json::to_writer(&mut json, &self.body) {
-            error!(%error, "a page is no JSON");
+            error!(%error, "a page cannot be serialized");
             return HttpError::Internal.into_response();
         }
         let mut response = ([(CONTENT_TYPE, "application/json")], json).into_response();

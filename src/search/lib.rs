@@ -36,7 +36,7 @@ use self::remote::request_remote;
 pub use batch::{BatchQuery, MessageBatch};
 pub use lookup::QueryPeople;
 pub use lookup::SearchResult;
-pub use parsed_query::{Highlight, ParsedQuery, Snippet, Snippets};
+pub use parsed_query::{Highlight, ParsedQuery, Snippet, SnippetGenerator};
 
 /// Maximum number of channels of a caller that are searched, and found by their names.
 pub const REACH: u32 = 10_000;
@@ -253,7 +253,7 @@ mod tests {
     fn asks_for_names_and_marks_what_was_found() {
         let asked = ParsedQuery::parse("from:Ann -from:\"Bo Li\" from:Ann hello", 0).unwrap();
         assert_eq!(asked.names().into_iter().collect::<Vec<_>>(), ["Ann", "Bo Li"]);
-        let snippet = asked.snippets().of("say hello", 100);
+        let snippet = asked.snippet_generator().snippet("say hello", 100);
         let highlights = vec![Highlight { start: 4, end: 9 }];
         assert_eq!(snippet, Snippet { text: "say hello".to_owned(), highlights });
     }

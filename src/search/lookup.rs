@@ -90,13 +90,13 @@ impl ParsedQuery {
             .into_iter()
             .map(|message| ((message.channel.clone(), message.id.clone()), message))
             .collect();
-        let (snippets, mask) = (self.snippets(), mask.clone());
+        let (generator, mask) = (self.snippet_generator(), mask.clone());
         let bytes: usize = messages.values().map(|message| searchable(message).len()).sum();
         let show = move || {
             let found = |hit: Hit| {
                 let message = mask.show(messages.remove(&(hit.channel, hit.message))?);
                 message.content.as_ref()?;
-                let snippet = snippets.of(&searchable(&message), max);
+                let snippet = generator.snippet(&searchable(&message), max);
                 Some(SearchResult { message, score: hit.score, related: hit.related, snippet })
             };
             hits.into_iter().filter_map(found).collect()

@@ -15,9 +15,9 @@ use super::SearchError;
 #[derive(Clone, Debug)]
 pub struct ParsedQuery(pub(super) Query);
 
-/// Maker of snippets for the hits of a query.
+/// Generator of snippets for the hits of a query.
 #[derive(Clone, Debug)]
-pub struct Snippets(Highlighter);
+pub struct SnippetGenerator(Highlighter);
 
 /// Part of a message around its matches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -77,16 +77,16 @@ impl ParsedQuery {
         query
     }
 
-    /// Returns the maker of snippets of found messages.
-    pub fn snippets(&self) -> Snippets {
-        Snippets(Highlighter::new(&self.0))
+    /// Returns the generator of snippets of found messages.
+    pub fn snippet_generator(&self) -> SnippetGenerator {
+        SnippetGenerator(Highlighter::new(&self.0))
     }
 }
 
-impl Snippets {
+impl SnippetGenerator {
     /// Returns at most `max` characters of a found message's searchable text
     /// (`Content::searchable`), with matches highlighted.
-    pub fn of(&self, text: &str, max: usize) -> Snippet {
+    pub fn snippet(&self, text: &str, max: usize) -> Snippet {
         let search::Snippet { text, highlights } = self.0.snippet(text, max);
         let mark = |range: std::ops::Range<usize>| Highlight { start: range.start, end: range.end };
         Snippet { text, highlights: highlights.into_iter().map(mark).collect() }

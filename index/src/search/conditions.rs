@@ -195,7 +195,7 @@ struct Unwanted {
     next: DocId,
     /// End of what was excluded last.
     end: DocId,
-    /// Number of documents after an excluded one that are read for the end of a run. It doubles
+    /// Number of documents after an excluded one that are looked at for the end of a run. It doubles
     /// while matches are close to each other: where they are far apart, they pass the run by
     /// themselves.
     stretch: u32,
@@ -241,7 +241,7 @@ impl Unwanted {
     }
 }
 
-/// Reads at most `stretch` documents after `doc`, at which a scorer is. Returns the end of those
+/// Passes at most `stretch` documents after `doc`, at which a scorer is. Returns the end of those
 /// in a row, and the first document from there on that the scorer may match.
 fn pass(scorer: &mut dyn Scorer, doc: DocId, stretch: u32) -> (DocId, DocId) {
     let end = doc + 1;
@@ -254,5 +254,5 @@ fn pass(scorer: &mut dyn Scorer, doc: DocId, stretch: u32) -> (DocId, DocId) {
         // The next match of a phrase may be far away, and is not looked for in vain.
         return (end, end);
     };
-    list.run(stretch)
+    list.pass_run(stretch)
 }

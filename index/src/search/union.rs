@@ -78,9 +78,9 @@ impl Union {
         self.doc
     }
 
-    /// Returns the end of the run of documents that begins at this one, of at most `most` documents
-    /// after it, and the first document from there on that may be in the union.
-    pub(super) fn run(&mut self, most: u32) -> (DocId, DocId) {
+    /// Passes the run of documents that begins at this one, of at most `most` documents after it.
+    /// Returns its end, and the first document from there on that may be in the union.
+    pub(super) fn pass_run(&mut self, most: u32) -> (DocId, DocId) {
         let docs = self.doc + 1..(self.doc + 1).saturating_add(most).min(TERMINATED);
         if most >= LEAP && self.has_all(&docs) {
             self.seek(docs.end - 1);

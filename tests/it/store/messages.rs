@@ -9,6 +9,7 @@ use super::{Fixture, at, on_both, said, unsent};
 on_both!(
     every_filter_pages_through_all,
     chosen_messages_come_from_their_own_channels,
+    a_page_has_all_that_one_message_has,
     quotes_are_followed_in_both_directions,
     a_channel_has_a_time_zone,
 );
@@ -168,6 +169,54 @@ async fn chosen_messages_come_from_their_own_channels(fixture: Fixture) {
     assert_eq!(chosen(&asked).await, ["C2/a"]);
     assert_eq!(chosen(&[("C2", "b"), ("C1", "a"), ("C2", "a")]).await, ["C1/a", "C2/a", "C2/b"]);
     assert!(chosen(&[]).await.is_empty());
+}
+
+/// Pages are read in another way than one message, and every column has a value of its own here.
+async fn a_page_has_all_that_one_message_has(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let mut image = said("C1", "m", 10, "x");
+    if let MessageChange::Received(received) = &mut image.change {
+        received.kind = MessageType::Image;
+        received.content = r#"{"type":"image","fileName":"\"a\\b\"\n\u0001 貓 🐈"}"#.to_owned();
+    }
+    fixture.keep(&[image, said("C1", "plain", 9, "y")], 20).await;
+    let (file, preview) = ("a".repeat(64), "b".repeat(64));
+    for sql in [
+        "UPDATE messages SET quoted_id = 'q', edited_at = 12, unsent_at = 13, is_bot = TRUE,
+                reply_source = 'qa', reply_rule_id = 'r' WHERE message_id = 'm'"
+            .to_owned(),
+        "UPDATE users SET display_name = 'Ann', picture_url = 'https://p' WHERE user_id = 'U1'"
+            .to_owned(),
+        "DELETE FROM media".to_owned(),
+        format!(
+            "INSERT INTO media (channel_id, message_id, status, bytes, created_at, stored_at,
+                                sha256, content_type, preview_sha256, preview_type, reason)
+             VALUES ('C1', 'm', 'stored', 7, 14, 15, '{file}', 'image/png', '{preview}',
+                     'image/webp', 'why')"
+        ),
+    ] {
+        fixture.run(&sql).await;
+    }
+    let messages = fixture.store.messages();
+    let channel = ChannelId::from("C1");
+    let one = async |id: &str| {
+        let found = messages.message(&channel, &id.into()).await.unwrap();
+        format!("{:?}", found.unwrap())
+    };
+    let expected = [one("m").await, one("plain").await];
+    for value in ["\"q\"", "12", "13", "is_bot: true", "Qa", "\"r\"", "Ann", "https://p", "why"] {
+        assert!(expected[0].contains(value), "{value} in {}", expected[0]);
+    }
+    let filter = MessageFilter { limit: 10, ..MessageFilter::default() };
+    let page = messages.list(&channel, &filter).await.unwrap().messages;
+    let page: Vec<_> = page.iter().map(|message| format!("{message:?}")).collect();
+    assert_eq!(page, expected);
+    let keys = ["m", "plain"].map(|id| (channel.clone(), MessageId::from(id)));
+    let chosen = messages.chosen_messages(&keys).await.unwrap();
+    let mut chosen: Vec<_> = chosen.iter().map(|message| format!("{message:?}")).collect();
+    chosen.sort_by_key(|message| expected.iter().position(|one| one == message));
+    assert_eq!(chosen, expected);
 }
 
 async fn a_channel_has_a_time_zone(fixture: Fixture) {

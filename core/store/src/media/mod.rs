@@ -163,7 +163,7 @@ macro_rules! media_columns {
 }
 pub(super) use media_columns;
 
-/// Builds the JSON array of the columns of [`MediaRow`], by their names there.
+/// Builds the JSON array of the columns of [`MediaRow`], in the order of its fields.
 macro_rules! packed_media_columns {
     () => {
         "json_array(media_status, media_bytes, media_stored_at, media_sha256, media_type,

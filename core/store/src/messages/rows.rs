@@ -9,7 +9,7 @@ use super::{ReplyOrigin, Sender, StoredMessage};
 use crate::media::{MediaRecord, MediaRow};
 use crate::{ReplySource, StoreError, parsed};
 
-/// Row of `messages`.
+/// Row of `messages`. Its order of fields is that of the JSON that SQLite makes of it (`packed!`).
 #[derive(Debug, Deserialize, sqlx_macros::FromRow)]
 pub(crate) struct MessageRow {
     pub(crate) channel_id: String,
@@ -30,7 +30,7 @@ pub(crate) struct MessageRow {
     reply_rule_id: Option<String>,
 }
 
-/// Row of `messages` with its sender and media record.
+/// Row of `messages` with its sender and media record, in the order of that JSON.
 #[derive(Debug, Deserialize, sqlx_macros::FromRow)]
 pub(super) struct FullRow {
     #[sqlx(flatten)]
