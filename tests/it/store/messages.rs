@@ -178,7 +178,7 @@ async fn a_page_has_all_that_one_message_has(fixture: Fixture) {
     let mut image = said("C1", "m", 10, "x");
     if let MessageChange::Received(received) = &mut image.change {
         received.kind = MessageType::Image;
-        received.content = r#"{"type":"image","fileName":"\"a\\b\"\n\u0001 貓 🐈"}"#.to_owned();
+        r#"{"type":"image","fileName":"\"a\\b\"\n\u0001 貓 🐈"}"#.clone_into(&mut received.content);
     }
     fixture.keep(&[image, said("C1", "plain", 9, "y")], 20).await;
     let (file, preview) = ("a".repeat(64), "b".repeat(64));
