@@ -3,6 +3,7 @@
 pub mod assistant;
 pub mod blob;
 pub mod bounds;
+pub mod cache;
 pub mod causes;
 pub mod config;
 pub mod disk;

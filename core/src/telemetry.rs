@@ -19,6 +19,7 @@ mod export;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 use tokio::runtime::Handle;
 use tracing::Subscriber;
@@ -82,6 +83,7 @@ pub struct Telemetry {
 
 impl Telemetry {
     /// Sends the spans that wait, for at most 2 s. Later ones are dropped.
+    #[boxed]
     pub async fn finish(self) {
         let Some(traces) = self.traces else { return };
         let flush = tokio::task::spawn_blocking(move || traces.shutdown_with_timeout(FLUSH));

@@ -128,7 +128,8 @@ impl Registration {
             let working = state.as_ref().is_some_and(|state| state.work.is_some());
             // Numbers and names: always valid JSON.
             let search = state.as_ref().and_then(|state| serde_json::to_string(state).ok());
-            let beat = self.store.processes().heartbeat(&self.process, search.as_deref());
+            let processes = self.store.processes();
+            let beat = processes.heartbeat(&self.process, search.as_deref());
             if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, beat).await {
                 failed(&error);
             }
@@ -144,7 +145,8 @@ impl Registration {
             };
             stop.run_until_cancelled(wait).await;
         }
-        let ended = self.store.processes().unregister_process(&self.process.id);
+        let processes = self.store.processes();
+        let ended = processes.unregister_process(&self.process.id);
         if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, ended).await {
             failed(&error);
         }

@@ -1,5 +1,6 @@
 //! Sessions of browsers: their cookies, and protection of what they send against CSRF.
 
+use async_recursion::async_recursion as boxed;
 use axum::http::{HeaderMap, Method};
 use chatkeep_services::ServiceError;
 use chatkeep_services::sessions::SessionService;
@@ -56,6 +57,7 @@ impl BrowserSessions {
     ///
     /// # Errors
     /// Returns an error when the store fails.
+    #[boxed]
     pub async fn of_request(&self, headers: &HeaderMap) -> Result<Option<Session>, ServiceError> {
         match self.cookie(headers) {
             Some(secret) => self.sessions.of_secret(secret).await,
@@ -67,6 +69,7 @@ impl BrowserSessions {
     ///
     /// # Errors
     /// Returns an error when the store fails.
+    #[boxed]
     pub async fn visit(&self, headers: &HeaderMap) -> Result<Option<Visit>, ServiceError> {
         let Some(session) = self.of_request(headers).await? else {
             return Ok(None);
@@ -79,6 +82,7 @@ impl BrowserSessions {
     ///
     /// # Errors
     /// Returns an error when the store fails.
+    #[boxed]
     pub async fn begin(&self, person: &SignedIn<'_>) -> Result<String, ServiceError> {
         let secret = self.sessions.begin(person).await?;
         Ok(self.cookies.set_session(&secret))
@@ -88,6 +92,7 @@ impl BrowserSessions {
     ///
     /// # Errors
     /// Returns an error when the store fails.
+    #[boxed]
     pub async fn end(&self, session: &Session) -> Result<String, ServiceError> {
         self.sessions.end(session).await?;
         Ok(self.cookies.clear_session())

@@ -4,6 +4,7 @@
 //! half done and its `Idempotency-Key` claimed. So each request that may change something runs in a
 //! task of its own, which the process awaits at shutdown.
 
+use async_recursion::async_recursion as boxed;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -15,6 +16,7 @@ use super::error::HttpError;
 use super::respond;
 
 /// Runs requests that may change something in a task of `tasks`.
+#[boxed]
 pub async fn layer(State(tasks): State<TaskTracker>, request: Request, next: Next) -> Response {
     if !may_change(&request) {
         return next.run(request).await;

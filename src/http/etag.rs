@@ -4,6 +4,7 @@
 use std::io;
 use std::marker::PhantomData;
 
+use async_recursion::async_recursion as boxed;
 use axum::Json;
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{FromRequestParts, Request};
@@ -89,6 +90,7 @@ pub(super) async fn layer(request: Request, next: Next) -> Response {
 }
 
 /// Returns the response with its tag: a settings object, or any JSON in response to a GET.
+#[boxed]
 pub async fn tagged(response: Response, asked: bool) -> Response {
     let version = response.extensions().get::<Version>().copied();
     let json = response.headers().get(header::CONTENT_TYPE).is_some_and(is_json);

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use axum::extract::{Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
@@ -58,6 +59,7 @@ pub fn caller(parts: &Parts) -> Result<Caller, HttpError> {
 }
 
 /// Finds out who calls, counts the request, and leaves the caller to the extractors.
+#[boxed]
 pub async fn identify(
     State(parts): State<Arc<Identification>>,
     mut request: Request,

@@ -9,6 +9,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use axum::body::{Body, Bytes, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -60,6 +61,7 @@ impl LargeResponses {
     ///
     /// # Errors
     /// [`HttpError::Unavailable`] when there is none for long.
+    #[boxed]
     pub async fn turn(&self) -> Result<Turn, HttpError> {
         let turn = timeout(WAIT, Arc::clone(&self.turns).acquire_owned()).await;
         let turn = turn.map_err(|_| HttpError::Unavailable)?;

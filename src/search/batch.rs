@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::heavy::SAVED_SEARCHES;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_index::search::{IndexDoc, MatchBatch, Query};
@@ -57,6 +58,7 @@ impl MessageBatch {
     ///
     /// # Errors
     /// [`SearchError::Unavailable`] if they cannot be indexed.
+    #[boxed]
     pub async fn of(messages: Vec<IndexDoc>) -> Result<Self, SearchError> {
         let indexed = SAVED_SEARCHES.run(move || {
             let key = |doc: &IndexDoc| {
@@ -71,6 +73,7 @@ impl MessageBatch {
 
     /// Returns the messages that each of these queries finds, in the order of the batch. A query
     /// that fails has an error of its own.
+    #[boxed]
     pub async fn hits(&self, queries: Vec<BatchQuery>) -> Vec<Result<Vec<usize>, SearchError>> {
         let index = Arc::clone(&self.index);
         let found = SAVED_SEARCHES.run(move || {

@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_bus::Bus;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
@@ -176,6 +177,7 @@ impl SearchService {
     }
 
     /// Searches for nothing, to find out whether that works.
+    #[boxed]
     pub async fn probe(&self) {
         let nothing = SearchRequest { query: "x".to_owned(), limit: 1, ..SearchRequest::default() };
         // The result is noted.
@@ -202,6 +204,7 @@ impl SearchService {
     ///
     /// # Errors
     /// Returns [`SearchError`] for an invalid query or cursor, or if no index is available.
+    #[boxed]
     pub async fn find(&self, find: SearchRequest) -> Result<SearchResults, SearchError> {
         // A bad query is the caller's fault, whether there is an index or not.
         find.check()?;

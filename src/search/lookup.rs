@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::heavy::{CALLERS, LIGHT};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::Content;
@@ -39,6 +40,7 @@ impl ParsedQuery {
     ///
     /// # Errors
     /// Returns an error if the store fails.
+    #[boxed]
     pub async fn named_people(
         &self,
         store: &Store,
@@ -52,6 +54,7 @@ impl ParsedQuery {
     ///
     /// # Errors
     /// Returns an error if the store fails.
+    #[boxed]
     pub async fn people(
         &self,
         (store, mask): (&Store, &Mask),
@@ -77,6 +80,7 @@ impl ParsedQuery {
     ///
     /// # Errors
     /// Returns an error if the store fails.
+    #[boxed]
     pub async fn look_up(
         &self,
         (store, mask): (&Store, &Mask),

@@ -8,6 +8,7 @@
 //! are no related messages instead (unless the query is a question, which always has both), and too
 //! many candidates are cut by their time, not by their rank among all messages.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::UserId;
 use chatkeep_index::search::{IndexChange, IndexDoc, IndexError, MessageIndex, WriterOptions};
@@ -30,6 +31,7 @@ const NO_EXCLUSION: &str = "a key that shows pseudonyms cannot exclude words wit
 impl SearchService {
     /// Searches for a reader of pseudonyms, among at most `CANDIDATES` messages. Related messages
     /// are found for questions alone.
+    #[boxed]
     pub async fn find_masked(
         &self,
         find: SearchRequest,

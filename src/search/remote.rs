@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_bus::{Bus, BusError};
 use chatkeep_workers::log_failure;
@@ -25,6 +26,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 4;
 
 /// Serves searches in `replica` to other processes on the bus, whenever it is ready, until `stop`.
+#[boxed]
 pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
     let mut state = replica.watch();
     loop {

@@ -7,13 +7,13 @@ use std::time::{Duration, SystemTime};
 
 use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
+use chatkeep_core::cache::Cache;
 use chatkeep_core::id::UserId;
 use chatkeep_platform::Bots;
 use chatkeep_store::Store;
 use chatkeep_workers::log_failure;
 use chatkeep_workers::media::small_picture;
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob};
-use moka::future::Cache;
 use sha2::{Digest as _, Sha256};
 use tokio::fs;
 use tokio::sync::Semaphore;
@@ -29,7 +29,7 @@ const AGE: Duration = Duration::from_hours(24);
 /// Time in which a picture that could not be fetched is not tried again.
 const PAUSE: Duration = Duration::from_mins(10);
 /// Maximum number of such pictures that are remembered, and of fetches under way.
-const REMEMBERED: u64 = 10_000;
+const REMEMBERED: usize = 10_000;
 /// Maximum number of pictures that are fetched at once.
 const FETCHES: usize = 8;
 /// Maximum number of pictures on disk, about 8 KB each.
@@ -53,7 +53,7 @@ pub struct PictureSweep(pub PictureService);
 
 impl PictureService {
     pub(super) fn new(store: Store, bots: Bots, folder: PathBuf) -> Self {
-        let fetched = Cache::builder().max_capacity(REMEMBERED).time_to_live(PAUSE).build();
+        let fetched = Cache::with_ages(REMEMBERED, age_of);
         let turns = Arc::new(Semaphore::new(FETCHES));
         Self { store, bots, folder: Arc::new(folder), fetched, turns }
     }
@@ -101,11 +101,7 @@ impl PictureService {
         let bot = channel.ok_or(ServiceError::PermissionDenied)?.bot;
         // Another bot may get what this one cannot.
         let key = format!("{version}:{bot}");
-        let picture = self.fetched.get_with_by_ref(&key, self.load(&bot, &address, &file)).await;
-        // One that is on disk needs no memory, too.
-        if picture.is_some() {
-            self.fetched.invalidate(&key).await;
-        }
+        let picture = self.fetched.get_or_compute(&key, self.load(&bot, &address, &file)).await;
         Ok(picture.map(|picture| (version, picture)))
     }
 
@@ -156,6 +152,12 @@ impl PictureService {
 /// name of its file.
 pub fn version(address: &str) -> String {
     hex::encode(&Sha256::digest(address.as_bytes())[..16])
+}
+
+/// Returns the time for which what was fetched is remembered: a picture is on disk, and needs no memory,
+/// too.
+const fn age_of(fetched: &Option<Bytes>) -> Duration {
+    if fetched.is_some() { Duration::ZERO } else { PAUSE }
 }
 
 /// Reads a picture that is not too old.

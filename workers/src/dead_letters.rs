@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_bus::{Bus, BusError, DeadLetter};
 use chatkeep_core::event::{Envelope, EventOrigin};
 use chatkeep_core::id::ChannelId;
@@ -74,6 +75,7 @@ impl DeadLetterCare {
     /// # Errors
     /// [`Outcome::Unavailable`] or [`Outcome::Retry`] if bus or store fail; the next tick
     /// continues.
+    #[boxed]
     pub async fn clear(&mut self) -> Result<usize, Outcome> {
         let now = self.clock.now();
         if self.notes.is_empty() {

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use chatkeep_core::cache::Cache;
 use chatkeep_core::event::{Event, EventKind};
 use chatkeep_core::health::Health;
 use chatkeep_core::id::{ChannelId, EventId};
 use chatkeep_core::metric;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Standing, Store, StoreError};
-use moka::sync::Cache;
 use tracing::{debug, warn};
 
 use crate::outcome::Outcome;
@@ -24,7 +24,7 @@ use crate::stages::StageName;
 /// Time for which the owner of a channel is cached.
 const FRESH: Duration = Duration::from_secs(1);
 /// Maximum number of channels whose owner is cached.
-const OWNED: u64 = 100_000;
+const OWNED: usize = 100_000;
 /// Time for which an event is held the first time it is foreign. The join of its bot, or the leave
 /// of the owner, may be in a batch beside it that a slow database has not committed yet.
 const HOLD: Duration = Duration::from_secs(5);
@@ -72,16 +72,15 @@ enum Verdict {
 impl Gate {
     /// Creates the gate of a deployment in which these bots are configured.
     pub fn new(store: Store, clock: SharedClock, health: Health, bots: Vec<String>) -> Self {
-        let short = |size, time| Cache::builder().max_capacity(size).time_to_live(time);
         Self {
             store,
             clock,
             health,
             bots,
-            owned: short(OWNED, FRESH).build(),
-            held: Cache::builder().max_capacity(10_000).time_to_live(PENDING * 10).build(),
-            holds: Cache::builder().max_capacity(1_000).time_to_live(PERIOD).build(),
-            told: Cache::builder().max_capacity(10_000).time_to_live(LOG_INTERVAL).build(),
+            owned: Cache::new(OWNED, FRESH),
+            held: Cache::new(10_000, PENDING * 10),
+            holds: Cache::new(1_000, PERIOD),
+            told: Cache::new(10_000, LOG_INTERVAL),
             problems: Mutex::default(),
         }
     }
@@ -113,7 +112,7 @@ impl Gate {
         use EventKind::{BotJoined, BotLeft};
         event.channel.as_ref().is_none_or(|channel| {
             !matches!(event.kind, BotJoined | BotLeft)
-                && self.owned.contains_key(&(channel.id.clone(), event.bot.clone()))
+                && self.owned.contains(&(channel.id.clone(), event.bot.clone()))
         })
     }
 
@@ -124,7 +123,7 @@ impl Gate {
         let key = (channel.id.clone(), event.bot.clone());
         if matches!(event.kind, EventKind::BotLeft) {
             // The next event may find another owner.
-            self.owned.invalidate(&key);
+            self.owned.remove(&key);
         } else {
             self.owned.insert(key, ());
         }
@@ -161,7 +160,7 @@ impl Gate {
             return false;
         }
         if since.is_none() {
-            let holds = self.holds.entry(event.bot.clone()).or_insert(0).into_value();
+            let holds = self.holds.get(&event.bot).unwrap_or_default();
             if holds >= MAX_HELD {
                 return false;
             }
@@ -181,7 +180,7 @@ impl Gate {
         };
         debug!(%stage, bot = event.bot, "an event about another bot's channel is ignored");
         if stage != StageName::Members
-            || !self.told.entry((channel.clone(), event.bot.clone())).or_insert(()).is_fresh()
+            || !self.told.insert_new(&(channel.clone(), event.bot.clone()), ())
         {
             return;
         }

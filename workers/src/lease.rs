@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_store::{Store, StoreError};
 use tokio::time::{Instant, sleep};
 use tracing::debug;
@@ -21,13 +22,15 @@ pub enum LostLease<E = StoreError> {
 
 /// Extends the lease `name`, which `process` claimed at that time, until it is lost; returns why.
 /// A failure to extend it is no loss while it is valid.
+#[boxed]
 pub async fn extend_lease(
     store: &Store,
     name: &str,
     process: &str,
     claimed_at: Instant,
 ) -> LostLease {
-    let claim = || store.jobs().claim_job_lease(name, process, LEASE);
+    let jobs = store.jobs();
+    let claim = || jobs.claim_job_lease(name, process, LEASE);
     extend(name, claim, claimed_at).await
 }
 

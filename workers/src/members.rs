@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use chatkeep_core::cache::Cache;
 use chatkeep_core::event::{ChannelRef, Event, EventKind};
 use chatkeep_core::id::UserId;
 use chatkeep_core::profile::Profile;
@@ -10,7 +11,6 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{Bots, Directory, PlatformError};
 use chatkeep_store::{OptOuts, PresenceEvidence, PresenceEvidenceKind, Store, StoreError};
 use futures_util::StreamExt as _;
-use moka::future::Cache;
 use tracing::debug;
 
 use crate::backup::decode_event;
@@ -39,7 +39,7 @@ pub struct Members {
 impl Members {
     /// Creates a members stage that handles up to `batch` events at once.
     pub fn new(store: Store, bots: Bots, clock: SharedClock, batch: usize) -> Self {
-        let failed = Cache::builder().max_capacity(10_000).time_to_live(TIMEOUT).build();
+        let failed = Cache::new(10_000, TIMEOUT);
         Self { store, bots, clock, batch, failed }
     }
 
@@ -108,7 +108,7 @@ impl Members {
     /// Returns the bot to call about a person or chat; `None` if it failed recently, or is not
     /// configured any more: its evidence counts all the same.
     fn asked(&self, bot: &str, key: &str) -> Option<&Directory> {
-        if self.failed.contains_key(&failure_key(bot, key)) {
+        if self.failed.contains(&failure_key(bot, key)) {
             return None;
         }
         self.bots
@@ -127,7 +127,7 @@ impl Members {
             return Ok(());
         };
         if changed {
-            directory.forget_summary(&channel.id).await;
+            directory.forget_summary(&channel.id);
         } else if !self.store.channels().lacks_summary(&channel.id, self.stale()).await? {
             return Ok(());
         }
@@ -143,7 +143,7 @@ impl Members {
 
     async fn gave_up(&self, bot: &str, key: &str, error: &PlatformError) {
         debug!(code = error.code(), bot, "the platform returned no profile");
-        self.failed.insert(failure_key(bot, key), ()).await;
+        self.failed.insert(failure_key(bot, key), ());
     }
 }
 

@@ -4,17 +4,17 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use chatkeep_core::cache::Cache;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::trace::{self, TraceContext};
-use moka::sync::Cache;
 
 /// Maximum number of messages.
-const MAX: u64 = 10_000;
+const MAX: usize = 10_000;
 /// Time for which a message is remembered: what comes later is seldom looked at as one.
 const TIME: Duration = Duration::from_mins(10);
 
 static RECENT: LazyLock<Cache<(ChannelId, String), TraceContext>> =
-    LazyLock::new(|| Cache::builder().max_capacity(MAX).time_to_live(TIME).build());
+    LazyLock::new(|| Cache::new(MAX, TIME));
 
 /// Remembers the trace in which a message was changed.
 pub(crate) fn remember(channel: &ChannelId, message: &str, trace: TraceContext) {

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::config::{BlobsKind, S3Config};
 use futures_util::stream::BoxStream;
@@ -123,6 +124,7 @@ impl Archive {
     ///
     /// # Errors
     /// Fails when the folder or object store fails.
+    #[boxed]
     pub async fn put(&self, name: &str, content: Bytes) -> Result<(), ArchiveError> {
         let done = self.store.put(&self.key(name), content.into()).await;
         done.map(drop).map_err(ArchiveError::Backend)
@@ -157,6 +159,7 @@ impl Archive {
     ///
     /// # Errors
     /// Fails when the folder or object store fails; the stream fails if it does so later.
+    #[boxed]
     pub async fn get(
         &self,
         name: &str,
@@ -172,6 +175,7 @@ impl Archive {
     ///
     /// # Errors
     /// Fails when the folder or object store fails.
+    #[boxed]
     pub async fn read(&self, name: &str) -> Result<Option<Bytes>, ArchiveError> {
         let found = match self.store.get(&self.key(name)).await {
             Err(Backend::NotFound { .. }) => return Ok(None),
@@ -184,6 +188,7 @@ impl Archive {
     ///
     /// # Errors
     /// Fails when the folder or object store fails.
+    #[boxed]
     pub async fn size(&self, name: &str) -> Result<Option<u64>, ArchiveError> {
         match self.store.head(&self.key(name)).await {
             Ok(found) => Ok(Some(found.size)),
@@ -208,6 +213,7 @@ impl Archive {
     ///
     /// # Errors
     /// Fails when the folder or object store fails.
+    #[boxed]
     pub async fn delete(&self, name: &str) -> Result<(), ArchiveError> {
         match self.store.delete(&self.key(name)).await {
             Ok(()) | Err(Backend::NotFound { .. }) => Ok(()),
@@ -221,6 +227,7 @@ impl Archive {
     ///
     /// # Errors
     /// Fails when the folder fails.
+    #[boxed]
     pub async fn sweep(&self, folders: &[&str]) -> Result<(), ArchiveError> {
         let Some(root) = &self.folder else { return Ok(()) };
         for folder in folders.iter().map(|name| root.join(name)) {

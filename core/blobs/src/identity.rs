@@ -1,5 +1,6 @@
 //! Identity of a media store, stored inside of it: processes that name the same one share it.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::outage::Work;
 use chatkeep_core::random::random_name;
 use object_store::path::Path;
@@ -15,6 +16,7 @@ impl Blobs {
     ///
     /// # Errors
     /// Fails when the media store fails.
+    #[boxed]
     pub async fn identity(&self) -> Result<String, BlobError> {
         self.noted(Work::Reading, self.read_or_write_identity().await)
     }
@@ -44,6 +46,7 @@ impl Blobs {
     ///
     /// # Errors
     /// Fails when the media store fails.
+    #[boxed]
     pub async fn known_identity(&self) -> Result<Option<String>, BlobError> {
         self.read_identity(&self.prefix().join(OBJECT)).await
     }

@@ -21,6 +21,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::S3Config;
@@ -147,6 +148,7 @@ impl Blobs {
     ///
     /// # Errors
     /// Fails when the media store fails.
+    #[boxed]
     pub async fn size(&self, id: &BlobId) -> Result<Option<u64>, BlobError> {
         let size = match self.store.head(&self.key(id)).await {
             Ok(meta) => Ok(Some(meta.size)),
@@ -183,6 +185,7 @@ impl Blobs {
     ///
     /// # Errors
     /// Fails when the media store fails; the blob may or may not exist then.
+    #[boxed]
     pub async fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
         let key = self.key(id);
         if let BlobBackend::Folder(root) = &self.place {
@@ -212,6 +215,7 @@ impl Blobs {
     ///
     /// # Errors
     /// Fails when the media store fails.
+    #[boxed]
     pub async fn sweep(&self, before: Timestamp) -> Result<usize, BlobError> {
         self.noted(Work::Reading, self.remove_temporaries(before).await)
     }
@@ -236,6 +240,7 @@ impl Blobs {
     ///
     /// # Errors
     /// The reason why it is not.
+    #[boxed]
     pub async fn ready(&self) -> Result<(), BlobError> {
         self.noted(Work::Reading, self.ask().await)
     }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::SeekFrom;
 use std::ops::Range;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::outage::Work;
@@ -38,6 +39,7 @@ impl Blobs {
     /// # Errors
     /// [`BlobError::NotFound`], [`BlobError::Range`] if the range is empty or not inside the blob,
     /// or if the media store fails; the stream fails if it does so later.
+    #[boxed]
     pub async fn get(&self, id: &BlobId, range: Option<Range<u64>>) -> Result<BlobRead, BlobError> {
         let found = self.noted(Work::Reading, self.open_blob(id, range).await)?;
         let availability = self.availability.clone();

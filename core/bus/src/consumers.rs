@@ -1,5 +1,6 @@
 //! Durable consumers of either adapter.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::outage::Work;
 
 use crate::{Bus, BusError, Consumer, ConsumerSpec, ConsumerStatus, noted, on};
@@ -9,6 +10,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn ensure(&self, spec: &ConsumerSpec) -> Result<(), BusError> {
         on!(self, bus => bus.ensure(spec).await)
     }
@@ -17,6 +19,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn consume(&self, spec: &ConsumerSpec) -> Result<Consumer, BusError> {
         let joined = match self {
             Self::Embedded(bus) => bus.consume(spec).await.map(Consumer::Embedded),
@@ -29,6 +32,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn backlog(&self, spec: &ConsumerSpec) -> Result<u64, BusError> {
         on!(self, bus => bus.backlog(spec).await)
     }
@@ -39,6 +43,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn consumers(&self) -> Result<Vec<ConsumerStatus>, BusError> {
         on!(self, bus => bus.consumers().await)
     }
@@ -48,6 +53,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn remove_consumer(&self, name: &str) -> Result<bool, BusError> {
         on!(self, bus => bus.remove_consumer(name).await)
     }

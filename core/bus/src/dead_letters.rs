@@ -1,5 +1,6 @@
 //! Dead letters of either adapter.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::outage::Work;
 
 use crate::{Bus, BusError, DeadLetter, noted, on};
@@ -9,6 +10,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
         self.dead_letters_after(None, limit).await
     }
@@ -18,6 +20,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn dead_letters_after(
         &self,
         after: Option<&str>,
@@ -30,6 +33,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn count_dead_letters(&self) -> Result<u64, BusError> {
         on!(self, bus => bus.count_dead_letters().await)
     }
@@ -38,6 +42,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn dead_letter(&self, id: &str) -> Result<Option<DeadLetter>, BusError> {
         on!(self, bus => bus.dead_letter(id).await)
     }
@@ -47,6 +52,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn retry_dead_letter(&self, id: &str) -> Result<bool, BusError> {
         on!(self, bus => bus.retry_dead_letter(id).await)
     }
@@ -55,6 +61,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn drop_dead_letter(&self, id: &str) -> Result<bool, BusError> {
         on!(self, bus => bus.drop_dead_letter(id).await)
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::outage::Work;
 use chatkeep_core::time::Timestamp;
@@ -24,6 +25,7 @@ impl Consumer {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn fetch(&mut self, max: usize, wait: Duration) -> Result<Vec<Delivery>, BusError> {
         match self {
             Self::Embedded(consumer) => consumer.fetch(max, wait).await,
@@ -73,6 +75,7 @@ impl Delivery {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached; the message is then delivered again.
+    #[boxed]
     pub async fn ack(self) -> Result<(), BusError> {
         match self.lease {
             Lease::Embedded(lease) => lease.ack(),
@@ -85,6 +88,7 @@ impl Delivery {
     /// # Errors
     /// Returns an error when the bus cannot be reached; the message is then redelivered after its
     /// lease.
+    #[boxed]
     pub async fn retry(self, after: Duration) -> Result<(), BusError> {
         match self.lease {
             Lease::Embedded(lease) => lease.retry(after).await,
@@ -96,6 +100,7 @@ impl Delivery {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached; the message is then delivered again.
+    #[boxed]
     pub async fn dead_letter(self, reason: &str) -> Result<(), BusError> {
         let Self { subject, id, payload, attempt, lease, .. } = self;
         let letter =
@@ -110,6 +115,7 @@ impl Delivery {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn progress(&self) -> Result<(), BusError> {
         match &self.lease {
             Lease::Embedded(lease) => lease.progress(),

@@ -18,6 +18,7 @@ mod traced;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::outage::{Availability, Work};
@@ -259,6 +260,7 @@ impl Bus {
     /// # Errors
     /// [`BusError::Full`] or [`BusError::Unavailable`]; some of the messages may be published
     /// then, and publishing all of them again is harmless inside the de-duplication window.
+    #[boxed]
     pub async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
         let done = match traced::publish_span(self.system(), &messages) {
             // Boxed, so that publishing without traces stays small.
@@ -309,6 +311,7 @@ impl Bus {
     ///
     /// # Errors
     /// Fails with the reason why it does not.
+    #[boxed]
     pub async fn ready(&self) -> Result<(), BusError> {
         on!(self, bus => bus.ready().await)
     }
@@ -317,6 +320,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
+    #[boxed]
     pub async fn identity(&self) -> Result<String, BusError> {
         match self {
             Self::Embedded(bus) => Ok(bus.identity()),
@@ -325,6 +329,7 @@ impl Bus {
     }
 
     /// Writes pending changes and closes. Leased messages are delivered again after a restart.
+    #[boxed]
     pub async fn close(&self) {
         self.availability().close();
         match self {

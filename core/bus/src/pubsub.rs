@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::Subscriber;
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::panics;
 use futures_util::StreamExt as _;
@@ -38,6 +39,7 @@ impl Bus {
     /// # Errors
     /// [`BusError::TooLarge`] for more than [`MAX_PUBSUB_BYTES`] bytes, [`BusError::Unavailable`]
     /// when the bus cannot be reached. Success does not mean that there was a subscriber.
+    #[boxed]
     pub async fn broadcast(&self, topic: &'static str, message: Bytes) -> Result<(), BusError> {
         check(topic, &message)?;
         match self {
@@ -50,6 +52,7 @@ impl Bus {
     ///
     /// # Errors
     /// [`BusError::Unavailable`] when the bus is closed.
+    #[boxed]
     pub async fn subscribe(&self, topic: &'static str) -> Result<TopicSubscriber, BusError> {
         check(topic, &[])?;
         Ok(TopicSubscriber(match self {
@@ -65,6 +68,7 @@ impl Bus {
     /// came within `timeout`, [`BusError::TooLarge`] when request or reply have more than
     /// [`MAX_PUBSUB_BYTES`] bytes, [`BusError::Unavailable`] when the bus cannot be reached or all
     /// servers are busy.
+    #[boxed]
     pub async fn request(
         &self,
         topic: &'static str,
@@ -123,6 +127,7 @@ enum SubscriberSource {
 impl TopicSubscriber {
     /// Returns the next message; `None` when the bus is closed. A subscriber that falls far behind
     /// misses some. Cancelling the wait loses nothing.
+    #[boxed]
     pub async fn next(&mut self) -> Option<Bytes> {
         match &mut self.0 {
             SubscriberSource::Embedded(ear) => loop {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::ChannelRef;
 use chatkeep_core::id::MessageId;
 
@@ -55,6 +56,7 @@ impl Bots {
     ///
     /// # Errors
     /// Fails when no such bot is configured, or the platform refused, or several attempts failed.
+    #[boxed]
     pub async fn push(
         &self,
         bot: &str,

@@ -5,12 +5,12 @@
 //! Concurrent requests for the same one share one call.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
+use chatkeep_core::cache::Cache;
 use chatkeep_core::event::ChannelRef;
 use chatkeep_core::id::{ChannelId, UserId};
-use moka::Expiry;
-use moka::future::Cache;
 
 use super::{BotInfo, ChannelSummary, PlatformError, Profile, SharedPlatform};
 
@@ -23,40 +23,30 @@ const UNKNOWN_AGE: Duration = Duration::from_mins(1);
 /// Maximum age of the bot's own name and picture.
 const BOT_AGE: Duration = Duration::from_mins(10);
 /// Maximum number of cached people; about 200 bytes each.
-const PEOPLE: u64 = 50_000;
+const PEOPLE: usize = 50_000;
 /// Maximum number of cached chats.
-const CHANNELS: u64 = 10_000;
+const CHANNELS: usize = 10_000;
 
 /// Cached profiles of people and chats. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Directory {
     platform: SharedPlatform,
-    profiles: Cache<(ChannelId, UserId), Option<Profile>>,
-    summaries: Cache<ChannelId, Option<ChannelSummary>>,
-    bot: Cache<(), BotInfo>,
+    profiles: Cache<(ChannelId, UserId), Response<Option<Profile>>>,
+    summaries: Cache<ChannelId, Response<Option<ChannelSummary>>>,
+    bot: Cache<(), Response<BotInfo>>,
 }
 
-/// Maximum age of a cached response.
-#[derive(Clone, Copy, Debug)]
-struct Age(Duration);
-
-impl<K, V> Expiry<K, Option<V>> for Age {
-    fn expire_after_create(&self, _: &K, answer: &Option<V>, _: Instant) -> Option<Duration> {
-        Some(if answer.is_some() { self.0 } else { UNKNOWN_AGE })
-    }
-}
+/// Response of the platform. Whoever waits for it gets its failure, too; a failure is not cached.
+type Response<T> = Result<T, Arc<PlatformError>>;
 
 impl Directory {
     /// Creates an empty directory over `platform`.
     pub fn new(platform: SharedPlatform) -> Self {
         Self {
             platform,
-            profiles: Cache::builder().max_capacity(PEOPLE).expire_after(Age(PROFILE_AGE)).build(),
-            summaries: Cache::builder()
-                .max_capacity(CHANNELS)
-                .expire_after(Age(SUMMARY_AGE))
-                .build(),
-            bot: Cache::builder().max_capacity(1).time_to_live(BOT_AGE).build(),
+            profiles: Cache::with_ages(PEOPLE, |profile| age_of(profile, PROFILE_AGE)),
+            summaries: Cache::with_ages(CHANNELS, |summary| age_of(summary, SUMMARY_AGE)),
+            bot: Cache::with_ages(1, |bot| bot.as_ref().map_or(Duration::ZERO, |_| BOT_AGE)),
         }
     }
 
@@ -69,6 +59,7 @@ impl Directory {
     ///
     /// # Errors
     /// Fails when the platform is not available.
+    #[boxed]
     pub async fn profile(
         &self,
         channel: &ChannelRef,
@@ -76,40 +67,52 @@ impl Directory {
     ) -> Result<Option<Profile>, Arc<PlatformError>> {
         let key = (channel.id.clone(), user.clone());
         let asked = async { known(self.platform.profile(channel, user).await) };
-        self.profiles.try_get_with(key, asked).await
+        self.profiles.get_or_compute(&key, asked).await
     }
 
     /// Returns a chat's name, picture and size; `None` if the platform does not know it.
     ///
     /// # Errors
     /// Fails when the platform is not available.
+    #[boxed]
     pub async fn summary(
         &self,
         channel: &ChannelRef,
     ) -> Result<Option<ChannelSummary>, Arc<PlatformError>> {
         let asked = async { known(self.platform.summary(channel).await) };
-        self.summaries.try_get_with_by_ref(&channel.id, asked).await
+        self.summaries.get_or_compute(&channel.id, asked).await
     }
 
     /// Removes a chat's summary from the cache, because its size changed.
-    pub async fn forget_summary(&self, channel: &ChannelId) {
-        self.summaries.invalidate(channel).await;
+    pub fn forget_summary(&self, channel: &ChannelId) {
+        self.summaries.remove(channel);
     }
 
     /// Returns the bot's own profile.
     ///
     /// # Errors
     /// Fails when the platform is not available.
+    #[boxed]
     pub async fn bot(&self) -> Result<BotInfo, Arc<PlatformError>> {
-        self.bot.try_get_with((), self.platform.bot()).await
+        let asked = async { self.platform.bot().await.map_err(Arc::new) };
+        self.bot.get_or_compute(&(), asked).await
     }
 }
 
-fn known<T>(answer: Result<T, PlatformError>) -> Result<Option<T>, PlatformError> {
+/// Returns the maximum age of a response, `age` if it is known.
+fn age_of<T>(response: &Response<Option<T>>, age: Duration) -> Duration {
+    match response {
+        Ok(Some(_)) => age,
+        Ok(None) => UNKNOWN_AGE,
+        Err(_) => Duration::ZERO,
+    }
+}
+
+fn known<T>(answer: Result<T, PlatformError>) -> Response<Option<T>> {
     match answer {
         Ok(value) => Ok(Some(value)),
         Err(PlatformError::NotFound) => Ok(None),
-        Err(error) => Err(error),
+        Err(error) => Err(Arc::new(error)),
     }
 }
 

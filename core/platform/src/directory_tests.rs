@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use chatkeep_core::event::{ChannelKind, ReplyToken};
 use chatkeep_core::id::MessageId;
 use tokio::sync::Notify;
+use tokio::time::advance;
 
 use super::*;
 use crate::{BoxFuture, Download, MediaPart, Platform, Preparation};
@@ -118,7 +119,7 @@ async fn who_asks_at_the_same_time_waits_for_one_call() {
     assert_eq!(one.unwrap(), other.unwrap());
     assert_eq!(platform.asked.load(Ordering::SeqCst), 3, "one about each");
     directory.profile(&channel, &ann).await.unwrap();
-    directory.forget_summary(&channel.id).await;
+    directory.forget_summary(&channel.id);
     directory.summary(&channel).await.unwrap();
     assert_eq!(platform.asked.load(Ordering::SeqCst), 4, "only what was forgotten");
 }
@@ -138,10 +139,18 @@ async fn strangers_are_remembered_and_trouble_is_not() {
     assert_eq!(platform.asked.load(Ordering::SeqCst), 3);
 }
 
-#[test]
-fn strangers_are_forgotten_sooner() {
-    let age = |answer: Option<u8>| {
-        Expiry::<(), _>::expire_after_create(&Age(PROFILE_AGE), &(), &answer, Instant::now())
-    };
-    assert_eq!((age(Some(1)), age(None)), (Some(PROFILE_AGE), Some(UNKNOWN_AGE)));
+#[tokio::test(start_paused = true)]
+async fn strangers_are_forgotten_sooner() {
+    let (directory, platform, channel) = directory();
+    platform.go.notify_one();
+    let (ann, stranger) = (UserId::from("Ann"), UserId::from("stranger"));
+    let mut calls = Vec::new();
+    for age in [Duration::ZERO, UNKNOWN_AGE, PROFILE_AGE - UNKNOWN_AGE] {
+        advance(age).await;
+        for person in [&ann, &stranger] {
+            directory.profile(&channel, person).await.unwrap();
+            calls.push(platform.asked.swap(0, Ordering::SeqCst));
+        }
+    }
+    assert_eq!(calls, [1, 1, 0, 1, 1, 1]);
 }

@@ -6,6 +6,7 @@ pub mod minimum_rate;
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use url::{Host, Url};
 
 /// Connect timeout.
@@ -98,6 +99,7 @@ pub fn local_client(timeout: Duration) -> Result<reqwest::Client, reqwest::Error
 ///
 /// # Errors
 /// Fails when the connection breaks.
+#[boxed]
 pub async fn bounded_body(mut answer: reqwest::Response) -> Result<Vec<u8>, reqwest::Error> {
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await? {

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -206,7 +207,8 @@ impl OutboxStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn log_state(self) -> Result<LogState, StoreError> {
+    #[boxed]
+    pub async fn log_state(&self) -> Result<LogState, StoreError> {
         type StateRow = (String, i64, i64, i64, i64, i64, i64, Option<i64>, Option<i64>);
         let row: StateRow = self.store.db.fetch_one(query_as(STATE)).await?;
         let (epoch, purged_tx, purged_seq, end_tx, end_seq, limit_tx, limit_seq, tx, seq) = row;
@@ -223,8 +225,9 @@ impl OutboxStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn logged_changes(
-        self,
+        &self,
         after: OutboxPosition,
         limit: u32,
     ) -> Result<LoggedChanges, StoreError> {
@@ -248,7 +251,11 @@ impl OutboxStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn next_logged(self, after: OutboxPosition) -> Result<Option<Timestamp>, StoreError> {
+    #[boxed]
+    pub async fn next_logged(
+        &self,
+        after: OutboxPosition,
+    ) -> Result<Option<Timestamp>, StoreError> {
         let row: Option<(i64,)> =
             self.store.db.fetch_optional(query_as(NEXT).bind(after.0).bind(after.1)).await?;
         Ok(row.map(|(at,)| Timestamp::from_millis(at)))
@@ -256,7 +263,7 @@ impl OutboxStore<'_> {
 
     /// Returns the last of at most `limit` readable rows after `after`; `None` if there is none.
     pub(super) async fn log_window(
-        self,
+        &self,
         after: OutboxPosition,
         limit: u32,
     ) -> Result<Option<OutboxPosition>, StoreError> {
@@ -274,7 +281,7 @@ impl OutboxStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn request_indexing(
-        self,
+        &self,
         request: IndexRequest<'_>,
         now: Timestamp,
     ) -> Result<OutboxPosition, StoreError> {

@@ -1,6 +1,7 @@
 //! Properties of channels: name, picture and size, as the platform says, and the time zone, which people
 //! set.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::profile::ChannelSummary;
 use chatkeep_core::time::Timestamp;
@@ -24,8 +25,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn lacks_summary(
-        self,
+        &self,
         channel: &ChannelId,
         than: Timestamp,
     ) -> Result<bool, StoreError> {
@@ -41,8 +43,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn set_time_zone(
-        self,
+        &self,
         channel: &ChannelId,
         zone: Option<&str>,
         by: &UserId,
@@ -66,8 +69,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn save_summary(
-        self,
+        &self,
         channel: &ChannelId,
         summary: &ChannelSummary,
         now: Timestamp,

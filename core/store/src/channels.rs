@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
@@ -120,7 +121,8 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn channel(self, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
+    #[boxed]
+    pub async fn channel(&self, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
         let row: Option<ChannelRow> =
             self.store.db.fetch_optional(query_as(ONE).bind(id.as_str())).await?;
         row.map(Channel::try_from).transpose()
@@ -130,7 +132,8 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn channel_ids(self) -> Result<Vec<ChannelId>, StoreError> {
+    #[boxed]
+    pub async fn channel_ids(&self) -> Result<Vec<ChannelId>, StoreError> {
         let rows: Vec<(String,)> = self.store.db.fetch_all(query_as(IDS)).await?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
@@ -140,8 +143,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn list(
-        self,
+        &self,
         after: Option<&ChannelId>,
         limit: u32,
     ) -> Result<Vec<(Channel, i64)>, StoreError> {
@@ -166,8 +170,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn channels_of(
-        self,
+        &self,
         user: &UserId,
         only: Option<&[ChannelId]>,
         after: Option<&ChannelId>,

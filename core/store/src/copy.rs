@@ -4,6 +4,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::Database;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -40,6 +41,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoData`] if there is no such file, or when it cannot be read or the copy not be
     /// written.
+    #[boxed]
     pub async fn copy_embedded(folder: &Path, into: &Path) -> Result<(), StoreError> {
         let mut conn = read_only(&folder.join(FILE)).await?;
         let name = into.to_string_lossy().into_owned();
@@ -54,6 +56,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoData`] if there is no such file, or when it cannot be read or the new one not be
     /// written; the file is as it was then.
+    #[boxed]
     pub async fn rewrite_embedded(folder: &Path) -> Result<(), StoreError> {
         let (file, new) = (folder.join(FILE), folder.join(REWRITTEN));
         Self::copy_embedded(folder, &new).await?;
@@ -77,6 +80,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Damaged`], or when the copy cannot be read.
+    #[boxed]
     pub async fn check_copy(copy: &Path) -> Result<i64, StoreError> {
         let mut conn = read_only(copy).await?;
         let found: (String,) =
@@ -94,6 +98,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoData`] if there is none, or when it cannot be opened or reached.
+    #[boxed]
     pub async fn open_as_is(database: &Database, folder: &Path) -> Result<Self, StoreError> {
         let db = Self::existing(database, folder).await?;
         if !db.has_schema().await? {
@@ -109,8 +114,9 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn referenced_blobs(
-        self,
+        &self,
         after: Option<&BlobId>,
         limit: u32,
     ) -> Result<Vec<BlobId>, StoreError> {
@@ -126,7 +132,8 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn recorded_bytes(self, blob: &BlobId) -> Result<Option<i64>, StoreError> {
+    #[boxed]
+    pub async fn recorded_bytes(&self, blob: &BlobId) -> Result<Option<i64>, StoreError> {
         let size = query_as(RECORDED).bind(blob.as_str());
         let (size,): (Option<i64>,) = self.store.db.fetch_one(size).await?;
         Ok(size)
@@ -139,7 +146,8 @@ impl ProcessStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn forget_all(self) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn forget_all(&self) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         tx.execute(query(FORGET_PROCESSES)).await?;
         tx.execute(query(FORGET_LEASES)).await?;

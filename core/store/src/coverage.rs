@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 
@@ -100,8 +101,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn coverage(
-        self,
+        &self,
         channel: &ChannelId,
         start: Option<Timestamp>,
     ) -> Result<Coverage, StoreError> {
@@ -131,7 +133,8 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn record_alive(self, now: Timestamp) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn record_alive(&self, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let alive: Option<(i64,)> = tx.fetch_optional(query_as(ALIVE)).await?;
         if let Some((alive,)) = alive

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::time::Timestamp;
@@ -156,8 +157,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn was_erased(
-        self,
+        &self,
         channel: &ChannelId,
         message: &MessageId,
         sent: Option<(&UserId, Timestamp)>,
@@ -173,8 +175,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn erasures(
-        self,
+        &self,
         position: ErasurePosition,
         limit: u32,
     ) -> Result<Option<(Vec<Erasure>, ErasurePosition)>, StoreError> {
@@ -196,7 +199,8 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; a part may be done then.
-    pub async fn replay(self, entries: &[Erasure], now: Timestamp) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn replay(&self, entries: &[Erasure], now: Timestamp) -> Result<(), StoreError> {
         let (mut unsent, mut messages) = (Vec::new(), Vec::new());
         for entry in entries {
             match entry {
@@ -224,7 +228,7 @@ impl MessageStore<'_> {
         Ok(())
     }
 
-    async fn replay_one(self, entry: &Erasure, now: Timestamp) -> Result<(), StoreError> {
+    async fn replay_one(&self, entry: &Erasure, now: Timestamp) -> Result<(), StoreError> {
         match entry {
             Erasure::OptOut { user, channel, at, opted_out } => {
                 let mut tx = self.store.db.begin().await?;
@@ -255,7 +259,7 @@ impl MessageStore<'_> {
 
     /// Removes what was sent before a time, of one person or of all.
     async fn remove_again(
-        self,
+        &self,
         channel: &ChannelId,
         of: Option<&UserId>,
         before: i64,
@@ -275,7 +279,7 @@ impl MessageStore<'_> {
 
     /// Erases messages of one channel, which may not be there.
     async fn erase_again(
-        self,
+        &self,
         messages: &[(ChannelId, MessageId)],
         now: Timestamp,
     ) -> Result<(), StoreError> {

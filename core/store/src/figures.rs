@@ -1,5 +1,7 @@
 //! Figures of the whole deployment, for `chatkeep status` and metrics.
 
+use async_recursion::async_recursion as boxed;
+
 use super::{ChannelStore, MediaStore, StoreError, WebhookStore};
 use crate::query::query_as;
 
@@ -65,7 +67,8 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn media_figures(self) -> Result<MediaFigures, StoreError> {
+    #[boxed]
+    pub async fn media_figures(&self) -> Result<MediaFigures, StoreError> {
         let (pending, failed): (i64, i64) = self.store.db.fetch_one(query_as(MEDIA)).await?;
         let (files, bytes): (i64, i64) = self.store.db.fetch_one(query_as(FILES)).await?;
         Ok(MediaFigures { files, bytes, pending, failed })
@@ -75,7 +78,8 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn count_pending_media(self) -> Result<i64, StoreError> {
+    #[boxed]
+    pub async fn count_pending_media(&self) -> Result<i64, StoreError> {
         let (pending,): (i64,) = self.store.db.fetch_one(query_as(PENDING)).await?;
         Ok(pending)
     }
@@ -86,7 +90,8 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn channel_figures(self) -> Result<ChannelFigures, StoreError> {
+    #[boxed]
+    pub async fn channel_figures(&self) -> Result<ChannelFigures, StoreError> {
         let (subscribed, paused): (i64, i64) = self.store.db.fetch_one(query_as(CHANNELS)).await?;
         Ok(ChannelFigures { subscribed, paused })
     }
@@ -97,7 +102,8 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn webhook_figures(self) -> Result<WebhookFigures, StoreError> {
+    #[boxed]
+    pub async fn webhook_figures(&self) -> Result<WebhookFigures, StoreError> {
         let (enabled, failing, disabled): (i64, i64, i64) =
             self.store.db.fetch_one(query_as(WEBHOOKS)).await?;
         Ok(WebhookFigures { enabled, failing, disabled })

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 
@@ -63,8 +64,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn gaps(
-        self,
+        &self,
         channel: &ChannelId,
         from: Option<Timestamp>,
         to: Option<Timestamp>,
@@ -79,8 +81,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn gaps_of(
-        self,
+        &self,
         channels: &[ChannelId],
         from: Option<Timestamp>,
         to: Option<Timestamp>,
@@ -106,7 +109,7 @@ impl MessageStore<'_> {
     /// Returns the time since which somebody has a channel backed up; `None` when nobody ever
     /// subscribed.
     pub(super) async fn backed_up_since(
-        self,
+        &self,
         channel: &ChannelId,
     ) -> Result<Option<Timestamp>, StoreError> {
         let presence = query_as(PRESENCE).bind(channel.as_str());

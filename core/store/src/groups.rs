@@ -7,7 +7,7 @@ macro_rules! groups {
     ($($(#[$doc:meta])+ $accessor:ident $handle:ident;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Clone, Copy, Debug)]
+            #[derive(Clone, Debug)]
             pub struct $handle<'a> {
                 pub(crate) store: &'a Store,
             }

@@ -6,6 +6,7 @@
 
 use std::future::Future;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
 use super::db::{Sql, Tx, locking};
@@ -138,8 +139,9 @@ impl IdempotencyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn claim_idempotency(
-        self,
+        &self,
         key: &IdempotencyKey,
         now: Timestamp,
     ) -> Result<IdempotencyState, StoreError> {
@@ -169,8 +171,9 @@ impl IdempotencyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn finish_idempotency(
-        self,
+        &self,
         claim: &IdempotencyClaim,
         status: u16,
         answer: &str,
@@ -184,7 +187,8 @@ impl IdempotencyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn release_idempotency(self, claim: &IdempotencyClaim) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn release_idempotency(&self, claim: &IdempotencyClaim) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         tx.execute(of_claim(RELEASE, claim)).await?;
         tx.commit().await
@@ -195,7 +199,8 @@ impl IdempotencyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn abandon_idempotency(self, claim: &IdempotencyClaim) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn abandon_idempotency(&self, claim: &IdempotencyClaim) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let freed = tx.execute(of_claim(RELEASE_UNCHANGED, claim)).await?;
         if freed == 0 {
@@ -209,7 +214,8 @@ impl IdempotencyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_idempotency(self, now: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn purge_idempotency(&self, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let gone = tx.execute(query(PURGE).bind(now.millis() - KEPT_MS).bind(SWEEP)).await?;
         tx.commit().await?;

@@ -2,6 +2,8 @@
 //!
 //! Times are the database's own, for the clocks of several machines differ.
 
+use async_recursion::async_recursion as boxed;
+
 use std::time::Duration;
 
 use super::db::Sql;
@@ -25,8 +27,9 @@ impl JobStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn claim_job_lease(
-        self,
+        &self,
         name: &str,
         process: &str,
         time: Duration,
@@ -42,7 +45,8 @@ impl JobStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn release_job_lease(self, name: &str, process: &str) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn release_job_lease(&self, name: &str, process: &str) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         tx.execute(query(RELEASE).bind(name).bind(process)).await?;
         tx.commit().await

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{KeyId, SessionId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
@@ -86,7 +87,7 @@ fn note<K: Clone + Ord>(uses: &mut BTreeMap<K, Timestamp>, id: &K, at: Timestamp
 impl KeyStore<'_> {
     /// Records a use of a key, to the minute. [`KeyStore::write_uses`](crate::KeyStore::write_uses)
     /// writes it.
-    pub fn note_key_use(self, key: &Key, now: Timestamp) {
+    pub fn note_key_use(&self, key: &Key, now: Timestamp) {
         if key.last_used_at.is_none_or(|at| now.since(at) > KEY_PRECISION) {
             note(&mut self.store.uses.noted().keys, &key.id, now);
         }
@@ -94,7 +95,7 @@ impl KeyStore<'_> {
 
     /// Records a use of a session, to the hour.
     /// [`KeyStore::write_uses`](crate::KeyStore::write_uses) writes it.
-    pub fn note_session_use(self, session: &mut Session, now: Timestamp) {
+    pub fn note_session_use(&self, session: &mut Session, now: Timestamp) {
         if now.since(session.seen_at) >= SESSION_PRECISION {
             note(&mut self.store.uses.noted().sessions, &session.id, now);
             session.seen_at = now;
@@ -105,7 +106,8 @@ impl KeyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; the uses are written with the next call then.
-    pub async fn write_uses(self) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn write_uses(&self) -> Result<(), StoreError> {
         let noted = self.store.uses.noted().clone();
         if noted.keys.is_empty() && noted.sessions.is_empty() {
             return Ok(());

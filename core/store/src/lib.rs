@@ -85,6 +85,7 @@ mod webhooks;
 use std::sync::Arc;
 
 use activity_log::ReadLog;
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::config::Database;
 use chatkeep_core::message::MessageState;
 use chatkeep_core::outage::Availability;
@@ -196,6 +197,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns the reason for which it does not.
+    #[boxed]
     pub async fn ready(&self) -> Result<(), StoreError> {
         let _: (i64,) = self.db.fetch_one(query_as("SELECT CAST(1 AS BIGINT)")).await?;
         Ok(())
@@ -222,11 +224,13 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn checkpoint_wal(&self) -> Result<(), StoreError> {
         self.db.checkpoint_wal().await
     }
 
     /// Closes every connection.
+    #[boxed]
     pub async fn close(&self) {
         self.db.close().await;
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
 use super::keys::hash;
@@ -58,7 +59,8 @@ impl SessionStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn add_login(self, login: &NewLogin<'_>, now: Timestamp) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn add_login(&self, login: &NewLogin<'_>, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         tx.execute(
             query(ADD_LOGIN)
@@ -76,8 +78,9 @@ impl SessionStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn take_login(
-        self,
+        &self,
         state: &str,
         now: Timestamp,
     ) -> Result<Option<PendingLogin>, StoreError> {
@@ -97,7 +100,8 @@ impl SessionStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_logins(self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn purge_logins(&self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let late = before(now, LOGIN_TIME);
         let gone = tx.execute(query(PURGE_LOGINS).bind(late).bind(i64::from(limit))).await?;

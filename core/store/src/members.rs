@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::profile::Profile;
@@ -114,8 +115,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn without_profile(
-        self,
+        &self,
         users: &[UserId],
         than: Timestamp,
     ) -> Result<Vec<UserId>, StoreError> {
@@ -133,8 +135,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn save_profiles(
-        self,
+        &self,
         profiles: &BTreeMap<UserId, Option<Profile>>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -157,7 +160,8 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn owner_plan(self, channel: &ChannelId) -> Result<Option<Plan>, StoreError> {
+    #[boxed]
+    pub async fn owner_plan(&self, channel: &ChannelId) -> Result<Option<Plan>, StoreError> {
         let row: Option<(String,)> =
             self.store.db.fetch_optional(query_as(OWNER_PLAN).bind(channel.as_str())).await?;
         row.map(|(plan,)| parsed(Plan::parse(&plan), "users", "plan", channel.as_str())).transpose()
@@ -167,8 +171,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn member(
-        self,
+        &self,
         channel: &ChannelId,
         user: &UserId,
     ) -> Result<Option<Member>, StoreError> {
@@ -185,8 +190,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn list(
-        self,
+        &self,
         channel: &ChannelId,
         role: Option<Role>,
         status: Option<MemberStatus>,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::config::Database;
 use secrecy::SecretString;
 use sqlx::migrate::{MigrateError, Migrator};
@@ -73,6 +74,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Newer`], or when the database cannot be opened or reached.
+    #[boxed]
     pub async fn schema_state(
         database: &Database,
         folder: &Path,

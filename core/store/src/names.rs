@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 use chrono_tz::Tz;
@@ -72,8 +73,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn names_of(
-        self,
+        &self,
         user: &UserId,
         only: Option<&[ChannelId]>,
         limit: u32,
@@ -96,8 +98,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn names_in(
-        self,
+        &self,
         channels: &[ChannelId],
     ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
         let channels = channel_keys(channels)?;
@@ -111,8 +114,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn last_messages(
-        self,
+        &self,
         channels: &[ChannelId],
         people: &[UserId],
     ) -> Result<HashMap<UserId, Timestamp>, StoreError> {

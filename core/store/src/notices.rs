@@ -2,6 +2,7 @@
 //! notice has the present state, once: a user who crossed three thresholds in one moment is
 //! notified of the last.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::{ChannelKind, ChannelRef};
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::{Plan, Usage, UsageStatus};
@@ -95,7 +96,8 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn pending_usage_notices(self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
+    #[boxed]
+    pub async fn pending_usage_notices(&self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
         let rows: Vec<NoticeRow> =
             self.store.db.fetch_all(query_as(PENDING).bind(i64::from(limit))).await?;
         rows.into_iter().map(UsageNotice::try_from).collect()
@@ -106,8 +108,9 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn settle_notice(
-        self,
+        &self,
         notice: &UsageNotice,
         outcome: &str,
         now: Timestamp,
@@ -130,7 +133,8 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn wants_notices(self, user: &UserId) -> Result<Option<bool>, StoreError> {
+    #[boxed]
+    pub async fn wants_notices(&self, user: &UserId) -> Result<Option<bool>, StoreError> {
         let row: Option<(i64,)> =
             self.store.db.fetch_optional(query_as(WANTS).bind(user.as_str())).await?;
         Ok(row.map(|(wants,)| wants != 0))
@@ -140,7 +144,12 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn set_notices_enabled(self, user: &UserId, wants: bool) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn set_notices_enabled(
+        &self,
+        user: &UserId,
+        wants: bool,
+    ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let found = tx.execute(query(WANT).bind(user.as_str()).bind(i64::from(wants))).await?;
         tx.commit().await?;

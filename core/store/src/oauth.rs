@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
@@ -89,7 +90,8 @@ impl OAuthStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
-    pub async fn add_grant(self, grant: &NewGrant<'_>, now: Timestamp) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn add_grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<(), StoreError> {
         let scopes = serde_json::to_string(grant.scopes)?;
         let channels = grant.channels.map(serde_json::to_string).transpose()?;
         let mut tx = self.store.db.begin().await?;
@@ -118,7 +120,7 @@ impl OAuthStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn exchange_code(
-        self,
+        &self,
         code: &str,
         admit: impl FnOnce(&Grant) -> bool,
         tokens: &Tokens,
@@ -151,7 +153,7 @@ impl OAuthStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn refresh_grant(
-        self,
+        &self,
         refresh: &str,
         admit: impl FnOnce(&Grant) -> bool,
         (seed, make): (&str, impl Fn(&str, Timestamp) -> Tokens),
@@ -184,8 +186,9 @@ impl OAuthStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn access_token(
-        self,
+        &self,
         secret: &str,
         now: Timestamp,
     ) -> Result<Option<Grant>, StoreError> {
@@ -203,7 +206,8 @@ impl OAuthStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_grant(self, secret: &str) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn end_grant(&self, secret: &str) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let row: Option<(String,)> =
             tx.fetch_optional(query_as(GRANT_OF).bind(hash(secret))).await?;

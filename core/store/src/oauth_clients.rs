@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
@@ -99,8 +100,9 @@ impl OAuthStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn add_oauth_client(
-        self,
+        &self,
         client: &OAuthClient,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -122,7 +124,8 @@ impl OAuthStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn oauth_client(self, id: &str) -> Result<Option<OAuthClient>, StoreError> {
+    #[boxed]
+    pub async fn oauth_client(&self, id: &str) -> Result<Option<OAuthClient>, StoreError> {
         let row: Option<(String, String)> =
             self.store.db.fetch_optional(query_as(CLIENT).bind(id)).await?;
         let Some((name, addresses)) = row else {
@@ -137,7 +140,8 @@ impl OAuthStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn consents(self, user: &UserId) -> Result<Vec<Consent>, StoreError> {
+    #[boxed]
+    pub async fn consents(&self, user: &UserId) -> Result<Vec<Consent>, StoreError> {
         let rows: Vec<ConsentRow> =
             self.store.db.fetch_all(query_as(OF_USER).bind(user.as_str()).bind(LISTED)).await?;
         rows.into_iter().map(Consent::try_from).collect()
@@ -147,7 +151,8 @@ impl OAuthStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn revoke_consent(self, user: &UserId, id: &str) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn revoke_consent(&self, user: &UserId, id: &str) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let row: Option<(String,)> =
             tx.fetch_optional(query_as(ONE_OF_USER).bind(id).bind(user.as_str())).await?;
@@ -165,7 +170,8 @@ impl OAuthStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_grants(self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn purge_grants(&self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let most = i64::from(limit);
         let ago = |age: Duration| now.millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX);

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::config::Database;
 
 use super::db::Db;
@@ -18,6 +19,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database cannot be opened, reached or migrated.
+    #[boxed]
     pub async fn open(
         database: &Database,
         folder: &Path,
@@ -31,6 +33,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database cannot be opened, reached or migrated.
+    #[boxed]
     pub async fn open_within(
         database: &Database,
         folder: &Path,
@@ -44,6 +47,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database cannot be opened, reached or migrated.
+    #[boxed]
     pub async fn open_for_scan(database: &Database, folder: &Path) -> Result<Self, StoreError> {
         Self::open_mapped(database, folder, FRUGAL, UNMAPPED).await
     }
@@ -53,6 +57,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoData`], or when the database cannot be opened, reached or migrated.
+    #[boxed]
     pub async fn open_existing(database: &Database, folder: &Path) -> Result<Self, StoreError> {
         let db = Self::existing(database, folder).await?;
         if !db.has_schema().await? {

@@ -42,7 +42,7 @@ impl MemberStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn set_opted_out(
-        self,
+        &self,
         user: &UserId,
         channel: Option<&ChannelId>,
         opted_out: bool,
@@ -78,7 +78,7 @@ impl MemberStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn opt_outs<'a>(
-        self,
+        &self,
         users: impl IntoIterator<Item = &'a UserId>,
     ) -> Result<OptOuts, StoreError> {
         OptOuts::read(&self.store.db, users).await

@@ -3,6 +3,7 @@
 //! A row is written in the transaction of its change, and holds ids only. They are resolved when
 //! the event is delivered, so no content erased meanwhile can be delivered.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
@@ -259,7 +260,7 @@ impl OutboxStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn outbox_events(
-        self,
+        &self,
         reader: FeedReader<'_>,
         after: OutboxPosition,
         limit: u32,
@@ -294,7 +295,7 @@ impl OutboxStore<'_> {
 
     /// Returns the bounds of the next rows to examine after `after`.
     async fn window(
-        self,
+        &self,
         after: OutboxPosition,
     ) -> Result<Option<(OutboxPosition, OutboxPosition)>, StoreError> {
         if let Some(end) = self.window_end(after).await? {
@@ -307,7 +308,10 @@ impl OutboxStore<'_> {
         Ok(self.window_end(oldest).await?.map(|end| (oldest, end)))
     }
 
-    async fn window_end(self, after: OutboxPosition) -> Result<Option<OutboxPosition>, StoreError> {
+    async fn window_end(
+        &self,
+        after: OutboxPosition,
+    ) -> Result<Option<OutboxPosition>, StoreError> {
         let end: Option<(Option<i64>, Option<i64>)> = self
             .store
             .db
@@ -320,7 +324,8 @@ impl OutboxStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_outbox_events(self, before: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn purge_outbox_events(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let gone: Vec<(i64, i64)> =
             tx.fetch_all(query_as(PURGE).bind(before.millis()).bind(SWEEP)).await?;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::time::Timestamp;
 
@@ -69,8 +70,9 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn backup_states(
-        self,
+        &self,
         channels: &[ChannelId],
     ) -> Result<HashMap<ChannelId, (bool, bool)>, StoreError> {
         let keys = channel_keys(channels)?;
@@ -90,6 +92,7 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn administered(
         &self,
         user: &UserId,
@@ -107,6 +110,7 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn answers_since(
         &self,
         channel: &ChannelId,
@@ -123,6 +127,7 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn newest_messages(
         &self,
         channels: &[ChannelId],
@@ -145,6 +150,7 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn recent_messages(
         &self,
         channels: &[ChannelId],
@@ -172,6 +178,7 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn lost_media(
         &self,
         channels: &[ChannelId],

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
@@ -54,8 +55,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn channels_knowing(
-        self,
+        &self,
         user: &UserId,
         after: Option<&ChannelId>,
         limit: u32,
@@ -70,7 +72,8 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn is_known(self, user: &UserId, channel: &ChannelId) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn is_known(&self, user: &UserId, channel: &ChannelId) -> Result<bool, StoreError> {
         let known = query_as(KNOWN).bind(user.as_str()).bind(channel.as_str());
         let (known,): (i64,) = self.store.db.fetch_one(known).await?;
         Ok(known > 0)
@@ -81,8 +84,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn own_counts(
-        self,
+        &self,
         user: &UserId,
         channels: &[ChannelId],
     ) -> Result<HashMap<ChannelId, i64>, StoreError> {
@@ -96,8 +100,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn own_messages(
-        self,
+        &self,
         user: &UserId,
         channel: &ChannelId,
     ) -> Result<OwnMessages, StoreError> {

@@ -17,6 +17,7 @@ mod tenure;
 
 use std::collections::{BTreeSet, HashMap};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::Event;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
@@ -66,8 +67,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is recorded then.
+    #[boxed]
     pub async fn admit(
-        self,
+        &self,
         events: &[&Event],
         only_bot: bool,
         now: Timestamp,

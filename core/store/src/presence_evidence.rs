@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::{ChannelRef, PlatformKind};
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
@@ -123,8 +124,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is stored then.
+    #[boxed]
     pub async fn record_presence(
-        self,
+        &self,
         evidence: &[PresenceEvidence],
         now: Timestamp,
     ) -> Result<(), StoreError> {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
 use super::db::{Sql, Tx};
@@ -106,6 +107,7 @@ impl ProcessStore<'_> {
     ///
     /// # Errors
     /// Fails when the database fails.
+    #[boxed]
     pub async fn store_id(&self) -> Result<String, StoreError> {
         let (id,): (String,) = self.store.db.fetch_one(query_as(STORE_ID)).await?;
         Ok(id)
@@ -116,8 +118,9 @@ impl ProcessStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn register_process(
-        self,
+        &self,
         process: &NewProcess,
         live: Duration,
     ) -> Result<Vec<ProcessRecord>, StoreError> {
@@ -138,8 +141,9 @@ impl ProcessStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn heartbeat(
-        self,
+        &self,
         process: &NewProcess,
         search: Option<&str>,
     ) -> Result<(), StoreError> {
@@ -156,7 +160,8 @@ impl ProcessStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn unregister_process(self, id: &str) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn unregister_process(&self, id: &str) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         tx.execute(query(UNREGISTER).bind(id)).await?;
         tx.commit().await
@@ -166,7 +171,8 @@ impl ProcessStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn list(self, live: Duration) -> Result<Vec<ProcessRecord>, StoreError> {
+    #[boxed]
+    pub async fn list(&self, live: Duration) -> Result<Vec<ProcessRecord>, StoreError> {
         let mut tx = self.store.db.snapshot().await?;
         let mut found = all(&mut tx).await?;
         found.retain(|process| process.silent_for <= live);
@@ -177,8 +183,9 @@ impl ProcessStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn add_replica_check(
-        self,
+        &self,
         check: &str,
         process: &str,
         result: &str,
@@ -193,7 +200,8 @@ impl ProcessStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn replica_checks(self, check: &str) -> Result<Vec<ReplicaCheck>, StoreError> {
+    #[boxed]
+    pub async fn replica_checks(&self, check: &str) -> Result<Vec<ReplicaCheck>, StoreError> {
         let rows: Vec<(String, String)> =
             self.store.db.fetch_all(query_as(CHECKS).bind(check)).await?;
         let check = |(process_id, result)| ReplicaCheck { process_id, result };

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
 use super::{AccountStore, AssistantStore, MemberStore, Store, StoreError};
@@ -45,7 +46,8 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_replies(self, before: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn purge_replies(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let gone: Vec<(String, Option<String>, i64)> =
             tx.fetch_all(query_as(REPLIES).bind(before.millis()).bind(SWEEP)).await?;
@@ -73,7 +75,8 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_notices(self, before: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn purge_notices(&self, before: Timestamp) -> Result<u64, StoreError> {
         self.store.sweep(NOTICES, before).await
     }
 }
@@ -84,7 +87,8 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_membership_checks(self, before: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn purge_membership_checks(&self, before: Timestamp) -> Result<u64, StoreError> {
         self.store.sweep(MEMBERSHIP_CHECKS, before).await
     }
 }

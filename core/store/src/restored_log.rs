@@ -1,5 +1,6 @@
 //! Event log of a restored database, whose positions may be those of a log that was lost.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
 use super::change_log::begin_epoch;
@@ -43,7 +44,8 @@ impl OutboxStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn leave_lost_positions(self, now: Timestamp) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn leave_lost_positions(&self, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         if let Pools::Sqlite { .. } = &self.store.db.pools {
             tx.execute(query(FIRST_NUMBER)).await?;
@@ -54,7 +56,7 @@ impl OutboxStore<'_> {
     }
 
     /// Makes rows from another PostgreSQL server readable.
-    pub(super) async fn adopt_outbox_events(self) -> Result<(), StoreError> {
+    pub(super) async fn adopt_outbox_events(&self) -> Result<(), StoreError> {
         if let Pools::Postgres(_) = &self.store.db.pools {
             let mut tx = self.store.db.begin().await?;
             let adopted = tx.execute(query(ADOPT)).await?;

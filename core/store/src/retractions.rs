@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::EventOrigin;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::time::Timestamp;
@@ -78,7 +79,8 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn retractions(self, limit: u32) -> Result<Vec<Retraction>, StoreError> {
+    #[boxed]
+    pub async fn retractions(&self, limit: u32) -> Result<Vec<Retraction>, StoreError> {
         let rows: Vec<(String, i64)> =
             self.store.db.fetch_all(query_as(LIST).bind(i64::from(limit))).await?;
         let retraction =
@@ -90,7 +92,8 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn settle_retractions(self, looked: &[Retraction]) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn settle_retractions(&self, looked: &[Retraction]) -> Result<(), StoreError> {
         if looked.is_empty() {
             return Ok(());
         }
@@ -107,8 +110,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn taken_back(
-        self,
+        &self,
         traces: &[&EventOrigin],
         now: Timestamp,
     ) -> Result<Vec<usize>, StoreError> {

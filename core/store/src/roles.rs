@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
@@ -51,8 +52,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn set_role(
-        self,
+        &self,
         channel: &ChannelId,
         by: &UserId,
         user: &UserId,
@@ -95,8 +97,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn claim_membership_check(
-        self,
+        &self,
         channel: &ChannelId,
         user: &UserId,
         now: Timestamp,
@@ -115,8 +118,9 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn release_membership_check(
-        self,
+        &self,
         channel: &ChannelId,
         user: &UserId,
     ) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{SessionId, UserId};
 use chatkeep_core::time::Timestamp;
 
@@ -84,8 +85,9 @@ impl SessionStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn sign_in(
-        self,
+        &self,
         person: &SignedIn<'_>,
         session: &NewSession<'_>,
         now: Timestamp,
@@ -116,8 +118,9 @@ impl SessionStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn session(
-        self,
+        &self,
         secret: &str,
         idle: Duration,
         now: Timestamp,
@@ -134,8 +137,9 @@ impl SessionStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn list(
-        self,
+        &self,
         user: &UserId,
         idle: Duration,
         now: Timestamp,
@@ -149,7 +153,7 @@ impl SessionStore<'_> {
     }
 
     /// Converts a row, with a use of the session that is not written yet.
-    fn session_of(self, row: SessionRow) -> Session {
+    fn session_of(&self, row: SessionRow) -> Session {
         let mut session = Session::from(row);
         session.seen_at = self.store.uses.session(&session.id).unwrap_or(session.seen_at);
         session
@@ -159,7 +163,8 @@ impl SessionStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_session(self, user: &UserId, id: &SessionId) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn end_session(&self, user: &UserId, id: &SessionId) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let ended = tx.execute(query(END).bind(user.as_str()).bind(id.as_str())).await?;
         tx.commit().await?;
@@ -170,8 +175,9 @@ impl SessionStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn end_other_sessions(
-        self,
+        &self,
         user: &UserId,
         kept: &SessionId,
     ) -> Result<u64, StoreError> {
@@ -185,7 +191,8 @@ impl SessionStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_sessions(self, user: &UserId) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn end_sessions(&self, user: &UserId) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let ended = tx.execute(query(END_ALL).bind(user.as_str())).await?;
         tx.commit().await?;
@@ -197,8 +204,9 @@ impl SessionStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn purge_sessions(
-        self,
+        &self,
         idle: Duration,
         limit: u32,
         now: Timestamp,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
@@ -119,8 +120,9 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn subscribe(
-        self,
+        &self,
         channel: &ChannelId,
         user: &UserId,
         now: Timestamp,
@@ -135,8 +137,9 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn unsubscribe(
-        self,
+        &self,
         channel: &ChannelId,
         user: &UserId,
         now: Timestamp,
@@ -151,7 +154,7 @@ impl AccountStore<'_> {
 
     /// Returns the channels that a user subscribes to now.
     pub(super) async fn subscribed_channels(
-        self,
+        &self,
         user: &UserId,
     ) -> Result<BTreeSet<ChannelId>, StoreError> {
         let rows: Vec<(String,)> =
@@ -164,8 +167,9 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn subscriptions(
-        self,
+        &self,
         user: &UserId,
         only: Option<&[ChannelId]>,
         after: Option<&ChannelId>,
@@ -194,7 +198,8 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn backup_state(self, channel: &ChannelId) -> Result<(bool, bool), StoreError> {
+    #[boxed]
+    pub async fn backup_state(&self, channel: &ChannelId) -> Result<(bool, bool), StoreError> {
         let mut states = self.backup_states(std::slice::from_ref(channel)).await?;
         Ok(states.remove(channel).unwrap_or_default())
     }

@@ -1,5 +1,6 @@
 //! Events of unknown types, stored as received.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::Event;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::time::Timestamp;
@@ -100,7 +101,8 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.
-    pub async fn purge_other_events(self, before: Timestamp) -> Result<usize, StoreError> {
+    #[boxed]
+    pub async fn purge_other_events(&self, before: Timestamp) -> Result<usize, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let gone: Vec<(String,)> =
             tx.fetch_all(query_as(PURGE).bind(before.millis()).bind(BATCH)).await?;
@@ -113,7 +115,8 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn store_unknown(self, events: &[UnknownEvent<'_>]) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn store_unknown(&self, events: &[UnknownEvent<'_>]) -> Result<(), StoreError> {
         if events.is_empty() {
             return Ok(());
         }
@@ -150,7 +153,11 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn forget_unplaced(self, unsends: &[(&Event, &MessageId)]) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn forget_unplaced(
+        &self,
+        unsends: &[(&Event, &MessageId)],
+    ) -> Result<(), StoreError> {
         if unsends.is_empty() {
             return Ok(());
         }

@@ -1,5 +1,6 @@
 //! Usage of storage: the bytes of each channel that count for a user who subscribes to it.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 
 use super::{AccountStore, StoreError};
@@ -42,7 +43,8 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn usage(self, user: &UserId) -> Result<UserUsage, StoreError> {
+    #[boxed]
+    pub async fn usage(&self, user: &UserId) -> Result<UserUsage, StoreError> {
         let rows: Vec<(String, i64, i64, i64)> =
             self.store.db.fetch_all(query_as(USAGE).bind(user.as_str())).await?;
         let usage =

@@ -3,6 +3,7 @@
 //! A row is written in the transaction that changes `users.used_bytes`, so the newest row of a user
 //! has the present value, and a day without a row has the value of the day before.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
 
@@ -55,8 +56,9 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn usage_days(
-        self,
+        &self,
         user: &UserId,
         since: Timestamp,
     ) -> Result<Vec<DayUsage>, StoreError> {
@@ -71,7 +73,8 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_usage_days(self, before: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn purge_usage_days(&self, before: Timestamp) -> Result<u64, StoreError> {
         self.store.sweep(PURGE, before).await
     }
 }

@@ -1,5 +1,6 @@
 //! Users: people with a plan.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::{Plan, Usage};
 use chatkeep_core::time::Timestamp;
@@ -62,8 +63,9 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn add_user(
-        self,
+        &self,
         id: &UserId,
         display_name: Option<&str>,
         now: Timestamp,
@@ -77,7 +79,8 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn user(self, id: &UserId) -> Result<Option<User>, StoreError> {
+    #[boxed]
+    pub async fn user(&self, id: &UserId) -> Result<Option<User>, StoreError> {
         let row: Option<UserRow> =
             self.store.db.fetch_optional(query_as(ONE).bind(id.as_str())).await?;
         row.map(User::try_from).transpose()
@@ -87,7 +90,8 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn users(self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, StoreError> {
+    #[boxed]
+    pub async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, StoreError> {
         let after = after.map_or("", UserId::as_str);
         let rows: Vec<UserRow> =
             self.store.db.fetch_all(query_as(PAGE).bind(after).bind(i64::from(limit))).await?;
@@ -99,8 +103,9 @@ impl AccountStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn set_plan(
-        self,
+        &self,
         id: &UserId,
         plan: Plan,
         now: Timestamp,

@@ -11,12 +11,13 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_bus::Bus;
+use chatkeep_core::cache::Cache;
 use chatkeep_core::config::RateLimitConfig;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::SharedClock;
 use chatkeep_workers::supervisor::Supervisor;
-use moka::future::Cache;
 use sha2::{Digest as _, Sha256};
 
 use super::{Address, FILE_TOPIC, FILE_USER_TOPIC, Limiter, RateDecision, TOPIC, USER_TOPIC};
@@ -26,7 +27,7 @@ const USER: u32 = 5;
 /// Rate of files of pages, as a multiple of that of other requests.
 const FILE: u32 = 10;
 /// Maximum number of secrets cached with their users: about 20 MB.
-const KNOWN: u64 = 100_000;
+const KNOWN: usize = 100_000;
 /// Idle time after which a secret is looked up like a new one.
 const IDLE: Duration = Duration::from_hours(24);
 
@@ -115,12 +116,13 @@ impl RateLimitGate {
     }
 
     fn build(ordinary: Limits, files: Limits) -> Self {
-        let known = Cache::builder().max_capacity(KNOWN).time_to_idle(IDLE).build();
+        let known = Cache::new(KNOWN, IDLE).renewed_by_reads();
         Self { ordinary, files, known }
     }
 
     /// Counts a request with `secret`, or without a plausible one. Without a known one, every
     /// request is an ordinary one of its address.
+    #[boxed]
     pub async fn enter(
         &self,
         secret: Option<&str>,
@@ -129,10 +131,7 @@ impl RateLimitGate {
     ) -> AdmittedRequest {
         let address = format!("address:{address}");
         let hash = secret.map(|secret| <[u8; 32]>::from(Sha256::digest(secret.as_bytes())));
-        let user = match &hash {
-            Some(hash) => self.known.get(hash).await,
-            None => None,
-        };
+        let user = hash.as_ref().and_then(|hash| self.known.get(hash));
         let verdict = match (&hash, &user) {
             (Some(hash), Some(user)) => self.count(class, hash, user),
             _ => self.ordinary.callers.take(&address),
@@ -147,12 +146,12 @@ impl RateLimitGate {
         match (&entry.secret, lookup) {
             (Some(secret), Lookup::Of(user)) if !secret.is_known => {
                 self.ordinary.callers.give_back(&entry.address);
-                self.known.insert(secret.hash, user.clone()).await;
+                self.known.insert(secret.hash, user.clone());
                 self.count(entry.class, &secret.hash, user)
             }
             (Some(secret), Lookup::Nobody) if secret.is_known => {
                 // It expired. From now on it costs the address, as any invalid one.
-                self.known.invalidate(&secret.hash).await;
+                self.known.remove(&secret.hash);
                 entry.verdict
             }
             _ => entry.verdict,

@@ -23,6 +23,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use axum::Router;
 use chatkeep_core::config::HttpConfig;
 use chatkeep_core::metric;
@@ -69,6 +70,7 @@ impl Server {
     /// most `drain`, and aborts the rest.
     ///
     /// Handlers find the socket's address as `ConnectInfo<SocketAddr>`.
+    #[boxed]
     pub async fn run(self, listener: TcpListener, stop: CancellationToken, drain: Duration) {
         let tasks = TaskTracker::new();
         self.accept(listener, &tasks, &stop).await;

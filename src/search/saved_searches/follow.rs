@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::metric;
 use chatkeep_core::time::SharedClock;
@@ -81,6 +82,7 @@ impl SavedSearchFollower {
     }
 
     /// Follows the log until `stop` is cancelled.
+    #[boxed]
     pub async fn run(self, stop: CancellationToken) {
         let mut news = self.store.watch_log();
         let mut pace = Pace::default();
@@ -109,6 +111,7 @@ impl SavedSearchFollower {
     ///
     /// # Errors
     /// Returns an error when the store or the comparison fails.
+    #[boxed]
     pub async fn catch_up(&self) -> Result<u64, CompareError> {
         let mut told = 0;
         loop {

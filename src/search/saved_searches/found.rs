@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, SavedSearchId};
 use chatkeep_store::{
     EventRef, OutboxEventKind, OutboxPosition, SavedSearch, SearchEvent, SearchEventState,
@@ -79,6 +80,7 @@ impl SearchMatcher {
     ///
     /// # Errors
     /// Returns an error when the store or the comparison fails: then nobody knows what they find.
+    #[boxed]
     pub async fn found(
         &self,
         told: &[EventRef],

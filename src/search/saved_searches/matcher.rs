@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_store::{Store, StoreError};
 use chrono_tz::Tz;
@@ -48,6 +49,7 @@ impl SearchMatcher {
     /// # Errors
     /// Returns an error when the store or a comparison fails. A query that a search refuses finds
     /// nothing.
+    #[boxed]
     pub async fn matches(
         &self,
         batch: &MessageBatch,

@@ -196,11 +196,12 @@ impl DigestService {
         access: &Scoped<ReadMessages>,
         scope: DigestScope<'_>,
     ) -> Result<Gathered, ServiceError> {
-        let (messages, count) = (self.store.messages(), scope.channel_count());
+        let (messages, activity) = (self.store.messages(), self.store.activity());
+        let count = scope.channel_count();
         let earliest = access.caller.not_before();
         let (changes, shown) = (limit_of(CHANGES, count), limit_of((SHOWN, SHOWN), count));
         let (people, types, texts, files, edited, unsent, moves) = try_join!(
-            self.store.activity().people_counts(scope, (PEOPLE, EDGE)),
+            activity.people_counts(scope, (PEOPLE, EDGE)),
             messages.type_counts(scope, limit_of(TYPED, count)),
             messages.noted_texts(scope, limit_of(TEXTS, count)),
             messages.newest_of_type(scope, MessageType::File, shown),

@@ -124,8 +124,12 @@ impl SavedSearchService {
     ) -> Result<(), ServiceError> {
         let (caller, now) = (&access.caller, self.clock.now());
         let known = self.of_caller(caller, id).await?;
-        let gone = self.store.saved_searches().delete_saved_search(&caller.user, &known.id, now);
-        if gone.await? { Ok(()) } else { Err(ServiceError::NotFound) }
+        let searches = self.store.saved_searches();
+        if searches.delete_saved_search(&caller.user, &known.id, now).await? {
+            Ok(())
+        } else {
+            Err(ServiceError::NotFound)
+        }
     }
 
     async fn of_caller(

@@ -153,8 +153,8 @@ async fn the_log_is_filtered_and_paged() {
     let (channel, by) = (GROUP.into(), "Uadmin".into());
     for number in 0..60 {
         let text = format!("version {number}");
-        let set = scene.store.assistant().set_group_rules(&channel, &text, None, &by, now());
-        set.await.unwrap();
+        let assistant = scene.store.assistant();
+        assistant.set_group_rules(&channel, &text, None, &by, now()).await.unwrap();
     }
     let first = scene.open(&path("?kind=group_rules")).await.body;
     assert!(first.contains("version 59") && !first.contains("version 5<"), "{first}");

@@ -192,8 +192,9 @@ async fn an_owner_who_comes_back_meanwhile_stays_or_not(fixture: Fixture) {
         go(&fixture, &owner, time).await;
         let other = if owner == "U1" { "U2" } else { "U1" };
         let back = [item("C1", time + 1, PresenceEvidenceKind::Joined(owner.as_str().into()))];
+        let members = fixture.store.members();
         let (back, ()) = tokio::join!(
-            fixture.store.members().record_presence(&back, at(time + 2)),
+            members.record_presence(&back, at(time + 2)),
             fixture.subscribe("C1", other, time + 3),
         );
         back.unwrap();

@@ -38,7 +38,8 @@ async fn a_login_is_taken_once(fixture: Fixture) {
     set_out(&fixture, "s1", 1).await;
     set_out(&fixture, "s2", 1).await;
     assert!(fixture.store.sessions().take_login("s3", at(2)).await.unwrap().is_none());
-    let tries = (0..8).map(|_| fixture.store.sessions().take_login("s1", at(2)));
+    let sessions = fixture.store.sessions();
+    let tries = (0..8).map(|_| sessions.take_login("s1", at(2)));
     let tries = futures_util::future::join_all(tries).await;
     let taken: Vec<_> = tries.into_iter().filter_map(Result::unwrap).collect();
     assert_eq!(taken.len(), 1);

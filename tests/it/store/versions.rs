@@ -163,8 +163,8 @@ async fn of_many_who_read_the_same_one_writes(fixture: Fixture) {
     let texts = ["a", "b", "c", "d", "e"];
     let written = join_all(texts.map(|text| welcome(store, text, Some(0)))).await;
     assert_eq!(written.iter().filter(|done| done.is_ok()).count(), 1);
-    let set = texts
-        .map(|text| store.assistant().set_group_rules(&channel, text, Some(&[0]), &user, at(9)));
+    let assistant = store.assistant();
+    let set = texts.map(|text| assistant.set_group_rules(&channel, text, Some(&[0]), &user, at(9)));
     let set = join_all(set).await.into_iter().filter(|done| *done.as_ref().unwrap()).count();
     assert_eq!(set, 1);
     assert_eq!(versions(store).await, [1, 1, 1, 0]);

@@ -8,14 +8,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_bus::{Bus, BusError};
+use chatkeep_core::cache::Cache;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::id::ChannelId;
 use chatkeep_index::keyword::KeywordError;
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_store::{AssistantState, Store, StoreError};
-use moka::future::Cache;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -30,7 +31,7 @@ const TOPIC: &str = "assistant";
 /// Maximum memory of compiled assistants in bytes, unless another one is set.
 const MEMORY: u64 = 256 * 1024 * 1024;
 /// Maximum number of channels whose state is cached.
-const STATES: u64 = 100_000;
+const STATES: usize = 100_000;
 /// Idle time after which a channel is evicted.
 const IDLE: Duration = Duration::from_hours(1);
 /// Time for which a state is used without a check.
@@ -50,6 +51,9 @@ pub enum CompileError {
     Died(#[from] tokio::task::JoinError),
 }
 
+/// Compiled settings. Whoever waits for them gets the failure, too; a failure is not cached.
+type CompileResult = Result<Arc<Compiled>, Arc<CompileError>>;
+
 /// Address of a channel's page; `None` without a public address of the service.
 type ChannelLinks = Arc<dyn Fn(&ChannelId) -> Option<String> + Send + Sync>;
 
@@ -59,7 +63,7 @@ pub struct Assistants {
     pub(super) store: Store,
     space: Arc<SemanticSpace>,
     states: Cache<ChannelId, CachedState>,
-    compiled: Cache<Key, Arc<Compiled>>,
+    compiled: Cache<Key, CompileResult>,
     links: ChannelLinks,
     /// Permits to keep a processor busy with compiling or matching; one processor is left for the
     /// rest.
@@ -77,9 +81,9 @@ struct CachedState {
 }
 
 /// Marks a channel's state to be checked with its next message.
-async fn invalidate(states: &Cache<ChannelId, CachedState>, channel: &ChannelId) {
-    if let Some(known) = states.get(channel).await {
-        states.insert(channel.clone(), CachedState { at: None, ..known }).await;
+fn invalidate(states: &Cache<ChannelId, CachedState>, channel: &ChannelId) {
+    if let Some(known) = states.get(channel) {
+        states.insert(channel.clone(), CachedState { at: None, ..known });
     }
 }
 
@@ -94,27 +98,26 @@ impl fmt::Debug for Assistants {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Assistants")
             .field("space", &self.space)
-            .field("compiled", &self.compiled.entry_count())
+            .field("compiled", &self.compiled)
             .finish_non_exhaustive()
     }
 }
 
 /// Creates an empty cache of compiled assistants of at most that many bytes.
-fn compiled_within(bytes: u64) -> Cache<Key, Arc<Compiled>> {
-    Cache::builder()
-        .max_capacity(bytes)
-        .weigher(|_: &Key, compiled: &Arc<Compiled>| {
-            u32::try_from(compiled.size()).unwrap_or(u32::MAX)
-        })
-        .time_to_idle(IDLE)
-        .build()
+fn compiled_within(bytes: u64) -> Cache<Key, CompileResult> {
+    let size = |compiled: &CompileResult| match compiled {
+        Ok(compiled) => compiled.size() as u64,
+        Err(_) => 0,
+    };
+    let age = |compiled: &CompileResult| compiled.as_ref().map_or(Duration::ZERO, |_| IDLE);
+    Cache::with_weights(bytes, size, age).renewed_by_reads()
 }
 
 impl Assistants {
     /// Creates an empty cache over `store`; semantic rules are matched in `space`. Channels have no
     /// links until [`with_links`](Self::with_links) says them.
     pub fn new(store: Store, space: Arc<SemanticSpace>) -> Self {
-        let states = Cache::builder().max_capacity(STATES).time_to_idle(IDLE).build();
+        let states = Cache::new(STATES, IDLE);
         let compiled = compiled_within(MEMORY);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let turns = Arc::new(Semaphore::new(processors.saturating_sub(1).max(1)));
@@ -146,6 +149,7 @@ impl Assistants {
     ///
     /// # Errors
     /// Fails when the store fails or the settings cannot be compiled.
+    #[boxed]
     pub async fn of(
         &self,
         channel: &ChannelId,
@@ -157,15 +161,16 @@ impl Assistants {
         let key = |state| Key { channel: channel.clone(), state };
         let new = key(Compiled::key(state));
         // Concurrent messages wait for one compilation.
-        let compiled = self.compiled.try_get_with(new, self.compile(channel, known)).await?;
+        let compile = async { self.compile(channel, known).await.map_err(Arc::new) };
+        let compiled = self.compiled.get_or_compute(&new, compile).await?;
         if let Some(old) = known.before {
-            self.compiled.invalidate(&key(old)).await;
+            self.compiled.remove(&key(old));
         }
         Ok(Some(compiled))
     }
 
     async fn known(&self, channel: &ChannelId) -> Result<CachedState, StoreError> {
-        let known = self.states.get(channel).await;
+        let known = self.states.get(channel);
         if let Some(known) = known
             && known.at.is_some_and(|at| at.elapsed() < STATE_TTL)
         {
@@ -177,7 +182,7 @@ impl Assistants {
         let changed = old != state.map(Compiled::key);
         let before = if changed { old } else { known.and_then(|known| known.before) };
         let known = CachedState { state, at, before };
-        self.states.insert(channel.clone(), known).await;
+        self.states.insert(channel.clone(), known);
         Ok(known)
     }
 
@@ -197,10 +202,8 @@ impl Assistants {
                  api.base_url is not set"
             );
         }
-        let before = match known.before {
-            Some(state) => self.compiled.get(&Key { channel: channel.clone(), state }).await,
-            None => None,
-        };
+        let before = |state| self.compiled.get(&Key { channel: channel.clone(), state })?.ok();
+        let before = known.before.and_then(before);
         self.compile_source(source, before).await
     }
 
@@ -208,6 +211,7 @@ impl Assistants {
     ///
     /// # Errors
     /// Fails when the store fails.
+    #[boxed]
     pub async fn source(&self, channel: &ChannelId) -> Result<Source, StoreError> {
         Ok(Source {
             config: self.store.assistant().assistant_config(channel).await?,
@@ -223,6 +227,7 @@ impl Assistants {
     ///
     /// # Errors
     /// Fails when the keywords cannot be compiled.
+    #[boxed]
     pub async fn compile_source(
         &self,
         source: Source,
@@ -241,6 +246,7 @@ impl Assistants {
     ///
     /// # Errors
     /// Fails when the deciding thread died.
+    #[boxed]
     pub async fn decide(
         &self,
         compiled: &Arc<Compiled>,
@@ -259,8 +265,9 @@ impl Assistants {
 
     /// Invalidates a channel's settings, so that its next message is decided by the new ones: here
     /// at once, and in every other process by a notice.
+    #[boxed]
     pub async fn changed(&self, channel: &ChannelId, bus: &Bus) {
-        invalidate(&self.states, channel).await;
+        invalidate(&self.states, channel);
         let notice = Bytes::copy_from_slice(channel.as_str().as_bytes());
         if let Err(error) = bus.broadcast(TOPIC, notice).await {
             // They check by themselves within a second.
@@ -272,6 +279,7 @@ impl Assistants {
     ///
     /// # Errors
     /// Fails when the bus is closed.
+    #[boxed]
     pub async fn listen(
         &self,
         bus: &Bus,
@@ -282,7 +290,7 @@ impl Assistants {
         Ok(async move {
             while let Some(Some(channel)) = stop.run_until_cancelled(changes.next()).await {
                 if let Ok(channel) = std::str::from_utf8(&channel) {
-                    invalidate(&states, &ChannelId::new(channel)).await;
+                    invalidate(&states, &ChannelId::new(channel));
                 }
             }
         })

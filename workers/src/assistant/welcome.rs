@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::{ChannelRef, Event};
 use chatkeep_core::id::UserId;
 use chatkeep_core::message::Content;
@@ -75,6 +76,7 @@ impl Assistants {
     ///
     /// # Errors
     /// Fails when the store fails.
+    #[boxed]
     pub async fn welcome_text(
         &self,
         compiled: &Compiled,

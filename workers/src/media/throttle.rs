@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_bus::{Bus, BusError};
 use chatkeep_core::causes::with_causes;
@@ -32,6 +33,7 @@ impl ContentThrottle {
     }
 
     /// Waits until the bot's pause is over, if there is one.
+    #[boxed]
     pub async fn wait(&self, bot: &str) {
         loop {
             let left = self.left(bot);
@@ -48,6 +50,7 @@ impl ContentThrottle {
     }
 
     /// Pauses every worker of the bot, as the platform requested.
+    #[boxed]
     pub async fn slow_down(&self, bot: &str, retry_after: Option<Duration>) {
         let until = self.clock.now().plus(retry_after.unwrap_or(PAUSE.0).min(PAUSE.1));
         self.pause(bot, until);
@@ -67,6 +70,7 @@ impl ContentThrottle {
     ///
     /// # Errors
     /// Fails when the bus is closed.
+    #[boxed]
     pub async fn listen(
         &self,
         stop: CancellationToken,

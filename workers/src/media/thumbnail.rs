@@ -3,6 +3,7 @@
 
 use std::io::Cursor;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_blobs::{Blobs, Stored};
 use futures_util::TryStreamExt as _;
@@ -46,6 +47,7 @@ pub(super) async fn of_bytes(picture: Bytes) -> Option<Bytes> {
 
 /// Returns a picture as JPEG whose longer side has at most `side` pixels; `None` if it is no picture
 /// that can be read within the limits.
+#[boxed]
 pub async fn small_picture(picture: Bytes, side: u32) -> Option<Bytes> {
     let _turn = TURN.acquire().await.ok()?;
     shrunk(picture, side).await

@@ -20,6 +20,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
@@ -90,6 +91,7 @@ pub struct Notifier<B> {
 impl<B: Bodies> Notifier<B> {
     /// Releases the deliveries that a crash has interrupted. To be called once, before
     /// [`Notifier::run`].
+    #[boxed]
     pub async fn release_interrupted(&self) {
         if self.store.is_embedded() {
             // No other process uses the store, so existing leases belong to a dead process.
@@ -105,6 +107,7 @@ impl<B: Bodies> Notifier<B> {
 
     /// Runs until `stop` is cancelled, then finishes the deliveries under way. Its periodic work is
     /// in [`Notifier::add_jobs`].
+    #[boxed]
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let wake = Notify::new();
         let (results, recorded) = mpsc::channel(RESULTS);
@@ -121,6 +124,7 @@ impl<B: Bodies> Notifier<B> {
     ///
     /// # Errors
     /// Returns an error when deliveries cannot be created or claimed.
+    #[boxed]
     pub async fn drain(self: Arc<Self>) -> Result<usize, StoreError> {
         let (stop, wake) = (CancellationToken::new(), Notify::new());
         self.fan_out_all(&stop, &wake).await?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::metric;
 use chatkeep_store::{PendingNotice, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -35,6 +36,7 @@ impl<B: Bodies> Notifier<B> {
     ///
     /// # Errors
     /// Fails when the store fails.
+    #[boxed]
     pub async fn notify_owners(&self) -> Result<(), StoreError> {
         for webhook in self.store.webhooks().pending_webhook_notices(BATCH).await? {
             let outcome = if self.settings.tell_owners {

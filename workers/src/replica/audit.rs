@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_index::search::{IndexChange, IndexError, MessageIndex};
 use chatkeep_store::Store;
@@ -68,6 +69,7 @@ impl<'a> IndexAudit<'a> {
     ///
     /// # Errors
     /// Fails when the store or the index fails.
+    #[boxed]
     pub async fn next(&mut self) -> Result<Option<(BTreeMap<Key, Drift>, usize)>, ReplicaError> {
         if self.done {
             return Ok(None);

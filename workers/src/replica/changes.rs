@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MessageState};
 use chatkeep_index::search::{IndexChange, IndexDoc};
@@ -12,6 +13,7 @@ use chatkeep_store::{Store, StoreError};
 ///
 /// # Errors
 /// Returns an error when the database fails.
+#[boxed]
 pub async fn changes_to(
     store: &Store,
     wanted: &BTreeSet<(ChannelId, MessageId)>,

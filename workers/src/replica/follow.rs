@@ -3,6 +3,7 @@
 use std::mem;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::health::Health;
 use chatkeep_core::metric;
 use chatkeep_core::outage::{Failure, Work};
@@ -47,6 +48,7 @@ struct Round {
 
 impl Replica {
     /// Updates the replica until `stop` is cancelled.
+    #[boxed]
     pub async fn run(self, health: Health, stop: CancellationToken) {
         let mut round = Round::default();
         while !stop.is_cancelled() {
@@ -70,6 +72,7 @@ impl Replica {
     ///
     /// # Errors
     /// Fails when the index or the store fails.
+    #[boxed]
     pub async fn catch_up(&self) -> Result<(), ReplicaError> {
         let mut round = Round::default();
         loop {

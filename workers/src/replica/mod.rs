@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::outage::Availability;
 use chatkeep_core::panics::Panicked;
 use chatkeep_core::time::SharedClock;
@@ -91,6 +92,7 @@ impl Replica {
     ///
     /// # Errors
     /// Fails when the index cannot be read or written.
+    #[boxed]
     pub async fn open(
         store: Store,
         folder: PathBuf,
@@ -103,6 +105,7 @@ impl Replica {
     ///
     /// # Errors
     /// Fails when the index cannot be read or written.
+    #[boxed]
     pub async fn open_with(
         store: Store,
         folder: PathBuf,
@@ -176,6 +179,7 @@ impl Replica {
     ///
     /// # Errors
     /// Fails when the store fails.
+    #[boxed]
     pub async fn lag(&self) -> Result<Duration, StoreError> {
         let position = self.state.borrow().position;
         let next = self.store.outbox().next_logged(position).await?;

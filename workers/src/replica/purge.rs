@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use tokio_util::sync::CancellationToken;
 
 use super::ReplicaError;
@@ -38,6 +39,7 @@ impl Purger {
     ///
     /// # Errors
     /// Fails when the index' folder fails.
+    #[boxed]
     pub async fn purge(&self) -> Result<(), ReplicaError> {
         self.writer.purge().await
     }

@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use chatkeep_bus::Delivery;
-use moka::sync::Cache;
+use chatkeep_core::cache::Cache;
 
 /// First and longest delay before a message is redelivered.
 const DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 /// Maximum number of messages whose holds are remembered.
-const HELD: u64 = 10_000;
+const HELD: usize = 10_000;
 
 /// Number of deliveries at which each message was held. Clones share it.
 ///
@@ -27,7 +27,7 @@ impl HeldDeliveries {
     pub(super) fn new(longest: Duration) -> Self {
         // Messages of an attempt that fails after the hold are still known.
         let keep = (longest + DELAY.1) * 2;
-        let held = Cache::builder().max_capacity(HELD).time_to_live(keep).build();
+        let held = Cache::new(HELD, keep);
         Self { held, most: deliveries_within(longest) }
     }
 

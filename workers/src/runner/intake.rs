@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_bus::{BusError, Consumer, Delivery};
 use chatkeep_core::log_reason;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -100,6 +101,7 @@ impl<S: Stage> Runner<S> {
     ///
     /// # Errors
     /// Fails when the bus fails. What was pulled before is worked on all the same.
+    #[boxed]
     pub async fn drain(&self) -> Result<usize, BusError> {
         let runner = Arc::new(self.clone());
         let spec = self.stage.name().consumer(self.settings.lease);

@@ -11,6 +11,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_bus::{Bus, Consumer};
 use chatkeep_core::health::Health;
 use chatkeep_core::log_reason;
@@ -146,6 +147,7 @@ impl<S: Stage> Runner<S> {
     }
 
     /// Runs until stopped: then pulls no more, waits for the calls under way, and returns.
+    #[boxed]
     pub async fn run(self) {
         let name = self.stage.name();
         let runner = Arc::new(self);

@@ -35,8 +35,8 @@ impl Bench {
     async fn opt(&self, user: &str, channel: Option<&Group>, out: bool) {
         self.clock.advance(Duration::from_secs(1));
         let (user, channel): (UserId, _) = (user.into(), channel.map(Group::channel));
-        let done =
-            self.store.members().set_opted_out(&user, channel.as_ref(), out, || self.clock.now());
+        let members = self.store.members();
+        let done = members.set_opted_out(&user, channel.as_ref(), out, || self.clock.now());
         assert_eq!(done.await.unwrap(), OptOutChange::Done);
         self.clock.advance(Duration::from_secs(1));
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, query, query_scalar};
 
@@ -14,6 +15,7 @@ use crate::BusError;
 ///
 /// # Errors
 /// [`BusError::Storage`] when the file cannot be read, or the copy not be written.
+#[boxed]
 pub async fn copy_bus(folder: &Path, into: &Path) -> Result<bool, BusError> {
     if !file(folder).try_exists().map_err(sqlx::Error::Io)? {
         return Ok(false);
@@ -29,6 +31,7 @@ pub async fn copy_bus(folder: &Path, into: &Path) -> Result<bool, BusError> {
 ///
 /// # Errors
 /// [`BusError::Config`] when it is not, [`BusError::Storage`] when it cannot be read.
+#[boxed]
 pub async fn check_bus_copy(copy: &Path) -> Result<(), BusError> {
     let mut conn = SqliteConnectOptions::new().filename(copy).read_only(true).connect().await?;
     let found: String = query_scalar("PRAGMA integrity_check(1)").fetch_one(&mut conn).await?;

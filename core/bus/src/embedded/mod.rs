@@ -26,6 +26,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::outage::Availability;
 use chatkeep_core::time::SharedClock;
 use sqlx::sqlite::SqlitePool;
@@ -102,6 +103,7 @@ impl EmbeddedBus {
     /// # Errors
     /// [`BusError::Locked`] when another process serves from this folder, [`BusError::Storage`]
     /// when the file cannot be used.
+    #[boxed]
     pub async fn open(
         folder: &Path,
         limits: BusLimits,
@@ -116,6 +118,7 @@ impl EmbeddedBus {
     ///
     /// # Errors
     /// [`BusError::Storage`] when the file cannot be used.
+    #[boxed]
     pub async fn attach(
         folder: &Path,
         limits: BusLimits,
@@ -129,6 +132,7 @@ impl EmbeddedBus {
     /// # Errors
     /// [`BusError::Missing`] when no process has served from this folder, [`BusError::Storage`]
     /// when the file cannot be used.
+    #[boxed]
     pub async fn attach_existing(
         folder: &Path,
         limits: BusLimits,

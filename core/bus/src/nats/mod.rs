@@ -20,6 +20,7 @@ use std::time::Duration;
 use async_nats::Client;
 use async_nats::connection::State;
 use async_nats::jetstream::Context;
+use async_recursion::async_recursion as boxed;
 use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 
@@ -79,6 +80,7 @@ impl NatsBus {
     /// # Errors
     /// [`BusError::Config`] for an invalid address, [`BusError::Unavailable`] when no server
     /// responds within five seconds. Once connected, outages heal by themselves.
+    #[boxed]
     pub async fn connect(
         servers: &str,
         limits: BusLimits,
@@ -91,6 +93,7 @@ impl NatsBus {
     ///
     /// # Errors
     /// As [`NatsBus::connect`].
+    #[boxed]
     pub async fn connect_replicated(
         servers: &str,
         replicas: usize,
@@ -106,6 +109,7 @@ impl NatsBus {
     ///
     /// # Errors
     /// [`BusError::Missing`] when no process has, else as [`NatsBus::connect`].
+    #[boxed]
     pub async fn attach(
         servers: &str,
         limits: BusLimits,

@@ -1,5 +1,6 @@
 //! Reads the activity counters of a channel for a period.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, RuleId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
@@ -134,7 +135,8 @@ impl ActivityStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn range(self, channel: &ChannelId) -> Result<Option<ActivityRange>, StoreError> {
+    #[boxed]
+    pub async fn range(&self, channel: &ChannelId) -> Result<Option<ActivityRange>, StoreError> {
         let (first, last): (Option<i64>, Option<i64>) =
             self.store.db.fetch_one(query_as(RANGE).bind(channel.as_str())).await?;
         Ok(first.zip(last).map(|(first, last)| ActivityRange {
@@ -147,7 +149,8 @@ impl ActivityStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn counts(self, wanted: &ActivityQuery<'_>) -> Result<ActivityCounts, StoreError> {
+    #[boxed]
+    pub async fn counts(&self, wanted: &ActivityQuery<'_>) -> Result<ActivityCounts, StoreError> {
         let mut tx = self.store.db.snapshot().await?;
         let bars = bars(&mut tx, wanted).await?;
         let mut counters = ItemCounters::Blocks;

@@ -1,5 +1,6 @@
 //! Changes of settings, rules and roles: logged in the transaction that makes them.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
@@ -206,8 +207,9 @@ impl ActivityLogStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn changes(
-        self,
+        &self,
         channel: &ChannelId,
         filter: &ActivityFilter<ChangeKind>,
         after: Option<(Timestamp, i64)>,

@@ -5,6 +5,7 @@ mod changes;
 mod reader;
 mod reads;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
@@ -59,7 +60,8 @@ impl ActivityLogStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge(self, before: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn purge(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let mut gone = 0;
         for sql in [PURGE_CHANGES, PURGE_READS] {
@@ -73,7 +75,8 @@ impl ActivityLogStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn full(self, rows: i64) -> Result<Vec<FullLog>, StoreError> {
+    #[boxed]
+    pub async fn full(&self, rows: i64) -> Result<Vec<FullLog>, StoreError> {
         let mut found = Vec::new();
         for (full, cut) in [(FULL_OF_CHANGES, CUT_CHANGES), (FULL_OF_READS, CUT_READS)] {
             let full: Vec<(String,)> = self.store.db.fetch_all(query_as(full).bind(rows)).await?;
@@ -88,7 +91,8 @@ impl ActivityLogStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn cut(self, log: &FullLog) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn cut(&self, log: &FullLog) -> Result<bool, StoreError> {
         let cut = query(log.cut).bind(log.channel.as_str()).bind(log.rows).bind(BATCH);
         let mut tx = self.store.db.begin().await?;
         let gone = tx.execute(cut).await?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
@@ -119,7 +120,7 @@ impl ActivityLogStore<'_> {
     /// Counts a request by which somebody reads messages of a channel. Never waits for the database;
     /// [`ActivityLogStore::write_reads`](crate::ActivityLogStore::write_reads) writes it.
     pub fn note_read(
-        self,
+        &self,
         channel: &ChannelId,
         (user, reader): (&UserId, &Reader),
         action: ReadAction,
@@ -139,7 +140,8 @@ impl ActivityLogStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; the reads are written with the next call then.
-    pub async fn write_reads(self) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn write_reads(&self) -> Result<(), StoreError> {
         let counted = mem::take(&mut *self.store.reads.counters());
         if counted.is_empty() {
             return Ok(());
@@ -153,7 +155,7 @@ impl ActivityLogStore<'_> {
         written
     }
 
-    async fn write(self, counted: &BTreeMap<Key, i64>) -> Result<(), StoreError> {
+    async fn write(&self, counted: &BTreeMap<Key, i64>) -> Result<(), StoreError> {
         let rows: Vec<_> = counted.iter().map(|(key, n)| key.row(*n)).collect();
         let mut tx = self.store.db.begin().await?;
         for chunk in rows.chunks(CHUNK) {
@@ -168,8 +170,9 @@ impl ActivityLogStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn reads(
-        self,
+        &self,
         channel: &ChannelId,
         filter: &ActivityFilter<ReadAction>,
         after: Option<&ReadPosition>,

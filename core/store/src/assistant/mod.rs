@@ -4,6 +4,7 @@
 mod edit;
 mod rules;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{AssistantConfig, Revision, SettingText};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::Plan;
@@ -81,8 +82,9 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn assistant_state(
-        self,
+        &self,
         channel: &ChannelId,
     ) -> Result<Option<AssistantState>, StoreError> {
         let row: Option<(i64, Option<String>)> =
@@ -98,8 +100,9 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn assistant_config(
-        self,
+        &self,
         channel: &ChannelId,
     ) -> Result<AssistantConfig, StoreError> {
         Ok(self.assistant_setting(channel).await?.value)
@@ -109,8 +112,9 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn assistant_setting(
-        self,
+        &self,
         channel: &ChannelId,
     ) -> Result<Setting<AssistantConfig>, StoreError> {
         Ok(match self.assistant_row(channel).await? {
@@ -125,7 +129,7 @@ impl AssistantStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn change_assistant_config<E: Send>(
-        self,
+        &self,
         channel: &ChannelId,
         by: &UserId,
         now: Timestamp,
@@ -147,7 +151,7 @@ impl AssistantStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn change_assistant_texts<E: Send>(
-        self,
+        &self,
         channel: &ChannelId,
         by: &UserId,
         now: Timestamp,
@@ -171,7 +175,8 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn welcome(self, channel: &ChannelId) -> Result<Setting<SettingText>, StoreError> {
+    #[boxed]
+    pub async fn welcome(&self, channel: &ChannelId) -> Result<Setting<SettingText>, StoreError> {
         let Some(row) = self.assistant_row(channel).await? else {
             return Ok(Setting { version: 0, value: SettingText::default() });
         };
@@ -184,8 +189,9 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn group_rules(
-        self,
+        &self,
         channel: &ChannelId,
     ) -> Result<Setting<SettingText>, StoreError> {
         let Some(row) = self.assistant_row(channel).await? else {
@@ -202,7 +208,7 @@ impl AssistantStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn set_group_rules(
-        self,
+        &self,
         channel: &ChannelId,
         text: &str,
         if_match: IfMatch<'_>,
@@ -219,7 +225,7 @@ impl AssistantStore<'_> {
         Ok(true)
     }
 
-    async fn assistant_row(self, channel: &ChannelId) -> Result<Option<AssistantRow>, StoreError> {
+    async fn assistant_row(&self, channel: &ChannelId) -> Result<Option<AssistantRow>, StoreError> {
         Ok(self.store.db.fetch_optional(query_as(READ).bind(channel.as_str())).await?)
     }
 }

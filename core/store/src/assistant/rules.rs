@@ -1,5 +1,6 @@
 //! Rules of a channel's assistant.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{Rule, RuleDraft, RuleList, limits};
 use chatkeep_core::id::{ChannelId, RuleId, UserId};
 use chatkeep_core::time::Timestamp;
@@ -96,7 +97,8 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn rules(self, channel: &ChannelId) -> Result<Setting<RuleList>, StoreError> {
+    #[boxed]
+    pub async fn rules(&self, channel: &ChannelId) -> Result<Setting<RuleList>, StoreError> {
         let row = self.assistant_row(channel).await?;
         let version = row.as_ref().map_or(0, |row| row.qa_v);
         let revision = row.map(|row| revision(row.qa_at, row.qa_by)).unwrap_or_default();
@@ -110,8 +112,9 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn chosen_rules(
-        self,
+        &self,
         channel: &ChannelId,
         rules: &[&RuleId],
     ) -> Result<Vec<Rule>, StoreError> {
@@ -127,7 +130,8 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn rule_sizes(self, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
+    #[boxed]
+    pub async fn rule_sizes(&self, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
         Ok(self.store.db.fetch_one(query_as(MEASURE).bind(channel.as_str())).await?)
     }
 
@@ -136,7 +140,7 @@ impl AssistantStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn change_rule(
-        self,
+        &self,
         channel: &ChannelId,
         change: RuleChange<'_>,
         if_match: IfMatch<'_>,
@@ -152,7 +156,7 @@ impl AssistantStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn change_rules(
-        self,
+        &self,
         channel: &ChannelId,
         changes: &[RuleChange<'_>],
         if_match: IfMatch<'_>,

@@ -7,6 +7,7 @@
 mod job;
 mod rows;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
@@ -39,8 +40,9 @@ impl JobStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is begun then.
+    #[boxed]
     pub async fn begin_job(
-        self,
+        &self,
         new: &NewChannelJob<'_>,
         now: Timestamp,
     ) -> Result<(ChannelJob, bool), StoreError> {
@@ -57,8 +59,9 @@ impl JobStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is begun then.
+    #[boxed]
     pub async fn begin_needed_job(
-        self,
+        &self,
         new: &NewChannelJob<'_>,
         now: Timestamp,
     ) -> Result<Option<ChannelJob>, StoreError> {
@@ -78,7 +81,7 @@ impl JobStore<'_> {
     }
 
     /// Counts the messages that such a job would remove now.
-    async fn count_of_job(self, new: &NewChannelJob<'_>) -> Result<i64, StoreError> {
+    async fn count_of_job(&self, new: &NewChannelJob<'_>) -> Result<i64, StoreError> {
         let (count,) = self.store.db.fetch_one(count_of_job(new)).await?;
         Ok(count)
     }
@@ -87,8 +90,9 @@ impl JobStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn claim_job(
-        self,
+        &self,
         worker: &str,
         now: Timestamp,
     ) -> Result<Option<ChannelJob>, StoreError> {
@@ -105,8 +109,9 @@ impl JobStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is removed then.
+    #[boxed]
     pub async fn work_on_job(
-        self,
+        &self,
         job: &ChannelJob,
         worker: &str,
         limit: u32,
@@ -133,8 +138,9 @@ impl JobStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; the claim ends by itself then.
+    #[boxed]
     pub async fn release_job(
-        self,
+        &self,
         job: &ChannelJob,
         worker: &str,
         next: Timestamp,
@@ -149,8 +155,9 @@ impl JobStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; the claim ends by itself then.
+    #[boxed]
     pub async fn fail_job(
-        self,
+        &self,
         job: &ChannelJob,
         worker: &str,
         why: &str,
@@ -174,8 +181,9 @@ impl JobStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn channel_job(
-        self,
+        &self,
         channel: &ChannelId,
         id: &str,
     ) -> Result<Option<ChannelJob>, StoreError> {
@@ -188,8 +196,9 @@ impl JobStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn running_erasure(
-        self,
+        &self,
         channel: &ChannelId,
         user: &UserId,
     ) -> Result<Option<ChannelJob>, StoreError> {
@@ -202,7 +211,8 @@ impl JobStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_jobs(self, before: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn purge_jobs(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let gone = tx.execute(query(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;

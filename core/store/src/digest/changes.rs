@@ -48,7 +48,7 @@ impl MessageStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn edited_messages(
-        self,
+        &self,
         scope: DigestScope<'_>,
         sent_from: Option<Timestamp>,
         limit: u32,
@@ -63,7 +63,7 @@ impl MessageStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn unsent_messages(
-        self,
+        &self,
         scope: DigestScope<'_>,
         sent_from: Option<Timestamp>,
         limit: u32,
@@ -73,7 +73,7 @@ impl MessageStore<'_> {
     }
 
     async fn changed(
-        self,
+        &self,
         statement: Query<'_, (String, String, i64)>,
         scope: DigestScope<'_>,
         sent_from: Option<Timestamp>,
@@ -96,7 +96,7 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn moves(self, scope: DigestScope<'_>) -> Result<Vec<MemberMove>, StoreError> {
+    pub async fn moves(&self, scope: DigestScope<'_>) -> Result<Vec<MemberMove>, StoreError> {
         let keys = scope.keys()?;
         let moves = query_as(MOVES).bind(&keys).bind(scope.millis());
         let rows: Vec<MoveRow> = self.store.db.fetch_all(moves).await?;

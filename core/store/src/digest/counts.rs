@@ -61,7 +61,7 @@ impl ActivityStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn message_totals(
-        self,
+        &self,
         scope: DigestScope<'_>,
     ) -> Result<HashMap<ChannelId, i64>, StoreError> {
         let (keys, from) = (scope.keys()?, scope.millis());
@@ -76,7 +76,7 @@ impl ActivityStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn people_counts(
-        self,
+        &self,
         scope: DigestScope<'_>,
         (limit, edge): (u32, i64),
     ) -> Result<PeopleCounts, StoreError> {
@@ -98,7 +98,7 @@ impl ActivityStore<'_> {
 
     /// Returns the shorter way from the begin of a digest to that of a day in UTC; where both have
     /// more than `most` messages, the way from as early as the first has no more than that.
-    async fn edge(self, keys: &str, from: i64, most: i64) -> Result<Edge, StoreError> {
+    async fn edge(&self, keys: &str, from: i64, most: i64) -> Result<Edge, StoreError> {
         let (day, next) = (from - from.rem_euclid(DAY), ceiling(from, DAY));
         if day == next {
             return Ok(Edge { first: next, from, to: next, sign: 1 });
@@ -139,7 +139,7 @@ impl MessageStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn type_counts(
-        self,
+        &self,
         scope: DigestScope<'_>,
         limit: u32,
     ) -> Result<Vec<TypeCount>, StoreError> {

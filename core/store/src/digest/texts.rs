@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::time::Timestamp;
@@ -56,7 +57,7 @@ impl MessageStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn newest_of_type(
-        self,
+        &self,
         scope: DigestScope<'_>,
         kind: MessageType,
         limit: u32,
@@ -74,7 +75,7 @@ impl MessageStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn noted_texts(
-        self,
+        &self,
         scope: DigestScope<'_>,
         limit: u32,
     ) -> Result<NotedTexts, StoreError> {
@@ -90,8 +91,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn unanswered(
-        self,
+        &self,
         questions: &[DigestKey],
         (next, time): (u32, i64),
     ) -> Result<HashSet<DigestKey>, StoreError> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::blob::BlobId;
 
 use super::super::media::{mark, names};
@@ -67,7 +68,8 @@ impl AuditStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn orphaned_rows(self) -> Result<(Vec<Difference>, Vec<Difference>), StoreError> {
+    #[boxed]
+    pub async fn orphaned_rows(&self) -> Result<(Vec<Difference>, Vec<Difference>), StoreError> {
         let (mut spare, mut precious) = (Vec::new(), Vec::new());
         for (table, sql, _) in SPARE {
             spare.extend(self.loose_in(table, sql).await?);
@@ -78,7 +80,11 @@ impl AuditStore<'_> {
         Ok((spare, precious))
     }
 
-    async fn loose_in(self, table: &str, sql: &'static str) -> Result<Vec<Difference>, StoreError> {
+    async fn loose_in(
+        &self,
+        table: &str,
+        sql: &'static str,
+    ) -> Result<Vec<Difference>, StoreError> {
         let rows: Vec<(String, i64)> = self.store.db.fetch_all(query_as(sql).bind(MOST)).await?;
         let difference = |(channel, rows): (String, i64)| {
             let recorded = format!("{rows} in {table}");
@@ -91,7 +97,8 @@ impl AuditStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is deleted then.
-    pub async fn delete_orphaned_rows(self) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn delete_orphaned_rows(&self) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         for (_, _, sql) in SPARE {
             tx.execute(query(sql)).await?;
@@ -103,8 +110,9 @@ impl AuditStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn unreferenced_blobs(
-        self,
+        &self,
         blobs: &BTreeSet<BlobId>,
     ) -> Result<BTreeSet<BlobId>, StoreError> {
         let all = names(blobs.iter().map(BlobId::as_str))?;
@@ -116,7 +124,8 @@ impl AuditStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn mark_blobs(self, blobs: &BTreeSet<BlobId>) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn mark_blobs(&self, blobs: &BTreeSet<BlobId>) -> Result<(), StoreError> {
         let blobs = names(blobs.iter().map(BlobId::as_str))?;
         let mut tx = self.store.db.begin().await?;
         mark(&mut tx, &blobs).await?;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::MessageType;
@@ -128,8 +129,9 @@ impl AuditStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn audit_media(
-        self,
+        &self,
         channel: &ChannelId,
         after: Option<&MessageId>,
         limit: u32,
@@ -147,8 +149,9 @@ impl AuditStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn audit_medium(
-        self,
+        &self,
         channel: &ChannelId,
         message: &MessageId,
     ) -> Result<Option<MediaAudit>, StoreError> {
@@ -165,8 +168,9 @@ impl AuditStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
+    #[boxed]
     pub async fn mend_media(
-        self,
+        &self,
         channel: &ChannelId,
         found: &MediaAudit,
         mend: &MediaRepair,

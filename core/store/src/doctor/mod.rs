@@ -18,6 +18,7 @@ mod users;
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
@@ -149,8 +150,9 @@ impl AuditStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn audit_channel(
-        self,
+        &self,
         channel: &ChannelId,
     ) -> Result<Option<ChannelAudit>, StoreError> {
         let mut tx = self.store.db.snapshot().await?;
@@ -164,8 +166,9 @@ impl AuditStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
+    #[boxed]
     pub async fn repair_channel(
-        self,
+        &self,
         channel: &ChannelId,
         now: Timestamp,
     ) -> Result<(), StoreError> {

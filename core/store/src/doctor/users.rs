@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::{Plan, Usage, UsageStatus};
 use chatkeep_core::time::Timestamp;
@@ -74,8 +75,9 @@ impl AuditStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn audit_users(
-        self,
+        &self,
         after: Option<&UserId>,
         only: Option<&[ChannelId]>,
         parts: &BTreeMap<UserId, i64>,
@@ -97,7 +99,8 @@ impl AuditStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
-    pub async fn repair_user(self, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn repair_user(&self, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
         let channels = self.store.accounts().subscribed_channels(user).await?;
         let mut tx = self.store.db.begin().await?;
         // Channels first: the lock order of every transaction.

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
@@ -132,8 +133,9 @@ impl ImportStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is stored then.
+    #[boxed]
     pub async fn import(
-        self,
+        &self,
         import: ImportId,
         channel: &ChannelId,
         messages: &[ImportedMessage],
@@ -166,8 +168,9 @@ impl ImportStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn try_import(
-        self,
+        &self,
         channel: &ChannelId,
         messages: &[ImportedMessage],
     ) -> Result<Imported, StoreError> {
@@ -186,8 +189,9 @@ impl ImportStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn count_known(
-        self,
+        &self,
         channel: &ChannelId,
         messages: &[MessageId],
     ) -> Result<u64, StoreError> {
@@ -207,8 +211,9 @@ impl ImportStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn add_people(
-        self,
+        &self,
         channel: &ChannelId,
         people: &[ImportedPerson],
         now: Timestamp,
@@ -230,8 +235,9 @@ impl ImportStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn open_for_import(
-        self,
+        &self,
         channel: &ChannelId,
         kind: ChannelKind,
         user: &UserId,

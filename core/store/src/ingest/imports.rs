@@ -7,6 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -122,8 +123,9 @@ impl ImportStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn begin_import(
-        self,
+        &self,
         new: &NewImport<'_>,
         now: Timestamp,
     ) -> Result<ImportId, StoreError> {
@@ -147,7 +149,8 @@ impl ImportStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_import(self, import: ImportId, now: Timestamp) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn end_import(&self, import: ImportId, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         tx.execute(query(END).bind(import.0).bind(now.millis())).await?;
         let forgotten = tx.execute(query(FORGET).bind(import.0)).await?;
@@ -159,7 +162,8 @@ impl ImportStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn list(self, channel: Option<&ChannelId>) -> Result<Vec<ImportRecord>, StoreError> {
+    #[boxed]
+    pub async fn list(&self, channel: Option<&ChannelId>) -> Result<Vec<ImportRecord>, StoreError> {
         let rows: Vec<ImportRow> = self
             .store
             .db
@@ -172,7 +176,11 @@ impl ImportStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn import_record(self, import: ImportId) -> Result<Option<ImportRecord>, StoreError> {
+    #[boxed]
+    pub async fn import_record(
+        &self,
+        import: ImportId,
+    ) -> Result<Option<ImportRecord>, StoreError> {
         let row: Option<ImportRow> =
             self.store.db.fetch_optional(query_as(LIST).bind(None::<&str>).bind(import.0)).await?;
         Ok(row.map(ImportRecord::from))
@@ -185,8 +193,9 @@ impl ImportStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is removed then.
+    #[boxed]
     pub async fn undo_import(
-        self,
+        &self,
         import: &ImportRecord,
         limit: u32,
         now: Timestamp,

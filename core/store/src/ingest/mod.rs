@@ -17,6 +17,7 @@ mod unknown;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use async_recursion::async_recursion as boxed;
 pub(super) use gaps::{Skips, close_gaps, open_gap};
 pub use import::{ImportOutcome, Imported, ImportedMedia, ImportedMessage, ImportedPerson};
 pub use imports::{ImportId, ImportRecord, NewImport};
@@ -79,8 +80,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn message_states(
-        self,
+        &self,
         keys: &BTreeSet<(ChannelId, MessageId)>,
     ) -> Result<Vec<(ChannelId, MessageId, MessageState)>, StoreError> {
         let keys: Vec<_> =
@@ -95,8 +97,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn all_messages(
-        self,
+        &self,
         after: Option<&(ChannelId, MessageId)>,
         limit: u32,
     ) -> Result<Vec<(ChannelId, MessageId, MessageState)>, StoreError> {
@@ -113,7 +116,8 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn count_messages(self) -> Result<i64, StoreError> {
+    #[boxed]
+    pub async fn count_messages(&self) -> Result<i64, StoreError> {
         let (count,): (i64,) = self.store.db.fetch_one(query_as(COUNT_MESSAGES)).await?;
         Ok(count)
     }
@@ -126,8 +130,9 @@ impl MessageStore<'_> {
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is stored then, or only new
     /// messages.
+    #[boxed]
     pub async fn ingest(
-        self,
+        &self,
         changes: &[ChannelChange],
         now: Timestamp,
     ) -> Result<Vec<IngestOutcome>, StoreError> {
@@ -149,7 +154,7 @@ impl MessageStore<'_> {
 
     /// Ingests changes of any kind.
     async fn ingest_in_order(
-        self,
+        &self,
         changes: &[ChannelChange],
         now: Timestamp,
     ) -> Result<Vec<IngestOutcome>, StoreError> {

@@ -1,6 +1,7 @@
 //! Retention: deletes messages older than their channel's limit, and those of channels long without
 //! a subscription. In small batches, each one transaction, so that backup goes on between them.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
@@ -51,8 +52,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn set_retention(
-        self,
+        &self,
         channel: &ChannelId,
         days: Option<u32>,
         by: &UserId,
@@ -79,8 +81,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn retention(
-        self,
+        &self,
         channel: &ChannelId,
     ) -> Result<(Option<i64>, Option<Timestamp>), StoreError> {
         let row: Option<(Option<i64>, i64)> =
@@ -93,7 +96,8 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn outdated_channels(self, now: Timestamp) -> Result<Vec<ChannelId>, StoreError> {
+    #[boxed]
+    pub async fn outdated_channels(&self, now: Timestamp) -> Result<Vec<ChannelId>, StoreError> {
         let rows: Vec<(String,)> =
             self.store.db.fetch_all(query_as(OUTDATED).bind(now.millis())).await?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
@@ -105,8 +109,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.
+    #[boxed]
     pub async fn delete_outdated(
-        self,
+        &self,
         channel: &ChannelId,
         limit: u32,
         now: Timestamp,
@@ -139,7 +144,11 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn abandoned_channels(self, before: Timestamp) -> Result<Vec<ChannelId>, StoreError> {
+    #[boxed]
+    pub async fn abandoned_channels(
+        &self,
+        before: Timestamp,
+    ) -> Result<Vec<ChannelId>, StoreError> {
         let rows: Vec<(String,)> =
             self.store.db.fetch_all(query_as(ABANDONED).bind(before.millis())).await?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
@@ -151,8 +160,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.
+    #[boxed]
     pub async fn delete_abandoned(
-        self,
+        &self,
         channel: &ChannelId,
         before: Timestamp,
         limit: u32,
@@ -187,8 +197,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.
+    #[boxed]
     pub async fn forget_abandoned(
-        self,
+        &self,
         channel: &ChannelId,
         before: Timestamp,
     ) -> Result<u64, StoreError> {

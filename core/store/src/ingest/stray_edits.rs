@@ -1,5 +1,6 @@
 //! Stray edits, whose message never came: it was sent in a deleted time, or is lost.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
 use super::super::{MessageStore, StoreError};
@@ -22,7 +23,8 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.
-    pub async fn purge_stray_edits(self, before: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn purge_stray_edits(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let gone = tx.execute(query(PURGE).bind(before.millis()).bind(BATCH)).await?;
         tx.commit().await?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
 
@@ -67,7 +68,8 @@ impl KeyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_keys(self, limit: u32, now: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn purge_keys(&self, limit: u32, now: Timestamp) -> Result<u64, StoreError> {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let mut tx = self.store.db.begin().await?;
         let before = now.millis().saturating_sub(kept);

@@ -3,6 +3,7 @@
 mod limits;
 mod rotate;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::pseudonym::PseudonymKey;
@@ -128,7 +129,8 @@ impl KeyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
-    pub async fn add_key(self, key: &NewKey<'_>, now: Timestamp) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn add_key(&self, key: &NewKey<'_>, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         lock_user(&mut tx, key.user).await?;
         if room_of(&mut tx, key.user, now).await? == KeyAllowance::Full {
@@ -143,7 +145,8 @@ impl KeyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn key(self, secret: &str) -> Result<Option<Key>, StoreError> {
+    #[boxed]
+    pub async fn key(&self, secret: &str) -> Result<Option<Key>, StoreError> {
         let row: Option<KeyRow> =
             self.store.db.fetch_optional(query_as(BY_HASH).bind(hash(secret))).await?;
         row.map(|row| self.known_key(row)).transpose()
@@ -153,8 +156,9 @@ impl KeyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn list(
-        self,
+        &self,
         user: &UserId,
         after: Option<&(Timestamp, KeyId)>,
         limit: u32,
@@ -174,7 +178,8 @@ impl KeyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn key_of(self, user: &UserId, id: &KeyId) -> Result<Option<Key>, StoreError> {
+    #[boxed]
+    pub async fn key_of(&self, user: &UserId, id: &KeyId) -> Result<Option<Key>, StoreError> {
         // Reading locks nothing: the statement of SQLite serves both.
         let row: Option<KeyRow> = self
             .store
@@ -188,7 +193,8 @@ impl KeyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn drop_key(self, id: &KeyId, now: Timestamp) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn drop_key(&self, id: &KeyId, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let dropped = tx.execute(query(DROP).bind(id.as_str())).await?;
         end_webhooks_of(&mut tx, id, now).await?;
@@ -201,8 +207,9 @@ impl KeyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn drop_key_of(
-        self,
+        &self,
         user: &UserId,
         id: &KeyId,
         now: Timestamp,
@@ -215,7 +222,7 @@ impl KeyStore<'_> {
     }
 
     /// Converts a row, with a use of the key that is not written yet.
-    fn known_key(self, row: KeyRow) -> Result<Key, StoreError> {
+    fn known_key(&self, row: KeyRow) -> Result<Key, StoreError> {
         let mut key = Key::try_from(row)?;
         key.last_used_at = key.last_used_at.max(self.store.uses.key(&key.id));
         Ok(key)

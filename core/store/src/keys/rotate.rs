@@ -1,5 +1,6 @@
 //! Rotation of keys: a new key replaces another, and both work for a while.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{KeyId, UserId};
 use chatkeep_core::time::Timestamp;
 
@@ -38,8 +39,9 @@ impl KeyStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn rotate_key(
-        self,
+        &self,
         user: &UserId,
         old: &KeyId,
         (id, secret): (&KeyId, &str),

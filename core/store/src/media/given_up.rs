@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
@@ -39,8 +40,9 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
+    #[boxed]
     pub async fn skip_media(
-        self,
+        &self,
         channel: &ChannelId,
         message: &MessageId,
         now: Timestamp,
@@ -59,8 +61,9 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn fail_media(
-        self,
+        &self,
         channel: &ChannelId,
         message: &MessageId,
         reason: &str,
@@ -74,8 +77,9 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn expire_media(
-        self,
+        &self,
         channel: &ChannelId,
         message: &MessageId,
         reason: &str,
@@ -85,7 +89,7 @@ impl MediaStore<'_> {
     }
 
     async fn give_up(
-        self,
+        &self,
         channel: &ChannelId,
         message: &MessageId,
         (status, reason): (MediaStatus, &str),

@@ -1,5 +1,6 @@
 //! Lists of media messages with the records of their files.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::time::Timestamp;
@@ -49,8 +50,9 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn media_page(
-        self,
+        &self,
         channel: &ChannelId,
         filter: &MediaFilter,
     ) -> Result<MediaPage, StoreError> {
@@ -85,8 +87,9 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn get(
-        self,
+        &self,
         channel: &ChannelId,
         message: &MessageId,
     ) -> Result<Option<MediaItem>, StoreError> {
@@ -103,8 +106,9 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn pending_media(
-        self,
+        &self,
         before: Timestamp,
         limit: u32,
         skip: i64,

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::random::random_name;
@@ -100,7 +101,8 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn claim_blob(self, blob: BlobId, now: Timestamp) -> Result<BlobClaim, StoreError> {
+    #[boxed]
+    pub async fn claim_blob(&self, blob: BlobId, now: Timestamp) -> Result<BlobClaim, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let (mark,): (String,) = tx
             .fetch_one(query_as(CLAIMED).bind(blob.as_str()).bind(random_name()).bind(now.millis()))
@@ -116,8 +118,9 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn begin_orphan_sweep(
-        self,
+        &self,
         before: Timestamp,
         limit: u32,
     ) -> Result<OrphanSweep, StoreError> {
@@ -158,6 +161,7 @@ impl OrphanSweep {
     ///
     /// # Errors
     /// Returns an error when the database fails; all come again then.
+    #[boxed]
     pub async fn deleted(mut self, blobs: &[BlobId]) -> Result<(), StoreError> {
         unmark(&mut self.tx, blobs.iter().map(BlobId::as_str)).await?;
         self.tx.commit().await

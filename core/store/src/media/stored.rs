@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::Timestamp;
 
@@ -68,8 +69,9 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
+    #[boxed]
     pub async fn store_media(
-        self,
+        &self,
         channel: &ChannelId,
         message: &MessageId,
         media: &NewMedia,
@@ -87,8 +89,9 @@ impl MediaStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
+    #[boxed]
     pub async fn store_imported_media(
-        self,
+        &self,
         import: ImportId,
         (channel, message): (&ChannelId, &MessageId),
         media: &NewMedia,

@@ -4,6 +4,7 @@ mod quotes;
 mod rows;
 mod sql;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, RuleId, UserId};
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::time::Timestamp;
@@ -147,8 +148,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn list(
-        self,
+        &self,
         channel: &ChannelId,
         filter: &MessageFilter,
     ) -> Result<MessagePage, StoreError> {
@@ -193,8 +195,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn count(
-        self,
+        &self,
         channel: &ChannelId,
         from: Option<Timestamp>,
         to: Option<Timestamp>,
@@ -213,8 +216,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn message(
-        self,
+        &self,
         channel: &ChannelId,
         message: &MessageId,
     ) -> Result<Option<StoredMessage>, StoreError> {
@@ -232,8 +236,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn chosen_messages(
-        self,
+        &self,
         keys: &[(ChannelId, MessageId)],
     ) -> Result<Vec<StoredMessage>, StoreError> {
         let keys: Vec<_> =

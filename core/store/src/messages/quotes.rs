@@ -1,6 +1,7 @@
 //! Quotes of messages, in both directions: the messages that one quotes, up to the first, and those
 //! that quote it.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
 
 use super::sql::{QUOTED, QUOTING};
@@ -15,8 +16,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn quoted_by(
-        self,
+        &self,
         channel: &ChannelId,
         message: &MessageId,
         limit: u32,
@@ -32,8 +34,9 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn quoting(
-        self,
+        &self,
         channel: &ChannelId,
         messages: &[MessageId],
         limit: u32,

@@ -1,6 +1,7 @@
 //! Reassignment of channels by operators: a bot that is removed from the settings, or renamed,
 //! never leaves its channels.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 
@@ -49,7 +50,8 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn bots_of_channels(self) -> Result<Vec<BotChannels>, StoreError> {
+    #[boxed]
+    pub async fn bots_of_channels(&self) -> Result<Vec<BotChannels>, StoreError> {
         let rows: Vec<(String, i64)> = self.store.db.fetch_all(query_as(OF_BOTS)).await?;
         Ok(rows.into_iter().map(|(bot, channels)| BotChannels { bot, channels }).collect())
     }
@@ -59,8 +61,9 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn assign_channel(
-        self,
+        &self,
         channel: &ChannelId,
         bot: &str,
         now: Timestamp,
@@ -90,7 +93,13 @@ impl ChannelStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn rename_bot(self, from: &str, to: &str, now: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn rename_bot(
+        &self,
+        from: &str,
+        to: &str,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let renamed = tx.execute(query(RENAME).bind(from).bind(to)).await?;
         tx.execute(query(INHERIT).bind(from).bind(to)).await?;

@@ -1,5 +1,6 @@
 //! Claims of the right to reply: one for each event, and none during a cooldown.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, EventId, MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
 
@@ -69,8 +70,9 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn claim_reply(
-        self,
+        &self,
         intent: &ReplyIntent<'_>,
         now: Timestamp,
     ) -> Result<Claim, StoreError> {

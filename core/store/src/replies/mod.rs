@@ -4,6 +4,7 @@ mod claim;
 mod exchange;
 mod kinds;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, EventId, MessageId, RuleId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
@@ -94,7 +95,7 @@ impl AssistantStore<'_> {
     /// # Errors
     /// Returns an error when the database fails; nothing is recorded then.
     pub async fn finish_reply(
-        self,
+        &self,
         event: &EventId,
         outcome: Result<(), ReplyFailure<'_>>,
         exchange: Exchange<'_>,
@@ -128,8 +129,9 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn interrupt_replies(
-        self,
+        &self,
         before: Timestamp,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
@@ -144,8 +146,9 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn replies(
-        self,
+        &self,
         channel: &ChannelId,
         limit: u32,
     ) -> Result<Vec<ReplyRecord>, StoreError> {
@@ -161,8 +164,9 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn replies_to(
-        self,
+        &self,
         channel: &ChannelId,
         messages: &[&MessageId],
     ) -> Result<Vec<ReplyRecord>, StoreError> {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
 
 use super::super::db::Tx;
@@ -42,8 +43,9 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn told_messages(
-        self,
+        &self,
         messages: &[(ChannelId, MessageId)],
     ) -> Result<BTreeSet<(ChannelId, MessageId)>, StoreError> {
         let keys = message_keys(messages)?;
@@ -56,8 +58,9 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn forget_messages(
-        self,
+        &self,
         messages: &[(ChannelId, MessageId)],
     ) -> Result<(), StoreError> {
         let keys = message_keys(messages)?;
@@ -71,11 +74,12 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn sweep(self) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn sweep(&self) -> Result<bool, StoreError> {
         Ok(self.sweep_deleted().await? || self.sweep_earlier().await?)
     }
 
-    async fn sweep_deleted(self) -> Result<bool, StoreError> {
+    async fn sweep_deleted(&self) -> Result<bool, StoreError> {
         let deleted: Option<(String,)> = self.store.db.fetch_optional(query_as(DELETED)).await?;
         let Some((search,)) = deleted else {
             return Ok(false);
@@ -88,7 +92,7 @@ impl SavedSearchStore<'_> {
         Ok(true)
     }
 
-    async fn sweep_earlier(self) -> Result<bool, StoreError> {
+    async fn sweep_earlier(&self) -> Result<bool, StoreError> {
         let unswept: Option<(String, i64)> =
             self.store.db.fetch_optional(query_as(UNSWEPT)).await?;
         let Some((search, generation)) = unswept else {

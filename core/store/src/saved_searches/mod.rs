@@ -7,6 +7,7 @@ mod forget;
 mod passed_over;
 mod told;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, SavedSearchId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
@@ -145,7 +146,8 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn list(self, user: &UserId) -> Result<Vec<SavedSearch>, StoreError> {
+    #[boxed]
+    pub async fn list(&self, user: &UserId) -> Result<Vec<SavedSearch>, StoreError> {
         let rows: Vec<SearchRow> =
             self.store.db.fetch_all(query_as(OF_USER).bind(user.as_str())).await?;
         rows.into_iter().map(SavedSearch::try_from).collect()
@@ -155,8 +157,9 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn saved_search(
-        self,
+        &self,
         user: &UserId,
         id: &SavedSearchId,
     ) -> Result<Option<SavedSearch>, StoreError> {
@@ -169,8 +172,9 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn chosen_searches(
-        self,
+        &self,
         ids: &[SavedSearchId],
     ) -> Result<Vec<SavedSearch>, StoreError> {
         let keys = search_keys(ids)?;
@@ -184,7 +188,7 @@ impl SavedSearchStore<'_> {
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
     pub async fn add_saved_search(
-        self,
+        &self,
         new: NewSavedSearch<'_>,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
@@ -222,7 +226,7 @@ impl SavedSearchStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn change_saved_search(
-        self,
+        &self,
         user: &UserId,
         id: &SavedSearchId,
         change: SavedSearchChange<'_>,
@@ -256,8 +260,9 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn delete_saved_search(
-        self,
+        &self,
         user: &UserId,
         id: &SavedSearchId,
         now: Timestamp,

@@ -5,6 +5,7 @@
 //! finds the message again is either seen then, or logged after the note, and whoever compares it
 //! tells of the message by a new event, in place of the one that was passed over.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, SavedSearchId};
 use serde::Serialize;
 
@@ -69,8 +70,9 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn event_states(
-        self,
+        &self,
         events: &[SearchEvent],
     ) -> Result<Vec<SearchEventState>, StoreError> {
         let keys = event_keys(events)?;
@@ -94,7 +96,8 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn pass_over(self, events: &[SearchEvent]) -> Result<(), StoreError> {
+    #[boxed]
+    pub async fn pass_over(&self, events: &[SearchEvent]) -> Result<(), StoreError> {
         let keys = event_keys(events)?;
         let mut tx = self.store.db.begin().await?;
         let _: Vec<(String,)> = tx.fetch_all(query_as(LOCK_SEARCHES).bind(&keys)).await?;

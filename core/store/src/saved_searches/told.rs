@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, SavedSearchId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
@@ -129,7 +130,8 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn position(self) -> Result<OutboxPosition, StoreError> {
+    #[boxed]
+    pub async fn position(&self) -> Result<OutboxPosition, StoreError> {
         let at: Option<(i64, i64)> = self.store.db.fetch_optional(query_as(POSITION)).await?;
         Ok(place(at))
     }
@@ -138,7 +140,8 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn any_enabled(self) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn any_enabled(&self) -> Result<bool, StoreError> {
         let (any,): (i64,) = self.store.db.fetch_one(query_as(ANY)).await?;
         Ok(any > 0)
     }
@@ -148,7 +151,11 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn watching(self, channels: &[ChannelId]) -> Result<Vec<WatchingSearch>, StoreError> {
+    #[boxed]
+    pub async fn watching(
+        &self,
+        channels: &[ChannelId],
+    ) -> Result<Vec<WatchingSearch>, StoreError> {
         let keys = channel_keys(channels)?;
         let rows: Vec<WatchingRow> =
             self.store.db.fetch_all(query_as(WATCHING).bind(&keys)).await?;
@@ -176,8 +183,9 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is told then.
+    #[boxed]
     pub async fn tell(
-        self,
+        &self,
         from: OutboxPosition,
         matches: &[SavedSearchMatch<'_>],
         now: Timestamp,
@@ -199,8 +207,9 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn advance(
-        self,
+        &self,
         from: OutboxPosition,
         to: OutboxPosition,
     ) -> Result<bool, StoreError> {

@@ -1,6 +1,7 @@
 //! Creates and changes webhooks: each carries the bounds of its creator and of everyone who changed
 //! it since, so that it never delivers more than they may know.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{KeyId, UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
@@ -71,8 +72,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
+    #[boxed]
     pub async fn add_webhook(
-        self,
+        &self,
         new: &NewWebhook<'_>,
         now: Timestamp,
     ) -> Result<WebhookMade, StoreError> {
@@ -117,7 +119,7 @@ impl WebhookStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn change_webhook(
-        self,
+        &self,
         user: &UserId,
         id: &WebhookId,
         change: WebhookChange<'_>,

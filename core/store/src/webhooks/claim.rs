@@ -1,5 +1,6 @@
 //! Claims of due deliveries: a few of each webhook, so that none waits for another.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
@@ -177,8 +178,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is claimed then.
+    #[boxed]
     pub async fn claim_webhooks(
-        self,
+        &self,
         room: ClaimRoom,
         lease_end: Timestamp,
         now: Timestamp,
@@ -216,7 +218,8 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn webhook_queue(self, now: Timestamp) -> Result<WebhookQueue, StoreError> {
+    #[boxed]
+    pub async fn webhook_queue(&self, now: Timestamp) -> Result<WebhookQueue, StoreError> {
         let (waiting, due, oldest): (i64, i64, Option<i64>) =
             self.store.db.fetch_one(query_as(QUEUE).bind(now.millis())).await?;
         let oldest_due = oldest.map(Timestamp::from_millis);

@@ -1,5 +1,6 @@
 //! Ends webhooks together with the key that created them.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{KeyId, WebhookId};
 use chatkeep_core::time::Timestamp;
 
@@ -45,7 +46,8 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_webhooks(self, now: Timestamp) -> Result<Vec<WebhookId>, StoreError> {
+    #[boxed]
+    pub async fn end_webhooks(&self, now: Timestamp) -> Result<Vec<WebhookId>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let ended: Vec<(String, String)> = tx
             .fetch_all(

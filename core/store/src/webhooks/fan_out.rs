@@ -1,5 +1,6 @@
 //! Fan-out of events to deliveries: all processes share one reading position, under its lock.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
 use super::super::db::{Sql, locking};
@@ -79,7 +80,8 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn fan_out_webhooks(self, now: Timestamp) -> Result<Option<u64>, StoreError> {
+    #[boxed]
+    pub async fn fan_out_webhooks(&self, now: Timestamp) -> Result<Option<u64>, StoreError> {
         // Read first without the lock: mostly there are no new events.
         let (tx, seq): (i64, i64) = self.store.db.fetch_one(query_as(POSITION)).await?;
         let end: Option<(Option<i64>, Option<i64>)> = self
@@ -93,7 +95,7 @@ impl WebhookStore<'_> {
         self.fan_out_next(now).await
     }
 
-    async fn fan_out_next(self, now: Timestamp) -> Result<Option<u64>, StoreError> {
+    async fn fan_out_next(&self, now: Timestamp) -> Result<Option<u64>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let from: Option<(i64, i64)> = tx.fetch_optional(query_as(TAKE_POSITION)).await?;
         let Some(from) = from else {

@@ -1,5 +1,6 @@
 //! Log of a webhook's deliveries: results, and deletion.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
@@ -110,7 +111,7 @@ impl WebhookStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn webhook_deliveries(
-        self,
+        &self,
         webhook: &WebhookId,
         filter: DeliveryFilter<'_>,
         limit: u32,
@@ -144,7 +145,7 @@ impl WebhookStore<'_> {
     /// Returns the first number of the deliveries in the times of a filter, and the number that all
     /// of them are before; `None` where there are none.
     async fn delivery_numbers(
-        self,
+        &self,
         webhook: &WebhookId,
         filter: &DeliveryFilter<'_>,
     ) -> Result<Option<(i64, i64)>, StoreError> {
@@ -170,8 +171,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn webhook_delivery(
-        self,
+        &self,
         webhook: &WebhookId,
         number: i64,
         bounds: &Bounds,
@@ -197,7 +199,8 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_webhook_deliveries(self, before: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn purge_webhook_deliveries(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let gone = tx.execute(query(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;

@@ -17,6 +17,7 @@ mod rows;
 mod settle;
 mod within;
 
+use async_recursion::async_recursion as boxed;
 use secrecy::{ExposeSecret as _, SecretString};
 
 pub use change::{WebhookChanged, WebhookMade};
@@ -103,7 +104,8 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn list(self, user: &UserId) -> Result<Vec<Webhook>, StoreError> {
+    #[boxed]
+    pub async fn list(&self, user: &UserId) -> Result<Vec<Webhook>, StoreError> {
         let rows: Vec<WebhookRow> =
             self.store.db.fetch_all(query_as(OF_USER).bind(user.as_str())).await?;
         rows.into_iter().map(Webhook::try_from).collect()
@@ -113,8 +115,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn webhook(
-        self,
+        &self,
         user: &UserId,
         id: &WebhookId,
     ) -> Result<Option<Webhook>, StoreError> {
@@ -131,8 +134,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn rotate_webhook_secret(
-        self,
+        &self,
         user: &UserId,
         id: &WebhookId,
         secret: &SecretString,
@@ -158,7 +162,8 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn drop_webhook(self, user: &UserId, id: &WebhookId) -> Result<bool, StoreError> {
+    #[boxed]
+    pub async fn drop_webhook(&self, user: &UserId, id: &WebhookId) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let gone = tx.execute(query(DROP).bind(user.as_str()).bind(id.as_str())).await?;
         tx.commit().await?;

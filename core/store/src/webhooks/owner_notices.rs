@@ -1,5 +1,6 @@
 //! Notifications of owners, in their own chat with the bot, about automatically disabled webhooks.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::ChannelRef;
 use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
@@ -53,8 +54,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn pending_webhook_notices(
-        self,
+        &self,
         limit: u32,
     ) -> Result<Vec<PendingNotice>, StoreError> {
         let rows: Vec<PendingNoticeRow> =
@@ -67,8 +69,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn settle_webhook_notice(
-        self,
+        &self,
         webhook: &PendingNotice,
         outcome: &str,
         now: Timestamp,

@@ -1,5 +1,6 @@
 //! Deliveries on request: tests, and redeliveries.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
@@ -32,8 +33,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn test_webhook(
-        self,
+        &self,
         webhook: &WebhookId,
         event_id: &str,
         now: Timestamp,
@@ -51,8 +53,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn redeliver(
-        self,
+        &self,
         webhook: &WebhookId,
         number: i64,
         now: Timestamp,
@@ -68,8 +71,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
+    #[boxed]
     pub async fn redeliver_since(
-        self,
+        &self,
         webhook: &WebhookId,
         bounds: &Bounds,
         since: Timestamp,

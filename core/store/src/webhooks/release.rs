@@ -1,5 +1,6 @@
 //! Returns claimed deliveries that were not attempted.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
@@ -29,8 +30,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; they are due when their lease ends then.
+    #[boxed]
     pub async fn return_webhooks(
-        self,
+        &self,
         deliveries: &[ClaimedDelivery],
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -48,7 +50,8 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn release_webhooks(self, now: Timestamp) -> Result<u64, StoreError> {
+    #[boxed]
+    pub async fn release_webhooks(&self, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let freed = tx.execute(query(RELEASE).bind(now.millis())).await?;
         tx.commit().await?;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
@@ -137,8 +138,9 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is stored then.
+    #[boxed]
     pub async fn settle_webhooks(
-        self,
+        &self,
         attempts: &[Attempt],
         give_up: Timestamp,
         now: Timestamp,

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
+use chatkeep_core::cache::Cache;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob};
-use moka::sync::Cache;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
@@ -22,9 +22,9 @@ use super::{DAY, DAYS, HistoryAccess};
 /// Time for which a number is kept.
 const KEPT: Duration = Duration::from_hours(1);
 /// Maximum number of channels with a number.
-const CHANNELS: u64 = 10_000;
+const CHANNELS: usize = 10_000;
 /// Maximum number of channels whose number is asked for.
-const ASKED: u64 = 200;
+const ASKED: usize = 200;
 
 /// Numbers of unanswered questions of the last [`DAYS`] days by channel. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -38,10 +38,7 @@ pub struct UnansweredFigures(pub AssistantService);
 
 impl Default for Figures {
     fn default() -> Self {
-        Self {
-            known: Cache::builder().max_capacity(CHANNELS).time_to_live(KEPT).build(),
-            asked: Cache::builder().max_capacity(ASKED).time_to_live(KEPT).build(),
-        }
+        Self { known: Cache::new(CHANNELS, KEPT), asked: Cache::new(ASKED, KEPT) }
     }
 }
 
@@ -64,12 +61,12 @@ impl Figures {
     /// Forgets the number of a channel, whose settings have changed. Other processes keep
     /// theirs until it expires.
     pub(in crate::assistant) fn forget(&self, channel: &ChannelId) {
-        self.known.invalidate(channel);
+        self.known.remove(channel);
     }
 
     /// Keeps a number that was found.
     pub(super) fn keep(&self, channel: ChannelId, number: usize) {
-        self.asked.invalidate(&channel);
+        self.asked.remove(&channel);
         self.known.insert(channel, number);
     }
 }
@@ -125,19 +122,18 @@ impl PeriodicJob for UnansweredFigures {
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let figures = &self.0.figures;
-        let asked: Vec<_> = figures.asked.iter().map(|(channel, ())| channel).collect();
-        for channel in asked {
+        for channel in figures.asked.keys() {
             if stop.is_cancelled() {
                 return Ok(());
             }
             // Asked for again when somebody looks again.
-            figures.asked.invalidate(&*channel);
+            figures.asked.remove(&channel);
             let state = self.0.state(&channel).await?;
             let number = self.0.count_unanswered(&channel).await?;
             debug!(%channel, number, "counted unanswered questions");
             // A number of settings that have changed meanwhile is none.
             if self.0.state(&channel).await? == state {
-                figures.keep(ChannelId::clone(&channel), number);
+                figures.keep(channel, number);
             }
         }
         Ok(())

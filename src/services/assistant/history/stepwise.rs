@@ -8,8 +8,8 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chatkeep_core::cache::Cache;
 use chatkeep_core::id::ChannelId;
-use moka::sync::Cache;
 use tokio::sync::Mutex;
 
 use super::comparison::Comparison;
@@ -19,7 +19,7 @@ use super::unanswered::{QuestionSearch, UnansweredQuestions};
 /// Usual duration of a step.
 const STEP: Duration = Duration::from_millis(600);
 /// Maximum number of examinations of each kind; each may hold the texts of a month.
-const EXAMINATIONS: u64 = 8;
+const EXAMINATIONS: usize = 8;
 /// Time for which an examination is kept: what was said since is not in it.
 const KEPT: Duration = Duration::from_mins(5);
 
@@ -71,14 +71,14 @@ impl Default for Examinations {
 
 impl Examinations {
     pub(super) fn comparison(&self, key: ComparisonKey) -> Shared<ComparisonRun, Comparison> {
-        self.comparisons.get_with(key, nothing)
+        self.comparisons.get_with(&key, nothing)
     }
 
     pub(super) fn questions(
         &self,
         key: QuestionsKey,
     ) -> Shared<QuestionSearch, UnansweredQuestions> {
-        self.questions.get_with(key, nothing)
+        self.questions.get_with(&key, nothing)
     }
 }
 
@@ -101,13 +101,8 @@ impl<R, T> Step<R, T> {
     }
 }
 
-fn cache<K, R, T>() -> Cache<K, Shared<R, T>>
-where
-    K: Hash + Eq + Send + Sync + 'static,
-    R: Send + 'static,
-    T: Send + Sync + 'static,
-{
-    Cache::builder().max_capacity(EXAMINATIONS).time_to_live(KEPT).build()
+fn cache<K: Clone + Hash + Eq, R, T>() -> Cache<K, Shared<R, T>> {
+    Cache::new(EXAMINATIONS, KEPT)
 }
 
 fn nothing<R, T>() -> Shared<R, T> {
