@@ -280,9 +280,10 @@ impl OutboxStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn request_indexing(
-        &self,
-        request: IndexRequest<'_>,
+    #[boxed]
+    pub async fn request_indexing<'s>(
+        &'s self,
+        request: IndexRequest<'s>,
         now: Timestamp,
     ) -> Result<OutboxPosition, StoreError> {
         let mut tx = self.store.db.begin().await?;

@@ -259,9 +259,10 @@ impl OutboxStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn outbox_events(
-        &self,
-        reader: FeedReader<'_>,
+    #[boxed]
+    pub async fn outbox_events<'s>(
+        &'s self,
+        reader: FeedReader<'s>,
         after: OutboxPosition,
         limit: u32,
     ) -> Result<OutboxPage, StoreError> {

@@ -207,11 +207,12 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn set_group_rules(
-        &self,
+    #[boxed]
+    pub async fn set_group_rules<'s>(
+        &'s self,
         channel: &ChannelId,
         text: &str,
-        if_match: IfMatch<'_>,
+        if_match: IfMatch<'s>,
         by: &UserId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {

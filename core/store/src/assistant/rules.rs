@@ -139,11 +139,12 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn change_rule(
-        &self,
+    #[boxed]
+    pub async fn change_rule<'s>(
+        &'s self,
         channel: &ChannelId,
-        change: RuleChange<'_>,
-        if_match: IfMatch<'_>,
+        change: RuleChange<'s>,
+        if_match: IfMatch<'s>,
         by: &UserId,
         now: Timestamp,
     ) -> Result<RuleChanged, StoreError> {
@@ -155,11 +156,12 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn change_rules(
-        &self,
+    #[boxed]
+    pub async fn change_rules<'s>(
+        &'s self,
         channel: &ChannelId,
-        changes: &[RuleChange<'_>],
-        if_match: IfMatch<'_>,
+        changes: &[RuleChange<'s>],
+        if_match: IfMatch<'s>,
         by: &UserId,
         now: Timestamp,
     ) -> Result<RuleChanged, StoreError> {

@@ -1,5 +1,6 @@
 //! Changes of a digest: messages that were edited or unsent, people who joined or left.
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
@@ -47,9 +48,10 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn edited_messages(
-        &self,
-        scope: DigestScope<'_>,
+    #[boxed]
+    pub async fn edited_messages<'s>(
+        &'s self,
+        scope: DigestScope<'s>,
         sent_from: Option<Timestamp>,
         limit: u32,
     ) -> Result<Vec<MessageEvent>, StoreError> {
@@ -62,9 +64,10 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn unsent_messages(
-        &self,
-        scope: DigestScope<'_>,
+    #[boxed]
+    pub async fn unsent_messages<'s>(
+        &'s self,
+        scope: DigestScope<'s>,
         sent_from: Option<Timestamp>,
         limit: u32,
     ) -> Result<Vec<MessageEvent>, StoreError> {
@@ -96,7 +99,11 @@ impl MemberStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn moves(&self, scope: DigestScope<'_>) -> Result<Vec<MemberMove>, StoreError> {
+    #[boxed]
+    pub async fn moves<'s>(
+        &'s self,
+        scope: DigestScope<'s>,
+    ) -> Result<Vec<MemberMove>, StoreError> {
         let keys = scope.keys()?;
         let moves = query_as(MOVES).bind(&keys).bind(scope.millis());
         let rows: Vec<MoveRow> = self.store.db.fetch_all(moves).await?;

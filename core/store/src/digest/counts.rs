@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
@@ -60,9 +61,10 @@ impl ActivityStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn message_totals(
-        &self,
-        scope: DigestScope<'_>,
+    #[boxed]
+    pub async fn message_totals<'s>(
+        &'s self,
+        scope: DigestScope<'s>,
     ) -> Result<HashMap<ChannelId, i64>, StoreError> {
         let (keys, from) = (scope.keys()?, scope.millis());
         let totals = query_as(TOTALS).bind(&keys).bind(ceiling(from, HOUR)).bind(from);
@@ -75,9 +77,10 @@ impl ActivityStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn people_counts(
-        &self,
-        scope: DigestScope<'_>,
+    #[boxed]
+    pub async fn people_counts<'s>(
+        &'s self,
+        scope: DigestScope<'s>,
         (limit, edge): (u32, i64),
     ) -> Result<PeopleCounts, StoreError> {
         let keys = scope.keys()?;
@@ -138,9 +141,10 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn type_counts(
-        &self,
-        scope: DigestScope<'_>,
+    #[boxed]
+    pub async fn type_counts<'s>(
+        &'s self,
+        scope: DigestScope<'s>,
         limit: u32,
     ) -> Result<Vec<TypeCount>, StoreError> {
         let kinds: Vec<_> =

@@ -56,9 +56,10 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn newest_of_type(
-        &self,
-        scope: DigestScope<'_>,
+    #[boxed]
+    pub async fn newest_of_type<'s>(
+        &'s self,
+        scope: DigestScope<'s>,
         kind: MessageType,
         limit: u32,
     ) -> Result<Vec<DigestKey>, StoreError> {
@@ -74,9 +75,10 @@ impl MessageStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn noted_texts(
-        &self,
-        scope: DigestScope<'_>,
+    #[boxed]
+    pub async fn noted_texts<'s>(
+        &'s self,
+        scope: DigestScope<'s>,
         limit: u32,
     ) -> Result<NotedTexts, StoreError> {
         let keys = scope.keys()?;

@@ -94,11 +94,12 @@ impl AssistantStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is recorded then.
-    pub async fn finish_reply(
-        &self,
+    #[boxed]
+    pub async fn finish_reply<'s>(
+        &'s self,
         event: &EventId,
-        outcome: Result<(), ReplyFailure<'_>>,
-        exchange: Exchange<'_>,
+        outcome: Result<(), ReplyFailure<'s>>,
+        exchange: Exchange<'s>,
         now: Timestamp,
     ) -> Result<Vec<IngestOutcome>, StoreError> {
         let mut tx = self.store.db.begin().await?;

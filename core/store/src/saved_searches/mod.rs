@@ -187,9 +187,10 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
-    pub async fn add_saved_search(
-        &self,
-        new: NewSavedSearch<'_>,
+    #[boxed]
+    pub async fn add_saved_search<'s>(
+        &'s self,
+        new: NewSavedSearch<'s>,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let channels = new.change.channels.map(channel_keys).transpose()?;
@@ -225,11 +226,12 @@ impl SavedSearchStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn change_saved_search(
-        &self,
+    #[boxed]
+    pub async fn change_saved_search<'s>(
+        &'s self,
         user: &UserId,
         id: &SavedSearchId,
-        change: SavedSearchChange<'_>,
+        change: SavedSearchChange<'s>,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let channels = change.channels.map(channel_keys).transpose()?;

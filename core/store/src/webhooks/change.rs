@@ -118,12 +118,13 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn change_webhook(
-        &self,
+    #[boxed]
+    pub async fn change_webhook<'s>(
+        &'s self,
         user: &UserId,
         id: &WebhookId,
-        change: WebhookChange<'_>,
-        maker: WebhookMaker<'_>,
+        change: WebhookChange<'s>,
+        maker: WebhookMaker<'s>,
         now: Timestamp,
     ) -> Result<WebhookChanged, StoreError> {
         let (events, channels) = (event_keys(change.events)?, channels_json(change)?);

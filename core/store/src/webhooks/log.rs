@@ -110,10 +110,11 @@ impl WebhookStore<'_> {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn webhook_deliveries(
-        &self,
+    #[boxed]
+    pub async fn webhook_deliveries<'s>(
+        &'s self,
         webhook: &WebhookId,
-        filter: DeliveryFilter<'_>,
+        filter: DeliveryFilter<'s>,
         limit: u32,
     ) -> Result<Vec<WebhookDelivery>, StoreError> {
         let within = Within::of(filter.bounds)?;
