@@ -67,7 +67,7 @@ pub async fn identify(
 ) -> Response {
     let address = Address::of(request.extensions(), request.headers(), parts.proxies);
     let class = parts.class(&request);
-    let entry = parts.gate.enter(parts.secret(request.headers()), address, class).await;
+    let entry = parts.gate.enter(parts.secret(request.headers()), address, class);
     if !entry.verdict.allowed {
         return refused(entry.verdict);
     }
@@ -77,7 +77,7 @@ pub async fn identify(
         Err(HttpError::InvalidKey) => Lookup::Nobody,
         Err(_) => Lookup::Failed,
     };
-    let verdict = parts.gate.looked_up(&entry, lookup).await;
+    let verdict = parts.gate.looked_up(&entry, lookup);
     if !verdict.allowed {
         return refused(verdict);
     }

@@ -53,7 +53,10 @@ pub struct PictureSweep(pub PictureService);
 
 impl PictureService {
     pub(super) fn new(store: Store, bots: Bots, folder: PathBuf) -> Self {
-        let fetched = Cache::with_ages(REMEMBERED, age_of);
+        let fetched = Cache::with_ages(REMEMBERED, |fetched: &Option<_>| {
+            // A picture is on disk, and needs no memory, too.
+            if fetched.is_some() { Duration::ZERO } else { PAUSE }
+        });
         let turns = Arc::new(Semaphore::new(FETCHES));
         Self { store, bots, folder: Arc::new(folder), fetched, turns }
     }
@@ -152,12 +155,6 @@ impl PictureService {
 /// name of its file.
 pub fn version(address: &str) -> String {
     hex::encode(&Sha256::digest(address.as_bytes())[..16])
-}
-
-/// Returns the time for which what was fetched is remembered: a picture is on disk, and needs no memory,
-/// too.
-const fn age_of(fetched: &Option<Bytes>) -> Duration {
-    if fetched.is_some() { Duration::ZERO } else { PAUSE }
 }
 
 /// Reads a picture that is not too old.

@@ -99,7 +99,7 @@ impl Members {
         match directory.profile(&channel, &user).await {
             Ok(profile) => Some((user, profile)),
             Err(error) => {
-                self.gave_up(bot, user.as_str(), &error).await;
+                self.gave_up(bot, user.as_str(), &error);
                 None
             }
         }
@@ -136,12 +136,12 @@ impl Members {
                 let summary = summary.unwrap_or_default();
                 self.store.channels().save_summary(&channel.id, &summary, self.clock.now()).await?;
             }
-            Err(error) => self.gave_up(bot, channel.id.as_str(), &error).await,
+            Err(error) => self.gave_up(bot, channel.id.as_str(), &error),
         }
         Ok(())
     }
 
-    async fn gave_up(&self, bot: &str, key: &str, error: &PlatformError) {
+    fn gave_up(&self, bot: &str, key: &str, error: &PlatformError) {
         debug!(code = error.code(), bot, "the platform returned no profile");
         self.failed.insert(failure_key(bot, key), ());
     }

@@ -11,7 +11,6 @@
 
 use std::time::Duration;
 
-use async_recursion::async_recursion as boxed;
 use chatkeep_bus::Bus;
 use chatkeep_core::cache::Cache;
 use chatkeep_core::config::RateLimitConfig;
@@ -122,8 +121,7 @@ impl RateLimitGate {
 
     /// Counts a request with `secret`, or without a plausible one. Without a known one, every
     /// request is an ordinary one of its address.
-    #[boxed]
-    pub async fn enter(
+    pub fn enter(
         &self,
         secret: Option<&str>,
         address: Address,
@@ -142,7 +140,7 @@ impl RateLimitGate {
     }
 
     /// Completes the count of an allowed request, once its secret was looked up.
-    pub async fn looked_up(&self, entry: &AdmittedRequest, lookup: Lookup<'_>) -> RateDecision {
+    pub fn looked_up(&self, entry: &AdmittedRequest, lookup: Lookup<'_>) -> RateDecision {
         match (&entry.secret, lookup) {
             (Some(secret), Lookup::Of(user)) if !secret.is_known => {
                 self.ordinary.callers.give_back(&entry.address);
@@ -207,117 +205,111 @@ mod tests {
     }
 
     /// Returns true twice for a request that costs a query, and that is allowed after it.
-    async fn request(
+    fn request(
         gate: &RateLimitGate,
         secret: &str,
         from: Address,
         user: Option<&UserId>,
     ) -> (bool, bool) {
-        request_of(RequestClass::Ordinary, gate, secret, from, user).await
+        request_of(RequestClass::Ordinary, gate, secret, from, user)
     }
 
-    async fn request_of(
+    fn request_of(
         class: RequestClass,
         gate: &RateLimitGate,
         secret: &str,
         from: Address,
         user: Option<&UserId>,
     ) -> (bool, bool) {
-        let entry = gate.enter(Some(secret), from, class).await;
+        let entry = gate.enter(Some(secret), from, class);
         if !entry.verdict.allowed {
             return (false, false);
         }
         let lookup = user.map_or(Lookup::Nobody, Lookup::Of);
-        (true, gate.looked_up(&entry, lookup).await.allowed)
+        (true, gate.looked_up(&entry, lookup).allowed)
     }
 
-    #[tokio::test]
-    async fn secrets_that_are_tried_stop_costing_queries() {
+    #[test]
+    fn secrets_that_are_tried_stop_costing_queries() {
         let (gate, user) = (gate(), UserId::from("U1"));
-        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
+        assert_eq!(request(&gate, "good", address(1), Some(&user)), (true, true));
         let mut queries = 0;
         for n in 0..100 {
-            queries += u32::from(request(&gate, &format!("bad{n}"), address(1), None).await.0);
+            queries += u32::from(request(&gate, &format!("bad{n}"), address(1), None).0);
         }
         assert_eq!(queries, BURST, "what the good one cost was given back");
         assert!(
-            !gate.enter(None, address(1), RequestClass::Ordinary).await.verdict.allowed,
+            !gate.enter(None, address(1), RequestClass::Ordinary).verdict.allowed,
             "nobody has the same bucket"
         );
         // Known callers go on, from there, too; others have their own.
-        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
-        assert_eq!(request(&gate, "bad", address(2), None).await, (true, true));
+        assert_eq!(request(&gate, "good", address(1), Some(&user)), (true, true));
+        assert_eq!(request(&gate, "bad", address(2), None), (true, true));
     }
 
-    #[tokio::test]
-    async fn a_known_secret_over_its_limit_costs_no_query() {
+    #[test]
+    fn a_known_secret_over_its_limit_costs_no_query() {
         let (gate, user) = (gate(), UserId::from("U1"));
         for _ in 0..BURST {
-            assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
+            assert_eq!(request(&gate, "good", address(1), Some(&user)), (true, true));
         }
-        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (false, false));
-        assert_eq!(request(&gate, "other", address(1), Some(&user)).await, (true, true));
+        assert_eq!(request(&gate, "good", address(1), Some(&user)), (false, false));
+        assert_eq!(request(&gate, "other", address(1), Some(&user)), (true, true));
     }
 
-    #[tokio::test]
-    async fn a_secret_that_ended_costs_its_address() {
+    #[test]
+    fn a_secret_that_ended_costs_its_address() {
         let (gate, user) = (gate(), UserId::from("U1"));
-        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
-        assert!(request(&gate, "good", address(1), None).await.0);
+        assert_eq!(request(&gate, "good", address(1), Some(&user)), (true, true));
+        assert!(request(&gate, "good", address(1), None).0);
         let mut queries = 0;
         for _ in 0..100 {
-            queries += u32::from(request(&gate, "good", address(1), None).await.0);
+            queries += u32::from(request(&gate, "good", address(1), None).0);
         }
         assert_eq!(queries, BURST);
         // An outage of the database invalidates nothing.
-        assert_eq!(request(&gate, "x", address(2), Some(&user)).await, (true, true));
-        let entry = gate.enter(Some("x"), address(2), RequestClass::Ordinary).await;
-        assert!(gate.looked_up(&entry, Lookup::Failed).await.allowed);
-        assert!(
-            gate.enter(Some("x"), address(2), RequestClass::Ordinary)
-                .await
-                .secret
-                .unwrap()
-                .is_known
-        );
+        assert_eq!(request(&gate, "x", address(2), Some(&user)), (true, true));
+        let entry = gate.enter(Some("x"), address(2), RequestClass::Ordinary);
+        assert!(gate.looked_up(&entry, Lookup::Failed).allowed);
+        assert!(gate.enter(Some("x"), address(2), RequestClass::Ordinary).secret.unwrap().is_known);
     }
 
-    #[tokio::test]
-    async fn many_keys_of_one_user_have_five_times_as_much_together() {
+    #[test]
+    fn many_keys_of_one_user_have_five_times_as_much_together() {
         let (gate, user) = (gate(), UserId::from("U1"));
         let mut granted = 0;
         for key in 0..50 {
             for _ in 0..BURST {
                 let secret = format!("key{key}");
                 let from = address(key);
-                granted += u32::from(request(&gate, &secret, from, Some(&user)).await.1);
+                granted += u32::from(request(&gate, &secret, from, Some(&user)).1);
             }
         }
         assert_eq!(granted, BURST * USER);
         let other = UserId::from("U2");
-        assert_eq!(request(&gate, "theirs", address(1), Some(&other)).await, (true, true));
+        assert_eq!(request(&gate, "theirs", address(1), Some(&other)), (true, true));
     }
 
-    #[tokio::test]
-    async fn files_of_pages_have_buckets_of_their_own() {
+    #[test]
+    fn files_of_pages_have_buckets_of_their_own() {
         let (gate, user) = (gate(), UserId::from("U1"));
-        assert_eq!(request(&gate, "page", address(1), Some(&user)).await, (true, true));
+        assert_eq!(request(&gate, "page", address(1), Some(&user)), (true, true));
         let mut files = 0;
         for _ in 0..10 * BURST * FILE {
             let known = request_of(RequestClass::File, &gate, "page", address(1), Some(&user));
-            files += u32::from(known.await.1);
+            files += u32::from(known.1);
         }
         assert_eq!(files, BURST * FILE, "they are bounded");
         for _ in 1..BURST {
-            assert!(request(&gate, "page", address(1), Some(&user)).await.1, "pages go on");
+            assert!(request(&gate, "page", address(1), Some(&user)).1, "pages go on");
         }
-        assert!(!request(&gate, "page", address(1), Some(&user)).await.1);
+        assert!(!request(&gate, "page", address(1), Some(&user)).1);
         // Who is not known gains nothing by asking for files.
         let mut queries = 0;
         for n in 0..100 {
             let secret = format!("bad{n}");
             let guess = request_of(RequestClass::File, &gate, &secret, address(2), None);
-            queries += u32::from(guess.await.0);
+            queries += u32::from(guess.0);
         }
         assert_eq!(queries, BURST);
     }

@@ -61,7 +61,7 @@ impl AssistantService {
             not_before: access.not_before().map(Timestamp::millis),
             request: request.clone(),
         };
-        let shared = self.examinations.comparison(key);
+        let shared = self.examinations.comparison(&key);
         let mut step = shared.lock().await;
         let mut run = match step.take() {
             Step::Finished(result) => return Ok(step.finish(result)),

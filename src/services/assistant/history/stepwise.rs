@@ -70,15 +70,15 @@ impl Default for Examinations {
 }
 
 impl Examinations {
-    pub(super) fn comparison(&self, key: ComparisonKey) -> Shared<ComparisonRun, Comparison> {
-        self.comparisons.get_with(&key, nothing)
+    pub(super) fn comparison(&self, key: &ComparisonKey) -> Shared<ComparisonRun, Comparison> {
+        self.comparisons.get_with(key, nothing)
     }
 
     pub(super) fn questions(
         &self,
-        key: QuestionsKey,
+        key: &QuestionsKey,
     ) -> Shared<QuestionSearch, UnansweredQuestions> {
-        self.questions.get_with(&key, nothing)
+        self.questions.get_with(key, nothing)
     }
 }
 

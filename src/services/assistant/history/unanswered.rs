@@ -100,7 +100,7 @@ impl AssistantService {
         let channel = access.without_reading();
         let state = self.state(channel).await?;
         let key = QuestionsKey { channel: channel.clone(), state, days, not_before };
-        let shared = self.examinations.questions(key);
+        let shared = self.examinations.questions(&key);
         let mut step = shared.lock().await;
         let mut search = match step.take() {
             Step::Finished(found) => return Ok(step.finish(found)),
