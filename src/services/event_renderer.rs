@@ -103,10 +103,11 @@ struct Subjects {
 
 impl EventRenderer {
     /// Renders events, in order, and only those within the bounds.
-    pub async fn events(
-        &self,
+    #[boxed]
+    pub async fn events<'s>(
+        &'s self,
         outbox_events: Vec<OutboxEvent>,
-        reader: EventReader<'_>,
+        reader: EventReader<'s>,
     ) -> Result<Vec<EventView>, RenderError> {
         let (now, bounds) = (self.clock.now(), reader.bounds);
         let told = outbox_events.into_iter().map(told);

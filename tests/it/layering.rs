@@ -289,6 +289,35 @@ fn every_module_has_a_place() {
     assert!(differing.is_empty(), "{why}: {differing:?}");
 }
 
+/// A future is compiled in each crate that awaits it, again and again: in libraries it is boxed by
+/// the attribute, so that it is compiled once (docs/build-time.md).
+#[test]
+fn futures_are_compiled_once() {
+    let mut faults = Vec::new();
+    // The program has no users, surfaces are mounted once, and the emulator is for tests and the demo.
+    let others =
+        ["api", "console", "emulator", "ingress", "mcp"].map(|name| format!("chatkeep-{name}"));
+    let libraries =
+        |package: &&Package| package.name != "chatkeep" && !others.contains(&package.name);
+    for package in packages().iter().filter(libraries) {
+        let beside = Path::new(&package.manifest_path);
+        let folder = if package.part().is_some() {
+            beside.with_file_name("")
+        } else {
+            beside.with_file_name("src")
+        };
+        let sources = files(&folder);
+        let is_test = |source: &&Source| source.module.iter().any(|part| part.ends_with("tests"));
+        for source in sources.iter().filter(|source| !is_test(source)) {
+            let fault = |Name { line, segments }: Name| {
+                format!("{}:{line}: `{}`: add #[boxed]", source.file, segments.concat())
+            };
+            faults.extend(source.unboxed().into_iter().map(fault));
+        }
+    }
+    assert_none(&faults);
+}
+
 #[test]
 fn names_of_types_are_unique() {
     let mut faults = Vec::new();

@@ -117,7 +117,8 @@ impl Doctor<'_> {
     ///
     /// # Errors
     /// Returns an error if something cannot be read or written. Repairs made by then are kept.
-    pub async fn run(&self, listener: FindingListener<'_>) -> Result<Report, DoctorError> {
+    #[boxed]
+    pub async fn run<'s>(&'s self, listener: FindingListener<'s>) -> Result<Report, DoctorError> {
         let mut report = report::ReportWriter::new(listener);
         let mut parts = BTreeMap::new();
         for channel in self.channels().await? {

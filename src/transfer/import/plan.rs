@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::MessageId;
 use chatkeep_store::ImportId;
 use encoding_rs::{Encoding, UTF_8};
@@ -89,6 +90,7 @@ impl Import<'_> {
     ///
     /// # Errors
     /// Returns an error if it cannot be imported, or more information is needed.
+    #[boxed]
     pub async fn plan(&self, path: &Path) -> Result<ImportPlan, TransferError> {
         let path = match Source::find(path)? {
             Source::File(path) => path,

@@ -56,6 +56,13 @@ impl Source {
         types(self.tokens.clone(), &mut found);
         found
     }
+
+    /// Returns the public asynchronous functions that are not `#[boxed]` and are not generic.
+    pub(super) fn unboxed(&self) -> Vec<Name> {
+        let mut found = Vec::new();
+        unboxed(self.tokens.clone(), &mut found);
+        found
+    }
 }
 
 /// Returns the Rust files in the source folder of a crate and below it.
@@ -212,6 +219,46 @@ fn types(tokens: TokenStream, found: &mut Vec<Name>) {
     }
 }
 
+fn unboxed(tokens: TokenStream, found: &mut Vec<Name>) {
+    let trees: Vec<_> = tokens.into_iter().collect();
+    for (at, tree) in trees.iter().enumerate() {
+        if let TokenTree::Group(group) = tree {
+            unboxed(group.stream(), found);
+        }
+        let words = ["pub", "async", "fn"];
+        let is_word = |(tree, word): (&TokenTree, &&str)| matches!(tree, TokenTree::Ident(ident) if ident == word);
+        let Some(TokenTree::Ident(name)) = trees.get(at + words.len()) else { continue };
+        if !trees[at..].iter().zip(&words).all(is_word) {
+            continue;
+        }
+        let is_boxed = at > 0 && trees[at - 1].to_string() == "[boxed]";
+        let signature = &trees[at + words.len() + 1..];
+        let body = |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+        let signature = signature.iter().take_while(|tree| !body(tree));
+        if !is_boxed && !is_generic(&signature.cloned().collect::<Vec<_>>()) {
+            let line = name.span().start().line;
+            found.push(Name { line, segments: vec![name.to_string()] });
+        }
+    }
+}
+
+/// Returns true for a signature with a parameter of types, or with an argument or a result of some
+/// type.
+fn is_generic(signature: &[TokenTree]) -> bool {
+    let has_types = matches!(signature, [TokenTree::Punct(open), TokenTree::Ident(_), ..] if open.as_char() == '<');
+    let is_impl = |tree: TokenTree| matches!(tree, TokenTree::Ident(word) if word == "impl");
+    has_types || flat(signature.iter().cloned().collect()).into_iter().any(is_impl)
+}
+
+/// Returns the tokens of a stream and of the groups in it.
+fn flat(tokens: TokenStream) -> Vec<TokenTree> {
+    let inner = |tree: TokenTree| match tree {
+        TokenTree::Group(group) => flat(group.stream()),
+        tree => vec![tree],
+    };
+    tokens.into_iter().flat_map(inner).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,6 +312,28 @@ mod tests {
                 .calls();
         let calls: Vec<_> = found.iter().map(|name| name.segments.join(".")).collect();
         assert_eq!(calls, ["store.users", "store.close"]);
+    }
+
+    #[test]
+    fn futures_are_boxed_but_for_generic_functions() {
+        let text = "
+            pub async fn a(x: u8) -> u8 { x }
+            #[boxed] pub async fn b() {}
+            impl S {
+                /// Text.
+                #[boxed]
+                pub async fn c(&self) {}
+                pub async fn d<'s>(&'s self, x: X<'s>) -> u8 { x }
+                pub async fn i(&self) -> Result<impl Future, ()> {}
+                pub async fn e<T>(&self, x: T) {}
+                pub async fn f(&self, (x, y): (u8, impl Fn())) {}
+                pub(crate) async fn g(&self) {}
+                async fn h(&self) {}
+            }
+        ";
+        let names: Vec<_> =
+            source(text).unboxed().iter().map(|name| name.segments.concat()).collect();
+        assert_eq!(names, ["a", "d"]);
     }
 
     #[test]
