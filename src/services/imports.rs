@@ -92,7 +92,7 @@ impl ImportService {
     ///
     /// # Errors
     /// Returns an error if it cannot be imported, more information is needed, or the store fails.
-    #[boxed]
+    #[boxed(?Send)]
     pub async fn plan(
         &self,
         _: &Operator,

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::{Blobs, BoxError, ObjectDigest};
 use chatkeep_bus::embedded::{check_bus_copy, copy_bus};
 use chatkeep_core::config::Database;
@@ -38,7 +37,6 @@ impl SnapshotService {
     /// # Errors
     /// [`SnapshotError::Busy`] while another one is made, [`SnapshotError::Foreign`], or whatever could not be read or written.
     /// Objects written by then are no snapshot, and the next pruning removes them.
-    #[boxed]
     pub async fn create(
         &self,
         source: &SnapshotSource,

@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 use futures_util::TryStreamExt as _;
 
@@ -41,7 +40,6 @@ impl SnapshotService {
     /// # Errors
     /// [`SnapshotError::Busy`] while a snapshot is made, [`SnapshotError::Foreign`], or whatever cannot be read or removed;
     /// what is left stays usable.
-    #[boxed]
     pub async fn prune(
         &self,
         source: &SnapshotSource,

@@ -90,7 +90,7 @@ impl Import<'_> {
     ///
     /// # Errors
     /// Returns an error if it cannot be imported, or more information is needed.
-    #[boxed]
+    #[boxed(?Send)]
     pub async fn plan(&self, path: &Path) -> Result<ImportPlan, TransferError> {
         let path = match Source::find(path)? {
             Source::File(path) => path,

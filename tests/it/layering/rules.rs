@@ -333,3 +333,8 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
 
 /// Crates of the workspace that others may use in their tests alone.
 pub(super) const TEST_CRATES: &[(&str, &str)] = &[("chatkeep-workers", "chatkeep-emulator")];
+
+/// Public functions of libraries whose futures cannot be boxed: the compiler does not see that they
+/// are `Send` ("not general enough").
+pub(super) const UNBOXED: &[(&str, &str)] =
+    &[("src/services/snapshots/create.rs", "create"), ("src/services/snapshots/prune.rs", "prune")];

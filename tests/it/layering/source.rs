@@ -231,7 +231,7 @@ fn unboxed(tokens: TokenStream, found: &mut Vec<Name>) {
         if !trees[at..].iter().zip(&words).all(is_word) {
             continue;
         }
-        let is_boxed = at > 0 && trees[at - 1].to_string() == "[boxed]";
+        let is_boxed = at > 0 && trees[at - 1].to_string().starts_with("[boxed");
         let signature = &trees[at + words.len() + 1..];
         let body = |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
         let signature = signature.iter().take_while(|tree| !body(tree));
@@ -325,6 +325,8 @@ mod tests {
                 pub async fn c(&self) {}
                 pub async fn d<'s>(&'s self, x: X<'s>) -> u8 { x }
                 pub async fn i(&self) -> Result<impl Future, ()> {}
+                #[boxed(?Send)]
+                pub async fn j(&self) {}
                 pub async fn e<T>(&self, x: T) {}
                 pub async fn f(&self, (x, y): (u8, impl Fn())) {}
                 pub(crate) async fn g(&self) {}
