@@ -3,6 +3,7 @@
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::message::Content;
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Action, Event, Media, Post};
@@ -10,7 +11,7 @@ use chatkeep_store::Gap;
 use chatkeep_workers::StageName;
 use chatkeep_workers::backup::Backup;
 use proptest::test_runner::TestRunner;
-use serde_json::Map;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -92,6 +93,27 @@ async fn wherever_a_process_dies_nothing_is_lost_or_counted_twice() {
         assert_eq!(bench.backlog(StageName::Backup).await, 0, "{death:?}");
         assert_eq!(bench.backlog(StageName::Media).await, 2, "{death:?}: a job for each picture");
         assert!(bench.dead_letters().await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_edit_to_something_unknown_leaves_no_text_that_was_taken_back() {
+    for edit_comes_first in [false, true] {
+        let (bench, group) = Bench::with_group().await;
+        let said = bench.say(&group.id, &group.bob, "taken back");
+        if !edit_comes_first {
+            bench.publish(&said).await;
+            bench.drain(bench.backup()).await;
+        }
+        let poll = |event: &mut Value| event["message"]["type"] = json!("poll");
+        bench.publish_edited(&bench.edit(&said, "voted"), poll).await;
+        bench.publish(&said).await;
+        bench.drain(bench.backup()).await;
+        let [message] = &bench.messages(&group.channel()).await[..] else { panic!("one message") };
+        let content = message.content.as_ref().unwrap();
+        assert!(matches!(content, Content::Other { raw } if raw.contains("poll")), "{content:?}");
+        assert_eq!(content.searchable(), None);
+        assert!(message.edited_at.is_some());
     }
 }
 
