@@ -134,8 +134,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Cache<K, V> {
 
     /// Sets the value of a key.
     pub fn insert(&self, key: K, value: V) {
-        self.sweep();
-        self.entries.insert(key, self.entry(value));
+        self.entries.insert(key, self.new_entry(value));
     }
 
     /// Sets the value of a key that has none; returns whether it had none.
@@ -144,7 +143,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Cache<K, V> {
         let retained = self.entries.entry(key, None, |_, _| EntryAction::Retain(()));
         if let EntryResult::Vacant(guard) = retained {
             // It fails when somebody else has set the value: then that one counts.
-            return guard.insert(self.entry(value)).is_ok();
+            return guard.insert(self.new_entry(value)).is_ok();
         }
         false
     }
@@ -160,23 +159,13 @@ impl<K: Clone + Eq + Hash, V: Clone> Cache<K, V> {
         self.entries.iter().filter(|(_, entry)| entry.is_fresh(now)).map(|(key, _)| key).collect()
     }
 
-    /// Returns the number of entries, those included that have expired and are not removed yet.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Returns whether there are no entries.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// Returns the value of a key; one that is missing is made by `make`.
     pub fn get_with(&self, key: &K, make: impl FnOnce() -> V) -> V {
         if let Some(value) = self.get(key) {
             return value;
         }
         self.remove_expired(key);
-        let make = || Ok::<_, std::convert::Infallible>(self.entry(make()));
+        let make = || Ok::<_, std::convert::Infallible>(self.new_entry(make()));
         let Ok(entry) = self.entries.get_or_insert_with(key, make);
         entry.value
     }
@@ -194,15 +183,15 @@ impl<K: Clone + Eq + Hash, V: Clone> Cache<K, V> {
             Err(guard) => guard,
         };
         let value = compute.await;
-        self.sweep();
-        let is_set = guard.insert(self.entry(value.clone())).is_ok();
-        if is_set {
-            self.remove_expired(key);
-        }
+        // It fails when the key was removed or set meanwhile: then this value is not cached.
+        let _ = guard.insert(self.new_entry(value.clone()));
+        self.remove_expired(key);
         value
     }
 
-    fn entry(&self, value: V) -> Entry<V> {
+    /// Returns the entry of a value. Whatever adds one comes by here, so old ones are swept here.
+    fn new_entry(&self, value: V) -> Entry<V> {
+        self.sweep();
         let age = match self.age {
             Age::Of(age) => age(&value),
             Age::All(age) => age,
@@ -281,14 +270,32 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_expires_makes_room() {
+    async fn whatever_is_added_sweeps_what_has_expired() {
         let cache = Cache::new(1_000, MINUTE);
-        for key in 0..500 {
-            cache.insert(key, ());
+        for way in 0..4 {
+            for key in 0..500 {
+                cache.insert(key, ());
+            }
+            advance(MINUTE * 2).await;
+            match way {
+                0 => cache.insert(500, ()),
+                1 => assert!(cache.insert_new(&500, ())),
+                2 => cache.get_with(&500, || ()),
+                _ => cache.get_or_compute(&500, async {}).await,
+            }
+            assert_eq!((cache.entries.len(), cache.keys()), (1, vec![500]), "{way}");
         }
-        advance(MINUTE * 2).await;
-        cache.insert(500, ());
-        assert_eq!((cache.len(), cache.keys()), (1, vec![500]));
+    }
+
+    #[tokio::test]
+    async fn a_value_whose_key_is_removed_while_it_is_computed_is_not_cached() {
+        let cache = Cache::new(10, MINUTE);
+        let compute = async {
+            cache.remove(&"a");
+            1
+        };
+        assert_eq!(cache.get_or_compute(&"a", compute).await, 1);
+        assert_eq!(cache.get(&"a"), None);
     }
 
     #[test]
@@ -297,14 +304,14 @@ mod tests {
         for key in 0..10_000 {
             cache.insert(key, key);
         }
-        assert!(cache.len() <= 100, "{}", cache.len());
+        assert!(cache.entries.len() <= 100, "{}", cache.entries.len());
         let texts = Cache::with_weights(100, |text: &String| text.len() as u64, |_| MINUTE);
         texts.insert(0, "a".repeat(90));
         assert!(texts.contains(&0), "one large value");
         for key in 1..100 {
             texts.insert(key, "a".repeat(20));
         }
-        assert!(texts.len() <= 5, "{}", texts.len());
+        assert!(texts.entries.len() <= 5, "{}", texts.entries.len());
         texts.insert(100, "a".repeat(101));
         assert!(!texts.contains(&100));
     }
@@ -329,7 +336,7 @@ mod tests {
         };
         // All who wait for it get a failure, too; the next one tries again.
         assert_eq!(tokio::join!(ask(true), ask(true), ask(true)), (Err(0), Err(0), Err(0)));
-        assert_eq!(cache.len(), 0);
+        assert_eq!(cache.entries.len(), 0);
         assert_eq!(tokio::join!(ask(false), ask(false), ask(false)), (Ok(1), Ok(1), Ok(1)));
         assert_eq!(ask(true).await, Ok(1));
     }
