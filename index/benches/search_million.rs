@@ -2,8 +2,8 @@
 //! searched, beside a bare tantivy index of character pairs over the same messages in the same run.
 //!
 //! Environment: `CHATKEEP_SEARCH_MESSAGES` (1,000,000), `CHATKEEP_SEARCH_CHANNELS` (1,000; 1 for
-//! all in one channel), `CHATKEEP_SEARCH_QUERIES` of each kind (1,000), `CHATKEEP_SEARCH_BARE=0`
-//! leaves the bare index out. `CHATKEEP_SEARCH_CORPUS=FOLDER` stores messages and queries in that
+//! all in one channel), `CHATKEEP_SEARCH_QUERIES` of each kind (1,000), `CHATKEEP_SEARCH_KIND` for
+//! one kind alone (`question`, say), `CHATKEEP_SEARCH_BARE=0` leaves the bare index out. `CHATKEEP_SEARCH_CORPUS=FOLDER` stores messages and queries in that
 //! folder, for `benches/search.py` to search them elsewhere; messages that are there already are
 //! used as they are, so that other text can be measured. `CHATKEEP_SEARCH_INDEX=FOLDER` keeps the
 //! index there; a complete one is searched as it is.
@@ -66,7 +66,8 @@ fn main() {
     let with_bare = number("CHATKEEP_SEARCH_BARE", 1) > 0;
     let bare = with_bare.then(|| Bare::build(&passing.path().join("bare"), &folder));
     println!("\ntop 20 of one channel, counted             p50           p99");
-    for kind in KINDS {
+    let only = std::env::var("CHATKEEP_SEARCH_KIND").ok();
+    for kind in KINDS.into_iter().filter(|kind| only.as_deref().is_none_or(|only| only == *kind)) {
         let queries: Vec<_> = queries.iter().filter(|query| query.kind == kind).collect();
         report(&format!("{kind:9} own, by relevance"), &queries, |q| {
             own.search(q, Sort::Relevance)
@@ -78,7 +79,9 @@ fn main() {
         }
     }
     println!("{} MB of memory besides files", own_memory());
-    under_load(&own, &queries);
+    if only.is_none() {
+        under_load(&own, &queries);
+    }
 }
 
 fn report(what: &str, queries: &[&Asked], mut search: impl FnMut(&Asked) -> usize) {

@@ -22,6 +22,8 @@ use super::{IndexError, IndexSearch, MessageIndex, SearchHit, SearchPage, Sort};
 
 /// Number of the newest complete matches that are ranked, and of matches that are counted.
 const RANKED: usize = 10_000;
+/// Number of related messages that are counted.
+const RELATED: usize = 1_000;
 
 impl MessageIndex {
     /// Executes a search.
@@ -158,14 +160,19 @@ impl Search<'_> {
         after: Option<Rank>,
     ) -> Result<Count, IndexError> {
         let (view, room) = (Arc::clone(&self.view), self.room());
-        let counts = self.request.cursor.is_none() && tier != Tier::Older;
+        let counted = match tier {
+            _ if self.request.cursor.is_some() => 0,
+            Tier::Exact => RANKED,
+            Tier::Older => 0,
+            Tier::Related => RELATED,
+        };
         let is_ordered = self.scope.is_ordered();
         let mut newest = Newest::new(room, is_ordered);
         let mut count = Count::default();
         let from = after.map_or(0, |after| order::age(after.sent_at));
         self.scope.each(weights, from, |place, _| {
-            if is_ordered && newest.is_too_old(&place) && (!counts || count.matches >= RANKED) {
-                count = Count { matches: count.matches.min(RANKED), is_exact: false };
+            if is_ordered && newest.is_too_old(&place) && count.matches >= counted {
+                count = Count { matches: count.matches.min(counted), is_exact: false };
                 return ControlFlow::Break(());
             }
             count.matches += 1;
@@ -201,7 +208,7 @@ impl Search<'_> {
             let weights = self.weights(&conditions)?;
             let (view, room) = (Arc::clone(&self.view), self.room());
             // Only the first page shows how many there are.
-            let counted = if self.request.cursor.is_none() { RANKED } else { 0 };
+            let counted = if self.request.cursor.is_none() { RELATED } else { 0 };
             let mut best = Best::new(&view, after, room, counted);
             self.scope.each_unordered(&weights, |mut place, matches| {
                 place.score = rounded(matches.score());
@@ -212,7 +219,7 @@ impl Search<'_> {
             let Count { matches, is_exact } = best.count;
             let found = if room > 0 { best.finish() } else { Vec::new() };
             self.add(Tier::Related, found);
-            Count { matches: if is_exact { matches } else { matches.min(RANKED) }, is_exact }
+            Count { matches: if is_exact { matches } else { matches.min(RELATED) }, is_exact }
         } else {
             let weights = self.unscored(&conditions)?;
             self.by_time(Tier::Related, &weights, after)?

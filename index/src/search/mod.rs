@@ -234,8 +234,8 @@ pub struct SearchPage {
     pub hits: Vec<SearchHit>,
     /// Number of matching messages on all pages together, as of the first page.
     pub total: usize,
-    /// `false` if there are more than `total`: counting ends at 10,000 where it would cost more
-    /// than searching.
+    /// `false` if there are more than `total`: counting ends at 10,000 complete matches and 1,000
+    /// related messages where it would cost more than searching.
     pub is_total_exact: bool,
     /// Start of the next page; `None` after the last.
     pub next: Option<Cursor>,

@@ -71,6 +71,8 @@ pub(super) struct RelatedQuery {
     reach: Reach,
     /// The field whose length counts.
     text: Field,
+    /// `true` if matches are ranked.
+    scores: bool,
 }
 
 impl std::fmt::Debug for RelatedQuery {
@@ -109,7 +111,7 @@ impl RelatedQuery {
         let whole = held * (1.0 + Score::from(absent) / Score::from(present.max(1)));
         let least = (whole * LEAST_SHARE).max(Score::MIN_POSITIVE);
         let all = u8::try_from(terms.len()).unwrap_or(u8::MAX);
-        Self { terms, least, reach: Reach { drivers: all, terms: all }, text }
+        Self { terms, least, reach: Reach { drivers: all, terms: all }, text, scores: true }
     }
 
     /// Returns what a search can afford: as many driving terms as possible beside all others, or
@@ -186,9 +188,15 @@ fn weight(frequency: u64, docs: u64) -> Score {
     (1.0 + (others + 0.5) / (frequency as Score + 0.5)).ln()
 }
 
+/// Returns the highest score of a term. A message that contains it infinitely often would reach it.
+fn highest(bm25: &Bm25Weight) -> Score {
+    const NO_LENGTH: u8 = 0;
+    bm25.score(NO_LENGTH, u32::MAX)
+}
+
 impl Query for RelatedQuery {
-    fn weight(&self, _scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
-        Ok(Box::new(self.clone()))
+    fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
+        Ok(Box::new(Self { scores: scoring.is_scoring_enabled(), ..self.clone() }))
     }
 }
 
@@ -230,20 +238,24 @@ impl RelatedQuery {
         reader: &SegmentReader,
         boost: Score,
     ) -> tantivy::Result<Option<RelatedScorer>> {
+        let option =
+            if self.scores { IndexRecordOption::WithFreqs } else { IndexRecordOption::Basic };
         let mut parts = Vec::with_capacity(self.terms.len());
         let mut may_drive = 0;
         for (at, Weighted { term, weight, bm25 }) in self.terms.iter().enumerate() {
             let index = reader.inverted_index(term.field())?;
-            if let Some(postings) = index.read_postings(term, IndexRecordOption::WithFreqs)? {
+            if let Some(postings) = index.read_postings(term, option)? {
                 let (weight, bm25) = (*weight, bm25.boost_by(boost));
-                parts.push(ScoredTerm { postings, weight, bm25, after: 0.0 });
+                parts.push(ScoredTerm { postings, weight, bm25, after: 0.0, most: 0.0 });
                 may_drive += usize::from(at < usize::from(self.reach.drivers));
             }
         }
-        let mut after = 0.0;
+        let (mut after, mut most) = (0.0, 0.0);
         for part in parts.iter_mut().rev() {
             part.after = after;
             after += part.weight;
+            most += highest(&part.bm25);
+            part.most = most;
         }
         if parts.is_empty() || after < self.least {
             return Ok(None);
@@ -254,7 +266,7 @@ impl RelatedQuery {
         if drivers == 0 {
             return Ok(None);
         }
-        let norms = reader.get_fieldnorms_reader(self.text)?;
+        let norms = self.scores.then(|| reader.get_fieldnorms_reader(self.text)).transpose()?;
         Ok(Some(RelatedScorer::new(parts, drivers, self.least, norms)))
     }
 }

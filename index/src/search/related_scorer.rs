@@ -7,6 +7,8 @@ use tantivy::{DocId, DocSet, Score, SeekDangerResult, TERMINATED};
 
 /// Number of documents that are rated together.
 const WINDOW: u32 = 4_096;
+/// Factor by which the same scores, added in another order, may differ at most.
+const SLACK: Score = 1.0001;
 
 /// A term in one segment.
 pub(super) struct ScoredTerm {
@@ -15,9 +17,18 @@ pub(super) struct ScoredTerm {
     pub(super) bm25: Bm25Weight,
     /// Total weight of all parts after this one.
     pub(super) after: Score,
+    /// Highest score that this part and all after it may add to a message.
+    pub(super) most: Score,
 }
 
 impl ScoredTerm {
+    /// Returns the score of the document at which it is; 0 if nothing is ranked.
+    fn score(&self, norms: Option<&FieldNormReader>, doc: DocId) -> Score {
+        norms.map_or(0.0, |norms| {
+            self.bm25.score(norms.fieldnorm_id(doc), self.postings.term_freq())
+        })
+    }
+
     /// Moves to `doc` or the first document after it.
     fn seek(&mut self, doc: DocId) -> DocId {
         match self.postings.doc() {
@@ -32,6 +43,8 @@ impl ScoredTerm {
 struct Window {
     start: DocId,
     end: DocId,
+    /// Number of driving parts.
+    drivers: usize,
     sums: Vec<(Score, Score)>,
     /// Documents that have any, as bits.
     marked: Vec<u64>,
@@ -65,7 +78,8 @@ pub(super) struct RelatedScorer {
     least: Score,
     /// No match of a lower score is wanted.
     bar: Score,
-    norms: FieldNormReader,
+    /// Lengths of the messages; `None` if nothing is ranked.
+    norms: Option<FieldNormReader>,
     /// Documents rated together, if they are asked for one after the other.
     window: Option<Window>,
     at: DocId,
@@ -78,7 +92,7 @@ impl RelatedScorer {
         parts: Vec<ScoredTerm>,
         drivers: usize,
         least: Score,
-        norms: FieldNormReader,
+        norms: Option<FieldNormReader>,
     ) -> Self {
         Self { parts, drivers, least, bar: 0.0, norms, window: None, at: 0, score: 0.0 }
     }
@@ -91,9 +105,13 @@ impl RelatedScorer {
             Some(Window { sums, marked: vec![0; WINDOW as usize / 64], ..Window::default() });
     }
 
-    /// Leaves out matches of a lower score from here on.
+    /// Leaves out matches of a lower score from here on, and stops reading the lists of parts that
+    /// even together do not reach it.
     pub(super) fn raise(&mut self, bar: Score) {
         self.bar = bar;
+        let reaches = |part: &ScoredTerm| part.most * SLACK >= bar;
+        self.drivers =
+            self.parts.iter().take(self.drivers).take_while(|part| reaches(part)).count();
     }
 
     /// Adds the parts from number `first` on to a document's sums; returns its score if it
@@ -104,14 +122,15 @@ impl RelatedScorer {
         first: usize,
         (mut weight, mut score): (Score, Score),
     ) -> Option<Score> {
-        let norm = self.norms.fieldnorm_id(doc);
+        let norms = self.norms.as_ref();
         for part in &mut self.parts[first..] {
-            if weight + part.weight + part.after < self.least {
+            let is_too_light = weight + part.weight + part.after < self.least;
+            if is_too_light || (score + part.most) * SLACK < self.bar {
                 return None;
             }
             if part.seek(doc) == doc {
                 weight += part.weight;
-                score += part.bm25.score(norm, part.postings.term_freq());
+                score += part.score(norms, doc);
             }
         }
         (weight >= self.least && score >= self.bar).then_some(score)
@@ -128,12 +147,13 @@ impl RelatedScorer {
         window.start = self.next_driver(target);
         window.end = window.start.saturating_add(WINDOW).min(TERMINATED);
         window.marked.fill(0);
+        window.drivers = self.drivers;
+        let norms = self.norms.as_ref();
         for part in self.parts.iter_mut().take(self.drivers) {
             let mut doc = part.postings.doc();
             while doc < window.end {
                 let place = (doc - window.start) as usize;
-                let score =
-                    part.bm25.score(self.norms.fieldnorm_id(doc), part.postings.term_freq());
+                let score = part.score(norms, doc);
                 let (bits, bit) = (&mut window.marked[place / 64], 1 << (place % 64));
                 let sums = &mut window.sums[place];
                 if *bits & bit == 0 {
@@ -160,7 +180,7 @@ impl RelatedScorer {
             return SeekDangerResult::SeekLowerBound(next);
         }
         let sums = window.sums[(target - window.start) as usize];
-        match self.complete(target, self.drivers, sums) {
+        match self.complete(target, window.drivers, sums) {
             Some(score) => {
                 (self.at, self.score) = (target, score);
                 SeekDangerResult::Found

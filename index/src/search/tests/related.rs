@@ -1,0 +1,69 @@
+//! Related messages of a question: the best ones, and how many there are.
+
+use super::*;
+
+/// Messages that have a few of these words each, common ones more often.
+const WORDS: u64 = 40;
+const MESSAGES: u32 = 6_000;
+
+/// Returns the texts of messages `0..MESSAGES`.
+fn texts() -> impl Iterator<Item = String> {
+    let mut state = 7_u64;
+    let mut below = move |bound: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    (0..MESSAGES).map(move |_| {
+        let words = 1 + below(12);
+        let word = |_| format!("word{:02} ", below(WORDS).min(below(WORDS)));
+        (0..words).map(word).collect()
+    })
+}
+
+/// Returns ids and scores of the results, and how many there are.
+fn results(pages: &[SearchPage]) -> Vec<(String, f32)> {
+    let hits = pages.iter().flat_map(|page| &page.hits);
+    hits.map(|hit| (hit.message_id.clone(), hit.score)).collect()
+}
+
+#[test]
+fn the_best_related_messages_are_the_same_however_many_are_asked_for() {
+    let index = MessageIndex::in_memory().unwrap();
+    let mut writer = index.writer(WriterOptions::default()).unwrap();
+    let messages: Vec<_> = (0..).zip(texts()).map(|(id, text)| message("c", id, &text)).collect();
+    // Several segments, each of which begins with a bar of its own.
+    for part in messages.chunks(2_500) {
+        let puts: Vec<_> = part.iter().cloned().map(IndexChange::Put).collect();
+        writer.apply(&puts).unwrap();
+        writer.commit("").unwrap();
+    }
+    for question in [
+        "word39 word31 word22 word17 word09 word04 word01 word00?",
+        "word38 word00 word01 word02 word03 word04 word05 word06?",
+        "word00 word01 word02 word03?",
+    ] {
+        let query = Query::parse(question).unwrap();
+        for channels in [None, Some(&["c"][..])] {
+            for sort in [Sort::Relevance, Sort::Newest] {
+                let base = IndexSearch { sort, channels, ..IndexSearch::new(&query) };
+                // So many are wanted that none is left out for its score.
+                let all = index.search(&IndexSearch { limit: 6_000, ..base }).unwrap();
+                assert!(all.hits.len() > 2_000, "{}", all.hits.len());
+                assert!(all.next.is_none());
+                let counted = all.hits.iter().filter(|hit| hit.is_exact).count() + 1_000;
+                let all = results(&[all]);
+                let mut few = Vec::new();
+                let mut cursor = None;
+                for _ in 0..12 {
+                    let request = IndexSearch { limit: 7, cursor: cursor.as_ref(), ..base };
+                    let page = index.search(&request).unwrap();
+                    assert_eq!((page.total, page.is_total_exact), (counted, false), "{question}");
+                    cursor = page.next.clone();
+                    few.push(page);
+                }
+                assert_eq!(results(&few), all[..12 * 7], "{question} {sort:?}");
+            }
+        }
+    }
+}
