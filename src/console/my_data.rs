@@ -1,34 +1,29 @@
 //! Data stored about the visitor themself, by chat: seeing it, saving it, having it erased, and
 //! opting out of the backup. Open to everybody who is signed in, also where they may not read.
 
-use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::role::Role;
-use chatkeep_core::time::Timestamp;
 use chatkeep_http::attachment;
-use chatkeep_i18n::{Language, Value};
+use chatkeep_i18n::Language;
 use chatkeep_services::ServiceError;
 use chatkeep_services::access::{HasScope, Reaches, ReadMessages, WriteBackup};
-use chatkeep_services::my_data::OwnChannel;
-use chatkeep_store::{ChannelJob, MemberStatus, OwnMessages};
+use chatkeep_store::ChannelJob;
 use chatkeep_transfer::OwnFormat;
 use chatkeep_view::segment;
-use chrono_tz::Tz;
 use serde::Deserialize;
 
 use super::Console;
-use super::bubble::size;
 use super::channel::Heading;
-use super::dates::Dates;
 use super::error::PageError;
 use super::form::{Done, FormErrors, Posted};
 use super::frame::{Frame, rendered, rendered_as};
-use super::job::told;
 use super::people::agrees;
 use super::visitor::{Asked, Visitor};
+use page::{MyDataPage, OwnChannelPage, OwnJob, OwnRow, own_path};
+
+mod page;
 
 /// Path of the list.
 const PATH: &str = "/console/my-data";
@@ -58,60 +53,6 @@ pub(super) struct MyDataForm {
     action: String,
     #[serde(default)]
     typed: String,
-}
-
-/// Channel in the list.
-struct OwnRow {
-    heading: Heading,
-    href: String,
-    /// Number of messages.
-    told: String,
-    kept: bool,
-}
-
-/// Fact about what is stored.
-struct OwnFact {
-    label: String,
-    value: String,
-}
-
-#[derive(Template)]
-#[template(path = "console/my_data.html", whitespace = "minimize")]
-struct MyDataPage {
-    frame: Frame,
-    channels: Vec<OwnRow>,
-    next: Option<String>,
-    /// False after opting out of all channels.
-    kept: bool,
-    /// Name to type for the erasure of everything.
-    name: String,
-    typed: String,
-    errors: FormErrors,
-}
-
-#[derive(Template)]
-#[template(path = "console/my_data_chat.html", whitespace = "minimize")]
-struct OwnChannelPage {
-    frame: Frame,
-    channel: Heading,
-    since: Option<String>,
-    /// Path of the conversation, if the visitor may read it.
-    conversation: Option<String>,
-    facts: Vec<OwnFact>,
-    kept: bool,
-    /// True if there is something to erase.
-    erasable: bool,
-    job: Option<OwnJob>,
-    typed: String,
-    errors: FormErrors,
-}
-
-/// Erasure, as the page tells about it.
-struct OwnJob {
-    title: String,
-    text: String,
-    /// Messages that are done, and all of them; `None` when it has ended.
-    progress: Option<(i64, i64)>,
 }
 
 pub(super) async fn list(
@@ -270,15 +211,6 @@ async fn erasure(
     Ok(console.services.deletion.job(&reach, id).await?)
 }
 
-impl OwnJob {
-    fn new(job: &ChannelJob, language: Language) -> Self {
-        let (title, text) = told(job, language);
-        let progress =
-            (!job.status.is_over()).then_some((job.done.min(job.total), job.total.max(1)));
-        Self { title, text, progress }
-    }
-}
-
 async fn reaches<S: HasScope>(
     console: &Console,
     visitor: &Visitor,
@@ -300,11 +232,6 @@ fn own_name(frame: &Frame) -> String {
     frame.person.as_ref().map(|person| person.name.clone()).unwrap_or_default()
 }
 
-/// Returns the path of what is stored about the visitor in a channel.
-fn own_path(channel: &ChannelId) -> String {
-    format!("{PATH}/chats/{}", segment(channel.as_str()))
-}
-
 impl Heading {
     /// Returns the heading of a channel for somebody whom it knows.
     ///
@@ -320,73 +247,4 @@ impl Heading {
         let own = console.services.my_data.one(&reads).await?;
         Ok(Self::new(&own.channel, visitor))
     }
-}
-
-impl OwnRow {
-    fn new(own: &OwnChannel, visitor: &Visitor) -> Self {
-        let language = visitor.language;
-        Self {
-            heading: heading(own, visitor),
-            href: own_path(&own.channel.id),
-            told: language.format("my-data-messages", &[("count", own.messages.into())]),
-            kept: own.kept,
-        }
-    }
-}
-
-/// Returns the heading of a channel; its picture is for those who may read there.
-fn heading(own: &OwnChannel, visitor: &Visitor) -> Heading {
-    let heading = Heading::new(&own.channel, visitor);
-    let picture = heading.picture.clone().filter(|_| reads(own));
-    Heading { picture, ..heading }
-}
-
-/// Returns true if the visitor may read in the channel.
-fn reads(own: &OwnChannel) -> bool {
-    own.status == Some(MemberStatus::Active) && own.role.is_some_and(|role| role >= Role::Member)
-}
-
-impl OwnChannelPage {
-    /// Creates the page, without what is `stored` while that is being erased.
-    fn new(
-        own: &OwnChannel,
-        stored: Option<OwnMessages>,
-        visitor: &Visitor,
-        (now, zone): (Timestamp, Tz),
-    ) -> Self {
-        let language = visitor.language;
-        let dates = Dates { language, zone, now };
-        let channel = heading(own, visitor);
-        let since = own.joined_at.filter(|_| own.status == Some(MemberStatus::Active)).map(|at| {
-            let date = dates.date(dates.day(at));
-            language.format("person-since", &[("date", Value::from(&date))])
-        });
-        Self {
-            frame: visitor.frame(language.text("my-data-title")),
-            since,
-            conversation: reads(own).then(|| channel.path.clone()),
-            facts: facts(own, stored, dates),
-            channel,
-            kept: own.kept,
-            erasable: stored.is_some_and(|stored| stored.messages > 0),
-            job: None,
-            typed: String::new(),
-            errors: FormErrors::default(),
-        }
-    }
-}
-
-fn facts(own: &OwnChannel, stored: Option<OwnMessages>, dates: Dates) -> Vec<OwnFact> {
-    let language = dates.language;
-    let fact = |key: &str, value: String| OwnFact { label: language.text(key), value };
-    let mut facts = vec![fact("tab-messages", own.messages.to_string())];
-    if let Some(stored) = stored
-        && let Some((first, last)) = stored.sent
-    {
-        facts.push(fact("my-data-files", stored.files.to_string()));
-        facts.push(fact("my-data-size", size(stored.bytes)));
-        facts.push(fact("coverage-first", dates.moment(first)));
-        facts.push(fact("coverage-last", dates.moment(last)));
-    }
-    facts
 }

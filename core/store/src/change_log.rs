@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::db::{Sql, Tx};
+use super::logged_changes::{LoggedChanges, LoggedRow, MessageKey};
 use super::outbox::WINDOW_END;
-use super::outbox_kind::OutboxEventKind;
 use super::{OutboxPosition, OutboxStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -22,7 +22,7 @@ const IDS: usize = 500;
 
 /// Type of the rows that only search replicas read; they are shown nowhere.
 pub(super) const MESSAGES: &str = "search.messages";
-const CHANNEL: &str = "search.channel";
+pub(super) const CHANNEL: &str = "search.channel";
 const REBUILD: &str = "search.rebuild";
 
 /// Builds a condition that excludes the rows that only search replicas read.
@@ -46,22 +46,6 @@ pub struct LogState {
     pub limit: OutboxPosition,
     /// Last request to rebuild all indexes.
     pub rebuild: Option<OutboxPosition>,
-}
-
-/// Page of the log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LoggedChanges {
-    /// Changed messages.
-    pub messages: BTreeSet<(ChannelId, MessageId)>,
-    /// Those of them that were received, sent or edited, not imported or removed, with the position
-    /// of the last such event.
-    pub news: BTreeMap<(ChannelId, MessageId), OutboxPosition>,
-    /// Channels to index anew.
-    pub channels: BTreeSet<ChannelId>,
-    /// Start position of the next page.
-    pub next: OutboxPosition,
-    /// `true` if there may be more already.
-    pub more: bool,
 }
 
 /// Request to the search replicas.
@@ -130,28 +114,12 @@ const NEW_EPOCH: Sql = Sql {
                RETURNING log_epoch",
 };
 
-#[derive(Debug, sqlx_macros::FromRow)]
-struct Row {
-    tx: i64,
-    seq: i64,
-    r#type: String,
-    channel_id: Option<String>,
-    subject_id: Option<String>,
-    message_ids: Option<String>,
-    unstored: Option<String>,
-}
-
 #[derive(Debug, Serialize)]
 struct NewRow<'a> {
     r#type: &'static str,
     c: Option<&'a str>,
     /// [`MessageKey`] list as JSON.
     ids: Option<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct MessageKey<'a> {
-    m: std::borrow::Cow<'a, str>,
 }
 
 /// Logs changed messages, for search replicas.
@@ -234,7 +202,7 @@ impl OutboxStore<'_> {
         let Some(end) = self.log_window(after, limit).await? else {
             return Ok(LoggedChanges { next: after, ..LoggedChanges::default() });
         };
-        let rows: Vec<Row> = self
+        let rows: Vec<LoggedRow> = self
             .store
             .db
             .fetch_all(query_as(ROWS).bind(after.0).bind(after.1).bind(end.0).bind(end.1))
@@ -301,61 +269,4 @@ impl OutboxStore<'_> {
         tx.commit().await?;
         Ok(last.map_or_else(OutboxPosition::default, |(tx, seq)| OutboxPosition(tx, seq)))
     }
-}
-
-impl LoggedChanges {
-    fn take(&mut self, row: &Row) -> Result<(), StoreError> {
-        let corrupt = || StoreError::Corrupt {
-            table: "outbox_events",
-            column: "message_ids",
-            row: format!("{}/{}", row.tx, row.seq),
-        };
-        let Some(channel) = row.channel_id.as_deref().map(ChannelId::from) else {
-            return Ok(());
-        };
-        match row.r#type.as_str() {
-            MESSAGES => {
-                let ids = row.message_ids.as_deref().ok_or_else(corrupt)?;
-                let keys: Vec<MessageKey<'_>> = serde_json::from_str(ids).map_err(|_| corrupt())?;
-                let messages = keys.into_iter().map(|key| MessageId::new(key.m));
-                self.messages.extend(messages.map(|message| (channel.clone(), message)));
-            }
-            CHANNEL => drop(self.channels.insert(channel)),
-            // An unstored message has no searchable content.
-            other if changes_index(other) && row.unstored.is_none() => {
-                let Some(message) = row.subject_id.as_deref().map(MessageId::from) else {
-                    return Ok(());
-                };
-                if is_news(other) {
-                    let place = OutboxPosition(row.tx, row.seq);
-                    self.news.insert((channel.clone(), message.clone()), place);
-                }
-                self.messages.insert((channel, message));
-            }
-            _ => return Ok(()),
-        }
-        Ok(())
-    }
-}
-
-/// Returns `true` for events that bring a message, or a new text of one.
-fn is_news(kind: &str) -> bool {
-    let kinds = [
-        OutboxEventKind::MessageReceived,
-        OutboxEventKind::MessageSent,
-        OutboxEventKind::MessageEdited,
-    ];
-    kinds.iter().any(|known| known.name() == kind)
-}
-
-/// Returns `true` for events whose subject must be read again. Every other change of a message is
-/// logged by [`log_messages`].
-pub(super) fn changes_index(kind: &str) -> bool {
-    let kinds = [
-        OutboxEventKind::MessageReceived,
-        OutboxEventKind::MessageSent,
-        OutboxEventKind::MessageEdited,
-        OutboxEventKind::MessageUnsent,
-    ];
-    kinds.iter().any(|known| known.name() == kind)
 }

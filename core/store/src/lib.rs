@@ -39,6 +39,7 @@ mod job_leases;
 mod key_usage;
 mod keys;
 mod ledger;
+mod logged_changes;
 mod logins;
 mod media;
 mod members;
@@ -54,6 +55,7 @@ mod opt_out_changes;
 mod opt_outs;
 mod outbox;
 mod outbox_kind;
+mod outbox_log;
 mod overview;
 mod own_data;
 mod ownership;
@@ -105,7 +107,7 @@ pub use activity_log::{
     ReadPosition, Reader,
 };
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
-pub use change_log::{IndexRequest, LogState, LoggedChanges};
+pub use change_log::{IndexRequest, LogState};
 pub use channel_jobs::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob, SMALL_JOB};
 pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, MissingMedia};
@@ -130,6 +132,7 @@ pub use ingest::{
     ImportedPerson, IngestOutcome, NewImport, Removed,
 };
 pub use keys::{KEYS_OF_USER, Key, NewKey, Rotated};
+pub use logged_changes::LoggedChanges;
 pub use logins::{LOGIN_TIME, NewLogin, PendingLogin};
 pub use media::{
     BlobClaim, CLAIM, MediaFilter, MediaItem, MediaOutcome, MediaPage, MediaRecord, MediaStatus,

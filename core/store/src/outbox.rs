@@ -9,7 +9,7 @@ use chatkeep_core::time::Timestamp;
 
 use super::change_log::shown;
 use super::channels::channel_keys;
-use super::db::{Sql, Tx};
+use super::db::Sql;
 use super::outbox_kind::OutboxEventKind;
 use super::unstored::UnstoredMessage;
 use super::{OutboxStore, StoreError, parsed};
@@ -96,66 +96,6 @@ pub struct FeedReader<'a> {
     pub not_before: Option<Timestamp>,
 }
 
-/// Event to log.
-#[derive(Debug, serde::Serialize)]
-pub(super) struct NewOutboxEvent<'a> {
-    #[serde(rename = "type")]
-    pub(super) kind: &'static str,
-    pub(super) at: i64,
-    pub(super) c: Option<&'a str>,
-    pub(super) s: Option<&'a str>,
-}
-
-/// Event for one user to log.
-#[derive(Debug, serde::Serialize)]
-pub(super) struct NewPersonalEvent<'a> {
-    #[serde(flatten)]
-    pub(super) outbox_event: NewOutboxEvent<'a>,
-    /// Further subject.
-    pub(super) detail: &'a str,
-    /// Only user who may know of it.
-    pub(super) to: &'a str,
-}
-
-/// Logged event for one user about something in a channel.
-#[derive(Debug, sqlx_macros::FromRow)]
-pub(super) struct LoggedPersonalEvent {
-    /// Its sequence number.
-    pub(super) seq: i64,
-    pub(super) detail_id: String,
-    pub(super) channel_id: String,
-    pub(super) subject_id: String,
-}
-
-/// Event of a message to log.
-#[derive(Debug, serde::Serialize)]
-pub(super) struct NewMessageEvent<'a> {
-    #[serde(flatten)]
-    pub(super) outbox_event: NewOutboxEvent<'a>,
-    /// [`UnstoredMessage`] as JSON, for an unstored message.
-    pub(super) unstored: Option<String>,
-}
-
-/// Builds the statement that logs events. An unstored message is logged once, however often it
-/// comes.
-macro_rules! add {
-    ($returning:literal) => {
-        concat!(
-            "INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id, unstored,
-                                        detail_id, recipient_id)
-             SELECT value ->> 'type', CAST(value ->> 'at' AS BIGINT), CAST($2 AS BIGINT),
-                    value ->> 'c', value ->> 's', value ->> 'unstored', value ->> 'detail',
-                    value ->> 'to'
-             FROM json_each($1) WHERE TRUE
-             ON CONFLICT DO NOTHING",
-            $returning
-        )
-    };
-}
-
-const ADD: &str = add!("");
-const ADD_PERSONAL: &str = add!(" RETURNING seq, detail_id, channel_id, subject_id");
-
 /// PostgreSQL commits transactions in another order than it numbers them, so a reader goes by
 /// transaction, and only as far as none of this database is still running.
 pub(super) const WINDOW_END: Sql = Sql {
@@ -223,33 +163,6 @@ struct Row {
     subject_id: Option<String>,
     detail_id: Option<String>,
     unstored: Option<String>,
-}
-
-/// Logs events in order: [`NewOutboxEvent`]s, [`NewMessageEvent`]s or [`NewPersonalEvent`]s.
-pub(super) async fn log<T: serde::Serialize + Sync>(
-    tx: &mut Tx,
-    outbox_events: &[T],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    if outbox_events.is_empty() {
-        return Ok(());
-    }
-    let rows = serde_json::to_string(outbox_events)?;
-    tx.execute(query(ADD).bind(&rows).bind(now.millis())).await?;
-    tx.note_logged();
-    Ok(())
-}
-
-/// Logs events for one user each, about something in a channel, in order.
-pub(super) async fn log_personal(
-    tx: &mut Tx,
-    events: &[NewPersonalEvent<'_>],
-    now: Timestamp,
-) -> Result<Vec<LoggedPersonalEvent>, StoreError> {
-    let rows = serde_json::to_string(events)?;
-    let logged = tx.fetch_all(query_as(ADD_PERSONAL).bind(&rows).bind(now.millis())).await?;
-    tx.note_logged();
-    Ok(logged)
 }
 
 impl OutboxStore<'_> {

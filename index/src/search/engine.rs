@@ -13,6 +13,11 @@ const MIN_MEMORY: usize = 15_000_000;
 /// Share of erased messages from which a segment is rewritten without them.
 const MAX_ERASED: f32 = 0.1;
 
+/// Number of segments of about one size that are merged into one. A search opens each of its words
+/// in each segment: with 4 instead of tantivy's 8, there are half as many segments, searches for
+/// several words take a quarter to a half less time, and a message takes a fifth more to index.
+const MERGED: usize = 4;
+
 /// Creates tantivy's writer, after removing the files that a killed process wrote and did not
 /// commit: tantivy counts on from the last commit, names the same files again, and refuses to
 /// overwrite one.
@@ -33,6 +38,7 @@ pub(super) fn engine(
     })?;
     let mut policy = LogMergePolicy::default();
     policy.set_del_docs_ratio_before_merge(MAX_ERASED);
+    policy.set_min_num_segments(MERGED);
     writer.set_merge_policy(Box::new(policy));
     writer.garbage_collect_files().wait()?;
     step(&writer)?;

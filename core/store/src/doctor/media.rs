@@ -13,8 +13,8 @@ use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::{BulkKey, lock_ledger, save_ledger};
 use super::super::ledger::Ledger;
 use super::super::media::{erase_media, file_kind, mark, names};
-use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
+use super::super::outbox_log::{NewOutboxEvent, log};
 use super::super::{AuditStore, MediaStatus, StoreError};
 use crate::query::{query, query_as};
 

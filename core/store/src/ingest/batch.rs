@@ -13,14 +13,15 @@ use super::sql::{
 };
 use super::{ChannelChange, IngestOutcome, save_ledger};
 use crate::activity::Counted;
-use crate::change_log::{changes_index, log_messages};
+use crate::change_log::log_messages;
 use crate::db::Tx;
 use crate::ledger::Ledger;
+use crate::logged_changes::changes_index;
 use crate::media::erase_media;
 use crate::messages::{MessageRow, origin_of, state_of};
 use crate::opt_outs::count_opted_out;
-use crate::outbox::{NewMessageEvent, NewOutboxEvent, log};
 use crate::outbox_kind::OutboxEventKind;
+use crate::outbox_log::{NewMessageEvent, NewOutboxEvent, log};
 use crate::query::{query, query_as};
 use crate::unstored::UnstoredMessage;
 use crate::webhooks::delete_responses;

@@ -8,8 +8,8 @@ use chatkeep_core::time::Timestamp;
 
 use super::super::StoreError;
 use super::super::db::Tx;
-use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
+use super::super::outbox_log::{NewOutboxEvent, log};
 use super::sql::{BulkKey, CLOSE_GAPS, CLOSE_GAPS_OF, OPEN_GAP, TAKE_GAPS, WIDEN_GAP};
 use crate::query::{query, query_as};
 

@@ -4,7 +4,7 @@ use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
-use super::import::{ImportedMessage, ImportedPerson};
+use super::imported::{ImportedMessage, ImportedPerson};
 use super::imports::ImportId;
 use super::sql::SavedMessage;
 use crate::activity::Counted;

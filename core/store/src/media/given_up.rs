@@ -9,8 +9,8 @@ use chatkeep_core::time::Timestamp;
 
 use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::{Skips, lock_ledger, open_gap};
-use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
+use super::super::outbox_log::{NewOutboxEvent, log};
 use super::super::{MediaStore, StoreError, parsed};
 use super::{MediaStatus, file_kind};
 use crate::query::{query, query_as};

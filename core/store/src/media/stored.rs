@@ -12,8 +12,8 @@ use super::orphans::{BlobClaim, hold, release};
 use crate::db::Tx;
 use crate::ingest::{close_gaps, lock_ledger, save_ledger};
 use crate::ledger::Ledger;
-use crate::outbox::{NewOutboxEvent, log};
 use crate::outbox_kind::OutboxEventKind;
+use crate::outbox_log::{NewOutboxEvent, log};
 use crate::query::query;
 use crate::{ImportId, MediaStore, StoreError};
 

@@ -15,8 +15,10 @@ use serde::Serialize;
 
 use super::super::channels::channel_keys;
 use super::super::db::{Sql, Tx, locking};
-use super::super::outbox::{LoggedPersonalEvent, NewOutboxEvent, NewPersonalEvent, log_personal};
 use super::super::outbox_kind::OutboxEventKind;
+use super::super::outbox_log::{
+    LoggedPersonalEvent, NewOutboxEvent, NewPersonalEvent, log_personal,
+};
 use super::super::{OutboxPosition, SavedSearchStore, StoreError};
 use super::{channels_in, search_keys};
 use crate::query::{query, query_as};
