@@ -12,7 +12,7 @@ use chrono::{Datelike as _, NaiveDate};
 use serde::Deserialize;
 
 use super::Console;
-use super::bubble::size;
+use super::brief::size;
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;

@@ -10,7 +10,7 @@ use chatkeep_store::{ActivityChange, ActivityRead, Actor, ChangeKind, ReadAction
 use super::assistant::words::{
     MATCHES, MODES, duration, match_key, match_name, mode_key, mode_name,
 };
-use super::bubble::{hue, initial};
+use super::brief::{hue, initial};
 use super::dates::Dates;
 
 /// Names of people by id.

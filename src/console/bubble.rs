@@ -4,21 +4,20 @@ use std::collections::HashMap;
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
-use chatkeep_core::text;
-use chatkeep_i18n::{Language, Value};
+use chatkeep_i18n::Value;
 use chatkeep_services::assistant::VisibleRules;
 use chatkeep_store::{MediaStatus, StoredMessage};
+use chatkeep_view::message_path;
 use chatkeep_view::pseudonyms::Masked;
-use chatkeep_view::{channel_path, message_path, segment};
-use sha2::{Digest as _, Sha256};
 
+use super::brief::{
+    anchor, context_path, gone, hue, initial, kind_key, length, media_path, name_of, picture_of,
+    shortened, size, summary,
+};
 use super::dates::Dates;
 use super::origin::OriginNote;
-use super::picture::person_picture;
 use super::text::{Piece, pieces};
 
-/// Number of colours of people.
-const HUES: u8 = 8;
 /// Maximum length of a quoted text in characters.
 const QUOTE: usize = 80;
 
@@ -223,129 +222,5 @@ impl Bubbles<'_> {
                 BubbleContent::File { size: (bytes > 0).then(|| size(bytes)), file, name, label }
             }
         }
-    }
-}
-
-/// Returns the name of a message's sender as a page shows it.
-pub(super) fn name_of(message: &StoredMessage, language: Language) -> String {
-    if message.is_bot {
-        return language.text("bot-name");
-    }
-    match &message.sender {
-        Some(sender) => {
-            let name = sender.display_name.clone().filter(|name| !name.trim().is_empty());
-            name.unwrap_or_else(|| language.text("name-unknown"))
-        }
-        None => language.text("sender-unknown"),
-    }
-}
-
-/// Returns the address of the picture of a message's sender.
-pub(super) fn picture_of(message: &StoredMessage) -> Option<String> {
-    let sender = message.sender.as_ref()?;
-    person_picture(&message.channel, &sender.id, sender.picture_url.as_deref())
-}
-
-/// Returns one line about the content of a message.
-pub(super) fn summary(message: &StoredMessage, language: Language) -> String {
-    let Some(content) = message.content.as_ref().filter(|_| message.unsent_at.is_none()) else {
-        return language.text(gone(message));
-    };
-    let words = match content {
-        Content::Text { text, .. } => Some(text.clone()),
-        Content::File(media) => media.file_name.clone(),
-        Content::Location { title, .. } => title.clone(),
-        Content::Sticker(sticker) => sticker.text.clone(),
-        _ => None,
-    };
-    words.unwrap_or_else(|| language.text(kind_key(message.kind)))
-}
-
-/// Returns the key of the sentence about a message without content: its sender is known as long as
-/// it was only unsent.
-fn gone(message: &StoredMessage) -> &'static str {
-    if message.sender.is_some() || message.is_bot { "message-unsent" } else { "message-erased" }
-}
-
-/// Returns the key of the name of a type.
-pub(super) const fn kind_key(kind: MessageType) -> &'static str {
-    match kind {
-        MessageType::Text => "kind-text",
-        MessageType::Image => "kind-image",
-        MessageType::Video => "kind-video",
-        MessageType::Audio => "kind-audio",
-        MessageType::File => "kind-file",
-        MessageType::Location => "kind-location",
-        MessageType::Sticker => "kind-sticker",
-        MessageType::Other => "kind-other",
-    }
-}
-
-/// Returns the first characters of a text, on one line.
-pub(super) fn shortened(text: &str, max: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    text::shortened(&line, max).into_owned()
-}
-
-/// Returns the character that stands for a name.
-pub(super) fn initial(name: &str) -> String {
-    let first = name.chars().find(|character| character.is_alphanumeric());
-    first.or_else(|| name.chars().next()).map_or_else(String::new, |c| c.to_uppercase().collect())
-}
-
-/// Returns the colour of an id, the same everywhere.
-pub(super) fn hue(id: &str) -> u8 {
-    Sha256::digest(id.as_bytes())[0] % HUES
-}
-
-/// Returns the name of a message's element on a page.
-pub(super) fn anchor(message: &MessageId) -> String {
-    format!("m-{}", segment(message.as_str()))
-}
-
-/// Returns the path of the conversation around a message.
-pub(super) fn context_path(channel: &ChannelId, message: &MessageId) -> String {
-    let around = segment(message.as_str());
-    format!("{}?around={around}#{}", channel_path(channel), anchor(message).replace('%', "%25"))
-}
-
-/// Returns the path of a media file.
-pub(super) fn media_path(channel: &ChannelId, message: &MessageId) -> String {
-    let (channel, message) = (segment(channel.as_str()), segment(message.as_str()));
-    format!("/api/v1/channels/{channel}/backup/media/{message}")
-}
-
-/// Formats a duration in milliseconds.
-pub(super) fn length(milliseconds: i64) -> String {
-    let seconds = (milliseconds / 1000).max(1);
-    format!("{}:{:02}", seconds / 60, seconds % 60)
-}
-
-/// Formats a number of bytes.
-pub(super) fn size(bytes: i64) -> String {
-    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
-    let (mut tenths, mut unit) = (bytes.saturating_mul(10) / 1024, 0);
-    while tenths >= 10_240 && unit + 1 < UNITS.len() {
-        (tenths, unit) = (tenths / 1024, unit + 1);
-    }
-    let (whole, tenth) = (tenths / 10, tenths % 10);
-    if whole >= 10 || tenth == 0 {
-        // Rounded, as people read it: of 500 GB less a few files, 500 GB are left.
-        return format!("{} {}", ((tenths + 5) / 10).max(1), UNITS[unit]);
-    }
-    format!("{whole}.{tenth} {}", UNITS[unit])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_lengths_and_initials_are_short() {
-        let sizes = [1, 1_536, 20_480, 5_242_880, 1_610_612_736, 536_870_000_000].map(size);
-        assert_eq!(sizes, ["1 KB", "1.5 KB", "20 KB", "5 MB", "1.5 GB", "500 GB"]);
-        assert_eq!([0, 61_500, 3_600_000].map(length), ["0:01", "1:01", "60:00"]);
-        assert_eq!(["ann", "👋 bo", "", "王大明"].map(initial), ["A", "B", "", "王"]);
-        assert_eq!(shortened("a\n b  c", 3), "a b…");
     }
 }

@@ -6,7 +6,7 @@ use chatkeep_store::Channel;
 use chatkeep_view::channel_path;
 
 use super::Console;
-use super::bubble::{hue, initial};
+use super::brief::{hue, initial};
 use super::dates::Dates;
 use super::error::PageError;
 use super::picture::channel_picture;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::Console;
 use super::account;
-use super::bubble::{name_of, shortened, size, summary};
+use super::brief::{name_of, shortened, size, summary};
 use super::channel::Heading;
 use super::dates::Dates;
 use super::error::PageError;

@@ -12,7 +12,7 @@ use chatkeep_view::segment;
 use serde::Deserialize;
 
 use super::Console;
-use super::bubble::size;
+use super::brief::size;
 use super::channel::{Heading, Tab};
 use super::error::PageError;
 use super::frame::{Frame, rendered};

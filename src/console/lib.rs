@@ -14,6 +14,7 @@ mod activity_log;
 mod activity_row;
 mod assets;
 mod assistant;
+mod brief;
 mod bubble;
 mod channel;
 mod dates;

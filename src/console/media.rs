@@ -10,7 +10,7 @@ use chatkeep_store::{MediaItem, MediaStatus};
 use serde::Deserialize;
 
 use super::Console;
-use super::bubble::{context_path, kind_key, media_path, size};
+use super::brief::{context_path, kind_key, media_path, size};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;

@@ -16,7 +16,7 @@ use chatkeep_view::segment;
 use serde::Deserialize;
 
 use super::Console;
-use super::bubble::{hue, initial};
+use super::brief::{hue, initial};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;

@@ -10,7 +10,8 @@ use chatkeep_services::messages::MessageQuery;
 use chatkeep_store::Order;
 
 use super::Console;
-use super::bubble::{BubbleContent, context_path};
+use super::brief::context_path;
+use super::bubble::BubbleContent;
 use super::channel::{Heading, Tab, dates};
 use super::error::PageError;
 use super::frame::{Frame, rendered};

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::Console;
-use super::bubble::{context_path, hue, initial, kind_key, name_of, picture_of, summary};
+use super::brief::{context_path, hue, initial, kind_key, name_of, picture_of, summary};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;

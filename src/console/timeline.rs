@@ -20,7 +20,8 @@ use chrono::NaiveDate;
 use serde::Deserialize;
 
 use super::Console;
-use super::bubble::{Bubble, BubbleContent, Bubbles, context_path};
+use super::brief::context_path;
+use super::bubble::{Bubble, BubbleContent, Bubbles};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;

@@ -12,7 +12,7 @@ use chatkeep_store::{Channel, DeliveryStatus, WebhookDelivery};
 use chatkeep_view::segment;
 
 use super::super::Console;
-use super::super::bubble::size;
+use super::super::brief::size;
 use super::super::dates::Dates;
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Posted};

@@ -11,7 +11,7 @@ use chatkeep_view::channel_path;
 use serde::Deserialize;
 
 use super::super::Console;
-use super::super::bubble::size;
+use super::super::brief::size;
 use super::super::dates::Dates;
 use super::super::error::PageError;
 use super::super::form::{Done, Posted};

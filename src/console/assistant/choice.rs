@@ -11,7 +11,7 @@ use chatkeep_view::segment;
 use serde::Deserialize;
 
 use super::super::Console;
-use super::super::bubble::shortened;
+use super::super::brief::shortened;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
 use super::super::form::query_of;

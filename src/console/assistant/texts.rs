@@ -15,7 +15,7 @@ use chatkeep_view::channel_path;
 use serde::Deserialize;
 
 use super::super::Console;
-use super::super::bubble::initial;
+use super::super::brief::initial;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Posted, limit_hint, lines, unbroken};

@@ -20,7 +20,7 @@ use chatkeep_view::pseudonyms::Masked;
 use serde::Deserialize;
 
 use super::super::Console;
-use super::super::bubble::{name_of, shortened};
+use super::super::brief::{name_of, shortened};
 use super::super::channel::{Heading, Tab, TabLink, dates};
 use super::super::dates::Dates;
 use super::super::error::PageError;

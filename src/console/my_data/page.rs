@@ -10,7 +10,7 @@ use chatkeep_store::{ChannelJob, MemberStatus, OwnMessages};
 use chatkeep_view::segment;
 use chrono_tz::Tz;
 
-use super::super::bubble::size;
+use super::super::brief::size;
 use super::super::channel::Heading;
 use super::super::dates::Dates;
 use super::super::form::FormErrors;

@@ -10,7 +10,7 @@ use chatkeep_services::{Nullable, ServiceError};
 use chatkeep_view::when::When;
 
 use super::super::Console;
-use super::super::bubble::size;
+use super::super::brief::size;
 use super::super::channel::dates;
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Question};

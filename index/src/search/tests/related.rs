@@ -46,7 +46,7 @@ fn the_best_related_messages_are_the_same_however_many_are_asked_for() {
         let query = Query::parse(question).unwrap();
         for channels in [None, Some(&["c"][..])] {
             for sort in [Sort::Relevance, Sort::Newest] {
-                let base = IndexSearch { sort, channels, ..IndexSearch::new(&query) };
+                let base = IndexSearch { channels, sort, ..IndexSearch::new(&query) };
                 // So many are wanted that none is left out for its score.
                 let all = index.search(&IndexSearch { limit: 6_000, ..base }).unwrap();
                 assert!(all.hits.len() > 2_000, "{}", all.hits.len());

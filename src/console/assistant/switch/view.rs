@@ -8,7 +8,7 @@ use chatkeep_store::ReplySource;
 use chatkeep_view::{message_path, segment};
 
 use super::super::super::Console;
-use super::super::super::bubble::{hue, initial, name_of, shortened, summary};
+use super::super::super::brief::{hue, initial, name_of, shortened, summary};
 use super::super::super::dates::Dates;
 use super::super::super::error::PageError;
 use super::super::super::form::count;

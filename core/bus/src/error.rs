@@ -1,0 +1,73 @@
+//! Errors of the bus.
+
+use std::sync::Arc;
+
+use crate::fault::outage_of;
+
+/// Error of the bus.
+#[derive(Debug, thiserror::Error)]
+pub enum BusError {
+    /// The backlog is at its limit; publish again later.
+    #[error("the bus is full: {backlog} messages are pending")]
+    Full {
+        /// Number of messages in the backlog.
+        backlog: u64,
+    },
+    /// The bus cannot be reached or did not confirm in time.
+    #[error("the bus is unavailable: {0}")]
+    Unavailable(String),
+    /// The embedded bus' file cannot be read or written.
+    #[error("the bus file failed")]
+    Storage(#[source] Arc<sqlx::Error>),
+    /// Another process holds the embedded bus of this data folder.
+    #[error("the data folder is in use by another chatkeep process: {0}")]
+    Locked(String),
+    /// No process of chatkeep has served on that bus yet.
+    #[error("chatkeep has no bus {0}")]
+    Missing(String),
+    /// No server of that topic of [`pubsub`](crate::pubsub) is there right now.
+    #[error("no server for topic {0}")]
+    NoResponder(&'static str),
+    /// No reply about that topic of [`pubsub`](crate::pubsub) came in time.
+    #[error("no reply on topic {0} within the timeout")]
+    RequestTimeout(&'static str),
+    /// A message of [`pubsub`](crate::pubsub) about that topic has more than [`MAX_PUBSUB_BYTES`](crate::pubsub::MAX_PUBSUB_BYTES) bytes.
+    #[error("a message for topic {0} is too large")]
+    TooLarge(&'static str),
+    /// A configuration that the bus refuses.
+    #[error("the bus rejects its configuration: {0}")]
+    Config(String),
+}
+
+impl BusError {
+    /// Returns the class of the error, in traces.
+    pub const fn class(&self) -> &'static str {
+        match self {
+            Self::Full { .. } => "full",
+            Self::Unavailable(_) => "unavailable",
+            Self::Storage(_) => "storage",
+            Self::Locked(_) => "locked",
+            Self::Missing(_) => "missing",
+            Self::NoResponder(_) => "no_responder",
+            Self::RequestTimeout(_) => "timeout",
+            Self::TooLarge(_) => "too_large",
+            Self::Config(_) => "config",
+        }
+    }
+
+    /// Returns whether the bus is away, or takes no messages: whoever asks next will fail, too.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Unavailable(_) | Self::Full { .. } => true,
+            Self::Storage(error) => outage_of(error).is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// One failed transaction fails all callers whose messages were in it, so the cause is shared.
+impl From<sqlx::Error> for BusError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Storage(Arc::new(error))
+    }
+}
