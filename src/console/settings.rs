@@ -20,7 +20,7 @@ use super::form::{FormErrors, Posted};
 use super::frame::{Frame, rendered_as};
 use super::timeline::GapNote;
 use super::visitor::Visitor;
-use act::{Act, Refused};
+use act::{Act, SettingsRefusal};
 
 mod act;
 
@@ -98,8 +98,8 @@ pub(super) async fn change(
     };
     match done {
         Ok(response) => Ok(response),
-        Err(Refused::Page(error)) => Err(error),
-        Err(Refused::Form(errors)) => {
+        Err(SettingsRefusal::Page(error)) => Err(error),
+        Err(SettingsRefusal::Form(errors)) => {
             shown(&console, &visitor, &channel, Some((&form, errors))).await
         }
     }

@@ -12,7 +12,7 @@ use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
 use super::db::{Sql, Tx};
-use super::logged_changes::{LoggedChanges, LoggedRow, MessageKey};
+use super::logged_changes::{LoggedChanges, LoggedMessage, LoggedRow};
 use super::outbox::WINDOW_END;
 use super::{OutboxPosition, OutboxStore, StoreError};
 use crate::query::{query, query_as};
@@ -118,7 +118,7 @@ const NEW_EPOCH: Sql = Sql {
 struct NewRow<'a> {
     r#type: &'static str,
     c: Option<&'a str>,
-    /// [`MessageKey`] list as JSON.
+    /// [`LoggedMessage`] list as JSON.
     ids: Option<String>,
 }
 
@@ -128,9 +128,9 @@ pub(super) async fn log_messages<'a>(
     messages: impl IntoIterator<Item = (&'a ChannelId, &'a MessageId)>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let mut channels: BTreeMap<&str, Vec<MessageKey<'_>>> = BTreeMap::new();
+    let mut channels: BTreeMap<&str, Vec<LoggedMessage<'_>>> = BTreeMap::new();
     for (channel, message) in messages {
-        let key = MessageKey { m: message.as_str().into() };
+        let key = LoggedMessage { m: message.as_str().into() };
         channels.entry(channel.as_str()).or_default().push(key);
     }
     let mut rows = Vec::with_capacity(channels.len());

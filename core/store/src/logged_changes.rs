@@ -37,7 +37,7 @@ pub(super) struct LoggedRow {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct MessageKey<'a> {
+pub(super) struct LoggedMessage<'a> {
     pub(super) m: std::borrow::Cow<'a, str>,
 }
 
@@ -54,7 +54,8 @@ impl LoggedChanges {
         match row.r#type.as_str() {
             MESSAGES => {
                 let ids = row.message_ids.as_deref().ok_or_else(corrupt)?;
-                let keys: Vec<MessageKey<'_>> = serde_json::from_str(ids).map_err(|_| corrupt())?;
+                let keys: Vec<LoggedMessage<'_>> =
+                    serde_json::from_str(ids).map_err(|_| corrupt())?;
                 let messages = keys.into_iter().map(|key| MessageId::new(key.m));
                 self.messages.extend(messages.map(|message| (channel.clone(), message)));
             }

@@ -21,14 +21,14 @@ use super::SettingsForm;
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// Reason for which nothing was changed.
-pub(super) enum Refused {
+pub(super) enum SettingsRefusal {
     /// There is a page about it.
     Page(PageError),
     /// The form says it.
     Form(FormErrors),
 }
 
-impl From<PageError> for Refused {
+impl From<PageError> for SettingsRefusal {
     fn from(error: PageError) -> Self {
         Self::Page(error)
     }
@@ -43,7 +43,7 @@ pub(super) struct Act<'a> {
 }
 
 impl Act<'_> {
-    pub(super) async fn subscribe(&self) -> Result<Response, Refused> {
+    pub(super) async fn subscribe(&self) -> Result<Response, SettingsRefusal> {
         let access =
             self.visitor.channel::<Member, WriteBackup>(self.console, self.channel).await?;
         let subscribed = self.console.services.subscriptions.subscribe(&access).await;
@@ -51,7 +51,7 @@ impl Act<'_> {
         Ok(Done::Saved.at(&settings_path(access.channel())))
     }
 
-    pub(super) async fn unsubscribe(&self) -> Result<Response, Refused> {
+    pub(super) async fn unsubscribe(&self) -> Result<Response, SettingsRefusal> {
         let access =
             self.visitor.channel::<Member, WriteBackup>(self.console, self.channel).await?;
         let path = settings_path(access.channel());
@@ -66,7 +66,7 @@ impl Act<'_> {
         Ok(Done::Saved.at(&path))
     }
 
-    pub(super) async fn set_zone(&self) -> Result<Response, Refused> {
+    pub(super) async fn set_zone(&self) -> Result<Response, SettingsRefusal> {
         let access = self.visitor.channel::<Admin, WriteBackup>(self.console, self.channel).await?;
         let zone = self.form.zone.trim();
         let zone = (!zone.is_empty()).then(|| zone.to_owned());
@@ -76,7 +76,7 @@ impl Act<'_> {
         Ok(Done::Saved.at(&settings_path(access.channel())))
     }
 
-    pub(super) async fn set_retention(&self) -> Result<Response, Refused> {
+    pub(super) async fn set_retention(&self) -> Result<Response, SettingsRefusal> {
         let access = self.visitor.channel::<Owner, WriteBackup>(self.console, self.channel).await?;
         let wrong = || self.wrong("/retentionDays", "settings-days-invalid");
         let days = match self.form.days.trim() {
@@ -105,7 +105,7 @@ impl Act<'_> {
         Ok(Done::Saved.at(&settings_path(access.channel())))
     }
 
-    pub(super) async fn delete(&self) -> Result<Response, Refused> {
+    pub(super) async fn delete(&self) -> Result<Response, SettingsRefusal> {
         let access = self.visitor.channel::<Owner, WriteBackup>(self.console, self.channel).await?;
         let wrong = || self.wrong("before", "settings-before-invalid");
         let day: chrono::NaiveDate = self.form.before.trim().parse().map_err(|_| wrong())?;
@@ -156,19 +156,19 @@ impl Act<'_> {
         self.visitor.language.text(key)
     }
 
-    fn wrong(&self, field: &str, key: &str) -> Refused {
-        Refused::Form(FormErrors::at(field, self.text(key)))
+    fn wrong(&self, field: &str, key: &str) -> SettingsRefusal {
+        SettingsRefusal::Form(FormErrors::at(field, self.text(key)))
     }
 
-    fn refused(&self, error: ServiceError) -> Refused {
+    fn refused(&self, error: ServiceError) -> SettingsRefusal {
         match FormErrors::of(error, self.visitor.language) {
-            Ok(errors) => Refused::Form(errors),
-            Err(error) => Refused::Page(error),
+            Ok(errors) => SettingsRefusal::Form(errors),
+            Err(error) => SettingsRefusal::Page(error),
         }
     }
 
     /// Returns the sentence with that key about an invalid value.
-    fn refused_as(&self, error: ServiceError, field: &str, key: &str) -> Refused {
+    fn refused_as(&self, error: ServiceError, field: &str, key: &str) -> SettingsRefusal {
         match error {
             ServiceError::Invalid { .. } => self.wrong(field, key),
             error => self.refused(error),
