@@ -3,10 +3,11 @@
 //!
 //! Environment: `CHATKEEP_SEARCH_MESSAGES` (1,000,000), `CHATKEEP_SEARCH_CHANNELS` (1,000; 1 for
 //! all in one channel), `CHATKEEP_SEARCH_QUERIES` of each kind (1,000), `CHATKEEP_SEARCH_KIND` for
-//! one kind alone (`question`, say), `CHATKEEP_SEARCH_BARE=0` leaves the bare index out. `CHATKEEP_SEARCH_CORPUS=FOLDER` stores messages and queries in that
-//! folder, for `benches/search.py` to search them elsewhere; messages that are there already are
-//! used as they are, so that other text can be measured. `CHATKEEP_SEARCH_INDEX=FOLDER` keeps the
-//! index there; a complete one is searched as it is.
+//! one kind alone (`question`, say), `CHATKEEP_SEARCH_BARE=0` leaves the bare index out.
+//! `CHATKEEP_SEARCH_CORPUS=FOLDER` stores messages and queries in that folder, for
+//! `benches/search.py` to search them elsewhere; messages that are there already are used as they
+//! are, so that other text can be measured. `CHATKEEP_SEARCH_INDEX=FOLDER` keeps the index there; a
+//! complete one is searched as it is.
 
 #![expect(clippy::disallowed_methods, reason = "the size of a run by hand, threads with a pace")]
 #![expect(clippy::expect_used, clippy::cast_precision_loss, reason = "a bench fails by panicking")]

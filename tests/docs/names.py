@@ -18,7 +18,8 @@ TOP = (
 DEVELOPERS = ("docs/architecture.md", "docs/decisions/", "docs/glossary.md", "CONTRIBUTING.md")
 # Read by tests and benches only, or by other programs.
 VARIABLES = {"CHATKEEP_CONFIG", "CHATKEEP_KEY", "CHATKEEP_MODEL", "CHATKEEP_SEARCH_CHANNELS",
-             "CHATKEEP_SEARCH_CORPUS", "CHATKEEP_SEARCH_MESSAGES", "CHATKEEP_SEARCH_QUERIES",
+             "CHATKEEP_SEARCH_CORPUS", "CHATKEEP_SEARCH_KIND", "CHATKEEP_SEARCH_MESSAGES",
+             "CHATKEEP_SEARCH_QUERIES",
              "CHATKEEP_TEST_KILLS"}
 
 
