@@ -12,11 +12,11 @@ use chrono::{Datelike as _, NaiveDate};
 use serde::Deserialize;
 
 use super::Console;
-use super::brief::size;
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
+use super::labels::size;
 use super::visitor::{Asked, Visitor};
 use shares::Share;
 

@@ -10,8 +10,8 @@ use chatkeep_store::{ActivityChange, ActivityRead, Actor, ChangeKind, ReadAction
 use super::assistant::words::{
     MATCHES, MODES, duration, match_key, match_name, mode_key, mode_name,
 };
-use super::brief::{hue, initial};
 use super::dates::Dates;
+use super::labels::{hue, initial};
 
 /// Names of people by id.
 pub(super) type PeopleNames = HashMap<UserId, Option<String>>;

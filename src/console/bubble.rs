@@ -10,11 +10,11 @@ use chatkeep_store::{MediaStatus, StoredMessage};
 use chatkeep_view::message_path;
 use chatkeep_view::pseudonyms::Masked;
 
-use super::brief::{
+use super::dates::Dates;
+use super::labels::{
     anchor, context_path, gone, hue, initial, kind_key, length, media_path, name_of, picture_of,
     shortened, size, summary,
 };
-use super::dates::Dates;
 use super::origin::OriginNote;
 use super::text::{Piece, pieces};
 

@@ -6,9 +6,9 @@ use chatkeep_store::Channel;
 use chatkeep_view::channel_path;
 
 use super::Console;
-use super::brief::{hue, initial};
 use super::dates::Dates;
 use super::error::PageError;
+use super::labels::{hue, initial};
 use super::picture::channel_picture;
 use super::visitor::Visitor;
 

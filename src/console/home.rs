@@ -11,11 +11,11 @@ use serde::Deserialize;
 
 use super::Console;
 use super::account;
-use super::brief::{name_of, shortened, size, summary};
 use super::channel::Heading;
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
+use super::labels::{name_of, shortened, size, summary};
 use super::visitor::{Asked, Visitor};
 
 /// Channels of a page.

@@ -12,10 +12,10 @@ use chatkeep_view::segment;
 use serde::Deserialize;
 
 use super::Console;
-use super::brief::size;
 use super::channel::{Heading, Tab};
 use super::error::PageError;
 use super::frame::{Frame, rendered};
+use super::labels::size;
 use super::visitor::{Asked, Visitor};
 
 #[derive(Debug, Default, Deserialize)]

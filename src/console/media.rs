@@ -10,11 +10,11 @@ use chatkeep_store::{MediaItem, MediaStatus};
 use serde::Deserialize;
 
 use super::Console;
-use super::brief::{context_path, kind_key, media_path, size};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
+use super::labels::{context_path, kind_key, media_path, size};
 use super::visitor::{Asked, Visitor};
 
 /// Files of a page.

@@ -7,7 +7,7 @@ use chatkeep_services::assistant::VisibleRules;
 use chatkeep_store::{ReplyOrigin, ReplySource, StoredMessage};
 use chatkeep_view::{channel_path, segment};
 
-use super::brief::shortened;
+use super::labels::shortened;
 
 /// Maximum length of a rule's name in characters.
 const NAME: usize = 80;

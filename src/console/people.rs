@@ -16,13 +16,13 @@ use chatkeep_view::segment;
 use serde::Deserialize;
 
 use super::Console;
-use super::brief::{hue, initial};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::form::{Done, FormErrors, Posted};
 use super::frame::{Frame, rendered, rendered_as};
 use super::job;
+use super::labels::{hue, initial};
 use super::picture::person_picture;
 use super::visitor::{Asked, Visitor};
 

@@ -10,11 +10,11 @@ use chatkeep_services::messages::MessageQuery;
 use chatkeep_store::Order;
 
 use super::Console;
-use super::brief::context_path;
 use super::bubble::BubbleContent;
 use super::channel::{Heading, Tab, dates};
 use super::error::PageError;
 use super::frame::{Frame, rendered};
+use super::labels::context_path;
 use super::text::Piece;
 use super::timeline::{Item, items};
 use super::visitor::Visitor;

@@ -16,12 +16,12 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::Console;
-use super::brief::{context_path, hue, initial, kind_key, name_of, picture_of, summary};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::form::count;
 use super::frame::{Frame, rendered};
+use super::labels::{context_path, hue, initial, kind_key, name_of, picture_of, summary};
 use super::text::{Piece, matched};
 use super::visitor::{Asked, Visitor};
 

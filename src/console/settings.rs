@@ -20,9 +20,9 @@ use super::form::{FormErrors, Posted};
 use super::frame::{Frame, rendered_as};
 use super::timeline::GapNote;
 use super::visitor::Visitor;
-use act::{Act, SettingsRefusal};
+use action::{SettingsAction, SettingsRefusal};
 
-mod act;
+mod action;
 
 /// Times without backup that are shown, the newest ones.
 const GAPS: usize = 50;
@@ -87,13 +87,14 @@ pub(super) async fn change(
     Path(channel): Path<String>,
     Posted { visitor, form }: Posted<SettingsForm>,
 ) -> Result<Response, PageError> {
-    let act = Act { console: &console, visitor: &visitor, channel: &channel, form: &form };
+    let action =
+        SettingsAction { console: &console, visitor: &visitor, channel: &channel, form: &form };
     let done = match form.action.as_str() {
-        "subscribe" => act.subscribe().await,
-        "unsubscribe" => act.unsubscribe().await,
-        "zone" => act.set_zone().await,
-        "retention" => act.set_retention().await,
-        "delete" => act.delete().await,
+        "subscribe" => action.subscribe().await,
+        "unsubscribe" => action.unsubscribe().await,
+        "zone" => action.set_zone().await,
+        "retention" => action.set_retention().await,
+        "delete" => action.delete().await,
         _ => return Err(PageError::Input),
     };
     match done {

@@ -170,8 +170,8 @@ pub fn demo_people(
     let language = language_of(headers);
     let visitor = Visitor::stranger(language, address.clone());
     let view = |person: DemoPerson| DemoPersonView {
-        initial: super::brief::initial(&person.name),
-        hue: super::brief::hue(&person.id),
+        initial: super::labels::initial(&person.name),
+        hue: super::labels::hue(&person.id),
         role: language.text(match person.role {
             DemoRole::Owner => "demo-role-owner",
             DemoRole::Member => "demo-role-member",

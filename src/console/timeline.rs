@@ -20,12 +20,12 @@ use chrono::NaiveDate;
 use serde::Deserialize;
 
 use super::Console;
-use super::brief::context_path;
 use super::bubble::{Bubble, BubbleContent, Bubbles};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
+use super::labels::context_path;
 use super::text::Piece;
 use super::visitor::{Asked, Visitor};
 

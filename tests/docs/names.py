@@ -19,8 +19,7 @@ DEVELOPERS = ("docs/architecture.md", "docs/decisions/", "docs/glossary.md", "CO
 # Read by tests and benches only, or by other programs.
 VARIABLES = {"CHATKEEP_CONFIG", "CHATKEEP_KEY", "CHATKEEP_MODEL", "CHATKEEP_SEARCH_CHANNELS",
              "CHATKEEP_SEARCH_CORPUS", "CHATKEEP_SEARCH_KIND", "CHATKEEP_SEARCH_MESSAGES",
-             "CHATKEEP_SEARCH_QUERIES",
-             "CHATKEEP_TEST_KILLS"}
+             "CHATKEEP_SEARCH_QUERIES", "CHATKEEP_TEST_KILLS"}
 
 
 def tracked(*patterns: str) -> list[str]:

@@ -1,4 +1,4 @@
-//! Changes that were read from the event log, for search replicas.
+//! Changes read from the event log, for search replicas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +25,7 @@ pub struct LoggedChanges {
     pub more: bool,
 }
 
+/// Row of the event log, as search replicas read it.
 #[derive(Debug, sqlx_macros::FromRow)]
 pub(super) struct LoggedRow {
     pub(super) tx: i64,
@@ -36,6 +37,7 @@ pub(super) struct LoggedRow {
     pub(super) unstored: Option<String>,
 }
 
+/// Changed message in a row of the event log, by its id.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct LoggedMessage<'a> {
     pub(super) m: std::borrow::Cow<'a, str>,

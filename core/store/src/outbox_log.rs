@@ -1,4 +1,4 @@
-//! Writing to the outbox, in the transaction of what is told.
+//! Writes events to the outbox, in the transaction of the change that they report.
 
 use chatkeep_core::time::Timestamp;
 

@@ -20,7 +20,7 @@ use super::schema::{self, Fields};
 use super::statistics::Statistics;
 use super::{IndexError, IndexSearch, MessageIndex, SearchHit, SearchPage, Sort};
 
-/// Number of the newest complete matches that are ranked, and of matches that are counted.
+/// Number of the newest complete matches that are ranked, and of complete matches that are counted.
 const RANKED: usize = 10_000;
 /// Number of related messages that are counted.
 const RELATED: usize = 1_000;

@@ -188,7 +188,8 @@ fn weight(frequency: u64, docs: u64) -> Score {
     (1.0 + (others + 0.5) / (frequency as Score + 0.5)).ln()
 }
 
-/// Returns the highest score of a term. A message that contains it infinitely often would reach it.
+/// Returns an upper bound of the score of a term, which a message that has it very often comes near
+/// to.
 fn highest(bm25: &Bm25Weight) -> Score {
     const NO_LENGTH: u8 = 0;
     bm25.score(NO_LENGTH, u32::MAX)

@@ -12,11 +12,11 @@ use chatkeep_store::{Channel, DeliveryStatus, WebhookDelivery};
 use chatkeep_view::segment;
 
 use super::super::Console;
-use super::super::brief::size;
 use super::super::dates::Dates;
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Posted};
 use super::super::frame::{Frame, rendered_as};
+use super::super::labels::size;
 use super::super::sign_in::EmptyForm;
 use super::super::visitor::Visitor;
 use super::webhook_log::status_of;

@@ -11,11 +11,11 @@ use chatkeep_view::channel_path;
 use serde::Deserialize;
 
 use super::super::Console;
-use super::super::brief::size;
 use super::super::dates::Dates;
 use super::super::error::PageError;
 use super::super::form::{Done, Posted};
 use super::super::frame::{Frame, rendered};
+use super::super::labels::size;
 use super::super::visitor::Visitor;
 use super::{Section, SectionLink, dates, name_of};
 

@@ -5,7 +5,7 @@ use chatkeep_services::activity::{Activity, AnsweredBy};
 use chatkeep_store::{ActivityPerson, ActivityStorage, ReplySource};
 use chatkeep_view::segment;
 
-use super::super::brief::{hue, initial, kind_key, size};
+use super::super::labels::{hue, initial, kind_key, size};
 use super::super::origin::rule_name;
 use super::{Looks, part_of};
 

@@ -11,11 +11,11 @@ use chatkeep_view::segment;
 use serde::Deserialize;
 
 use super::super::Console;
-use super::super::brief::shortened;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
 use super::super::form::query_of;
 use super::super::frame::{Frame, rendered};
+use super::super::labels::shortened;
 use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;

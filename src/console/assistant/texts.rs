@@ -15,11 +15,11 @@ use chatkeep_view::channel_path;
 use serde::Deserialize;
 
 use super::super::Console;
-use super::super::brief::initial;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Posted, limit_hint, lines, unbroken};
 use super::super::frame::{Frame, rendered_as};
+use super::super::labels::initial;
 use super::super::visitor::Visitor;
 use super::Section;
 use super::words::now;

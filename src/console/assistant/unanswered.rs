@@ -20,12 +20,12 @@ use chatkeep_view::pseudonyms::Masked;
 use serde::Deserialize;
 
 use super::super::Console;
-use super::super::brief::{name_of, shortened};
 use super::super::channel::{Heading, Tab, TabLink, dates};
 use super::super::dates::Dates;
 use super::super::error::PageError;
 use super::super::form::{FormErrors, count, query_of};
 use super::super::frame::{Frame, rendered_as};
+use super::super::labels::{name_of, shortened};
 use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;

@@ -10,12 +10,12 @@ use chatkeep_store::{ChannelJob, MemberStatus, OwnMessages};
 use chatkeep_view::segment;
 use chrono_tz::Tz;
 
-use super::super::brief::size;
 use super::super::channel::Heading;
 use super::super::dates::Dates;
 use super::super::form::FormErrors;
 use super::super::frame::Frame;
 use super::super::job::told;
+use super::super::labels::size;
 use super::super::visitor::Visitor;
 use super::PATH;
 

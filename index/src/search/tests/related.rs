@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Messages that have a few of these words each, common ones more often.
+/// Size of the vocabulary; words of lower numbers are in more messages.
 const WORDS: u64 = 40;
 const MESSAGES: u32 = 6_000;
 
@@ -21,7 +21,7 @@ fn texts() -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns ids and scores of the results, and how many there are.
+/// Returns ids and scores of the hits of these pages.
 fn results(pages: &[SearchPage]) -> Vec<(String, f32)> {
     let hits = pages.iter().flat_map(|page| &page.hits);
     hits.map(|hit| (hit.message_id.clone(), hit.score)).collect()

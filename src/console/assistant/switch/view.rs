@@ -8,10 +8,10 @@ use chatkeep_store::ReplySource;
 use chatkeep_view::{message_path, segment};
 
 use super::super::super::Console;
-use super::super::super::brief::{hue, initial, name_of, shortened, summary};
 use super::super::super::dates::Dates;
 use super::super::super::error::PageError;
 use super::super::super::form::count;
+use super::super::super::labels::{hue, initial, name_of, shortened, summary};
 use super::super::words::{match_name, mode_key, mode_name};
 use super::SAID;
 use super::query::SwitchQuery;

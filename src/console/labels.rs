@@ -1,4 +1,4 @@
-//! People, messages and amounts in a few words, and the addresses of messages on pages.
+//! Labels of people, messages and amounts, and the addresses of messages on pages.
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MessageType};

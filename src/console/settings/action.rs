@@ -1,4 +1,4 @@
-//! What the settings change: subscriptions, the time zone, the retention, and deletion.
+//! Actions of the settings page: subscribing, the time zone, the retention, and deletion.
 
 use axum::response::Response;
 use chatkeep_core::id::ChannelId;
@@ -10,11 +10,11 @@ use chatkeep_services::{Nullable, ServiceError};
 use chatkeep_view::when::When;
 
 use super::super::Console;
-use super::super::brief::size;
 use super::super::channel::dates;
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Question};
 use super::super::job;
+use super::super::labels::size;
 use super::super::visitor::Visitor;
 use super::SettingsForm;
 
@@ -34,15 +34,15 @@ impl From<PageError> for SettingsRefusal {
     }
 }
 
-/// A form that was sent.
-pub(super) struct Act<'a> {
+/// Submitted form of the settings page.
+pub(super) struct SettingsAction<'a> {
     pub(super) console: &'a Console,
     pub(super) visitor: &'a Visitor,
     pub(super) channel: &'a str,
     pub(super) form: &'a SettingsForm,
 }
 
-impl Act<'_> {
+impl SettingsAction<'_> {
     pub(super) async fn subscribe(&self) -> Result<Response, SettingsRefusal> {
         let access =
             self.visitor.channel::<Member, WriteBackup>(self.console, self.channel).await?;
