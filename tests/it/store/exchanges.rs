@@ -48,7 +48,7 @@ async fn what_the_bot_says_is_not_received(fixture: Fixture) {
     fixture.keep(&[answered("C1", "a", 10, "x"), said("C1", "b", 11, "y")], 12).await;
     fixture.keep(&[edited("C1", "c", 14, "z2")], 15).await;
     fixture.keep(&[answered("C1", "c", 13, "z"), said("C1", "d", 16, "w")], 17).await;
-    let all = all(&fixture.store, &["C1"], 4).await;
+    let all = all(&fixture, &["C1"]).await;
     let expected = [
         ("message.sent", 10, "a"),
         ("message.received", 11, "b"),
@@ -76,7 +76,7 @@ async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {
     for _ in 0..2 {
         fixture.keep(&[said("C1", "c", 21, "secret")], 22).await;
     }
-    let all = all(&fixture.store, &["C1"], 4).await;
+    let all = all(&fixture, &["C1"]).await;
     let mut seen = told(&all);
     seen.sort_by_key(|(kind, at, _)| (*at, *kind));
     let expected = [
@@ -117,7 +117,7 @@ async fn an_answer_is_told_after_its_question(fixture: Fixture) {
     // An edit of the question came before it.
     fixture.keep(&[edited("C1", "q3", 12, "hours??")], 23).await;
     exchange(&question("q3"), &answer("a3")).await;
-    let all = all(&fixture.store, &["C1"], 6).await;
+    let all = all(&fixture, &["C1"]).await;
     let subjects: Vec<_> = told(&all).into_iter().map(|(kind, _, id)| (kind, id)).collect();
     let pairs = ["1", "2", "3"].iter().flat_map(|n| [("received", "q", n), ("sent", "a", n)]);
     let expected: Vec<_> =
@@ -133,7 +133,7 @@ async fn a_welcome_is_told_after_who_joined(fixture: Fixture) {
     let own = [answered("C1", "w", 11, "welcome")];
     finish(&fixture, "E1", Exchange { question: &[], joined: &joined, own: &own }).await;
     fixture.store.members().record_presence(&joined, at(21)).await.unwrap();
-    let all = all(&fixture.store, &["C1"], 2).await;
+    let all = all(&fixture, &["C1"]).await;
     assert_eq!(told(&all), [("member.joined", 10, "U3"), ("message.sent", 11, "w")]);
 }
 
@@ -163,11 +163,10 @@ async fn answers_follow_their_questions_in_the_log_of_many_workers(fixture: Fixt
         });
         tokio::join!(backup, join_all(answers));
     }
-    fixture.log_settled().await;
     let names: Vec<_> = channels.iter().map(String::as_str).collect();
     let count = CHANNELS * ROUNDS * 2;
     let mut places = HashMap::new();
-    for outbox_event in all(&fixture.store, &names, count).await {
+    for outbox_event in all(&fixture, &names).await {
         let key = (outbox_event.channel.unwrap(), outbox_event.subject.unwrap());
         assert!(places.insert(key, outbox_event.place).is_none(), "told twice");
     }
