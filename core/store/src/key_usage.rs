@@ -1,5 +1,7 @@
 //! Last uses of keys and sessions. Collected in memory, so that no request waits for the writer,
 //! and written together every few seconds. A crash loses what was not written yet.
+//!
+//! A written use stays in memory until the next write: a reader may have read its row just before.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,14 +45,24 @@ const SESSIONS_USED: &str = "
           FROM json_each($1)) AS used
     WHERE sessions.session_id = used.id AND sessions.seen_at < used.at";
 
-/// Uses that are not written yet.
+/// Uses that are not written yet, or only since the last write.
 #[derive(Debug, Default)]
 pub(super) struct KeyUsage(Mutex<Noted>);
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Noted {
-    keys: BTreeMap<KeyId, Timestamp>,
-    sessions: BTreeMap<SessionId, Timestamp>,
+    keys: Uses<KeyId>,
+    sessions: Uses<SessionId>,
+}
+
+/// Last use of each.
+#[derive(Debug)]
+struct Uses<K>(BTreeMap<K, LastUse>);
+
+#[derive(Clone, Copy, Debug)]
+struct LastUse {
+    at: Timestamp,
+    is_written: bool,
 }
 
 #[derive(Serialize)]
@@ -64,23 +76,53 @@ impl KeyUsage {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the unwritten last use of a key.
+    /// Returns the last use of a key, if the database may not know it.
     pub(super) fn key(&self, id: &KeyId) -> Option<Timestamp> {
-        self.noted().keys.get(id).copied()
+        self.noted().keys.last(id)
     }
 
-    /// Returns the unwritten last use of a session.
+    /// Returns the last use of a session, if the database may not know it.
     pub(super) fn session(&self, id: &SessionId) -> Option<Timestamp> {
-        self.noted().sessions.get(id).copied()
+        self.noted().sessions.last(id)
     }
 }
 
-/// Records a use unless there are too many already.
-fn note<K: Clone + Ord>(uses: &mut BTreeMap<K, Timestamp>, id: &K, at: Timestamp) {
-    if let Some(known) = uses.get_mut(id) {
-        *known = at.max(*known);
-    } else if uses.len() < WAITING {
-        uses.insert(id.clone(), at);
+impl<K> Default for Uses<K> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K: Clone + Ord> Uses<K> {
+    fn last(&self, id: &K) -> Option<Timestamp> {
+        self.0.get(id).map(|last| last.at)
+    }
+
+    /// Records a use unless there are too many already.
+    fn note(&mut self, id: &K, at: Timestamp) {
+        let new = LastUse { at, is_written: false };
+        if let Some(known) = self.0.get_mut(id) {
+            if known.at < at {
+                *known = new;
+            }
+        } else if self.0.len() < WAITING {
+            self.0.insert(id.clone(), new);
+        }
+    }
+
+    /// Returns the uses to write, and forgets those that the write before this one wrote.
+    fn unwritten(&mut self) -> BTreeMap<K, Timestamp> {
+        self.0.retain(|_, last| !last.is_written);
+        self.0.iter().map(|(id, last)| (id.clone(), last.at)).collect()
+    }
+
+    /// Notes that these are written.
+    fn written(&mut self, uses: &BTreeMap<K, Timestamp>) {
+        for (id, at) in uses {
+            if let Some(last) = self.0.get_mut(id).filter(|last| last.at == *at) {
+                last.is_written = true;
+            }
+        }
     }
 }
 
@@ -89,7 +131,7 @@ impl KeyStore<'_> {
     /// writes it.
     pub fn note_key_use(&self, key: &Key, now: Timestamp) {
         if key.last_used_at.is_none_or(|at| now.since(at) > KEY_PRECISION) {
-            note(&mut self.store.uses.noted().keys, &key.id, now);
+            self.store.uses.noted().keys.note(&key.id, now);
         }
     }
 
@@ -97,7 +139,7 @@ impl KeyStore<'_> {
     /// [`KeyStore::write_uses`](crate::KeyStore::write_uses) writes it.
     pub fn note_session_use(&self, session: &mut Session, now: Timestamp) {
         if now.since(session.seen_at) >= SESSION_PRECISION {
-            note(&mut self.store.uses.noted().sessions, &session.id, now);
+            self.store.uses.noted().sessions.note(&session.id, now);
             session.seen_at = now;
         }
     }
@@ -108,18 +150,21 @@ impl KeyStore<'_> {
     /// Returns an error when the database fails; the uses are written with the next call then.
     #[boxed]
     pub async fn write_uses(&self) -> Result<(), StoreError> {
-        let noted = self.store.uses.noted().clone();
-        if noted.keys.is_empty() && noted.sessions.is_empty() {
+        let (keys, sessions) = {
+            let mut noted = self.store.uses.noted();
+            (noted.keys.unwritten(), noted.sessions.unwritten())
+        };
+        if keys.is_empty() && sessions.is_empty() {
             return Ok(());
         }
         let mut tx = self.store.db.begin().await?;
-        write(&mut tx, (LOCK_KEYS, KEYS_USED), &rows(&noted.keys, KeyId::as_str)?).await?;
-        let sessions = rows(&noted.sessions, SessionId::as_str)?;
-        write(&mut tx, (LOCK_SESSIONS, SESSIONS_USED), &sessions).await?;
+        write(&mut tx, (LOCK_KEYS, KEYS_USED), &rows(&keys, KeyId::as_str)?).await?;
+        let session_rows = rows(&sessions, SessionId::as_str)?;
+        write(&mut tx, (LOCK_SESSIONS, SESSIONS_USED), &session_rows).await?;
         tx.commit().await?;
-        let mut left = self.store.uses.noted();
-        left.keys.retain(|id, at| noted.keys.get(id) != Some(at));
-        left.sessions.retain(|id, at| noted.sessions.get(id) != Some(at));
+        let mut noted = self.store.uses.noted();
+        noted.keys.written(&keys);
+        noted.sessions.written(&sessions);
         Ok(())
     }
 }

@@ -152,10 +152,11 @@ impl SessionStore<'_> {
         Ok(rows.into_iter().map(|row| self.session_of(row)).collect())
     }
 
-    /// Converts a row, with a use of the session that is not written yet.
+    /// Converts a row, with a last use of the session that was not in it yet.
     fn session_of(&self, row: SessionRow) -> Session {
         let mut session = Session::from(row);
-        session.seen_at = self.store.uses.session(&session.id).unwrap_or(session.seen_at);
+        session.seen_at =
+            session.seen_at.max(self.store.uses.session(&session.id).unwrap_or(session.seen_at));
         session
     }
 

@@ -1,6 +1,8 @@
 //! Journeys through the console in a real browser: on a phone and on a desktop, in every language,
 //! with and without script, and without anything that the accessibility checker objects to.
 
+use std::collections::HashSet;
+
 use chatkeep_i18n::Language;
 use serde_json::{Value, json};
 
@@ -184,11 +186,16 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
         "/c/C0unknown".to_owned(),
         "/console/sign-in?problem=other_browser".to_owned(),
     ];
+    let mut menus = HashSet::new();
     in_every_language(&browser, async |look| {
         for path in &pages {
             browser.open(&scene.url(path)).await;
             is_fine_in_look(&browser, &format!("{path} {look}")).await;
-            menu_is_fine_in_look(&browser, &format!("{path} {look}")).await;
+            // Many pages have the same menu.
+            let menu = browser.script("return document.querySelector('.menu').textContent").await;
+            if menus.insert((look.to_owned(), menu.to_string())) {
+                menu_is_fine_in_look(&browser, &format!("{path} {look}")).await;
+            }
         }
         // What is wrong in a form, and the question before what cannot be undone.
         for (path, action, fields, shown) in [

@@ -45,6 +45,15 @@ async fn keys_are_found_by_secret_only(fixture: Fixture) {
     assert_eq!(store.keys().list(&user, None, 9).await.unwrap()[0].last_used_at, Some(at(70_000)));
     store.keys().write_uses().await.unwrap();
     assert_eq!(written().await, "70000");
+    // As a reader sees it whose row is from just before the write.
+    fixture.run("UPDATE api_keys SET last_used_at = NULL").await;
+    let listed = store.keys().list(&user, None, 9).await.unwrap();
+    assert_eq!(listed[0].last_used_at, Some(at(70_000)));
+    let one = store.keys().key_of(&user, &"key_1".into()).await.unwrap().unwrap();
+    assert_eq!(one.last_used_at, Some(at(70_000)));
+    store.keys().write_uses().await.unwrap();
+    assert_eq!(store.keys().list(&user, None, 9).await.unwrap()[0].last_used_at, None);
+    fixture.run("UPDATE api_keys SET last_used_at = 70000").await;
     let found = store.keys().key("ck_secret_1234").await.unwrap().unwrap();
     store.keys().note_key_use(&found, at(130_000));
     store.keys().write_uses().await.unwrap();

@@ -186,7 +186,7 @@ impl KeyStore<'_> {
             .db
             .fetch_optional(query_as(ONE_OF_USER.sqlite).bind(id.as_str()).bind(user.as_str()))
             .await?;
-        row.map(Key::try_from).transpose()
+        row.map(|row| self.known_key(row)).transpose()
     }
 
     /// Deletes a key, and disables its webhooks. `false` when there is none of that id.
@@ -221,7 +221,7 @@ impl KeyStore<'_> {
         self.drop_key(id, now).await
     }
 
-    /// Converts a row, with a use of the key that is not written yet.
+    /// Converts a row, with a last use of the key that was not in it yet.
     fn known_key(&self, row: KeyRow) -> Result<Key, StoreError> {
         let mut key = Key::try_from(row)?;
         key.last_used_at = key.last_used_at.max(self.store.uses.key(&key.id));
