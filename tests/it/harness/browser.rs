@@ -82,8 +82,11 @@ impl Browser {
             concat!(env!("CARGO_MANIFEST_DIR"), "/tests/axe/node_modules/axe-core/axe.min.js");
         if self.script("return typeof axe").await == "undefined" {
             // In the scope of a function it would be gone after the call.
-            let axe = std::fs::read_to_string(AXE).unwrap();
-            self.script(&format!("{axe}\nwindow.axe = axe;")).await;
+            let axe = std::fs::read_to_string(AXE).unwrap() + "\nwindow.axe = axe;";
+            self.script(&axe).await;
+            // Sending it again for each page takes longer than running it there.
+            let again = json!({ "source": axe });
+            self.command("Page.addScriptToEvaluateOnNewDocument", again).await;
         }
         let run = "const done = arguments[arguments.length - 1];
             axe.run(arguments[0], {reporter: 'no-passes', resultTypes: ['violations']}).then((found) =>
