@@ -1,7 +1,8 @@
 //! Last uses of keys and sessions. Collected in memory, so that no request waits for the writer,
 //! and written together every few seconds. A crash loses what was not written yet.
 //!
-//! A written use stays in memory until the next write: a reader may have read its row just before.
+//! A written use stays in memory until the next write, for those who list keys and sessions: they
+//! may have read its row just before.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -76,12 +77,22 @@ impl KeyUsage {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the last use of a key, if the database may not know it.
+    /// Returns the unwritten last use of a key.
+    pub(super) fn unwritten_key(&self, id: &KeyId) -> Option<Timestamp> {
+        self.noted().keys.unwritten(id)
+    }
+
+    /// Returns the last use of a key, if a row that was read just now may be without it.
     pub(super) fn key(&self, id: &KeyId) -> Option<Timestamp> {
         self.noted().keys.last(id)
     }
 
-    /// Returns the last use of a session, if the database may not know it.
+    /// Returns the unwritten last use of a session.
+    pub(super) fn unwritten_session(&self, id: &SessionId) -> Option<Timestamp> {
+        self.noted().sessions.unwritten(id)
+    }
+
+    /// Returns the last use of a session, if a row that was read just now may be without it.
     pub(super) fn session(&self, id: &SessionId) -> Option<Timestamp> {
         self.noted().sessions.last(id)
     }
@@ -98,6 +109,10 @@ impl<K: Clone + Ord> Uses<K> {
         self.0.get(id).map(|last| last.at)
     }
 
+    fn unwritten(&self, id: &K) -> Option<Timestamp> {
+        self.0.get(id).filter(|last| !last.is_written).map(|last| last.at)
+    }
+
     /// Records a use unless there are too many already.
     fn note(&mut self, id: &K, at: Timestamp) {
         let new = LastUse { at, is_written: false };
@@ -111,7 +126,7 @@ impl<K: Clone + Ord> Uses<K> {
     }
 
     /// Returns the uses to write, and forgets those that the write before this one wrote.
-    fn unwritten(&mut self) -> BTreeMap<K, Timestamp> {
+    fn to_write(&mut self) -> BTreeMap<K, Timestamp> {
         self.0.retain(|_, last| !last.is_written);
         self.0.iter().map(|(id, last)| (id.clone(), last.at)).collect()
     }
@@ -152,7 +167,7 @@ impl KeyStore<'_> {
     pub async fn write_uses(&self) -> Result<(), StoreError> {
         let (keys, sessions) = {
             let mut noted = self.store.uses.noted();
-            (noted.keys.unwritten(), noted.sessions.unwritten())
+            (noted.keys.to_write(), noted.sessions.to_write())
         };
         if keys.is_empty() && sessions.is_empty() {
             return Ok(());

@@ -130,7 +130,11 @@ impl SessionStore<'_> {
             .db
             .fetch_optional(query_as(ONE).bind(hash(secret)).bind(before(now, idle)))
             .await?;
-        Ok(row.map(|row| self.session_of(row)))
+        Ok(row.map(|row| {
+            let session = Session::from(row);
+            let unwritten = self.store.uses.unwritten_session(&session.id);
+            used(session, unwritten)
+        }))
     }
 
     /// Returns a user's live sessions, oldest first.
@@ -149,15 +153,12 @@ impl SessionStore<'_> {
             .db
             .fetch_all(query_as(OF_USER).bind(user.as_str()).bind(before(now, idle)))
             .await?;
-        Ok(rows.into_iter().map(|row| self.session_of(row)).collect())
-    }
-
-    /// Converts a row, with a last use of the session that was not in it yet.
-    fn session_of(&self, row: SessionRow) -> Session {
-        let mut session = Session::from(row);
-        session.seen_at =
-            session.seen_at.max(self.store.uses.session(&session.id).unwrap_or(session.seen_at));
-        session
+        let sessions = rows.into_iter().map(|row| {
+            let session = Session::from(row);
+            let last = self.store.uses.session(&session.id);
+            used(session, last)
+        });
+        Ok(sessions.collect())
     }
 
     /// Ends one session of a user. `false` when they have none of that id.
@@ -222,6 +223,11 @@ impl SessionStore<'_> {
 /// Returns the latest time that is `age` ago.
 pub(super) fn before(now: Timestamp, age: Duration) -> i64 {
     now.millis().saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Returns the session with its last use, if that is later than its row says.
+fn used(session: Session, last: Option<Timestamp>) -> Session {
+    Session { seen_at: last.map_or(session.seen_at, |at| at.max(session.seen_at)), ..session }
 }
 
 impl From<SessionRow> for Session {

@@ -81,8 +81,9 @@ impl Browser {
         const AXE: &str =
             concat!(env!("CARGO_MANIFEST_DIR"), "/tests/axe/node_modules/axe-core/axe.min.js");
         if self.script("return typeof axe").await == "undefined" {
-            // In the scope of a function it would be gone after the call.
-            let axe = std::fs::read_to_string(AXE).unwrap() + "\nwindow.axe = axe;";
+            // In the scope of a function it would be gone after the call. Frames are other pages.
+            let axe = std::fs::read_to_string(AXE).unwrap();
+            let axe = format!("if (window === window.top) {{ {axe}\nwindow.axe = axe; }}");
             self.script(&axe).await;
             // Sending it again for each page takes longer than running it there.
             let again = json!({ "source": axe });

@@ -149,7 +149,11 @@ impl KeyStore<'_> {
     pub async fn key(&self, secret: &str) -> Result<Option<Key>, StoreError> {
         let row: Option<KeyRow> =
             self.store.db.fetch_optional(query_as(BY_HASH).bind(hash(secret))).await?;
-        row.map(|row| self.known_key(row)).transpose()
+        let mut key = row.map(Key::try_from).transpose()?;
+        if let Some(key) = &mut key {
+            key.last_used_at = key.last_used_at.max(self.store.uses.unwritten_key(&key.id));
+        }
+        Ok(key)
     }
 
     /// Returns a user's keys, oldest first, after `after` (time of creation, id), at most `limit`.
