@@ -126,7 +126,7 @@ impl<K: Clone + Ord> Uses<K> {
     }
 
     /// Returns the uses to write, and forgets those that the write before this one wrote.
-    fn to_write(&mut self) -> BTreeMap<K, Timestamp> {
+    fn take_unwritten(&mut self) -> BTreeMap<K, Timestamp> {
         self.0.retain(|_, last| !last.is_written);
         self.0.iter().map(|(id, last)| (id.clone(), last.at)).collect()
     }
@@ -167,7 +167,7 @@ impl KeyStore<'_> {
     pub async fn write_uses(&self) -> Result<(), StoreError> {
         let (keys, sessions) = {
             let mut noted = self.store.uses.noted();
-            (noted.keys.to_write(), noted.sessions.to_write())
+            (noted.keys.take_unwritten(), noted.sessions.take_unwritten())
         };
         if keys.is_empty() && sessions.is_empty() {
             return Ok(());
