@@ -126,13 +126,13 @@ impl<K: Clone + Ord> Uses<K> {
     }
 
     /// Returns the uses to write, and forgets those that the write before this one wrote.
-    fn take_unwritten(&mut self) -> BTreeMap<K, Timestamp> {
+    fn begin_write(&mut self) -> BTreeMap<K, Timestamp> {
         self.0.retain(|_, last| !last.is_written);
         self.0.iter().map(|(id, last)| (id.clone(), last.at)).collect()
     }
 
-    /// Notes that these are written.
-    fn written(&mut self, uses: &BTreeMap<K, Timestamp>) {
+    /// Notes that these uses are written.
+    fn end_write(&mut self, uses: &BTreeMap<K, Timestamp>) {
         for (id, at) in uses {
             if let Some(last) = self.0.get_mut(id).filter(|last| last.at == *at) {
                 last.is_written = true;
@@ -167,7 +167,7 @@ impl KeyStore<'_> {
     pub async fn write_uses(&self) -> Result<(), StoreError> {
         let (keys, sessions) = {
             let mut noted = self.store.uses.noted();
-            (noted.keys.take_unwritten(), noted.sessions.take_unwritten())
+            (noted.keys.begin_write(), noted.sessions.begin_write())
         };
         if keys.is_empty() && sessions.is_empty() {
             return Ok(());
@@ -178,8 +178,8 @@ impl KeyStore<'_> {
         write(&mut tx, (LOCK_SESSIONS, SESSIONS_USED), &session_rows).await?;
         tx.commit().await?;
         let mut noted = self.store.uses.noted();
-        noted.keys.written(&keys);
-        noted.sessions.written(&sessions);
+        noted.keys.end_write(&keys);
+        noted.sessions.end_write(&sessions);
         Ok(())
     }
 }

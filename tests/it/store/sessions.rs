@@ -95,6 +95,12 @@ async fn a_session_lives_while_it_is_used(fixture: Fixture) {
     assert_eq!(written().await, "0", "no request waits for the writer");
     fixture.store.keys().write_uses().await.unwrap();
     assert_eq!(written().await, HOUR.to_string());
+    // As a reader sees it whose row is from just before the write.
+    fixture.run("UPDATE sessions SET seen_at = 0").await;
+    let list = fixture.store.sessions().list(&"U1".into(), IDLE, at(HOUR)).await.unwrap();
+    assert_eq!(list[0].seen_at, at(HOUR));
+    assert_eq!(session(&fixture, "s1", HOUR).await.unwrap().seen_at, at(0), "by its row");
+    fixture.run(&format!("UPDATE sessions SET seen_at = {HOUR}")).await;
     let mut slower = Session { seen_at: at(0), ..found };
     fixture.store.keys().note_session_use(&mut slower, at(HOUR));
     fixture.store.keys().write_uses().await.unwrap();

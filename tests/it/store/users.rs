@@ -51,6 +51,8 @@ async fn keys_are_found_by_secret_only(fixture: Fixture) {
     assert_eq!(listed[0].last_used_at, Some(at(70_000)));
     let one = store.keys().key_of(&user, &"key_1".into()).await.unwrap().unwrap();
     assert_eq!(one.last_used_at, Some(at(70_000)));
+    let checked = store.keys().key("ck_secret_1234").await.unwrap().unwrap();
+    assert_eq!(checked.last_used_at, None, "what is checked goes by its row");
     store.keys().write_uses().await.unwrap();
     assert_eq!(store.keys().list(&user, None, 9).await.unwrap()[0].last_used_at, None);
     fixture.run("UPDATE api_keys SET last_used_at = 70000").await;
