@@ -12,7 +12,7 @@ const BETWEEN: usize = 1_000;
 const SENDERS: usize = 5_000;
 
 /// Kinds of queries.
-pub(crate) const KINDS: [&str; 14] = [
+pub(crate) const KINDS: [&str; 15] = [
     "two",
     "four",
     "word",
@@ -27,6 +27,7 @@ pub(crate) const KINDS: [&str; 14] = [
     "sender",
     "dates",
     "question",
+    "thai",
 ];
 
 /// Size of a run.
@@ -142,6 +143,7 @@ fn text(
     match kind {
         "two" => word(number % 2, 2),
         "four" => word(0, 2) + &word(0, 2),
+        "thai" => (0..4).map(|_| word(2, 3)).collect(),
         "word" => word(4, 6),
         "prefix1" => word(4, 1),
         "prefix2" => word(4, 2),

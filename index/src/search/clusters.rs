@@ -124,6 +124,28 @@ pub(super) fn clusters(folded: &str) -> Clusters<'_> {
     Clusters { chars: folded.char_indices().peekable(), len: folded.len(), before: None }
 }
 
+/// Returns the byte ranges of the pairs of clusters that any text contains in which this folded one
+/// occurs, whatever is beside it.
+///
+/// What stands before the text may take its first characters into a cluster, and what follows its
+/// last ones. A letter or a leading vowel after a letter or a mark begins a cluster in any case,
+/// and all clusters from there on are the same but for the last of the run.
+pub(super) fn inner_pairs(folded: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut is_certain = false;
+    clusters(folded).filter_map(move |cluster| {
+        let before_is_certain = is_certain && !cluster.is_first();
+        is_certain = before_is_certain || begins_anyway(folded, cluster.range.start);
+        cluster.pair().filter(|_| before_is_certain && !cluster.is_last)
+    })
+}
+
+/// Returns whether a cluster begins at a byte of a text, whatever is before the character before.
+fn begins_anyway(folded: &str, at: usize) -> bool {
+    let before = folded[..at].chars().next_back().and_then(role);
+    let here = folded[at..].chars().next().and_then(role);
+    matches!(before, Some(Role::Base | Role::Mark)) && matches!(here, Some(Role::Base | Role::Lead))
+}
+
 /// Iterator over the clusters of a text.
 pub(super) struct Clusters<'a> {
     chars: Peekable<CharIndices<'a>>,
@@ -242,6 +264,37 @@ mod tests {
         let endless = parts(&format!("ก{}", "้".repeat(20)));
         assert_eq!(endless.concat().chars().count(), 21);
         assert!(endless.iter().all(|cluster| cluster.chars().count() <= MAX_CLUSTER));
+    }
+
+    #[test]
+    fn inner_pairs_do_not_depend_on_what_is_beside_a_text() {
+        let pairs = |text: &str| {
+            let folded = fold_for_search(text);
+            inner_pairs(&folded).map(|pair| folded[pair].to_owned()).collect::<Vec<_>>()
+        };
+        // ป | ระ | เท | ศ | ไท | ย: the first and the last may be parts of others.
+        assert_eq!(pairs("ประเทศไทย"), ["ระเท", "เทศ", "ศไท"]);
+        assert_eq!(pairs("เทศไทย และ"), ["ศไท"], "a blank ends a run as the text does");
+        assert_eq!(pairs("ไทย"), [""; 0]);
+        assert_eq!(pairs("Wi-Fi 密碼"), [""; 0]);
+        // Of any substring in any text.
+        let letters: Vec<char> = "กข่าะเแ1 a\u{1000}\u{1039}\u{103e}密".chars().collect();
+        let mut state = 5_usize;
+        for _ in 0..3_000 {
+            let mut below = |bound: usize| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
+                (state >> 33) % bound
+            };
+            let text: Vec<char> = (0..20).map(|_| letters[below(letters.len())]).collect();
+            let (from, len) = (below(10), 1 + below(10));
+            let part: String = text[from..from + len].iter().collect();
+            let text: String = text.iter().collect();
+            let terms: Vec<&str> =
+                clusters(&text).filter_map(|cluster| Some(&text[cluster.pair()?])).collect();
+            for pair in inner_pairs(&part) {
+                assert!(terms.contains(&&part[pair.clone()]), "{text} {part} {pair:?}");
+            }
+        }
     }
 
     #[test]

@@ -5,14 +5,14 @@
 
 use std::collections::HashSet;
 
-use tantivy::query::{EmptyQuery, PhraseQuery, Query as TantivyQuery, TermQuery};
+use tantivy::query::{EmptyQuery, Query as TantivyQuery, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Score, Term};
 
-use super::clusters::{Paired, has_clusters};
+use super::clusters::{Paired, has_clusters, inner_pairs};
 use super::conditions::{Condition, Conditions};
 use super::join::Joined;
-use super::phrase::OpenPhraseQuery;
+use super::phrase::PhraseQuery;
 use super::query::{HasFilter, IncludeExclude, Needle, Query};
 use super::related::{RelatedQuery, RelatedTerm};
 use super::schema::{Fields, HAS_LINK};
@@ -78,20 +78,25 @@ impl Compiler {
 
     /// Returns a query for messages in which a needle occurs: its pieces one after another.
     fn occurs(&self, needle: &Needle) -> Box<dyn TantivyQuery> {
-        let Pieces { mut terms, open } = self.pieces(needle.as_str());
-        match terms.pop() {
-            None => boxed(EmptyQuery),
-            Some(prefix) if open => {
-                boxed(OpenPhraseQuery { fields: self.fields, exact: terms, prefix })
+        let Pieces { terms: mut exact, open } = self.pieces(needle.as_str());
+        let prefix = if open { exact.pop() } else { None };
+        match (&exact[..], &prefix) {
+            ([], None) => boxed(EmptyQuery),
+            ([(_, term)], None) => {
+                boxed(TermQuery::new(term.clone(), IndexRecordOption::WithFreqs))
             }
-            Some((_, term)) if terms.is_empty() => {
-                boxed(TermQuery::new(term, IndexRecordOption::WithFreqs))
-            }
-            Some(last) => {
-                terms.push(last);
-                boxed(PhraseQuery::new_with_offset(terms))
+            _ => {
+                let implied = self.implied(needle.as_str());
+                boxed(PhraseQuery { fields: self.fields, exact, prefix, implied })
             }
         }
+    }
+
+    /// Returns the pairs of clusters of any message in which a needle occurs.
+    fn implied(&self, needle: &str) -> Vec<Term> {
+        let folded = self.folded(needle);
+        let pairs = inner_pairs(&folded);
+        pairs.map(|pair| Term::from_field_text(self.fields.clusters, &folded[pair])).collect()
     }
 
     /// Returns the terms whose frequencies rank the results of `query`, in a fixed order.

@@ -1,10 +1,12 @@
 //! The conditions of a search, and the messages of a segment that meet all of them.
 
+use std::ops::Range;
+
 use tantivy::fastfield::AliveBitSet;
 use tantivy::query::{EnableScoring, Query as TantivyQuery, Scorer, Weight};
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED};
 
-use super::phrase::OpenPhraseScorer;
+use super::phrase::PhraseScorer;
 use super::related_scorer::RelatedScorer;
 use super::union::Union;
 
@@ -63,16 +65,20 @@ pub(super) struct ClauseWeights {
 }
 
 impl ClauseWeights {
-    /// Opens the conditions in a segment from document `start` on, without looking for a match.
+    /// Opens the conditions in a segment without looking for a match. Matches are only asked for
+    /// among `docs`.
     pub(super) fn open(
         &self,
         segment: &SegmentReader,
-        start: DocId,
+        docs: Range<DocId>,
     ) -> tantivy::Result<Conjunction> {
         let mut wanted = Vec::with_capacity(self.wanted.len() + 1);
-        let mut first = start;
+        let mut first = docs.start;
         for (weight, scores) in &self.wanted {
-            let (found, scorer) = weight.scorer_danger(segment, start, 1.0)?;
+            if first >= TERMINATED {
+                break;
+            }
+            let (found, scorer) = weight.scorer_danger(segment, first, 1.0)?;
             if let SeekDangerResult::SeekLowerBound(next) = found {
                 first = first.max(next);
             }
@@ -80,10 +86,10 @@ impl ClauseWeights {
         }
         wanted.sort_by_key(|(scorer, _)| scorer.cost());
         let scores_alone = wanted.iter().filter(|(_, scores)| *scores).count() == 1;
-        if let Some((first, _)) = wanted.first_mut()
-            && let Some(related) = first.downcast_mut::<RelatedScorer>()
+        if let Some((leading, _)) = wanted.first_mut()
+            && let Some(related) = leading.downcast_mut::<RelatedScorer>()
         {
-            related.lead();
+            related.lead(first..docs.end);
         }
         let mut unwanted = Vec::with_capacity(self.unwanted.len());
         if first < TERMINATED {
@@ -96,7 +102,7 @@ impl ClauseWeights {
                 unwanted.push(Unwanted::new(Excluded::One(scorer), next));
             }
             if let Some(not_all) = &self.not_all {
-                let all = not_all.open(segment, first)?;
+                let all = not_all.open(segment, first..docs.end)?;
                 let next = all.first;
                 unwanted.push(Unwanted::new(Excluded::All(Box::new(all)), next));
             }
@@ -248,7 +254,7 @@ fn pass(scorer: &mut dyn Scorer, doc: DocId, stretch: u32) -> (DocId, DocId) {
     let list = if scorer.is::<Union>() {
         scorer.downcast_mut::<Union>()
     } else {
-        scorer.downcast_mut().and_then(OpenPhraseScorer::words_alone)
+        scorer.downcast_mut().and_then(PhraseScorer::words_alone)
     };
     let Some(list) = list else {
         // The next match of a phrase may be far away, and is not looked for in vain.

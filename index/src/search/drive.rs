@@ -212,10 +212,11 @@ impl<'a> Scope<'a> {
         &self,
         weights: &ClauseWeights,
         part: &Part,
-        start: DocId,
+        docs: Range<DocId>,
     ) -> tantivy::Result<Conjunction> {
         let segment = self.view.searcher.segment_reader(part.segment);
-        let mut matches = weights.open(segment, start)?;
+        let start = docs.start;
+        let mut matches = weights.open(segment, docs)?;
         if let Some(only) = &part.only {
             matches.add(only.as_ref(), segment, start)?;
         }
@@ -245,7 +246,8 @@ impl<'a> Scope<'a> {
             let lane = &mut lanes[number];
             let from = match &mut lane.matches {
                 None => {
-                    lane.matches = Some(self.open(weights, lane.part, lane.at)?);
+                    lane.matches =
+                        Some(self.open(weights, lane.part, lane.at..lane.part.docs.end)?);
                     lane.at
                 }
                 Some(matches) => {
@@ -278,9 +280,9 @@ impl<'a> Scope<'a> {
             a.segment == b.segment && a.docs.end <= b.docs.start && all_count
         };
         for parts in self.parts.chunk_by(goes_on) {
-            let Some(first) = parts.first() else { continue };
+            let (Some(first), Some(last)) = (parts.first(), parts.last()) else { continue };
             let columns = &self.view.columns[first.segment as usize];
-            let mut matches = self.open(weights, first, first.docs.start)?;
+            let mut matches = self.open(weights, first, first.docs.start..last.docs.end)?;
             for part in parts {
                 let mut from = part.docs.start;
                 while let Some(doc) = matches.find(from, part.docs.end) {

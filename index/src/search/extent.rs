@@ -11,9 +11,10 @@ use std::ops::Range;
 
 use tantivy::fastfield::AliveBitSet;
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::BlockSegmentPostings;
+use tantivy::index::SegmentId;
+use tantivy::postings::{BlockSegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, DocSet, Searcher, SegmentReader, Term};
+use tantivy::{DocId, DocSet, InvertedIndexReader, Searcher, SegmentReader, Term};
 
 use super::drive::Scope;
 
@@ -119,13 +120,24 @@ impl<'a> Extent<'a> {
         Ok(Size { docs, length: length / u64::max(docs, 1) })
     }
 
-    /// Returns the number of messages with a term.
-    pub(super) fn frequency(&self, term: &Term) -> tantivy::Result<u64> {
+    /// Returns the segments that are looked at.
+    pub(super) fn segments(&self) -> impl Iterator<Item = SegmentId> {
+        self.parts.iter().map(|stretch| stretch.segment.segment_id())
+    }
+
+    /// Returns the number of messages with a term, and its entry in the dictionary of each segment.
+    pub(super) fn frequency(&self, term: &Term) -> tantivy::Result<(u64, Vec<Option<TermInfo>>)> {
         let (mut frequency, mut budget) = (0, READ);
+        let mut entries = Vec::with_capacity(self.parts.len());
         for stretch in &self.parts {
-            frequency += stretch.frequency(term, &mut budget)?;
+            let index = stretch.segment.inverted_index(term.field())?;
+            let entry = index.get_term_info(term)?;
+            if let Some(info) = &entry {
+                frequency += stretch.frequency(&index, info, &mut budget)?;
+            }
+            entries.push(entry);
         }
-        Ok(frequency)
+        Ok((frequency, entries))
     }
 }
 
@@ -159,16 +171,18 @@ impl Stretch<'_> {
         share
     }
 
-    fn frequency(&self, term: &Term, budget: &mut usize) -> tantivy::Result<u64> {
-        let index = self.segment.inverted_index(term.field())?;
-        let Some(info) = index.get_term_info(term)? else {
-            return Ok(0);
-        };
+    /// Returns the number of messages with a term of that entry.
+    fn frequency(
+        &self,
+        index: &InvertedIndexReader,
+        info: &TermInfo,
+        budget: &mut usize,
+    ) -> tantivy::Result<u64> {
         let alive = self.segment.alive_bitset();
         if alive.is_none() && self.is_whole() {
             return Ok(u64::from(info.doc_freq));
         }
-        let open = || index.read_block_postings_from_terminfo(&info, IndexRecordOption::Basic);
+        let open = || index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic);
         if self.all.len() == self.counted.len() {
             return Ok(self.count(&mut Counter { block: open()?, alive, budget }));
         }

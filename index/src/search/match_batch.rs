@@ -75,7 +75,7 @@ impl MatchBatch {
         let mut places = Vec::new();
         // One segment, none of whose messages was erased; none at all without messages.
         for segment in self.searcher.segment_readers() {
-            let mut matches = weights.open(segment, 0)?;
+            let mut matches = weights.open(segment, 0..segment.max_doc())?;
             let mut next = 0;
             while let Some(doc) = matches.find(next, TERMINATED) {
                 places.push(doc as usize);

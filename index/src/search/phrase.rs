@@ -1,7 +1,10 @@
-//! Phrases with an open prefix at the end: `don't` is the units `don`, `'` and words from `t` on.
+//! Phrases: terms one after another, of which the last may be the beginning of a word. `don't` is
+//! the units `don`, `'` and words from `t` on.
 //!
-//! A message is looked up in the lists of the exact terms and of the words that begin with the
-//! prefix; positions are read only where it is in all of them.
+//! A message is looked up in the lists of the exact terms, the rarest first, and of the words that
+//! begin with the prefix; positions are read only where it is in all of them. In scripts with
+//! clusters the pairs of code points that phrases are made of are frequent, and the messages that
+//! contain all of a phrase's pairs of clusters are few: those are looked up first.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +18,7 @@ use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED,
 
 use super::beginnings;
 use super::posting_list::Sources;
+use super::postings::PostingCursor;
 use super::schema::Fields;
 use super::union::Union;
 
@@ -24,17 +28,19 @@ pub(super) const PREFIX_SCORE: Score = 0.5;
 /// A query for exact terms at their positions and, at its own, a word that begins with a prefix.
 /// The score is that of the exact terms, or of the prefix if it stands alone.
 #[derive(Clone, Debug)]
-pub(super) struct OpenPhraseQuery {
+pub(super) struct PhraseQuery {
     pub(super) fields: Fields,
     pub(super) exact: Vec<(usize, Term)>,
-    pub(super) prefix: (usize, Term),
+    pub(super) prefix: Option<(usize, Term)>,
+    /// Other terms of every message in which the phrase occurs.
+    pub(super) implied: Vec<Term>,
 }
 
-impl Query for OpenPhraseQuery {
+impl Query for PhraseQuery {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
         let mut terms: Vec<Term> = self.exact.iter().map(|(_, term)| term.clone()).collect();
         if terms.is_empty() {
-            terms.push(self.prefix.1.clone());
+            terms.extend(self.prefix.iter().map(|(_, prefix)| prefix.clone()));
         }
         let bm25 = match scoring {
             EnableScoring::Enabled { statistics_provider, .. } => {
@@ -42,52 +48,61 @@ impl Query for OpenPhraseQuery {
             }
             EnableScoring::Disabled { .. } => None,
         };
-        Ok(Box::new(OpenPhraseWeight { query: self.clone(), bm25, words: Mutex::default() }))
+        Ok(Box::new(PhraseWeight { query: self.clone(), bm25, words: Mutex::default() }))
     }
 }
 
-struct OpenPhraseWeight {
-    query: OpenPhraseQuery,
+/// Number of implied terms that are looked up: a message that contains two rare ones mostly contains
+/// the phrase.
+const IMPLIED: usize = 2;
+
+struct PhraseWeight {
+    query: PhraseQuery,
     bm25: Option<Bm25Weight>,
     /// Words that begin with the prefix, by segment: a segment is opened once for each channel.
     words: Mutex<HashMap<SegmentId, Arc<Sources>>>,
 }
 
-impl OpenPhraseWeight {
+impl PhraseWeight {
     /// Returns a scorer without a position; `None` if the segment cannot contain a match.
     fn open(
         &self,
         reader: &SegmentReader,
         start: DocId,
         boost: Score,
-    ) -> tantivy::Result<Option<OpenPhraseScorer>> {
-        let OpenPhraseQuery { fields, exact: terms, prefix: (position, prefix) } = &self.query;
+    ) -> tantivy::Result<Option<PhraseScorer>> {
+        let PhraseQuery { fields, exact: terms, prefix, .. } = &self.query;
+        let Some(implied) = self.open_implied(reader)? else {
+            return Ok(None);
+        };
         let text = reader.inverted_index(fields.text)?;
         let option = if terms.is_empty() {
             IndexRecordOption::Basic
         } else {
             IndexRecordOption::WithFreqsAndPositions
         };
+        let last = prefix.as_ref().or(terms.last()).map_or(0, |(position, _)| *position);
         let mut exact = Vec::with_capacity(terms.len());
         for (at, term) in terms {
             let Some(postings) = text.read_postings(term, option)? else {
                 return Ok(None);
             };
-            exact.push((u32::try_from(position - at).unwrap_or(u32::MAX), postings));
+            exact.push((u32::try_from(last - at).unwrap_or(u32::MAX), postings));
         }
         exact.sort_by_key(|(_, postings)| postings.doc_freq());
-        let words = self.words(reader)?;
-        if words.is_empty() {
-            return Ok(None);
-        }
-        let words = Union::open(words, option, start)?;
-        let word = match &self.bm25 {
-            Some(_) if terms.is_empty() => {
-                text.read_postings(prefix, IndexRecordOption::WithFreqs)?
+        let (mut words, mut word) = (None, None);
+        if let Some((_, prefix)) = prefix {
+            let sources = self.words(reader, prefix)?;
+            if sources.is_empty() {
+                return Ok(None);
             }
-            _ => None,
-        };
-        Ok(Some(OpenPhraseScorer {
+            words = Some(Union::open(sources, option, start)?);
+            if terms.is_empty() && self.bm25.is_some() {
+                word = text.read_postings(prefix, IndexRecordOption::WithFreqs)?;
+            }
+        }
+        Ok(Some(PhraseScorer {
+            implied,
             exact,
             words,
             word,
@@ -100,24 +115,40 @@ impl OpenPhraseWeight {
             count: 0,
         }))
     }
-}
 
-impl OpenPhraseWeight {
+    /// Opens the rarest of the implied terms; `None` if one of them is not in the segment.
+    fn open_implied(&self, reader: &SegmentReader) -> tantivy::Result<Option<Vec<PostingCursor>>> {
+        let mut rarest = Vec::with_capacity(self.query.implied.len());
+        for term in &self.query.implied {
+            let index = reader.inverted_index(term.field())?;
+            let Some(info) = index.get_term_info(term)? else {
+                return Ok(None);
+            };
+            rarest.push((info, index));
+        }
+        rarest.sort_by_key(|(info, _)| info.doc_freq);
+        rarest.truncate(IMPLIED);
+        let lists = rarest.iter();
+        let lists =
+            lists.map(|(info, index)| PostingCursor::open(index, info, IndexRecordOption::Basic));
+        Ok(Some(lists.collect::<tantivy::Result<_>>()?))
+    }
+
     /// Returns the words of a segment that begin with the prefix.
-    fn words(&self, reader: &SegmentReader) -> tantivy::Result<Arc<Sources>> {
+    fn words(&self, reader: &SegmentReader, prefix: &Term) -> tantivy::Result<Arc<Sources>> {
         let mut known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(words) = known.get(&reader.segment_id()) {
             return Ok(Arc::clone(words));
         }
-        let OpenPhraseQuery { fields, prefix: (_, prefix), .. } = &self.query;
+        let fields = self.query.fields;
         let text = prefix.value().as_str().unwrap_or_default().to_owned();
-        let words = Sources::new(beginnings::lists(reader, *fields, &text)?);
+        let words = Sources::new(beginnings::lists(reader, fields, &text)?);
         known.insert(reader.segment_id(), Arc::clone(&words));
         Ok(words)
     }
 }
 
-impl Weight for OpenPhraseWeight {
+impl Weight for PhraseWeight {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
         let Some(mut scorer) = self.open(reader, 0, boost)? else {
             return Ok(Box::new(EmptyScorer));
@@ -141,61 +172,79 @@ impl Weight for OpenPhraseWeight {
     fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
         let mut scorer = self.scorer(reader, 1.0)?;
         let matches = scorer.doc() <= doc && scorer.seek(doc) == doc;
-        Ok(Explanation::new("open phrase", if matches { scorer.score() } else { 0.0 }))
+        Ok(Explanation::new("phrase", if matches { scorer.score() } else { 0.0 }))
     }
 }
 
-pub(super) struct OpenPhraseScorer {
-    /// Distance to the prefix and occurrences of each exact term, the rarest first.
+pub(super) struct PhraseScorer {
+    /// The rarest of the implied terms, the rarest first.
+    implied: Vec<PostingCursor>,
+    /// Distance to the last term and occurrences of each exact term, the rarest first.
     exact: Vec<(u32, SegmentPostings)>,
-    /// Words that begin with the prefix.
-    words: Union,
+    /// Words that begin with the prefix, if there is one.
+    words: Option<Union>,
     /// The prefix as a word, if it stands alone and scores.
     word: Option<SegmentPostings>,
     bm25: Option<Bm25Weight>,
     boost: Score,
     norms: FieldNormReader,
     doc: DocId,
-    /// Positions of the next word after the exact terms.
+    /// Positions of the last term after the exact terms.
     places: Vec<u32>,
     others: Vec<u32>,
     /// Number of occurrences of the exact terms.
     count: u32,
 }
 
-impl OpenPhraseScorer {
+impl PhraseScorer {
     /// Returns the words that begin with the prefix, if there is nothing else to match.
     pub(super) fn words_alone(&mut self) -> Option<&mut Union> {
-        self.exact.is_empty().then_some(&mut self.words)
+        self.words.as_mut().filter(|_| self.exact.is_empty() && self.implied.is_empty())
+    }
+
+    /// Returns whether the words are fewer than the messages of any exact term.
+    fn words_lead(&self) -> bool {
+        let rarest = self.exact.first().map(|(_, rarest)| u64::from(rarest.doc_freq()));
+        let words = self.words.as_ref().map(Union::cost);
+        words.is_some_and(|words| rarest.is_none_or(|rarest| rarest > words))
     }
 
     /// Returns whether `doc` matches, or the first document that may.
     fn check(&mut self, doc: DocId) -> SeekDangerResult {
-        let words_lead = self
-            .exact
-            .first()
-            .is_none_or(|(_, rarest)| u64::from(rarest.doc_freq()) > self.words.cost());
-        if words_lead && self.words.seek(doc) != doc {
-            return SeekDangerResult::SeekLowerBound(self.words.doc());
+        match self.missing(doc) {
+            Some(next) => SeekDangerResult::SeekLowerBound(next),
+            None if self.is_in_place() => {
+                self.doc = doc;
+                SeekDangerResult::Found
+            }
+            None => SeekDangerResult::SeekLowerBound(doc + 1),
+        }
+    }
+
+    /// Returns the first document that may match, if `doc` is not in all lists.
+    fn missing(&mut self, doc: DocId) -> Option<DocId> {
+        for list in &mut self.implied {
+            if list.seek(doc) != doc {
+                return Some(list.doc());
+            }
+        }
+        if self.words_lead()
+            && let Some(words) = &mut self.words
+            && words.seek(doc) != doc
+        {
+            return Some(words.doc());
         }
         for (_, postings) in &mut self.exact {
             let at = if postings.doc() < doc { postings.seek(doc) } else { postings.doc() };
             if at != doc {
-                return SeekDangerResult::SeekLowerBound(at);
+                return Some(at);
             }
         }
-        if self.words.seek(doc) != doc {
-            return SeekDangerResult::SeekLowerBound(self.words.doc());
-        }
-        if self.exact.is_empty() || self.is_in_place() {
-            self.doc = doc;
-            return SeekDangerResult::Found;
-        }
-        SeekDangerResult::SeekLowerBound(doc + 1)
+        self.words.as_mut().map(|words| words.seek(doc)).filter(|&at| at != doc)
     }
 
-    /// Returns whether one of the words follows the exact terms: those positions where all of
-    /// them, each moved by its distance, agree.
+    /// Returns whether the terms follow each other: those positions where all exact ones, each
+    /// moved by its distance, agree, and one of the words is.
     fn is_in_place(&mut self) -> bool {
         let Some(((distance, rarest), rest)) = self.exact.split_first_mut() else {
             return true;
@@ -209,8 +258,11 @@ impl OpenPhraseScorer {
             }
         }
         self.count = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        let Some(words) = &mut self.words else {
+            return true;
+        };
         // A list that cannot be read contains no position.
-        let read = self.words.positions(&mut self.others);
+        let read = words.positions(&mut self.others);
         read.is_ok() && self.others.iter().any(|at| self.places.binary_search(at).is_ok())
     }
 
@@ -227,7 +279,7 @@ impl OpenPhraseScorer {
     }
 }
 
-impl DocSet for OpenPhraseScorer {
+impl DocSet for PhraseScorer {
     fn advance(&mut self) -> DocId {
         if self.doc == TERMINATED { TERMINATED } else { self.seek_from(self.doc + 1) }
     }
@@ -248,18 +300,20 @@ impl DocSet for OpenPhraseScorer {
     }
 
     fn size_hint(&self) -> u32 {
-        let exact = self.exact.first().map(|(_, rarest)| rarest.doc_freq());
-        exact.map_or(self.words.size_hint(), |exact| exact.min(self.words.size_hint()) / 10)
+        u32::try_from(self.cost() / 10).unwrap_or(u32::MAX)
     }
 
     fn cost(&self) -> u64 {
-        let exact = self.exact.first().map(|(_, rarest)| u64::from(rarest.doc_freq()));
+        let implied = self.implied.first().map(|list| u64::from(list.len()));
         // Positions are read of many of them.
-        exact.map_or(self.words.cost(), |exact| 2 * exact.min(self.words.cost()))
+        let exact = self.exact.first().map(|(_, rarest)| 2 * u64::from(rarest.doc_freq()));
+        let beside = if self.exact.is_empty() { 1 } else { 2 };
+        let words = self.words.as_ref().map(|words| beside * words.cost());
+        [implied, exact, words].into_iter().flatten().min().unwrap_or(0)
     }
 }
 
-impl Scorer for OpenPhraseScorer {
+impl Scorer for PhraseScorer {
     fn score(&mut self) -> Score {
         let norm = self.norms.fieldnorm_id(self.doc);
         if !self.exact.is_empty() {

@@ -10,12 +10,15 @@
 //! messages without any of the rarer words are left out then, and if even the rarest is frequent,
 //! the most frequent words do not count at all.
 
+use std::sync::Arc;
+
 use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
 
-use super::related_scorer::{RelatedScorer, ScoredTerm};
-use super::statistics::Statistics;
+use super::postings::PostingCursor;
+use super::related_scorer::{RelatedScorer, ScoredTerm, highest};
+use super::statistics::{Entries, Statistics};
 
 /// Minimum share of a question's whole weight that a message must contain.
 ///
@@ -73,6 +76,7 @@ pub(super) struct RelatedQuery {
     text: Field,
     /// `true` if matches are ranked.
     scores: bool,
+    entries: Arc<Entries>,
 }
 
 impl std::fmt::Debug for RelatedQuery {
@@ -111,7 +115,8 @@ impl RelatedQuery {
         let whole = held * (1.0 + Score::from(absent) / Score::from(present.max(1)));
         let least = (whole * LEAST_SHARE).max(Score::MIN_POSITIVE);
         let all = u8::try_from(terms.len()).unwrap_or(u8::MAX);
-        Self { terms, least, reach: Reach { drivers: all, terms: all }, text, scores: true }
+        let reach = Reach { drivers: all, terms: all };
+        Self { terms, least, reach, text, scores: true, entries: statistics.entries() }
     }
 
     /// Returns what a search can afford: as many driving terms as possible beside all others, or
@@ -188,13 +193,6 @@ fn weight(frequency: u64, docs: u64) -> Score {
     (1.0 + (others + 0.5) / (frequency as Score + 0.5)).ln()
 }
 
-/// Returns an upper bound of the score of a term, which a message that has it very often comes near
-/// to.
-fn highest(bm25: &Bm25Weight) -> Score {
-    const NO_LENGTH: u8 = 0;
-    bm25.score(NO_LENGTH, u32::MAX)
-}
-
 impl Query for RelatedQuery {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
         Ok(Box::new(Self { scores: scoring.is_scoring_enabled(), ..self.clone() }))
@@ -245,7 +243,8 @@ impl RelatedQuery {
         let mut may_drive = 0;
         for (at, Weighted { term, weight, bm25 }) in self.terms.iter().enumerate() {
             let index = reader.inverted_index(term.field())?;
-            if let Some(postings) = index.read_postings(term, option)? {
+            if let Some(info) = self.entries.of(term, reader, &index)? {
+                let postings = PostingCursor::open(&index, &info, option)?;
                 let (weight, bm25) = (*weight, bm25.boost_by(boost));
                 parts.push(ScoredTerm { postings, weight, bm25, after: 0.0, most: 0.0 });
                 may_drive += usize::from(at < usize::from(self.reach.drivers));
@@ -255,7 +254,8 @@ impl RelatedQuery {
         for part in parts.iter_mut().rev() {
             part.after = after;
             after += part.weight;
-            most += highest(&part.bm25);
+            // A message that has it very often comes near to it.
+            most += highest(&part.bm25, u32::MAX);
             part.most = most;
         }
         if parts.is_empty() || after < self.least {

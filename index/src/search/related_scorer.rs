@@ -1,18 +1,26 @@
 //! The messages of one segment that contain enough of a question.
 
+use std::ops::Range;
+
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{Bm25Weight, Scorer};
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, TERMINATED};
 
-/// Number of documents that are rated together.
-const WINDOW: u32 = 4_096;
+use super::postings::PostingCursor;
+use super::related_window::Window;
+
 /// Factor by which the same scores, added in another order, may differ at most.
-const SLACK: Score = 1.0001;
+pub(super) const SLACK: Score = 1.0001;
+
+/// Returns an upper bound of the score of a message that contains a term that often.
+pub(super) fn highest(bm25: &Bm25Weight, frequency: u32) -> Score {
+    const NO_LENGTH: u8 = 0;
+    bm25.score(NO_LENGTH, frequency)
+}
 
 /// A term in one segment.
 pub(super) struct ScoredTerm {
-    pub(super) postings: SegmentPostings,
+    pub(super) postings: PostingCursor,
     pub(super) weight: Score,
     pub(super) bm25: Bm25Weight,
     /// Total weight of all parts after this one.
@@ -25,47 +33,8 @@ impl ScoredTerm {
     /// Returns the score of the document at which it is; 0 if nothing is ranked.
     fn score(&self, norms: Option<&FieldNormReader>, doc: DocId) -> Score {
         norms.map_or(0.0, |norms| {
-            self.bm25.score(norms.fieldnorm_id(doc), self.postings.term_freq())
+            self.bm25.score(norms.fieldnorm_id(doc), self.postings.frequency())
         })
-    }
-
-    /// Moves to `doc` or the first document after it.
-    fn seek(&mut self, doc: DocId) -> DocId {
-        match self.postings.doc() {
-            at if at < doc => self.postings.seek(doc),
-            at => at,
-        }
-    }
-}
-
-/// Weight and score of documents from `start` to `end`, the driving parts alone.
-#[derive(Default)]
-struct Window {
-    start: DocId,
-    end: DocId,
-    /// Number of driving parts.
-    drivers: usize,
-    sums: Vec<(Score, Score)>,
-    /// Documents that have any, as bits.
-    marked: Vec<u64>,
-}
-
-impl Window {
-    /// Returns the first document from `doc` on that a driving part contains; the end if there is
-    /// none.
-    fn next(&self, doc: DocId) -> DocId {
-        let from = doc - self.start;
-        let mut word = (from / 64) as usize;
-        let mut bits = self.marked.get(word).map_or(0, |bits| bits & (u64::MAX << (from % 64)));
-        while bits == 0 {
-            word += 1;
-            let Some(&next) = self.marked.get(word) else {
-                return self.end;
-            };
-            bits = next;
-        }
-        let place = u32::try_from(word).unwrap_or(0) * 64 + bits.trailing_zeros();
-        self.start + place
     }
 }
 
@@ -84,6 +53,8 @@ pub(super) struct RelatedScorer {
     window: Option<Window>,
     at: DocId,
     score: Score,
+    /// `true` if the document was rated in its window, and matches.
+    is_found: bool,
 }
 
 impl RelatedScorer {
@@ -94,15 +65,14 @@ impl RelatedScorer {
         least: Score,
         norms: Option<FieldNormReader>,
     ) -> Self {
-        Self { parts, drivers, least, bar: 0.0, norms, window: None, at: 0, score: 0.0 }
+        let (bar, window, at, score, is_found) = (0.0, None, 0, 0.0, false);
+        Self { parts, drivers, least, bar, norms, window, at, score, is_found }
     }
 
-    /// Notes that no other condition chooses the documents: from here on they are rated many at a
-    /// time.
-    pub(super) fn lead(&mut self) {
-        let sums = vec![(0.0, 0.0); WINDOW as usize];
-        self.window =
-            Some(Window { sums, marked: vec![0; WINDOW as usize / 64], ..Window::default() });
+    /// Notes that no other condition chooses the documents, and that none but `docs` is asked for:
+    /// from here on they are rated many at a time.
+    pub(super) fn lead(&mut self, docs: Range<DocId>) {
+        self.window = Some(Window::new(docs));
     }
 
     /// Leaves out matches of a lower score from here on, and stops reading the lists of parts that
@@ -128,7 +98,7 @@ impl RelatedScorer {
             if is_too_light || (score + part.most) * SLACK < self.bar {
                 return None;
             }
-            if part.seek(doc) == doc {
+            if part.postings.seek(doc) == doc {
                 weight += part.weight;
                 score += part.score(norms, doc);
             }
@@ -139,57 +109,41 @@ impl RelatedScorer {
     /// Returns the first message at `doc` or later that one of the drivers covers.
     fn next_driver(&mut self, doc: DocId) -> DocId {
         let drivers = self.parts.iter_mut().take(self.drivers);
-        drivers.map(|part| part.seek(doc)).min().unwrap_or(TERMINATED)
+        drivers.map(|part| part.postings.seek(doc)).min().unwrap_or(TERMINATED)
     }
 
     /// Rates the documents from the next one on that a driver contains.
     fn fill(&mut self, window: &mut Window, target: DocId) {
-        window.start = self.next_driver(target);
-        window.end = window.start.saturating_add(WINDOW).min(TERMINATED);
-        window.marked.fill(0);
-        window.drivers = self.drivers;
-        let norms = self.norms.as_ref();
-        for part in self.parts.iter_mut().take(self.drivers) {
-            let mut doc = part.postings.doc();
-            while doc < window.end {
-                let place = (doc - window.start) as usize;
-                let score = part.score(norms, doc);
-                let (bits, bit) = (&mut window.marked[place / 64], 1 << (place % 64));
-                let sums = &mut window.sums[place];
-                if *bits & bit == 0 {
-                    *bits |= bit;
-                    *sums = (0.0, 0.0);
-                }
-                sums.0 += part.weight;
-                sums.1 += score;
-                doc = part.postings.advance();
-            }
+        let start = self.next_driver(target);
+        let rest = self.parts.get(self.drivers).map_or(0.0, |part| part.most);
+        let bar = self.bar - rest * SLACK;
+        let drivers = self.parts.get_mut(..self.drivers).unwrap_or_default();
+        match &self.norms {
+            None => window.weigh(start, drivers),
+            Some(norms) if bar > 0.0 => window.rate_from(start, drivers, norms, bar),
+            Some(norms) => window.rate(start, drivers, norms),
         }
     }
 
-    /// Does what `seek_danger` does, many documents at a time.
+    /// Does what `seek_danger` does, many documents at a time: a lower bound is the next match, if
+    /// the window has one.
     fn seek_in(&mut self, window: &mut Window, target: DocId) -> SeekDangerResult {
-        if target >= window.end {
+        use SeekDangerResult::{Found, SeekLowerBound};
+        if self.is_found && self.at == target {
+            return Found;
+        }
+        if target >= window.end() {
             self.fill(window, target);
         }
-        if window.start == TERMINATED {
-            return SeekDangerResult::SeekLowerBound(TERMINATED);
-        }
-        let next = window.next(target.max(window.start));
-        if next != target {
-            return SeekDangerResult::SeekLowerBound(next);
-        }
-        let sums = window.sums[(target - window.start) as usize];
-        match self.complete(target, window.drivers, sums) {
-            Some(score) => {
-                (self.at, self.score) = (target, score);
-                SeekDangerResult::Found
+        let mut next = window.next(target);
+        while let Some((doc, sums)) = next {
+            if let Some(score) = self.complete(doc, window.drivers(), sums) {
+                (self.at, self.score, self.is_found) = (doc, score, true);
+                return if doc == target { Found } else { SeekLowerBound(doc) };
             }
-            None if target + 1 < window.end => {
-                SeekDangerResult::SeekLowerBound(window.next(target + 1))
-            }
-            None => SeekDangerResult::SeekLowerBound(window.end),
+            next = window.next(doc + 1);
         }
+        SeekLowerBound(window.end())
     }
 
     /// Moves to the first match at `doc` or later.
@@ -243,7 +197,7 @@ impl DocSet for RelatedScorer {
 
     fn size_hint(&self) -> u32 {
         let drivers = self.parts.iter().take(self.drivers);
-        drivers.fold(0, |sum, part| sum.saturating_add(part.postings.size_hint()))
+        drivers.fold(0, |sum, part| sum.saturating_add(part.postings.len()))
     }
 
     fn cost(&self) -> u64 {

@@ -7,9 +7,14 @@
 //! They are those of the messages that are searched (see [`super::extent`]): the score and the
 //! cursor tell nothing of other channels.
 
-use tantivy::Term;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tantivy::index::SegmentId;
+use tantivy::postings::TermInfo;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::Field;
+use tantivy::{InvertedIndexReader, SegmentReader, Term};
 
 use super::extent::{Extent, Size};
 
@@ -24,6 +29,33 @@ pub(super) type Levels = Vec<u8>;
 pub(super) struct Statistics {
     terms: Vec<Term>,
     levels: Levels,
+    entries: Arc<Entries>,
+}
+
+/// Entries of the terms of one query in the dictionaries of segments, as far as they were looked up
+/// for the statistics: a search opens the same terms.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    segments: Vec<SegmentId>,
+    /// Entries of each term, in the order of the segments.
+    of: HashMap<Term, Vec<Option<TermInfo>>>,
+}
+
+impl Entries {
+    /// Returns the entry of a term in a segment; `None` if the segment does not contain it.
+    pub(super) fn of(
+        &self,
+        term: &Term,
+        segment: &SegmentReader,
+        index: &InvertedIndexReader,
+    ) -> tantivy::Result<Option<TermInfo>> {
+        let id = segment.segment_id();
+        let known = self.of.get(term).zip(self.segments.iter().position(|known| *known == id));
+        match known.and_then(|(entries, at)| entries.get(at)) {
+            Some(entry) => Ok(entry.clone()),
+            None => Ok(index.get_term_info(term)?),
+        }
+    }
 }
 
 impl Statistics {
@@ -31,15 +63,24 @@ impl Statistics {
     pub(super) fn now(extent: &Extent<'_>, text: Field, terms: Vec<Term>) -> tantivy::Result<Self> {
         let Size { docs, length } = extent.size(text)?;
         let mut levels = vec![level(docs), level(length)];
+        let mut entries = Entries { segments: extent.segments().collect(), of: HashMap::new() };
         for term in &terms {
-            levels.push(level(extent.frequency(term)?));
+            let (frequency, own) = extent.frequency(term)?;
+            levels.push(level(frequency));
+            entries.of.insert(term.clone(), own);
         }
-        Ok(Self { terms, levels })
+        Ok(Self { terms, levels, entries: Arc::new(entries) })
     }
 
     /// Returns the statistics of `levels`, taken of the same terms; `None` if they were others.
     pub(super) fn frozen(terms: Vec<Term>, levels: Levels) -> Option<Self> {
-        (levels.len() == terms.len() + 2).then_some(Self { terms, levels })
+        let entries = Arc::default();
+        (levels.len() == terms.len() + 2).then_some(Self { terms, levels, entries })
+    }
+
+    /// Returns the dictionary entries that are known; none of frozen statistics.
+    pub(super) fn entries(&self) -> Arc<Entries> {
+        Arc::clone(&self.entries)
     }
 
     pub(super) fn levels(&self) -> &Levels {

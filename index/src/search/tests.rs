@@ -7,6 +7,7 @@ mod folder;
 mod match_batch;
 mod order;
 mod pages;
+mod phrases;
 mod related;
 mod statistics;
 

@@ -38,10 +38,14 @@ fn the_best_related_messages_are_the_same_however_many_are_asked_for() {
         writer.apply(&puts).unwrap();
         writer.commit("").unwrap();
     }
+    let erased: Vec<_> = (0..MESSAGES).step_by(13).map(|id| erase("c", id)).collect();
+    writer.apply(&erased).unwrap();
+    writer.commit("").unwrap();
     for question in [
         "word39 word31 word22 word17 word09 word04 word01 word00?",
         "word38 word00 word01 word02 word03 word04 word05 word06?",
         "word00 word01 word02 word03?",
+        "word37 word25 word16 word12 word03 word02 word01 -word10 -word00?",
     ] {
         let query = Query::parse(question).unwrap();
         for channels in [None, Some(&["c"][..])] {
