@@ -1,5 +1,6 @@
 //! Requests a second of many clients over HTTP, on 1,000,000 messages of one channel with a vocabulary
-//! that grows. `cargo bench --bench throughput [-- [MESSAGES] [KIND...]]`.
+//! that grows; first with nothing beside them, then while another process stores messages one by one.
+//! `cargo bench --bench throughput [-- [MESSAGES] [KIND...]]`.
 
 #![expect(clippy::expect_used, reason = "the corpus of the index' benches fails by panicking")]
 
@@ -15,7 +16,7 @@ mod messages;
 #[expect(dead_code, reason = "requests are under way side by side here")]
 mod people;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -29,7 +30,7 @@ use chatkeep_store::{ChannelChange, PresenceEvidence, PresenceEvidenceKind, Stor
 use corpus::Language;
 use harness::process::{Process, Program};
 use harness::{http, ports, scratch};
-use messages::{KINDS, Shape, channel, each_message, queries, sender, write_messages};
+use messages::{Asked, KINDS, Shape, channel, each_message, queries, sender, write_messages};
 use people::{KEY, add_key};
 use reqwest::{Client, Url};
 use tokio::task::JoinSet;
@@ -42,6 +43,8 @@ const BATCH: usize = 1_000;
 const CLIENTS: usize = 32;
 /// Time for which a kind of request is asked.
 const LOAD: Duration = Duration::from_secs(5);
+/// Time between two messages that are stored beside the requests.
+const ARRIVING: Duration = Duration::from_millis(20);
 /// Queries of each kind, asked in turn.
 const QUERIES: usize = 1_000;
 /// Time in which a server at rest works for a fiftieth of it at most.
@@ -72,23 +75,51 @@ async fn main() -> Result<()> {
     indexed(&client, &format!("{backup}/search?q=a")).await?;
     settled(&process).await?;
 
+    let asked = requests(&backup, &queries(&languages, shape), &arguments)?;
+    for (what, urls) in &asked {
+        measure(what, urls, &client, &process).await?;
+    }
+    println!("beside a message every {ARRIVING:?}");
+    let arriving = tokio::spawn(arrive(folder.path().to_owned(), shape.messages));
+    for (what, urls) in &asked {
+        measure(what, urls, &client, &process).await?;
+    }
+    anyhow::ensure!(!arriving.is_finished(), "messages were not stored: {:?}", arriving.await);
+    arriving.abort();
+    println!("{} MB resident", process.resident_bytes() / 1_000_000);
+    process.kill().await;
+    Ok(())
+}
+
+/// Returns what is asked, and the addresses of each: the list, and the kinds of queries that are named,
+/// or all.
+fn requests(backup: &str, queries: &[Asked], names: &[String]) -> Result<Vec<(String, Vec<Url>)>> {
     let list = vec![Url::parse(&format!("{backup}/messages?limit=50"))?];
-    measure("list", list, &client, &process).await?;
-    let queries = queries(&languages, shape);
-    let named = |kind: &str| arguments.iter().any(|argument| argument == kind);
+    let mut requests = vec![("list".to_owned(), list)];
+    let named = |kind: &str| names.iter().any(|name| name == kind);
     let all = !KINDS.iter().any(|kind| named(kind));
+    let search = format!("{backup}/search");
     for kind in KINDS.into_iter().filter(|kind| all || named(kind)) {
         for sort in ["relevance", "newest"] {
             let of_kind = queries.iter().filter(|query| query.kind == kind);
-            let search = format!("{backup}/search");
             let address = |text| Url::parse_with_params(&search, [("q", text), ("sort", sort)]);
-            let addresses = of_kind.map(|query| address(query.text.as_str()));
-            let addresses = addresses.collect::<Result<_, _>>()?;
-            measure(&format!("{kind}, {sort}"), addresses, &client, &process).await?;
+            let urls = of_kind.map(|query| address(query.text.as_str()));
+            requests.push((format!("{kind}, {sort}"), urls.collect::<Result<_, _>>()?));
         }
     }
-    println!("{} MB resident", process.resident_bytes() / 1_000_000);
-    process.kill().await;
+    Ok(requests)
+}
+
+/// Stores a message of the channel every now and then, from number `first` on.
+async fn arrive(folder: PathBuf, first: usize) -> Result<()> {
+    let store = Store::open(&Database::Sqlite, &folder, 1).await?;
+    let mut ticks = tokio::time::interval(ARRIVING);
+    for id in first.. {
+        ticks.tick().await;
+        let now = SystemClock.now();
+        let message = message(id, &channel(0), now.millis(), "a new message 新的消息");
+        store.messages().ingest(&[message], now).await?;
+    }
     Ok(())
 }
 
@@ -157,8 +188,9 @@ async fn settled(process: &Process) -> Result<()> {
 
 /// Asks for these addresses in turn, and prints the rate, the times to the first byte of the answers,
 /// and the processor time of the server for each.
-async fn measure(what: &str, urls: Vec<Url>, client: &Client, server: &Process) -> Result<()> {
-    let (urls, next) = (Arc::new(urls), Arc::new(AtomicUsize::new(0)));
+async fn measure(what: &str, urls: &[Url], client: &Client, server: &Process) -> Result<()> {
+    let urls: Arc<[Url]> = urls.into();
+    let next = Arc::new(AtomicUsize::new(0));
     let (begun, used) = (Instant::now(), server.processor_time());
     let mut clients = JoinSet::new();
     for _ in 0..CLIENTS {

@@ -113,7 +113,7 @@ pub(super) fn search(config: &Config, replica: Option<&Replica>, bus: &Bus) -> S
     let elsewhere = match (replica, bus) {
         (_, Bus::Nats(_)) => SearchFallback::Bus(bus.clone()),
         (Some(_), Bus::Embedded(_)) => SearchFallback::Nowhere,
-        (None, Bus::Embedded(_)) => SearchFallback::Folder(index_folder(config)),
+        (None, Bus::Embedded(_)) => SearchFallback::folder(index_folder(config)),
     };
     SearchService::new(replica.cloned(), elsewhere)
 }

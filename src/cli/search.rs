@@ -40,7 +40,7 @@ pub(super) async fn run(context: &Context, args: &SearchArgs) -> anyhow::Result<
     };
     let elsewhere = match &bus {
         Some(bus) => SearchFallback::Bus(bus.clone()),
-        None => SearchFallback::Folder(app::index_folder(&context.config)),
+        None => SearchFallback::folder(app::index_folder(&context.config)),
     };
     let search = SearchService::new(None, elsewhere);
     let done = match reach(context, &context.channels(&store), args).await {

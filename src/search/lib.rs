@@ -28,7 +28,7 @@ use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::Timestamp;
-use chatkeep_index::search::Cursor;
+use chatkeep_index::search::{Cursor, SharedIndex};
 use chatkeep_workers::replica::Replica;
 use serde::{Deserialize, Serialize};
 
@@ -154,8 +154,15 @@ pub enum SearchFallback {
     Nowhere,
     /// Replica of another process, requested over the bus.
     Bus(Bus),
-    /// Folder of an index that another process on this machine updates.
-    Folder(PathBuf),
+    /// Index that another process on this machine updates.
+    Folder(SharedIndex),
+}
+
+impl SearchFallback {
+    /// Searches the index in a folder, which another process on this machine updates.
+    pub fn folder(folder: PathBuf) -> Self {
+        Self::Folder(SharedIndex::new(folder))
+    }
 }
 
 impl SearchService {
@@ -166,7 +173,9 @@ impl SearchService {
             SearchFallback::Bus(_) => {
                 ("the replicas on the bus".to_owned(), "serve --roles search")
             }
-            SearchFallback::Folder(folder) => (folder.display().to_string(), "CHATKEEP_DATA"),
+            SearchFallback::Folder(index) => {
+                (index.folder().display().to_string(), "CHATKEEP_DATA")
+            }
         };
         Self { local, elsewhere, available: Availability::new("search", address, setting) }
     }
@@ -224,7 +233,7 @@ impl SearchService {
                 request_remote(bus, &find).await
             }
             (Some(found), _) => found,
-            (None, SearchFallback::Folder(folder)) => find_in_folder(folder.clone(), find).await,
+            (None, SearchFallback::Folder(index)) => find_in_folder(index.clone(), find).await,
             (None, SearchFallback::Nowhere) => {
                 Err(SearchError::Unavailable("no process has the role search".to_owned()))
             }
@@ -273,7 +282,7 @@ mod tests {
     #[tokio::test]
     async fn faults_of_the_asker_are_told_apart_from_a_missing_index() {
         let folder = tempfile::TempDir::new().unwrap();
-        let folder_of_index = SearchFallback::Folder(folder.path().join("index"));
+        let folder_of_index = SearchFallback::folder(folder.path().join("index"));
         let search = SearchService::new(None, folder_of_index);
         let find = |query: &str, cursor: Option<&str>| SearchRequest {
             query: query.to_owned(),

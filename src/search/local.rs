@@ -1,12 +1,10 @@
 //! Searches in an index of this machine.
 
-use std::path::{Path, PathBuf};
-
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::outage::Work;
 use chatkeep_core::time::Timestamp;
-use chatkeep_index::search::{self, IndexSearch, MessageIndex};
+use chatkeep_index::search::{self, IndexSearch, MessageIndex, SharedIndex};
 use chatkeep_workers::replica::Replica;
 
 use super::{Hit, SearchError, SearchRequest, SearchResults, Sort, unavailable};
@@ -28,20 +26,18 @@ pub(super) async fn find_in(
     found
 }
 
-/// Searches in the index that another process has in that folder.
+/// Searches in the index of another process on this machine.
 pub(super) async fn find_in_folder(
-    folder: PathBuf,
+    shared: SharedIndex,
     find: SearchRequest,
 ) -> Result<SearchResults, SearchError> {
-    blocking(move || search(&open(&folder)?, &find)).await
+    blocking(move || search(&latest(&shared)?, &find)).await
 }
 
-/// Opens the index anew for each search: so it is always the other process' last commit, also after
-/// that one deleted the index and rebuilt it.
-fn open(folder: &Path) -> Result<MessageIndex, SearchError> {
-    let index = MessageIndex::open_existing(folder).map_err(|error| unavailable(&error))?;
+fn latest(shared: &SharedIndex) -> Result<MessageIndex, SearchError> {
+    let index = shared.latest().map_err(|error| unavailable(&error))?;
     index.ok_or_else(|| {
-        let folder = folder.display();
+        let folder = shared.folder().display();
         SearchError::Unavailable(format!(
             "no process has the role search, and {folder} contains no index"
         ))

@@ -32,7 +32,7 @@ async fn search(stack: &Stack) -> SearchService {
         let bus = NatsBus::connect(&nats.url(), limits, clock).await.unwrap();
         SearchFallback::Bus(Bus::Nats(bus))
     } else {
-        SearchFallback::Folder(stack.ground.folder.path().join("index"))
+        SearchFallback::folder(stack.ground.folder.path().join("index"))
     };
     SearchService::new(None, elsewhere)
 }

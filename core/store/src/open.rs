@@ -7,7 +7,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::config::Database;
 
 use super::db::Db;
-use super::pools::{FILE_CACHE, MAPPED, PoolLimits, UNMAPPED};
+use super::pools::{FILE_CACHE, PoolLimits};
 use super::{Store, StoreError};
 
 /// Number of connections of a command that reads everything once.
@@ -39,7 +39,13 @@ impl Store {
         folder: &Path,
         limits: PoolLimits,
     ) -> Result<Self, StoreError> {
-        Self::open_mapped(database, folder, limits, MAPPED).await
+        let db = match database {
+            Database::Sqlite => Db::sqlite(folder, limits).await?,
+            Database::Postgres(url) => {
+                Db::postgres(url, database.to_string(), limits.connections).await?
+            }
+        };
+        Self::ready_to_use(db).await
     }
 
     /// Opens the database as [`Store::open`] does, for a command that reads everything once and
@@ -49,7 +55,7 @@ impl Store {
     /// Returns an error when the database cannot be opened, reached or migrated.
     #[boxed]
     pub async fn open_for_scan(database: &Database, folder: &Path) -> Result<Self, StoreError> {
-        Self::open_mapped(database, folder, FRUGAL, UNMAPPED).await
+        Self::open_within(database, folder, FRUGAL).await
     }
 
     /// Opens a database with data of chatkeep, for a command that reads everything once and ends.
@@ -69,26 +75,11 @@ impl Store {
 
     pub(super) async fn existing(database: &Database, folder: &Path) -> Result<Db, StoreError> {
         match database {
-            Database::Sqlite => Db::existing_sqlite(folder, FRUGAL, UNMAPPED).await,
+            Database::Sqlite => Db::existing_sqlite(folder, FRUGAL).await,
             Database::Postgres(url) => {
                 Db::postgres(url, database.to_string(), FRUGAL.connections).await
             }
         }
-    }
-
-    async fn open_mapped(
-        database: &Database,
-        folder: &Path,
-        limits: PoolLimits,
-        mapped: &'static str,
-    ) -> Result<Self, StoreError> {
-        let db = match database {
-            Database::Sqlite => Db::sqlite(folder, limits, mapped).await?,
-            Database::Postgres(url) => {
-                Db::postgres(url, database.to_string(), limits.connections).await?
-            }
-        };
-        Self::ready_to_use(db).await
     }
 
     /// Migrates the schema.

@@ -31,15 +31,10 @@ const WRITER_TIMEOUT: Duration = BUSY.saturating_add(ACQUIRE_TIMEOUT);
 /// statement, and is replaced.
 const UNTESTED: Duration = Duration::from_secs(1);
 
-/// Page cache of a connection to SQLite in bytes, unless another one is set.
+/// Page cache of a connection to SQLite in bytes, on average, unless another one is set.
 pub(super) const FILE_CACHE: u64 = 16 * 1024 * 1024;
 /// Number of rows that a connection to SQLite reads ahead of whoever takes them.
 const ROWS: usize = 1_024;
-/// Bytes of the SQLite file that each connection of a service maps into memory: as many as SQLite
-/// allows. What is beyond is read page by page.
-pub(super) const MAPPED: &str = "2147418112";
-/// Mapped bytes of a command that reads everything once: mapping would only fill the memory.
-pub(super) const UNMAPPED: &str = "0";
 
 /// Statements for new connections to PostgreSQL. Its estimates of lookups by a JSON list are so high
 /// that it would compile them to machine code, which takes a hundred times as long as running them, or
@@ -67,46 +62,44 @@ pub struct PoolLimits {
 
 impl Db {
     /// Opens (and creates) the SQLite file of a data folder.
-    pub(super) async fn sqlite(
-        folder: &Path,
-        limits: PoolLimits,
-        mapped: &'static str,
-    ) -> Result<Self, StoreError> {
+    pub(super) async fn sqlite(folder: &Path, limits: PoolLimits) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
         let file = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
-        Self::sqlite_file(&path, file, limits, mapped).await
+        Self::sqlite_file(&path, file, limits).await
     }
 
     /// Opens the SQLite file of a data folder if it exists.
     pub(super) async fn existing_sqlite(
         folder: &Path,
         limits: PoolLimits,
-        mapped: &'static str,
     ) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
         if !path.try_exists().map_err(sqlx::Error::Io)? {
             return Err(StoreError::NoData);
         }
         let file = SqliteConnectOptions::new().filename(&path).create_if_missing(false);
-        Self::sqlite_file(&path, file, limits, mapped).await
+        Self::sqlite_file(&path, file, limits).await
     }
 
     async fn sqlite_file(
         path: &Path,
         file: SqliteConnectOptions,
         PoolLimits { connections, cache }: PoolLimits,
-        mapped: &'static str,
     ) -> Result<Self, StoreError> {
-        // In KiB, of each connection: the writer's, too.
-        let cache = cache / (u64::from(connections) + 1) / 1_024;
+        // A connection forgets its pages when another one has written: what the readers share is
+        // used once mostly, and the writer has the other half. For the same reason the file is not
+        // mapped into memory, which would be mapped anew after each write.
+        let (writers, readers) = (cache / 2, cache / 2 / u64::from(connections.max(1)));
+        let cached = |options: SqliteConnectOptions, bytes: u64| {
+            // Less would not hold the way to one row.
+            options.pragma("cache_size", format!("-{}", (bytes / 1_024).max(64)))
+        };
         let options = file
             .journal_mode(SqliteJournalMode::Wal)
             // The bus forgets an event once it is stored, so stored data must survive a power cut.
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(BUSY)
             .foreign_keys(true)
-            .pragma("cache_size", format!("-{cache}"))
-            .pragma("mmap_size", mapped)
             .pragma("temp_store", "memory")
             // In pages. Pages that change often are copied from the log less often.
             .pragma("wal_autocheckpoint", "4000")
@@ -123,9 +116,10 @@ impl Db {
                 // A file does not hang up; a test would be a way to another thread and back.
                 .test_before_acquire(false)
         };
-        let write = pool(1, WRITER_TIMEOUT).connect_with(options.clone()).await?;
-        let read = pool(connections, ACQUIRE_TIMEOUT);
-        let read = read.connect_with(options.read_only(true)).await?;
+        let write = cached(options.clone(), writers);
+        let write = pool(1, WRITER_TIMEOUT).connect_with(write).await?;
+        let read = cached(options.read_only(true), readers);
+        let read = pool(connections, ACQUIRE_TIMEOUT).connect_with(read).await?;
         Ok(Self::new(Pools::Sqlite { read, write }, Watch::file(path)))
     }
 

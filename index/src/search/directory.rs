@@ -13,9 +13,9 @@ use super::{IndexError, IndexOptions, engine, generation};
 
 /// File with the version that wrote the folder. Written first, so that an index without it is of
 /// another version.
-const VERSION_FILE: &str = "index-version";
+pub(super) const VERSION_FILE: &str = "index-version";
 /// tantivy's list of segments: it marks an index.
-const META_FILE: &str = "meta.json";
+pub(super) const META_FILE: &str = "meta.json";
 /// Number of the first generation.
 const FIRST: u64 = 1;
 

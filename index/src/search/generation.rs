@@ -22,7 +22,8 @@ use super::order::{MAX_AGE, age_of};
 use super::runs::Runs;
 use super::schema::{Fields, ORDER, SENT_AT, TIE};
 
-const CURRENT: &str = "current";
+/// File with the number of the current generation.
+pub(super) const CURRENT: &str = "current";
 const SWITCH_LOCK: &str = "switch.lock";
 const REBUILD_LOCK: &str = "rebuild.lock";
 

@@ -37,6 +37,7 @@ mod related_scorer;
 mod related_window;
 mod runs;
 mod schema;
+mod shared;
 mod statistics;
 mod tokenizer;
 mod union;
@@ -52,6 +53,7 @@ pub use keys::IndexedKey;
 pub use match_batch::MatchBatch;
 pub use query::{Query, QueryError};
 pub use rebuild::Rebuild;
+pub use shared::SharedIndex;
 pub use writer::{BatchLimits, MessageWriter, WriterOptions};
 
 use crate::fold::han::simplified;

@@ -9,9 +9,11 @@ mod order;
 mod pages;
 mod phrases;
 mod related;
+mod shared;
 mod statistics;
 
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;

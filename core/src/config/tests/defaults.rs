@@ -45,7 +45,7 @@ fn the_default_file_has_these_settings() {
         "ingress_reserve_bytes: 134217728",
         "assistant_bytes: 268435456",
         "index_bytes: 80000000",
-        "database_bytes: 150994944",
+        "database_bytes: 33554432",
         "max_head: 65536",
         "max_headers: 100",
         "max_bodies: 268435456",

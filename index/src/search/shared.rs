@@ -1,0 +1,116 @@
+//! The index of another process, which is opened once and follows its commits.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use super::directory::{META_FILE, VERSION_FILE};
+use super::generation::{self, CURRENT};
+use super::{IndexError, MessageIndex};
+
+/// The folder of an index that another process writes. Clones share what is open.
+#[derive(Clone)]
+pub struct SharedIndex {
+    folder: PathBuf,
+    open: Arc<Mutex<Option<OpenIndex>>>,
+}
+
+struct OpenIndex {
+    state: State,
+    index: MessageIndex,
+}
+
+/// State of the files of an index.
+#[derive(Clone, PartialEq, Eq)]
+struct State {
+    /// Those that change when it is deleted, or built again.
+    identity: [FileState; 2],
+    /// That which changes with each commit.
+    commit: FileState,
+}
+
+/// State of a file that is only ever replaced.
+#[derive(Clone, PartialEq, Eq)]
+struct FileState {
+    inode: u64,
+    size: u64,
+    modified: Option<SystemTime>,
+}
+
+impl SharedIndex {
+    /// Creates a handle of the index in a folder, which need not exist.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, open: Arc::default() }
+    }
+
+    /// Returns the folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the index as of the other process' last commit. `None` if there is none, if another
+    /// version wrote it, or if it has never been committed; creates and deletes nothing.
+    ///
+    /// # Errors
+    /// Returns an error if the index cannot be read.
+    pub fn latest(&self) -> Result<Option<MessageIndex>, IndexError> {
+        // Whoever comes meanwhile would open the same.
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // Taken before the index is read: what is committed later is seen the next time.
+        let state = State::of(&self.folder)?;
+        if let Some(known) = open.as_mut()
+            && let Some(state) = &state
+            && known.state.identity == state.identity
+        {
+            if known.state != *state {
+                known.index.refresh()?;
+                known.state = state.clone();
+            }
+            return Ok(Some(known.index.clone()));
+        }
+        *open = None;
+        let index = MessageIndex::open_existing(&self.folder)?;
+        *open = state.zip(index.clone()).map(|(state, index)| OpenIndex { state, index });
+        Ok(index)
+    }
+}
+
+impl fmt::Debug for SharedIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedIndex").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl State {
+    /// Returns the state of a folder; `None` if it contains no index.
+    fn of(folder: &Path) -> io::Result<Option<Self>> {
+        let Some(number) = generation::current(folder)? else {
+            return Ok(None);
+        };
+        let generation = generation::folder(folder, number);
+        let current = FileState::of(&folder.join(CURRENT))?;
+        let version = FileState::of(&generation.join(VERSION_FILE))?;
+        let commit = FileState::of(&generation.join(META_FILE))?;
+        let identity = current.zip(version).map(|(current, version)| [current, version]);
+        Ok(identity.zip(commit).map(|(identity, commit)| Self { identity, commit }))
+    }
+}
+
+impl FileState {
+    /// Returns the state of a file; `None` if there is none.
+    fn of(path: &Path) -> io::Result<Option<Self>> {
+        match fs::metadata(path) {
+            Ok(file) => Ok(Some(Self {
+                inode: file.ino(),
+                size: file.len(),
+                modified: file.modified().ok(),
+            })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
