@@ -80,12 +80,15 @@ async fn main() -> Result<()> {
         measure(what, urls, &client, &process).await?;
     }
     println!("beside a message every {ARRIVING:?}");
-    let arriving = tokio::spawn(arrive(folder.path().to_owned(), shape.messages));
+    let mut arriving = JoinSet::new();
+    arriving.spawn(arrive(folder.path().to_owned(), shape.messages));
     for (what, urls) in &asked {
         measure(what, urls, &client, &process).await?;
     }
-    anyhow::ensure!(!arriving.is_finished(), "messages were not stored: {:?}", arriving.await);
-    arriving.abort();
+    if let Some(ended) = arriving.try_join_next() {
+        ended??;
+    }
+    arriving.abort_all();
     println!("{} MB resident", process.resident_bytes() / 1_000_000);
     process.kill().await;
     Ok(())
@@ -93,10 +96,10 @@ async fn main() -> Result<()> {
 
 /// Returns what is asked, and the addresses of each: the list, and the kinds of queries that are named,
 /// or all.
-fn requests(backup: &str, queries: &[Asked], names: &[String]) -> Result<Vec<(String, Vec<Url>)>> {
+fn requests(backup: &str, queries: &[Asked], wanted: &[String]) -> Result<Vec<(String, Vec<Url>)>> {
     let list = vec![Url::parse(&format!("{backup}/messages?limit=50"))?];
     let mut requests = vec![("list".to_owned(), list)];
-    let named = |kind: &str| names.iter().any(|name| name == kind);
+    let named = |kind: &str| wanted.iter().any(|argument| argument == kind);
     let all = !KINDS.iter().any(|kind| named(kind));
     let search = format!("{backup}/search");
     for kind in KINDS.into_iter().filter(|kind| all || named(kind)) {
