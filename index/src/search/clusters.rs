@@ -127,8 +127,8 @@ pub(super) fn clusters(folded: &str) -> Clusters<'_> {
 /// Returns the byte ranges of the pairs of clusters that any text contains in which this folded one
 /// occurs, whatever is beside it.
 ///
-/// What stands before the text may take its first characters into a cluster, and what follows its
-/// last ones. A letter or a leading vowel after a letter or a mark begins a cluster in any case,
+/// Characters before the text may take its first ones into a cluster, and those after it its last
+/// ones. A letter or a leading vowel after a letter or a mark begins a cluster in any case,
 /// and all clusters from there on are the same but for the last of the run.
 pub(super) fn inner_pairs(folded: &str) -> impl Iterator<Item = Range<usize>> {
     let mut is_certain = false;

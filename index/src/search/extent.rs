@@ -126,7 +126,7 @@ impl<'a> Extent<'a> {
     }
 
     /// Returns the number of messages with a term, and its entry in the dictionary of each segment.
-    pub(super) fn frequency(&self, term: &Term) -> tantivy::Result<(u64, Vec<Option<TermInfo>>)> {
+    pub(super) fn look_up(&self, term: &Term) -> tantivy::Result<(u64, Vec<Option<TermInfo>>)> {
         let (mut frequency, mut budget) = (0, READ);
         let mut entries = Vec::with_capacity(self.parts.len());
         for stretch in &self.parts {

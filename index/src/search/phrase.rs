@@ -17,8 +17,8 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
 
 use super::beginnings;
+use super::posting_cursor::PostingCursor;
 use super::posting_list::Sources;
-use super::postings::PostingCursor;
 use super::schema::Fields;
 use super::union::Union;
 

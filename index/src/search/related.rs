@@ -16,7 +16,7 @@ use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query,
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
 
-use super::postings::PostingCursor;
+use super::posting_cursor::PostingCursor;
 use super::related_scorer::{RelatedScorer, ScoredTerm, highest};
 use super::statistics::{Entries, Statistics};
 

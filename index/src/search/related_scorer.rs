@@ -6,7 +6,7 @@ use tantivy::fieldnorm::FieldNormReader;
 use tantivy::query::{Bm25Weight, Scorer};
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, TERMINATED};
 
-use super::postings::PostingCursor;
+use super::posting_cursor::PostingCursor;
 use super::related_window::Window;
 
 /// Factor by which the same scores, added in another order, may differ at most.

@@ -32,6 +32,7 @@ pub(super) struct Window {
 /// A document that contains a part, and how often.
 #[derive(Clone, Copy)]
 struct Hit {
+    /// Place in the window, which has fewer than [`WINDOW`].
     place: u16,
     part: u8,
     frequency: u32,
@@ -107,7 +108,7 @@ impl Window {
         self.begin(start, drivers.len());
         let Self { end, sums, bounds, hits, .. } = self;
         hits.clear();
-        for (part, driver) in (0..).zip(drivers.iter_mut()) {
+        for (part, driver) in (0..=u8::MAX).zip(drivers.iter_mut()) {
             let ScoredTerm { postings, bm25, .. } = driver;
             let once = highest(bm25, 1);
             postings.each_before(*end, |doc, frequency| {

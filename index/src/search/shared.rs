@@ -62,20 +62,29 @@ impl SharedIndex {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // Taken before the index is read: what is committed later is seen the next time.
         let state = State::of(&self.folder)?;
-        if let Some(known) = open.as_mut()
-            && let Some(state) = &state
-            && known.state.identity == state.identity
-        {
-            if known.state != *state {
-                known.index.refresh()?;
-                known.state = state.clone();
-            }
-            return Ok(Some(known.index.clone()));
+        let known = open.take().zip(state.clone());
+        *open = match known.and_then(|(known, state)| known.follow(state)) {
+            Some(followed) => Some(followed),
+            None => MessageIndex::open_existing(&self.folder)?
+                .zip(state)
+                .map(|(index, state)| OpenIndex { state, index }),
+        };
+        Ok(open.as_ref().map(|open| open.index.clone()))
+    }
+}
+
+impl OpenIndex {
+    /// Makes the commit of that state visible. `None` if the index has to be opened anew: it is
+    /// another one, it cannot be read, or it was emptied.
+    fn follow(mut self, state: State) -> Option<Self> {
+        if self.state.identity != state.identity {
+            return None;
         }
-        *open = None;
-        let index = MessageIndex::open_existing(&self.folder)?;
-        *open = state.zip(index.clone()).map(|(state, index)| OpenIndex { state, index });
-        Ok(index)
+        if self.state != state {
+            self.index.refresh().ok()?;
+            self.state = state;
+        }
+        self.index.progress().is_some().then_some(self)
     }
 }
 

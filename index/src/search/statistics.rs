@@ -65,7 +65,7 @@ impl Statistics {
         let mut levels = vec![level(docs), level(length)];
         let mut entries = Entries { segments: extent.segments().collect(), of: HashMap::new() };
         for term in &terms {
-            let (frequency, own) = extent.frequency(term)?;
+            let (frequency, own) = extent.look_up(term)?;
             levels.push(level(frequency));
             entries.of.insert(term.clone(), own);
         }

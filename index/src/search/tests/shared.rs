@@ -57,6 +57,12 @@ fn an_index_that_was_deleted_or_built_again_is_seen() {
     (0..5).for_each(|id| put(&mut writer, id));
     assert_eq!(count(&shared), Some(5));
 
+    // Emptied, to be filled once more.
+    writer.wipe().unwrap();
+    assert_eq!(count(&shared), None);
+    put(&mut writer, 0);
+    assert_eq!(count(&shared), Some(1));
+
     // Another version writes it from now on.
     drop((writer, index));
     fs::write(dir.join("g1/index-version"), "1").unwrap();

@@ -116,7 +116,7 @@ fn frequencies_of_very_many_channels_are_near_and_never_wrongly_none() {
         let scope = Scope::new(&view, index.fields(), &request).unwrap();
         let extent = Extent::of(&view.searcher, &scope).unwrap();
         let frequency = |word: &str| {
-            extent.frequency(&Term::from_field_text(index.fields().text, word)).unwrap().0
+            extent.look_up(&Term::from_field_text(index.fields().text, word)).unwrap().0
         };
         let Size { docs, length } = extent.size(index.fields().text).unwrap();
         (docs, length, ["often", "one", "foreign"].map(frequency))
