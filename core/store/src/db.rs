@@ -12,6 +12,8 @@ use super::StoreError;
 use super::availability::Watch;
 use super::idempotency::mark_claim;
 use super::pools::{BUSY, server_options};
+use super::query::query_as;
+use super::readers::Readers;
 use super::transaction::OwnedTransaction;
 
 /// Statement that differs between the two databases, side by side.
@@ -44,9 +46,11 @@ pub(super) struct Db {
 /// Connection pools of either database.
 #[derive(Clone, Debug)]
 pub(super) enum Pools {
-    /// Readers beside one writer: waiting for the writer is a queue, not a busy loop.
+    /// Readers beside one writer: waiting for the writer is a queue, not a busy loop. Snapshots,
+    /// which may take long, have connections of their own.
     Sqlite {
-        read: SqlitePool,
+        read: Readers,
+        snapshots: SqlitePool,
         write: SqlitePool,
     },
     Postgres(PgPool),
@@ -111,8 +115,8 @@ impl Db {
     pub(super) async fn snapshot(&self) -> Result<Tx, StoreError> {
         const POSTGRES: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         let begun = match &self.pools {
-            Pools::Sqlite { read, .. } => {
-                OwnedTransaction::begin(read, "BEGIN DEFERRED").await.map(TxConnection::Sqlite)
+            Pools::Sqlite { snapshots, .. } => {
+                OwnedTransaction::begin(snapshots, "BEGIN DEFERRED").await.map(TxConnection::Sqlite)
             }
             Pools::Postgres(pool) => {
                 OwnedTransaction::begin(pool, POSTGRES).await.map(TxConnection::Postgres)
@@ -125,10 +129,8 @@ impl Db {
     pub(super) async fn has_schema(&self) -> Result<bool, StoreError> {
         const SQLITE: &str = "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
         const POSTGRES: &str = "SELECT CAST(COUNT(to_regclass('_sqlx_migrations')) AS BIGINT)";
-        let (tables,): (i64,) = match &self.pools {
-            Pools::Sqlite { read, .. } => sqlx::query_as(SQLITE).fetch_one(read).await?,
-            Pools::Postgres(pool) => sqlx::query_as(POSTGRES).fetch_one(pool).await?,
-        };
+        let query = query_as(Sql { sqlite: SQLITE, postgres: POSTGRES });
+        let (tables,): (i64,) = self.fetch_one(query).await?;
         Ok(tables > 0)
     }
 
@@ -151,8 +153,9 @@ impl Db {
     pub(super) async fn close(&self) {
         self.watch.availability.close();
         match &self.pools {
-            Pools::Sqlite { read, write } => {
+            Pools::Sqlite { read, snapshots, write } => {
                 read.close().await;
+                snapshots.close().await;
                 write.close().await;
             }
             Pools::Postgres(pool) => pool.close().await,

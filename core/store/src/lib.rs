@@ -68,6 +68,7 @@ mod presence_evidence;
 mod processes;
 mod purge;
 mod query;
+mod readers;
 mod replies;
 mod restored_log;
 mod retractions;

@@ -14,6 +14,7 @@ use super::concurrent_indexes::migrate_server;
 use super::copy::read_only;
 use super::db::{Db, Pools};
 use super::pools::{ACQUIRE_TIMEOUT, FILE, server_options};
+use super::query::query_as;
 use super::{Store, StoreError};
 
 static SQLITE: Migrator = sqlx_macros::migrate!("../../migrations/sqlite");
@@ -184,10 +185,7 @@ impl Db {
 
     /// Returns the number of the last applied migration.
     async fn schema_version(&self) -> Result<Option<i64>, StoreError> {
-        let (version,) = match &self.pools {
-            Pools::Sqlite { read, .. } => sqlx::query_as(VERSION).fetch_one(read).await?,
-            Pools::Postgres(pool) => sqlx::query_as(VERSION).fetch_one(pool).await?,
-        };
+        let (version,) = self.fetch_one(query_as(VERSION)).await?;
         Ok(version)
     }
 }

@@ -12,6 +12,7 @@ use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 use super::StoreError;
 use super::availability::{Watch, why_not};
 use super::db::{Db, Pools};
+use super::readers::Readers;
 
 /// Timeout for a free connection; beyond it the database counts as down or overloaded.
 pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -86,10 +87,10 @@ impl Db {
         file: SqliteConnectOptions,
         PoolLimits { connections, cache }: PoolLimits,
     ) -> Result<Self, StoreError> {
-        // A connection forgets its pages when another one has written: what the readers share is
-        // used once mostly, and the writer has the other half. For the same reason the file is not
-        // mapped into memory, which would be mapped anew after each write.
-        let (writers, readers) = (cache / 2, cache / 2 / u64::from(connections.max(1)));
+        // A connection forgets its pages when another one has written: what those that read share
+        // is used once mostly, and the writer has the other half. For the same reason the file is
+        // not mapped into memory, which would be mapped anew after each write.
+        let (writers, readers) = (cache / 2, cache / 2 / u64::from(2 * connections.max(1)));
         let cached = |options: SqliteConnectOptions, bytes: u64| {
             // Less would not hold the way to one row.
             options.pragma("cache_size", format!("-{}", (bytes / 1_024).max(64)))
@@ -119,8 +120,9 @@ impl Db {
         let write = cached(options.clone(), writers);
         let write = pool(1, WRITER_TIMEOUT).connect_with(write).await?;
         let read = cached(options.read_only(true), readers);
-        let read = pool(connections, ACQUIRE_TIMEOUT).connect_with(read).await?;
-        Ok(Self::new(Pools::Sqlite { read, write }, Watch::file(path)))
+        let snapshots = pool(connections, ACQUIRE_TIMEOUT).connect_lazy_with(read.clone());
+        let read = Readers::new(pool(connections, ACQUIRE_TIMEOUT).connect_with(read).await?);
+        Ok(Self::new(Pools::Sqlite { read, snapshots, write }, Watch::file(path)))
     }
 
     /// Connects to PostgreSQL; `address` is its URL as it may be shown.

@@ -161,7 +161,10 @@ impl Db {
             match &self.pools {
                 Pools::Sqlite { read, .. } => {
                     let query = statement.for_sqlite()?;
-                    send_rows(read, query, extent, |row| rows.sqlite(row)).await
+                    let mut reader = read.acquire().await?;
+                    send_rows(reader.connection(), query, extent, |row| rows.sqlite(row)).await?;
+                    reader.ended();
+                    Ok(())
                 }
                 Pools::Postgres(pool) => {
                     let query = statement.for_postgres()?;

@@ -1,6 +1,6 @@
 //! Highlights: matches of a query in a message, as ranges of characters of the original text.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::clusters::{Paired, clusters};
@@ -24,6 +24,12 @@ pub struct Snippet {
 #[derive(Clone, Debug)]
 pub struct Highlighter {
     needles: Vec<Needle>,
+    /// Parts of the folded needles.
+    folded: Parts,
+    /// Parts of the needles joined over their hyphens.
+    joined: Parts,
+    /// Both, for a text in which nothing is joined.
+    either: Parts,
 }
 
 /// A text that a query looks for.
@@ -31,29 +37,36 @@ pub struct Highlighter {
 struct Needle {
     /// Joined over its hyphens.
     joined: String,
-    /// Parts that are looked for where it does not occur as a whole, of the folded needle and of the
-    /// joined one; `None` for a phrase, which is not taken apart.
-    parts: Option<[Parts; 2]>,
+    /// Taken apart where it does not occur as a whole; false for a phrase.
+    is_divisible: bool,
 }
 
-/// The words and pairs of characters or clusters of a needle: the reasons for a related message, but
-/// for single characters and pairs of hiragana, which are everywhere.
-#[derive(Clone, Debug)]
+/// The words and pairs of characters or clusters of needles, each with the numbers of the needles that
+/// have it: the reasons for a related message, but for single characters and pairs of hiragana, which
+/// are everywhere.
+#[derive(Clone, Debug, Default)]
 struct Parts {
-    units: BTreeSet<String>,
-    pairs: BTreeSet<String>,
+    units: HashMap<String, Vec<usize>>,
+    pairs: HashMap<String, Vec<usize>>,
 }
 
 impl Highlighter {
     /// Prepares the texts that a query looks for.
     pub fn new(query: &Query) -> Self {
-        let needles = query.text.wanted.iter().map(|needle| {
-            let folded: String = needle.as_str().chars().map(simplified).collect();
-            let joined = Joined::needle(&folded).as_str().to_owned();
-            let parts = (!needle.is_quoted()).then(|| [Parts::of(&folded), Parts::of(&joined)]);
-            Needle { joined, parts }
+        let (mut folded, mut joined, mut either) = Default::default();
+        let needles = query.text.wanted.iter().enumerate().map(|(number, needle)| {
+            let whole: String = needle.as_str().chars().map(simplified).collect();
+            let needle = Needle {
+                joined: Joined::needle(&whole).as_str().to_owned(),
+                is_divisible: !needle.is_quoted(),
+            };
+            if needle.is_divisible {
+                add_parts([&mut folded, &mut either], number, &whole);
+                add_parts([&mut joined, &mut either], number, &needle.joined);
+            }
+            needle
         });
-        Self { needles: needles.collect() }
+        Self { needles: needles.collect(), folded, joined, either }
     }
 
     /// Returns the ranges of characters (not bytes) of `text` that match the query: in order, never
@@ -63,15 +76,15 @@ impl Highlighter {
             return Vec::new();
         }
         let text = Shown::new(text);
-        let (mut ranges, mut taken_apart) = (Vec::new(), Vec::new());
-        for needle in &self.needles {
+        let (mut ranges, mut divided) = (Vec::new(), Divided(vec![false; self.needles.len()]));
+        for (needle, is_divided) in self.needles.iter().zip(&mut divided.0) {
             let found = text.occurrences(&needle.joined);
-            match &needle.parts {
-                Some(parts) if found.is_empty() => taken_apart.push(parts),
-                _ => ranges.extend(found),
-            }
+            *is_divided = needle.is_divisible && found.is_empty();
+            ranges.extend(found);
         }
-        ranges.extend(text.parts(&taken_apart));
+        if divided.0.contains(&true) {
+            ranges.extend(text.parts(self, &divided));
+        }
         ranges.sort_unstable_by_key(|range| (range.start, range.end));
         merge(ranges)
     }
@@ -107,38 +120,50 @@ impl Highlighter {
     }
 }
 
-impl Parts {
-    fn of(needle: &str) -> Self {
-        let tells = |part: &&str| {
-            part.chars().any(|c| !matches!(c, '\u{3041}'..='\u{309f}'))
-                && part.chars().nth(1).is_some()
-        };
-        let paired = Paired::new(needle);
-        let apart = units(needle).filter(|unit| !paired.hold(unit.start));
-        let apart = apart.map(|unit| unit.longest(needle)).filter(tells);
-        let pairs = paired.iter().filter_map(|cluster| Some(&needle[cluster.pair()?]));
-        Self {
-            units: apart.map(str::to_owned).collect(),
-            pairs: pairs.map(str::to_owned).collect(),
-        }
-    }
+/// Needles that do not occur as a whole in a text, by their numbers.
+struct Divided(Vec<bool>);
 
-    /// Returns the occurrences of the parts of some needles in a folded text, in characters. The text
-    /// is divided once, however many needles there are.
-    fn within(needles: &[&Self], folded: &str) -> Vec<Range<usize>> {
+impl Divided {
+    fn contains_any(&self, needles: Option<&Vec<usize>>) -> bool {
+        needles.is_some_and(|needles| needles.iter().any(|&number| self.0[number]))
+    }
+}
+
+impl Parts {
+    /// Returns the occurrences of the parts of divided needles in a folded text, in characters.
+    fn within(&self, folded: &str, divided: &Divided) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        if needles.iter().any(|parts| !parts.units.is_empty()) {
+        if !self.units.is_empty() {
             let shown = units(folded).map(|unit| (unit.start, unit.longest(folded)));
-            let is_wanted = |unit: &str| needles.iter().any(|parts| parts.units.contains(unit));
+            let is_wanted = |unit: &str| divided.contains_any(self.units.get(unit));
             found = among(is_wanted, folded, shown);
         }
-        if needles.iter().any(|parts| !parts.pairs.is_empty()) {
+        if !self.pairs.is_empty() {
             let shown = clusters(folded).filter_map(|cluster| cluster.pair());
             let shown = shown.map(|pair| (pair.start, &folded[pair]));
-            let is_wanted = |pair: &str| needles.iter().any(|parts| parts.pairs.contains(pair));
+            let is_wanted = |pair: &str| divided.contains_any(self.pairs.get(pair));
             found.extend(among(is_wanted, folded, shown));
         }
         found
+    }
+}
+
+/// Adds the parts of the needle with that number to both.
+fn add_parts(parts: [&mut Parts; 2], number: usize, needle: &str) {
+    let tells = |part: &&str| {
+        part.chars().any(|c| !matches!(c, '\u{3041}'..='\u{309f}')) && part.chars().nth(1).is_some()
+    };
+    let paired = Paired::new(needle);
+    let apart = units(needle).filter(|unit| !paired.hold(unit.start));
+    let units: Vec<_> = apart.map(|unit| unit.longest(needle)).filter(tells).collect();
+    let pairs: Vec<_> =
+        paired.iter().filter_map(|cluster| Some(&needle[cluster.pair()?])).collect();
+    for Parts { units: of_units, pairs: of_pairs } in parts {
+        for (of, texts) in [(of_units, &units), (of_pairs, &pairs)] {
+            for text in texts {
+                of.entry((*text).to_owned()).or_default().push(number);
+            }
+        }
     }
 }
 
@@ -179,18 +204,14 @@ impl Shown {
         found.iter().map(|range| self.original(range)).collect()
     }
 
-    /// Returns the occurrences of parts of needles, in the original text, joined or not.
-    fn parts(&self, needles: &[&[Parts; 2]]) -> Vec<Range<usize>> {
+    /// Returns the occurrences of parts of divided needles, in the original text, joined or not.
+    fn parts(&self, of: &Highlighter, divided: &Divided) -> Vec<Range<usize>> {
         if self.joined.breaks().is_empty() {
-            // Nothing was joined: both texts are one.
-            let all: Vec<_> = needles.iter().copied().flatten().collect();
-            let found = Parts::within(&all, self.text.as_str()).into_iter();
+            let found = of.either.within(self.text.as_str(), divided).into_iter();
             return found.map(|range| self.text.original(range)).collect();
         }
-        let (folded, joined): (Vec<_>, Vec<_>) =
-            needles.iter().map(|[folded, joined]| (folded, joined)).unzip();
-        let apart = Parts::within(&folded, self.text.as_str()).into_iter();
-        let together = Parts::within(&joined, self.joined.as_str());
+        let apart = of.folded.within(self.text.as_str(), divided).into_iter();
+        let together = of.joined.within(self.joined.as_str(), divided);
         let together = together.iter().map(|range| self.original(range));
         apart.map(|range| self.text.original(range)).chain(together).collect()
     }
