@@ -3,6 +3,8 @@
 mod digest;
 mod own;
 mod pseudonyms;
+mod removals;
+mod retention;
 
 use std::sync::Arc;
 use std::time::Duration;

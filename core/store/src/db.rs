@@ -13,7 +13,7 @@ use super::availability::Watch;
 use super::idempotency::mark_claim;
 use super::pools::{BUSY, server_options};
 use super::query::query_as;
-use super::readers::Readers;
+use super::read_pool::ReadPool;
 use super::transaction::OwnedTransaction;
 
 /// Statement that differs between the two databases, side by side.
@@ -49,7 +49,7 @@ pub(super) enum Pools {
     /// Readers beside one writer: waiting for the writer is a queue, not a busy loop. Snapshots,
     /// which may take long, have connections of their own.
     Sqlite {
-        read: Readers,
+        read: ReadPool,
         snapshots: SqlitePool,
         write: SqlitePool,
     },

@@ -68,7 +68,7 @@ mod presence_evidence;
 mod processes;
 mod purge;
 mod query;
-mod readers;
+mod read_pool;
 mod replies;
 mod restored_log;
 mod retractions;

@@ -12,7 +12,7 @@ use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 use super::StoreError;
 use super::availability::{Watch, why_not};
 use super::db::{Db, Pools};
-use super::readers::Readers;
+use super::read_pool::ReadPool;
 
 /// Timeout for a free connection; beyond it the database counts as down or overloaded.
 pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -121,7 +121,7 @@ impl Db {
         let write = pool(1, WRITER_TIMEOUT).connect_with(write).await?;
         let read = cached(options.read_only(true), readers);
         let snapshots = pool(connections, ACQUIRE_TIMEOUT).connect_lazy_with(read.clone());
-        let read = Readers::new(pool(connections, ACQUIRE_TIMEOUT).connect_with(read).await?);
+        let read = ReadPool::new(pool(connections, ACQUIRE_TIMEOUT).connect_with(read).await?);
         Ok(Self::new(Pools::Sqlite { read, snapshots, write }, Watch::file(path)))
     }
 

@@ -161,9 +161,9 @@ impl Db {
             match &self.pools {
                 Pools::Sqlite { read, .. } => {
                     let query = statement.for_sqlite()?;
-                    let mut reader = read.acquire().await?;
-                    send_rows(reader.connection(), query, extent, |row| rows.sqlite(row)).await?;
-                    reader.ended();
+                    let mut connection = read.acquire().await?;
+                    send_rows(connection.driver(), query, extent, |row| rows.sqlite(row)).await?;
+                    connection.ended();
                     Ok(())
                 }
                 Pools::Postgres(pool) => {

@@ -6,6 +6,7 @@ mod activity_log;
 mod assistant;
 mod backup_settings;
 mod first_run;
+mod home;
 pub(crate) mod journeys;
 mod messages;
 mod my_data;

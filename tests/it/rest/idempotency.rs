@@ -142,3 +142,19 @@ async fn of_a_large_answer_little_is_kept() {
         .unwrap();
     assert!(kept.len() == 2 && kept.iter().all(|size| *size < 1_500), "{kept:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_that_changed_nothing_frees_its_key() {
+    let rest = Rest::start(&[]).await;
+    let body = json!({"url": "https://example.org/", "events": ["message.received"]});
+    let ask = || send(rest.post("/webhooks", &body).header("idempotency-key", "k1"));
+    let sql = async |sql| rest.stack.ground.sql(sql).await;
+    sql("ALTER TABLE webhooks RENAME TO elsewhere").await;
+    for _ in 0..2 {
+        ask().await.refused(500, "internal");
+    }
+    sql("ALTER TABLE elsewhere RENAME TO webhooks").await;
+    let made = ask().await;
+    assert_eq!((made.status.as_u16(), made.header("idempotent-replayed")), (201, ""));
+    assert_eq!(ask().await.header("idempotent-replayed"), "true");
+}

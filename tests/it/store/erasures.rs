@@ -2,15 +2,17 @@
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageChange;
-use chatkeep_store::{Erasure, ErasurePosition, Store};
+use chatkeep_store::{Erasure, ErasurePosition, NewImport, Store};
 
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
+use super::import::message;
 use super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
 
 on_both!(
     an_older_database_forgets_what_was_erased_since,
+    an_import_that_was_undone_since_is_undone_again,
     the_ledger_is_read_in_pages_of_any_size,
     late_deliveries_of_what_the_ledger_names_stay_away,
     events_of_unknown_types_go_again_as_they_did,
@@ -79,6 +81,41 @@ async fn an_older_database_forgets_what_was_erased_since(fixture: Fixture) {
             assert_eq!(audit.unwrap().differences.len(), 0, "{channel}");
         }
     }
+}
+
+async fn an_import_that_was_undone_since_is_undone_again(fixture: Fixture) {
+    conversation(&fixture).await;
+    let older = older(&fixture).await;
+    let imported = async |fixture: &Fixture| {
+        let (imports, channel) = (fixture.store.imports(), ChannelId::from("C1"));
+        let new =
+            NewImport { channel: &channel, form: "line", file_name: "chat.txt", time_zone: None };
+        let import = imports.begin_import(&new, at(20)).await.unwrap();
+        let message = message("imported", 11, 70);
+        imports.import(import, &channel, &[message], at(21)).await.unwrap();
+        import
+    };
+    let (import, _) = (imported(&fixture).await, imported(&older).await);
+    let imports = fixture.store.imports();
+    let record = imports.import_record(import).await.unwrap().unwrap();
+    assert!(imports.undo_import(&record, 10, at(30)).await.unwrap().last);
+    let entries = ledger(&fixture.store, 100).await;
+    let expected = Erasure::Import { channel: "C1".to_owned(), import: import.number() };
+    assert_eq!(entries, [expected]);
+    // One of another chat, and one that was begun since.
+    let foreign = [
+        Erasure::Import { channel: "C2".to_owned(), import: import.number() },
+        Erasure::Import { channel: "C1".to_owned(), import: 1_000 },
+    ];
+    older.store.messages().replay(&foreign, at(40)).await.unwrap();
+    assert_ne!(contents(&older).await, contents(&fixture).await);
+    for _ in 0..2 {
+        older.store.messages().replay(&entries, at(40)).await.unwrap();
+        assert_eq!(contents(&older).await, contents(&fixture).await);
+        assert_eq!(ledger(&older.store, 100).await, entries);
+    }
+    let audit = older.store.audits().audit_channel(&"C1".into()).await.unwrap();
+    assert_eq!(audit.unwrap().differences.len(), 0);
 }
 
 async fn the_ledger_is_read_in_pages_of_any_size(fixture: Fixture) {

@@ -30,7 +30,7 @@ on_both!(
 const IMPORT: ImportId = ImportId::new(99);
 
 /// Returns an imported text of exactly `size` stored bytes.
-fn message(id: &str, time: i64, size: usize) -> ImportedMessage {
+pub(super) fn message(id: &str, time: i64, size: usize) -> ImportedMessage {
     let empty = serde_json::to_string(&Content::text("")).unwrap().len();
     let content = serde_json::to_string(&Content::text("x".repeat(size - empty))).unwrap();
     ImportedMessage {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::panics;
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Event, Fault, Media as File, MediaState, Post, Target};
@@ -360,4 +361,28 @@ async fn a_throttle_lasts_as_long_as_was_asked_for_and_five_minutes_at_most() {
     assert!(waits("main"));
     bench.clock.advance(Duration::from_millis(1));
     assert!(!waits("main"));
+}
+
+#[tokio::test]
+async fn a_throttle_holds_for_all_workers_of_the_bot() {
+    let bench = Bench::new().await;
+    let throttle =
+        || ContentThrottle::new(bench.bus.clone(), Arc::clone(&bench.clock) as SharedClock);
+    let (one, other) = (throttle(), throttle());
+    let stop = CancellationToken::new();
+    let listening = panics::spawn("throttle", other.listen(stop.clone()).await.unwrap());
+    let waits = |bot| other.wait(bot).now_or_never().is_none();
+    // Nothing that a worker would say, nor a pause longer than there may be.
+    for strange in ["", "main", "soon main", "\u{fffd}", &format!("{} late", i64::MAX)] {
+        bench.bus.broadcast("slow-down", strange.to_owned().into()).await.unwrap();
+    }
+    one.slow_down("main", Some(Duration::from_mins(1))).await;
+    until("the other worker knows", async || waits("main")).await;
+    assert!(waits("late") && !waits("soon"));
+    bench.clock.advance(Duration::from_mins(1));
+    assert!(!waits("main") && waits("late"));
+    bench.clock.advance(Duration::from_mins(4));
+    assert!(!waits("late"), "five minutes at most");
+    stop.cancel();
+    listening.await.unwrap().unwrap();
 }

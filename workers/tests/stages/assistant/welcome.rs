@@ -5,7 +5,7 @@ use chatkeep_emulator::{Action, Fault, Target};
 
 use super::super::bench::{Bench, Group};
 use super::super::faults::deaths;
-use super::configure;
+use super::{add_rule, configure};
 
 async fn welcoming(template: &str) -> (Bench, Group) {
     let (bench, group) = Bench::with_group().await;
@@ -99,5 +99,33 @@ async fn nobody_is_welcomed_by_nothing() {
         bench.drain(bench.assistant()).await;
         assert_eq!(bench.said(&group.id), [nobody, kim]);
     }
+    bench.assert_polite();
+}
+
+#[tokio::test]
+async fn the_language_is_that_of_the_rules_or_else_of_what_was_said_lately() {
+    let bench = Bench::new().await;
+    // A room has no name.
+    let ann = bench.line.add_user("Ann", None).user_id;
+    let id = bench.line.add_room(&[&ann]).chat_id;
+    bench.publish(&bench.line.build(Action::BotJoins { chat: id.clone() }).unwrap()).await;
+    bench.publish(&bench.say(&id, &ann, "123")).await;
+    bench.drain(bench.members()).await;
+    let group = Group { id, ann, bob: String::new() };
+    let (subscriber, now) = (group.ann.as_str().into(), bench.clock.now());
+    bench.store.accounts().subscribe(&group.channel(), &subscriber, now).await.unwrap();
+    bench.publish(&bench.say(&group.id, &group.ann, "大家晚安，明天見")).await;
+    bench.drain(bench.backup()).await;
+    bench.drain(bench.assistant()).await;
+    bench.line.fail_next(Target::Profile, 9, Fault::Status { status: 404, retry_after: None });
+    let welcomed = async || {
+        join(&bench, &group.id, &["Lee"]).await;
+        bench.drain(bench.assistant()).await;
+        bench.said(&group.id).pop().unwrap()
+    };
+    welcome(&bench, &group, "{displayName} 🎉").await;
+    assert_eq!(welcomed().await, "新朋友 🎉");
+    add_rule(&bench, &group, "123", "ที่จอดรถอยู่ด้านหลังค่ะ").await;
+    assert_eq!(welcomed().await, "เพื่อนใหม่ 🎉");
     bench.assert_polite();
 }

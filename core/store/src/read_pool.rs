@@ -17,10 +17,10 @@ use super::pools::ACQUIRE_TIMEOUT;
 
 /// Connections that read, as many as their pool allows. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Readers(Arc<Connections>);
+pub(super) struct ReadPool(Arc<ReadPoolState>);
 
 #[derive(Debug)]
-struct Connections {
+struct ReadPoolState {
     pool: SqlitePool,
     /// As many as the pool allows connections, so that nobody waits for a connection of the pool
     /// while one lies idle here.
@@ -28,19 +28,20 @@ struct Connections {
     idle: Mutex<Vec<PoolConnection<Sqlite>>>,
 }
 
-/// Connection for one statement. Dropped before [`Reader::ended`], it goes back through the pool.
+/// Connection for one statement. Dropped before [`ReadConnection::ended`], it goes back through the
+/// pool.
 #[derive(Debug)]
-pub(super) struct Reader<'r> {
-    of: &'r Connections,
+pub(super) struct ReadConnection<'r> {
+    of: &'r ReadPoolState,
     connection: PoolConnection<Sqlite>,
     _permit: SemaphorePermit<'r>,
 }
 
-impl Readers {
-    /// Creates readers with all connections of a pool that nothing else uses.
+impl ReadPool {
+    /// Creates a pool of all connections of the driver's `pool`, which nothing else uses.
     pub(super) fn new(pool: SqlitePool) -> Self {
         let permits = Semaphore::new(pool.options().get_max_connections() as usize);
-        Self(Arc::new(Connections { pool, permits, idle: Mutex::default() }))
+        Self(Arc::new(ReadPoolState { pool, permits, idle: Mutex::default() }))
     }
 
     /// Waits for a free connection.
@@ -48,7 +49,7 @@ impl Readers {
     /// # Errors
     /// [`Error::PoolTimedOut`] when none becomes free in time, [`Error::PoolClosed`] after
     /// [`Self::close`], and the reason for which a new one cannot be opened.
-    pub(super) async fn acquire(&self) -> Result<Reader<'_>, Error> {
+    pub(super) async fn acquire(&self) -> Result<ReadConnection<'_>, Error> {
         let of = &*self.0;
         let permit = timeout(ACQUIRE_TIMEOUT, of.permits.acquire()).await;
         let permit = permit.map_err(|_| Error::PoolTimedOut)?.map_err(|_| Error::PoolClosed)?;
@@ -57,7 +58,7 @@ impl Readers {
             Some(connection) => connection,
             None => of.pool.acquire().await?,
         };
-        Ok(Reader { of, connection, _permit: permit })
+        Ok(ReadConnection { of, connection, _permit: permit })
     }
 
     /// Closes all connections, and waits for those in use.
@@ -70,15 +71,24 @@ impl Readers {
     }
 }
 
-impl Connections {
+impl ReadPoolState {
     fn idle(&self) -> MutexGuard<'_, Vec<PoolConnection<Sqlite>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Reader<'_> {
-    /// Returns the connection.
-    pub(super) fn connection(&mut self) -> &mut SqliteConnection {
+impl Drop for ReadPoolState {
+    /// Closes the connections, which the driver's pool takes back only within a runtime.
+    fn drop(&mut self) {
+        for connection in self.idle().drain(..) {
+            drop(connection.detach());
+        }
+    }
+}
+
+impl ReadConnection<'_> {
+    /// Returns the connection of the driver.
+    pub(super) fn driver(&mut self) -> &mut SqliteConnection {
         &mut self.connection
     }
 
@@ -103,56 +113,65 @@ mod tests {
 
     use super::*;
 
-    async fn readers(connections: u32) -> (Readers, TempDir) {
+    async fn read_pool(connections: u32) -> (ReadPool, TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let options =
             SqliteConnectOptions::new().filename(folder.path().join("db")).create_if_missing(true);
-        let pool = SqlitePoolOptions::new().max_connections(connections);
-        (Readers::new(pool.connect_with(options).await.unwrap()), folder)
+        let driver = SqlitePoolOptions::new().max_connections(connections);
+        (ReadPool::new(driver.connect_with(options).await.unwrap()), folder)
     }
 
-    async fn mark(readers: &Readers) {
-        let mut reader = readers.acquire().await.unwrap();
-        reader.connection().execute("CREATE TEMP TABLE mark (x)").await.unwrap();
-        reader.ended();
+    async fn mark(pool: &ReadPool) {
+        let mut connection = pool.acquire().await.unwrap();
+        connection.driver().execute("CREATE TEMP TABLE mark (x)").await.unwrap();
+        connection.ended();
     }
 
-    async fn is_marked(readers: &Readers) -> bool {
-        let mut reader = readers.acquire().await.unwrap();
-        let done = reader.connection().execute("SELECT * FROM mark").await;
-        reader.ended();
+    async fn is_marked(pool: &ReadPool) -> bool {
+        let mut connection = pool.acquire().await.unwrap();
+        let done = connection.driver().execute("SELECT * FROM mark").await;
+        connection.ended();
         done.is_ok()
     }
 
     #[tokio::test]
     async fn a_connection_is_used_again() {
-        let (readers, _folder) = readers(1).await;
-        mark(&readers).await;
-        assert!(is_marked(&readers).await);
-        assert_eq!(readers.0.pool.num_idle(), 0, "it did not go back to the pool");
+        let (pool, _folder) = read_pool(1).await;
+        mark(&pool).await;
+        assert!(is_marked(&pool).await);
+        assert_eq!(pool.0.pool.num_idle(), 0, "it did not go back to the pool");
+    }
+
+    #[test]
+    fn it_may_outlive_its_runtime() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let (pool, _folder) = runtime.block_on(read_pool(1));
+        runtime.block_on(mark(&pool));
+        drop(runtime);
+        drop(pool);
     }
 
     #[tokio::test]
     async fn a_cancelled_statement_is_waited_for() {
         const LONG: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n \
                             WHERE i < 3000000) SELECT count(*) FROM n";
-        let (readers, _folder) = readers(1).await;
-        mark(&readers).await;
-        let mut reader = readers.acquire().await.unwrap();
+        let (pool, _folder) = read_pool(1).await;
+        mark(&pool).await;
+        let mut connection = pool.acquire().await.unwrap();
         let soon = Duration::from_millis(1);
-        timeout(soon, reader.connection().execute(LONG)).await.unwrap_err();
-        drop(reader);
-        assert!(readers.0.idle().is_empty(), "the pool finds out when it can be used");
-        assert!(is_marked(&readers).await, "it can be");
+        timeout(soon, connection.driver().execute(LONG)).await.unwrap_err();
+        drop(connection);
+        assert!(pool.0.idle().is_empty(), "the pool finds out when it can be used");
+        assert!(is_marked(&pool).await, "it can be");
     }
 
     #[tokio::test]
     async fn those_who_wait_get_the_connection_that_is_free_first() {
-        let (readers, _folder) = readers(2).await;
-        let (one, other) = (readers.acquire().await.unwrap(), readers.acquire().await.unwrap());
+        let (pool, _folder) = read_pool(2).await;
+        let (one, other) = (pool.acquire().await.unwrap(), pool.acquire().await.unwrap());
         let waiting = panics::spawn("test", {
-            let readers = readers.clone();
-            async move { readers.acquire().await.map(Reader::ended) }
+            let pool = pool.clone();
+            async move { pool.acquire().await.map(ReadConnection::ended) }
         });
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
@@ -163,17 +182,17 @@ mod tests {
 
     #[tokio::test]
     async fn closing_waits_for_connections_in_use() {
-        let (readers, _folder) = readers(2).await;
-        let used = readers.acquire().await.unwrap();
-        readers.acquire().await.unwrap().ended();
+        let (pool, _folder) = read_pool(2).await;
+        let used = pool.acquire().await.unwrap();
+        pool.acquire().await.unwrap().ended();
         let closing = panics::spawn("test", {
-            let readers = readers.clone();
-            async move { readers.close().await }
+            let pool = pool.clone();
+            async move { pool.close().await }
         });
-        while !readers.0.pool.is_closed() {
+        while !pool.0.pool.is_closed() {
             tokio::task::yield_now().await;
         }
-        assert!(matches!(readers.acquire().await, Err(Error::PoolClosed)));
+        assert!(matches!(pool.acquire().await, Err(Error::PoolClosed)));
         assert!(!closing.is_finished());
         used.ended();
         closing.await.unwrap().unwrap();

@@ -1,0 +1,71 @@
+//! What needs attention, on the first page.
+
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::signing;
+use chatkeep_store::{
+    OutboxEventKind, PresenceEvidenceKind, WebhookChange, WebhookMade, WebhookMaker,
+};
+
+use super::{GROUP, Scene, now};
+use crate::store::item;
+
+/// Number of bytes beyond the quota of the free plan.
+const FULL: i64 = 600_000_000;
+
+/// Creates a webhook of the owner for that address.
+async fn add_webhook(scene: &Scene, id: &str, url: &str) {
+    let (id, user, secret) = (id.into(), "Uowner".into(), signing::secret([1; 32]));
+    let events = &OutboxEventKind::ALL;
+    let change = WebhookChange { url, description: "", events, channels: None, enabled: true };
+    let maker = WebhookMaker { key: None, bounds: &Bounds::full() };
+    let new = chatkeep_store::NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
+    assert_eq!(scene.store.webhooks().add_webhook(&new, now()).await.unwrap(), WebhookMade::Done);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_needs_attention_is_said_with_the_way_to_it() {
+    let scene = Scene::new().await;
+    let shows = async |texts: &[&str]| {
+        let page = scene.open("/console").await;
+        for text in texts {
+            assert!(page.body.contains(text), "{text}: {}", page.body);
+        }
+        page.body
+    };
+    let page = shows(&[]).await;
+    for text in ["Paused", "Storage is full", "no longer in this chat", "Nobody is backing up"] {
+        assert!(!page.contains(text), "{text}");
+    }
+    let sql = async |sql: &str| scene.stack.ground.sql(sql).await;
+    sql(&format!("UPDATE channels SET bytes = {FULL} WHERE channel_id = '{GROUP}'")).await;
+    sql(&format!("UPDATE users SET used_bytes = {FULL} WHERE user_id = 'Uowner'")).await;
+    shows(&["Paused", "Storage is full: new messages are not backed up."]).await;
+
+    for (id, url) in
+        [("wh_failing", "https://failing.example/secret"), ("wh_off", "https://off.example/")]
+    {
+        add_webhook(&scene, id, url).await;
+    }
+    let since = now().millis() - 86_400_000;
+    sql(&format!("UPDATE webhooks SET failing_since = {since}")).await;
+    sql("UPDATE webhooks SET enabled = 0, disabled_reason = 'gone', disabled_at = 1
+         WHERE webhook_id = 'wh_off'")
+    .await;
+    let page = shows(&[
+        "failing.example",
+        "This webhook has not accepted anything since",
+        "/console/account/webhooks/wh_failing",
+        "off.example",
+        "This webhook was turned off.",
+    ])
+    .await;
+    assert!(!page.contains("/secret"), "the path of an address may be a secret");
+
+    scene.store.accounts().unsubscribe(&GROUP.into(), &"Uowner".into(), now()).await.unwrap();
+    let page = shows(&["Nobody is backing up this chat."]).await;
+    assert!(!page.contains("Storage is full"));
+    let left = item(GROUP, now().millis(), PresenceEvidenceKind::BotLeft);
+    scene.store.members().record_presence(&[left], now()).await.unwrap();
+    let page = shows(&["The bot has left this chat", "The bot is no longer in this chat."]).await;
+    assert!(!page.contains("Nobody is backing up"), "one reason is enough");
+}
