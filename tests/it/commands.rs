@@ -467,3 +467,52 @@ async fn wrong_values_of_an_import_are_said_before_anything_is_read() {
     }
     assert_eq!(folder.path().read_dir().unwrap().count(), 0, "nothing is created");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_are_tables_for_people_and_lines_of_json_for_programs() {
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let (chat, _) = group(&mut stack).await;
+    let ground = &stack.ground;
+    let run = async |args: &[&str]| -> Vec<String> {
+        ground.command(&stack.line, args).await.lines().map(str::to_owned).collect()
+    };
+    let table = run(&["channel", "list"]).await;
+    let [headings, row] = &table[..] else { panic!("{table:?}") };
+    assert!(headings.starts_with("CHANNEL") && row.contains(&chat.chat_id), "{table:?}");
+    let listed = run(&["channel", "list", "--json"]).await;
+    let listed: Value = serde_json::from_str(&listed.concat()).unwrap();
+    assert_eq!((&listed["channelId"], &listed["status"]), (&json!(chat.chat_id), &json!("active")));
+    assert_eq!((&listed["type"], &listed["bot"]), (&json!("group"), &json!("main")));
+    let bots = run(&["channel", "bots"]).await;
+    let cells: Vec<_> = bots[1].split_whitespace().collect();
+    assert_eq!((bots.len(), cells), (2, vec!["main", "1", "yes"]));
+    let empty = run(&["dead", "list"]).await;
+    assert!(empty.len() == 1 && empty[0].starts_with("ID"), "{empty:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_full_model_is_installed_shown_and_deleted() {
+    let folder = scratch::folder("model-");
+    let run = async |args: &[&str], code| {
+        let args: Vec<_> = ["model"].iter().chain(args).copied().collect();
+        on_data(folder.path(), &args, code).await
+    };
+    on_data(folder.path(), &["user", "add", "U1"], 0).await;
+    let built_in = ["semantic model: built-in"];
+    assert_eq!(run(&["status"], 0).await.0, built_in);
+    let (_, said) = run(&["remove"], 1).await;
+    assert!(said.contains("no model is installed in"), "{said}");
+    let file = folder.path().join("broken.whl");
+    std::fs::write(&file, "no package").unwrap();
+    run(&["install", "--from", file.to_str().unwrap()], 1).await;
+    assert_eq!(run(&["status"], 0).await.0, built_in);
+    let wheel = std::env::var_os("CHATKEEP_MODEL");
+    let wheel = wheel.expect("CHATKEEP_MODEL names the model's wheel; tests/run sets it");
+    let (shown, said) = run(&["install", "--from", wheel.to_str().unwrap()], 0).await;
+    assert_ne!(shown, built_in);
+    assert!(said.contains("a running service uses it after a restart"), "{said}");
+    assert_eq!(run(&["status"], 0).await.0, shown);
+    let (_, said) = run(&["remove"], 0).await;
+    assert!(said.contains("the full model was deleted"), "{said}");
+    assert_eq!(run(&["status"], 0).await.0, built_in);
+}

@@ -141,3 +141,36 @@ async fn semantic_answers_come_with_the_plan() {
 fn is_text(message: &Value, part: &str) -> bool {
     message["content"].as_str().is_some_and(|text| text.contains(part))
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_people_do_reaches_the_backup() {
+    let folder = scratch::folder("demo-");
+    let demo = Demo::start(&folder).await;
+    let person = demo.person(1).to_owned();
+    let act = async |action: Value| {
+        let (status, done) = demo.act(&action).await;
+        assert_eq!((status, &done["sent"]), (200, &json!(true)), "{action}: {done}");
+        done["done"].clone()
+    };
+    let sticker = json!({"kind": "sticker", "userId": person, "word": "thanks"});
+    assert_eq!(act(sticker).await, "sticker-sent");
+    demo.message("the sticker", |m| m["type"] == "sticker").await;
+    assert_eq!(act(json!({"kind": "place", "userId": person})).await, "place-sent");
+    let place = demo.message("the place", |m| m["type"] == "location").await;
+    assert!(place.to_string().contains("Daan Park"), "{place}");
+    demo.say(1, "before @Nobody").await;
+    let said = demo.message("the text", |m| m["content"] == "before @Nobody").await;
+    let edit = json!({"kind": "edit", "messageId": said["id"], "text": "after"});
+    assert_eq!(act(edit).await, "edited");
+    demo.message("the edit", |m| m["content"] == "after").await;
+    let count = demo.get("backup/messages?limit=100").await["messages"].as_array().unwrap().len();
+    assert_eq!(act(json!({"kind": "redeliver"})).await, "redelivered");
+    assert_eq!(act(json!({"kind": "unsend", "messageId": said["id"]})).await, "unsent");
+    demo.message("the unsend", |m| m["id"] == said["id"] && m["content"].is_null()).await;
+    let now = demo.get("backup/messages?limit=100").await["messages"].as_array().unwrap().len();
+    assert_eq!(now, count, "nothing twice");
+    let (status, refused) =
+        demo.act(&json!({"kind": "place", "userId": person, "group": "C0"})).await;
+    assert_eq!((status, &refused["code"]), (404, &json!("not_found")));
+    demo.stop().await;
+}
