@@ -44,7 +44,7 @@ async fn work_until(group: &Group, mut holds: impl AsyncFnMut() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    let condition = tokio::time::timeout(Duration::from_secs(60), condition);
+    let condition = tokio::time::timeout(Duration::from_mins(1), condition);
     tokio::join!(condition, worker.run(stop.clone())).0.expect("the condition holds in time");
 }
 

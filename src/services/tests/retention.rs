@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chatkeep_core::config::RetentionConfig;
 use chatkeep_core::time::Clock as _;
+use chatkeep_store::ActivityFilter;
 use chatkeep_workers::periodic::PeriodicJob as _;
 use tokio_util::sync::CancellationToken;
 
@@ -39,7 +40,7 @@ async fn what_nobody_subscribes_to_goes_after_its_time() {
     let group = unsubscribed(501).await;
     let changes = async || {
         let log = group.store.activity_log();
-        log.changes(&GROUP.into(), &Default::default(), None, 10).await.unwrap().len()
+        log.changes(&GROUP.into(), &ActivityFilter::default(), None, 10).await.unwrap().len()
     };
     group.hands.advance(30 * DAY);
     round(&group, None).await;

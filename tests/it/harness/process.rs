@@ -1,6 +1,7 @@
 //! The program as its users run it: started with arguments and environment, watched by its output
 //! and its addresses, ended by signals.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -18,10 +19,19 @@ use super::wait::until;
 /// Timeout for starting and for ending, also of an unoptimised build on a loaded machine.
 const DEADLINE: Duration = Duration::from_mins(1);
 
+/// Variable that names the file of counters of a program that was built to count (`tests/coverage`).
+const COUNTERS: &str = "LLVM_PROFILE_FILE";
+
 /// Command line, not started yet. Its environment is the search path and the variables set here:
 /// neither the developer's settings nor proxies reach a test.
 pub(crate) struct Program {
     launch: Launch,
+}
+
+/// Returns the variable for counters, if this process has it.
+#[expect(clippy::disallowed_methods, reason = "it is not for the program, but for its compiler")]
+fn counters() -> Option<(&'static str, OsString)> {
+    std::env::var_os(COUNTERS).map(|file| (COUNTERS, file))
 }
 
 impl Program {
@@ -35,6 +45,7 @@ impl Program {
         let mut launch = Launch::new(program, Signal::Kill, None);
         let path = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
         launch.command().env_clear().env("PATH", path).env("RUST_BACKTRACE", "1");
+        launch.command().envs(counters());
         // Nor do those of a service that is installed on the machine.
         launch.command().env("CHATKEEP_CONFIG", "");
         launch.command().stdout(Stdio::piped()).stderr(Stdio::piped());
