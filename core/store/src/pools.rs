@@ -32,7 +32,8 @@ const WRITER_TIMEOUT: Duration = BUSY.saturating_add(ACQUIRE_TIMEOUT);
 /// statement, and is replaced.
 const UNTESTED: Duration = Duration::from_secs(1);
 
-/// Page cache of a connection to SQLite in bytes, on average, unless another one is set.
+/// Bytes of page cache for the connection to SQLite that writes and for each that reads statements,
+/// unless another total is set.
 pub(super) const FILE_CACHE: u64 = 16 * 1024 * 1024;
 /// Number of rows that a connection to SQLite reads ahead of whoever takes them.
 const ROWS: usize = 1_024;
@@ -55,7 +56,8 @@ pub(super) fn server_options(url: &SecretString) -> Result<PgConnectOptions, Sto
 /// Limits of the connections to a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// Maximum number of connections; to SQLite, of those that read.
+    /// Maximum number of connections; to SQLite, of those that read statements, and again of those
+    /// for snapshots.
     pub connections: u32,
     /// Memory of the page caches of all connections to SQLite together, in bytes.
     pub cache: u64,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::clusters::{Paired, clusters};
+use super::clusters::{Cluster, Paired, clusters};
 use super::join::Joined;
 use super::query::Query;
 use super::units::units;
@@ -24,12 +24,8 @@ pub struct Snippet {
 #[derive(Clone, Debug)]
 pub struct Highlighter {
     needles: Vec<Needle>,
-    /// Parts of the folded needles.
-    folded: Parts,
-    /// Parts of the needles joined over their hyphens.
-    joined: Parts,
-    /// Both, for a text in which nothing is joined.
-    either: Parts,
+    /// Parts of the needles, as they are and joined over their hyphens.
+    parts: Parts,
 }
 
 /// A text that a query looks for.
@@ -53,20 +49,20 @@ struct Parts {
 impl Highlighter {
     /// Prepares the texts that a query looks for.
     pub fn new(query: &Query) -> Self {
-        let (mut folded, mut joined, mut either) = Default::default();
+        let mut parts = Parts::default();
         let needles = query.text.wanted.iter().enumerate().map(|(number, needle)| {
-            let whole: String = needle.as_str().chars().map(simplified).collect();
-            let needle = Needle {
-                joined: Joined::needle(&whole).as_str().to_owned(),
-                is_divisible: !needle.is_quoted(),
-            };
-            if needle.is_divisible {
-                add_parts([&mut folded, &mut either], number, &whole);
-                add_parts([&mut joined, &mut either], number, &needle.joined);
+            let folded: String = needle.as_str().chars().map(simplified).collect();
+            let joined = Joined::needle(&folded).as_str().to_owned();
+            let is_divisible = !needle.is_quoted();
+            if is_divisible {
+                parts.add(number, &folded);
+                if joined != folded {
+                    parts.add(number, &joined);
+                }
             }
-            needle
+            Needle { joined, is_divisible }
         });
-        Self { needles: needles.collect(), folded, joined, either }
+        Self { needles: needles.collect(), parts }
     }
 
     /// Returns the ranges of characters (not bytes) of `text` that match the query: in order, never
@@ -83,7 +79,7 @@ impl Highlighter {
             ranges.extend(found);
         }
         if divided.0.contains(&true) {
-            ranges.extend(text.parts(self, &divided));
+            ranges.extend(text.parts(&self.parts, &divided));
         }
         ranges.sort_unstable_by_key(|range| (range.start, range.end));
         merge(ranges)
@@ -130,6 +126,22 @@ impl Divided {
 }
 
 impl Parts {
+    /// Adds the parts of the needle with that number.
+    fn add(&mut self, number: usize, needle: &str) {
+        let tells = |part: &&str| {
+            part.chars().any(|c| !matches!(c, '\u{3041}'..='\u{309f}'))
+                && part.chars().nth(1).is_some()
+        };
+        let paired = Paired::new(needle);
+        let apart = units(needle).filter(|unit| !paired.hold(unit.start));
+        for unit in apart.map(|unit| unit.longest(needle)).filter(tells) {
+            self.units.entry(unit.to_owned()).or_default().push(number);
+        }
+        for pair in paired.iter().filter_map(Cluster::pair) {
+            self.pairs.entry(needle[pair].to_owned()).or_default().push(number);
+        }
+    }
+
     /// Returns the occurrences of the parts of divided needles in a folded text, in characters.
     fn within(&self, folded: &str, divided: &Divided) -> Vec<Range<usize>> {
         let mut found = Vec::new();
@@ -145,25 +157,6 @@ impl Parts {
             found.extend(among(is_wanted, folded, shown));
         }
         found
-    }
-}
-
-/// Adds the parts of the needle with that number to both.
-fn add_parts(parts: [&mut Parts; 2], number: usize, needle: &str) {
-    let tells = |part: &&str| {
-        part.chars().any(|c| !matches!(c, '\u{3041}'..='\u{309f}')) && part.chars().nth(1).is_some()
-    };
-    let paired = Paired::new(needle);
-    let apart = units(needle).filter(|unit| !paired.hold(unit.start));
-    let units: Vec<_> = apart.map(|unit| unit.longest(needle)).filter(tells).collect();
-    let pairs: Vec<_> =
-        paired.iter().filter_map(|cluster| Some(&needle[cluster.pair()?])).collect();
-    for Parts { units: of_units, pairs: of_pairs } in parts {
-        for (of, texts) in [(of_units, &units), (of_pairs, &pairs)] {
-            for text in texts {
-                of.entry((*text).to_owned()).or_default().push(number);
-            }
-        }
     }
 }
 
@@ -205,15 +198,15 @@ impl Shown {
     }
 
     /// Returns the occurrences of parts of divided needles, in the original text, joined or not.
-    fn parts(&self, of: &Highlighter, divided: &Divided) -> Vec<Range<usize>> {
-        if self.joined.breaks().is_empty() {
-            let found = of.either.within(self.text.as_str(), divided).into_iter();
-            return found.map(|range| self.text.original(range)).collect();
+    fn parts(&self, parts: &Parts, divided: &Divided) -> Vec<Range<usize>> {
+        let apart = parts.within(self.text.as_str(), divided).into_iter();
+        let mut found: Vec<_> = apart.map(|range| self.text.original(range)).collect();
+        // Where nothing is joined, both texts are one.
+        if !self.joined.breaks().is_empty() {
+            let together = parts.within(self.joined.as_str(), divided);
+            found.extend(together.iter().map(|range| self.original(range)));
         }
-        let apart = of.folded.within(self.text.as_str(), divided).into_iter();
-        let together = of.joined.within(self.joined.as_str(), divided);
-        let together = together.iter().map(|range| self.original(range));
-        apart.map(|range| self.text.original(range)).chain(together).collect()
+        found
     }
 }
 
@@ -313,6 +306,9 @@ mod tests {
         assert_eq!(marked("มีที่จอดรถด้านหลังค่ะ", "ที่จอดรถอยู่ไหน"), ["ที่จอดรถ"]);
         assert_eq!(marked("ขอน้ำแข็ง ๑ แก้ว", "เอาน้ำแข็งไหม"), ["น้ำแข็ง"], "whole clusters");
         assert_eq!(marked("กขิ ไปกข", "กขค"), ["กข"], "not a part of a cluster");
+        assert_eq!(marked("wifi or Wi-Fi", "wi-fi密碼"), ["wifi", "Wi-Fi"], "joined or not");
+        let of_two = marked("停車場, 停車, 營業", "停車場 營業時間");
+        assert_eq!(of_two, ["停車場", "營業"], "only the one that is nowhere as a whole");
     }
 
     #[test]

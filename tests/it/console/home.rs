@@ -1,4 +1,4 @@
-//! What needs attention, on the first page.
+//! Notices of the first page.
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::signing;

@@ -22,16 +22,16 @@ const DEADLINE: Duration = Duration::from_mins(1);
 /// Variable that names the file of counters of a program that was built to count (`tests/coverage`).
 const COUNTERS: &str = "LLVM_PROFILE_FILE";
 
-/// Command line, not started yet. Its environment is the search path and the variables set here:
-/// neither the developer's settings nor proxies reach a test.
-pub(crate) struct Program {
-    launch: Launch,
-}
-
 /// Returns the variable for counters, if this process has it.
-#[expect(clippy::disallowed_methods, reason = "it is not for the program, but for its compiler")]
+#[expect(clippy::disallowed_methods, reason = "the counters of the compiler are no setting")]
 fn counters() -> Option<(&'static str, OsString)> {
     std::env::var_os(COUNTERS).map(|file| (COUNTERS, file))
+}
+
+/// Command line, not started yet. Its environment is the search path, the variable for counters and
+/// the variables set here: neither the developer's settings nor proxies reach a test.
+pub(crate) struct Program {
+    launch: Launch,
 }
 
 impl Program {

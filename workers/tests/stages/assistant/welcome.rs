@@ -28,6 +28,16 @@ async fn join(bench: &Bench, chat: &str, names: &[&str]) {
     bench.publish(&bench.line.build(joins).unwrap()).await;
 }
 
+/// Creates a room, which has no name, with one person who has said nothing in any language.
+async fn nameless(bench: &Bench) -> Group {
+    let ann = bench.line.add_user("Ann", None).user_id;
+    let id = bench.line.add_room(&[&ann]).chat_id;
+    bench.publish(&bench.line.build(Action::BotJoins { chat: id.clone() }).unwrap()).await;
+    bench.publish(&bench.say(&id, &ann, "12345")).await;
+    bench.drain(bench.members()).await;
+    Group { id, ann, bob: String::new() }
+}
+
 #[tokio::test]
 async fn those_who_join_together_are_welcomed_together_and_once() {
     for death in deaths() {
@@ -81,12 +91,7 @@ async fn nobody_is_welcomed_by_nothing() {
     ];
     let bench = Bench::new().await;
     for (template, rules, nobody, kim) in cases {
-        let ann = bench.line.add_user("Ann", None).user_id;
-        let id = bench.line.add_room(&[&ann]).chat_id;
-        bench.publish(&bench.line.build(Action::BotJoins { chat: id.clone() }).unwrap()).await;
-        bench.publish(&bench.say(&id, &ann, "12345")).await;
-        bench.drain(bench.members()).await;
-        let group = Group { id, ann, bob: String::new() };
+        let group = nameless(&bench).await;
         let (by, now) = (group.ann.as_str().into(), bench.clock.now());
         let channel = group.channel();
         bench.store.assistant().set_group_rules(&channel, rules, None, &by, now).await.unwrap();
@@ -105,13 +110,7 @@ async fn nobody_is_welcomed_by_nothing() {
 #[tokio::test]
 async fn the_language_is_that_of_the_rules_or_else_of_what_was_said_lately() {
     let bench = Bench::new().await;
-    // A room has no name.
-    let ann = bench.line.add_user("Ann", None).user_id;
-    let id = bench.line.add_room(&[&ann]).chat_id;
-    bench.publish(&bench.line.build(Action::BotJoins { chat: id.clone() }).unwrap()).await;
-    bench.publish(&bench.say(&id, &ann, "123")).await;
-    bench.drain(bench.members()).await;
-    let group = Group { id, ann, bob: String::new() };
+    let group = nameless(&bench).await;
     let (subscriber, now) = (group.ann.as_str().into(), bench.clock.now());
     bench.store.accounts().subscribe(&group.channel(), &subscriber, now).await.unwrap();
     bench.publish(&bench.say(&group.id, &group.ann, "大家晚安，明天見")).await;
