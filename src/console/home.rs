@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use chatkeep_core::plan::Usage;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::access::ReadMessages;
 use chatkeep_services::overview::ChannelOverview;
@@ -78,12 +79,16 @@ pub(super) async fn page(
     let overview = console.services.overview.page(&access, LIMIT, cursor).await?;
     let zone = console.services.messages.zone(None).await?;
     let (language, now) = (visitor.language, console.clock.now());
+    let is_full = overview.usage.is_some_and(Usage::exceeded);
     let mut notes = Vec::new();
+    if is_full {
+        notes.extend(full(&overview.channels, language));
+    }
     let mut channels = Vec::with_capacity(overview.channels.len());
     for one in overview.channels {
         let dates = Dates { language, zone: one.channel.zone(zone), now };
         let heading = Heading::new(&one.channel, &visitor);
-        notes.extend(attention(&one, language).into_iter().map(|text| Note {
+        notes.extend(attention(&one, is_full, language).into_iter().map(|text| Note {
             about: heading.name.clone(),
             href: Some(heading.path.clone()),
             text,
@@ -111,15 +116,27 @@ pub(super) async fn page(
     rendered(&HomePage { frame: visitor.frame(title), channels, notes, usage, next })
 }
 
-/// Returns the sentences about what needs attention in a channel.
-fn attention(one: &ChannelOverview, language: Language) -> Vec<String> {
+/// Returns the note about the visitor's full storage: one for all channels that are paused.
+fn full(channels: &[ChannelOverview], language: Language) -> Option<Note> {
+    let paused = channels.iter().filter(|one| one.paused).count();
+    let count = i64::try_from(paused).ok().filter(|count| *count > 0)?;
+    Some(Note {
+        about: language.text("usage-label"),
+        href: Some(account::PATH.to_owned()),
+        text: language.format("attention-full", &[("count", count.into())]),
+    })
+}
+
+/// Returns the sentences about what needs attention in a channel; with `is_full`, that it is paused
+/// is said elsewhere.
+fn attention(one: &ChannelOverview, is_full: bool, language: Language) -> Vec<String> {
     let mut texts = Vec::new();
     if one.channel.status == ChannelStatus::Disabled {
         texts.push(language.text("attention-left"));
     } else if !one.backed_up {
         texts.push(language.text("attention-unsubscribed"));
     }
-    if one.paused {
+    if one.paused && !is_full {
         texts.push(language.text("attention-paused"));
     }
     if one.lost_files > 0 {

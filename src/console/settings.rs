@@ -47,6 +47,39 @@ struct Fact {
     value: String,
 }
 
+/// State of the backup as the visitor sees it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BackupState {
+    BotLeft,
+    Unsubscribed,
+    StorageFull,
+    Running,
+}
+
+impl BackupState {
+    fn new(settings: &ChannelSettings, subscribed: bool) -> Self {
+        if settings.channel.status == ChannelStatus::Disabled {
+            Self::BotLeft
+        } else if !subscribed {
+            Self::Unsubscribed
+        } else if settings.is_paused {
+            Self::StorageFull
+        } else {
+            Self::Running
+        }
+    }
+
+    /// Returns the key of the sentence that says whether new messages are backed up, and if not, why.
+    fn key(self) -> &'static str {
+        match self {
+            Self::BotLeft => "attention-left",
+            Self::Unsubscribed => "settings-unsubscribed",
+            Self::StorageFull => "attention-paused",
+            Self::Running => "settings-subscribed",
+        }
+    }
+}
+
 #[derive(Template)]
 #[template(path = "console/settings.html", whitespace = "minimize")]
 struct SettingsPage {
@@ -54,8 +87,7 @@ struct SettingsPage {
     channel: Heading,
     /// True while the visitor has a subscription.
     subscribed: bool,
-    /// Sentence that says whether new messages are backed up.
-    state: String,
+    state: BackupState,
     /// True for admins, who change the time zone.
     admin: bool,
     /// True for the owner, who decides what is deleted.
@@ -106,19 +138,6 @@ pub(super) async fn change(
     }
 }
 
-/// Returns the sentence that says whether new messages are backed up, and if not, why.
-fn state(settings: &ChannelSettings, subscribed: bool, language: Language) -> String {
-    language.text(if settings.channel.status == ChannelStatus::Disabled {
-        "attention-left"
-    } else if !subscribed {
-        "settings-unsubscribed"
-    } else if settings.is_paused {
-        "attention-paused"
-    } else {
-        "settings-subscribed"
-    })
-}
-
 /// Renders the page; after a refused form with what was typed.
 async fn shown(
     console: &Console,
@@ -146,7 +165,7 @@ async fn shown(
     let page = SettingsPage {
         frame: visitor.frame(visitor.language.text("tab-settings")),
         channel: heading,
-        state: state(&settings, subscribed, visitor.language),
+        state: BackupState::new(&settings, subscribed),
         subscribed,
         admin: members.role >= Role::Admin,
         owner: members.role == Role::Owner,

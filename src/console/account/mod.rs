@@ -34,6 +34,8 @@ use super::error::PageError;
 use super::form::FormErrors;
 use super::visitor::Visitor;
 
+/// Path of the first page, with the plan and its use.
+pub(super) const PATH: &str = "/console/account";
 /// Maximum number of chats that a form offers, and that pages know the names of.
 const CHATS: u32 = 200;
 
@@ -66,7 +68,7 @@ impl Section {
     /// Returns the path of its page.
     const fn path(self) -> &'static str {
         match self {
-            Self::Overview => "/console/account",
+            Self::Overview => PATH,
             Self::Keys => "/console/account/keys",
             Self::Webhooks => "/console/account/webhooks",
             Self::Mcp => "/console/account/mcp",
@@ -165,7 +167,7 @@ fn dated(key: &str, date: &str, language: Language) -> String {
 /// Returns the routes of the account.
 pub(super) fn router() -> Router<Console> {
     Router::new()
-        .route("/console/account", get(overview::page).post(overview::save))
+        .route(PATH, get(overview::page).post(overview::save))
         .route("/console/account/keys", get(keys::page))
         .route("/console/account/keys/new", get(key::page).post(key::create))
         .route("/console/account/keys/{key}/replace", get(keys::ask_replace).post(keys::replace))

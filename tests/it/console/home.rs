@@ -39,7 +39,12 @@ async fn what_needs_attention_is_said_with_the_way_to_it() {
     let sql = async |sql: &str| scene.stack.ground.sql(sql).await;
     sql(&format!("UPDATE channels SET bytes = {FULL} WHERE channel_id = '{GROUP}'")).await;
     sql(&format!("UPDATE users SET used_bytes = {FULL} WHERE user_id = 'Uowner'")).await;
-    shows(&["Paused", "Storage is full: new messages are not backed up."]).await;
+    shows(&["Paused", "Full: new messages of 1 chat are not backed up."]).await;
+    let page = scene.page("/console", Some("Umember"), "en").await.body;
+    assert!(page.contains("Storage is full: new messages are not backed up."), "{page}");
+    let settings = scene.open(&format!("/c/{GROUP}/settings")).await.body;
+    let way = r#"<a href="/console/account">Manage your storage</a>"#;
+    assert!(settings.contains(way), "{settings}");
 
     for (id, url) in
         [("wh_failing", "https://failing.example/secret"), ("wh_off", "https://off.example/")]
