@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::harness::ports;
 use crate::harness::postgres::{Durability, Postgres};
 use crate::harness::process::Process;
+use crate::harness::s3::S3;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
@@ -49,6 +50,13 @@ async fn total(stack: &Stack, address: std::net::SocketAddr, path: &str) -> Opti
         return None;
     }
     answer.json::<Value>().await.ok()?["total"].as_u64()
+}
+
+/// Returns what a process that is ready says about its problems.
+async fn problems(address: std::net::SocketAddr) -> String {
+    let answer = reqwest::get(format!("http://{address}/readyz")).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    answer.json::<Value>().await.unwrap()["problems"].to_string()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -160,6 +168,27 @@ async fn a_process_that_would_make_others_wrong_does_not_start(parts: Parts) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_media_store_that_answers_late_is_compared_then() {
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let mut s3 = S3::start();
+    s3.kill();
+    let (mut program, address) = program(&stack, &["serve", "--roles", "api"]);
+    for (name, value) in s3.environment() {
+        program = program.env(name, value);
+    }
+    let mut process = program.start();
+    process.ready(address, "/readyz").await;
+    assert_eq!(problems(address).await, "[]");
+    s3.restart();
+    let differs = "the media store (one folder shared by all processes, or one bucket) differs";
+    until("the difference is told", DEADLINE, async || problems(address).await.contains(differs))
+        .await;
+    assert!(stack.process.terminate().await.success());
+    until("nobody differs", DEADLINE, async || !problems(address).await.contains(differs)).await;
+    assert!(process.terminate().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn consumers_that_nobody_serves_are_told_and_removed() {
     let mut stack = Stack::start(Parts::Servers, emulator().await).await;
     let nats = stack.ground.nats.as_ref().unwrap().url();
@@ -187,14 +216,8 @@ async fn consumers_that_nobody_serves_are_told_and_removed() {
     assert!(jobs.get_consumer::<jetstream::consumer::pull::Config>("indexer").await.is_err());
     assert_eq!(context.get_stream("JOBS").await.unwrap().cached_info().state.messages, 0);
     stack.line.say(&group.chat_id, &people[1].user_id, "hello").await.unwrap();
-    let problems = async || {
-        let url = format!("http://{}/readyz", stack.ground.address);
-        let answer = reqwest::get(url).await.unwrap();
-        assert_eq!(answer.status(), StatusCode::OK);
-        answer.json::<Value>().await.unwrap()["problems"].clone()
-    };
-    until("it is told", DEADLINE, async || problems().await.to_string().contains("forgotten"))
-        .await;
+    let told = async || problems(stack.ground.address).await.contains("forgotten");
+    until("it is told", DEADLINE, told).await;
     assert!(stack.metrics().await.contains("chatkeep_problem{part=\"consumer:forgotten\"} 1"));
     let listed = stack.ground.command(&stack.line, &["bus", "consumers"]).await;
     assert!(listed.contains("forgotten") && !listed.contains("indexer"), "{listed}");
@@ -207,7 +230,7 @@ async fn consumers_that_nobody_serves_are_told_and_removed() {
     let (status, _) = stack.call(Method::GET, "/me", None).await;
     assert_eq!(status, StatusCode::OK);
     until("it is told no longer", DEADLINE, async || {
-        !problems().await.to_string().contains("forgotten")
+        !problems(stack.ground.address).await.contains("forgotten")
     })
     .await;
 }
