@@ -13,9 +13,13 @@ use super::{http, ports, scratch};
 /// Timeout of a call: a browser needs time on a loaded machine.
 const CALL: Duration = Duration::from_mins(1);
 
+/// Chromium without what draws its own windows, which takes a third less processor time than
+/// `chromium --headless`. Pages are laid out and run by the same code.
+const BINARY: &str = "/usr/lib/chromium/chromium-headless-shell";
+
 /// Arguments that keep Chromium from calling anything outside this machine, and let it run as root.
 const ARGS: [&str; 9] = [
-    "--headless=new",
+    "--headless",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -39,14 +43,16 @@ impl Browser {
     pub(crate) async fn start() -> Self {
         let (address, profile) = (ports::free(), scratch::folder("browser-"));
         let port = format!("--port={}", address.port());
-        let mut driver =
-            Program::new("chromedriver").args([port.as_str()]).env("HOME", profile.path()).start();
+        // The driver makes the browser's profile in there.
+        let mut driver = Program::new("chromedriver")
+            .args([port.as_str()])
+            .env("HOME", profile.path())
+            .env("TMPDIR", profile.path())
+            .start();
         driver.line("was started successfully").await;
         let http = http::client(CALL);
-        let profile_arg = format!("--user-data-dir={}", profile.path().display());
-        let args: Vec<_> = ARGS.into_iter().chain([profile_arg.as_str()]).collect();
-        let wanted =
-            json!({"capabilities": {"alwaysMatch": {"goog:chromeOptions": {"args": args}}}});
+        let options = json!({ "binary": BINARY, "args": ARGS });
+        let wanted = json!({"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}});
         let url = format!("http://{address}/session");
         let made: Value = http.post(url).json(&wanted).send().await.unwrap().json().await.unwrap();
         let session = made["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("{made}"));
