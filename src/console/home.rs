@@ -3,7 +3,6 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use chatkeep_core::plan::Usage;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::access::ReadMessages;
 use chatkeep_services::overview::ChannelOverview;
@@ -55,9 +54,9 @@ struct ChannelRow {
 
 /// Something that needs attention.
 struct Note {
-    /// Channel or host that it is about.
+    /// Channel, host of a webhook, or part of the account that it is about.
     about: String,
-    href: Option<String>,
+    href: String,
     text: String,
 }
 
@@ -79,18 +78,14 @@ pub(super) async fn page(
     let overview = console.services.overview.page(&access, LIMIT, cursor).await?;
     let zone = console.services.messages.zone(None).await?;
     let (language, now) = (visitor.language, console.clock.now());
-    let is_full = overview.usage.is_some_and(Usage::exceeded);
-    let mut notes = Vec::new();
-    if is_full {
-        notes.extend(full(&overview.channels, language));
-    }
+    let mut notes: Vec<_> = full(&overview.channels, language).into_iter().collect();
     let mut channels = Vec::with_capacity(overview.channels.len());
     for one in overview.channels {
         let dates = Dates { language, zone: one.channel.zone(zone), now };
         let heading = Heading::new(&one.channel, &visitor);
-        notes.extend(attention(&one, is_full, language).into_iter().map(|text| Note {
+        notes.extend(attention(&one, language).into_iter().map(|text| Note {
             about: heading.name.clone(),
-            href: Some(heading.path.clone()),
+            href: heading.path.clone(),
             text,
         }));
         notes.extend(unanswered(&one, &heading, language));
@@ -116,27 +111,23 @@ pub(super) async fn page(
     rendered(&HomePage { frame: visitor.frame(title), channels, notes, usage, next })
 }
 
-/// Returns the note about the visitor's full storage: one for all channels that are paused.
+/// Returns the note about the visitor's full storage, if it pauses any of these channels.
 fn full(channels: &[ChannelOverview], language: Language) -> Option<Note> {
-    let paused = channels.iter().filter(|one| one.paused).count();
-    let count = i64::try_from(paused).ok().filter(|count| *count > 0)?;
-    Some(Note {
+    channels.iter().any(|one| one.paused && one.subscribed).then(|| Note {
         about: language.text("usage-label"),
-        href: Some(account::PATH.to_owned()),
-        text: language.format("attention-full", &[("count", count.into())]),
+        href: account::PATH.to_owned(),
+        text: language.text("attention-full"),
     })
 }
 
-/// Returns the sentences about what needs attention in a channel; with `is_full`, that it is paused
-/// is said elsewhere.
-fn attention(one: &ChannelOverview, is_full: bool, language: Language) -> Vec<String> {
+/// Returns the sentences about what needs attention in a channel, but for what [`full`] says.
+fn attention(one: &ChannelOverview, language: Language) -> Vec<String> {
     let mut texts = Vec::new();
     if one.channel.status == ChannelStatus::Disabled {
         texts.push(language.text("attention-left"));
     } else if !one.backed_up {
         texts.push(language.text("attention-unsubscribed"));
-    }
-    if one.paused && !is_full {
+    } else if one.paused && !one.subscribed {
         texts.push(language.text("attention-paused"));
     }
     if one.lost_files > 0 {
@@ -150,7 +141,7 @@ fn unanswered(one: &ChannelOverview, heading: &Heading, language: Language) -> O
     let count = i64::try_from(one.unanswered).ok().filter(|count| *count > 0)?;
     Some(Note {
         about: heading.name.clone(),
-        href: Some(format!("{}/assistant/unanswered", heading.path)),
+        href: format!("{}/assistant/unanswered", heading.path),
         text: language.format("attention-unanswered", &[("count", count.into())]),
     })
 }
@@ -190,6 +181,6 @@ impl Note {
         // The rest of an address may hold a secret.
         let url = url::Url::parse(&webhook.url).ok();
         let host = url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
-        Self { about: host, href: Some(account::webhook_path(&webhook.id)), text }
+        Self { about: host, href: account::webhook_path(&webhook.id), text }
     }
 }

@@ -1,6 +1,6 @@
 //! Channels of a caller at a glance, with what needs their attention.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::ChannelId;
@@ -12,7 +12,7 @@ use chatkeep_view::pseudonyms::Masked;
 
 use super::ServiceError;
 use super::access::{ReadMessages, Scoped};
-use super::account::AccountService;
+use super::account::{AccountService, AccountUsage};
 use super::assistant::Figures;
 use super::channels::ChannelService;
 use super::webhooks::manages;
@@ -44,6 +44,8 @@ pub struct ChannelOverview {
     pub backed_up: bool,
     /// True if every subscriber's quota is exceeded.
     pub paused: bool,
+    /// True if the caller is a subscriber.
+    pub subscribed: bool,
     /// Number of files of the last seven days that could not be stored.
     pub lost_files: i64,
     /// Number of questions of the last weeks that no rule answers; 0 while it is not known, and for
@@ -95,12 +97,16 @@ impl OverviewService {
         let lost = self.store.media().lost_media(&ids, since).await?;
         let unanswered = self.unanswered(access, &ids).await?;
         let states = self.store.accounts().backup_states(&ids).await?;
+        let (usage, failing) = (self.usage(access).await?, self.failing(access).await?);
+        let shares = usage.iter().flat_map(|usage| &usage.channels);
+        let subscribed: HashSet<_> = shares.map(|share| &share.channel).collect();
         let overview = |channel: Masked<Channel>| {
             let (backed_up, paused) = states.get(&channel.id).copied().unwrap_or_default();
             ChannelOverview {
                 newest: newest.remove(&channel.id).map(|message| caller.mask.show(message)),
                 backed_up,
                 paused,
+                subscribed: subscribed.contains(&channel.id),
                 lost_files: lost.get(&channel.id).copied().unwrap_or_default(),
                 unanswered: unanswered.get(&channel.id).copied().unwrap_or_default(),
                 channel,
@@ -110,8 +116,7 @@ impl OverviewService {
         overviews.sort_by_key(|one| {
             std::cmp::Reverse(one.newest.as_ref().map(|message| message.sent_at))
         });
-        let (usage, failing) = (self.usage(access).await?, self.failing(access).await?);
-        Ok(Overview { channels: overviews, next, usage, failing })
+        Ok(Overview { channels: overviews, next, usage: usage.map(|usage| usage.total), failing })
     }
 
     /// Returns the known numbers of unanswered questions, where the caller may see the questions.
@@ -128,9 +133,12 @@ impl OverviewService {
         Ok(self.figures.of(own))
     }
 
-    async fn usage(&self, access: &Scoped<ReadMessages>) -> Result<Option<Usage>, ServiceError> {
+    async fn usage(
+        &self,
+        access: &Scoped<ReadMessages>,
+    ) -> Result<Option<AccountUsage>, ServiceError> {
         match self.accounts.usage(&access.caller).await {
-            Ok(usage) => Ok(Some(usage.total)),
+            Ok(usage) => Ok(Some(usage)),
             Err(ServiceError::InvalidKey) => Ok(None),
             Err(error) => Err(error),
         }

@@ -39,7 +39,8 @@ async fn what_needs_attention_is_said_with_the_way_to_it() {
     let sql = async |sql: &str| scene.stack.ground.sql(sql).await;
     sql(&format!("UPDATE channels SET bytes = {FULL} WHERE channel_id = '{GROUP}'")).await;
     sql(&format!("UPDATE users SET used_bytes = {FULL} WHERE user_id = 'Uowner'")).await;
-    shows(&["Paused", "Full: new messages of 1 chat are not backed up."]).await;
+    let page = shows(&["Paused", "Full: chats marked “Paused” are not backed up."]).await;
+    assert!(!page.contains("Storage is full"), "it is said once");
     let page = scene.page("/console", Some("Umember"), "en").await.body;
     assert!(page.contains("Storage is full: new messages are not backed up."), "{page}");
     let settings = scene.open(&format!("/c/{GROUP}/settings")).await.body;

@@ -62,10 +62,7 @@ chat-nameless = Chat without a name
 chat-left = The bot has left this chat
 chat-paused = Paused
 attention-paused = Storage is full: new messages are not backed up.
-attention-full = { $count ->
-    [one] Full: new messages of 1 chat are not backed up.
-   *[other] Full: new messages of { $count } chats are not backed up.
-}
+attention-full = Full: chats marked “Paused” are not backed up.
 storage-manage = Manage your storage
 attention-unsubscribed = Nobody is backing up this chat.
 attention-left = The bot is no longer in this chat.
