@@ -9,7 +9,7 @@ use chatkeep_emulator::{ActError, Chat, Emulator, Told, User};
 use chatkeep_store::{MemberStatus, Store};
 
 use super::cast::Cast;
-use super::pictures;
+use super::media;
 
 /// Number of pictures of people; more people share them.
 const PICTURES: usize = 12;
@@ -71,7 +71,7 @@ impl Population {
         if let Some(drawn) = self.pictures.get(number) {
             return Ok(drawn.clone());
         }
-        let drawn = line.add_picture(pictures::portrait(number).await?);
+        let drawn = line.add_picture(media::portrait(number).await?);
         self.pictures.push(drawn.clone());
         Ok(drawn)
     }

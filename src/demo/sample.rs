@@ -21,7 +21,7 @@ use chatkeep_view::pseudonyms::Mask;
 use super::cast::CASTS;
 use super::history::{Historian, HistoryMark};
 use super::people::{People, Population};
-use super::{SampleSize, key, pictures};
+use super::{SampleSize, key, media};
 use crate::app::App;
 
 /// Messages of earlier runs that can still be quoted and unsent.
@@ -144,7 +144,7 @@ impl Sample {
     /// # Errors
     /// Returns an error when it cannot be drawn.
     pub(super) async fn next_photo(&self) -> anyhow::Result<Media> {
-        pictures::photo(self.photos.fetch_add(1, Ordering::SeqCst)).await
+        media::photo(self.photos.fetch_add(1, Ordering::SeqCst)).await
     }
 
     /// Changes the plan of a group's owner.

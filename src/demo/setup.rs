@@ -9,7 +9,7 @@ use chatkeep_services::FieldPath;
 use chatkeep_services::access::{Admin, WriteAssistant};
 use chatkeep_services::assistant::{AssistantChange, QaChange, TriggerChange, WelcomeChange};
 
-use super::pictures;
+use super::media;
 use super::sample::Sample;
 
 /// Initial history: index of a person and a text.
@@ -108,7 +108,7 @@ impl Sample {
         }
         let mut photos = Vec::new();
         for number in PHOTOS {
-            photos.push(pictures::photo(number).await?);
+            photos.push(media::photo(number).await?);
         }
         let sender = people.get(1).context("the sample group has too few people")?;
         accepted(&self.line().send_images(group, &sender.user_id, photos).await?)?;

@@ -19,7 +19,7 @@ use chatkeep_store::{
 use chatkeep_workers::assistant::{Compiled, Decision, Reply};
 use futures_util::stream;
 
-use super::super::{pictures, recording};
+use super::super::media;
 use super::plan::{Deed, PlannedStep, Said, SampleFile};
 
 /// Changes that are stored together.
@@ -185,8 +185,8 @@ impl Replay<'_> {
             return Ok(NewMedia { claim, bytes, content_type, preview });
         }
         let content = match &file {
-            SampleFile::Photo(number) => pictures::photo(*number).await?.bytes,
-            SampleFile::Recording => tokio::task::spawn_blocking(recording::chimes).await?,
+            SampleFile::Photo(number) => media::photo(*number).await?.bytes,
+            SampleFile::Recording => media::recording().await?,
             SampleFile::Text(text) => text.clone().into(),
         };
         let parts = stream::iter([Ok::<_, std::io::Error>(content)]);

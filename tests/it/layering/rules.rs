@@ -200,6 +200,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("chatkeep-emulator", &[]),
     ("chatkeep-i18n", &[]),
     ("chatkeep-index", &[]),
+    ("chatkeep-samples", &[]),
     (
         "chatkeep-workers",
         &[
@@ -321,6 +322,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
             "chatkeep-ingress",
             "chatkeep-mcp",
             "chatkeep-platform",
+            "chatkeep-samples",
             "chatkeep-search",
             "chatkeep-services",
             "chatkeep-store",

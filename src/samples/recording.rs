@@ -1,7 +1,5 @@
 //! A recording to send: chimes, as sound without compression.
 
-use bytes::Bytes;
-
 /// Samples of a second.
 const RATE: u32 = 16_000;
 /// Length in seconds.
@@ -12,7 +10,7 @@ const PERIOD: u32 = 4;
 const NOTES: [f32; 4] = [659.3, 523.3, 587.3, 392.0];
 
 /// Returns ten minutes of chimes as a WAV file of 19 MB.
-pub(super) fn chimes() -> Bytes {
+pub fn chimes() -> Vec<u8> {
     let period: Vec<u8> = (0..RATE * PERIOD).flat_map(|at| sample(at).to_le_bytes()).collect();
     let bytes = RATE * SECONDS * 2;
     let mut file = Vec::with_capacity(44 + bytes as usize);
@@ -36,7 +34,7 @@ pub(super) fn chimes() -> Bytes {
     for _ in 0..SECONDS / PERIOD {
         file.extend_from_slice(&period);
     }
-    file.into()
+    file
 }
 
 /// Returns a sample of the period: each note fades within its second.

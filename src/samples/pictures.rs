@@ -3,11 +3,10 @@
 //! Coordinates are 0..4 (right) by 0..3 (down). A scene layers shapes; a shape is the coverage of a
 //! point, from 0 to 1, with a soft edge of about a pixel.
 
-use anyhow::Context as _;
 use image::RgbImage;
 use image::codecs::jpeg::JpegEncoder;
 
-use chatkeep_emulator::Media;
+pub use image::ImageError as DrawError;
 
 const WIDTH: u16 = 640;
 const HEIGHT: u16 = 480;
@@ -32,28 +31,23 @@ const PALETTES: [[Color; 4]; 3] = [
 ];
 const WHITE: Color = [1.0, 0.99, 0.96];
 
-/// Returns the picture of that number as a photo. The same number gives the same picture.
+/// Returns the picture of that number as a photo: a JPEG file of 640 by 480 pixels. The same number
+/// gives the same picture.
 ///
 /// # Errors
 /// Returns an error when it cannot be encoded.
-pub(super) async fn photo(number: usize) -> anyhow::Result<Media> {
-    let drawn = tokio::task::spawn_blocking(move || draw(number)).await?;
-    Ok(Media::new("image/jpeg", drawn.context("cannot draw a picture")?))
-}
-
-/// Returns the picture of that number as somebody's profile picture: a square from its middle.
-///
-/// # Errors
-/// Returns an error when it cannot be encoded.
-pub(super) async fn portrait(number: usize) -> anyhow::Result<Media> {
-    let step = 3.0 / f32::from(PORTRAIT);
-    let square = move || render(number, (PORTRAIT, PORTRAIT), (0.5, step));
-    let drawn = tokio::task::spawn_blocking(square).await?;
-    Ok(Media::new("image/jpeg", drawn.context("cannot draw a picture")?))
-}
-
-fn draw(number: usize) -> Result<Vec<u8>, image::ImageError> {
+pub fn photo(number: usize) -> Result<Vec<u8>, DrawError> {
     render(number, (WIDTH, HEIGHT), (0.0, PIXEL))
+}
+
+/// Returns the picture of that number as somebody's profile picture: a square from its middle, a
+/// JPEG file of 200 by 200 pixels.
+///
+/// # Errors
+/// Returns an error when it cannot be encoded.
+pub fn portrait(number: usize) -> Result<Vec<u8>, DrawError> {
+    let step = 3.0 / f32::from(PORTRAIT);
+    render(number, (PORTRAIT, PORTRAIT), (0.5, step))
 }
 
 /// Renders a scene from that place on, with that much of it for each pixel.
@@ -61,7 +55,7 @@ fn render(
     number: usize,
     (width, height): (u16, u16),
     (left, step): (f32, f32),
-) -> Result<Vec<u8>, image::ImageError> {
+) -> Result<Vec<u8>, DrawError> {
     let scene = SCENES[number % SCENES.len()];
     let palette = &PALETTES[(number / SCENES.len() + number) % PALETTES.len()];
     let mut pixels = Vec::with_capacity(usize::from(width) * usize::from(height) * 3);
@@ -235,7 +229,7 @@ mod tests {
 
     #[test]
     fn pictures_show_something_and_differ() {
-        let files: Vec<_> = (0..12).map(|number| draw(number).unwrap()).collect();
+        let files: Vec<_> = (0..12).map(|number| photo(number).unwrap()).collect();
         for (number, file) in files.iter().enumerate() {
             let shown = image::load_from_memory(file).unwrap().to_rgb8();
             assert_eq!(shown.dimensions(), (u32::from(WIDTH), u32::from(HEIGHT)));
@@ -244,6 +238,6 @@ mod tests {
             assert!(colors.len() > 8, "picture {number} has {} colours", colors.len());
             assert!(!files[..number].contains(file), "picture {number} is an earlier one");
         }
-        assert_eq!(draw(5).unwrap(), files[5], "the same number, the same picture");
+        assert_eq!(photo(5).unwrap(), files[5], "the same number, the same picture");
     }
 }
