@@ -15,10 +15,8 @@ use crate::harness::nats::Nats;
 use crate::harness::postgres::{Durability, Postgres};
 use crate::harness::process::Program;
 use crate::harness::proxy::Proxy;
-use crate::harness::wait::until;
+use crate::harness::wait::{DEADLINE, until};
 use crate::harness::{ports, scratch};
-
-const DEADLINE: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn nats_keeps_its_port_and_store_over_a_crash_and_a_restart() {

@@ -20,11 +20,9 @@ use tempfile::TempDir;
 use crate::harness::nats::Nats;
 use crate::harness::postgres::{Postgres, TestDb};
 use crate::harness::process::{Process, Program};
+pub(crate) use crate::harness::wait::DEADLINE;
 use crate::harness::wait::until;
 use crate::harness::{http, ports, scratch, sqlite};
-
-/// Timeout, long enough for an unoptimised build on a loaded machine.
-pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// The emulator's own secrets.
 pub(crate) const SECRET: &str = "emulator-channel-secret";

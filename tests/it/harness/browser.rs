@@ -2,16 +2,13 @@
 
 use std::net::SocketAddr;
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::process::{Process, Program};
+use super::wait::DEADLINE;
 use super::{http, ports, scratch};
-
-/// Timeout of a call: a browser needs time on a loaded machine.
-const CALL: Duration = Duration::from_mins(1);
 
 /// Chromium without what draws its own windows, which takes a third less processor time than
 /// `chromium --headless`. Pages are laid out and run by the same code.
@@ -50,7 +47,7 @@ impl Browser {
             .env("TMPDIR", profile.path())
             .start();
         driver.line("was started successfully").await;
-        let http = http::client(CALL);
+        let http = http::client(DEADLINE);
         let options = json!({ "binary": BINARY, "args": ARGS });
         let wanted = json!({"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}});
         let url = format!("http://{address}/session");

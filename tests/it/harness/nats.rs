@@ -4,18 +4,14 @@ use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpStream;
 
 use super::launch::{Launch, Running, Signal};
-use super::wait::until;
+use super::wait::{DEADLINE, until};
 use super::{ports, scratch};
-
-/// Timeout for starting and for ending; a loaded machine needs a second or two.
-const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Number of ports tried when another process takes the chosen one first.
 const ATTEMPTS: usize = 5;

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use chatkeep_core::config::Database;
 use chatkeep_store::Store;
@@ -16,11 +15,8 @@ use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
 use super::launch::{Launch, Running, Signal, setpriv};
-use super::wait::until;
+use super::wait::{DEADLINE, until};
 use super::{ports, scratch};
-
-/// Timeout for starting and for ending; a loaded machine needs some seconds.
-const DEADLINE: Duration = Duration::from_secs(40);
 
 /// Number of ports tried when another process takes the chosen one first.
 const ATTEMPTS: usize = 5;

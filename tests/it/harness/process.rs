@@ -14,10 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::launch::{Launch, Running, Signal};
-use super::wait::until;
-
-/// Timeout for starting and for ending, also of an unoptimised build on a loaded machine.
-const DEADLINE: Duration = Duration::from_mins(1);
+use super::wait::{DEADLINE, until};
 
 /// Variable that names the file of counters of a program that was built to count (`tests/coverage`).
 const COUNTERS: &str = "LLVM_PROFILE_FILE";

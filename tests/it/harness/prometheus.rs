@@ -3,17 +3,14 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
 
 use reqwest::Client;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::process::{Process, Program};
+use super::wait::DEADLINE;
 use super::{http, ports, scratch};
-
-/// Timeout of a query, also on a loaded machine.
-const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Server with a port and a store of its own. Dropping it kills it and removes the store.
 pub(crate) struct Prometheus {

@@ -3,8 +3,17 @@
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
-/// Poll interval: short beside any test, cheap beside two cores.
+/// Timeout of conditions that come true. Only a test that fails waits for it, so it is long enough for
+/// an unoptimised build beside many others on a slow machine.
+pub(crate) const DEADLINE: Duration = Duration::from_mins(3);
+
+/// Shortest poll interval: short beside any test.
 const INTERVAL: Duration = Duration::from_millis(10);
+/// Longest poll interval.
+const MAX_INTERVAL: Duration = Duration::from_millis(200);
+/// Pause after a poll, in times of what it took: polls do not take the processors from what they wait
+/// for.
+const PAUSE: u32 = 3;
 
 /// Polls `condition` until it holds.
 ///
@@ -19,8 +28,13 @@ where
     async move {
         let start = Instant::now();
         let poll = async {
-            while !condition().await {
-                tokio::time::sleep(INTERVAL).await;
+            loop {
+                let begun = Instant::now();
+                if condition().await {
+                    break;
+                }
+                let pause = begun.elapsed().saturating_mul(PAUSE);
+                tokio::time::sleep(pause.clamp(INTERVAL, MAX_INTERVAL)).await;
             }
         };
         // The timeout also ends a condition which itself hangs.

@@ -2,7 +2,6 @@
 //! server, and never beyond those of this one.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_store::{FeedReader, OutboxPosition};
@@ -11,9 +10,7 @@ use tokio::sync::watch;
 
 use super::{Fixture, at, said};
 use crate::harness::postgres::Postgres;
-use crate::harness::wait::until;
-
-const DEADLINE: Duration = Duration::from_mins(1);
+use crate::harness::wait::{DEADLINE, until};
 
 /// Opens a connection with a transaction that has an id, and stays open.
 async fn writing(url: &str, statement: &str) -> PgConnection {

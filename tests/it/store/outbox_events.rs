@@ -1,7 +1,6 @@
 //! Outbox events in order: each once, and only to those whom it concerns.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::Plan;
@@ -12,7 +11,7 @@ use chatkeep_store::{
 use tokio::sync::watch;
 
 use super::{Fixture, at, edited, item, on_both, said, sized, unsent};
-use crate::harness::wait::until;
+use crate::harness::wait::{DEADLINE, until};
 
 on_both!(
     everything_is_told_once_and_in_order,
@@ -25,8 +24,6 @@ on_both!(
     a_place_of_a_lost_database_begins_anew,
     a_restored_log_gives_no_number_twice,
 );
-
-const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Reads as that person after a cursor.
 async fn read(store: &Store, channels: &[&str], after: OutboxPosition, limit: u32) -> OutboxPage {

@@ -40,8 +40,8 @@ pub(crate) const LEASE: Duration = Duration::from_secs(30);
 pub(crate) const ATTEMPTS: u32 = 4;
 /// Maximum size of a file, in bytes.
 pub(crate) const MAX_BYTES: u64 = 64 * 1024;
-/// Timeout of conditions, long enough for a loaded machine.
-pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
+/// Timeout of conditions, long enough for a slow and loaded machine.
+pub(crate) const DEADLINE: Duration = Duration::from_mins(3);
 /// Poll interval of conditions.
 const POLL: Duration = Duration::from_millis(5);
 /// Free disk space that media files leave, in bytes.

@@ -5,7 +5,6 @@ mod bounds;
 mod settled;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, UserId, WebhookId};
@@ -19,7 +18,7 @@ use chatkeep_store::{
 use secrecy::ExposeSecret as _;
 
 use super::{Fixture, answered, at, edited, item, on_both, said, unsent};
-use crate::harness::wait::until;
+use crate::harness::wait::{DEADLINE, until};
 
 on_both!(
     a_webhook_is_made_changed_rotated_and_deleted,
@@ -34,7 +33,6 @@ on_both!(
     what_is_not_kept_is_delivered_without_content,
 );
 
-const DEADLINE: Duration = Duration::from_secs(30);
 const LEASE: i64 = 45_000;
 
 impl Fixture {
