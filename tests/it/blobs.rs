@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use chatkeep_blobs::{BlobError, Blobs, BoxError, Stored};
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::{BlobsKind, S3Config};
@@ -23,7 +23,7 @@ use crate::stack::DEADLINE;
 
 /// Maximum size of a stored blob in most tests.
 const MANY: u64 = 1 << 30;
-const MIB: usize = 1024 * 1024;
+pub(crate) const MIB: usize = 1024 * 1024;
 
 /// Empty store for blobs of its own.
 struct Fixture {
@@ -110,7 +110,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn no_s3() -> S3Config {
+pub(crate) fn no_s3() -> S3Config {
     S3Config {
         endpoint: None,
         region: "us-east-1".to_owned(),
@@ -126,27 +126,25 @@ async fn unclaimed(_: BlobId) -> Result<(), BoxError> {
 }
 
 /// Returns the content as a stream in uneven pieces.
-fn pieces(content: &[u8]) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
+pub(crate) fn pieces(content: &[u8]) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
     let pieces: Vec<_> = content.chunks(70_001).map(Bytes::copy_from_slice).map(Ok).collect();
     stream::iter(pieces)
 }
 
 /// Returns bytes that do not repeat soon.
-fn content(size: usize) -> Vec<u8> {
-    let mut state = 7_u32;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        state.to_be_bytes()[0]
-    };
-    (0..size).map(|_| next()).collect()
+pub(crate) fn content(size: usize) -> Vec<u8> {
+    let (mut state, mut content) = (7_u64, vec![0; size]);
+    for part in content.chunks_mut(8) {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        part.copy_from_slice(&state.swap_bytes().to_ne_bytes()[..part.len()]);
+    }
+    content
 }
 
 async fn read(blobs: &Blobs, id: &BlobId, range: Option<Range<u64>>) -> Vec<u8> {
     let read = blobs.get(id, range).await.unwrap();
-    read.stream
-        .try_fold(Vec::new(), |all, piece| async move { Ok([all, piece.into()].concat()) })
-        .await
-        .unwrap()
+    read.stream.try_collect::<BytesMut>().await.unwrap().into()
 }
 
 async fn what_is_put_is_got_whole_and_in_ranges(fixture: Fixture) {

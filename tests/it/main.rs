@@ -7,6 +7,7 @@ mod accounts;
 mod alerts;
 mod answering;
 mod api;
+mod archives;
 mod assistants;
 mod blobs;
 mod bots;

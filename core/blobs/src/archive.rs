@@ -239,7 +239,7 @@ impl Archive {
     }
 
     fn key(&self, name: &str) -> Path {
-        name.split('/').fold(self.prefix.clone(), Path::join)
+        name.split_terminator('/').fold(self.prefix.clone(), Path::join)
     }
 }
 
