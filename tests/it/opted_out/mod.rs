@@ -34,7 +34,7 @@ const GONE: &str = "xq8gone";
 /// Part of everything that stays, unless a script takes it back.
 const SHOWN: &str = "ok7shown";
 /// Number of conversations on SQLite, each with its own random script.
-const SEEDS: usize = 24;
+const SEEDS: usize = 12;
 /// Number of deeds of a conversation.
 const LENGTH: usize = 30;
 
@@ -313,12 +313,13 @@ async fn what_is_not_to_be_kept_is_in_no_row_and_on_no_surface() {
         database.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").await;
     let tables: Vec<_> = tables.lines().collect();
     assert!(tables.contains(&"messages"), "{tables:?}");
-    for word in world.all_gone() {
-        for table in &tables {
-            let count =
-                format!("SELECT COUNT(*) FROM {table} WHERE strpos({table}::text, '{word}') > 0");
-            assert_eq!(database.query(&count).await.trim(), "0", "{word} in {table}");
-        }
+    let words = world.all_gone().join("'), ('");
+    for table in &tables {
+        let held = format!(
+            "SELECT DISTINCT word FROM {table}, (VALUES ('{words}')) AS words (word)
+             WHERE strpos({table}::text, word) > 0"
+        );
+        assert_eq!(database.query(&held).await, "", "in {table}");
     }
     for talk in &world.talks {
         talk.reader.abort();

@@ -18,7 +18,7 @@ on_both!(killed_again_and_again_while_messages_come);
 /// Number of messages and kills, at moments that nobody thought of: the death of a process between
 /// any two steps of a stage is tested in `workers/tests/stages/`. For more:
 /// `CHATKEEP_CRASH=20000,500 cargo test --release --test it crash`.
-const USUAL: (usize, usize) = (2_000, 20);
+const USUAL: (usize, usize) = (1_200, 12);
 /// Number of messages per question.
 const QUESTIONS: usize = 25;
 /// Number of messages per picture.

@@ -112,6 +112,16 @@ impl World {
     /// Returns the events of a saved search in the log, oldest first; fails if anybody else is told
     /// of it.
     async fn events(&self, saved: &Saved) -> Vec<SearchEvent> {
+        let all = self.matches().await.into_iter().filter(|(_, event)| event.search == saved.id);
+        let to_owner = |(user, event)| {
+            assert_eq!(user, saved.user, "told to somebody else");
+            event
+        };
+        all.map(to_owner).collect()
+    }
+
+    /// Returns the events of all saved searches in the log, each with who is told, oldest first.
+    async fn matches(&self) -> Vec<(UserId, SearchEvent)> {
         self.fixture.log_settled().await;
         let mut events = Vec::new();
         for user in [UserId::from("U1"), UserId::from("U2")] {
@@ -121,17 +131,15 @@ impl World {
             loop {
                 let page = self.store().outbox().outbox_events(reader, after, 100).await.unwrap();
                 for event in page.outbox_events {
-                    let about = event.detail.as_deref() == Some(saved.id.as_str());
-                    if event.kind != OutboxEventKind::SearchMatched || !about {
-                        continue;
+                    if event.kind == OutboxEventKind::SearchMatched {
+                        let event = SearchEvent {
+                            search: event.detail.unwrap().as_str().into(),
+                            channel: event.channel.unwrap(),
+                            message: event.subject.unwrap().into(),
+                            seq: event.place.1,
+                        };
+                        events.push((user.clone(), event));
                     }
-                    assert_eq!(user, saved.user, "told to somebody else");
-                    events.push(SearchEvent {
-                        search: saved.id.clone(),
-                        channel: event.channel.unwrap(),
-                        message: event.subject.unwrap().into(),
-                        seq: event.place.1,
-                    });
                 }
                 after = page.next;
                 if !page.more {
