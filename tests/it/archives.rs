@@ -11,7 +11,7 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::blobs::{MIB, content, no_s3, pieces};
+use crate::blobs::{MIB, content, no_s3, on_both, pieces};
 use crate::harness::s3::S3;
 use crate::harness::scratch;
 
@@ -20,24 +20,6 @@ struct Fixture {
     archive: Archive,
     folder: TempDir,
     s3: Option<S3>,
-}
-
-/// Creates one test per kind of archive of each function named.
-macro_rules! on_both {
-    ($($test:ident),* $(,)?) => {
-        mod in_a_folder {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $test() {
-                super::$test(super::Fixture::folder()).await;
-            })*
-        }
-        mod in_s3 {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $test() {
-                super::$test(super::Fixture::s3()).await;
-            })*
-        }
-    };
 }
 
 on_both!(

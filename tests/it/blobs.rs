@@ -49,6 +49,7 @@ macro_rules! on_both {
         }
     };
 }
+pub(crate) use on_both;
 
 on_both!(
     what_is_put_is_got_whole_and_in_ranges,

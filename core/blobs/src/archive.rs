@@ -238,6 +238,7 @@ impl Archive {
         Ok(())
     }
 
+    /// Returns the key of an object or of a folder; the empty name is the archive itself.
     fn key(&self, name: &str) -> Path {
         name.split_terminator('/').fold(self.prefix.clone(), Path::join)
     }

@@ -13,7 +13,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 const MAX_INTERVAL: Duration = Duration::from_millis(200);
 /// Pause after a poll, in times of what it took: polls do not take the processors from what they wait
 /// for.
-const PAUSE: u32 = 3;
+const PAUSE_FACTOR: u32 = 3;
 
 /// Polls `condition` until it holds.
 ///
@@ -33,7 +33,7 @@ where
                 if condition().await {
                     break;
                 }
-                let pause = begun.elapsed().saturating_mul(PAUSE);
+                let pause = begun.elapsed().saturating_mul(PAUSE_FACTOR);
                 tokio::time::sleep(pause.clamp(INTERVAL, MAX_INTERVAL)).await;
             }
         };
