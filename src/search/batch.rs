@@ -46,7 +46,7 @@ impl ParsedQuery {
     /// Returns the query without what depends on names and time zones. It finds everything that the
     /// query finds, perhaps more.
     pub fn roughly(&self, channels: Vec<ChannelId>) -> BatchQuery {
-        let mut query = self.0.clone();
+        let mut query = self.query.clone();
         drop(std::mem::take(&mut query.from));
         (query.after, query.before) = (None, None);
         BatchQuery { query, channels }

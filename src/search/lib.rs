@@ -15,21 +15,21 @@ mod lookup;
 mod masked;
 mod parsed_query;
 pub mod remote;
+mod request;
 pub mod saved_searches;
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_bus::Bus;
 use chatkeep_core::causes::with_causes;
-use chatkeep_core::id::{ChannelId, MessageId, UserId};
-use chatkeep_core::message::MessageType;
+use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::Timestamp;
-use chatkeep_index::search::{Cursor, SharedIndex};
+use chatkeep_index::search::SharedIndex;
 use chatkeep_workers::replica::Replica;
+use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use self::local::{find_in, find_in_folder};
@@ -38,57 +38,10 @@ pub use batch::{BatchQuery, MessageBatch};
 pub use lookup::QueryPeople;
 pub use lookup::SearchResult;
 pub use parsed_query::{Highlight, ParsedQuery, Snippet, SnippetGenerator};
+pub use request::{SearchCursor, SearchRequest, Sort};
 
 /// Maximum number of channels of a caller that are searched, and found by their names.
 pub const REACH: u32 = 10_000;
-
-/// Search request, with the channels that the caller may read.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct SearchRequest {
-    /// Query as typed.
-    pub query: String,
-    /// IANA name of the zone in which the days of `before:` and `after:` begin; requests of earlier
-    /// versions have `utc_offset` alone.
-    #[serde(default)]
-    pub time_zone: Option<String>,
-    /// UTC offset of that zone now, in minutes east, for processes of earlier versions.
-    pub utc_offset: i32,
-    /// Channels to search: all that the caller may read, or some of them. Without any, there are no
-    /// results.
-    pub channels: Vec<ChannelId>,
-    /// Users of the names in `from:` (see `ParsedQuery::people`); a name that is not here is
-    /// taken for an id.
-    pub people: BTreeMap<String, Vec<UserId>>,
-    /// Sent at or after this time.
-    pub from: Option<Timestamp>,
-    /// Sent before this time.
-    pub to: Option<Timestamp>,
-    /// Sent by this user.
-    pub sender: Option<UserId>,
-    /// Only messages of this type.
-    pub kind: Option<MessageType>,
-    /// Sort order.
-    pub sort: Sort,
-    /// `true` to find related messages for questions alone; processes of earlier versions find them
-    /// also where nothing holds all of the query.
-    #[serde(default)]
-    pub exact_only: bool,
-    /// Maximum number of hits on a page.
-    pub limit: usize,
-    /// [`SearchResults::next`] of the previous page; valid for the same search only.
-    pub cursor: Option<String>,
-}
-
-/// Sort order of hits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Sort {
-    /// Best match first.
-    #[default]
-    Relevance,
-    /// Newest first.
-    Newest,
-}
 
 /// Page of search results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,15 +50,10 @@ pub struct SearchResults {
     pub hits: Vec<Hit>,
     /// Number of messages on all pages together, related ones included.
     pub total: usize,
-    /// `false` if there may be more than that. Processes of earlier versions count them all.
-    #[serde(default = "is_exact")]
+    /// `false` if there may be more than that.
     pub is_total_exact: bool,
     /// Cursor of the next page; `None` on the last one.
-    pub next: Option<String>,
-}
-
-const fn is_exact() -> bool {
-    true
+    pub next: Option<SearchCursor>,
 }
 
 /// Search hit.
@@ -119,8 +67,7 @@ pub struct Hit {
     pub sent_at: Timestamp,
     /// Relevance score; 0 when sorted by time.
     pub score: f32,
-    /// `true` if it does not hold all of the query; processes of earlier versions do not say.
-    #[serde(default)]
+    /// `true` if it does not hold all of the query.
     pub related: bool,
 }
 
@@ -130,9 +77,6 @@ pub enum SearchError {
     /// Invalid query; the text is for the user who typed it.
     #[error("{0}")]
     Query(String),
-    /// Invalid cursor.
-    #[error("not a search cursor")]
-    Cursor,
     /// No index is available right now; the text is for the operator.
     #[error("search is unavailable: {0}")]
     Unavailable(String),
@@ -188,9 +132,10 @@ impl SearchService {
     /// Searches for nothing, to find out whether that works.
     #[boxed]
     pub async fn probe(&self) {
-        let nothing = SearchRequest { query: "x".to_owned(), limit: 1, ..SearchRequest::default() };
-        // The result is noted.
-        let _ = self.find(nothing).await;
+        if let Ok(query) = ParsedQuery::parse("x", Tz::UTC) {
+            // The result is noted.
+            let _ = self.find(SearchRequest::new(query, Vec::new(), 1)).await;
+        }
     }
 
     /// Notes whether an index could be asked, unless something else is away that search needs.
@@ -212,11 +157,9 @@ impl SearchService {
     /// Searches.
     ///
     /// # Errors
-    /// Returns [`SearchError`] for an invalid query or cursor, or if no index is available.
+    /// [`SearchError::Unavailable`] if no index is available.
     #[boxed]
     pub async fn find(&self, find: SearchRequest) -> Result<SearchResults, SearchError> {
-        // A bad query is the caller's fault, whether there is an index or not.
-        find.check()?;
         let found = self.find_anywhere(find).await;
         self.note(&found);
         found
@@ -241,18 +184,6 @@ impl SearchService {
     }
 }
 
-impl SearchRequest {
-    fn check(&self) -> Result<(ParsedQuery, Option<Cursor>), SearchError> {
-        let zone = self.time_zone.as_deref().and_then(|name| name.parse().ok());
-        let asked = match zone {
-            Some(zone) => ParsedQuery::parse_in(&self.query, zone)?,
-            None => ParsedQuery::parse(&self.query, self.utc_offset)?,
-        };
-        let cursor = self.cursor.as_deref().map(str::parse).transpose();
-        Ok((asked, cursor.map_err(|_| SearchError::Cursor)?))
-    }
-}
-
 fn unavailable(error: &(dyn Error + 'static)) -> SearchError {
     SearchError::Unavailable(with_causes(error))
 }
@@ -263,7 +194,7 @@ mod tests {
 
     #[test]
     fn asks_for_names_and_marks_what_was_found() {
-        let asked = ParsedQuery::parse("from:Ann -from:\"Bo Li\" from:Ann hello", 0).unwrap();
+        let asked = ParsedQuery::parse("from:Ann -from:\"Bo Li\" from:Ann hello", Tz::UTC).unwrap();
         assert_eq!(asked.names().into_iter().collect::<Vec<_>>(), ["Ann", "Bo Li"]);
         let snippet = asked.snippet_generator().snippet("say hello", 100);
         let highlights = vec![Highlight { start: 4, end: 9 }];
@@ -273,26 +204,25 @@ mod tests {
     #[test]
     fn days_of_a_query_begin_by_the_clock_of_their_season() {
         let asked = "after:2026-01-10 before:2026-07-10 x";
-        let parsed = ParsedQuery::parse_in(asked, "America/New_York".parse().unwrap()).unwrap();
+        let parsed = ParsedQuery::parse(asked, "America/New_York".parse().unwrap()).unwrap();
         let (after, before) = parsed.times();
         assert_eq!(after.unwrap().to_string(), "2026-01-10T05:00:00.000Z");
         assert_eq!(before.unwrap().to_string(), "2026-07-10T04:00:00.000Z");
     }
 
+    #[test]
+    fn an_invalid_query_tells_why() {
+        let bad = ParsedQuery::parse("type:song", Tz::UTC);
+        assert!(matches!(bad, Err(SearchError::Query(why)) if why.contains("song")));
+    }
+
     #[tokio::test]
-    async fn faults_of_the_asker_are_told_apart_from_a_missing_index() {
+    async fn a_folder_without_an_index_stays_without() {
         let folder = tempfile::TempDir::new().unwrap();
         let folder_of_index = SearchFallback::folder(folder.path().join("index"));
         let search = SearchService::new(None, folder_of_index);
-        let find = |query: &str, cursor: Option<&str>| SearchRequest {
-            query: query.to_owned(),
-            cursor: cursor.map(str::to_owned),
-            ..SearchRequest::default()
-        };
-        let bad = search.find(find("type:song", None)).await;
-        assert!(matches!(bad, Err(SearchError::Query(why)) if why.contains("song")));
-        assert_eq!(search.find(find("word", Some("x"))).await, Err(SearchError::Cursor));
-        let none = search.find(find("word", Some("e.0.5.5..1.0_0."))).await;
+        let query = ParsedQuery::parse("word", Tz::UTC).unwrap();
+        let none = search.find(SearchRequest::new(query, Vec::new(), 10)).await;
         assert!(matches!(none, Err(SearchError::Unavailable(_))), "{none:?}");
         assert!(!folder.path().join("index").exists(), "only looked at");
     }

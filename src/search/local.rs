@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_index::search::{self, IndexSearch, MessageIndex, SharedIndex};
 use chatkeep_workers::replica::Replica;
 
-use super::{Hit, SearchError, SearchRequest, SearchResults, Sort, unavailable};
+use super::{Hit, SearchCursor, SearchError, SearchRequest, SearchResults, Sort, unavailable};
 
 /// Searches in a replica of this process.
 pub(super) async fn find_in(
@@ -54,12 +54,11 @@ pub(super) fn search(
     index: &MessageIndex,
     find: &SearchRequest,
 ) -> Result<SearchResults, SearchError> {
-    let (asked, cursor) = find.check()?;
     // Its writer commits progress once it is complete.
     if index.progress().is_none() {
         return Err(SearchError::Unavailable("the index is being filled".to_owned()));
     }
-    let query = asked.resolved(&find.people);
+    let query = find.query.resolved(&find.people);
     let channels: Vec<_> = find.channels.iter().map(ChannelId::as_str).collect();
     let sender = find.sender.as_ref().map(|sender| [sender.as_str()]);
     let request = IndexSearch {
@@ -74,7 +73,7 @@ pub(super) fn search(
         },
         exact_only: find.exact_only,
         limit: find.limit,
-        cursor: cursor.as_ref(),
+        cursor: find.cursor.as_ref().map(|SearchCursor(cursor)| cursor),
         ..IndexSearch::new(&query)
     };
     let page = index.search(&request).map_err(|error| unavailable(&error))?;
@@ -85,7 +84,7 @@ pub(super) fn search(
         score: hit.score,
         related: !hit.is_exact,
     });
-    let next = page.next.map(|cursor| cursor.to_string());
+    let next = page.next.map(SearchCursor);
     Ok(SearchResults {
         hits: hits.collect(),
         total: page.total,

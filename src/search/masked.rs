@@ -16,9 +16,7 @@ use chatkeep_store::{Store, StoredMessage};
 use chatkeep_view::pseudonyms::{Mask, Masked};
 
 use super::local::search;
-use super::{
-    Hit, ParsedQuery, SearchError, SearchRequest, SearchResults, SearchService, Sort, unavailable,
-};
+use super::{Hit, SearchError, SearchRequest, SearchResults, SearchService, Sort, unavailable};
 
 /// Maximum number of candidates: the newest.
 const CANDIDATES: usize = 1_000;
@@ -38,16 +36,13 @@ impl SearchService {
         store: &Store,
         mask: &Mask,
     ) -> Result<SearchResults, SearchError> {
-        let (ParsedQuery(query), _) = find.check()?;
-        if !query.text.unwanted.is_empty() {
+        if !find.query.query.text.unwanted.is_empty() {
             return Err(SearchError::Query(NO_EXCLUSION.to_owned()));
         }
         let find = SearchRequest { exact_only: true, ..find };
         let (sort, limit) = (Sort::Newest, CANDIDATES);
         let wide = SearchRequest { sort, limit, cursor: None, ..find.clone() };
-        let candidates = self.find(wide).await?.hits;
-        // A process of an earlier version finds related messages where nothing else is found.
-        let candidates = candidates.into_iter().filter(|hit| query.is_question || !hit.related);
+        let candidates = self.find(wide).await?.hits.into_iter();
         let key = |Hit { channel, message, .. }: Hit| (channel, message);
         let keys: Vec<_> = candidates.map(key).collect();
         let messages = store.messages().chosen_messages(&keys).await;
@@ -89,6 +84,9 @@ fn put(message: &StoredMessage) -> Option<IndexChange> {
 
 #[cfg(test)]
 mod tests {
+    use chrono_tz::Tz;
+
+    use super::super::ParsedQuery;
     use super::*;
 
     #[test]
@@ -108,14 +106,9 @@ mod tests {
         writer.apply(&[doc("m1", "the invoice"), doc("m2", "an invoice of [name]")]).unwrap();
         writer.commit("masked").unwrap();
         let total = |query: &str, sort, exact_only| {
-            let find = SearchRequest {
-                query: query.to_owned(),
-                channels: vec!["C1".into()],
-                sort,
-                exact_only,
-                limit: 10,
-                ..SearchRequest::default()
-            };
+            let query = ParsedQuery::parse(query, Tz::UTC).unwrap();
+            let first = SearchRequest::new(query, vec!["C1".into()], 10);
+            let find = SearchRequest { sort, exact_only, ..first };
             search(&index, &find).unwrap().total
         };
         for sort in [Sort::Relevance, Sort::Newest] {

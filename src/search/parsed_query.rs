@@ -7,13 +7,25 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_index::search::{self, Highlighter, Query};
 use chatkeep_view::when::first;
 use chrono_tz::Tz;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::SearchError;
 
-/// Parsed query.
-#[derive(Clone, Debug)]
-pub struct ParsedQuery(pub(super) Query);
+/// Query with what it means in a time zone. Sent to other processes as it was typed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "TypedQuery", into = "TypedQuery")]
+pub struct ParsedQuery {
+    typed: TypedQuery,
+    pub(super) query: Query,
+}
+
+/// Query as typed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct TypedQuery {
+    text: String,
+    /// Zone of its days and local times.
+    time_zone: Tz,
+}
 
 /// Generator of snippets for the hits of a query.
 #[derive(Clone, Debug)]
@@ -38,38 +50,40 @@ pub struct Highlight {
 }
 
 impl ParsedQuery {
-    /// Parses a query whose days begin that many minutes east of UTC.
-    ///
-    /// # Errors
-    /// Returns [`SearchError::Query`] if it is invalid.
-    pub fn parse(query: &str, utc_offset: i32) -> Result<Self, SearchError> {
-        let query = Query::parse_at(query, utc_offset);
-        query.map(Self).map_err(|error| SearchError::Query(error.to_string()))
-    }
-
     /// Parses a query whose days and local times are those of `zone`.
     ///
     /// # Errors
     /// Returns [`SearchError::Query`] if it is invalid.
-    pub fn parse_in(query: &str, zone: Tz) -> Result<Self, SearchError> {
-        let query = Query::parse_in(query, |local| first(zone, local).map(Timestamp::millis));
-        query.map(Self).map_err(|error| SearchError::Query(error.to_string()))
+    pub fn parse(text: &str, zone: Tz) -> Result<Self, SearchError> {
+        TypedQuery { text: text.to_owned(), time_zone: zone }.try_into()
+    }
+
+    /// Returns the query with its days and local times in another zone.
+    ///
+    /// # Errors
+    /// Returns [`SearchError::Query`] if a time is beyond the range of a calendar there.
+    pub fn in_zone(self, zone: Tz) -> Result<Self, SearchError> {
+        if zone == self.typed.time_zone || self.times() == (None, None) {
+            return Ok(self);
+        }
+        TypedQuery { time_zone: zone, ..self.typed }.try_into()
     }
 
     /// Returns the time that `after:` and `before:` leave.
     pub fn times(&self) -> (Option<Timestamp>, Option<Timestamp>) {
         let time = |millis: Option<i64>| millis.map(Timestamp::from_millis);
-        (time(self.0.after), time(self.0.before))
+        (time(self.query.after), time(self.query.before))
     }
 
     /// Returns the operands of `from:`, names and ids alike.
     pub fn names(&self) -> BTreeSet<&str> {
-        self.0.from.wanted.iter().chain(&self.0.from.unwanted).map(String::as_str).collect()
+        let from = &self.query.from;
+        from.wanted.iter().chain(&from.unwanted).map(String::as_str).collect()
     }
 
     /// Returns the query with the ids of these people in place of their names.
     pub(super) fn resolved(&self, people: &BTreeMap<String, Vec<UserId>>) -> Query {
-        let mut query = self.0.clone();
+        let mut query = self.query.clone();
         query.resolve_senders(|name| {
             let ids = people.get(name).into_iter().flatten();
             ids.map(|id| id.as_str().to_owned()).collect()
@@ -79,7 +93,25 @@ impl ParsedQuery {
 
     /// Returns the generator of snippets of found messages.
     pub fn snippet_generator(&self) -> SnippetGenerator {
-        SnippetGenerator(Highlighter::new(&self.0))
+        SnippetGenerator(Highlighter::new(&self.query))
+    }
+}
+
+impl From<ParsedQuery> for TypedQuery {
+    fn from(parsed: ParsedQuery) -> Self {
+        parsed.typed
+    }
+}
+
+impl TryFrom<TypedQuery> for ParsedQuery {
+    type Error = SearchError;
+
+    fn try_from(typed: TypedQuery) -> Result<Self, SearchError> {
+        let point = |local| first(typed.time_zone, local).map(Timestamp::millis);
+        match Query::parse_in(&typed.text, point) {
+            Ok(query) => Ok(Self { typed, query }),
+            Err(error) => Err(SearchError::Query(error.to_string())),
+        }
     }
 }
 

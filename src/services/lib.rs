@@ -242,7 +242,7 @@ impl Services {
         let account = AccountService::new(store(), clock());
         let channels = ChannelService::new(store(), clock(), zone);
         let messages = MessageService::new(store(), zone);
-        let search = MessageSearch::new(store(), clock(), search, access.clone(), messages.clone());
+        let search = MessageSearch::new(store(), search, access.clone(), messages.clone());
         let deletion = DeletionService::new(store(), clock(), messages.clone(), parts.removals);
         let private = parts.allow_private_webhooks;
         let assistant = AssistantService::new(store(), clock(), bus, assistants);

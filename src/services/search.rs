@@ -12,7 +12,7 @@ use chatkeep_platform::Bots;
 use chatkeep_search::{ParsedQuery, QueryPeople, SearchRequest, SearchResult, SearchService, Sort};
 use chatkeep_store::{ReadAction, Store};
 use chatkeep_view::pseudonyms::Mask;
-use chatkeep_view::when::{When, utc_offset};
+use chatkeep_view::when::When;
 use chrono_tz::Tz;
 
 pub use self::failure::SearchFailure;
@@ -74,11 +74,12 @@ pub struct SearchPage {
     pub next: Option<String>,
 }
 
-/// Channels of a search, with what its times are read by.
+/// Channels of a search, with its query and what its times are read by.
 struct Reach {
     /// What the reader is shown of people.
     mask: Mask,
     channels: Vec<ChannelId>,
+    parsed: ParsedQuery,
     zone: Tz,
     /// Nothing sent before this may be found.
     not_before: Option<Timestamp>,
@@ -88,7 +89,6 @@ struct Reach {
 #[derive(Clone, Debug)]
 pub struct MessageSearch {
     store: Store,
-    clock: SharedClock,
     index: SearchService,
     access: AccessService,
     messages: MessageService,
@@ -107,12 +107,9 @@ impl SearchQuery {
         check_length(&Q, &self.text)
     }
 
-    /// Returns true if the times of the search depend on its zone. What cannot be parsed fails in
-    /// any zone.
-    fn names_days(&self, zone: Tz) -> bool {
+    /// Returns true if `from` or `to` depend on the zone of the search.
+    fn names_days(&self) -> bool {
         [self.from, self.to].into_iter().flatten().any(When::is_local)
-            || ParsedQuery::parse_in(&self.text, zone)
-                .is_ok_and(|query| query.times() != (None, None))
     }
 }
 
@@ -122,7 +119,7 @@ impl SearchQuery {
 /// [`ServiceError::Invalid`] of `field`.
 pub(super) fn check_query(field: &FieldPath, text: &str, zone: Tz) -> Result<(), ServiceError> {
     check_length(field, text)?;
-    match ParsedQuery::parse_in(text, zone) {
+    match ParsedQuery::parse(text, zone) {
         Ok(_) => Ok(()),
         Err(cause) => Err(refused(field.clone(), cause)),
     }
@@ -139,12 +136,11 @@ fn check_length(field: &FieldPath, text: &str) -> Result<(), ServiceError> {
 impl MessageSearch {
     pub(super) const fn new(
         store: Store,
-        clock: SharedClock,
         index: SearchService,
         access: AccessService,
         messages: MessageService,
     ) -> Self {
-        Self { store, clock, index, access, messages }
+        Self { store, index, access, messages }
     }
 
     /// Creates a search for an operator's command, which has no other services.
@@ -156,7 +152,7 @@ impl MessageSearch {
     ) -> Self {
         let access = AccessService::new(store.clone(), Arc::clone(clock), Bots::new([]));
         let messages = MessageService::new(store.clone(), time_zone);
-        Self::new(store.clone(), Arc::clone(clock), index, access, messages)
+        Self::new(store.clone(), index, access, messages)
     }
 
     /// Searches a channel.
@@ -172,10 +168,10 @@ impl MessageSearch {
     ) -> Result<SearchPage, ServiceError> {
         query.check()?;
         let channel = access.read(ReadAction::Search);
-        let zone = self.zone(query, Some(channel)).await?;
+        let (parsed, zone) = self.parsed(query, Some(channel)).await?;
         let channels = vec![channel.clone()];
         let mask = access.caller.mask.clone();
-        let reach = Reach { mask, channels, zone, not_before: access.not_before() };
+        let reach = Reach { mask, channels, parsed, zone, not_before: access.not_before() };
         Ok(self.run(reach, query).await?)
     }
 
@@ -194,10 +190,10 @@ impl MessageSearch {
         query.check()?;
         let channels = self.channels(&access.caller, only).await?;
         access.record(&channels, ReadAction::Search);
-        let zone = self.zone(query, only).await?;
+        let (parsed, zone) = self.parsed(query, only).await?;
         let mask = access.caller.mask.clone();
         let not_before = access.caller.not_before();
-        let reach = Reach { mask, channels, zone, not_before };
+        let reach = Reach { mask, channels, parsed, zone, not_before };
         Ok(self.run(reach, query).await?)
     }
 
@@ -213,8 +209,8 @@ impl MessageSearch {
         zone: Tz,
         query: &SearchQuery,
     ) -> Result<SearchPage, SearchFailure> {
-        let mask = Mask::none();
-        self.run(Reach { mask, channels, zone, not_before: None }, query).await
+        let (mask, parsed) = (Mask::none(), ParsedQuery::parse(&query.text, zone)?);
+        self.run(Reach { mask, channels, parsed, zone, not_before: None }, query).await
     }
 
     /// Returns the channels of a search: `only` that one, or all that the caller may read.
@@ -236,43 +232,43 @@ impl MessageSearch {
         Ok(channels.into_iter().map(|channel| channel.id).collect())
     }
 
-    async fn zone(
+    /// Returns the query of a search with the zone in which its times are read.
+    async fn parsed(
         &self,
         query: &SearchQuery,
         only: Option<&ChannelId>,
-    ) -> Result<Tz, ServiceError> {
-        let of_service = self.messages.zone(None).await?;
-        match query.zone {
-            Some(zone) => Ok(zone),
+    ) -> Result<(ParsedQuery, Tz), ServiceError> {
+        let zone = match query.zone {
+            Some(zone) => zone,
+            None => self.messages.zone(None).await?,
+        };
+        let parsed = ParsedQuery::parse(&query.text, zone)?;
+        let is_zoned = query.names_days() || parsed.times() != (None, None);
+        if query.zone.is_some() || !is_zoned {
             // The channel would be read in vain.
-            None if !query.names_days(of_service) => Ok(of_service),
-            None => self.messages.zone(only).await,
+            return Ok((parsed, zone));
         }
+        let zone = self.messages.zone(only).await?;
+        Ok((parsed.in_zone(zone)?, zone))
     }
 
     async fn run(&self, reach: Reach, query: &SearchQuery) -> Result<SearchPage, SearchFailure> {
-        let Reach { mask, channels, zone, not_before } = reach;
+        let Reach { mask, channels, parsed, zone, not_before } = reach;
         let reader = (&self.store, &mask);
         let binding = query.binding(&channels);
-        let parsed = ParsedQuery::parse_in(&query.text, zone)?;
         let QueryPeople { people, unknown } = parsed.people(reader, &channels).await?;
         let cursor = query.cursor.as_deref().map(|text| decode_cursor(&binding, text));
         let from = point_in_time(FieldPath::FROM, query.from, zone)?;
         let to = point_in_time(FieldPath::TO, query.to, zone)?;
         let request = SearchRequest {
-            query: query.text.clone(),
-            time_zone: Some(zone.name().to_owned()),
-            utc_offset: utc_offset(zone, self.clock.now()),
-            channels,
             people,
             from: from.max(not_before),
             to,
             sender: query.sender.clone(),
             kind: query.kind,
             sort: query.sort,
-            exact_only: false,
-            limit: query.limit as usize,
             cursor: cursor.transpose()?,
+            ..SearchRequest::new(parsed.clone(), channels, query.limit as usize)
         };
         let found = if mask.is_on() {
             self.index.find_masked(request, &self.store, &mask).await?

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::Moment;
-use chrono::{DateTime, NaiveDateTime, Offset as _, TimeDelta, TimeZone as _, Timelike as _};
+use chrono::{NaiveDateTime, TimeDelta, TimeZone as _, Timelike as _};
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{
@@ -55,12 +55,6 @@ pub fn first(zone: Tz, local: NaiveDateTime) -> Option<Timestamp> {
         (1..=SKIPPED).find_map(|more| shown(&minute.checked_add_signed(TimeDelta::minutes(more))?))
     })?;
     Some(Timestamp::from_millis(found.timestamp_millis()))
-}
-
-/// Returns the offset of that zone from UTC at that time, in minutes east.
-pub fn utc_offset(zone: Tz, now: Timestamp) -> i32 {
-    let now = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default().naive_utc();
-    zone.offset_from_utc_datetime(&now).fix().local_minus_utc() / 60
 }
 
 impl<'de> Deserialize<'de> for When {

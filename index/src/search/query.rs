@@ -143,14 +143,7 @@ pub struct Query {
 impl Query {
     /// Parses a query whose days are days in UTC.
     pub fn parse(text: &str) -> Result<Self, QueryError> {
-        Self::parse_at(text, 0)
-    }
-
-    /// Parses a query whose days begin at midnight of a time zone, given as its distance from UTC
-    /// in minutes (positive to the east).
-    pub fn parse_at(text: &str, utc_offset: i32) -> Result<Self, QueryError> {
-        let millis = i64::from(utc_offset) * 60_000;
-        Self::parse_in(text, |local| Some(local.and_utc().timestamp_millis() - millis))
+        Self::parse_in(text, |local| Some(local.and_utc().timestamp_millis()))
     }
 
     /// Parses a query whose days and local times become points in time, in milliseconds since 1970,
@@ -337,12 +330,18 @@ mod tests {
         assert_eq!(query.from.unwanted, ["U3"]);
     }
 
+    /// Parses a query by a clock that is eight hours ahead of UTC.
+    fn in_taipei(text: &str) -> Query {
+        let point = |local: NaiveDateTime| Some(local.and_utc().timestamp_millis() - 8 * 3_600_000);
+        Query::parse_in(text, point).unwrap()
+    }
+
     #[test]
     fn days_begin_at_midnight_of_the_time_zone() {
         let query = Query::parse("after:2026-01-02 before:2026-01-02T00:00:00.500+08:00").unwrap();
         assert_eq!(query.after, Some(1_767_312_000_000));
         assert_eq!(query.before, Some(1_767_312_000_500 - 8 * 3_600_000));
-        let taipei = Query::parse_at("after:2026/01/02 after:2025-12-31", 8 * 60).unwrap();
+        let taipei = in_taipei("after:2026/01/02 after:2025-12-31");
         assert_eq!(taipei.after, Some(1_767_312_000_000 - 8 * 3_600_000), "the later one counts");
         let before = Query::parse("before:2026-01-02 before:2027-01-02").unwrap();
         assert_eq!(before.before, Some(1_767_312_000_000), "the earlier one counts");
@@ -350,8 +349,7 @@ mod tests {
 
     #[test]
     fn times_are_read_as_everywhere() {
-        let query =
-            Query::parse_at("after:2026-01-02T08:00 before:2026-01-02T08:00Z", 480).unwrap();
+        let query = in_taipei("after:2026-01-02T08:00 before:2026-01-02T08:00Z");
         assert_eq!(query.after, Some(1_767_312_000_000));
         assert_eq!(query.before, Some(1_767_312_000_000 + 8 * 3_600_000));
     }

@@ -78,7 +78,7 @@ impl SearchMatcher {
     }
 
     fn parse(&self, query: &str) -> Result<ParsedQuery, SearchError> {
-        ParsedQuery::parse_in(query, self.time_zone)
+        ParsedQuery::parse(query, self.time_zone)
     }
 
     /// Returns the query with the meaning of its names and times; `None` when it has neither.
@@ -93,7 +93,7 @@ impl SearchMatcher {
         let zoned = match asked.channels {
             Some([channel]) => {
                 let zone = self.zone(channel).await?;
-                ParsedQuery::parse_in(asked.query, zone).ok()
+                parsed.clone().in_zone(zone).ok()
             }
             _ => None,
         };

@@ -5,7 +5,6 @@ use chatkeep_store::StoreError;
 use tracing::debug;
 
 use super::Q;
-use crate::cursor::not_ours;
 use crate::{Defect, FieldPath, ServiceError};
 
 /// Reason for which a search failed.
@@ -44,7 +43,6 @@ pub(super) fn refused(field: FieldPath, cause: SearchError) -> ServiceError {
         SearchError::Query(why) => {
             ServiceError::Invalid { field: Some(field), why, defect: Defect::Other }
         }
-        SearchError::Cursor => not_ours(),
         SearchError::Unavailable(why) => {
             // The search service logs its outage once.
             debug!(error = why, "search is unavailable");

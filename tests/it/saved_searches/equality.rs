@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MediaInfo, MessageChange, Received};
 use chatkeep_core::profile::Profile;
+use chatkeep_search::ParsedQuery;
 use chatkeep_store::{ChannelChange, PresenceEvidenceKind};
+use chrono_tz::Tz;
 
 use super::words::Numbers;
 use super::{Saved, World};
@@ -139,7 +141,7 @@ async fn what_is_told_is_what_a_search_finds(fixture: Fixture) {
         for nth in 0..14 {
             let query = loop {
                 let query = talk.numbers.query();
-                if chatkeep_search::ParsedQuery::parse(&query, 0).is_ok() {
+                if ParsedQuery::parse(&query, Tz::UTC).is_ok() {
                     break query;
                 }
             };

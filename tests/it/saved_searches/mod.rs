@@ -164,17 +164,10 @@ impl World {
             }
             _ => Tz::UTC,
         };
-        let parsed = ParsedQuery::parse_in(&saved.query, zone).unwrap();
+        let parsed = ParsedQuery::parse(&saved.query, zone).unwrap();
         let people = parsed.named_people(self.store(), &channels).await.unwrap().people;
-        let request = SearchRequest {
-            query: saved.query.clone(),
-            time_zone: Some(zone.name().to_owned()),
-            channels,
-            people,
-            sort: Sort::Newest,
-            limit: 100_000,
-            ..SearchRequest::default()
-        };
+        let first = SearchRequest::new(parsed, channels, 100_000);
+        let request = SearchRequest { people, sort: Sort::Newest, ..first };
         let found = self.search.find(request).await.unwrap();
         assert_eq!(found.next, None);
         let exact = found.hits.into_iter().filter(|hit| !hit.related);
