@@ -1,4 +1,4 @@
-//! Dates and times as people read them, in a channel's zone.
+//! Dates and times as people read them, in one zone.
 
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{Language, Value};

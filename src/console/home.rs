@@ -7,6 +7,7 @@ use chatkeep_i18n::{Language, Value};
 use chatkeep_services::access::ReadMessages;
 use chatkeep_services::overview::ChannelOverview;
 use chatkeep_store::{ChannelStatus, Webhook};
+use chrono_tz::Tz;
 use serde::Deserialize;
 
 use super::Console;
@@ -80,8 +81,9 @@ pub(super) async fn page(
     let (language, now) = (visitor.language, console.clock.now());
     let mut notes: Vec<_> = full(&overview.channels, language).into_iter().collect();
     let mut channels = Vec::with_capacity(overview.channels.len());
+    let zones = overview.channels.iter().map(|one| one.channel.zone(zone));
+    let shown = Dates { language, zone: shared(zones).unwrap_or(zone), now };
     for one in overview.channels {
-        let dates = Dates { language, zone: one.channel.zone(zone), now };
         let heading = Heading::new(&one.channel, &visitor);
         notes.extend(attention(&one, language).into_iter().map(|text| Note {
             about: heading.name.clone(),
@@ -89,7 +91,7 @@ pub(super) async fn page(
             text,
         }));
         notes.extend(unanswered(&one, &heading, language));
-        channels.push(ChannelRow::new(heading, &one, dates));
+        channels.push(ChannelRow::new(heading, &one, shown));
     }
     let dates = Dates { language, zone, now };
     notes.extend(overview.failing.iter().map(|webhook| Note::of_webhook(webhook, dates)));
@@ -109,6 +111,13 @@ pub(super) async fn page(
     let title = language.text("home-title");
     let next = overview.next.map(|cursor| format!("/console?cursor={cursor}"));
     rendered(&HomePage { frame: visitor.frame(title), channels, notes, usage, next })
+}
+
+/// Returns the zone of all channels; `None` if they differ. By a clock of its own for each, times in
+/// the list would not be in its order.
+fn shared(mut zones: impl Iterator<Item = Tz>) -> Option<Tz> {
+    let first = zones.next()?;
+    zones.all(|zone| zone == first).then_some(first)
 }
 
 /// Returns the note about the visitor's full storage, if it pauses any of these channels.

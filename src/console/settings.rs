@@ -50,7 +50,7 @@ struct Fact {
 /// State of the backup as the visitor sees it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BackupState {
-    BotLeft,
+    BotLeft { subscribed: bool },
     Unsubscribed,
     StorageFull,
     Running,
@@ -59,7 +59,7 @@ enum BackupState {
 impl BackupState {
     fn new(settings: &ChannelSettings, subscribed: bool) -> Self {
         if settings.channel.status == ChannelStatus::Disabled {
-            Self::BotLeft
+            Self::BotLeft { subscribed }
         } else if !subscribed {
             Self::Unsubscribed
         } else if settings.is_paused {
@@ -72,7 +72,8 @@ impl BackupState {
     /// Returns the key of the sentence that says whether new messages are backed up, and if not, why.
     fn key(self) -> &'static str {
         match self {
-            Self::BotLeft => "attention-left",
+            Self::BotLeft { subscribed: true } => "settings-left-subscribed",
+            Self::BotLeft { subscribed: false } => "settings-left",
             Self::Unsubscribed => "settings-unsubscribed",
             Self::StorageFull => "attention-paused",
             Self::Running => "settings-subscribed",

@@ -6,12 +6,12 @@ use std::fmt;
 
 use crate::causes::with_causes;
 
-/// A failure in words, which may belong to an outage that is told already.
+/// A failure in words, whose cause may be in the log already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The error with its causes, each once.
     pub text: String,
-    /// It is the failure of a dependency whose outage is in the log.
+    /// The log tells the cause elsewhere: the outage of a dependency, or work in progress.
     pub is_outage: bool,
 }
 

@@ -2,12 +2,13 @@
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::signing;
+use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
     OutboxEventKind, PresenceEvidenceKind, WebhookChange, WebhookMade, WebhookMaker,
 };
 
 use super::{GROUP, Scene, now};
-use crate::store::item;
+use crate::store::{item, said};
 
 /// Number of bytes beyond the quota of the free plan.
 const FULL: i64 = 600_000_000;
@@ -74,4 +75,31 @@ async fn what_needs_attention_is_said_with_the_way_to_it() {
     scene.store.members().record_presence(&[left], now()).await.unwrap();
     let page = shows(&["The bot has left this chat", "The bot is no longer in this chat."]).await;
     assert!(!page.contains("Nobody is backing up"), "one reason is enough");
+    let settings = async || scene.open(&format!("/c/{GROUP}/settings")).await.body;
+    let page = settings().await;
+    assert!(page.contains("If you back up this chat, new messages are kept as soon as"), "{page}");
+    scene.store.accounts().subscribe(&GROUP.into(), &"Uowner".into(), now()).await.unwrap();
+    let page = settings().await;
+    assert!(page.contains("You back up this chat: new messages are kept as soon as"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn times_in_the_list_are_those_of_one_clock() {
+    let scene = Scene::new().await;
+    let evening = Timestamp::parse("2026-01-01T20:00:00Z").unwrap();
+    let there = [PresenceEvidenceKind::BotJoined, PresenceEvidenceKind::Present("Uowner".into())]
+        .map(|kind| item("Ctokyo", evening.millis(), kind));
+    scene.store.members().record_presence(&there, evening).await.unwrap();
+    scene.store.accounts().subscribe(&"Ctokyo".into(), &"Uowner".into(), evening).await.unwrap();
+    let last = said("Ctokyo", "last", evening.millis(), "good night");
+    scene.store.messages().ingest(&[last], evening).await.unwrap();
+    let in_tokyo = async |channel: &str| {
+        let to = "UPDATE channels SET time_zone = 'Asia/Tokyo' WHERE channel_id = ";
+        scene.stack.ground.sql(&format!("{to}'{channel}'")).await;
+        let page = scene.open("/console").await.body;
+        let (_, time) = page.split_once(r#"<time datetime="2026-01-01T20:00:00.000Z">"#).unwrap();
+        time.split_once('<').unwrap().0.split(' ').next().unwrap().to_owned()
+    };
+    assert_eq!(in_tokyo("Ctokyo").await, "1", "the other chat has the zone of the service");
+    assert_eq!(in_tokyo(GROUP).await, "2");
 }

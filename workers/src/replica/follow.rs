@@ -218,7 +218,8 @@ impl Replica {
             self.set_phase(ReplicaPhase::Ready);
         }
         match self.state().unready() {
-            Some(reason) => health.raise(PART, reason),
+            // Being filled or behind is work in progress, and no fault to be warned of.
+            Some(text) => health.raise(PART, Failure { text, is_outage: true }),
             None => health.clear(PART),
         }
         self.show();
