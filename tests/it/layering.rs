@@ -358,3 +358,45 @@ fn rows_of_channels_are_locked_in_one_place() {
     });
     assert_none(&locks.collect::<Vec<_>>());
 }
+
+/// Returns what follows each list of a statement's parameters that is joined with a table by a plain
+/// `JOIN`.
+fn plain_joins_of_lists(text: &str) -> Vec<String> {
+    let words: Vec<_> = text.split_whitespace().collect();
+    let is_list = |word: &str| word.trim_start_matches('(').starts_with("json_each($");
+    let lists = (0..words.len()).filter(|&at| is_list(words[at]));
+    let joined = lists.filter_map(|at| {
+        let rest: Vec<_> = words[at + 1..].iter().skip_while(|word| is_alias(word)).collect();
+        let after = rest.first().copied().copied();
+        let is_plain = matches!(after, Some("JOIN" | "INNER")) || words[at].ends_with(',');
+        is_plain.then(|| words[at..(at + 6).min(words.len())].join(" "))
+    });
+    joined.collect()
+}
+
+/// Returns true for the name of a table in a statement.
+fn is_alias(word: &str) -> bool {
+    word == "AS" || word.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+}
+
+/// SQLite may read the table of a plain join from end to end, and the list for each of its rows.
+#[test]
+fn lists_come_first_in_joins() {
+    for (sql, is_plain) in [
+        ("SELECT 1 FROM json_each($1) j JOIN a ON a.id = j.value", true),
+        ("SELECT 1 FROM json_each($2), a", true),
+        ("SELECT 1 FROM json_each($1) AS j INNER JOIN a ON TRUE", true),
+        ("SELECT 1 FROM json_each($1) j CROSS JOIN a WHERE a.id = j.value", false),
+        ("SELECT 1 FROM json_each($1) j LEFT JOIN a ON a.id = j.value", false),
+        ("SELECT 1 FROM a JOIN b USING (id) WHERE id IN (SELECT value FROM json_each($1))", false),
+    ] {
+        assert_eq!(!plain_joins_of_lists(sql).is_empty(), is_plain, "{sql}");
+    }
+    let sources = files(&Path::new(ROOT).join("core/store/src"));
+    let faults = sources.iter().flat_map(|source| {
+        let text = fs::read_to_string(Path::new(ROOT).join(&source.file)).unwrap();
+        let fault = |sql| format!("{}: `CROSS JOIN` keeps the order: {sql}", source.file);
+        plain_joins_of_lists(&text).into_iter().map(fault).collect::<Vec<_>>()
+    });
+    assert_none(&faults.collect::<Vec<_>>());
+}

@@ -8,11 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use chatkeep_bus::{Bus, BusError};
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_store::{ProcessRecord, ReplicaCheck, Store};
+use chatkeep_store::{ProcessRecord, ReplicaCheck, Store, StoreError};
+use chatkeep_workers::log_failure;
 use chatkeep_workers::replica::{Drift, IndexAudit, Replica, ReplicaError};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, warn};
+use tracing::warn;
 
 use super::index::lines;
 use super::report::ReportWriter;
@@ -34,6 +35,12 @@ pub struct Replicas<'a> {
     pub bus: &'a Bus,
     /// Running processes, with a replica each.
     pub processes: Vec<ProcessRecord>,
+}
+
+/// The part of a [`Question`] that every version of the program reads.
+#[derive(Debug, Deserialize)]
+struct QuestionId {
+    id: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -171,37 +178,58 @@ pub async fn answer_checks(
 ) -> Result<impl Future<Output = ()> + Send + use<>, BusError> {
     let mut questions = bus.subscribe(TOPIC).await?;
     Ok(async move {
-        let mut answered = String::new();
         while let Some(Some(question)) = stop.run_until_cancelled(questions.next()).await {
-            let Ok(question) = serde_json::from_slice::<Question>(&question) else {
-                warn!("check request of another version ignored");
-                continue;
-            };
-            // The request is repeated until every replica has responded.
-            if answered == question.id {
-                continue;
-            }
-            let compared = stop.run_until_cancelled(compare(&store, &replica, &question)).await;
-            let Some(findings) = compared else { return };
-            answered.clone_from(&question.id);
-            // Numbers and names: always valid JSON.
-            let findings = serde_json::to_string(&findings).unwrap_or_default();
-            let told = store.processes().add_replica_check(&question.id, &process, &findings).await;
-            if let Err(error) = told {
-                let error: &dyn std::error::Error = &error;
-                error!(error, "cannot store the result of a check");
+            let answered = answer(&store, &replica, &process, &question);
+            match stop.run_until_cancelled(answered).await {
+                None => return,
+                Some(Ok(())) => {}
+                Some(Err(error)) => {
+                    log_failure!(error, &error, "cannot store the result of a check");
+                }
             }
         }
     })
 }
 
+/// Compares `replica` with the store as requested, and stores the result. The request is repeated
+/// until every replica has responded: one that has a result already changes nothing, and one whose
+/// result could not be stored is answered again.
+async fn answer(
+    store: &Store,
+    replica: &Replica,
+    process: &str,
+    question: &[u8],
+) -> Result<(), StoreError> {
+    let Ok(QuestionId { id }) = serde_json::from_slice(question) else {
+        warn!("check request of another version ignored");
+        return Ok(());
+    };
+    let known = store.processes().replica_checks(&id).await?;
+    if known.iter().any(|check| check.process_id == process) {
+        return Ok(());
+    }
+    let findings = match serde_json::from_slice(question) {
+        Ok(question) => compare(store, replica, &question).await,
+        Err(_) => Findings::failed("its program has another version".to_owned()),
+    };
+    // Numbers and names: always valid JSON.
+    let findings = serde_json::to_string(&findings).unwrap_or_default();
+    store.processes().add_replica_check(&id, process, &findings).await
+}
+
+impl Findings {
+    fn failed(error: String) -> Self {
+        Self { error: Some(error), ..Self::default() }
+    }
+}
+
 async fn compare(store: &Store, replica: &Replica, question: &Question) -> Findings {
     if let Some(reason) = replica.state().unready() {
-        return Findings { error: Some(reason), ..Findings::default() };
+        return Findings::failed(reason);
     }
     match find(store, replica, question).await {
         Ok(findings) => findings,
-        Err(error) => Findings { error: Some(error.to_string()), ..Findings::default() },
+        Err(error) => Findings::failed(error.to_string()),
     }
 }
 
@@ -230,4 +258,111 @@ async fn find(
         }
     }
     Ok(findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use chatkeep_core::config::Database;
+    use chatkeep_core::time::SystemClock;
+    use sqlx::{Connection as _, Executor as _, SqliteConnection};
+    use tempfile::TempDir;
+
+    use super::super::report::Finding;
+    use super::*;
+
+    const PROCESS: &str = "p1";
+
+    /// Store with a replica that has caught up.
+    struct Fixture {
+        store: Store,
+        replica: Replica,
+        folder: TempDir,
+    }
+
+    impl Fixture {
+        async fn new() -> Self {
+            let folder = TempDir::new().unwrap();
+            let store = Store::open(&Database::Sqlite, folder.path(), 2).await.unwrap();
+            let index = folder.path().join("index");
+            let replica = Replica::open(store.clone(), index, Arc::new(SystemClock)).await.unwrap();
+            replica.catch_up().await.unwrap();
+            Self { store, replica, folder }
+        }
+
+        async fn answer(&self, question: &serde_json::Value) -> Result<(), StoreError> {
+            let question = serde_json::to_vec(question).unwrap();
+            answer(&self.store, &self.replica, PROCESS, &question).await
+        }
+
+        async fn results(&self) -> Vec<String> {
+            let checks = self.store.processes().replica_checks("c1").await.unwrap();
+            checks.into_iter().map(|check| check.result).collect()
+        }
+
+        async fn sql(&self, sql: &'static str) {
+            let file = self.folder.path().join("chatkeep.db");
+            let url = format!("sqlite://{}", file.display());
+            let mut database = SqliteConnection::connect(&url).await.unwrap();
+            database.execute(sql).await.unwrap();
+        }
+    }
+
+    fn question() -> serde_json::Value {
+        serde_json::json!({"id": "c1", "channels": null, "timeout_ms": 0})
+    }
+
+    #[tokio::test]
+    async fn a_result_that_could_not_be_stored_is_found_again() {
+        let fixture = Fixture::new().await;
+        fixture
+            .sql(
+                "CREATE TRIGGER refuse BEFORE INSERT ON replica_checks
+                 BEGIN SELECT RAISE(ABORT, 'refused'); END",
+            )
+            .await;
+        assert!(fixture.answer(&question()).await.is_err());
+        assert!(fixture.results().await.is_empty());
+        fixture.sql("DROP TRIGGER refuse").await;
+        fixture.answer(&question()).await.unwrap();
+        let first = fixture.results().await;
+        assert_eq!(first.len(), 1);
+        // A repetition finds the result there, whatever else was asked in between.
+        fixture.sql("UPDATE replica_checks SET result = 'known'").await;
+        fixture.answer(&question()).await.unwrap();
+        assert_eq!(fixture.results().await, ["known"]);
+    }
+
+    #[tokio::test]
+    async fn a_request_of_another_version_is_not_left_without_a_result() {
+        let fixture = Fixture::new().await;
+        fixture.answer(&serde_json::json!({"id": "c1", "depth": 3})).await.unwrap();
+        let results = fixture.results().await;
+        let findings: Findings = serde_json::from_str(&results[0]).unwrap();
+        assert_eq!(findings.error.as_deref(), Some("its program has another version"));
+        fixture.answer(&serde_json::json!({"of": "nobody"})).await.unwrap();
+        assert_eq!(fixture.results().await.len(), 1);
+    }
+
+    #[test]
+    fn what_was_not_compared_is_told_with_the_reason() {
+        let mut listener = |_: &Finding| {};
+        let mut report = ReportWriter::new(&mut listener);
+        let failed = Findings::failed("its index is being filled".to_owned());
+        assert!(take("replica of process 1 on a", failed, &mut report).is_none());
+        let drift = ("C1".into(), "m1".into(), Drift::Missing);
+        let found = Findings { compared: 7, drifts: vec![drift], unnamed: 2, error: None };
+        let (name, drifts) = take("", found, &mut report).unwrap();
+        assert_eq!((name.as_str(), drifts.len()), ("", 1));
+        let report = report.end();
+        assert_eq!(
+            report.skipped,
+            [
+                "replica of process 1 on a was not compared: its index is being filled",
+                "the search index: 2 more messages differ",
+            ]
+        );
+        assert_eq!((report.looked.replicas, report.looked.indexed), (1, Some(7)));
+    }
 }

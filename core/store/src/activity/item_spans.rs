@@ -17,12 +17,10 @@ pub(super) enum ItemCounters {
 
 /// Range of times in a JSON list that a statement reads.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Span {
-    pub(super) n: usize,
-    pub(super) from: i64,
-    pub(super) to: i64,
-    pub(super) shift: i64,
-    pub(super) sign: i64,
+struct Span {
+    from: i64,
+    to: i64,
+    sign: i64,
 }
 
 /// Range of times of a counter in a JSON list that a statement reads.
@@ -78,7 +76,7 @@ impl ItemSpans {
 
 impl Span {
     const fn new(from: i64, to: i64, sign: i64) -> Self {
-        Self { n: 0, from, to, shift: 0, sign }
+        Self { from, to, sign }
     }
 }
 

@@ -3,6 +3,7 @@
 //! that change those (docs/architecture.md#rule-3), through the [`Ledger`](crate::ledger::Ledger)
 //! alone.
 
+mod by_time;
 mod delta;
 mod item_spans;
 mod read;

@@ -5,18 +5,13 @@ use chatkeep_core::id::{ChannelId, RuleId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
 
+use super::by_time::ByTime;
 use super::delta::HOUR;
-use super::item_spans::{ItemCounters, ItemSpans, Span};
-use super::sql::{ANSWERS, BARS, HOURS, PEOPLE, RANGE, STORAGE};
+use super::item_spans::{ItemCounters, ItemSpans};
+use super::sql::{ANSWERS, PEOPLE, RANGE, STORAGE, TIMES};
 use crate::db::Tx;
-use crate::query::{Query, query_as};
+use crate::query::query_as;
 use crate::{ActivityStore, ReplySource, StoreError, parsed};
-
-/// Hours of a week.
-const WEEK: usize = 168;
-/// Weeks by which times are moved, in milliseconds, so that none is before 1970: the remainder of
-/// a negative number differs from that of a clock.
-const FORWARD: i64 = 604_800_000 * 100_000;
 
 /// Times of the first and the last counted message, to the quarter of an hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +147,7 @@ impl ActivityStore<'_> {
     #[boxed]
     pub async fn counts(&self, wanted: &ActivityQuery<'_>) -> Result<ActivityCounts, StoreError> {
         let mut tx = self.store.db.snapshot().await?;
-        let bars = bars(&mut tx, wanted).await?;
+        let ByTime { bars, hours } = by_time(&mut tx, wanted).await?;
         let mut counters = ItemCounters::Blocks;
         let (mut all, counted) = people(&mut tx, wanted, counters).await?;
         if counted != bars.iter().sum::<i64>() {
@@ -163,7 +158,7 @@ impl ActivityStore<'_> {
         let (answers, answered, answered_by_rules) = answers(&mut tx, wanted, counters).await?;
         let counts = ActivityCounts {
             bars,
-            hours: hours(&mut tx, wanted).await?,
+            hours,
             people: all,
             answers,
             answered,
@@ -194,45 +189,19 @@ impl ActivityQuery<'_> {
     }
 }
 
-/// Builds the query of counters by time.
-fn by_time<'q>(
-    sql: &'static str,
-    wanted: &'q ActivityQuery<'_>,
-    spans: &'q str,
-) -> Query<'q, (i64, i64)> {
-    query_as(sql).bind(wanted.channel.as_str()).bind(spans).bind(wanted.counter())
-}
-
-async fn bars(tx: &mut Tx, wanted: &ActivityQuery<'_>) -> Result<Vec<i64>, StoreError> {
-    let spans = wanted.bars.windows(2).enumerate().map(|(n, pair)| Span {
-        n,
-        from: pair[0].millis(),
-        to: pair[1].millis(),
-        shift: 0,
-        sign: 1,
-    });
-    let spans = serde_json::to_string(&spans.collect::<Vec<_>>())?;
-    let rows: Vec<(i64, i64)> = tx.fetch_all(by_time(BARS, wanted, &spans)).await?;
-    Ok(rows.into_iter().map(|(_, messages)| messages).collect())
-}
-
-async fn hours(tx: &mut Tx, wanted: &ActivityQuery<'_>) -> Result<Vec<i64>, StoreError> {
-    let spans = wanted.shifts.iter().map(|shift| Span {
-        n: 0,
-        from: shift.from.millis(),
-        to: shift.to.millis(),
-        shift: shift.offset + FORWARD,
-        sign: 1,
-    });
-    let spans = serde_json::to_string(&spans.collect::<Vec<_>>())?;
-    let rows: Vec<(i64, i64)> = tx.fetch_all(by_time(HOURS, wanted, &spans)).await?;
-    let mut hours = vec![0; WEEK];
-    for (hour, messages) in rows {
-        if let Some(slot) = usize::try_from(hour).ok().and_then(|hour| hours.get_mut(hour)) {
-            *slot = messages;
-        }
+/// Returns the messages of a period by bar and by hour of the week.
+async fn by_time(tx: &mut Tx, wanted: &ActivityQuery<'_>) -> Result<ByTime, StoreError> {
+    let (from, to) = wanted.ends();
+    let query = query_as(TIMES).bind(wanted.channel.as_str()).bind(wanted.counter());
+    let (times,): (Option<String>,) = tx.fetch_one(query.bind(from).bind(to)).await?;
+    let mut by_time = ByTime::new(wanted);
+    for time in times.iter().flat_map(|times| times.split(',')) {
+        let pair = time.split_once(' ');
+        let pair = pair.and_then(|(at, messages)| Some((at.parse().ok()?, messages.parse().ok()?)));
+        let (at, messages) = parsed(pair, "activity_counters", "at", time)?;
+        by_time.add(wanted, at, messages);
     }
-    Ok(hours)
+    Ok(by_time)
 }
 
 /// Returns the people with the most messages, and the number of all messages.

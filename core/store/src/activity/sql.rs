@@ -133,26 +133,11 @@ pub(super) const RANGE: &str = "
            (SELECT at FROM activity_counters WHERE channel_id = $1 AND counter = 'quarter'
             ORDER BY at DESC LIMIT 1)";
 
-/// Messages of each bar, by the counters named $3. One range of the primary key a bar, so nothing is sorted.
-pub(super) const BARS: &str = "
-    SELECT CAST(value ->> 'n' AS BIGINT) AS bar,
-           (SELECT CAST(COALESCE(SUM(a.messages), 0) AS BIGINT) FROM activity_counters a
-            WHERE a.channel_id = $1 AND a.counter = $3
-              AND a.at >= CAST(value ->> 'from' AS BIGINT)
-              AND a.at < CAST(value ->> 'to' AS BIGINT)) AS messages
-    FROM json_each($2) ORDER BY 1";
-
-/// Messages by hour of the week, by the counters named $3: number of hours since Thursday, 1 January 1970, local time.
-pub(super) const HOURS: &str = "
-    SELECT hour, CAST(SUM(messages) AS BIGINT) AS messages
-    FROM (SELECT (a.at + s.shift) / 3600000 % 168 AS hour, a.messages
-          FROM (SELECT CAST(value ->> 'from' AS BIGINT) AS starts,
-                       CAST(value ->> 'to' AS BIGINT) AS ends,
-                       CAST(value ->> 'shift' AS BIGINT) AS shift FROM json_each($2)) s
-          JOIN activity_counters a
-            ON a.channel_id = $1 AND a.counter = $3 AND a.at >= s.starts AND a.at < s.ends)
-         shifted
-    GROUP BY hour";
+/// Times and numbers of messages of the counters named $2 from $3 on and before $4, as one text: a
+/// year has 8,760 hours, and as many rows would take longer to hand over than to read.
+pub(super) const TIMES: &str = "
+    SELECT string_agg(CAST(at AS TEXT) || ' ' || CAST(messages AS TEXT), ',')
+    FROM activity_counters WHERE channel_id = $1 AND counter = $2 AND at >= $3 AND at < $4";
 
 /// Builds the select of counters with items in the spans $2, added or taken away, and of the messages
 /// of the parts of days by which the local days at both ends differ ($3).

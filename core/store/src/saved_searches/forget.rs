@@ -16,8 +16,8 @@ const SWEEP: i64 = 5_000;
 
 const KNOWN: &str = "
     SELECT DISTINCT h.channel_id, h.message_id
-    FROM json_each($1) j JOIN saved_search_hits h
-      ON h.channel_id = j.value ->> 'c' AND h.message_id = j.value ->> 'm'";
+    FROM json_each($1) j CROSS JOIN saved_search_hits h
+    WHERE h.channel_id = j.value ->> 'c' AND h.message_id = j.value ->> 'm'";
 const FORGET: &str = "
     DELETE FROM saved_search_hits WHERE (channel_id, message_id) IN
         (SELECT value ->> 'c', value ->> 'm' FROM json_each($1))";

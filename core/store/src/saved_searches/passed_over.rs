@@ -40,9 +40,9 @@ pub enum SearchEventState {
 
 const STATES: &str = "
     SELECT CAST(j.value ->> 'n' AS BIGINT), h.event_seq, h.passed_over
-    FROM json_each($1) j JOIN saved_search_hits h
-      ON h.saved_search_id = j.value ->> 's' AND h.channel_id = j.value ->> 'c'
-     AND h.message_id = j.value ->> 'm'";
+    FROM json_each($1) j CROSS JOIN saved_search_hits h
+    WHERE h.saved_search_id = j.value ->> 's' AND h.channel_id = j.value ->> 'c'
+      AND h.message_id = j.value ->> 'm'";
 /// Locked before its hits, as by whoever adds some.
 const LOCK_SEARCHES: Sql = locking!(
     "SELECT saved_search_id FROM saved_searches

@@ -84,8 +84,8 @@ const LOCK_SEARCHES: Sql = locking!(
 const ADD_HITS: &str = "
     INSERT INTO saved_search_hits (saved_search_id, channel_id, message_id, generation)
     SELECT s.saved_search_id, j.value ->> 'c', j.value ->> 'm', s.generation
-    FROM json_each($1) j JOIN saved_searches s ON s.saved_search_id = j.value ->> 's'
-    WHERE s.enabled = 1 AND s.since_tx = CAST(j.value ->> 'tx' AS BIGINT)
+    FROM json_each($1) j CROSS JOIN saved_searches s
+    WHERE s.saved_search_id = j.value ->> 's' AND s.enabled = 1 AND s.since_tx = CAST(j.value ->> 'tx' AS BIGINT)
       AND s.since_seq = CAST(j.value ->> 'seq' AS BIGINT)
     ON CONFLICT (saved_search_id, channel_id, message_id) DO UPDATE
     SET generation = excluded.generation, passed_over = 0
