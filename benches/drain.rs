@@ -1,6 +1,7 @@
 //! Messages a second from the bus into the store, beside bare batched inserts into the same kind
 //! of database and, for PostgreSQL, beside bare writers of the same rows. `cargo bench --bench drain`;
-//! `-- sqlite`, `-- postgres` or `-- nats` for one of the databases, the last without bare writers.
+//! `-- sqlite`, `-- postgres` or `-- nats` for one of the databases, the last without bare writers;
+//! a number for as many channels, whose messages come in turn.
 
 #![expect(clippy::disallowed_methods, reason = "benches join what they spawn")]
 
@@ -39,6 +40,7 @@ use processor::Processor;
 use tokio_util::sync::CancellationToken;
 
 const MESSAGES: usize = 200_000;
+/// Channels without a number on the command line.
 const CHANNELS: usize = 100;
 /// The default of `workers.batch`.
 const BATCH: usize = 1_000;
@@ -46,31 +48,34 @@ const LEASE: Duration = Duration::from_secs(30);
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
-    println!("{MESSAGES} messages of {CHANNELS} channels");
+    let number = |argument: &String| argument.parse::<usize>().ok();
+    let given = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
+    let (numbers, names): (Vec<_>, Vec<_>) = given.partition(|given| number(given).is_some());
+    let channels = numbers.first().and_then(number).unwrap_or(CHANNELS).max(1);
+    let wanted = |name: &str| names.first().is_none_or(|only| only == name);
+    println!("{MESSAGES} messages of {channels} channels");
     if wanted("sqlite") {
-        sqlite().await?;
+        sqlite(channels).await?;
     }
     if wanted("postgres") {
-        bare_postgres().await?;
+        bare_postgres(channels).await?;
     }
     if wanted("postgres") || wanted("nats") {
-        postgres().await?;
+        postgres(channels).await?;
     }
     Ok(())
 }
 
-async fn sqlite() -> Result<()> {
+async fn sqlite(channels: usize) -> Result<()> {
     let folder = scratch::folder("bench-");
     let used = Processor::now();
     print("SQLite, bare inserts", &bare_insert::sqlite(folder.path(), MESSAGES).await?, &used);
     let store = Store::open(&Database::Sqlite, folder.path(), 4).await?;
     let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock()).await?;
-    drain("SQLite, embedded bus", store, Bus::Embedded(bus)).await
+    drain("SQLite, embedded bus", channels, store, Bus::Embedded(bus)).await
 }
 
-async fn bare_postgres() -> Result<()> {
+async fn bare_postgres(channels: usize) -> Result<()> {
     for (writers, what) in [(1, "PostgreSQL, 1 bare writer"), (2, "PostgreSQL, 2 bare writers")] {
         let database = Postgres::database().await;
         let used = Processor::now();
@@ -78,20 +83,20 @@ async fn bare_postgres() -> Result<()> {
     }
     for (writers, what) in [(1, "  1 writer of our rows"), (2, "  2 writers of our rows")] {
         let database = Postgres::database().await;
-        bare_rows::prepare(&database.url(), CHANNELS).await?;
+        bare_rows::prepare(&database.url(), channels).await?;
         let used = Processor::now();
-        let bare = bare_rows::postgres(&database.url(), MESSAGES, CHANNELS, writers).await?;
+        let bare = bare_rows::postgres(&database.url(), MESSAGES, channels, writers).await?;
         print(what, &bare, &used);
     }
     Ok(())
 }
 
-async fn postgres() -> Result<()> {
+async fn postgres(channels: usize) -> Result<()> {
     let (database, nats) = (Postgres::database().await, Nats::start().await);
     let url = Database::Postgres(database.url().into());
     let store = Store::open(&url, Path::new("."), 4).await?;
     let bus = NatsBus::connect(&nats.url(), BusLimits::default(), clock()).await?;
-    drain("PostgreSQL, NATS", store, Bus::Nats(bus)).await
+    drain("PostgreSQL, NATS", channels, store, Bus::Nats(bus)).await
 }
 
 fn print(what: &str, figures: &Figures, used: &Processor) {
@@ -103,11 +108,11 @@ fn clock() -> SharedClock {
 }
 
 /// Fills the bus, then lets the backup stage drain it.
-async fn drain(what: &str, store: Store, bus: Bus) -> Result<()> {
+async fn drain(what: &str, channels: usize, store: Store, bus: Bus) -> Result<()> {
     bus.ensure(&StageName::Backup.consumer(LEASE)).await?;
-    subscribe(&store).await?;
+    subscribe(&store, channels).await?;
     for first in (0..MESSAGES).step_by(1_000) {
-        let body = body(first, 1_000);
+        let body = body(first, 1_000, channels);
         let webhook = WebhookBody::parse(body.as_bytes())?;
         let envelopes = webhook.envelopes("main", Timestamp::from_millis(1));
         let messages = envelopes.iter().map(Outgoing::event).collect::<Result<_, _>>()?;
@@ -139,9 +144,9 @@ fn stage(store: &Store, bus: &Bus) -> Backup {
     Backup { store: store.clone(), bus: bus.clone(), clock: clock(), batch: BATCH }
 }
 
-async fn subscribe(store: &Store) -> Result<()> {
+async fn subscribe(store: &Store, channels: usize) -> Result<()> {
     let now = SystemClock.now();
-    for channel in 0..CHANNELS {
+    for channel in 0..channels {
         let id = format!("C{channel}");
         let channel = ChannelRef { id: id.as_str().into(), kind: ChannelKind::Group };
         let item = PresenceEvidence {
@@ -163,12 +168,12 @@ async fn stored(store: &Store) -> Result<usize> {
     Ok(usize::try_from(messages)?)
 }
 
-fn body(first: usize, count: usize) -> String {
+fn body(first: usize, count: usize, channels: usize) -> String {
     let event = |n: usize| {
         serde_json::json!({
             "type": "message", "mode": "active", "timestamp": 1_700_000_000_000_u64 + n as u64,
             "webhookEventId": format!("E{n}"), "deliveryContext": {"isRedelivery": false},
-            "source": {"type": "group", "groupId": format!("C{}", n % CHANNELS), "userId": "U1"},
+            "source": {"type": "group", "groupId": format!("C{}", n % channels), "userId": "U1"},
             "replyToken": format!("token{n}"),
             "message": {"type": "text", "id": format!("{n}"), "quoteToken": "q",
                         "text": format!("message {n}: 大家今晚幾點到? see you at the station")},
