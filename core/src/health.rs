@@ -50,7 +50,7 @@ impl Health {
     /// Raises a problem of `part`. A problem that is already raised keeps its time and gets the new
     /// reason. `chatkeep_problem{part}` is 1 until [`Health::clear`].
     ///
-    /// A problem that an outage explains, which is in the log by itself, is logged at debug level.
+    /// A problem that the log explains elsewhere, as by an outage, is logged at debug level.
     pub fn raise(&self, part: &str, reason: impl Into<Failure>) {
         let reason = reason.into();
         let mut problems = self.lock();
@@ -60,7 +60,7 @@ impl Health {
         }
         metric::PROBLEM.flag([part.to_owned().into()], true);
         let since = problems.get(part).map_or_else(|| self.clock.now(), |old| old.problem.since);
-        let is_logged = is_logged || !reason.is_outage;
+        let is_logged = is_logged || !reason.is_explained;
         let problem = Problem { part: part.to_owned(), reason: reason.text, since };
         problems.insert(part.to_owned(), Noticed { problem, is_logged });
     }
@@ -110,12 +110,12 @@ mod tests {
     fn what_an_outage_explains_is_logged_once_something_else_is_wrong() {
         let health = Health::new(Arc::new(ManualClock::new(Timestamp::from_millis(5))));
         let is_logged = || health.lock()["stage:backup"].is_logged;
-        health.raise("stage:backup", Failure { text: "gone".to_owned(), is_outage: true });
+        health.raise("stage:backup", Failure { text: "gone".to_owned(), is_explained: true });
         assert!(!is_logged());
         assert_eq!(health.problems()[0].reason, "gone", "readiness tells it all the time");
         health.raise("stage:backup", "permission denied");
         assert!(is_logged());
-        health.raise("stage:backup", Failure { text: "gone".to_owned(), is_outage: true });
+        health.raise("stage:backup", Failure { text: "gone".to_owned(), is_explained: true });
         assert!(is_logged(), "its end is logged, too");
     }
 }

@@ -82,7 +82,7 @@ pub(super) async fn page(
     let mut notes: Vec<_> = full(&overview.channels, language).into_iter().collect();
     let mut channels = Vec::with_capacity(overview.channels.len());
     let zones = overview.channels.iter().map(|one| one.channel.zone(zone));
-    let shown = Dates { language, zone: shared(zones).unwrap_or(zone), now };
+    let shown = Dates { language, zone: common_zone(zones).unwrap_or(zone), now };
     for one in overview.channels {
         let heading = Heading::new(&one.channel, &visitor);
         notes.extend(attention(&one, language).into_iter().map(|text| Note {
@@ -115,7 +115,7 @@ pub(super) async fn page(
 
 /// Returns the zone of all channels; `None` if they differ. By a clock of its own for each, times in
 /// the list would not be in its order.
-fn shared(mut zones: impl Iterator<Item = Tz>) -> Option<Tz> {
+fn common_zone(mut zones: impl Iterator<Item = Tz>) -> Option<Tz> {
     let first = zones.next()?;
     zones.all(|zone| zone == first).then_some(first)
 }

@@ -359,22 +359,19 @@ fn rows_of_channels_are_locked_in_one_place() {
     assert_none(&locks.collect::<Vec<_>>());
 }
 
-/// Returns what follows each list of a statement's parameters that is joined with a table by a plain
-/// `JOIN`.
+/// Returns the beginning of each plain `JOIN` of a list among a statement's parameters with a table.
 fn plain_joins_of_lists(text: &str) -> Vec<String> {
     let words: Vec<_> = text.split_whitespace().collect();
     let is_list = |word: &str| word.trim_start_matches('(').starts_with("json_each($");
     let lists = (0..words.len()).filter(|&at| is_list(words[at]));
-    let joined = lists.filter_map(|at| {
-        let rest: Vec<_> = words[at + 1..].iter().skip_while(|word| is_alias(word)).collect();
-        let after = rest.first().copied().copied();
-        let is_plain = matches!(after, Some("JOIN" | "INNER")) || words[at].ends_with(',');
-        is_plain.then(|| words[at..(at + 6).min(words.len())].join(" "))
+    let joined = lists.filter(|&at| {
+        let after = words[at + 1..].iter().find(|word| !is_alias(word));
+        matches!(after, Some(&("JOIN" | "INNER"))) || words[at].ends_with(',')
     });
-    joined.collect()
+    joined.map(|at| words[at..(at + 6).min(words.len())].join(" ")).collect()
 }
 
-/// Returns true for the name of a table in a statement.
+/// Returns true for a name that a statement gives a table.
 fn is_alias(word: &str) -> bool {
     word == "AS" || word.chars().all(|c| c.is_ascii_lowercase() || c == '_')
 }
@@ -386,6 +383,7 @@ fn lists_come_first_in_joins() {
         ("SELECT 1 FROM json_each($1) j JOIN a ON a.id = j.value", true),
         ("SELECT 1 FROM json_each($2), a", true),
         ("SELECT 1 FROM json_each($1) AS j INNER JOIN a ON TRUE", true),
+        ("SELECT 1 FROM (SELECT value FROM json_each($1)) j JOIN a ON a.id = j.value", true),
         ("SELECT 1 FROM json_each($1) j CROSS JOIN a WHERE a.id = j.value", false),
         ("SELECT 1 FROM json_each($1) j LEFT JOIN a ON a.id = j.value", false),
         ("SELECT 1 FROM a JOIN b USING (id) WHERE id IN (SELECT value FROM json_each($1))", false),

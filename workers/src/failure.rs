@@ -72,6 +72,6 @@ mod tests {
     fn a_failure_names_every_cause_once() {
         let failure = of(&Wrapped(BusError::Unavailable("gone".into())));
         assert_eq!(failure.text, "cannot do it: the bus is unavailable: gone");
-        assert!(failure.is_outage && !Failure::from("x").is_outage);
+        assert!(failure.is_explained && !Failure::from("x").is_explained);
     }
 }

@@ -1,5 +1,5 @@
-//! Failures as they are logged: at debug level when an outage explains them, which is told once
-//! where it is noticed.
+//! Failures as they are logged: at debug level when the log explains them elsewhere, as by an outage,
+//! which is told once where it is noticed.
 
 use std::error::Error;
 use std::fmt;
@@ -12,13 +12,13 @@ pub struct Failure {
     /// The error with its causes, each once.
     pub text: String,
     /// The log tells the cause elsewhere: the outage of a dependency, or work in progress.
-    pub is_outage: bool,
+    pub is_explained: bool,
 }
 
 impl Failure {
-    /// Describes an error with its causes, which belongs to an outage or not.
-    pub fn new(error: &(dyn Error + 'static), is_outage: bool) -> Self {
-        Self { text: with_causes(error), is_outage }
+    /// Describes an error with its causes, which the log explains elsewhere or not.
+    pub fn new(error: &(dyn Error + 'static), is_explained: bool) -> Self {
+        Self { text: with_causes(error), is_explained }
     }
 }
 
@@ -28,10 +28,10 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A failure that has nothing to do with an outage.
+/// A failure that nothing else in the log explains.
 impl From<String> for Failure {
     fn from(text: String) -> Self {
-        Self { text, is_outage: false }
+        Self { text, is_explained: false }
     }
 }
 
@@ -41,13 +41,13 @@ impl From<&str> for Failure {
     }
 }
 
-/// Logs a [`Failure`] at the level given (`warn` or `error`), or at debug level when it belongs to
-/// an outage: `log_reason!(warn, failure, field = value, "message")`.
+/// Logs a [`Failure`] at the level given (`warn` or `error`), or at debug level when the log explains
+/// it elsewhere: `log_reason!(warn, failure, field = value, "message")`.
 #[macro_export]
 macro_rules! log_reason {
     ($level:ident, $failure:expr, $($rest:tt)+) => {{
         let failure: &$crate::outage::Failure = &$failure;
-        if failure.is_outage {
+        if failure.is_explained {
             ::tracing::debug!(error = failure.text, $($rest)+);
         } else {
             ::tracing::$level!(error = failure.text, $($rest)+);

@@ -72,8 +72,8 @@ impl From<PlatformError> for DownloadError {
                 Self::Later(Outcome::Unavailable(crate::failure::of(&error)))
             }
             error => {
-                let is_outage = crate::failure::of(&error).is_outage;
-                let failure = Failure { text: error.code().to_owned(), is_outage };
+                let is_explained = crate::failure::of(&error).is_explained;
+                let failure = Failure { text: error.code().to_owned(), is_explained };
                 Self::Later(Outcome::Retry(failure))
             }
         }
@@ -83,7 +83,7 @@ impl From<PlatformError> for DownloadError {
 impl From<DiskLow> for DownloadError {
     /// The job waits. The pause is a problem of the process already, which is in the log.
     fn from(low: DiskLow) -> Self {
-        Self::Later(Outcome::Unavailable(Failure { text: low.to_string(), is_outage: true }))
+        Self::Later(Outcome::Unavailable(Failure { text: low.to_string(), is_explained: true }))
     }
 }
 

@@ -219,7 +219,7 @@ impl Replica {
         }
         match self.state().unready() {
             // Being filled or behind is work in progress, and no fault to be warned of.
-            Some(text) => health.raise(PART, Failure { text, is_outage: true }),
+            Some(text) => health.raise(PART, Failure { text, is_explained: true }),
             None => health.clear(PART),
         }
         self.show();
@@ -235,7 +235,7 @@ impl Replica {
         }
         let failure = crate::failure::of(error);
         let reason = failure.text.clone();
-        if !failure.is_outage {
+        if !failure.is_explained {
             self.available.fails(Work::Reading, &reason);
         }
         self.writer.abandon().await;
@@ -249,7 +249,7 @@ impl Replica {
             self.state.send_modify(|state| state.phase = ReplicaPhase::Failing);
             let text = format!("the search index cannot follow the store: {reason}");
             // What it cannot do for lack of something else, and that it failed, is logged above.
-            health.raise(PART, Failure { text, is_outage: true });
+            health.raise(PART, Failure { text, is_explained: true });
         }
         self.show();
         pause

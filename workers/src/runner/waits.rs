@@ -56,8 +56,8 @@ impl Wait<'_> {
         if since.elapsed() < self.waits.long {
             return;
         }
-        let Failure { text, is_outage } = failure;
-        let failure = Failure { text: format!("waiting: {text}"), is_outage: *is_outage };
+        let Failure { text, is_explained } = failure;
+        let failure = Failure { text: format!("waiting: {text}"), is_explained: *is_explained };
         if std::mem::replace(&mut self.late, true) {
             // What it waits for may be another thing by now.
             self.waits.health.raise(&self.waits.part, failure);

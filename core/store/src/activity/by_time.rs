@@ -36,7 +36,7 @@ impl ByTime {
     }
 }
 
-/// Returns the number of full hours since Thursday, 1 January 1970, local time, of its week.
+/// Returns the hour of the week of a time, from Thursday at 0:00, local time: 1 January 1970 was one.
 fn hour(shifts: &[ClockShift], at: i64) -> usize {
     let after = shifts.partition_point(|shift| shift.from.millis() <= at);
     let shift = after.checked_sub(1).and_then(|shift| shifts.get(shift));
