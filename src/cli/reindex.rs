@@ -1,15 +1,16 @@
 //! `chatkeep reindex`: requests a rebuild of the search index from the store, in every process that
 //! has a replica of it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::bail;
 use chatkeep_core::id::ChannelId;
 use chatkeep_services::channels::ChannelService;
 use chatkeep_services::indexing::IndexingService;
-use chatkeep_store::OutboxPosition;
+use chatkeep_store::{NewProcess, OutboxPosition, ProcessRecord};
 use chatkeep_transfer::out::note;
-use chatkeep_workers::replica::{ReplicaState, ReplicaWork};
+use chatkeep_workers::replica::{ReplicaPhase, ReplicaState, ReplicaWork};
 
 use super::progress::ProgressReporter;
 use super::{Context, on_signal};
@@ -105,6 +106,7 @@ async fn watch(
     let total = indexing.messages(&context.operator).await?;
     let mut progress = ProgressReporter::new(Some(total), BAR);
     let (mut waiting, mut told) = (0, usize::MAX);
+    let mut failures = BTreeSet::new();
     loop {
         // Printed once for each number, so that the command is not silent.
         if waiting > 0 && waiting != told {
@@ -130,6 +132,12 @@ async fn watch(
             let messages = replicas.iter().map(|(_, state)| state.messages).max();
             return Ok((replicas.len(), messages.unwrap_or_default()));
         }
+        for failure in open.iter().filter_map(|(record, state)| failure(record, state)) {
+            if !failures.contains(&failure) {
+                note!("chatkeep: {failure}");
+                failures.insert(failure);
+            }
+        }
         waiting = open.len();
         let slowest = open.iter().map(|(_, state)| state.work.unwrap_or_default());
         let ReplicaWork { done, .. } = slowest.min_by_key(|work| work.done).unwrap_or_default();
@@ -139,6 +147,13 @@ async fn watch(
         });
         tokio::time::sleep(POLL_INTERVAL).await;
     }
+}
+
+/// Returns a sentence about a replica that cannot do its work, as of its process' last heartbeat.
+fn failure(record: &ProcessRecord, state: &ReplicaState) -> Option<String> {
+    let reason = state.unready().filter(|_| state.phase == ReplicaPhase::Failing)?;
+    let NewProcess { pid, host, .. } = &record.process;
+    Some(format!("process {pid} on {host}: {reason}"))
 }
 
 /// Rebuilds the index in this process when no other one would.

@@ -367,7 +367,8 @@ async fn the_doctor_of_another_folder_finds_nothing_well() {
     stack.is_well().await;
 }
 
-/// A process that never responds, and that is considered dead while the command waits for it.
+/// A process that never responds, that says why, and that is considered dead while the command waits
+/// for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reindexing_ends_when_nobody_does_it_any_more() {
     let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
@@ -382,6 +383,12 @@ async fn reindexing_ends_when_nobody_does_it_any_more() {
     let args = ["reindex", "--channel", &chat.chat_id];
     let mut command = stack.ground.program(&stack.line, &args).start();
     command.line("waiting for 1 process").await;
+    let failing = "UPDATE processes SET search = REPLACE(REPLACE(search,
+                       '\"error\":null', '\"error\":\"no access\"'), 'catching_up', 'failing')";
+    stack.ground.sql(failing).await;
+    command
+        .line("process 1 on elsewhere: the search index cannot follow the store: no access")
+        .await;
     stack.ground.sql("DELETE FROM processes").await;
     let status = command.finish().await;
     let said = command.stderr().join("\n");
