@@ -22,6 +22,8 @@ use crate::stages::StageName;
 const STALE: Duration = Duration::from_hours(24);
 /// Pause after a failed call before the platform is called again about the same one.
 const TIMEOUT: Duration = Duration::from_mins(1);
+/// Maximum number of events of one batch: the platform may have to be called about each.
+const BATCH: usize = 1_000;
 /// Concurrent calls to the platform for one batch.
 const CALLS: usize = 8;
 
@@ -37,10 +39,10 @@ pub struct Members {
 }
 
 impl Members {
-    /// Creates a members stage that handles up to `batch` events at once.
+    /// Creates a members stage that handles up to `batch` events at once, and 1,000 at most.
     pub fn new(store: Store, bots: Bots, clock: SharedClock, batch: usize) -> Self {
         let failed = Cache::new(10_000, TIMEOUT);
-        Self { store, bots, clock, batch, failed }
+        Self { store, bots, clock, batch: batch.min(BATCH), failed }
     }
 
     async fn learn(&self, events: &[Event]) -> Result<(), StoreError> {

@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use chatkeep_bus::{ConsumerSpec, Stream};
 
+/// Maximum number of messages of a stage that all processes together have leased, or have put off to
+/// a later time: several batches for each of a dozen processes.
+const MAX_IN_FLIGHT: u32 = 65_536;
+
 /// A stage of the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StageName {
@@ -66,7 +70,7 @@ impl StageName {
             Self::Media => (Stream::Jobs, Some(crate::jobs::MEDIA)),
             Self::ExternalMedia => (Stream::Jobs, Some(crate::jobs::EXTERNAL_MEDIA)),
         };
-        ConsumerSpec { name: self.name(), stream, queue, lease, max_in_flight: 8_192 }
+        ConsumerSpec { name: self.name(), stream, queue, lease, max_in_flight: MAX_IN_FLIGHT }
     }
 }
 

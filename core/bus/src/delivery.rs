@@ -10,6 +10,10 @@ use chatkeep_core::trace::TraceContext;
 
 use super::{BusError, embedded, nats, noted, traced};
 
+/// Maximum size of the payloads that one fetch leases, in bytes; more than any single one has. A
+/// thousand long messages take as much memory as many thousand short ones.
+pub(crate) const FETCH_BYTES: usize = 16 * 1024 * 1024;
+
 /// One member of a durable consumer.
 #[derive(Debug)]
 pub enum Consumer {
@@ -20,8 +24,8 @@ pub enum Consumer {
 }
 
 impl Consumer {
-    /// Leases up to `max` messages. Returns at once when there are any, and an empty list after
-    /// `wait` when there are none.
+    /// Leases up to `max` messages, of some 16 MiB together: new ones beyond that are left to the
+    /// next call. Returns at once when there are any, and an empty list after `wait` when there are none.
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.

@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use chatkeep_bus::{BusError, ConsumerSpec};
+use chatkeep_bus::{BusError, ConsumerSpec, Outgoing};
 use futures_util::poll;
 use tokio::time::MissedTickBehavior;
 
@@ -40,6 +40,25 @@ pub(crate) async fn keeps_the_order_of_publishing(fixture: Fixture) {
     let come = gather(&mut consumer, names.len()).await;
     assert_eq!(ids(&come), names);
     ack_all(come).await;
+    bus.close().await;
+}
+
+pub(crate) async fn leases_long_messages_by_their_size(fixture: Fixture) {
+    const LONG: usize = 900_000;
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    let names: Vec<String> = (0..40).map(|n| format!("e{n}")).collect();
+    for name in &names {
+        let long = Outgoing { payload: vec![b'x'; LONG].into(), ..event(name) };
+        bus.publish(vec![long]).await.unwrap();
+    }
+    let first = consumer.fetch(names.len(), TIMEOUT).await.unwrap();
+    assert!((2..=19).contains(&first.len()), "{} of 16 MiB", first.len());
+    let rest = gather(&mut consumer, names.len() - first.len()).await;
+    assert_eq!([ids(&first), ids(&rest)].concat(), names);
+    ack_all(first).await;
+    ack_all(rest).await;
+    nothing(&mut consumer).await;
     bus.close().await;
 }
 

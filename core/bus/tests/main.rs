@@ -40,6 +40,7 @@ macro_rules! contract {
 contract! {
     delivery::delivers_what_was_published,
     delivery::keeps_the_order_of_publishing,
+    delivery::leases_long_messages_by_their_size,
     delivery::waits_for_the_first_message,
     delivery::shows_events_to_every_consumer,
     delivery::gives_a_job_to_its_queue_alone,

@@ -128,30 +128,24 @@ impl<S: Stage> Runner<S> {
         let _ = permits.acquire_many(all).await;
     }
 
-    /// Decodes messages and groups them. Redelivered ones go alone, so that one poisonous message
-    /// does not take its neighbours with it.
+    /// Decodes messages and groups them by the number of their deliveries, so that one poisonous
+    /// message does not take its neighbours with it.
     async fn chunks(&self, deliveries: Vec<Delivery>) -> Vec<Batch<S::Item>> {
-        let mut chunk = Batch::new();
+        let (batch, most) = (self.stage.batch_size(), self.settings.max_attempts);
+        let (mut new, mut again) = (Batch::new(), Batch::new());
         let mut chunks = Vec::new();
         for delivery in deliveries {
-            let again = delivery.attempt > 1;
+            let attempt = delivery.attempt;
             let Some((delivery, item)) = self.admit(delivery).await else {
                 continue;
             };
-            if again {
-                let mut alone = Batch::new();
-                alone.push(delivery, item);
-                chunks.push(alone);
-                continue;
-            }
+            let chunk = if attempt > 1 { &mut again } else { &mut new };
             chunk.push(delivery, item);
-            if chunk.len() == self.stage.batch_size() {
-                chunks.push(std::mem::replace(&mut chunk, Batch::new()));
+            if chunk.len() >= call_size(batch, attempt, most) {
+                chunks.push(std::mem::replace(chunk, Batch::new()));
             }
         }
-        if !chunk.is_empty() {
-            chunks.push(chunk);
-        }
+        chunks.extend([new, again].into_iter().filter(|chunk| !chunk.is_empty()));
         chunks
     }
 
@@ -189,4 +183,17 @@ impl<S: Stage> Runner<S> {
 /// alone, and its neighbours do not become dead letters with it.
 pub(super) fn lease_size(room: usize, attempt: u32) -> usize {
     (room >> (3 * attempt.saturating_sub(1).min(10))).max(1)
+}
+
+/// Returns the number of messages for one call of a stage, after one with that delivery attempt.
+///
+/// A process that dies leaves thousands of messages behind, nearly all of them sound: at the second
+/// attempt some are handled together. At every later attempt, and at the last one, each is handled
+/// alone: a call that takes too long fails for all of its messages.
+pub(super) fn call_size(batch: usize, attempt: u32, max_attempts: u32) -> usize {
+    match attempt {
+        0 | 1 => batch,
+        2 if max_attempts > 2 => lease_size(batch, attempt),
+        _ => 1,
+    }
 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use super::intake::lease_size;
+use super::intake::{call_size, lease_size};
 use super::*;
 
 /// Timeout, long enough for a loaded machine.
@@ -20,6 +20,14 @@ const DEADLINE: Duration = Duration::from_secs(20);
 fn suspects_are_leased_in_ever_smaller_groups() {
     let sizes = [1, 2, 3, 4, 5, u32::MAX].map(|attempt| lease_size(1_000, attempt));
     assert_eq!(sizes, [1_000, 125, 15, 1, 1, 1]);
+}
+
+#[test]
+fn suspects_are_soon_handled_alone() {
+    let sizes = |most| [1, 2, 3, 4].map(|attempt| call_size(1_000, attempt, most));
+    assert_eq!(sizes(8), [1_000, 125, 1, 1]);
+    assert_eq!(sizes(2), [1_000, 1, 1, 1], "the second attempt is the last one");
+    assert_eq!([1, 2, 3].map(|attempt| call_size(1, attempt, 8)), [1, 1, 1]);
 }
 
 /// A stage that fails as a whole when one of its messages is `poison`.

@@ -88,7 +88,7 @@ impl EmbeddedConsumer {
         };
         let new = match plan.scan {
             Some(scan) => self.filter.read(&self.bus.readers, scan).await?,
-            None => Vec::new(),
+            None => (Vec::new(), false),
         };
         // No await between here and the return: a fetch that is cancelled before has leased
         // nothing.
@@ -104,7 +104,7 @@ impl EmbeddedConsumer {
         &self,
         plan: &FetchPlan,
         again: Vec<Row>,
-        new: Vec<Row>,
+        (new, all): (Vec<Row>, bool),
         high: i64,
     ) -> (Vec<Delivery>, bool) {
         let now = Instant::now();
@@ -119,7 +119,6 @@ impl EmbeddedConsumer {
                     deliveries.push(self.delivery(row, attempt));
                 }
             }
-            let all = plan.scan.is_some_and(|scan| new.len() < scan.limit);
             for row in new {
                 position.lease_new(row.0, row.5, now);
                 deliveries.push(self.delivery(row, 1));

@@ -1,12 +1,14 @@
 //! Reads messages for consumers, on read-only connections.
 
 use chatkeep_core::time::Timestamp;
+use futures_util::{Stream as AsyncStream, TryStreamExt as _};
 use sqlx::sqlite::SqlitePool;
 use sqlx::{query_as, query_scalar};
 
 use super::Inner;
 use super::position::{Position, Scan};
 use super::schema::stream_code;
+use crate::delivery::FETCH_BYTES;
 use crate::{BusError, ConsumerSpec, Stream};
 
 /// Sequence number, subject, id, payload, time of publishing, `true` if for one consumer only, and
@@ -30,8 +32,13 @@ impl Filter {
         }
     }
 
-    /// Returns the next messages for this consumer, in order of publishing.
-    pub(super) async fn read(&self, pool: &SqlitePool, scan: Scan) -> Result<Vec<Row>, BusError> {
+    /// Returns the next messages for this consumer, in order of publishing, and `true` if there were
+    /// no more of them.
+    pub(super) async fn read(
+        &self,
+        pool: &SqlitePool,
+        scan: Scan,
+    ) -> Result<(Vec<Row>, bool), BusError> {
         let text = match self.stream {
             // Events have no queue.
             Stream::Events => {
@@ -60,8 +67,23 @@ impl Filter {
             .bind(i64::try_from(scan.limit).unwrap_or(i64::MAX))
             .bind(&self.name);
         let rows = if let Some(queue) = &self.queue { rows.bind(queue) } else { rows };
-        Ok(rows.fetch_all(pool).await?)
+        within(scan.limit, rows.fetch(pool)).await
     }
+}
+
+/// Takes rows until there are `limit` of them or their payloads have [`FETCH_BYTES`]. Returns `true`
+/// with them if there were no more.
+async fn within(
+    limit: usize,
+    mut stream: impl AsyncStream<Item = Result<Row, sqlx::Error>> + Unpin,
+) -> Result<(Vec<Row>, bool), BusError> {
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    while bytes < FETCH_BYTES && rows.len() < limit {
+        let Some(row) = stream.try_next().await? else { return Ok((rows, true)) };
+        bytes += row.3.len();
+        rows.push(row);
+    }
+    Ok((rows, false))
 }
 
 /// Returns messages by sequence number.

@@ -15,6 +15,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::time::{Instant, timeout_at};
 
 use super::{ID, NatsBus, ONLY, disconnected, unavailable};
+use crate::delivery::FETCH_BYTES;
 use crate::{BusError, DeadLetterRequest, Delivery, Lease};
 
 /// Extra time beyond the server's timeout that a fetch waits for the end of its request.
@@ -154,6 +155,7 @@ impl NatsConsumer {
         let wait = wait.max(MIN_TIMEOUT);
         let request = BatchConfig {
             batch: max,
+            max_bytes: FETCH_BYTES,
             expires: Some(wait),
             no_wait: !stays,
             ..BatchConfig::default()

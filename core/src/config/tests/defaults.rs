@@ -65,7 +65,7 @@ fn the_default_file_has_these_settings() {
         "max_backlog: 2000000",
         "dedupe_window: 600s",
         "replicas: 1",
-        "batch: 1000",
+        "batch: 5000",
         "concurrency: 16",
         "lease: 30s",
         "max_attempts: 8",

@@ -1,0 +1,1 @@
+-- Only PostgreSQL stores another version of a row that changes.
