@@ -1,12 +1,14 @@
 //! Handles of both databases: transactions, and their commit. Databases are opened by
 //! [`crate::pools`], statements run by [`crate::query`].
 
+use std::sync::Arc;
+
 use chatkeep_core::outage::Work;
 use secrecy::SecretString;
 use sqlx::postgres::PgPool;
 use sqlx::sqlite::SqlitePool;
 use sqlx::{Postgres, Sqlite};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::StoreError;
 use super::availability::Watch;
@@ -52,6 +54,8 @@ pub(super) enum Pools {
         read: ReadPool,
         snapshots: SqlitePool,
         write: SqlitePool,
+        /// Permit of the one bulk transaction that has the writer or is in the queue for it.
+        bulk: Arc<Semaphore>,
     },
     Postgres(PgPool),
 }
@@ -65,6 +69,8 @@ pub(super) struct Tx {
     pub(super) watch: Watch,
     /// The transaction changed something.
     pub(super) has_written: bool,
+    /// Permit of a bulk transaction on SQLite; released after the connection, as the last field.
+    _bulk: Option<OwnedSemaphorePermit>,
 }
 
 /// Connection of a transaction to either database.
@@ -94,7 +100,7 @@ impl Db {
 
     fn tx(&self, held: TxConnection) -> Tx {
         let (logged, watch) = (self.logged.clone(), self.watch.clone());
-        Tx { held, logged, has_logged: false, watch, has_written: false }
+        Tx { held, logged, has_logged: false, watch, has_written: false, _bulk: None }
     }
 
     /// Starts a write transaction, the only way to one: plain `BEGIN` on SQLite takes the write
@@ -109,6 +115,18 @@ impl Db {
             }
         };
         Ok(self.tx(self.watch.noted(Work::Reading, begun)?))
+    }
+
+    /// Starts a write transaction that may change many rows. On SQLite one of them at a time is in
+    /// the queue for the writer: a small transaction, such as that of a person who waits for a page,
+    /// waits for one of them at most, however many there are.
+    pub(super) async fn begin_bulk(&self) -> Result<Tx, StoreError> {
+        let permit = match &self.pools {
+            // Never closed.
+            Pools::Sqlite { bulk, .. } => Arc::clone(bulk).acquire_owned().await.ok(),
+            Pools::Postgres(_) => None,
+        };
+        Ok(Tx { _bulk: permit, ..self.begin().await? })
     }
 
     /// Starts a read transaction on one consistent snapshot.
@@ -153,7 +171,7 @@ impl Db {
     pub(super) async fn close(&self) {
         self.watch.availability.close();
         match &self.pools {
-            Pools::Sqlite { read, snapshots, write } => {
+            Pools::Sqlite { read, snapshots, write, .. } => {
                 read.close().await;
                 snapshots.close().await;
                 write.close().await;
@@ -182,5 +200,41 @@ impl Tx {
             self.logged.send_modify(|commits| *commits += 1);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::pools::PoolLimits;
+
+    #[tokio::test]
+    async fn a_small_transaction_passes_bulk_ones_that_wait() {
+        const TIMEOUT: Duration = Duration::from_secs(5);
+        let folder = tempfile::tempdir().unwrap();
+        let limits = PoolLimits { connections: 1, cache: 1 << 20 };
+        let db = Db::sqlite(folder.path(), limits).await.unwrap();
+        let first = db.begin_bulk().await.unwrap();
+        let mut second = pin!(db.begin_bulk());
+        let mut third = pin!(db.begin_bulk());
+        let mut small = pin!(db.begin());
+        for waiting in
+            [&mut second as &mut (dyn Future<Output = _> + Unpin), &mut third, &mut small]
+        {
+            assert!(timeout(Duration::ZERO, waiting).await.is_err(), "there is one writer");
+        }
+        first.commit().await.unwrap();
+        let small = timeout(TIMEOUT, small).await.unwrap().unwrap();
+        assert!(timeout(Duration::ZERO, &mut second).await.is_err(), "the small one has it");
+        small.commit().await.unwrap();
+        let second = timeout(TIMEOUT, second).await.unwrap().unwrap();
+        drop(second);
+        timeout(TIMEOUT, third).await.unwrap().unwrap().commit().await.unwrap();
+        db.close().await;
     }
 }

@@ -221,7 +221,7 @@ impl MessageStore<'_> {
             }
         }
         for chunk in unsent.chunks(BATCH as usize) {
-            let mut tx = self.store.db.begin().await?;
+            let mut tx = self.store.db.begin_bulk().await?;
             ingest_in(&mut tx, chunk, now).await?;
             tx.commit().await?;
         }
@@ -231,7 +231,7 @@ impl MessageStore<'_> {
     async fn replay_one(&self, entry: &Erasure, now: Timestamp) -> Result<(), StoreError> {
         match entry {
             Erasure::OptOut { user, channel, at, opted_out } => {
-                let mut tx = self.store.db.begin().await?;
+                let mut tx = self.store.db.begin_bulk().await?;
                 let change = query(OPT_OUT).bind(user).bind(channel).bind(*at).bind(*opted_out);
                 tx.execute(change).await?;
                 tx.commit().await
@@ -267,7 +267,7 @@ impl MessageStore<'_> {
     ) -> Result<(), StoreError> {
         let before = Timestamp::from_millis(before);
         loop {
-            let mut tx = self.store.db.begin().await?;
+            let mut tx = self.store.db.begin_bulk().await?;
             bar_removed(&mut tx, channel, of, before).await?;
             let removed = remove_some(&mut tx, channel, of, before, BATCH, now).await?;
             tx.commit().await?;
@@ -286,7 +286,7 @@ impl MessageStore<'_> {
         let Some((channel, _)) = messages.first() else { return Ok(()) };
         let keys = messages.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) });
         let keys = serde_json::to_string(&keys.collect::<Vec<_>>())?;
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         remember_erased(&mut tx, channel, &keys).await?;
         let chosen = async |tx: &mut Tx| -> Result<Vec<MessageRow>, StoreError> {
             Ok(tx.fetch_all(query_as(WITH_CONTENT).bind(channel.as_str()).bind(&keys)).await?)

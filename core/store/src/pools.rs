@@ -2,12 +2,14 @@
 
 use std::path::Path;
 use std::str::FromStr as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+use tokio::sync::Semaphore;
 
 use super::StoreError;
 use super::availability::{Watch, why_not};
@@ -124,7 +126,8 @@ impl Db {
         let read = cached(options.read_only(true), readers);
         let snapshots = pool(connections, ACQUIRE_TIMEOUT).connect_lazy_with(read.clone());
         let read = ReadPool::new(pool(connections, ACQUIRE_TIMEOUT).connect_with(read).await?);
-        Ok(Self::new(Pools::Sqlite { read, snapshots, write }, Watch::file(path)))
+        let bulk = Arc::new(Semaphore::new(1));
+        Ok(Self::new(Pools::Sqlite { read, snapshots, write, bulk }, Watch::file(path)))
     }
 
     /// Connects to PostgreSQL; `address` is its URL as it may be shown.

@@ -133,7 +133,7 @@ impl MemberStore<'_> {
         if evidence.is_empty() {
             return Ok(());
         }
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         record_presence_in(&mut tx, evidence, now).await?;
         tx.commit().await
     }

@@ -48,7 +48,7 @@ impl AssistantStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn purge_replies(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let gone: Vec<(String, Option<String>, i64)> =
             tx.fetch_all(query_as(REPLIES).bind(before.millis()).bind(SWEEP)).await?;
         let purged = gone.len() as u64;
@@ -99,7 +99,7 @@ impl Store {
         sql: &'static str,
         before: Timestamp,
     ) -> Result<u64, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.db.begin_bulk().await?;
         let gone = tx.execute(query(sql).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)

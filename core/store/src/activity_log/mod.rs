@@ -62,7 +62,7 @@ impl ActivityLogStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn purge(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let mut gone = 0;
         for sql in [PURGE_CHANGES, PURGE_READS] {
             gone += tx.execute(query(sql).bind(before.millis()).bind(BATCH)).await?;
@@ -94,7 +94,7 @@ impl ActivityLogStore<'_> {
     #[boxed]
     pub async fn cut(&self, log: &FullLog) -> Result<bool, StoreError> {
         let cut = query(log.cut).bind(log.channel.as_str()).bind(log.rows).bind(BATCH);
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let gone = tx.execute(cut).await?;
         tx.commit().await?;
         Ok(gone > 0)

@@ -117,7 +117,7 @@ impl JobStore<'_> {
         limit: u32,
         now: Timestamp,
     ) -> Result<Option<JobBatch>, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         lock_ledger(&mut tx, &[&job.channel].into()).await?;
         let goal: Option<(i64,)> =
             tx.fetch_optional(query_as(GOAL).bind(&job.id).bind(worker)).await?;

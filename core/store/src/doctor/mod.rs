@@ -172,7 +172,7 @@ impl AuditStore<'_> {
         channel: &ChannelId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         lock_ledger(&mut tx, &BTreeSet::from([channel])).await?;
         rules::lock(&mut tx, channel).await?;
         tx.execute(query(FORGET).bind(channel.as_str())).await?;

@@ -51,7 +51,7 @@ impl ImportStore<'_> {
         messages: &[ImportedMessage],
         now: Timestamp,
     ) -> Result<ImportOutcome, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         // The channel's lock keeps live messages out until this batch is in.
         let mut ledger = lock_ledger(&mut tx, &BTreeSet::from([channel])).await?;
         if !ledger.subscribed(channel) {
@@ -84,7 +84,7 @@ impl ImportStore<'_> {
         channel: &ChannelId,
         messages: &[ImportedMessage],
     ) -> Result<Imported, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let fates = fates(&mut tx, channel, messages).await?;
         let count = |wanted| fates.iter().filter(|fate| **fate == wanted).count();
         Ok(Imported {
@@ -131,7 +131,7 @@ impl ImportStore<'_> {
         let row = |person: &ImportedPerson| (person.id.clone(), person.clone());
         // One row per person, in key order: the lock order of every transaction.
         let mut people: BTreeMap<_, _> = people.iter().map(row).collect();
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let opt_outs = OptOuts::load(&mut tx, people.keys()).await?;
         people.retain(|person, _| !opt_outs.refuse(channel, person, now));
         let rows: Vec<_> = people.values().map(PersonRow::of).collect();

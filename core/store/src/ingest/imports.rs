@@ -201,7 +201,7 @@ impl ImportStore<'_> {
         now: Timestamp,
     ) -> Result<Removed, StoreError> {
         let (id, channel) = (import.id.0, &import.channel_id);
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let mut removed = remove(&mut tx, channel, now, (RemovalMode::Undo, limit), async |tx| {
             tx.execute(query(UNDO).bind(id).bind(now.millis())).await?;
             rows_of(tx, channel, id, limit).await

@@ -162,7 +162,7 @@ impl MessageStore<'_> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let kept = ingest_in(&mut tx, changes, now).await?;
         tx.commit().await?;
         Ok(kept)

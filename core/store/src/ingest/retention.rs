@@ -117,7 +117,7 @@ impl ChannelStore<'_> {
         now: Timestamp,
     ) -> Result<Removed, StoreError> {
         let c = channel.as_str();
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let mut before = None;
         let removed = remove(&mut tx, channel, now, (RemovalMode::Delete, limit), async |tx| {
             before = cutoff(tx, channel, now).await?;
@@ -169,7 +169,7 @@ impl ChannelStore<'_> {
         now: Timestamp,
     ) -> Result<Removed, StoreError> {
         let c = channel.as_str();
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let mut ended = None;
         let removed = remove(&mut tx, channel, now, (RemovalMode::Delete, limit), async |tx| {
             ended = abandoned_at(tx, channel, before).await?;

@@ -25,7 +25,7 @@ impl MessageStore<'_> {
     /// Returns an error when the database fails; nothing of the batch is deleted then.
     #[boxed]
     pub async fn purge_stray_edits(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let gone = tx.execute(query(PURGE).bind(before.millis()).bind(BATCH)).await?;
         tx.commit().await?;
         Ok(gone)
