@@ -10,9 +10,10 @@ use chatkeep_core::trace::TraceContext;
 
 use super::{BusError, embedded, nats, noted, traced};
 
-/// Maximum size of the payloads that one fetch leases, in bytes; more than any single one has. A
-/// thousand long messages take as much memory as many thousand short ones.
-pub(crate) const FETCH_BYTES: usize = 16 * 1024 * 1024;
+/// Maximum size of the payloads that one fetch leases, in bytes; more than any single one has. To
+/// decode and store them takes many times as much memory, and a thousand long messages have as much
+/// as many thousand short ones.
+pub(crate) const FETCH_BYTES: usize = 8 * 1024 * 1024;
 
 /// One member of a durable consumer.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub enum Consumer {
 }
 
 impl Consumer {
-    /// Leases up to `max` messages, of some 16 MiB together: new ones beyond that are left to the
+    /// Leases up to `max` messages, of some 8 MiB together: new ones beyond that are left to the
     /// next call. Returns at once when there are any, and an empty list after `wait` when there are none.
     ///
     /// # Errors
