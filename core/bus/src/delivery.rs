@@ -10,9 +10,8 @@ use chatkeep_core::trace::TraceContext;
 
 use super::{BusError, embedded, nats, noted, traced};
 
-/// Maximum size of the payloads that one fetch leases, in bytes; more than any single one has. To
-/// decode and store them takes many times as much memory, and a thousand long messages have as much
-/// as many thousand short ones.
+/// Maximum size of the payloads that one fetch leases, in bytes; more than any single one has. They
+/// take some ten times as much memory while they are decoded and stored.
 pub(crate) const FETCH_BYTES: usize = 8 * 1024 * 1024;
 
 /// One member of a durable consumer.

@@ -225,6 +225,10 @@ pub(crate) async fn leases_no_more_than_allowed(fixture: Fixture) {
     ack_all(held).await;
     let rest = gather(&mut other, 3).await;
     assert_eq!(ids(&rest), ["e5", "e6", "e7"]);
+
+    // A version that allows more finds the consumer of the one before.
+    let mut more = bus.consume(&ConsumerSpec { max_in_flight: 6, ..spec }).await.unwrap();
+    assert_eq!(ids(&gather(&mut more, 2).await), ["e8", "e9"]);
     bus.close().await;
 }
 

@@ -138,7 +138,7 @@ fn changes_data(sql: &str) -> bool {
     let adds = |statement: String| {
         let statement = statement.to_uppercase();
         ADDITIONS.iter().any(|begin| statement.starts_with(begin))
-            || statement.strip_prefix("ALTER TABLE ").is_some_and(only_adds_columns)
+            || statement.strip_prefix("ALTER TABLE ").is_some_and(leaves_rows)
     };
     !statements(sql).all(adds)
 }
@@ -152,9 +152,10 @@ pub(super) fn statements(sql: &str) -> impl Iterator<Item = String> {
     all.into_iter().filter(|statement| !statement.is_empty())
 }
 
-/// Returns whether every action of an `ALTER TABLE` adds a column; `rest` begins with the table. A
-/// comma in a text counts as the end of an action: in doubt the data is copied.
-fn only_adds_columns(rest: &str) -> bool {
+/// Returns whether every action of an `ALTER TABLE` adds a column, or sets how later rows are placed;
+/// `rest` begins with the table. A comma in a text counts as the end of an action: in doubt the data
+/// is copied.
+fn leaves_rows(rest: &str) -> bool {
     let Some((_table, actions)) = rest.trim_start_matches("IF EXISTS ").split_once(' ') else {
         return false;
     };
@@ -163,7 +164,9 @@ fn only_adds_columns(rest: &str) -> bool {
         depth += i32::from(c == '(') - i32::from(c == ')');
         c == ',' && depth == 0
     });
-    actions.all(|action| action.trim_start().starts_with("ADD COLUMN "))
+    actions
+        .map(str::trim_start)
+        .all(|action| action.starts_with("ADD COLUMN ") || action.starts_with("SET (FILLFACTOR = "))
 }
 
 impl Db {
@@ -209,6 +212,8 @@ mod tests {
             "ALTER TABLE t ADD COLUMN c INTEGER DEFAULT (a + 1), RENAME TO u;",
             "ALTER TABLE t ADD COLUMN c TEXT, ALTER COLUMN b TYPE BIGINT;",
             "ALTER TABLE t ALTER COLUMN b SET DEFAULT 'ADD COLUMN ';",
+            "ALTER TABLE t SET (fillfactor = 70), DROP COLUMN a;",
+            "ALTER TABLE t SET LOGGED;",
             "ALTER TABLE t;",
         ] {
             assert!(changes_data(&format!("{adds}\n{changes}")), "{changes}");
@@ -218,6 +223,7 @@ mod tests {
             "ALTER TABLE IF EXISTS t ADD COLUMN c TEXT;",
             "CREATE INDEX CONCURRENTLY IF NOT EXISTS i ON t (a);",
             "ALTER FUNCTION f(text) ROWS 20;",
+            "ALTER TABLE t SET (fillfactor = 70);",
         ] {
             assert!(!changes_data(adds), "{adds}");
         }
