@@ -160,7 +160,7 @@ fn leaves_rows(rest: &str) -> bool {
         return false;
     };
     let mut depth = 0_i32;
-    let mut actions = actions.split(|c| {
+    let actions = actions.split(|c| {
         depth += i32::from(c == '(') - i32::from(c == ')');
         c == ',' && depth == 0
     });
