@@ -6,7 +6,7 @@ use std::time::Duration;
 use chatkeep_bus::{ConsumerSpec, Stream};
 
 /// Maximum number of messages of a stage that all processes together have leased, or have put off to
-/// a later time: several batches for each of a dozen processes.
+/// a later time: the largest batch for each of a dozen processes.
 const MAX_IN_FLIGHT: u32 = 65_536;
 
 /// A stage of the pipeline.

@@ -24,8 +24,8 @@ pub enum Consumer {
 }
 
 impl Consumer {
-    /// Leases up to `max` messages, of some 8 MiB together: new ones beyond that are left to the
-    /// next call. Returns at once when there are any, and an empty list after `wait` when there are none.
+    /// Leases up to `max` messages, of some 8 MiB together: new ones beyond that are left to the next
+    /// call. Returns at once when there are any, and an empty list after `wait` when there are none.
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.

@@ -49,3 +49,10 @@ impl<T> Batch<T> {
         }
     }
 }
+
+impl<T> From<Vec<(Delivery, T)>> for Batch<T> {
+    fn from(pairs: Vec<(Delivery, T)>) -> Self {
+        let (deliveries, items) = pairs.into_iter().unzip();
+        Self { deliveries, items }
+    }
+}

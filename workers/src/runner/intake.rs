@@ -131,22 +131,13 @@ impl<S: Stage> Runner<S> {
     /// Decodes messages and groups them by the number of their deliveries, so that one poisonous
     /// message does not take its neighbours with it.
     async fn chunks(&self, deliveries: Vec<Delivery>) -> Vec<Batch<S::Item>> {
-        let (batch, most) = (self.stage.batch_size(), self.settings.max_attempts);
-        let (mut new, mut again) = (Batch::new(), Batch::new());
-        let mut chunks = Vec::new();
+        let mut admitted = Vec::with_capacity(deliveries.len());
         for delivery in deliveries {
             let attempt = delivery.attempt;
-            let Some((delivery, item)) = self.admit(delivery).await else {
-                continue;
-            };
-            let chunk = if attempt > 1 { &mut again } else { &mut new };
-            chunk.push(delivery, item);
-            if chunk.len() >= call_size(batch, attempt, most) {
-                chunks.push(std::mem::replace(chunk, Batch::new()));
-            }
+            admitted.extend(self.admit(delivery).await.map(|pair| (attempt, pair)));
         }
-        chunks.extend([new, again].into_iter().filter(|chunk| !chunk.is_empty()));
-        chunks
+        let chunks = grouped(admitted, self.stage.batch_size(), self.settings.max_attempts);
+        chunks.into_iter().map(Batch::from).collect()
     }
 
     /// Spawns one task per batch.
@@ -185,7 +176,26 @@ pub(super) fn lease_size(room: usize, attempt: u32) -> usize {
     (room >> (3 * attempt.saturating_sub(1).min(10))).max(1)
 }
 
-/// Returns the number of messages for one call of a stage, after one with that delivery attempt.
+/// Groups messages, given with their delivery attempts, for the calls of a stage.
+pub(super) fn grouped<T>(messages: Vec<(u32, T)>, batch: usize, max_attempts: u32) -> Vec<Vec<T>> {
+    let (mut new, mut again, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+    for (attempt, message) in messages {
+        let size = call_size(batch, attempt, max_attempts);
+        if size == 1 {
+            groups.push(vec![message]);
+            continue;
+        }
+        let group = if attempt > 1 { &mut again } else { &mut new };
+        group.push(message);
+        if group.len() == size {
+            groups.push(std::mem::take(group));
+        }
+    }
+    groups.extend([new, again].into_iter().filter(|group| !group.is_empty()));
+    groups
+}
+
+/// Returns the number of messages for one call of a stage, by their delivery attempt.
 ///
 /// A process that dies leaves thousands of messages behind, nearly all of them sound: at the second
 /// attempt some are handled together. At every later attempt, and at the last one, each is handled

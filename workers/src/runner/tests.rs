@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use super::intake::{call_size, lease_size};
+use super::intake::{call_size, grouped, lease_size};
 use super::*;
 
 /// Timeout, long enough for a loaded machine.
@@ -28,6 +28,14 @@ fn suspects_are_soon_handled_alone() {
     assert_eq!(sizes(8), [1_000, 125, 1, 1]);
     assert_eq!(sizes(2), [1_000, 1, 1, 1], "the second attempt is the last one");
     assert_eq!([1, 2, 3].map(|attempt| call_size(1, attempt, 8)), [1, 1, 1]);
+}
+
+#[test]
+fn nobody_is_handled_together_with_a_suspect() {
+    let attempts = [1, 2, 3, 2, 1, 4, 2, 1, 1];
+    let messages = attempts.iter().map(|attempt| (*attempt, *attempt)).collect();
+    let groups = grouped(messages, 16, 8);
+    assert_eq!(groups, [vec![3], vec![2, 2], vec![4], vec![1, 1, 1, 1], vec![2]]);
 }
 
 /// A stage that fails as a whole when one of its messages is `poison`.
