@@ -153,7 +153,7 @@ impl People {
         store.members().save_profiles(&self.all.iter().map(profile).collect(), now).await?;
         let picture_url = self.chat().and_then(|chat| chat.picture_url);
         let summary = ChannelSummary { picture_url, ..ChannelSummary::default() };
-        store.channels().save_summary(&self.group, &summary, now).await?;
+        store.channels().save_summaries(&[(self.group.clone(), summary)].into(), now).await?;
         Ok(())
     }
 

@@ -85,7 +85,8 @@ pub(super) async fn share<'a>(
     locked(tx, channels, (TAKE_SHARED, SHARED)).await
 }
 
-/// Locks the counters of channels that are [`share`]d. Returns those that exist.
+/// Locks the counters of channels that are [`share`]d, or the names of channels. Returns those that
+/// exist.
 pub(super) async fn lock_counters<'a>(
     tx: &mut Tx,
     channels: impl IntoIterator<Item = &'a ChannelId>,

@@ -10,6 +10,7 @@ use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::db::{Sql, locking};
 use super::{MemberStore, StoreError, parsed};
 use crate::query::{query, query_as};
 
@@ -75,11 +76,19 @@ const UNKNOWN_PEOPLE: &str = "
     WHERE profile_at < $2 AND user_id IN (SELECT value ->> 'u' FROM json_each($1))
     ORDER BY user_id";
 
-const SAVE_PROFILE: &str = "
-    UPDATE users SET display_name = COALESCE($2, display_name),
-                     picture_url = CASE WHEN CAST($2 AS TEXT) IS NULL THEN picture_url ELSE $3 END,
-                     profile_at = $4
-    WHERE user_id = $1";
+const LOCK_PEOPLE: Sql = locking!(
+    "SELECT user_id FROM users WHERE user_id IN (SELECT value ->> 'u' FROM json_each($1))
+     ORDER BY user_id"
+);
+
+const SAVE_PROFILES: &str = "
+    UPDATE users SET display_name = COALESCE(p.name, users.display_name),
+                     picture_url = CASE WHEN p.name IS NULL THEN users.picture_url
+                                        ELSE p.picture END,
+                     profile_at = $2
+    FROM (SELECT value ->> 'u' AS id, value ->> 'n' AS name, value ->> 'p' AS picture
+          FROM json_each($1)) p
+    WHERE users.user_id = p.id";
 
 macro_rules! members {
     ($where:literal) => {
@@ -108,6 +117,25 @@ const OWNER_PLAN: &str = "
 #[derive(Serialize)]
 pub(super) struct UserKey<'a> {
     pub(super) u: &'a str,
+}
+
+/// Element of the JSON list that [`SAVE_PROFILES`] reads.
+#[derive(Serialize)]
+struct ProfileRow<'a> {
+    u: &'a str,
+    n: Option<&'a str>,
+    p: Option<&'a str>,
+}
+
+impl<'a> From<(&'a UserId, &'a Option<Profile>)> for ProfileRow<'a> {
+    fn from((user, profile): (&'a UserId, &'a Option<Profile>)) -> Self {
+        let profile = profile.as_ref();
+        Self {
+            u: user.as_str(),
+            n: profile.map(|profile| profile.display_name.as_str()),
+            p: profile.and_then(|profile| profile.picture_url.as_deref()),
+        }
+    }
 }
 
 impl MemberStore<'_> {
@@ -144,15 +172,11 @@ impl MemberStore<'_> {
         if profiles.is_empty() {
             return Ok(());
         }
+        let rows: Vec<_> = profiles.iter().map(ProfileRow::from).collect();
+        let rows = serde_json::to_string(&rows)?;
         let mut tx = self.store.db.begin().await?;
-        for (user, profile) in profiles {
-            let name = profile.as_ref().map(|p| p.display_name.as_str());
-            let picture = profile.as_ref().and_then(|p| p.picture_url.as_deref());
-            tx.execute(
-                query(SAVE_PROFILE).bind(user.as_str()).bind(name).bind(picture).bind(now.millis()),
-            )
-            .await?;
-        }
+        let _: Vec<(String,)> = tx.fetch_all(query_as(LOCK_PEOPLE).bind(&rows)).await?;
+        tx.execute(query(SAVE_PROFILES).bind(&rows).bind(now.millis())).await?;
         tx.commit().await
     }
 

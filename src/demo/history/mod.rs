@@ -181,7 +181,7 @@ impl<'a> Historian<'a> {
             member_count: i64::try_from(cast.founders.len()).ok(),
         };
         let channels = self.store.channels();
-        channels.save_summary(group, &summary, self.now).await?;
+        channels.save_summaries(&[(group.clone(), summary)].into(), self.now).await?;
         channels.set_time_zone(group, Some(past.zone), &owner.id, at).await?;
         accounts.set_plan(&owner.id, past.plan, at).await?;
         Ok(())

@@ -193,7 +193,11 @@ impl Models {
     /// Sets the name of a channel.
     async fn name_channel(&self, channel: &str, name: &str) {
         let summary = ChannelSummary { name: Some(name.to_owned()), ..ChannelSummary::default() };
-        self.store.channels().save_summary(&channel.into(), &summary, at(3)).await.unwrap();
+        self.store
+            .channels()
+            .save_summaries(&[(channel.into(), summary)].into(), at(3))
+            .await
+            .unwrap();
     }
 
     /// Sets the zone in which a channel's days begin.

@@ -29,7 +29,7 @@ async fn names_with_last_messages(fixture: Fixture) {
     }
     let (channels, members) = (fixture.store.channels(), fixture.store.members());
     let summary = ChannelSummary { name: Some("Two".to_owned()), ..ChannelSummary::default() };
-    channels.save_summary(&"C2".into(), &summary, at(6)).await.unwrap();
+    channels.save_summaries(&[("C2".into(), summary)].into(), at(6)).await.unwrap();
     channels.set_time_zone(&"C2".into(), Some("Asia/Tokyo"), &"U1".into(), at(6)).await.unwrap();
     let names = async |only: Option<&[&str]>, limit| -> Vec<_> {
         let only: Option<Vec<_>> = only.map(|ids| ids.iter().map(|id| (*id).into()).collect());
@@ -222,21 +222,37 @@ async fn names_and_summaries(fixture: Fixture) {
     let profile = Profile { display_name: "小明".to_owned(), picture_url: None, language: None };
     let profiles = BTreeMap::from([("U1".into(), Some(profile)), ("U2".into(), None)]);
     store.members().save_profiles(&profiles, at(50)).await.unwrap();
+    let forgotten = BTreeMap::from([("U1".into(), None), ("U9".into(), None)]);
+    store.members().save_profiles(&forgotten, at(50)).await.unwrap();
     assert!(store.members().without_profile(&people, at(50)).await.unwrap().is_empty());
     assert_eq!(store.members().without_profile(&people, at(51)).await.unwrap(), people);
     let member = store.members().member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
     assert_eq!(member.display_name.as_deref(), Some("小明"));
 
-    assert!(store.channels().lacks_summary(&"C1".into(), at(1)).await.unwrap());
-    let channel = store.channels().channel(&"C1".into()).await.unwrap().unwrap();
+    let channels = store.channels();
+    fixture.group("C2", &["U1"]).await;
+    let both = ["C1".into(), "C2".into()];
+    assert_eq!(channels.without_summary(&both, at(1)).await.unwrap(), both);
+    let channel = channels.channel(&"C1".into()).await.unwrap().unwrap();
     assert_eq!(channel.member_count, 2, "as many as are known");
     let summary =
         ChannelSummary {
             name: Some("測試".to_owned()), picture_url: None, member_count: Some(7)
         };
-    store.channels().save_summary(&"C1".into(), &summary, at(60)).await.unwrap();
-    assert!(!store.channels().lacks_summary(&"C1".into(), at(60)).await.unwrap());
-    let channel = store.channels().channel(&"C1".into()).await.unwrap().unwrap();
+    let summaries = BTreeMap::from([
+        ("C1".into(), summary),
+        ("C2".into(), ChannelSummary::default()),
+        ("C3".into(), ChannelSummary::default()),
+    ]);
+    channels.save_summaries(&summaries, at(60)).await.unwrap();
+    assert!(channels.without_summary(&both, at(60)).await.unwrap().is_empty());
+    assert_eq!(channels.without_summary(&both[..1], at(61)).await.unwrap(), both[..1]);
+    let renamed = ChannelSummary { picture_url: Some("p".to_owned()), ..ChannelSummary::default() };
+    channels.save_summaries(&[("C1".into(), renamed)].into(), at(62)).await.unwrap();
+    let channel = channels.channel(&"C1".into()).await.unwrap().unwrap();
+    assert_eq!(channel.picture_url.as_deref(), Some("p"));
+    let unknown = channels.channel(&"C2".into()).await.unwrap().unwrap();
+    assert_eq!((unknown.name, unknown.member_count), (None, 1));
     assert_eq!((channel.name.as_deref(), channel.member_count), (Some("測試"), 7));
 }
 

@@ -152,6 +152,35 @@ async fn a_platform_in_trouble_costs_names_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_slow_platform_costs_names_and_nothing_else() {
+    let (bench, group) = Bench::with_group().await;
+    let people: Vec<_> =
+        (0..40).map(|number| bench.line.add_user(&format!("Lee {number}"), None).user_id).collect();
+    let named = async || {
+        let mut named = 0;
+        for lee in &people {
+            named += usize::from(name(&bench, &group, lee).await.is_some());
+        }
+        named
+    };
+    let joins = Action::MembersJoin { chat: group.id.clone(), users: people.clone() };
+    bench.publish(&bench.line.build(joins).unwrap()).await;
+    bench.line.fail_next(Target::Profile, 1, Fault::Delay(Duration::from_hours(1)));
+    let members = bench.members().with_names_within(Duration::from_secs(2));
+    assert_eq!(bench.drain(members).await, 1, "it is not retried for a name");
+    assert_eq!(bench.backlog(StageName::Members).await, 0);
+    assert!(bench.dead_letters().await.is_empty());
+    let in_time = named().await;
+    assert!((1..people.len()).contains(&in_time), "{in_time}: one is slow, and holds up nobody");
+    // The others are asked about with their next messages.
+    bench.line.clear_faults();
+    let says = people.iter().flat_map(|lee| bench.say(&group.id, lee, "hello"));
+    bench.publish(&says.collect::<Vec<_>>()).await;
+    bench.drain(bench.members()).await;
+    assert_eq!(named().await, people.len());
+}
+
+#[tokio::test]
 async fn whom_the_platform_does_not_know_is_not_asked_for_again_and_again() {
     let (bench, group) = Bench::with_group().await;
     let stranger = bench.line.add_user("Kim", None).user_id;

@@ -93,7 +93,11 @@ impl World {
             let name = Some(name.to_owned());
             let summary = ChannelSummary { name, picture_url, ..ChannelSummary::default() };
             let channel = ChannelId::from(channel);
-            rest.store.channels().save_summary(&channel, &summary, at(3)).await.unwrap();
+            rest.store
+                .channels()
+                .save_summaries(&[(channel, summary)].into(), at(3))
+                .await
+                .unwrap();
         }
         let lineage = PseudonymKey::new(LINEAGE);
         let scopes: Vec<_> = Scope::ALL.into_iter().filter(|s| s.allows_pseudonyms()).collect();
