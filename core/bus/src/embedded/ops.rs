@@ -48,6 +48,8 @@ pub(super) struct Group {
     pub(super) changes: Changes,
     /// Deletes ids older than this (milliseconds).
     pub(super) forget_before: Option<i64>,
+    /// `true` if somebody relies on it from its commit on, also after a power cut.
+    pub(super) is_synced: bool,
 }
 
 /// Callers that wait for the transaction.

@@ -15,7 +15,7 @@ use super::position::{Position, Saved};
 use crate::{BusError, ConsumerSpec, Stream};
 
 /// Interval over which acknowledgements gather when nothing else is written; a crash inside it
-/// costs redeliveries, no losses.
+/// costs redeliveries, no losses. So does a power cut before the next commit that is synced.
 pub(super) const FLUSH_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Dead letter to write.

@@ -83,6 +83,7 @@ impl Writer {
         self.add_due(&mut group, waiting.flush || !open);
         let close = waiting.close.take();
         let remove = std::mem::take(&mut waiting.remove);
+        group.is_synced = group.size() > 0 || waiting.flush || !open;
         self.write(group, waiting).await;
         for (name, done) in remove {
             send_reply(done, self.remove(&name).await);
@@ -212,7 +213,11 @@ impl Writer {
     }
 
     async fn commit(&mut self, group: &Group) -> Result<Written, BusError> {
-        let mut conn = self.file.take(&self.shared).await?;
+        let mut conn = if group.is_synced {
+            self.file.take(&self.shared).await?
+        } else {
+            self.file.take_unsynced(&self.shared).await?
+        };
         let now = self.shared.clock.now();
         let high = *self.shared.high.borrow();
         let done = commit::write(&mut conn, group, now, high).await;
@@ -310,3 +315,7 @@ async fn until(time: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;
