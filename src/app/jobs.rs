@@ -18,6 +18,7 @@ use chatkeep_services::snapshots::{
     MigrationCopyPurge, SnapshotJob, SnapshotService, SnapshotSource,
 };
 use chatkeep_workers::dead_letters::DeadLetterJob;
+use chatkeep_workers::members::MissingNames;
 use chatkeep_workers::notices::UsageNotifier;
 use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::supervisor::Supervisor;
@@ -90,6 +91,8 @@ impl App {
         jobs.add(Retention { store, clock, config: self.config.retention });
         let Maintenance { store, clock } = maintenance.clone();
         jobs.add(DeadLetterJob::new(store, self.bus.clone(), clock));
+        let Maintenance { store, clock } = maintenance.clone();
+        jobs.add(MissingNames::new(store, self.bots.clone(), clock));
         let Maintenance { store, clock } = maintenance.clone();
         jobs.add(StoreMetrics(store));
         let base_url = self.config.api.base_url.clone();

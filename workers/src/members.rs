@@ -1,5 +1,6 @@
 //! Members: membership of channels, and names of people and channels.
 
+mod missing;
 mod names;
 
 use std::time::Duration;
@@ -16,13 +17,15 @@ use crate::outcome::Outcome;
 use crate::runner::Stage;
 use crate::stages::StageName;
 
+pub use self::missing::MissingNames;
+
 /// Pause after a failed call before the platform is called again about the same one.
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum number of events of one batch: the platform may have to be called about each.
 const BATCH: usize = 1_000;
 /// Default time in which the platform returns the names of one batch, about people and about chats at
 /// once. Far below the timeout of a call of a stage: nobody's membership waits for names.
-const NAMES: Duration = Duration::from_secs(20);
+const NAMES: Duration = Duration::from_secs(30);
 
 /// The members stage.
 #[derive(Debug)]
@@ -43,8 +46,8 @@ impl Members {
         Self { store, bots, clock, batch: batch.min(BATCH), names: NAMES, failed }
     }
 
-    /// Sets the time in which the platform has to return the names of one batch, instead of 20
-    /// seconds. Those that come later are fetched with later events.
+    /// Sets the time in which the platform has to return the names of one batch, instead of 30
+    /// seconds. Those that come later are fetched with later events, or by [`MissingNames`].
     #[must_use]
     pub const fn with_names_within(mut self, time: Duration) -> Self {
         self.names = time;

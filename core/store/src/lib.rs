@@ -45,6 +45,7 @@ mod media;
 mod members;
 mod messages;
 mod migrations;
+mod nameless;
 mod names;
 mod notices;
 mod oauth;
@@ -142,6 +143,7 @@ pub use media::{
 pub use members::{Member, MemberStatus};
 pub use messages::{MessageFilter, MessagePage, Order, ReplyOrigin, Sender, StoredMessage};
 pub use migrations::{PendingMigration, SchemaState};
+pub use nameless::NamelessMember;
 pub use names::ChannelName;
 pub use notices::UsageNotice;
 pub use oauth::{Grant, NewGrant, Tokens};

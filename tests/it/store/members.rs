@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use chatkeep_core::event::ChannelKind;
 use chatkeep_core::profile::{ChannelSummary, Profile};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Channel, ChannelStatus, MemberStatus, PresenceEvidenceKind};
+use chatkeep_store::{Channel, ChannelStatus, MemberStatus, NamelessMember, PresenceEvidenceKind};
 
 use super::{Fixture, at, item, on_both, said};
 
@@ -16,6 +17,7 @@ on_both!(
     a_late_leave_counts_although_somebody_subscribed,
     first_subscriber_becomes_owner,
     names_and_summaries,
+    people_without_names,
     listing_pages_and_filters,
     channels_of_a_person,
     names_with_last_messages,
@@ -254,6 +256,33 @@ async fn names_and_summaries(fixture: Fixture) {
     let unknown = channels.channel(&"C2".into()).await.unwrap().unwrap();
     assert_eq!((unknown.name, unknown.member_count), (None, 1));
     assert_eq!((channel.name.as_deref(), channel.member_count), (Some("測試"), 7));
+}
+
+async fn people_without_names(fixture: Fixture) {
+    fixture.group("C1", &["U1", "U2", "U3"]).await;
+    fixture.group("C2", &["U2", "U4", "U5"]).await;
+    let members = fixture.store.members();
+    let nameless = async |after: Option<&str>, limit| -> Vec<_> {
+        let after = after.map(Into::into);
+        let people = members.nameless(after.as_ref(), limit).await.unwrap();
+        let told = |one: NamelessMember| (one.user.to_string(), one.channel.id.to_string());
+        people.into_iter().map(told).collect()
+    };
+    let is = |user: &str, channel: &str| (user.to_owned(), channel.to_owned());
+    let all = [is("U1", "C1"), is("U2", "C1"), is("U3", "C1"), is("U4", "C2"), is("U5", "C2")];
+    assert_eq!(nameless(None, 9).await, all);
+    assert_eq!(nameless(Some("U1"), 2).await, all[1..3]);
+    let one = &members.nameless(None, 1).await.unwrap()[0];
+    assert_eq!((one.channel.kind, one.bot.as_str()), (ChannelKind::Group, "main"));
+
+    let moves = [
+        item("C1", 9, PresenceEvidenceKind::Left("U1".into())),
+        item("C2", 9, PresenceEvidenceKind::BotLeft),
+    ];
+    members.record_presence(&moves, at(10)).await.unwrap();
+    // U2 was asked about, and the platform does not know them.
+    members.save_profiles(&[("U2".into(), None)].into(), at(11)).await.unwrap();
+    assert_eq!(nameless(None, 9).await, [is("U3", "C1")], "the others cannot be asked about");
 }
 
 async fn listing_pages_and_filters(fixture: Fixture) {

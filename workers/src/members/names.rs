@@ -8,7 +8,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
 use chatkeep_core::time::Timestamp;
 use chatkeep_platform::{Directory, PlatformError};
-use chatkeep_store::{OptOuts, StoreError};
+use chatkeep_store::{NamelessMember, OptOuts, StoreError};
 use futures_util::StreamExt as _;
 use tracing::debug;
 
@@ -17,7 +17,7 @@ use super::{Members, people_in};
 /// Maximum age of a stored name or picture before the platform is called again.
 const STALE: Duration = Duration::from_hours(24);
 /// Concurrent calls to the platform for one batch, about people and about chats each.
-const CALLS: usize = 16;
+const CALLS: usize = 32;
 
 /// Chat of a batch.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ struct Chat<'a> {
 
 impl Members {
     /// Fetches names of people and chats from the platform that are missing or old. Best effort: what
-    /// fails, or is not there in time, is fetched with a later event.
+    /// fails, or is not there in time, is fetched with a later event or by [`MissingNames`](super::MissingNames).
     pub(super) async fn refresh_names(
         &self,
         events: &[Event],
@@ -136,6 +136,20 @@ impl Members {
     fn stale(&self) -> Timestamp {
         let age = i64::try_from(STALE.as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(self.clock.now().millis().saturating_sub(age).max(1))
+    }
+
+    /// Fetches the profiles of people who have none.
+    pub(super) async fn name(&self, people: &[NamelessMember]) -> Result<usize, StoreError> {
+        let now = self.clock.now();
+        let opt_outs = self.store.members().opt_outs(people.iter().map(|one| &one.user)).await?;
+        let asked: Vec<_> = people
+            .iter()
+            .filter(|one| !opt_outs.refuse(&one.channel.id, &one.user, now))
+            .map(|one| self.profile(&one.bot, &one.user, &one.channel))
+            .collect();
+        let profiles = self.in_time(asked).await;
+        self.store.members().save_profiles(&profiles, self.clock.now()).await?;
+        Ok(profiles.values().flatten().count())
     }
 
     /// Returns the bot to call about a person or chat; `None` if it failed recently, or is not

@@ -1,13 +1,17 @@
 //! Members: who is where and what they are called, in whatever order it is heard.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::time::Clock as _;
+use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Action, Event, Fault, Target};
 use chatkeep_store::{ChannelStatus, MemberStatus};
 use chatkeep_workers::StageName;
+use chatkeep_workers::members::MissingNames;
+use chatkeep_workers::periodic::PeriodicJob as _;
 use proptest::test_runner::TestRunner;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::bench::{Bench, Group, shuffled_twice};
 use super::faults::deaths;
@@ -178,6 +182,34 @@ async fn a_slow_platform_costs_names_and_nothing_else() {
     bench.publish(&says.collect::<Vec<_>>()).await;
     bench.drain(bench.members()).await;
     assert_eq!(named().await, people.len());
+}
+
+#[tokio::test]
+async fn names_that_could_not_be_had_are_fetched_later_without_any_event() {
+    let (bench, group) = Bench::with_group().await;
+    let [lee, kim, eve] = ["Lee", "Kim", "Eve"].map(|name| bench.line.add_user(name, None).user_id);
+    let (chat, users) = (group.id.clone(), vec![lee.clone(), kim.clone(), eve.clone()]);
+    bench.publish(&bench.line.build(Action::MembersJoin { chat, users }).unwrap()).await;
+    bench.line.fail_next(Target::Any, 10, Fault::Status { status: 500, retry_after: None });
+    bench.drain(bench.members()).await;
+    bench.line.clear_faults();
+    assert_eq!(name(&bench, &group, &lee).await, None);
+    // Kim does not want to be kept, and Eve has left.
+    bench.opt(&kim, Some(&group), true).await;
+    bench.clock.advance(Duration::from_mins(2));
+    let (chat, users) = (group.id.clone(), vec![eve.clone()]);
+    bench.publish(&bench.line.build(Action::MembersLeave { chat, users }).unwrap()).await;
+    bench.drain(bench.members()).await;
+    let calls = [&lee, &kim, &eve].map(|user| bench.calls(&format!("/member/{user}")));
+
+    let clock = Arc::clone(&bench.clock) as SharedClock;
+    let job = MissingNames::new(bench.store.clone(), bench.bots.clone(), clock);
+    for _ in 0..2 {
+        job.run(&CancellationToken::new()).await.unwrap();
+        assert_eq!(name(&bench, &group, &lee).await.as_deref(), Some("Lee"));
+    }
+    let later = [&lee, &kim, &eve].map(|user| bench.calls(&format!("/member/{user}")));
+    assert_eq!(later, [calls[0] + 1, calls[1], calls[2]]);
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ struct Story {
 }
 
 impl Bench {
-    async fn opt(&self, user: &str, channel: Option<&Group>, out: bool) {
+    pub(crate) async fn opt(&self, user: &str, channel: Option<&Group>, out: bool) {
         self.clock.advance(Duration::from_secs(1));
         let (user, channel): (UserId, _) = (user.into(), channel.map(Group::channel));
         let members = self.store.members();

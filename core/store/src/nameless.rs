@@ -1,0 +1,52 @@
+//! People whose profile was never fetched, though they are where a bot can see them.
+
+use async_recursion::async_recursion as boxed;
+use chatkeep_core::event::{ChannelKind, ChannelRef};
+use chatkeep_core::id::UserId;
+
+use super::{MemberStore, StoreError, parsed};
+use crate::query::query_as;
+
+/// Person without a profile, and a channel that they and a bot are in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamelessMember {
+    /// User id.
+    pub user: UserId,
+    /// Channel.
+    pub channel: ChannelRef,
+    /// Name of the bot in it.
+    pub bot: String,
+}
+
+const NAMELESS: &str = "
+    SELECT u.user_id, c.channel_id, c.type, c.bot
+    FROM users u JOIN channels c ON c.channel_id =
+        (SELECT MIN(m.channel_id) FROM members m JOIN channels a ON a.channel_id = m.channel_id
+         WHERE m.user_id = u.user_id
+           AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at AND m.left_at >= m.last_seen_at)
+           AND NOT (a.disabled_at > 0 AND a.disabled_at >= a.enabled_at))
+    WHERE u.profile_at = 0 AND u.user_id > $1
+    ORDER BY u.user_id LIMIT $2";
+
+impl MemberStore<'_> {
+    /// Returns people whose profile was never fetched, in the order of their ids after `after`.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn nameless(
+        &self,
+        after: Option<&UserId>,
+        limit: u32,
+    ) -> Result<Vec<NamelessMember>, StoreError> {
+        let after = after.map_or("", UserId::as_str);
+        let rows: Vec<(String, String, String, String)> =
+            self.store.db.fetch_all(query_as(NAMELESS).bind(after).bind(i64::from(limit))).await?;
+        let member = |(user, channel, kind, bot): (String, String, String, String)| {
+            let kind = parsed(ChannelKind::parse(&kind), "channels", "type", &channel)?;
+            let channel = ChannelRef { id: channel.into(), kind };
+            Ok(NamelessMember { user: user.into(), channel, bot })
+        };
+        rows.into_iter().map(member).collect()
+    }
+}
