@@ -14,6 +14,8 @@ mod bare_rows;
 mod harness;
 #[path = "support/processor.rs"]
 mod processor;
+#[path = "support/shape.rs"]
+mod shape;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -152,7 +154,7 @@ fn stage(store: &Store, bus: &Bus) -> Backup {
 async fn subscribe(store: &Store, channels: usize) -> Result<()> {
     let now = SystemClock.now();
     for channel in 0..channels {
-        let id = format!("C{channel}");
+        let id = shape::channel(channel);
         let channel = ChannelRef { id: id.as_str().into(), kind: ChannelKind::Group };
         let item = PresenceEvidence {
             channel,
@@ -177,11 +179,12 @@ fn body(first: usize, count: usize, channels: usize) -> String {
     let event = |n: usize| {
         serde_json::json!({
             "type": "message", "mode": "active", "timestamp": 1_700_000_000_000_u64 + n as u64,
-            "webhookEventId": format!("E{n}"), "deliveryContext": {"isRedelivery": false},
-            "source": {"type": "group", "groupId": format!("C{}", n % channels), "userId": "U1"},
-            "replyToken": format!("token{n}"),
-            "message": {"type": "text", "id": format!("{n}"), "quoteToken": "q",
-                        "text": format!("message {n}: 大家今晚幾點到? see you at the station")},
+            "webhookEventId": shape::event(n), "deliveryContext": {"isRedelivery": false},
+            "source": {"type": "group", "groupId": shape::channel(n % channels),
+                       "userId": shape::sender(n, channels)},
+            "replyToken": format!("{n:032x}"),
+            "message": {"type": "text", "id": shape::message(n), "quoteToken": format!("{n:048x}"),
+                        "text": shape::text(n)},
         })
     };
     let events: Vec<_> = (first..first + count).map(event).collect();

@@ -15,6 +15,8 @@ use sqlx::sqlite::{
 use sqlx::{AssertSqlSafe, Executor};
 use tokio::task::JoinSet;
 
+use super::shape;
+
 /// Rows per transaction.
 const BATCH: usize = 1_000;
 
@@ -188,8 +190,10 @@ macro_rules! batch_function {
             insert.execute(&mut *transaction).await?;
             let mut count = sqlx::query(AssertSqlSafe(Arc::clone(&sql.count)));
             for (number, bytes) in bytes.into_iter().enumerate() {
-                count =
-                    count.bind(channel(number)).bind(i64::try_from(BATCH / CHANNELS)?).bind(bytes);
+                count = count
+                    .bind(shape::channel(number))
+                    .bind(i64::try_from(BATCH / CHANNELS)?)
+                    .bind(bytes);
             }
             count.execute(&mut *transaction).await?;
             Ok(transaction.commit().await?)
@@ -214,20 +218,15 @@ struct Row {
 
 impl Row {
     fn new(number: usize) -> Result<Self> {
-        let text = format!("Message {number}: shall we meet at the station at half past six?");
-        let content = format!(r#"{{"text":"{text}"}}"#);
+        let content = format!(r#"{{"text":"{}"}}"#, shape::text(number));
         Ok(Self {
-            channel: channel(number % CHANNELS),
-            id: format!("{:018}", 500_000_000_000_000_000 + number),
-            sender: format!("U{:032x}", number % 1000),
+            channel: shape::channel(number % CHANNELS),
+            id: shape::message(number),
+            sender: shape::sender(number, CHANNELS),
             sent_at: 1_800_000_000_000 + i64::try_from(number)?,
             bytes: i64::try_from(content.len())?,
             content,
-            event: format!("01J{number:023}"),
+            event: shape::event(number),
         })
     }
-}
-
-fn channel(number: usize) -> String {
-    format!("C{number:032x}")
 }
