@@ -78,7 +78,8 @@ const UNKNOWN_PEOPLE: &str = "
 
 const LOCK_PEOPLE: Sql = locking!(
     "SELECT user_id FROM users WHERE user_id IN (SELECT value ->> 'u' FROM json_each($1))
-     ORDER BY user_id"
+     ORDER BY user_id",
+    " FOR NO KEY UPDATE"
 );
 
 const SAVE_PROFILES: &str = "
