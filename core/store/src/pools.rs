@@ -106,8 +106,10 @@ impl Db {
             .busy_timeout(BUSY)
             .foreign_keys(true)
             .pragma("temp_store", "memory")
-            // In pages. Pages that change often are copied from the log less often.
-            .pragma("wal_autocheckpoint", "4000")
+            // In pages. A batch of many channels changes some thousands, and most of them again with
+            // the next batch: they are copied from the log less often. The log of 64 MiB is gone
+            // with the next periodic checkpoint.
+            .pragma("wal_autocheckpoint", "16000")
             // Retracted content does not remain in free pages.
             .pragma("secure_delete", "on")
             // Rows cross from the thread of the connection to the one that waits for them: each
