@@ -143,7 +143,7 @@ pub use media::{
 pub use members::{Member, MemberStatus};
 pub use messages::{MessageFilter, MessagePage, Order, ReplyOrigin, Sender, StoredMessage};
 pub use migrations::{PendingMigration, SchemaState};
-pub use nameless::NamelessMember;
+pub use nameless::{NamelessChannel, NamelessMember};
 pub use names::ChannelName;
 pub use notices::UsageNotice;
 pub use oauth::{Grant, NewGrant, Tokens};

@@ -1,10 +1,10 @@
-//! People whose profile was never fetched, though they are where a bot can see them.
+//! People and channels whose names were never fetched, though a bot can see them.
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::{ChannelKind, ChannelRef};
-use chatkeep_core::id::UserId;
+use chatkeep_core::id::{ChannelId, UserId};
 
-use super::{MemberStore, StoreError, parsed};
+use super::{ChannelStore, MemberStore, StoreError, parsed};
 use crate::query::query_as;
 
 /// Person without a profile, and a channel that they and a bot are in.
@@ -17,6 +17,21 @@ pub struct NamelessMember {
     /// Name of the bot in it.
     pub bot: String,
 }
+
+/// Channel without a name, picture and size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamelessChannel {
+    /// Channel.
+    pub channel: ChannelRef,
+    /// Name of the bot in it.
+    pub bot: String,
+}
+
+const NAMELESS_CHANNELS: &str = "
+    SELECT channel_id, type, bot FROM channels
+    WHERE summary_at = 0 AND channel_id > $1
+      AND NOT (disabled_at > 0 AND disabled_at >= enabled_at)
+    ORDER BY channel_id LIMIT $2";
 
 const NAMELESS: &str = "
     SELECT u.user_id, c.channel_id, c.type, c.bot
@@ -43,10 +58,35 @@ impl MemberStore<'_> {
         let rows: Vec<(String, String, String, String)> =
             self.store.db.fetch_all(query_as(NAMELESS).bind(after).bind(i64::from(limit))).await?;
         let member = |(user, channel, kind, bot): (String, String, String, String)| {
-            let kind = parsed(ChannelKind::parse(&kind), "channels", "type", &channel)?;
-            let channel = ChannelRef { id: channel.into(), kind };
-            Ok(NamelessMember { user: user.into(), channel, bot })
+            Ok(NamelessMember { user: user.into(), channel: channel_ref(channel, &kind)?, bot })
         };
         rows.into_iter().map(member).collect()
     }
+}
+
+impl ChannelStore<'_> {
+    /// Returns channels with a bot whose names were never fetched, in the order of their ids after
+    /// `after`.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn nameless(
+        &self,
+        after: Option<&ChannelId>,
+        limit: u32,
+    ) -> Result<Vec<NamelessChannel>, StoreError> {
+        let after = after.map_or("", ChannelId::as_str);
+        let query = query_as(NAMELESS_CHANNELS).bind(after).bind(i64::from(limit));
+        let rows: Vec<(String, String, String)> = self.store.db.fetch_all(query).await?;
+        let channel = |(channel, kind, bot): (String, String, String)| {
+            Ok(NamelessChannel { channel: channel_ref(channel, &kind)?, bot })
+        };
+        rows.into_iter().map(channel).collect()
+    }
+}
+
+fn channel_ref(id: String, kind: &str) -> Result<ChannelRef, StoreError> {
+    let kind = parsed(ChannelKind::parse(kind), "channels", "type", &id)?;
+    Ok(ChannelRef { id: id.into(), kind })
 }

@@ -18,6 +18,7 @@ on_both!(
     first_subscriber_becomes_owner,
     names_and_summaries,
     people_without_names,
+    channels_without_names,
     listing_pages_and_filters,
     channels_of_a_person,
     names_with_last_messages,
@@ -283,6 +284,26 @@ async fn people_without_names(fixture: Fixture) {
     // U2 was asked about, and the platform does not know them.
     members.save_profiles(&[("U2".into(), None)].into(), at(11)).await.unwrap();
     assert_eq!(nameless(None, 9).await, [is("U3", "C1")], "the others cannot be asked about");
+}
+
+async fn channels_without_names(fixture: Fixture) {
+    for channel in ["C1", "C2", "C3", "C4"] {
+        fixture.group(channel, &["U1"]).await;
+    }
+    let channels = fixture.store.channels();
+    let nameless = async |after: Option<&str>, limit| -> Vec<_> {
+        let after = after.map(Into::into);
+        let found = channels.nameless(after.as_ref(), limit).await.unwrap();
+        found.into_iter().map(|one| one.channel.id.to_string()).collect()
+    };
+    assert_eq!(nameless(Some("C1"), 2).await, ["C2", "C3"]);
+    let one = &channels.nameless(None, 1).await.unwrap()[0];
+    assert_eq!((one.channel.kind, one.bot.as_str()), (ChannelKind::Group, "main"));
+    let left = item("C2", 9, PresenceEvidenceKind::BotLeft);
+    fixture.store.members().record_presence(&[left], at(10)).await.unwrap();
+    let summary = [("C3".into(), ChannelSummary::default())];
+    channels.save_summaries(&summary.into(), at(11)).await.unwrap();
+    assert_eq!(nameless(None, 9).await, ["C1", "C4"], "C3 was asked about");
 }
 
 async fn listing_pages_and_filters(fixture: Fixture) {

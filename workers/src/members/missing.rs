@@ -1,59 +1,92 @@
-//! Names that the platform did not tell when they were asked for: it was away or slow, and their
-//! owners may never write again.
+//! Names that the platform did not tell when they were asked for: it was away or slow, and nothing
+//! may ever come from these people and chats again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use chatkeep_core::id::UserId;
+use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
-use chatkeep_store::Store;
+use chatkeep_store::{Store, StoreError};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::Members;
 use crate::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
 
-/// Maximum number of people who are asked about in one run.
+/// Maximum number of people, and of chats, that are asked about in one run.
 const PAGE: u32 = 1_000;
 
-/// Fetches the profiles of members that were never fetched.
+/// Fetches the names of members and channels that were never fetched.
 #[derive(Debug)]
 pub struct MissingNames {
     members: Members,
-    /// Last person of the run before: the next run goes on there, so that those whom the platform
-    /// refuses are in nobody's way.
-    last: Mutex<Option<UserId>>,
+    people: Cursor<UserId>,
+    channels: Cursor<ChannelId>,
+}
+
+/// Last key of the page before: the next run goes on there, so that those about whom the platform
+/// refuses to tell are in nobody's way.
+#[derive(Debug)]
+struct Cursor<K>(Mutex<Option<K>>);
+
+impl<K: Clone> Cursor<K> {
+    const fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    fn get(&self) -> Option<K> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Moves to the end of a page; to the beginning after the last one.
+    fn pass<T>(&self, page: &[T], key: impl Fn(&T) -> &K) {
+        let last = page.last().filter(|_| page.len() == PAGE as usize);
+        let last = last.map(|last| key(last).clone());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = last;
+    }
 }
 
 impl MissingNames {
     /// Creates the job.
     pub fn new(store: Store, bots: Bots, clock: SharedClock) -> Self {
-        Self { members: Members::new(store, bots, clock, 1), last: Mutex::default() }
+        let members = Members::new(store, bots, clock, 1);
+        Self { members, people: Cursor::new(), channels: Cursor::new() }
     }
 
-    /// Asks about the next people without a profile, and returns how many have a name now.
-    async fn fetch(&self) -> Result<usize, JobFailure> {
-        let after = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    /// Asks about the next people and chats without a name, and returns how many of them have one
+    /// now.
+    async fn fetch(&self) -> Result<(usize, usize), StoreError> {
+        let (people, channels) = tokio::join!(self.people(), self.channels());
+        Ok((people?, channels?))
+    }
+
+    async fn people(&self) -> Result<usize, StoreError> {
+        let after = self.people.get();
         let people = self.members.store.members().nameless(after.as_ref(), PAGE).await?;
-        let is_last_page = people.len() < PAGE as usize;
-        let last = people.last().filter(|_| !is_last_page).map(|one| one.user.clone());
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = last;
-        Ok(self.members.name(&people).await?)
+        self.people.pass(&people, |one| &one.user);
+        self.members.name_people(&people).await
+    }
+
+    async fn channels(&self) -> Result<usize, StoreError> {
+        let after = self.channels.get();
+        let channels = self.members.store.channels().nameless(after.as_ref(), PAGE).await?;
+        self.channels.pass(&channels, |one| &one.channel.id);
+        self.members.name_channels(&channels).await
     }
 }
 
 impl PeriodicJob for MissingNames {
     const NAME: &'static str = "missing_names";
     const PERIOD: Duration = Duration::from_mins(10);
-    const FAILURE: &'static str = "cannot look for people without names";
+    const FAILURE: &'static str = "cannot look for people and chats without names";
     const SCOPE: Scope = Scope::Deployment;
     const FIRST_RUN: FirstRun = FirstRun::Later;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         match stop.run_until_cancelled(self.fetch()).await.transpose()? {
-            None | Some(0) => {}
-            Some(people) => info!(people, "names fetched that were missing"),
+            None | Some((0, 0)) => {}
+            Some((people, chats)) => info!(people, chats, "names fetched that were missing"),
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
 use chatkeep_core::time::Timestamp;
 use chatkeep_platform::{Directory, PlatformError};
-use chatkeep_store::{NamelessMember, OptOuts, StoreError};
+use chatkeep_store::{NamelessChannel, NamelessMember, OptOuts, StoreError};
 use futures_util::StreamExt as _;
 use tracing::debug;
 
@@ -139,7 +139,7 @@ impl Members {
     }
 
     /// Fetches the profiles of people who have none.
-    pub(super) async fn name(&self, people: &[NamelessMember]) -> Result<usize, StoreError> {
+    pub(super) async fn name_people(&self, people: &[NamelessMember]) -> Result<usize, StoreError> {
         let now = self.clock.now();
         let opt_outs = self.store.members().opt_outs(people.iter().map(|one| &one.user)).await?;
         let asked: Vec<_> = people
@@ -150,6 +150,21 @@ impl Members {
         let profiles = self.in_time(asked).await;
         self.store.members().save_profiles(&profiles, self.clock.now()).await?;
         Ok(profiles.values().flatten().count())
+    }
+
+    /// Fetches the names, pictures and sizes of chats that have none.
+    pub(super) async fn name_channels(
+        &self,
+        channels: &[NamelessChannel],
+    ) -> Result<usize, StoreError> {
+        let chats: Vec<_> = channels
+            .iter()
+            .map(|one| Chat { bot: &one.bot, channel: &one.channel, changed: false })
+            .collect();
+        let asked = chats.iter().map(|chat| self.summary(chat)).collect();
+        let summaries = self.in_time(asked).await;
+        self.store.channels().save_summaries(&summaries, self.clock.now()).await?;
+        Ok(summaries.values().filter(|summary| summary.name.is_some()).count())
     }
 
     /// Returns the bot to call about a person or chat; `None` if it failed recently, or is not

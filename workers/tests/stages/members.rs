@@ -213,6 +213,27 @@ async fn names_that_could_not_be_had_are_fetched_later_without_any_event() {
 }
 
 #[tokio::test]
+async fn so_are_those_of_chats() {
+    let bench = Bench::new().await;
+    bench.line.fail_next(Target::Any, 100, Fault::Status { status: 500, retry_after: None });
+    let group = bench.group().await;
+    bench.line.clear_faults();
+    let name = async || {
+        let channel = bench.store.channels().channel(&group.channel()).await.unwrap().unwrap();
+        channel.name
+    };
+    assert_eq!(name().await, None);
+    bench.clock.advance(Duration::from_mins(2));
+    let clock = Arc::clone(&bench.clock) as SharedClock;
+    let job = MissingNames::new(bench.store.clone(), bench.bots.clone(), clock);
+    job.run(&CancellationToken::new()).await.unwrap();
+    assert_eq!(name().await.as_deref(), Some("Cooks"));
+    let calls = bench.calls("/summary");
+    job.run(&CancellationToken::new()).await.unwrap();
+    assert_eq!(bench.calls("/summary"), calls, "it has a name");
+}
+
+#[tokio::test]
 async fn whom_the_platform_does_not_know_is_not_asked_for_again_and_again() {
     let (bench, group) = Bench::with_group().await;
     let stranger = bench.line.add_user("Kim", None).user_id;
