@@ -5,7 +5,6 @@ mod names;
 
 use std::time::Duration;
 
-use chatkeep_core::cache::Cache;
 use chatkeep_core::event::{Event, EventKind};
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::SharedClock;
@@ -18,40 +17,32 @@ use crate::runner::Stage;
 use crate::stages::StageName;
 
 pub use self::missing::MissingNames;
+use self::names::NameFetcher;
 
-/// Pause after a failed call before the platform is called again about the same one.
-const TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum number of events of one batch: the platform may have to be called about each.
 const BATCH: usize = 1_000;
-/// Default time in which the platform returns the names of one batch, about people and about chats at
-/// once. Far below the timeout of a call of a stage: nobody's membership waits for names.
-const NAMES: Duration = Duration::from_secs(30);
 
 /// The members stage.
 #[derive(Debug)]
 pub struct Members {
     store: Store,
-    bots: Bots,
     clock: SharedClock,
     batch: usize,
-    names: Duration,
-    /// People and channels for which the platform failed recently.
-    failed: Cache<String, ()>,
+    names: NameFetcher,
 }
 
 impl Members {
     /// Creates a members stage that handles up to `batch` events at once, and 1,000 at most.
     pub fn new(store: Store, bots: Bots, clock: SharedClock, batch: usize) -> Self {
-        let failed = Cache::new(10_000, TIMEOUT);
-        Self { store, bots, clock, batch: batch.min(BATCH), names: NAMES, failed }
+        let names = NameFetcher::new(store.clone(), bots, SharedClock::clone(&clock));
+        Self { store, clock, batch: batch.min(BATCH), names }
     }
 
     /// Sets the time in which the platform has to return the names of one batch, instead of 30
     /// seconds. Those that come later are fetched with later events, or by [`MissingNames`].
     #[must_use]
-    pub const fn with_names_within(mut self, time: Duration) -> Self {
-        self.names = time;
-        self
+    pub fn with_names_within(self, time: Duration) -> Self {
+        Self { names: self.names.within(time), ..self }
     }
 
     async fn learn(&self, events: &[Event]) -> Result<(), StoreError> {
@@ -65,7 +56,7 @@ impl Members {
         };
         let evidence: Vec<_> = events.iter().flat_map(evidence).collect();
         self.store.members().record_presence(&evidence, self.clock.now()).await?;
-        self.refresh_names(events, &opt_outs).await
+        self.names.refresh(events, &opt_outs).await
     }
 }
 

@@ -33,7 +33,7 @@ const NAMELESS_CHANNELS: &str = "
       AND NOT (disabled_at > 0 AND disabled_at >= enabled_at)
     ORDER BY channel_id LIMIT $2";
 
-const NAMELESS: &str = "
+const NAMELESS_MEMBERS: &str = "
     SELECT u.user_id, c.channel_id, c.type, c.bot
     FROM users u JOIN channels c ON c.channel_id =
         (SELECT MIN(m.channel_id) FROM members m JOIN channels a ON a.channel_id = m.channel_id
@@ -55,8 +55,11 @@ impl MemberStore<'_> {
         limit: u32,
     ) -> Result<Vec<NamelessMember>, StoreError> {
         let after = after.map_or("", UserId::as_str);
-        let rows: Vec<(String, String, String, String)> =
-            self.store.db.fetch_all(query_as(NAMELESS).bind(after).bind(i64::from(limit))).await?;
+        let rows: Vec<(String, String, String, String)> = self
+            .store
+            .db
+            .fetch_all(query_as(NAMELESS_MEMBERS).bind(after).bind(i64::from(limit)))
+            .await?;
         let member = |(user, channel, kind, bot): (String, String, String, String)| {
             Ok(NamelessMember { user: user.into(), channel: channel_ref(channel, &kind)?, bot })
         };

@@ -11,7 +11,7 @@ use chatkeep_store::{Store, StoreError};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::Members;
+use super::names::NameFetcher;
 use crate::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
 
 /// Maximum number of people, and of chats, that are asked about in one run.
@@ -20,7 +20,7 @@ const PAGE: u32 = 1_000;
 /// Fetches the names of members and channels that were never fetched.
 #[derive(Debug)]
 pub struct MissingNames {
-    members: Members,
+    names: NameFetcher,
     people: Cursor<UserId>,
     channels: Cursor<ChannelId>,
 }
@@ -50,8 +50,8 @@ impl<K: Clone> Cursor<K> {
 impl MissingNames {
     /// Creates the job.
     pub fn new(store: Store, bots: Bots, clock: SharedClock) -> Self {
-        let members = Members::new(store, bots, clock, 1);
-        Self { members, people: Cursor::new(), channels: Cursor::new() }
+        let names = NameFetcher::new(store, bots, clock);
+        Self { names, people: Cursor::new(), channels: Cursor::new() }
     }
 
     /// Asks about the next people and chats without a name, and returns how many of them have one
@@ -63,16 +63,16 @@ impl MissingNames {
 
     async fn people(&self) -> Result<usize, StoreError> {
         let after = self.people.get();
-        let people = self.members.store.members().nameless(after.as_ref(), PAGE).await?;
+        let people = self.names.store.members().nameless(after.as_ref(), PAGE).await?;
         self.people.pass(&people, |one| &one.user);
-        self.members.name_people(&people).await
+        self.names.fetch_people(&people).await
     }
 
     async fn channels(&self) -> Result<usize, StoreError> {
         let after = self.channels.get();
-        let channels = self.members.store.channels().nameless(after.as_ref(), PAGE).await?;
+        let channels = self.names.store.channels().nameless(after.as_ref(), PAGE).await?;
         self.channels.pass(&channels, |one| &one.channel.id);
-        self.members.name_channels(&channels).await
+        self.names.fetch_channels(&channels).await
     }
 }
 

@@ -1,23 +1,29 @@
-//! Names of people and chats that the events of a batch are about, as the platform says.
+//! Names of people and chats, as the platform says: fetched in bounded time, and stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use chatkeep_core::cache::Cache;
 use chatkeep_core::event::{ChannelRef, Event, EventKind};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
-use chatkeep_core::time::Timestamp;
-use chatkeep_platform::{Directory, PlatformError};
-use chatkeep_store::{NamelessChannel, NamelessMember, OptOuts, StoreError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_platform::{Bots, Directory, PlatformError};
+use chatkeep_store::{NamelessChannel, NamelessMember, OptOuts, Store, StoreError};
 use futures_util::StreamExt as _;
 use tracing::debug;
 
-use super::{Members, people_in};
+use super::people_in;
 
 /// Maximum age of a stored name or picture before the platform is called again.
 const STALE: Duration = Duration::from_hours(24);
 /// Concurrent calls to the platform for one batch, about people and about chats each.
 const CALLS: usize = 32;
+/// Pause after a failed call before the platform is called again about the same one.
+const TIMEOUT: Duration = Duration::from_mins(1);
+/// Default time in which the platform returns the names of one batch, about people and about chats at
+/// once. Far below the timeout of a call of a stage: nobody's membership waits for names.
+const WITHIN: Duration = Duration::from_secs(30);
 
 /// Chat of a batch.
 #[derive(Debug)]
@@ -28,10 +34,32 @@ struct Chat<'a> {
     changed: bool,
 }
 
-impl Members {
+/// Fetches names, and stores them.
+#[derive(Debug)]
+pub(super) struct NameFetcher {
+    pub(super) store: Store,
+    bots: Bots,
+    clock: SharedClock,
+    /// Time in which the platform has to return the names of one batch.
+    within: Duration,
+    /// People and channels for which the platform failed recently.
+    failed: Cache<String, ()>,
+}
+
+impl NameFetcher {
+    pub(super) fn new(store: Store, bots: Bots, clock: SharedClock) -> Self {
+        let failed = Cache::new(10_000, TIMEOUT);
+        Self { store, bots, clock, within: WITHIN, failed }
+    }
+
+    pub(super) const fn within(mut self, time: Duration) -> Self {
+        self.within = time;
+        self
+    }
+
     /// Fetches names of people and chats from the platform that are missing or old. Best effort: what
     /// fails, or is not there in time, is fetched with a later event or by [`MissingNames`](super::MissingNames).
-    pub(super) async fn refresh_names(
+    pub(super) async fn refresh(
         &self,
         events: &[Event],
         opt_outs: &OptOuts,
@@ -92,7 +120,7 @@ impl Members {
         calls: Vec<impl Future<Output = Option<(K, V)>>>,
     ) -> BTreeMap<K, V> {
         let (all, mut ended) = (calls.len(), 0);
-        let over = tokio::time::sleep(self.names);
+        let over = tokio::time::sleep(self.within);
         let results = futures_util::stream::iter(calls).buffer_unordered(CALLS).take_until(over);
         let results: Vec<_> = results.inspect(|_| ended += 1).collect().await;
         if ended < all {
@@ -139,7 +167,10 @@ impl Members {
     }
 
     /// Fetches the profiles of people who have none.
-    pub(super) async fn name_people(&self, people: &[NamelessMember]) -> Result<usize, StoreError> {
+    pub(super) async fn fetch_people(
+        &self,
+        people: &[NamelessMember],
+    ) -> Result<usize, StoreError> {
         let now = self.clock.now();
         let opt_outs = self.store.members().opt_outs(people.iter().map(|one| &one.user)).await?;
         let asked: Vec<_> = people
@@ -153,7 +184,7 @@ impl Members {
     }
 
     /// Fetches the names, pictures and sizes of chats that have none.
-    pub(super) async fn name_channels(
+    pub(super) async fn fetch_channels(
         &self,
         channels: &[NamelessChannel],
     ) -> Result<usize, StoreError> {

@@ -1,4 +1,4 @@
-//! What the writer syncs to the disk.
+//! Tests of the syncs to the disk: commits that somebody relies on have one, others have none.
 
 use chatkeep_core::time::SystemClock;
 
