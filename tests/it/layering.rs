@@ -398,3 +398,17 @@ fn lists_come_first_in_joins() {
     });
     assert_none(&faults.collect::<Vec<_>>());
 }
+
+/// A pooler hands the server's connections from transaction to transaction: what a session keeps there
+/// is another process's next, and its lock is nobody's.
+#[test]
+fn locks_of_a_server_end_with_transactions() {
+    let of_sessions = ["pg_advisory_lock", "pg_try_advisory_lock", "pg_advisory_unlock", "LISTEN "];
+    let sources = files(&Path::new(ROOT).join("core/store/src"));
+    let faults = sources.iter().flat_map(|source| {
+        let text = fs::read_to_string(Path::new(ROOT).join(&source.file)).unwrap();
+        let found = of_sessions.iter().filter(move |word| text.contains(*word));
+        found.map(|word| format!("{}: `{word}` is of a session", source.file))
+    });
+    assert_none(&faults.collect::<Vec<_>>());
+}

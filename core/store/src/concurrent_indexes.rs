@@ -5,25 +5,16 @@
 //! table one by one on its partitions, for PostgreSQL cannot do so on the whole table. Run after
 //! that, the migration finds them: it only attaches them, or has nothing to do.
 
-use std::time::Duration;
-
 use sqlx::AssertSqlSafe;
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::postgres::{PgConnection, PgPool};
-use tokio::time::sleep;
 use tracing::info;
 
+use super::migration_lock::MigrationLock;
 use super::migrations::{postgres_version, statements};
 
 /// First line of a migration whose indexes are built beside writers.
 const MARK: &str = "-- concurrently\n";
-/// Lock for migrations, beside that of sqlx: who waits for this one has no transaction open
-/// meanwhile, for which the building of an index would wait.
-const LOCK: i64 = 0x6368_6174_6b65_6570;
-/// Interval between two attempts to lock.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-const TRY_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
 /// Partitions of a table; the table itself if it has none.
 const PARTITIONS: &str = "
     SELECT CAST(relid AS TEXT) FROM pg_partition_tree(to_regclass($1)) WHERE isleaf
@@ -90,23 +81,10 @@ impl PlannedIndex {
 
 /// Migrates a database. Of many processes that do so at once the others wait.
 pub(super) async fn migrate_server(pool: &PgPool, migrator: &Migrator) -> Result<(), MigrateError> {
+    let lock = MigrationLock::take(&pool.connect_options()).await?;
     let mut conn = pool.acquire().await?;
-    let mut waits = false;
-    loop {
-        let (locked,): (bool,) = sqlx::query_as(TRY_LOCK).bind(LOCK).fetch_one(&mut *conn).await?;
-        if locked {
-            break;
-        }
-        if !waits {
-            info!("another process migrates the database; waiting for it");
-            waits = true;
-        }
-        sleep(POLL_INTERVAL).await;
-    }
-    let done = migrate_locked(&mut conn, migrator).await;
-    // The locks end with the connection, however this went.
-    conn.close().await?;
-    done
+    migrate_locked(&mut conn, migrator).await?;
+    Ok(lock.release().await?)
 }
 
 async fn migrate_locked(conn: &mut PgConnection, migrator: &Migrator) -> Result<(), MigrateError> {

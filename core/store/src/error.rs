@@ -6,7 +6,7 @@ use super::fault::{self, DatabaseFault, outage_of};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database cannot be reached or refused a statement.
-    #[error("the database failed")]
+    #[error("{}", fault::summary(.0))]
     Database(#[from] sqlx::Error),
     /// The schema cannot be brought up to date.
     #[error("the database's schema cannot be migrated")]

@@ -74,6 +74,26 @@ fn sqlstate_outage(code: &str) -> Option<Work> {
     away.then_some(Work::Reading)
 }
 
+/// Describes an error in one sentence; its causes follow it.
+pub(super) fn summary(error: &sqlx::Error) -> &'static str {
+    if is_of_pooler(error) {
+        "the pooler in front of the database needs other settings (docs/operating.md, Poolers)"
+    } else {
+        "the database failed"
+    }
+}
+
+/// Returns `true` for what a pooler answers that hands the server's connections from transaction to
+/// transaction without knowing prepared statements, or does not know a parameter of the driver.
+fn is_of_pooler(error: &sqlx::Error) -> bool {
+    let error = error.as_database_error().and_then(|error| error.try_downcast_ref());
+    error.is_some_and(|error: &PgDatabaseError| match error.code() {
+        "42P05" | "26000" => true,
+        "08P01" => error.message().contains("startup parameter"),
+        _ => false,
+    })
+}
+
 /// Returns the reason for a permanent refusal, without any value of the request.
 pub(super) fn refusal(error: &sqlx::Error) -> String {
     let Some(error) = error.as_database_error() else {
@@ -136,7 +156,8 @@ fn of_result_code(code: i32) -> DatabaseFault {
 
 /// Classifies an SQLSTATE (PostgreSQL, "PostgreSQL Error Codes").
 fn of_sqlstate(code: &str) -> DatabaseFault {
-    if matches!(code, "42501" | "55P03" | "55006" | "57P05" | "XX001" | "XX002") {
+    // 42P05: behind a pooler, the session of another process has a statement of the same name.
+    if matches!(code, "42501" | "42P05" | "55P03" | "55006" | "57P05" | "XX001" | "XX002") {
         return DatabaseFault::Unavailable;
     }
     match code.get(..2).unwrap_or_default() {
@@ -161,7 +182,8 @@ mod tests {
     fn sqlstates_are_classified_by_class() {
         let refused = ["22021", "22P05", "23505", "23503", "54000", "21000", "22001"];
         let away =
-            ["08006", "40P01", "53100", "53300", "57P01", "57014", "58030", "25006", "55P03"];
+            ["08006", "26000", "40P01", "42P05", "53100", "53300", "57P01", "57014", "58030"];
+        let away = [&away[..], &["25006", "55P03"]].concat();
         let unknown = ["42P01", "XX000", "0A000", "P0001", ""];
         assert!(refused.iter().all(|code| of_sqlstate(code) == DatabaseFault::Refused));
         assert!(away.iter().all(|code| of_sqlstate(code) == DatabaseFault::Unavailable));

@@ -44,6 +44,7 @@ mod logins;
 mod media;
 mod members;
 mod messages;
+mod migration_lock;
 mod migrations;
 mod nameless;
 mod names;

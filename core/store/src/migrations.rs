@@ -1,6 +1,7 @@
 //! The landed migrations: applying them, and what a database lacks of them.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::config::Database;
@@ -18,7 +19,13 @@ use super::query::query_as;
 use super::{Store, StoreError};
 
 static SQLITE: Migrator = sqlx_macros::migrate!("../../migrations/sqlite");
-static POSTGRES: Migrator = sqlx_macros::migrate!("../../migrations/postgres");
+/// Without the lock of sqlx, which is one of the session: see
+/// [`MigrationLock`](super::migration_lock::MigrationLock).
+static POSTGRES: LazyLock<Migrator> = LazyLock::new(|| {
+    let mut migrator = sqlx_macros::migrate!("../../migrations/postgres");
+    migrator.set_locking(false);
+    migrator
+});
 
 const VERSION: &str = "SELECT MAX(version) FROM _sqlx_migrations";
 
@@ -174,7 +181,7 @@ impl Db {
     pub(super) async fn migrate(&self) -> Result<(), StoreError> {
         let (migrator, done) = match &self.pools {
             Pools::Sqlite { write, .. } => (&SQLITE, SQLITE.run(write).await),
-            Pools::Postgres(pool) => (&POSTGRES, migrate_server(pool, &POSTGRES).await),
+            Pools::Postgres(pool) => (&*POSTGRES, migrate_server(pool, &POSTGRES).await),
         };
         match done {
             Err(MigrateError::VersionMissing(missing)) => {
@@ -182,6 +189,8 @@ impl Db {
                 let known = latest(migrator);
                 Err(StoreError::Newer { found: found.unwrap_or(missing), known })
             }
+            // Of no migration, but of the connection.
+            Err(MigrateError::Execute(error)) => Err(error.into()),
             done => Ok(done?),
         }
     }

@@ -68,6 +68,11 @@ async fn writers_go_on_while_an_index_is_built() {
         database.query(waits).await == "1"
     })
     .await;
+    // The lock of migrations is of a transaction that does nothing else: a pooler could not keep it
+    // for a session.
+    let lock = "SELECT count(*), min(a.state) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+                WHERE l.locktype = 'advisory' AND a.datname = current_database()";
+    assert_eq!(database.query(lock).await, "1|idle in transaction");
     let mut other = PgConnection::connect(&database.url()).await.unwrap();
     other.execute("SET lock_timeout = '5s'").await.unwrap();
     other.execute("UPDATE messages SET edited_at = 13 WHERE message_id = 'm2'").await.unwrap();
