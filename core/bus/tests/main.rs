@@ -11,6 +11,7 @@ mod embedded_only;
 mod fixture;
 mod full;
 mod load;
+mod nats_cluster;
 mod nats_only;
 mod nats_server;
 mod pubsub;

@@ -23,6 +23,7 @@ use async_nats::jetstream::Context;
 use async_recursion::async_recursion as boxed;
 use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
+use tracing::warn;
 
 use self::connect::Credentials;
 pub use self::consumer::{NatsConsumer, NatsLease};
@@ -101,6 +102,14 @@ impl NatsBus {
         clock: SharedClock,
     ) -> Result<Self, BusError> {
         let bus = Self::open(servers, replicas, limits, clock).await?;
+        let version = bus.inner.client.server_info().version;
+        if replicas > 1 && replicates_badly(&version) {
+            warn!(
+                server = version,
+                "this nats-server may lose acknowledged events when one of the cluster crashes; \
+                 replicas are safe with 2.10 and later"
+            );
+        }
         bus.set_up_streams().await?;
         Ok(bus)
     }
@@ -251,14 +260,31 @@ impl NatsBus {
         &self,
         work: impl Future<Output = Result<T, BusError>>,
     ) -> Result<T, BusError> {
+        self.confirmed_within(CONFIRM, work).await
+    }
+
+    /// Like [`NatsBus::confirmed`], with another timeout.
+    async fn confirmed_within<T>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = Result<T, BusError>>,
+    ) -> Result<T, BusError> {
         self.check()?;
         let mut connected = self.inner.connected.clone();
         tokio::select! {
-            result = timeout(CONFIRM, work) => result
+            result = timeout(limit, work) => result
                 .unwrap_or_else(|_| Err(BusError::Unavailable("no confirmation in time".into()))),
             _ = connected.wait_for(|connected| !connected) => Err(disconnected()),
         }
     }
+}
+
+/// Returns `true` for the versions of nats-server whose replicas of a consumer do not agree on what was
+/// acknowledged after one of them was killed (seen with 2.9.10, and not with 2.10.25).
+fn replicates_badly(version: &str) -> bool {
+    let mut numbers = version.split('.').map(str::parse::<u32>);
+    let (major, minor) = (numbers.next(), numbers.next());
+    matches!((major, minor), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) < (2, 10))
 }
 
 fn disconnected() -> BusError {
@@ -268,4 +294,24 @@ fn disconnected() -> BusError {
 /// Converts any failure of a request, with the causes in one line.
 fn unavailable(error: &(dyn std::error::Error + 'static)) -> BusError {
     BusError::Unavailable(with_causes(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replicates_badly;
+
+    #[test]
+    fn servers_before_2_10_are_told_from_later_ones() {
+        for (version, badly) in [
+            ("2.9.10", true),
+            ("1.4.1", true),
+            ("2.10.0", false),
+            ("2.15.1", false),
+            ("3.0.0", false),
+            ("2.10.0-beta.1", false),
+            ("", false),
+        ] {
+            assert_eq!(replicates_badly(version), badly, "{version}");
+        }
+    }
 }

@@ -4,6 +4,8 @@
 //! subject that nobody uses), gets its consumers, and only then takes `event.>`: a publish before
 //! that is refused instead of losing the message.
 
+use std::time::Duration;
+
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::pull::Config as PullConfig;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, Info, PullConsumer};
@@ -11,12 +13,24 @@ use async_nats::jetstream::context::{
     ConsumerInfoErrorKind, CreateStreamErrorKind, GetStreamErrorKind,
 };
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
+use chatkeep_core::causes::with_causes;
+use tokio::time::{sleep, timeout};
+use tracing::debug;
 
 use super::{NatsBus, unavailable};
 use crate::{BusError, ConsumerSpec, Stream};
 
 /// Stream of dead letters.
 pub(super) const DEAD: &str = "DEAD";
+
+/// Timeout for a step of the setting up: a cluster elects the leader of each stream and consumer.
+const SET_UP: Duration = Duration::from_secs(15);
+
+/// Timeout for one attempt of a step.
+const UNANSWERED: Duration = Duration::from_millis(1_500);
+
+/// Pause after an attempt that was refused.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Subject of `EVENTS` until its consumers exist.
 const PLACEHOLDER_SUBJECT: &str = "chatkeep.shut";
@@ -29,14 +43,44 @@ impl NatsBus {
     /// Ensures that the three streams exist as configured; `EVENTS` may still be shut.
     pub(super) async fn set_up_streams(&self) -> Result<(), BusError> {
         let _one_at_a_time = self.inner.specs.lock().await;
-        self.confirmed(self.set_up_all_streams()).await
+        self.set_up_all_streams().await
     }
 
     async fn set_up_all_streams(&self) -> Result<(), BusError> {
         for config in self.configs() {
-            self.set_up_stream(config).await?;
+            self.repeated(|| self.set_up_stream(config.clone())).await?;
         }
         Ok(())
+    }
+
+    /// Runs a step of the setting up until it succeeds or [`SET_UP`] is over. A cluster that begins
+    /// refuses it at first; and of processes that create the same stream at once, some may wait for an
+    /// answer in vain.
+    async fn repeated<T, F>(&self, step: impl Fn() -> F) -> Result<T, BusError>
+    where
+        F: Future<Output = Result<T, BusError>>,
+    {
+        let mut refusal = None;
+        let done = self.confirmed_within(SET_UP, async {
+            loop {
+                match timeout(UNANSWERED, step()).await {
+                    Ok(Err(error @ BusError::Unavailable(_))) => {
+                        debug!(
+                            error = with_causes(&error),
+                            "the bus cannot be set up; trying again"
+                        );
+                        refusal = Some(error);
+                        sleep(RETRY_PAUSE).await;
+                    }
+                    Ok(done) => return done,
+                    Err(_) => debug!("no answer while the bus is set up; asking again"),
+                }
+            }
+        });
+        match done.await {
+            Err(BusError::Unavailable(why)) => Err(refusal.unwrap_or(BusError::Unavailable(why))),
+            done => done,
+        }
     }
 
     fn configs(&self) -> [Config; 3] {
@@ -101,7 +145,7 @@ impl NatsBus {
         spec: &ConsumerSpec,
     ) -> Result<PullConsumer, BusError> {
         let mut specs = self.inner.specs.lock().await;
-        let consumer = self.confirmed(self.create_consumer(spec)).await?;
+        let consumer = self.repeated(|| self.create_consumer(spec)).await?;
         specs.retain(|known| known.name != spec.name);
         specs.push(spec.clone());
         Ok(consumer)
@@ -170,17 +214,14 @@ impl NatsBus {
     /// when a server came back empty.
     pub(super) async fn set_up_again(&self) -> Result<(), BusError> {
         let specs = self.inner.specs.lock().await;
-        self.confirmed(async {
-            self.set_up_all_streams().await?;
-            for spec in specs.iter() {
-                self.create_consumer(spec).await?;
-            }
-            if specs.iter().any(|spec| spec.stream == Stream::Events) {
-                self.open_events().await?;
-            }
-            Ok(())
-        })
-        .await
+        self.set_up_all_streams().await?;
+        for spec in specs.iter() {
+            self.repeated(|| self.create_consumer(spec)).await?;
+        }
+        if specs.iter().any(|spec| spec.stream == Stream::Events) {
+            self.repeated(|| self.open_events()).await?;
+        }
+        Ok(())
     }
 
     async fn open_events(&self) -> Result<(), BusError> {
