@@ -62,6 +62,7 @@ on_both!(
     what_a_crash_left_is_swept_when_it_is_old,
     blobs_are_listed_and_deleted,
     memory_is_bounded,
+    the_identity_is_given_once,
 );
 
 impl Fixture {
@@ -351,4 +352,32 @@ async fn a_bucket_that_is_not_ours_is_not_ready() {
     let tls = S3Config { endpoint: Some("https://127.0.0.1:9".to_owned()), ..wrong };
     let error = Blobs::open(&kind, &tls).unwrap().ready().await.unwrap_err();
     assert!(matches!(error, BlobError::Backend(_)), "{error:?}");
+}
+
+async fn the_identity_is_given_once(fixture: Fixture) {
+    let blobs = &fixture.blobs;
+    assert_eq!(blobs.known_identity().await.unwrap(), None);
+    let mut all = vec![];
+    if fixture.s3.is_some() {
+        // The server of this test looks first and writes then, so it is asked one by one.
+        all.push(blobs.identity().await.unwrap());
+    }
+    let others = (0..4).map(|_| blobs.identity());
+    all.extend(futures_util::future::try_join_all(others).await.unwrap());
+    assert!(!all[0].is_empty() && all.iter().all(|one| *one == all[0]), "{all:?}");
+    assert_eq!(blobs.known_identity().await.unwrap(), Some(all[0].clone()));
+    // It is no blob.
+    assert!(blobs.list().try_collect::<Vec<_>>().await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bucket_without_conditional_writes_has_an_identity() {
+    let mut s3 = S3::without_conditions();
+    let blobs = s3.blobs();
+    let identity = blobs.identity().await.unwrap();
+    assert_eq!(s3.blobs().identity().await.unwrap(), identity);
+    s3.kill();
+    let other = S3::without_conditions().blobs().identity().await.unwrap();
+    assert_ne!(other, identity, "another bucket is another store");
+    assert!(blobs.identity().await.unwrap_err().is_transient());
 }

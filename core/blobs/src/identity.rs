@@ -28,9 +28,16 @@ impl Blobs {
         }
         let new = PutPayload::from(random_name().into_bytes());
         let once = PutOptions::from(PutMode::Create);
-        match self.store.put_opts(&key, new, once).await {
+        match self.store.put_opts(&key, new.clone(), once).await {
             // Another process created it first.
             Ok(_) | Err(Backend::AlreadyExists { .. } | Backend::Precondition { .. }) => {}
+            // A store that knows no conditions says so in its own way. Should another process write
+            // its identity at this moment, too, one of both does not start: they differ.
+            Err(Backend::Generic { .. } | Backend::NotImplemented { .. })
+                if self.read_identity(&key).await?.is_none() =>
+            {
+                self.store.put(&key, new).await.map_err(BlobError::Backend)?;
+            }
             Err(error) => return Err(BlobError::Backend(error)),
         }
         let read = self.read_identity(&key).await?;

@@ -5,7 +5,10 @@ use std::path::Path;
 
 use axum::Router;
 use axum::error_handling::HandleError;
-use axum::http::StatusCode;
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
 use chatkeep_blobs::Blobs;
 use chatkeep_core::config::{BlobsKind, S3Config};
 use s3s::auth::SimpleAuth;
@@ -26,15 +29,26 @@ const KEY: (&str, &str) = ("AKIDTEST", "secret-of-the-test");
 pub(crate) struct S3 {
     address: SocketAddr,
     folder: TempDir,
+    knows_conditions: bool,
     server: Option<Runtime>,
 }
 
 impl S3 {
     /// Starts a server with one empty bucket.
     pub(crate) fn start() -> Self {
+        Self::start_as(true)
+    }
+
+    /// Starts one that refuses conditional writes, as some stores do.
+    pub(crate) fn without_conditions() -> Self {
+        Self::start_as(false)
+    }
+
+    fn start_as(knows_conditions: bool) -> Self {
         let folder = scratch::folder("s3-");
         std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
-        let mut s3 = Self { address: ports::free(), folder, server: None };
+        let address = ports::free();
+        let mut s3 = Self { address, folder, knows_conditions, server: None };
         s3.restart();
         s3
     }
@@ -53,7 +67,10 @@ impl S3 {
         let mut service = S3ServiceBuilder::new(FileSystem::new(self.folder.path()).unwrap());
         service.set_auth(SimpleAuth::from_single(KEY.0, KEY.1));
         let failed = |_| std::future::ready(StatusCode::INTERNAL_SERVER_ERROR);
-        let router = Router::new().fallback_service(HandleError::new(service.build(), failed));
+        let mut router = Router::new().fallback_service(HandleError::new(service.build(), failed));
+        if !self.knows_conditions {
+            router = router.layer(middleware::from_fn(refuse_conditions));
+        }
         // Bound here, so that it accepts connections from now on.
         let listener = std::net::TcpListener::bind(self.address).unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -96,6 +113,13 @@ impl S3 {
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
+}
+
+async fn refuse_conditions(request: Request, next: Next) -> Response {
+    if request.headers().contains_key(header::IF_NONE_MATCH) {
+        return StatusCode::NOT_IMPLEMENTED.into_response();
+    }
+    next.run(request).await
 }
 
 impl Drop for S3 {
