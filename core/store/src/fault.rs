@@ -106,11 +106,15 @@ pub(super) fn refusal(error: &sqlx::Error) -> String {
     }
 }
 
-/// Returns `true` if the connection is to be closed after this error inside a transaction: SQLite
-/// may have rolled back by itself or cannot trust its pages, or the server does not respond.
+/// Returns `true` if the connection is to be closed after this error: SQLite may have rolled back by
+/// itself or cannot trust its pages, the server does not respond, or it is one that would refuse the
+/// same again on this connection.
 pub(super) fn breaks_connection(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(error) => {
+            if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
+                return breaks_session(error);
+            }
             use sqlite::{CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE};
             let codes = [CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE];
             primary_code(error.as_ref()).is_some_and(|code| codes.contains(&code))
@@ -119,6 +123,16 @@ pub(super) fn breaks_connection(error: &sqlx::Error) -> bool {
         | sqlx::Error::Tls(_)
         | sqlx::Error::Protocol(_)
         | sqlx::Error::WorkerCrashed => true,
+        _ => false,
+    }
+}
+
+/// Returns `true` for a server that became a standby, whose successor has the same address, and for
+/// prepared statements that the session has lost, has twice, or has for another schema.
+fn breaks_session(error: &PgDatabaseError) -> bool {
+    match error.code() {
+        "25006" | "26000" | "42P05" => true,
+        "0A000" => error.message().contains("cached plan"),
         _ => false,
     }
 }

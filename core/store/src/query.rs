@@ -13,6 +13,7 @@ use sqlx::{Arguments as _, Error, Executor as _, Postgres, Sqlite};
 use crate::StoreError;
 use crate::availability::MaybeSql;
 use crate::db::{Db, Pools, Sql, Tx, TxConnection};
+use crate::fault::breaks_connection;
 use crate::param::Param;
 use crate::rows::{Collector, Extent, RowSink, StoredRow, send_rows};
 
@@ -168,7 +169,13 @@ impl Db {
                 }
                 Pools::Postgres(pool) => {
                     let query = statement.for_postgres()?;
-                    send_rows(pool, query, extent, |row| rows.postgres(row)).await
+                    let mut connection = pool.acquire().await?;
+                    let to = &mut *connection;
+                    let done = send_rows(to, query, extent, |row| rows.postgres(row)).await;
+                    if done.as_ref().is_err_and(breaks_connection) {
+                        connection.close_on_drop();
+                    }
+                    done
                 }
             }
         })

@@ -37,6 +37,7 @@ mod retractions;
 mod roles;
 mod sessions;
 mod side_by_side;
+mod stale_sessions;
 mod unknown_events;
 mod usage_days;
 mod users;
