@@ -5,9 +5,9 @@
 //! table one by one on its partitions, for PostgreSQL cannot do so on the whole table. Run after
 //! that, the migration finds them: it only attaches them, or has nothing to do.
 
-use sqlx::AssertSqlSafe;
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::postgres::{PgConnection, PgPool};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 use tracing::info;
 
 use super::migration_lock::MigrationLock;
@@ -15,6 +15,9 @@ use super::migrations::{postgres_version, statements};
 
 /// First line of a migration whose indexes are built beside writers.
 const MARK: &str = "-- concurrently\n";
+/// Statement for the connection: a hosted server may end statements after a while, but the index of a
+/// large table takes as long as it takes.
+const SESSION: &str = "SET statement_timeout = 0; SET lock_timeout = 0";
 /// Partitions of a table; the table itself if it has none.
 const PARTITIONS: &str = "
     SELECT CAST(relid AS TEXT) FROM pg_partition_tree(to_regclass($1)) WHERE isleaf
@@ -81,9 +84,13 @@ impl PlannedIndex {
 
 /// Migrates a database. Of many processes that do so at once the others wait.
 pub(super) async fn migrate_server(pool: &PgPool, migrator: &Migrator) -> Result<(), MigrateError> {
-    let lock = MigrationLock::take(&pool.connect_options()).await?;
-    let mut conn = pool.acquire().await?;
+    let options = pool.connect_options();
+    let lock = MigrationLock::take(&options).await?;
+    // Not one of the pool, for its settings are others.
+    let mut conn = options.connect().await?;
+    conn.execute(SESSION).await?;
     migrate_locked(&mut conn, migrator).await?;
+    conn.close().await?;
     Ok(lock.release().await?)
 }
 

@@ -79,3 +79,26 @@ async fn writers_go_on_while_an_index_is_built() {
     tx.commit().await.unwrap();
     opening.await.unwrap().unwrap().close().await;
 }
+
+#[tokio::test]
+async fn an_index_takes_longer_than_statements_may() {
+    let database = Postgres::database().await;
+    postgres_of(&database.url(), FIRST_CONCURRENT).await;
+    let mut writer = PgConnection::connect(&database.url()).await.unwrap();
+    let mut tx = writer.begin().await.unwrap();
+    tx.execute("UPDATE messages SET edited_at = 12 WHERE message_id = 'm1'").await.unwrap();
+    // As a hosted server sets it for a role.
+    let url = format!("{}?options[statement_timeout]=3s", database.url());
+    let url = Database::Postgres(url.into());
+    let opening = tokio::spawn(async move { Store::open(&url, Path::new(""), 1).await });
+    until("the building takes too long", DEADLINE, async || {
+        let builds = "SELECT count(*) FROM pg_stat_activity
+                      WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND state = 'active'
+                        AND clock_timestamp() - query_start > interval '3.3 s'
+                        AND datname = current_database()";
+        database.query(builds).await == "1"
+    })
+    .await;
+    tx.commit().await.unwrap();
+    opening.await.unwrap().unwrap().close().await;
+}
