@@ -111,20 +111,21 @@ pub(super) fn refusal(error: &sqlx::Error) -> String {
 /// same again on this connection.
 pub(super) fn breaks_connection(error: &sqlx::Error) -> bool {
     match error {
-        sqlx::Error::Database(error) => {
-            if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
-                return breaks_session(error);
-            }
-            use sqlite::{CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE};
-            let codes = [CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE];
-            primary_code(error.as_ref()).is_some_and(|code| codes.contains(&code))
-        }
+        sqlx::Error::Database(error) => match error.try_downcast_ref() {
+            Some(error) => breaks_session(error),
+            None => primary_code(error.as_ref()).is_some_and(breaks_file),
+        },
         sqlx::Error::Io(_)
         | sqlx::Error::Tls(_)
         | sqlx::Error::Protocol(_)
         | sqlx::Error::WorkerCrashed => true,
         _ => false,
     }
+}
+
+fn breaks_file(code: i32) -> bool {
+    use sqlite::{CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE};
+    [CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE].contains(&code)
 }
 
 /// Returns `true` for a server that became a standby, whose successor has the same address, and for
