@@ -106,8 +106,8 @@ impl NatsBus {
         if replicas > 1 && replicates_badly(&version) {
             warn!(
                 server = version,
-                "this nats-server may lose acknowledged events when one of the cluster crashes; \
-                 replicas are safe with 2.10 and later"
+                "this nats-server may lose acknowledged events when one of the cluster crashes: \
+                 replicas need 2.10 or later"
             );
         }
         bus.set_up_streams().await?;
