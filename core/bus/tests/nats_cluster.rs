@@ -16,7 +16,8 @@ use crate::nats_server::{NatsServer, free_port};
 
 /// Three servers, and their addresses for clients.
 struct Cluster {
-    servers: Vec<NatsServer>,
+    /// Killed with this value.
+    _servers: Vec<NatsServer>,
     url: String,
 }
 
@@ -32,7 +33,7 @@ impl Cluster {
         };
         let servers = join_all(routes.iter().enumerate().map(start)).await;
         let addresses: Vec<_> = servers.iter().map(NatsServer::address).collect();
-        let cluster = Self { servers, url: format!("nats://{}", addresses.join(",")) };
+        let cluster = Self { _servers: servers, url: format!("nats://{}", addresses.join(",")) };
         cluster.elected().await;
         cluster
     }
@@ -77,5 +78,4 @@ async fn many_processes_set_up_a_new_cluster_at_once() {
     for bus in buses {
         bus.close().await;
     }
-    assert_eq!(cluster.servers.len(), 3);
 }

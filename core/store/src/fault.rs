@@ -123,6 +123,7 @@ pub(super) fn breaks_connection(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Returns `true` for results of SQLite after which its state is not known.
 fn breaks_file(code: i32) -> bool {
     use sqlite::{CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE};
     [CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE].contains(&code)

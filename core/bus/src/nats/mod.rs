@@ -80,7 +80,8 @@ impl NatsBus {
     ///
     /// # Errors
     /// [`BusError::Config`] for an invalid address, [`BusError::Unavailable`] when no server
-    /// responds within five seconds. Once connected, outages heal by themselves.
+    /// responds within five seconds, or the streams cannot be set up within half a minute. Once
+    /// connected, outages heal by themselves.
     #[boxed]
     pub async fn connect(
         servers: &str,
@@ -256,11 +257,11 @@ impl NatsBus {
     }
 
     /// Runs `work` until it is done, the connection breaks or the timeout [`CONFIRM`] is over.
-    async fn confirmed<T>(
+    fn confirmed<T>(
         &self,
         work: impl Future<Output = Result<T, BusError>>,
-    ) -> Result<T, BusError> {
-        self.confirmed_within(CONFIRM, work).await
+    ) -> impl Future<Output = Result<T, BusError>> {
+        self.confirmed_within(CONFIRM, work)
     }
 
     /// Like [`NatsBus::confirmed`], with another timeout.

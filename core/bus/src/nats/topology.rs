@@ -13,8 +13,8 @@ use async_nats::jetstream::context::{
     ConsumerInfoErrorKind, CreateStreamErrorKind, GetStreamErrorKind,
 };
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
+use backon::{ExponentialBuilder, Retryable as _};
 use chatkeep_core::causes::with_causes;
-use tokio::time::{sleep, timeout};
 use tracing::debug;
 
 use super::{NatsBus, unavailable};
@@ -23,14 +23,14 @@ use crate::{BusError, ConsumerSpec, Stream};
 /// Stream of dead letters.
 pub(super) const DEAD: &str = "DEAD";
 
-/// Timeout for a step of the setting up: a cluster elects the leader of each stream and consumer.
-const SET_UP: Duration = Duration::from_secs(15);
-
-/// Timeout for one attempt of a step.
+/// Timeout for one attempt of a step of the setting up.
 const UNANSWERED: Duration = Duration::from_millis(1_500);
 
-/// Pause after an attempt that was refused.
-const RETRY_PAUSE: Duration = Duration::from_millis(100);
+/// Pauses between the attempts, of which there are eleven: 7.5 s, beside 16.5 s of waiting for answers at most.
+const PAUSES: ExponentialBuilder = ExponentialBuilder::new()
+    .with_min_delay(Duration::from_millis(100))
+    .with_max_delay(Duration::from_secs(1))
+    .with_max_times(10);
 
 /// Subject of `EVENTS` until its consumers exist.
 const PLACEHOLDER_SUBJECT: &str = "chatkeep.shut";
@@ -43,44 +43,29 @@ impl NatsBus {
     /// Ensures that the three streams exist as configured; `EVENTS` may still be shut.
     pub(super) async fn set_up_streams(&self) -> Result<(), BusError> {
         let _one_at_a_time = self.inner.specs.lock().await;
-        self.set_up_all_streams().await
+        self.repeated(|| self.set_up_all_streams()).await
     }
 
     async fn set_up_all_streams(&self) -> Result<(), BusError> {
         for config in self.configs() {
-            self.repeated(|| self.set_up_stream(config.clone())).await?;
+            self.set_up_stream(config).await?;
         }
         Ok(())
     }
 
-    /// Runs a step of the setting up until it succeeds or [`SET_UP`] is over. A cluster that begins
-    /// refuses it at first; and of processes that create the same stream at once, some may wait for an
-    /// answer in vain.
+    /// Runs a step of the setting up, and again while it fails. A cluster that begins refuses it at
+    /// first; and of processes that create the same stream at once, some wait for an answer in vain.
     async fn repeated<T, F>(&self, step: impl Fn() -> F) -> Result<T, BusError>
     where
         F: Future<Output = Result<T, BusError>>,
     {
-        let mut refusal = None;
-        let done = self.confirmed_within(SET_UP, async {
-            loop {
-                match timeout(UNANSWERED, step()).await {
-                    Ok(Err(error @ BusError::Unavailable(_))) => {
-                        debug!(
-                            error = with_causes(&error),
-                            "the bus cannot be set up; trying again"
-                        );
-                        refusal = Some(error);
-                        sleep(RETRY_PAUSE).await;
-                    }
-                    Ok(done) => return done,
-                    Err(_) => debug!("no answer while the bus is set up; asking again"),
-                }
-            }
-        });
-        match done.await {
-            Err(BusError::Unavailable(why)) => Err(refusal.unwrap_or(BusError::Unavailable(why))),
-            done => done,
-        }
+        let attempt = || self.confirmed_within(UNANSWERED, step());
+        let may_pass =
+            |error: &BusError| matches!(error, BusError::Unavailable(_)) && self.check().is_ok();
+        let notify = |error: &BusError, _pause| {
+            debug!(error = with_causes(error), "the bus cannot be set up yet; trying again");
+        };
+        attempt.retry(PAUSES).when(may_pass).notify(notify).await
     }
 
     fn configs(&self) -> [Config; 3] {
@@ -214,14 +199,17 @@ impl NatsBus {
     /// when a server came back empty.
     pub(super) async fn set_up_again(&self) -> Result<(), BusError> {
         let specs = self.inner.specs.lock().await;
-        self.set_up_all_streams().await?;
-        for spec in specs.iter() {
-            self.repeated(|| self.create_consumer(spec)).await?;
-        }
-        if specs.iter().any(|spec| spec.stream == Stream::Events) {
-            self.repeated(|| self.open_events()).await?;
-        }
-        Ok(())
+        self.confirmed(async {
+            self.set_up_all_streams().await?;
+            for spec in specs.iter() {
+                self.create_consumer(spec).await?;
+            }
+            if specs.iter().any(|spec| spec.stream == Stream::Events) {
+                self.open_events().await?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     async fn open_events(&self) -> Result<(), BusError> {
