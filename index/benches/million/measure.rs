@@ -29,7 +29,7 @@ impl Clock {
 }
 
 /// Returns the processor time that this process has used so far, in seconds.
-fn processor_seconds() -> f64 {
+pub(crate) fn processor_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name, in brackets, may hold anything.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
@@ -54,7 +54,7 @@ fn size_of(folder: &Path) -> u64 {
 }
 
 /// Returns the number of segments of an index: each has one file of stored keys.
-fn segments_of(folder: &Path) -> usize {
+pub(crate) fn segments_of(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
     let parts = entries.map(|path| {
         if path.is_dir() {

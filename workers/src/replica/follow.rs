@@ -25,8 +25,12 @@ use super::{LogPosition, Replica, ReplicaError, ReplicaPhase, ReplicaWork, SAVE}
 const ROWS: u32 = 5_000;
 /// Poll interval of the log when no wake-up comes.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Minimum interval between two commits, so that a steady trickle does not commit every message.
-const PACE: Duration = Duration::from_millis(50);
+/// Minimum interval between two commits, so that a steady trickle does not commit every message: a
+/// commit takes as long as indexing a thousand messages, with the merges that follow from it. The
+/// interval is short for a change that comes after a quiet time, and doubles while more keep coming.
+const PACE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
+/// Time without a commit after which the interval is short again.
+const QUIET: Duration = Duration::from_secs(2);
 /// First and longest pause after a failure.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 /// Time of failure after which a replica counts as behind, and gets no more requests.
@@ -43,7 +47,24 @@ struct Round {
     superseded: bool,
     failing_since: Option<Instant>,
     backoff: Option<Duration>,
-    committed_at: Option<Instant>,
+    committed: Option<Commit>,
+}
+
+/// The last commit.
+#[derive(Clone, Copy, Debug)]
+struct Commit {
+    at: Instant,
+    /// Interval to the next one.
+    pace: Duration,
+}
+
+impl Commit {
+    /// Returns a commit of now that follows another one.
+    fn after(last: Option<Self>) -> Self {
+        let at = Instant::now();
+        let last = last.filter(|last| at - last.at < QUIET);
+        Self { at, pace: last.map_or(PACE.0, |last| (last.pace * 2).min(PACE.1)) }
+    }
 }
 
 impl Replica {
@@ -103,8 +124,8 @@ impl Replica {
                 () = self.wake.notified(), if round.backoff.is_none() => {}
                 () = sleep(pause) => {}
             }
-            if let Some(at) = round.committed_at {
-                tokio::time::sleep_until(at + PACE).await;
+            if let Some(last) = round.committed {
+                tokio::time::sleep_until(last.at + last.pace).await;
             }
         };
         stop.run_until_cancelled(news).await.is_some()
@@ -132,7 +153,7 @@ impl Replica {
             return Ok(false);
         }
         self.take(changes, position).await?;
-        round.committed_at = Some(Instant::now());
+        round.committed = Some(Commit::after(round.committed));
         // Read again when there is time for it.
         round.log = more.then_some(log);
         Ok(more)
@@ -267,5 +288,27 @@ impl Replica {
     fn show(&self) {
         metric::SEARCH_MESSAGES.count([], self.state.borrow().messages);
         metric::SEARCH_READY.flag([], self.is_ready());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn commits_are_rarer_while_changes_keep_coming() {
+        let mut last = None;
+        let mut next = async |pause: Duration| {
+            tokio::time::advance(pause).await;
+            let commit = Commit::after(last);
+            last = Some(commit);
+            commit.pace.as_millis()
+        };
+        let mut paces = vec![];
+        for _ in 0..6 {
+            paces.push(next(Duration::from_millis(500)).await);
+        }
+        assert_eq!(paces, [50, 100, 200, 400, 500, 500]);
+        assert_eq!(next(QUIET).await, 50, "after a quiet time");
     }
 }
