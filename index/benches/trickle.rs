@@ -3,7 +3,7 @@
 //! in one of 100 channels then.
 
 #![expect(clippy::cast_precision_loss, reason = "numbers that are printed")]
-#![expect(clippy::disallowed_methods, reason = "threads of its own wait here, no runtime")]
+#![expect(clippy::disallowed_methods, reason = "the pace of the commits, without a runtime")]
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 #![expect(clippy::print_stdout, reason = "results")]
 
@@ -71,8 +71,7 @@ fn median(index: &MessageIndex, chat: &mut Chat, words: usize) -> f64 {
     let channels = [channel.as_str()];
     let mut times = Vec::with_capacity(500);
     for _ in 0..500 {
-        let text = chat.text().split_whitespace().take(words).collect::<Vec<_>>().join(" ");
-        let query = Query::parse(&text).expect("a query");
+        let query = Query::parse(&chat.words(words)).expect("a query");
         let search =
             IndexSearch { channels: Some(&channels), limit: 20, ..IndexSearch::new(&query) };
         let begun = Instant::now();
@@ -98,6 +97,13 @@ impl Chat {
     fn text(&mut self) -> String {
         let language = self.numbers.below(self.languages.len());
         self.languages[language].message(&mut self.numbers)
+    }
+
+    /// Returns words of one language, frequent ones more often, with spaces between them.
+    fn words(&mut self, count: usize) -> String {
+        let words = &self.languages[self.numbers.below(self.languages.len())].words;
+        let word = || words[self.numbers.skewed(words.len())].as_str();
+        std::iter::repeat_with(word).take(count).collect::<Vec<_>>().join(" ")
     }
 
     fn next(&mut self, count: usize) -> Vec<IndexChange> {

@@ -21,8 +21,8 @@ const MERGED: usize = 4;
 /// Messages up to which all segments count as about one size. Every third commit of a chat in use
 /// merges what is below it once more: with 2,500 instead of tantivy's 10,000, such a commit takes a
 /// fifth to a half less processor time, and there is a segment or two more, with which a search for
-/// several words takes 0.1 ms more (`benches/trickle.rs`).
-const SMALL: u32 = 2_500;
+/// eight words takes up to 0.3 ms more (`benches/trickle.rs`).
+const SMALL_SEGMENT: u32 = 2_500;
 
 /// Creates tantivy's writer, after removing the files that a killed process wrote and did not
 /// commit: tantivy counts on from the last commit, names the same files again, and refuses to
@@ -45,7 +45,7 @@ pub(super) fn engine(
     let mut policy = LogMergePolicy::default();
     policy.set_del_docs_ratio_before_merge(MAX_ERASED);
     policy.set_min_num_segments(MERGED);
-    policy.set_min_layer_size(SMALL);
+    policy.set_min_layer_size(SMALL_SEGMENT);
     writer.set_merge_policy(Box::new(policy));
     writer.garbage_collect_files().wait()?;
     step(&writer)?;

@@ -26,7 +26,8 @@ pub(super) const DEAD: &str = "DEAD";
 /// Timeout for one attempt of a step of the setting up.
 const UNANSWERED: Duration = Duration::from_millis(1_500);
 
-/// Pauses between the attempts, of which there are eleven: 7.5 s, beside 16.5 s of waiting for answers at most.
+/// Pauses between the attempts, of which there are eleven: 7.5 s, beside 16.5 s of waiting for
+/// answers at most.
 const PAUSES: ExponentialBuilder = ExponentialBuilder::new()
     .with_min_delay(Duration::from_millis(100))
     .with_max_delay(Duration::from_secs(1))
