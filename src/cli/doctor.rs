@@ -201,7 +201,7 @@ async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<Lo
 /// Waits until indexes that a process updates have read the log up to its present end, or make no
 /// progress any more.
 async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> {
-    let end = store.outbox().log_state().await?.end;
+    let end = store.outbox().log_state().await?.newest().at;
     for local in indexes.iter().filter(|local| local.running) {
         let (mut last, mut since) = (None, Instant::now());
         loop {

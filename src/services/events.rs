@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_recursion::async_recursion as boxed;
-use chatkeep_store::{FeedReader, OutboxPosition, ReadAction, Store};
+use chatkeep_store::{Bookmark, FeedReader, ReadAction, Store};
 use chatkeep_view::EventView;
 
 use super::access::{ReadMessages, Scoped};
@@ -50,7 +50,7 @@ impl EventService {
     ) -> Result<EventPage, ServiceError> {
         let caller = &access.caller;
         let after = cursor.map(|text| decode_cursor(LIST, text)).transpose()?;
-        let after: OutboxPosition = after.unwrap_or_default();
+        let after: Bookmark = after.unwrap_or_default();
         let channels = self
             .store
             .channels()

@@ -10,7 +10,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::MessageId;
 use chatkeep_core::role::Role;
 use chatkeep_store::{
-    FeedReader, MessageFilter, OutboxEventKind, OutboxPosition, Store, StoredMessage,
+    Bookmark, FeedReader, MessageFilter, OutboxEventKind, OutboxPosition, Store, StoredMessage,
 };
 use chatkeep_view::pseudonyms::Masked;
 use futures_util::{Stream, stream};
@@ -122,8 +122,8 @@ struct Follower {
     logged: watch::Receiver<u64>,
     /// [`mark`] of the newest message that was told.
     told: Option<String>,
-    /// Position up to which changes were told.
-    place: OutboxPosition,
+    /// Last change that was told.
+    place: Bookmark,
     /// True if the position of the one who comes again is no longer known.
     stale: bool,
     until: Instant,
@@ -148,7 +148,7 @@ impl LiveService {
     #[boxed]
     pub async fn place(&self) -> Result<FollowerPlace, ServiceError> {
         let log = self.store.outbox().log_state().await?;
-        Ok(FollowerPlace { logged: log.end.max(log.purged), newest: None })
+        Ok(FollowerPlace { logged: log.newest().at, newest: None })
     }
 
     /// Returns a stream with an item whenever the channel has news; it ends when the caller may no
@@ -172,12 +172,12 @@ impl LiveService {
         let since = since.filter(known);
         let stale = again && since.is_none();
         let (place, told) = match since {
-            Some(since) => (since.logged, since.newest),
-            None => (log.end.max(log.purged), self.newest(&access).await?),
+            Some(since) => (since.logged.into(), since.newest),
+            None => (log.newest(), self.newest(&access).await?),
         };
         let until = Instant::now() + STAY;
         let live = self.clone();
-        let begin = FollowerPlace { logged: place, newest: told.clone() };
+        let begin = FollowerPlace { logged: place.at, newest: told.clone() };
         let mut follower =
             Follower { live, access, logged, told, place, stale, until, _seat: seat };
         if again {
@@ -232,7 +232,7 @@ impl Follower {
         let newer = newest != self.told;
         self.told = newest;
         let changed = self.changed().await?;
-        let place = FollowerPlace { logged: self.place, newest: self.told.clone() };
+        let place = FollowerPlace { logged: self.place.at, newest: self.told.clone() };
         Ok(News { newer, changed, stale: std::mem::take(&mut self.stale), place })
     }
 

@@ -285,6 +285,7 @@ impl Stack {
         let status = doctor.finish_within(DEADLINE).await;
         let found = [doctor.stdout(), doctor.stderr()].concat().join("\n");
         assert!(status.success(), "{found}");
+        assert!(!found.contains("is behind the store"), "{found}");
     }
 
     /// Changes the database behind the program's back.

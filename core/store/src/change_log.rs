@@ -11,9 +11,9 @@ use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
+use super::bookmark::Bookmark;
 use super::db::{Sql, Tx};
 use super::logged_changes::{LoggedChanges, LoggedMessage, LoggedRow};
-use super::outbox::WINDOW_END;
 use super::{OutboxPosition, OutboxStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -40,8 +40,9 @@ pub struct LogState {
     pub epoch: String,
     /// Last purged row: a reader before this position has missed changes.
     pub purged: OutboxPosition,
-    /// Start position of a reader that knows everything committed so far.
-    pub end: OutboxPosition,
+    /// Last event that can be read, after which a reader begins that knows everything committed so
+    /// far; the last purged one if there is none.
+    pub end: Bookmark,
     /// Upper bound of the assigned positions; those beyond it come from another database state.
     pub limit: OutboxPosition,
     /// Last request to rebuild all indexes.
@@ -60,18 +61,25 @@ pub enum IndexRequest<'a> {
 }
 
 const STATE: Sql = Sql {
-    sqlite: "SELECT log_epoch, purged_tx, purged_seq, CAST(0 AS BIGINT), COALESCE(s.seq, 0),
-                    CAST(0 AS BIGINT), COALESCE(s.seq, 0), r.tx, r.seq
+    sqlite: "SELECT log_epoch, purged_tx, purged_seq, CAST(0 AS BIGINT) AS end_tx,
+                    e.seq AS end_seq, e.logged_at AS end_logged_at,
+                    CAST(0 AS BIGINT) AS limit_tx, COALESCE(s.seq, 0) AS limit_seq,
+                    r.tx AS rebuild_tx, r.seq AS rebuild_seq
              FROM deployment
              LEFT JOIN sqlite_sequence s ON s.name = 'outbox_events'
+             LEFT JOIN (SELECT seq, logged_at FROM outbox_events ORDER BY seq DESC LIMIT 1) e
+                 ON TRUE
              LEFT JOIN (SELECT 0 AS tx, MAX(seq) AS seq FROM outbox_events
                         WHERE type = 'search.rebuild') r ON TRUE",
-    // Transactions below xmin have ended; those from xmax on have not begun.
-    postgres: "SELECT log_epoch, purged_tx, purged_seq,
-                      pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1, 9223372036854775807,
-                      pg_snapshot_xmax(pg_current_snapshot())::text::bigint, CAST(0 AS BIGINT),
-                      r.tx, r.seq
+    // Transactions from xmax on have not begun.
+    postgres: "SELECT log_epoch, purged_tx, purged_seq, e.tx AS end_tx, e.seq AS end_seq,
+                      e.logged_at AS end_logged_at,
+                      pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS limit_tx,
+                      CAST(0 AS BIGINT) AS limit_seq, r.tx AS rebuild_tx, r.seq AS rebuild_seq
                FROM deployment
+               LEFT JOIN LATERAL (SELECT tx, seq, logged_at FROM outbox_events
+                          WHERE tx < (SELECT chatkeep_log_bound(pg_current_snapshot()))
+                          ORDER BY tx DESC, seq DESC LIMIT 1) e ON TRUE
                LEFT JOIN LATERAL (SELECT tx, seq FROM outbox_events WHERE type = 'search.rebuild'
                           ORDER BY tx DESC, seq DESC LIMIT 1) r ON TRUE",
 };
@@ -113,6 +121,20 @@ const NEW_EPOCH: Sql = Sql {
                SET log_epoch = gen_random_uuid()::text, purged_tx = 0, purged_seq = 0
                RETURNING log_epoch",
 };
+
+#[derive(Debug, sqlx_macros::FromRow)]
+struct StateRow {
+    log_epoch: String,
+    purged_tx: i64,
+    purged_seq: i64,
+    end_tx: Option<i64>,
+    end_seq: Option<i64>,
+    end_logged_at: Option<i64>,
+    limit_tx: i64,
+    limit_seq: i64,
+    rebuild_tx: Option<i64>,
+    rebuild_seq: Option<i64>,
+}
 
 #[derive(Debug, Serialize)]
 struct NewRow<'a> {
@@ -162,11 +184,17 @@ pub(super) async fn begin_epoch(tx: &mut Tx) -> Result<(), StoreError> {
 }
 
 impl LogState {
+    /// Returns the last event of the log, as far as it can be read.
+    pub fn newest(&self) -> Bookmark {
+        // Purged rows were read, whatever the rest of the log says.
+        if self.end.at < self.purged { self.purged.into() } else { self.end }
+    }
+
     /// Returns the last position that may have been assigned. Positions beyond it are of another
     /// state of the database: of one that was lost, after a restoration.
     pub fn latest(&self) -> OutboxPosition {
         // On PostgreSQL, what was read may be beyond `end` while older transactions run.
-        self.limit.max(self.end).max(self.purged)
+        self.limit.max(self.end.at).max(self.purged)
     }
 }
 
@@ -177,42 +205,51 @@ impl OutboxStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn log_state(&self) -> Result<LogState, StoreError> {
-        type StateRow = (String, i64, i64, i64, i64, i64, i64, Option<i64>, Option<i64>);
         let row: StateRow = self.store.db.fetch_one(query_as(STATE)).await?;
-        let (epoch, purged_tx, purged_seq, end_tx, end_seq, limit_tx, limit_seq, tx, seq) = row;
+        let purged = OutboxPosition(row.purged_tx, row.purged_seq);
+        let end = row.end_tx.zip(row.end_seq).map(|(tx, seq)| Bookmark {
+            at: OutboxPosition(tx, seq),
+            logged_at: row.end_logged_at.map(Timestamp::from_millis),
+        });
         Ok(LogState {
-            epoch,
-            purged: OutboxPosition(purged_tx, purged_seq),
-            end: OutboxPosition(end_tx, end_seq),
-            limit: OutboxPosition(limit_tx, limit_seq),
-            rebuild: tx.zip(seq).map(|(tx, seq)| OutboxPosition(tx, seq)),
+            epoch: row.log_epoch,
+            purged,
+            end: end.unwrap_or_else(|| purged.into()),
+            limit: OutboxPosition(row.limit_tx, row.limit_seq),
+            rebuild: row.rebuild_tx.zip(row.rebuild_seq).map(|(tx, seq)| OutboxPosition(tx, seq)),
         })
     }
 
-    /// Returns the changes after `after`, from at most `limit` rows of the log.
+    /// Returns the changes after `after`, from at most `limit` rows of the log; `None` if the
+    /// database has lost the event of the bookmark: it is in an earlier state than the reader.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn logged_changes(
         &self,
-        after: OutboxPosition,
+        after: Bookmark,
         limit: u32,
-    ) -> Result<LoggedChanges, StoreError> {
-        let Some(end) = self.log_window(after, limit).await? else {
-            return Ok(LoggedChanges { next: after, ..LoggedChanges::default() });
+    ) -> Result<Option<LoggedChanges>, StoreError> {
+        let window = self.log_window(after, i64::from(limit)).await?;
+        if window.is_lost {
+            return Ok(None);
+        }
+        let Some(end) = window.end else {
+            return Ok(Some(LoggedChanges { next: after, ..LoggedChanges::default() }));
         };
+        let (from, to) = (after.at, end.at);
         let rows: Vec<LoggedRow> = self
             .store
             .db
-            .fetch_all(query_as(ROWS).bind(after.0).bind(after.1).bind(end.0).bind(end.1))
+            .fetch_all(query_as(ROWS).bind(from.0).bind(from.1).bind(to.0).bind(to.1))
             .await?;
         let more = rows.len() >= limit as usize;
         let mut changes = LoggedChanges { next: end, more, ..LoggedChanges::default() };
         for row in rows {
             changes.take(&row)?;
         }
-        Ok(changes)
+        Ok(Some(changes))
     }
 
     /// Returns the time at which the first row after `after` was logged; `None` if there is none.
@@ -227,20 +264,6 @@ impl OutboxStore<'_> {
         let row: Option<(i64,)> =
             self.store.db.fetch_optional(query_as(NEXT).bind(after.0).bind(after.1)).await?;
         Ok(row.map(|(at,)| Timestamp::from_millis(at)))
-    }
-
-    /// Returns the last of at most `limit` readable rows after `after`; `None` if there is none.
-    pub(super) async fn log_window(
-        &self,
-        after: OutboxPosition,
-        limit: u32,
-    ) -> Result<Option<OutboxPosition>, StoreError> {
-        let end: Option<(Option<i64>, Option<i64>)> = self
-            .store
-            .db
-            .fetch_optional(query_as(WINDOW_END).bind(after.0).bind(after.1).bind(i64::from(limit)))
-            .await?;
-        Ok(end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?))))
     }
 
     /// Sends a request to every search replica. A replica has served it once it has read the log up

@@ -70,7 +70,7 @@ const BEAT: &str = "
     ON CONFLICT (id) DO UPDATE SET alive_at =
         CASE WHEN excluded.alive_at > heartbeat.alive_at
              THEN excluded.alive_at ELSE heartbeat.alive_at END";
-const ADD_OUTAGE: &str =
+pub(super) const ADD_OUTAGE: &str =
     "INSERT INTO outages (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING";
 
 impl CoverageChange {

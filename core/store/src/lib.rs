@@ -15,6 +15,7 @@ mod activity_log;
 mod arrays;
 mod assistant;
 mod availability;
+mod bookmark;
 mod change_log;
 mod channel_jobs;
 mod channel_locks;
@@ -110,6 +111,7 @@ pub use activity_log::{
     ReadPosition, Reader,
 };
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
+pub use bookmark::Bookmark;
 pub use change_log::{IndexRequest, LogState};
 pub use channel_jobs::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob, SMALL_JOB};
 pub use channels::{Channel, ChannelStatus};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chatkeep_core::id::{ChannelId, MessageId};
 use serde::{Deserialize, Serialize};
 
+use super::bookmark::Bookmark;
 use super::change_log::{CHANNEL, MESSAGES};
 use super::outbox_kind::OutboxEventKind;
 use super::{OutboxPosition, StoreError};
@@ -19,8 +20,8 @@ pub struct LoggedChanges {
     pub news: BTreeMap<(ChannelId, MessageId), OutboxPosition>,
     /// Channels to index anew.
     pub channels: BTreeSet<ChannelId>,
-    /// Start position of the next page.
-    pub next: OutboxPosition,
+    /// Start of the next page.
+    pub next: Bookmark,
     /// `true` if there may be more already.
     pub more: bool,
 }

@@ -7,6 +7,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
+use super::bookmark::Bookmark;
 use super::change_log::shown;
 use super::channels::channel_keys;
 use super::db::Sql;
@@ -79,8 +80,8 @@ impl OutboxPosition {
 pub struct OutboxPage {
     /// Events in order.
     pub outbox_events: Vec<OutboxEvent>,
-    /// Start position of the next page.
-    pub next: OutboxPosition,
+    /// Start of the next page.
+    pub next: Bookmark,
     /// `true` if there may be more already.
     pub more: bool,
 }
@@ -96,23 +97,10 @@ pub struct FeedReader<'a> {
     pub not_before: Option<Timestamp>,
 }
 
-/// PostgreSQL commits transactions in another order than it numbers them, so a reader goes by
-/// transaction, and only as far as none of this database is still running.
-pub(super) const WINDOW_END: Sql = Sql {
-    sqlite: "SELECT CAST(0 AS BIGINT), MAX(seq) FROM (
-                 SELECT seq FROM outbox_events WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT $3) w",
-    postgres: "SELECT tx, seq FROM (
-                   SELECT tx, seq FROM outbox_events
-                   WHERE (tx, seq) > ($1, $2)
-                     AND tx < (SELECT chatkeep_log_bound(pg_current_snapshot()))
-                   ORDER BY tx, seq LIMIT $3) w
-               ORDER BY tx DESC, seq DESC LIMIT 1",
-};
-
 const ROWS: Sql = Sql {
     sqlite: concat!(
-        "SELECT CAST(0 AS BIGINT) AS tx, seq, type, at, channel_id, subject_id, detail_id,
-                unstored
+        "SELECT CAST(0 AS BIGINT) AS tx, seq, logged_at, type, at, channel_id, subject_id,
+                detail_id, unstored
              FROM outbox_events
              WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4 AND at >= $7 AND ",
         shown!(),
@@ -123,7 +111,7 @@ const ROWS: Sql = Sql {
              ORDER BY seq LIMIT $8"
     ),
     postgres: concat!(
-        "SELECT tx, seq, type, at, channel_id, subject_id, detail_id, unstored
+        "SELECT tx, seq, logged_at, type, at, channel_id, subject_id, detail_id, unstored
                FROM outbox_events
                WHERE (tx, seq) > ($1, $2) AND (tx, seq) <= ($3, $4) AND at >= $7 AND ",
         shown!(),
@@ -157,6 +145,7 @@ const PURGED: &str = "
 struct Row {
     tx: i64,
     seq: i64,
+    logged_at: i64,
     r#type: String,
     at: i64,
     channel_id: Option<String>,
@@ -166,9 +155,9 @@ struct Row {
 }
 
 impl OutboxStore<'_> {
-    /// Returns the events after `after` that the reader may know, at most `limit`. After a position
-    /// of a database state that was lost, these are all that are logged: nobody knows which of them
-    /// were read.
+    /// Returns the events after `after` that the reader may know, at most `limit`. After an event
+    /// that the database has lost, these are the events that were logged since shortly before it;
+    /// after a position beyond all others, all of them: nobody knows which were read.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -176,10 +165,10 @@ impl OutboxStore<'_> {
     pub async fn outbox_events<'s>(
         &'s self,
         reader: FeedReader<'s>,
-        after: OutboxPosition,
+        after: Bookmark,
         limit: u32,
     ) -> Result<OutboxPage, StoreError> {
-        let Some((after, end)) = self.window(after).await? else {
+        let Some((after, end)) = self.feed_window(after).await? else {
             return Ok(OutboxPage { next: after, ..OutboxPage::default() });
         };
         let channels = channel_keys(reader.channels)?;
@@ -191,47 +180,36 @@ impl OutboxStore<'_> {
                 query_as(ROWS)
                     .bind(after.0)
                     .bind(after.1)
-                    .bind(end.0)
-                    .bind(end.1)
+                    .bind(end.at.0)
+                    .bind(end.at.1)
                     .bind(&channels)
                     .bind(reader.user.as_str())
                     .bind(from)
                     .bind(i64::from(limit)),
             )
             .await?;
+        let full = rows.len() >= limit as usize;
+        let next = rows.last().filter(|_| full).map_or(end, Row::bookmark);
         let outbox_events =
             rows.into_iter().map(OutboxEvent::try_from).collect::<Result<Vec<_>, _>>()?;
-        let full = outbox_events.len() >= limit as usize;
-        let next = outbox_events.last().filter(|_| full).map_or(end, |last| last.place);
-        let more = full || self.window_end(next).await?.is_some();
+        let more = full || self.log_window(next, WINDOW).await?.end.is_some();
         Ok(OutboxPage { outbox_events, next, more })
     }
 
     /// Returns the bounds of the next rows to examine after `after`.
-    async fn window(
+    async fn feed_window(
         &self,
-        after: OutboxPosition,
-    ) -> Result<Option<(OutboxPosition, OutboxPosition)>, StoreError> {
-        if let Some(end) = self.window_end(after).await? {
-            return Ok(Some((after, end)));
-        }
-        if after <= self.log_state().await?.latest() {
-            return Ok(None);
-        }
-        let oldest = OutboxPosition::default();
-        Ok(self.window_end(oldest).await?.map(|end| (oldest, end)))
-    }
-
-    async fn window_end(
-        &self,
-        after: OutboxPosition,
-    ) -> Result<Option<OutboxPosition>, StoreError> {
-        let end: Option<(Option<i64>, Option<i64>)> = self
-            .store
-            .db
-            .fetch_optional(query_as(WINDOW_END).bind(after.0).bind(after.1).bind(WINDOW))
-            .await?;
-        Ok(end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?))))
+        after: Bookmark,
+    ) -> Result<Option<(OutboxPosition, Bookmark)>, StoreError> {
+        let window = self.log_window(after, WINDOW).await?;
+        let begin = if window.is_lost {
+            self.reentry(after).await?
+        } else if window.end.is_none() && after.at > self.log_state().await?.latest() {
+            OutboxPosition::default()
+        } else {
+            return Ok(window.end.map(|end| (after.at, end)));
+        };
+        Ok(self.log_window(begin.into(), WINDOW).await?.end.map(|end| (begin, end)))
     }
 
     /// Deletes a batch of the events logged before `before`. Returns their number.
@@ -248,6 +226,13 @@ impl OutboxStore<'_> {
         }
         tx.commit().await?;
         Ok(gone.len() as u64)
+    }
+}
+
+impl Row {
+    const fn bookmark(&self) -> Bookmark {
+        let logged_at = Some(Timestamp::from_millis(self.logged_at));
+        Bookmark { at: OutboxPosition(self.tx, self.seq), logged_at }
     }
 }
 

@@ -194,15 +194,16 @@ impl SavedSearchFollower {
     /// Compares the next part of the log.
     async fn step(&self) -> Result<ComparedPart, CompareError> {
         let from = self.store.saved_searches().position().await?;
-        let changes = self.store.outbox().logged_changes(from, ROWS).await?;
-        if changes.next == from {
+        // The position is in the same database, which cannot have lost its event alone.
+        let changes = self.store.outbox().logged_changes(from.into(), ROWS).await?;
+        let Some(changes) = changes.filter(|changes| changes.next.at != from) else {
             return Ok(ComparedPart { told: 0, is_last: true });
-        }
+        };
         let told = self.tell(from, &changes).await?;
         metric::SAVED_SEARCH_MATCHES.add([], told);
         self.forget_gone(&changes).await?;
         // Another process may have moved on meanwhile; then the rest is its own, or the next step's.
-        self.store.saved_searches().advance(from, changes.next).await?;
+        self.store.saved_searches().advance(from, changes.next.at).await?;
         Ok(ComparedPart { told, is_last: false })
     }
 

@@ -57,10 +57,12 @@ impl LocalIndex {
         else {
             return Ok(None);
         };
-        let (mut at, mut behind) = (position.at, BTreeSet::new());
+        let (mut at, mut behind) = (position.bookmark(), BTreeSet::new());
         loop {
-            let LoggedChanges { messages, next, more, channels, .. } =
-                store.outbox().logged_changes(at, ROWS).await?;
+            let Some(changes) = store.outbox().logged_changes(at, ROWS).await? else {
+                return Ok(None);
+            };
+            let LoggedChanges { messages, next, more, channels, .. } = changes;
             behind.extend(messages);
             at = next;
             if !channels.is_empty() || behind.len() > BEHIND {

@@ -44,6 +44,11 @@ pub(crate) struct Postgres {
     folder: TempDir,
 }
 
+/// Standby of a cluster, as far as it was when it lost its connection.
+pub(crate) struct Standby {
+    folder: TempDir,
+}
+
 /// New, empty database, dropped with this value.
 pub(crate) struct TestDb {
     address: SocketAddr,
@@ -140,6 +145,31 @@ impl Postgres {
         assert!(self.try_launch().await, "PostgreSQL does not start again:\n{}", self.log());
     }
 
+    /// Makes a standby that gets nothing more from now on.
+    pub(crate) async fn standby(&self) -> Standby {
+        let standby = Standby { folder: scratch::folder("standby-") };
+        give_to_system_user(standby.folder.path());
+        let mut copy = as_system_user(&program("pg_basebackup"));
+        copy.args(["--checkpoint=fast", "--write-recovery-conf", "--no-sync", "--username", ROLE])
+            .args(["--host", &self.address.ip().to_string()])
+            .args(["--port", &self.address.port().to_string(), "--pgdata"])
+            .arg(data_in(&standby.folder));
+        let copied = tokio::task::spawn_blocking(move || copy.output()).await;
+        check("pg_basebackup", copied.map_err(std::io::Error::other).flatten());
+        standby
+    }
+
+    /// Ends the server at once and has a standby take over, at the same address.
+    pub(crate) async fn fail_over(&mut self, to: Standby) {
+        self.stop().await;
+        self.folder = to.folder;
+        assert!(self.try_launch().await, "the standby does not start:\n{}", self.log());
+        let mut promote = psql(self.address, "SELECT pg_promote()");
+        let promoted = tokio::task::spawn_blocking(move || promote.output()).await;
+        let promoted = check("pg_promote", promoted.map_err(std::io::Error::other).flatten());
+        assert_eq!(promoted, "t", "{}", self.log());
+    }
+
     /// Starts the server and waits until it is ready; false when it ended instead.
     async fn try_launch(&mut self) -> bool {
         let mut server = self.launch();
@@ -201,7 +231,7 @@ impl Postgres {
     }
 
     fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        data_in(&self.folder)
     }
 
     fn log_file(&self) -> PathBuf {
@@ -278,6 +308,10 @@ impl Drop for TestDb {
         // Saves disk space in long runs. A stopped server has taken the database with it.
         let _ = psql(self.address, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).output();
     }
+}
+
+fn data_in(folder: &TempDir) -> PathBuf {
+    folder.path().join("data")
 }
 
 /// Returns a `psql` that runs `sql` and prints bare rows.

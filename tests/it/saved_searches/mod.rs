@@ -15,7 +15,7 @@ use chatkeep_core::time::SystemClock;
 use chatkeep_search::saved_searches::SavedSearchFollower;
 use chatkeep_search::{ParsedQuery, SearchFallback, SearchRequest, SearchService, Sort};
 use chatkeep_store::{
-    FeedReader, NewSavedSearch, OutboxEventKind, OutboxPosition, SavedSearchChange, SearchEvent,
+    Bookmark, FeedReader, NewSavedSearch, OutboxEventKind, SavedSearchChange, SearchEvent,
     SearchEventState, Store,
 };
 use chatkeep_workers::replica::Replica;
@@ -127,7 +127,7 @@ impl World {
         for user in [UserId::from("U1"), UserId::from("U2")] {
             let channels: Vec<_> = ["C1", "C2", "C3"].map(ChannelId::from).to_vec();
             let reader = FeedReader { user: &user, channels: &channels, not_before: None };
-            let mut after = OutboxPosition::default();
+            let mut after = Bookmark::default();
             loop {
                 let page = self.store().outbox().outbox_events(reader, after, 100).await.unwrap();
                 for event in page.outbox_events {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType};
-use chatkeep_store::{FeedReader, ImportId, ImportedMessage, IndexRequest, OutboxPosition};
+use chatkeep_store::{Bookmark, FeedReader, ImportId, ImportedMessage, IndexRequest};
 
 use super::{Fixture, at, change, delete_before, erase_person, on_both, said};
 
@@ -14,6 +14,8 @@ on_both!(
     a_request_is_read_at_its_position,
     purging_is_known_to_those_who_are_behind,
     what_only_replicas_read_is_not_shown,
+    a_lost_event_is_taken_for_no_other,
+    what_was_lost_is_a_gap,
 );
 
 type Key = (ChannelId, MessageId);
@@ -25,12 +27,12 @@ fn keys(channel: &str, messages: &[&str]) -> BTreeSet<Key> {
 }
 
 /// Returns the changes logged after `at`, and the position of their end.
-async fn logged(fixture: &Fixture, at: OutboxPosition) -> (BTreeSet<Key>, OutboxPosition) {
+async fn logged(fixture: &Fixture, at: Bookmark) -> (BTreeSet<Key>, Bookmark) {
     let (mut found, mut next) = (BTreeSet::new(), at);
     fixture.log_settled().await;
     loop {
         // Small parts, so that their borders are tested.
-        let part = fixture.store.outbox().logged_changes(next, 2).await.unwrap();
+        let part = fixture.store.outbox().logged_changes(next, 2).await.unwrap().unwrap();
         found.extend(part.messages);
         next = part.next;
         if !part.more {
@@ -39,7 +41,7 @@ async fn logged(fixture: &Fixture, at: OutboxPosition) -> (BTreeSet<Key>, Outbox
     }
 }
 
-async fn prepared(fixture: &Fixture) -> OutboxPosition {
+async fn prepared(fixture: &Fixture) -> Bookmark {
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 2).await;
     fixture.log_settled().await;
@@ -117,35 +119,35 @@ async fn a_request_is_read_at_its_position(fixture: Fixture) {
     let request = IndexRequest::Messages(&wanted);
     let place = fixture.store.outbox().request_indexing(request, at(5)).await.unwrap();
     let (found, next) = logged(&fixture, start).await;
-    assert_eq!((found, next), (wanted, place));
+    assert_eq!((found, next.at), (wanted, place));
     let channel = "C1".into();
     let request = IndexRequest::Channel(&channel);
     let place = fixture.store.outbox().request_indexing(request, at(5)).await.unwrap();
     fixture.log_settled().await;
-    let part = fixture.store.outbox().logged_changes(next, 10).await.unwrap();
-    assert_eq!((part.channels, part.next), (BTreeSet::from([channel]), place));
+    let part = fixture.store.outbox().logged_changes(next, 10).await.unwrap().unwrap();
+    assert_eq!((part.channels, part.next.at), (BTreeSet::from([channel]), place));
     assert_eq!(fixture.store.outbox().log_state().await.unwrap().rebuild, None);
     let place =
         fixture.store.outbox().request_indexing(IndexRequest::Rebuild, at(6)).await.unwrap();
     fixture.log_settled().await;
     let state = fixture.store.outbox().log_state().await.unwrap();
     assert_eq!(state.rebuild, Some(place));
-    assert!(state.end >= place && state.limit >= place);
+    assert!(state.end.at >= place && state.limit >= place);
 }
 
 async fn purging_is_known_to_those_who_are_behind(fixture: Fixture) {
     let start = prepared(&fixture).await;
-    assert!(fixture.store.outbox().log_state().await.unwrap().purged <= start);
+    assert!(fixture.store.outbox().log_state().await.unwrap().purged <= start.at);
     fixture.keep(&[said("C1", "1", 5, "a")], 7).await;
     fixture.keep(&[said("C1", "2", 5, "a")], 9).await;
     let (_, end) = logged(&fixture, start).await;
     fixture.store.outbox().purge_outbox_events(at(8)).await.unwrap();
     let purged = fixture.store.outbox().log_state().await.unwrap().purged;
-    assert!(start < purged && purged < end, "{start:?} {purged:?} {end:?}");
+    assert!(start.at < purged && purged < end.at, "{start:?} {purged:?} {end:?}");
     fixture.store.outbox().purge_outbox_events(at(10)).await.unwrap();
-    assert_eq!(fixture.store.outbox().log_state().await.unwrap().purged, end);
+    assert_eq!(fixture.store.outbox().log_state().await.unwrap().purged, end.at);
     fixture.store.outbox().purge_outbox_events(at(10)).await.unwrap();
-    assert_eq!(fixture.store.outbox().log_state().await.unwrap().purged, end, "never goes back");
+    assert_eq!(fixture.store.outbox().log_state().await.unwrap().purged, end.at, "never goes back");
 }
 
 async fn what_only_replicas_read_is_not_shown(fixture: Fixture) {
@@ -161,4 +163,46 @@ async fn what_only_replicas_read_is_not_shown(fixture: Fixture) {
     let feed = fixture.store.outbox().outbox_events(reader, start, 100).await.unwrap();
     let subjects: Vec<_> = feed.outbox_events.into_iter().map(|h| h.subject.unwrap()).collect();
     assert_eq!(subjects, ["1"]);
+}
+
+async fn a_lost_event_is_taken_for_no_other(fixture: Fixture) {
+    let start = prepared(&fixture).await;
+    fixture.keep(&[said("C1", "1", 5, "a")], 7).await;
+    fixture.keep(&[said("C1", "2", 5, "a")], 9).await;
+    let (_, end) = logged(&fixture, start).await;
+    assert_eq!(end.logged_at, Some(at(9)));
+    let knows = async |bookmark: Bookmark| {
+        fixture.store.outbox().logged_changes(bookmark, 10).await.unwrap().is_some()
+    };
+    assert!(knows(start).await && knows(end).await);
+    assert!(!knows(Bookmark { logged_at: Some(at(8)), ..end }).await, "another one is there");
+    fixture.run("DELETE FROM outbox_events WHERE subject_id = '2'").await;
+    assert!(knows(start).await && !knows(end).await, "nothing is there");
+    assert!(knows(end.at.into()).await, "nobody asks");
+    fixture.keep(&[said("C1", "3", 5, "a")], 20).await;
+    let (_, end) = logged(&fixture, start).await;
+    fixture.store.outbox().purge_outbox_events(at(30)).await.unwrap();
+    assert!(knows(end).await, "it was purged");
+    assert_eq!(fixture.store.outbox().log_state().await.unwrap().newest(), end.at.into());
+}
+
+async fn what_was_lost_is_a_gap(fixture: Fixture) {
+    let start = prepared(&fixture).await;
+    for (id, now) in [("1", 1_000), ("2", 2_000), ("3", 3_000)] {
+        fixture.keep(&[said("C1", id, now, "a")], now).await;
+    }
+    let (_, end) = logged(&fixture, start).await;
+    fixture.run("DELETE FROM outbox_events WHERE subject_id IN ('2', '3')").await;
+    let outbox = fixture.store.outbox();
+    // Nothing came since.
+    let period = outbox.record_loss(end, at(9_000)).await.unwrap();
+    assert_eq!(period, (at(1_000), at(9_000)));
+    // Every replica finds out by itself.
+    fixture.keep(&[said("C1", "4", 9_500, "a")], 9_500).await;
+    let period = outbox.record_loss(end, at(10_000)).await.unwrap();
+    assert_eq!(period, (at(1_000), at(9_500)));
+    let gaps = fixture.store.messages().coverage(&"C1".into(), None).await.unwrap().gaps;
+    let outages: Vec<_> = gaps.iter().filter(|gap| gap.reason == "outage").collect();
+    assert_eq!(outages.len(), 1, "{gaps:?}");
+    assert_eq!((outages[0].from, outages[0].to), (at(1_000), Some(at(9_000))));
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use chatkeep_core::id::EventId;
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{
-    ChannelChange, Exchange, IngestOutcome, OutboxEvent, OutboxPosition, PresenceEvidenceKind,
+    Bookmark, ChannelChange, Exchange, IngestOutcome, OutboxEvent, PresenceEvidenceKind,
     UnstoredMessage, UnstoredReason,
 };
 use futures_util::future::join_all;
@@ -57,7 +57,7 @@ async fn what_the_bot_says_is_not_received(fixture: Fixture) {
     ];
     assert_eq!(told(&all), expected);
     let changes =
-        fixture.store.outbox().logged_changes(OutboxPosition::default(), 100).await.unwrap();
+        fixture.store.outbox().logged_changes(Bookmark::default(), 100).await.unwrap().unwrap();
     assert!(changes.messages.contains(&("C1".into(), "a".into())), "it is found by searches");
 }
 
@@ -96,7 +96,7 @@ async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {
     let secret = "SELECT COUNT(*) FROM outbox_events WHERE unstored LIKE '%secret%'";
     assert_eq!(fixture.value(secret).await, "0");
     let changes =
-        fixture.store.outbox().logged_changes(OutboxPosition::default(), 100).await.unwrap();
+        fixture.store.outbox().logged_changes(Bookmark::default(), 100).await.unwrap().unwrap();
     assert!(!changes.messages.contains(&("C1".into(), "a".into())), "there is nothing to find");
 }
 

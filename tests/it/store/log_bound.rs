@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_store::{FeedReader, OutboxPosition};
+use chatkeep_store::{Bookmark, FeedReader};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 use tokio::sync::watch;
 
@@ -31,7 +31,7 @@ async fn told(fixture: &Fixture) -> Vec<String> {
     let (user, channels) = (UserId::from("U1"), [ChannelId::from("C1")]);
     let reader = FeedReader { user: &user, channels: &channels, not_before: None };
     let feed =
-        fixture.store.outbox().outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
+        fixture.store.outbox().outbox_events(reader, Bookmark::default(), 100).await.unwrap();
     feed.outbox_events.into_iter().filter_map(|outbox_event| outbox_event.subject).collect()
 }
 
@@ -187,10 +187,10 @@ async fn nothing_is_skipped_whatever_runs_beside() {
     let (user, channels) = (UserId::from("U1"), [ChannelId::from("C1")]);
     let reader = FeedReader { user: &user, channels: &channels, not_before: None };
     let expected = WRITERS * ROUNDS / 5 * 4;
-    let (mut seen, mut after, mut parts) = (Vec::new(), OutboxPosition::default(), 0);
+    let (mut seen, mut after, mut parts) = (Vec::new(), Bookmark::default(), 0);
     until("everything is read", DEADLINE, async || {
         let feed = fixture.store.outbox().outbox_events(reader, after, 10).await.unwrap();
-        assert!(feed.outbox_events.iter().all(|h| h.place > after), "nothing goes back");
+        assert!(feed.outbox_events.iter().all(|h| h.place > after.at), "nothing goes back");
         after = feed.next;
         parts += usize::from(!feed.outbox_events.is_empty());
         read.send_modify(|reads| *reads += 1);

@@ -6,7 +6,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
-    FeedReader, OutboxEvent, OutboxPage, OutboxPosition, PresenceEvidenceKind, Store,
+    Bookmark, FeedReader, OutboxEvent, OutboxPage, OutboxPosition, PresenceEvidenceKind, Store,
 };
 use tokio::sync::watch;
 
@@ -22,15 +22,21 @@ on_both!(
     nothing_is_skipped_while_others_write,
     old_ones_are_deleted,
     a_place_of_a_lost_database_begins_anew,
+    a_reader_whose_event_was_lost_gets_what_came_since,
     a_restored_log_gives_no_number_twice,
 );
 
 /// Reads as that person after a cursor.
-async fn read(store: &Store, channels: &[&str], after: OutboxPosition, limit: u32) -> OutboxPage {
+async fn read(
+    store: &Store,
+    channels: &[&str],
+    after: impl Into<Bookmark>,
+    limit: u32,
+) -> OutboxPage {
     let channels: Vec<_> = channels.iter().map(|id| ChannelId::from(*id)).collect();
     let user = UserId::from("U1");
     let reader = FeedReader { user: &user, channels: &channels, not_before: None };
-    store.outbox().outbox_events(reader, after, limit).await.unwrap()
+    store.outbox().outbox_events(reader, after.into(), limit).await.unwrap()
 }
 
 /// Returns all events of these channels, once the log is readable to its end: later reads find them
@@ -38,7 +44,7 @@ async fn read(store: &Store, channels: &[&str], after: OutboxPosition, limit: u3
 pub(super) async fn all(fixture: &Fixture, channels: &[&str]) -> Vec<OutboxEvent> {
     fixture.log_settled().await;
     let mut seen = Vec::new();
-    let mut after = OutboxPosition::default();
+    let mut after = Bookmark::default();
     loop {
         let feed = read(&fixture.store, channels, after, 100).await;
         after = feed.next;
@@ -115,10 +121,38 @@ async fn a_place_of_a_lost_database_begins_anew(fixture: Fixture) {
     let events = all(&fixture, &["C1"]).await;
     let end = events[1].place;
     let known = read(&fixture.store, &["C1"], end, 10).await;
-    assert_eq!((known.outbox_events.len(), known.next), (0, end), "nothing comes twice");
+    assert_eq!((known.outbox_events.len(), known.next.at), (0, end), "nothing comes twice");
     let lost = OutboxPosition(end.0 + 1_000_000, end.1 + 1_000_000);
     let anew = read(&fixture.store, &["C1"], lost, 10).await;
-    assert_eq!((told(&anew.outbox_events), anew.next), (told(&events), end));
+    assert_eq!((told(&anew.outbox_events), anew.next.at), (told(&events), end));
+}
+
+async fn a_reader_whose_event_was_lost_gets_what_came_since(fixture: Fixture) {
+    prepared(&fixture).await;
+    let keep = async |id: &str, now: i64| fixture.keep(&[said("C1", id, 10, "x")], now).await;
+    keep("a", 1_000_000).await;
+    keep("b", 2_000_000).await;
+    keep("lost", 3_000_000).await;
+    fixture.log_settled().await;
+    let end = read(&fixture.store, &["C1"], Bookmark::default(), 100).await.next;
+    fixture.run("DELETE FROM outbox_events WHERE subject_id = 'lost'").await;
+    keep("c", 3_000_001).await;
+    fixture.log_settled().await;
+    let subjects = async |after: Bookmark| -> Vec<String> {
+        let page = read(&fixture.store, &["C1"], after, 100).await;
+        page.outbox_events.into_iter().filter_map(|event| event.subject).collect()
+    };
+    assert_eq!(subjects(end).await, ["c"]);
+    // Another event is where the lost one was.
+    let next = read(&fixture.store, &["C1"], end, 100).await.next;
+    assert_eq!(subjects(next).await, [""; 0]);
+    let other = Bookmark { logged_at: Some(at(2_100_000)), ..next };
+    assert_eq!(subjects(other).await, ["b", "c"]);
+    // What was purged was not lost.
+    fixture.store.outbox().purge_outbox_events(at(4_000_000)).await.unwrap();
+    keep("d", 4_000_001).await;
+    fixture.log_settled().await;
+    assert_eq!(subjects(next).await, ["d"]);
 }
 
 async fn a_restored_log_gives_no_number_twice(fixture: Fixture) {
@@ -195,7 +229,7 @@ async fn a_reader_sees_only_their_own(fixture: Fixture) {
     assert!(all(&fixture, &[]).await.is_empty());
     let (user, channels) = (UserId::from("U2"), []);
     let reader = FeedReader { user: &user, channels: &channels, not_before: None };
-    let feed = store.outbox().outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
+    let feed = store.outbox().outbox_events(reader, Bookmark::default(), 100).await.unwrap();
     let kinds: Vec<_> = feed.outbox_events.iter().map(|h| h.kind.name()).collect();
     assert_eq!(kinds, ["usage.exceeded"]);
 }
@@ -208,7 +242,7 @@ async fn nothing_older_than_a_key_may_read(fixture: Fixture) {
     let not_before: Option<Timestamp> = Some(at(100));
     let reader = FeedReader { user: &user, channels: &channels, not_before };
     let feed =
-        fixture.store.outbox().outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
+        fixture.store.outbox().outbox_events(reader, Bookmark::default(), 100).await.unwrap();
     assert_eq!(told(&feed.outbox_events), [("message.received", 100, "new")]);
 }
 
@@ -227,11 +261,11 @@ async fn pages_give_everything_once(fixture: Fixture) {
     let store = &fixture.store;
     let whole = all(&fixture, &["C1", "C2"]).await;
     for limit in [1, 3, 7, 10, 20, 100] {
-        let (mut paged, mut after) = (Vec::new(), OutboxPosition::default());
+        let (mut paged, mut after) = (Vec::new(), Bookmark::default());
         loop {
             let feed = read(store, &["C1"], after, limit).await;
             assert!(feed.outbox_events.len() <= limit as usize);
-            assert!(feed.next >= after);
+            assert!(feed.next.at >= after.at);
             paged.extend(feed.outbox_events);
             after = feed.next;
             if !feed.more {
@@ -277,10 +311,10 @@ async fn nothing_is_skipped_while_others_write(fixture: Fixture) {
     let expected: usize = (0..WRITERS)
         .flat_map(|writer| (0..ROUNDS).map(move |round| 1 + (round * 7 + writer * 13) % 60))
         .sum();
-    let (mut seen, mut after) = (Vec::new(), OutboxPosition::default());
+    let (mut seen, mut after) = (Vec::new(), Bookmark::default());
     until("everything is read", DEADLINE, async || {
         let feed = read(&fixture.store, &names, after, 25).await;
-        assert!(feed.outbox_events.iter().all(|h| h.place > after), "nothing goes back");
+        assert!(feed.outbox_events.iter().all(|h| h.place > after.at), "nothing goes back");
         after = feed.next;
         seen.extend(feed.outbox_events);
         reading.send_replace(!seen.is_empty());

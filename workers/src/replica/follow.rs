@@ -13,7 +13,7 @@ use chatkeep_store::{LogState, LoggedChanges};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use super::changes::changes_to;
 use super::pages::{ChannelPages, StorePages};
@@ -143,13 +143,18 @@ impl Replica {
             Some(position) => position.broken(&log),
         };
         let Some(position) = position.filter(|_| reason.is_none()) else {
-            self.fill(&log, reason.unwrap_or_default()).await?;
+            self.fill(reason.unwrap_or_default()).await?;
             return Ok(true);
         };
         self.start_rebuild(round, &position, &log).await?;
-        let changes = self.store.outbox().logged_changes(position.at, ROWS).await?;
+        let Some(changes) = self.store.outbox().logged_changes(position.bookmark(), ROWS).await?
+        else {
+            self.record_loss(&position).await?;
+            self.fill("it has what the database has lost").await?;
+            return Ok(true);
+        };
         let more = changes.more;
-        if changes.next == position.at {
+        if changes.next.at == position.at {
             return Ok(false);
         }
         self.take(changes, position).await?;
@@ -157,6 +162,14 @@ impl Replica {
         // Read again when there is time for it.
         round.log = more.then_some(log);
         Ok(more)
+    }
+
+    /// Records that the database has lost what is in the index, so that nobody takes it for silence.
+    async fn record_loss(&self, position: &LogPosition) -> Result<(), ReplicaError> {
+        let (bookmark, now) = (position.bookmark(), self.clock.now());
+        let (from, to) = self.store.outbox().record_loss(bookmark, now).await?;
+        warn!(%from, %to, "the database has lost what was stored: see the coverage of channels");
+        Ok(())
     }
 
     async fn take(
@@ -173,7 +186,7 @@ impl Replica {
         }
         let read = changes_to(&self.store, &changes.messages).await?;
         metric::SEARCH_INDEXED.add([], read.len() as u64);
-        let position = LogPosition { at: changes.next, ..position };
+        let position = position.moved_to(changes.next);
         // Only the position moved: rows of others are no reason for a commit.
         self.writer.write(read, Then::Commit(position.to_progress())).await?;
         self.note_position();
@@ -181,8 +194,9 @@ impl Replica {
     }
 
     /// Fills the index from the store, replacing its content.
-    async fn fill(&self, log: &LogState, reason: &str) -> Result<(), ReplicaError> {
+    async fn fill(&self, reason: &str) -> Result<(), ReplicaError> {
         info!(reason, folder = %self.folder.display(), "filling the search index");
+        let log = self.store.outbox().log_state().await?;
         let total =
             u64::try_from(self.store.messages().count_messages().await?).unwrap_or_default();
         self.state.send_modify(|state| {
@@ -199,7 +213,7 @@ impl Replica {
             self.writer.write(page, if save { Then::Save } else { Then::Wait }).await?;
             self.state.send_modify(|state| state.work = Some(ReplicaWork { done, total }));
         }
-        let position = LogPosition::start(log);
+        let position = LogPosition::start(&log);
         self.writer.write(Vec::new(), Then::Commit(position.to_progress())).await?;
         self.state.send_modify(|state| {
             state.phase = ReplicaPhase::CatchingUp;

@@ -197,7 +197,7 @@ impl Replica {
         let (position, messages) = (self.position(), self.index.doc_count());
         self.state.send_modify(|state| {
             state.messages = messages;
-            if let Some(LogPosition { epoch, at, filled }) = position {
+            if let Some(LogPosition { epoch, at, filled, .. }) = position {
                 (state.epoch, state.position, state.filled) = (epoch, at, filled);
             }
         });

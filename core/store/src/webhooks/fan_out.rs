@@ -3,8 +3,8 @@
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
+use super::super::bookmark::{self, LogWindow, WindowRow};
 use super::super::db::{Sql, locking};
-use super::super::outbox::WINDOW_END;
 use super::super::{OutboxPosition, StoreError, WebhookStore};
 use crate::query::{query, query_as};
 
@@ -84,12 +84,9 @@ impl WebhookStore<'_> {
     pub async fn fan_out_webhooks(&self, now: Timestamp) -> Result<Option<u64>, StoreError> {
         // Read first without the lock: mostly there are no new events.
         let (tx, seq): (i64, i64) = self.store.db.fetch_one(query_as(POSITION)).await?;
-        let end: Option<(Option<i64>, Option<i64>)> = self
-            .store
-            .db
-            .fetch_optional(query_as(WINDOW_END).bind(tx).bind(seq).bind(WINDOW))
-            .await?;
-        if end.is_none_or(|(_, seq)| seq.is_none()) {
+        let window = query_as(bookmark::WINDOW).bind(tx).bind(seq).bind(WINDOW);
+        let row: WindowRow = self.store.db.fetch_one(window).await?;
+        if LogWindow::end_of(row).is_none() {
             return Ok(None);
         }
         self.fan_out_next(now).await
@@ -101,13 +98,12 @@ impl WebhookStore<'_> {
         let Some(from) = from else {
             return Ok(None);
         };
-        let end: Option<(Option<i64>, Option<i64>)> =
-            tx.fetch_optional(query_as(WINDOW_END).bind(from.0).bind(from.1).bind(WINDOW)).await?;
-        let Some(OutboxPosition(end_tx, end_seq)) =
-            end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?)))
-        else {
+        let window = query_as(bookmark::WINDOW).bind(from.0).bind(from.1).bind(WINDOW);
+        let row: WindowRow = tx.fetch_one(window).await?;
+        let Some(end) = LogWindow::end_of(row) else {
             return Ok(None);
         };
+        let OutboxPosition(end_tx, end_seq) = end.at;
         let made = tx
             .execute(
                 query(FAN_OUT)
