@@ -19,6 +19,7 @@ mod dashboard;
 mod demo;
 mod doctor;
 mod erasure;
+mod failover;
 mod harness;
 mod harness_tests;
 mod hooks;

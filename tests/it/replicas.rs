@@ -128,62 +128,6 @@ async fn every_message_is_found_through_every_process_whoever_dies() {
     }
 }
 
-/// A standby that lost its connection takes over, and counts on from where it was: new messages get
-/// positions in the log that the lost ones had.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_message_is_found_and_told_after_a_failover_that_lost_some() {
-    const EACH: usize = 5;
-    let mut postgres = Postgres::start(Durability::Process).await;
-    let mut ground = TestEnv::new(Parts::Servers).await;
-    ground.database = Some(postgres.create_database().await);
-    let mut stack = Stack::on(ground, emulator().await).await;
-    let (group, people) = group(&mut stack).await;
-    let chat = group.chat_id.as_str();
-    let path = format!("/channels/{chat}/backup/search?q=lunch");
-    let say = async |stack: &Stack, what: &str, count: usize| {
-        for number in 0..count {
-            let text = format!("lunch {what} {number}");
-            stack.line.say(chat, &people[number % 3].user_id, &text).await.unwrap();
-        }
-    };
-    let found = async |stack: &Stack, count: usize| {
-        until("every message is found", DEADLINE, async || {
-            total(stack, stack.ground.address, &path).await == Some(count as u64)
-        })
-        .await;
-    };
-    say(&stack, "kept", EACH).await;
-    found(&stack, EACH).await;
-    let standby = postgres.standby().await;
-    say(&stack, "lost", 3 * EACH).await;
-    found(&stack, 4 * EACH).await;
-    let read = stack.get("/events?limit=100").await;
-    let cursor = read["nextCursor"].as_str().unwrap().to_owned();
-    assert!(stack.process.terminate().await.success());
-    postgres.fail_over(standby).await;
-
-    // Others write before the index is looked at again.
-    let others = ["serve", "--roles", "ingress,api,worker"];
-    let mut front = stack.ground.program(&stack.line, &others).start();
-    front.ready(stack.ground.address, "/readyz").await;
-    say(&stack, "new", EACH).await;
-    stack.kept(chat, 2 * EACH).await;
-    let mut search = worker(&stack).await;
-    found(&stack, 2 * EACH).await;
-    until("the feed goes on", DEADLINE, async || {
-        let after = stack.get(&format!("/events?limit=100&cursor={cursor}")).await;
-        let told = |number| after.to_string().contains(&format!("lunch new {number}"));
-        (0..EACH).all(told)
-    })
-    .await;
-    let coverage = stack.get(&format!("/channels/{chat}/backup/coverage")).await;
-    let gaps = coverage["gaps"].as_array().unwrap();
-    assert_eq!(gaps.iter().filter(|gap| gap["reason"] == "outage").count(), 1, "{coverage}");
-    for process in [&mut front, &mut search] {
-        assert!(process.terminate().await.success());
-    }
-}
-
 on_both!(a_process_that_would_make_others_wrong_does_not_start);
 
 async fn a_process_that_would_make_others_wrong_does_not_start(parts: Parts) {

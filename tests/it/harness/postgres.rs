@@ -44,11 +44,6 @@ pub(crate) struct Postgres {
     folder: TempDir,
 }
 
-/// Standby of a cluster, as far as it was when it lost its connection.
-pub(crate) struct Standby {
-    folder: TempDir,
-}
-
 /// New, empty database, dropped with this value.
 pub(crate) struct TestDb {
     address: SocketAddr,
@@ -108,9 +103,7 @@ impl Postgres {
     async fn create(&self, options: &str) -> TestDb {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        let mut create = psql(self.address, &format!("CREATE DATABASE {name}{options}"));
-        let created = tokio::task::spawn_blocking(move || create.output()).await;
-        check("CREATE DATABASE", created.map_err(std::io::Error::other).flatten());
+        self.run(&format!("CREATE DATABASE {name}{options}")).await;
         TestDb { address: self.address, name }
     }
 
@@ -120,9 +113,7 @@ impl Postgres {
         let rules = fs::read_to_string(&file).unwrap_or_else(|error| panic!("no rules: {error}"));
         let rules = format!("host all {role} 127.0.0.1/32 scram-sha-256\n{rules}");
         fs::write(&file, rules).unwrap_or_else(|error| panic!("cannot write rules: {error}"));
-        let mut reload = psql(self.address, "SELECT pg_reload_conf()");
-        let reloaded = tokio::task::spawn_blocking(move || reload.output()).await;
-        check("pg_reload_conf", reloaded.map_err(std::io::Error::other).flatten());
+        self.run("SELECT pg_reload_conf()").await;
     }
 
     /// Returns the socket, for a proxy in front of the server.
@@ -145,29 +136,50 @@ impl Postgres {
         assert!(self.try_launch().await, "PostgreSQL does not start again:\n{}", self.log());
     }
 
-    /// Makes a standby that gets nothing more from now on.
-    pub(crate) async fn standby(&self) -> Standby {
-        let standby = Standby { folder: scratch::folder("standby-") };
-        give_to_system_user(standby.folder.path());
+    /// Makes a standby of this cluster, which does not run yet.
+    pub(crate) async fn standby(&self) -> Self {
+        let folder = scratch::folder("standby-");
+        give_to_system_user(folder.path());
+        let standby =
+            Self { address: ports::free(), durability: self.durability, server: None, folder };
         let mut copy = as_system_user(&program("pg_basebackup"));
         copy.args(["--checkpoint=fast", "--write-recovery-conf", "--no-sync", "--username", ROLE])
             .args(["--host", &self.address.ip().to_string()])
             .args(["--port", &self.address.port().to_string(), "--pgdata"])
-            .arg(data_in(&standby.folder));
+            .arg(standby.data());
         let copied = tokio::task::spawn_blocking(move || copy.output()).await;
         check("pg_basebackup", copied.map_err(std::io::Error::other).flatten());
         standby
     }
 
+    /// Starts a standby and has every commit wait until it is there, too.
+    pub(crate) async fn wait_for(&self, standby: &mut Self) {
+        standby.restart().await;
+        self.run("ALTER SYSTEM SET synchronous_standby_names = '*'").await;
+        self.run("SELECT pg_reload_conf()").await;
+        until("commits to wait for the standby", DEADLINE, async || {
+            self.run("SELECT sync_state FROM pg_stat_replication").await == "sync"
+        })
+        .await;
+    }
+
     /// Ends the server at once and has a standby take over, at the same address.
-    pub(crate) async fn fail_over(&mut self, to: Standby) {
+    pub(crate) async fn fail_over(&mut self, mut standby: Self) {
         self.stop().await;
-        self.folder = to.folder;
+        standby.stop().await;
+        std::mem::swap(&mut self.folder, &mut standby.folder);
         assert!(self.try_launch().await, "the standby does not start:\n{}", self.log());
-        let mut promote = psql(self.address, "SELECT pg_promote()");
-        let promoted = tokio::task::spawn_blocking(move || promote.output()).await;
-        let promoted = check("pg_promote", promoted.map_err(std::io::Error::other).flatten());
-        assert_eq!(promoted, "t", "{}", self.log());
+        // It waits for no other one.
+        self.run("ALTER SYSTEM RESET synchronous_standby_names").await;
+        self.run("SELECT pg_reload_conf()").await;
+        assert_eq!(self.run("SELECT pg_promote()").await, "t", "{}", self.log());
+    }
+
+    /// Runs a statement in no database of a test, and returns its output.
+    async fn run(&self, sql: &str) -> String {
+        let mut command = psql(self.address, sql);
+        let printed = tokio::task::spawn_blocking(move || command.output()).await;
+        check(sql, printed.map_err(std::io::Error::other).flatten())
     }
 
     /// Starts the server and waits until it is ready; false when it ended instead.
@@ -231,7 +243,7 @@ impl Postgres {
     }
 
     fn data(&self) -> PathBuf {
-        data_in(&self.folder)
+        self.folder.path().join("data")
     }
 
     fn log_file(&self) -> PathBuf {
@@ -308,10 +320,6 @@ impl Drop for TestDb {
         // Saves disk space in long runs. A stopped server has taken the database with it.
         let _ = psql(self.address, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).output();
     }
-}
-
-fn data_in(folder: &TempDir) -> PathBuf {
-    folder.path().join("data")
 }
 
 /// Returns a `psql` that runs `sql` and prints bare rows.
