@@ -1,6 +1,7 @@
 //! Assembly of a process: adapters by configuration, roles by choice, one shutdown sequence.
 
 mod assembly;
+mod bot_check;
 mod consumers;
 mod disk;
 mod jobs;
@@ -15,7 +16,6 @@ mod same_place;
 mod secrets;
 mod stages;
 mod surfaces;
-mod tokens;
 
 use std::fmt;
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl App {
         self.start_workers(&supervisor, &jobs).await?;
         self.maintain_consumers(&supervisor).await?;
         self.start_search(&supervisor, &jobs).await?;
-        self.check_tokens(&supervisor);
+        self.check_bots(&supervisor);
         self.follow_assistants(&supervisor).await?;
         let router = with_common_layers(finish(self.surfaces(&supervisor)?));
         self.start_jobs(&jobs)?;

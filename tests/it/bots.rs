@@ -1,6 +1,8 @@
 //! Several bots in one deployment: each with its own webhook path, secret, token and groups.
 
-use chatkeep_emulator::{Chat, Emulator, Entry, Media, Options, Post, User, signature};
+use chatkeep_emulator::{
+    Chat, Emulator, Entry, Fault, Media, Options, Post, Target, User, signature,
+};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -50,6 +52,46 @@ async fn a_wrong_access_token_is_told_at_the_start_and_stops_nothing() {
     })
     .await;
     assert!(!process.stderr().join("\n").contains("not-the-token"), "a token is a secret");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_goes_wrong_with_a_bot_later_is_a_problem_while_it_lasts() {
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let url = format!("http://{}/readyz", stack.ground.address);
+    let problems = async || {
+        let ready: Value = reqwest::get(&url).await.unwrap().json().await.unwrap();
+        let all = ready["problems"].as_array().unwrap().clone();
+        all.iter().map(|one| format!("{}: {}", one["part"], one["reason"])).collect::<Vec<_>>()
+    };
+    let becomes = async |expected: &[[&str; 2]]| {
+        until(&format!("problems are {expected:?}"), DEADLINE, async || {
+            let found = problems().await;
+            let fits = |(one, [part, reason]): (&String, &[&str; 2])| {
+                one.starts_with(&format!("\"{part}\"")) && one.contains(reason)
+            };
+            found.len() == expected.len() && found.iter().zip(expected).all(fits)
+        })
+        .await;
+    };
+    becomes(&[]).await;
+    // The access token is revoked, which the next reply shows.
+    let refused = || Fault::Status { status: 401, retry_after: None };
+    let ask = async || {
+        stack.line.say(&group.chat_id, &people[0].user_id, "wifi").await.unwrap();
+    };
+    stack.line.fail_next(Target::Any, usize::MAX, refused());
+    ask().await;
+    becomes(&[["access_token:main", "LINE refused the access token"]]).await;
+    // While it is looked at, the clock is, too.
+    stack.line.set_up(|account| account.clock_ahead = -120);
+    stack.line.clear_faults();
+    becomes(&[["clock", "seconds ahead of LINE's"]]).await;
+    stack.line.set_up(|account| account.clock_ahead = 0);
+    stack.line.fail_next(Target::Reply, 1, refused());
+    ask().await;
+    becomes(&[]).await;
+    assert!(stack.process.terminate().await.success());
 }
 
 /// A second LINE account.

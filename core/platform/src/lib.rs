@@ -28,7 +28,8 @@ pub use inbound::{
     InboundEvents, InboundWebhooks, NotAWebhook, SharedWebhooks, Unverified, VerifiedBody,
 };
 pub use setup::{
-    BotAccount, BotSetup, MessageAllowance, SharedSetup, TokenGrant, WebhookEndpoint, WebhookTest,
+    BotAccount, BotSetup, ClockDeviation, MessageAllowance, SharedSetup, TokenGrant,
+    WebhookEndpoint, WebhookTest,
 };
 
 /// A boxed future, so that platforms can be trait objects.

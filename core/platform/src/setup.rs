@@ -48,6 +48,36 @@ pub trait BotSetup: fmt::Debug + Send + Sync {
 
     /// Returns whether the platform sends webhooks to addresses of that form.
     fn may_receive_at(&self, address: &str) -> bool;
+
+    /// Waits until the platform refuses the access token in a call that is not about the account.
+    fn refused(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Deviation of clocks that does no harm: replies are due within 50 seconds of their event.
+const TOLERANCE: Duration = Duration::from_secs(10);
+/// Unit of the platform's time.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Harmful deviation of this machine's clock from the platform's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockDeviation {
+    /// It is ahead by that much, at least.
+    Ahead(Duration),
+    /// It is behind by that much, at least.
+    Behind(Duration),
+}
+
+impl ClockDeviation {
+    /// Compares the platform's time, in whole seconds, with this machine's before and after it was
+    /// asked for. `None` up to ten seconds.
+    pub fn of(time: Timestamp, before: Timestamp, after: Timestamp) -> Option<Self> {
+        let (ahead, behind) = (before.since(time.plus(SECOND)), time.since(after));
+        if ahead > TOLERANCE {
+            Some(Self::Ahead(ahead))
+        } else {
+            (behind > TOLERANCE).then_some(Self::Behind(behind))
+        }
+    }
 }
 
 /// Account of a bot.
@@ -99,4 +129,22 @@ pub struct MessageAllowance {
     pub limit: Option<u64>,
     /// Messages that it has sent.
     pub used: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_deviates_by_more_than_the_way_and_whole_seconds_explain() {
+        let at = Timestamp::from_millis;
+        let deviation = |before, after| ClockDeviation::of(at(100_000), at(before), at(after));
+        // The platform's time is of any moment of a slow answer, and of any of its second.
+        for harmless in [(92_000, 150_000), (111_000, 111_500), (89_000, 90_000)] {
+            assert_eq!(deviation(harmless.0, harmless.1), None, "{harmless:?}");
+        }
+        let by = Duration::from_millis(10_001);
+        assert_eq!(deviation(111_001, 111_500), Some(ClockDeviation::Ahead(by)));
+        assert_eq!(deviation(89_000, 89_999), Some(ClockDeviation::Behind(by)));
+    }
 }

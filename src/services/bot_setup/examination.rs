@@ -6,16 +6,13 @@ use chatkeep_core::config::public;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_platform::{
-    BotAccount, MessageAllowance, PlatformError, SharedSetup, TokenGrant, WebhookTest,
+    BotAccount, ClockDeviation, MessageAllowance, PlatformError, SharedSetup, TokenGrant,
+    WebhookTest,
 };
 
 use super::finding::{SetupFinding, Subject};
 use super::{BotSetupService, ConfiguredBot};
 
-/// Deviation of clocks that does no harm: replies are due within 50 seconds of their event.
-const TOLERANCE: Duration = Duration::from_secs(10);
-/// Unit of the platform's time.
-const SECOND: Duration = Duration::from_secs(1);
 /// Remaining time of an access token below which somebody has to issue the next one.
 const SOON: Duration = Duration::from_hours(7 * 24);
 /// Share of the quota, in percent, from which on it is nearly used up.
@@ -142,13 +139,10 @@ impl<'a> Examination<'a> {
 
     fn clock(&mut self, TimedAccount { account, before, after }: &TimedAccount) {
         let Some(time) = account.time else { return };
-        let (ahead, behind) = (before.since(time.plus(SECOND)), time.since(*after));
-        self.found.push(if ahead > TOLERANCE {
-            SetupFinding::ClockAhead { seconds: ahead.as_secs() }
-        } else if behind > TOLERANCE {
-            SetupFinding::ClockBehind { seconds: behind.as_secs() }
-        } else {
-            SetupFinding::ClockRight
+        self.found.push(match ClockDeviation::of(time, *before, *after) {
+            Some(ClockDeviation::Ahead(by)) => SetupFinding::ClockAhead { seconds: by.as_secs() },
+            Some(ClockDeviation::Behind(by)) => SetupFinding::ClockBehind { seconds: by.as_secs() },
+            None => SetupFinding::ClockRight,
         });
     }
 

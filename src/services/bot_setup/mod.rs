@@ -121,6 +121,11 @@ impl BotSetupService {
         (person && self.operators.contains(&caller.user)).then_some(BotOperator(()))
     }
 
+    /// Returns the set-up of the bot of that name; `None` if this process has no access token of it.
+    pub fn setup_of(&self, name: &str) -> Option<SharedSetup> {
+        self.bots.iter().find(|bot| bot.name == name)?.setup.clone()
+    }
+
     /// Returns true if anybody is an operator.
     pub fn has_operators(&self) -> bool {
         !self.operators.is_empty()

@@ -12,6 +12,7 @@ use chatkeep_core::time::SharedClock;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::ExposeSecret as _;
+use tokio::sync::Notify;
 use tracing::Instrument as _;
 
 use super::client::LineApi;
@@ -44,6 +45,8 @@ pub(super) struct Caller {
     /// Of each host.
     available: [Availability; 2],
     paces: Arc<[Throttle; Endpoint::ALL.len()]>,
+    /// Notified when the access token is refused, but by the check of it.
+    pub(super) refused: Arc<Notify>,
 }
 
 impl Caller {
@@ -74,6 +77,7 @@ impl Caller {
             circuits,
             available,
             paces: Arc::new(Endpoint::ALL.map(pace)),
+            refused: Arc::default(),
         }
     }
 
@@ -162,6 +166,9 @@ impl Caller {
                 if let Err(PlatformError::RateLimited { retry_after: Some(retry_after) }) = &result
                 {
                     self.pace(endpoint).pause(*retry_after);
+                }
+                if matches!(result, Err(PlatformError::Unauthorized)) && endpoint != Endpoint::Bot {
+                    self.refused.notify_one();
                 }
                 result
             }

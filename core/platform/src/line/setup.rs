@@ -153,6 +153,10 @@ impl BotSetup for LineClient {
             Err(_) => false,
         }
     }
+
+    fn refused(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.0.refused.notified())
+    }
 }
 
 /// Encodes the fields of a form.

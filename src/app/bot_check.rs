@@ -1,11 +1,12 @@
-//! Checks of the bots' access tokens when the process starts, and when they were replaced: a wrong
-//! one is reported at once, not when the first reply fails.
+//! Checks of the bots at their platform while the process runs: a wrong access token, or a wrong clock
+//! of this machine, is reported before replies are missing.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::health::Health;
-use chatkeep_platform::{Directory, PlatformError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_platform::{BotAccount, ClockDeviation, PlatformError, SharedSetup};
 use chatkeep_workers::supervisor::Supervisor;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -15,30 +16,38 @@ use super::App;
 
 /// First and longest pause between two attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
+/// Interval of the checks of a bot whose access token works.
+const INTERVAL: Duration = Duration::from_hours(1);
+/// Part of the process that a wrong clock is a problem of.
+const CLOCK: &str = "clock";
 
-/// The check of one bot's access token.
+/// The check of one bot.
 #[derive(Clone, Debug)]
-struct TokenCheck {
+struct BotCheck {
     bot: String,
-    directory: Directory,
+    setup: SharedSetup,
     /// The environment variable that the token can be given in.
     variable: String,
+    clock: SharedClock,
     health: Health,
     /// Notified when the token was replaced.
     renewed: Arc<Notify>,
 }
 
 impl App {
-    /// Finds out, while the process runs already, whether the bots' access tokens are right.
-    pub(super) fn check_tokens(&self, supervisor: &Supervisor) {
+    /// Finds out, while the process runs already, whether the bots' access tokens are right, and the
+    /// clock of this machine.
+    pub(super) fn check_bots(&self, supervisor: &Supervisor) {
         for line in &self.config.line {
             let secrets = self.secrets.bot(&line.name);
-            if let (Ok(directory), Some(secrets)) = (self.bots.get(&line.name), secrets) {
-                let check = TokenCheck {
+            let setup = self.services.bot_setup.setup_of(&line.name);
+            if let (Some(setup), Some(secrets)) = (setup, secrets) {
+                let check = BotCheck {
                     renewed: Arc::clone(&secrets.renewed),
                     bot: line.name.clone(),
-                    directory: directory.clone(),
+                    setup,
                     variable: line.access_token_variable.clone(),
+                    clock: Arc::clone(&self.clock),
                     health: self.health.clone(),
                 };
                 let part = format!("access_token:{}", line.name);
@@ -48,38 +57,53 @@ impl App {
     }
 }
 
-impl TokenCheck {
-    /// Checks the token, and each one that replaces it, until `stop` is cancelled.
+impl BotCheck {
+    /// Checks the token, and each one that replaces it, until `stop` is cancelled: also every hour,
+    /// and when the platform refuses it.
     async fn run(self, stop: CancellationToken) {
+        let mut is_new = true;
         loop {
-            self.check(&stop).await;
-            if stop.run_until_cancelled(self.renewed.notified()).await.is_none() {
-                return;
+            self.check(is_new, &stop).await;
+            let wait = async {
+                tokio::select! {
+                    () = self.renewed.notified() => true,
+                    () = self.setup.refused() => false,
+                    () = tokio::time::sleep(INTERVAL) => false,
+                }
+            };
+            match stop.run_until_cancelled(wait).await {
+                Some(renewed) => is_new = renewed,
+                None => return,
             }
         }
     }
 
-    /// Requests the bot's own profile until that succeeds or `stop` is cancelled. A refusal is a
+    /// Requests the bot's own account until that succeeds or `stop` is cancelled. A refusal is a
     /// problem in `/readyz`; an unreachable platform says nothing about the token.
-    async fn check(&self, stop: &CancellationToken) {
+    async fn check(&self, is_new: bool, stop: &CancellationToken) {
         let mut pause = PAUSE.0;
-        let mut is_warned = false;
+        let mut is_warned = !is_new;
         let part = format!("access_token:{}", self.bot);
-        while let Some(answer) = stop.run_until_cancelled(self.directory.bot()).await {
+        loop {
+            let before = self.clock.now();
+            let Some(answer) = stop.run_until_cancelled(self.setup.account()).await else { return };
             let bot = self.bot.as_str();
             match &answer {
                 Ok(own) => {
+                    self.check_clock(own, before);
                     self.health.clear(&part);
-                    info!(bot, user = %own.user_id, name = own.display_name, "the access token works");
+                    if is_new {
+                        info!(bot, user = %own.user_id, name = own.display_name, "the access token works");
+                    }
                     return;
                 }
                 Err(error) if is_inconclusive(error) => {
+                    let code = error.code();
                     if !is_warned {
-                        let code = error.code();
                         warn!(bot, code, "the access token cannot be checked yet; trying again");
                     }
                     is_warned = true;
-                    debug!(bot, code = error.code(), "the access token cannot be checked yet");
+                    debug!(bot, code, "the access token cannot be checked yet");
                 }
                 Err(error) => self.health.raise(&part, self.reason(error)),
             }
@@ -96,6 +120,15 @@ impl TokenCheck {
         }
     }
 
+    /// Compares the clock of this machine with the time of an answer to a question of `before`.
+    fn check_clock(&self, own: &BotAccount, before: Timestamp) {
+        let Some(time) = own.time else { return };
+        match ClockDeviation::of(time, before, self.clock.now()) {
+            Some(deviation) => self.health.raise(CLOCK, clock_reason(deviation)),
+            None => self.health.clear(CLOCK),
+        }
+    }
+
     fn reason(&self, error: &PlatformError) -> String {
         let Self { bot, variable, .. } = self;
         let place = format!(
@@ -108,6 +141,21 @@ impl TokenCheck {
             );
         }
         format!("the access token of the bot {bot} could not be verified: {error}; check {place}")
+    }
+}
+
+fn clock_reason(deviation: ClockDeviation) -> String {
+    match deviation {
+        ClockDeviation::Ahead(by) => format!(
+            "the clock of this machine is {} seconds ahead of LINE's: messages that seem to be older \
+             than a reply may be are not answered; set it, best by NTP",
+            by.as_secs()
+        ),
+        ClockDeviation::Behind(by) => format!(
+            "the clock of this machine is {} seconds behind LINE's: others may refuse signatures and \
+             sign-ins of that time; set it, best by NTP",
+            by.as_secs()
+        ),
     }
 }
 
