@@ -1,5 +1,5 @@
-//! Checks of the bots at their platform while the process runs: a wrong access token, or a wrong clock
-//! of this machine, is reported before replies are missing.
+//! Checks of the bots at their platform while the process runs: a wrong access token, webhooks that are
+//! switched off, or a wrong clock of this machine are reported, and not noticed by what is missing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use super::App;
 
 /// First and longest pause between two attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
-/// Interval of the checks of a bot whose access token works.
-const INTERVAL: Duration = Duration::from_hours(1);
+/// Interval of the checks of a bot whose access token works, and of one that gets no webhooks.
+const INTERVALS: (Duration, Duration) = (Duration::from_hours(1), Duration::from_mins(1));
 /// Part of the process that a wrong clock is a problem of.
 const CLOCK: &str = "clock";
 
@@ -64,11 +64,13 @@ impl BotCheck {
         let mut is_new = true;
         loop {
             self.check(is_new, &stop).await;
+            let gets_webhooks = stop.run_until_cancelled(self.check_webhooks()).await;
+            let interval = if gets_webhooks == Some(false) { INTERVALS.1 } else { INTERVALS.0 };
             let wait = async {
                 tokio::select! {
                     () = self.renewed.notified() => true,
                     () = self.setup.refused() => false,
-                    () = tokio::time::sleep(INTERVAL) => false,
+                    () = tokio::time::sleep(interval) => false,
                 }
             };
             match stop.run_until_cancelled(wait).await {
@@ -127,6 +129,33 @@ impl BotCheck {
             Some(deviation) => self.health.raise(CLOCK, clock_reason(deviation)),
             None => self.health.clear(CLOCK),
         }
+    }
+
+    /// Asks whether the platform sends webhooks at all; where to is not known to be wrong, because
+    /// something may stand between. Returns `false` if it sends none.
+    async fn check_webhooks(&self) -> bool {
+        let part = format!("incoming_webhooks:{}", self.bot);
+        let reason = match self.setup.webhook().await {
+            Ok(Some(endpoint)) if endpoint.active => {
+                self.health.clear(&part);
+                return true;
+            }
+            Ok(Some(_)) => "\"Use webhook\" is switched off at LINE",
+            Ok(None) => "LINE has no webhook address",
+            // It says nothing about webhooks.
+            Err(error) => {
+                debug!(
+                    bot = self.bot,
+                    code = error.code(),
+                    "the webhook address cannot be checked"
+                );
+                return true;
+            }
+        };
+        let bot = &self.bot;
+        let reason = format!("{reason} for the bot {bot}, so nothing arrives: chatkeep line check");
+        self.health.raise(&part, reason);
+        false
     }
 
     fn reason(&self, error: &PlatformError) -> String {

@@ -28,6 +28,7 @@ async fn a_wrong_access_token_is_told_at_the_start_and_stops_nothing() {
     let path = ground.folder.path().join("bots.toml");
     std::fs::write(&path, sections.concat()).unwrap();
     ground.settings.push(("CHATKEEP_CONFIG", path.display().to_string()));
+    shop.set_webhook_url(Some(format!("http://{}/webhook/line/shop", ground.address)));
     let process = ground.serve(&shop).await;
     let url = format!("http://{}/readyz", ground.address);
     let mut problems = Value::Null;
@@ -83,11 +84,15 @@ async fn what_goes_wrong_with_a_bot_later_is_a_problem_while_it_lasts() {
     stack.line.fail_next(Target::Any, usize::MAX, refused());
     ask().await;
     becomes(&[["access_token:main", "LINE refused the access token"]]).await;
-    // While it is looked at, the clock is, too.
-    stack.line.set_up(|account| account.clock_ahead = -120);
+    // When it works, the rest is looked at.
+    stack.line.set_up(|account| (account.clock_ahead, account.use_webhook) = (-120, false));
     stack.line.clear_faults();
-    becomes(&[["clock", "seconds ahead of LINE's"]]).await;
-    stack.line.set_up(|account| account.clock_ahead = 0);
+    becomes(&[
+        ["clock", "seconds ahead of LINE's"],
+        ["incoming_webhooks:main", "switched off at LINE"],
+    ])
+    .await;
+    stack.line.set_up(|account| (account.clock_ahead, account.use_webhook) = (0, true));
     stack.line.fail_next(Target::Reply, 1, refused());
     ask().await;
     becomes(&[]).await;
@@ -147,11 +152,11 @@ impl Two {
         let both = file("both.toml", &format!("{shop_section}{help_section}"));
         let shop_only = file("shop.toml", &shop_section);
         ground.settings.push(("CHATKEEP_CONFIG", both));
+        let address = |name: &str| Some(format!("http://{}/webhook/line/{name}", ground.address));
+        let [for_shop, for_help] = ["shop", "help"].map(address);
+        help.set_webhook_url(for_help);
         let mut stack = Stack::on(ground, shop.clone()).await;
-        for (name, line) in [("shop", &shop), ("help", &help)] {
-            let url = format!("http://{}/webhook/line/{name}", stack.ground.address);
-            line.set_webhook_url(Some(url));
-        }
+        shop.set_webhook_url(for_shop);
         let shop_group = group(&mut stack).await;
         let shop_key = stack.key().to_owned();
         stack.line = help.clone();
