@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use tracing::{info, warn};
 
 use super::open;
-use super::preflight::{plain_http, preflight_check};
+use super::preflight::{address_warnings, preflight_check};
 use super::registry::Registration;
 use super::secrets::LiveSecrets;
 use super::{
@@ -41,7 +41,7 @@ impl App {
     ) -> anyhow::Result<Self> {
         preflight_check(&config, &process_roles)?;
         for warning in
-            plain_http(&config).into_iter().chain(memory_warning(&config, &process_roles))
+            address_warnings(&config).into_iter().chain(memory_warning(&config, &process_roles))
         {
             warn!("{warning}");
         }

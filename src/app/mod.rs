@@ -56,7 +56,7 @@ pub use open::{
 };
 use outages::Outages;
 pub use preflight::PreflightError;
-pub(crate) use preflight::{plain_http, preflight_problems};
+pub(crate) use preflight::{address_warnings, preflight_problems};
 pub use process_roles::{ProcessRoles, Role};
 use registry::Registration;
 pub use secrets::LiveSecrets;

@@ -63,9 +63,26 @@ fn unsafe_listen(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> 
     ))
 }
 
+/// Returns a warning for each address that is not safe, or does not work for everything.
+pub(crate) fn address_warnings(config: &Config) -> Vec<String> {
+    plain_http(config).into_iter().chain(below_a_path(config)).collect()
+}
+
+/// Names a public address with a path: links in pages and cookies begin at the root of the host.
+fn below_a_path(config: &Config) -> Option<String> {
+    let url = Url::parse(config.api.base_url.as_deref()?).ok()?;
+    let path = url.path().trim_end_matches('/');
+    (!path.is_empty()).then(|| {
+        format!(
+            "api.base_url has the path {path}: the console and sign-in work at the root of a host \
+             only, so give chatkeep a host of its own"
+        )
+    })
+}
+
 /// Returns a warning for each address of another machine that is called, or reached by people, over
 /// plain http.
-pub(crate) fn plain_http(config: &Config) -> Vec<String> {
+fn plain_http(config: &Config) -> Vec<String> {
     let api = &config.api.base_url;
     let mut addresses = vec![
         ("api.base_url", api.as_deref(), "sessions and messages"),
@@ -195,5 +212,13 @@ mod tests {
             assert!(warnings.contains(&format!("{setting} is plain http")), "{warnings}");
         }
         assert_eq!(warnings.lines().count(), 3, "{warnings}");
+    }
+
+    #[test]
+    fn a_public_address_below_a_path_is_named() {
+        let warned = |address| address_warnings(&config(&[("API_BASE_URL", address)]));
+        assert_eq!(warned("https://chat.example.org/"), [""; 0]);
+        let warnings = warned("https://example.org/chat");
+        assert!(warnings.len() == 1 && warnings[0].contains("the path /chat:"), "{warnings:?}");
     }
 }

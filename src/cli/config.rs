@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::serve::RolesArgs;
 use super::table;
-use crate::app::{memory_warning, plain_http, preflight_problems};
+use crate::app::{address_warnings, memory_warning, preflight_problems};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ConfigCommand {
@@ -61,7 +61,7 @@ fn check(args: &ConfigCheckArgs, sources: Sources) -> anyhow::Result<()> {
         && let Some(config) = config
     {
         problems = preflight_problems(&config, &process_roles);
-        warnings.extend(plain_http(&config));
+        warnings.extend(address_warnings(&config));
         warnings.extend(memory_warning(&config, &process_roles));
     }
     let count = problems.len();
