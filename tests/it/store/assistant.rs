@@ -1,7 +1,7 @@
 //! The assistant's settings: every change raises the version.
 
 use chatkeep_core::assistant::{AssistantConfig, QaMode, RuleDraft};
-use chatkeep_core::id::RuleId;
+use chatkeep_core::id::{ChannelId, RuleId};
 use chatkeep_store::{RuleChange, RuleChanged};
 
 use super::{Fixture, at, on_both};
@@ -10,6 +10,7 @@ on_both!(
     defaults_until_something_is_set,
     welcome_is_one_value_in_two_places,
     rules_are_added_replaced_and_removed,
+    a_lost_version_is_given_to_no_other_state,
     a_refused_change_changes_nothing,
     all_rules_together_are_bounded,
 );
@@ -77,7 +78,7 @@ async fn welcome_is_one_value_in_two_places(fixture: Fixture) {
             .await
             .unwrap()
             .map_or(0, |state| state.version),
-        2
+        10
     );
 }
 
@@ -106,8 +107,33 @@ async fn rules_are_added_replaced_and_removed(fixture: Fixture) {
     assert_eq!(store.assistant().rules(&channel).await.unwrap().value.items.len(), 1);
     assert_eq!(
         store.assistant().assistant_state(&channel).await.unwrap().map_or(0, |state| state.version),
-        4
+        14
     );
+}
+
+/// A database that lost its last transactions has earlier versions again; what is compiled by one of
+/// the lost versions must not pass for what is set next.
+async fn a_lost_version_is_given_to_no_other_state(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    let (store, channel) = (&fixture.store, ChannelId::from("C1"));
+    let version = async || {
+        let state = store.assistant().assistant_state(&channel).await.unwrap();
+        state.map_or(0, |state| state.version)
+    };
+    let set = async |text: &str, time| {
+        let user = "U1".into();
+        store.assistant().set_group_rules(&channel, text, None, &user, at(time)).await.unwrap();
+        version().await
+    };
+    let kept = set("kept", 1_000).await;
+    let lost = set("lost", 2_000).await;
+    let rolled_back = format!("UPDATE assistants SET version = {kept}, rules_text = 'kept'");
+    fixture.run(&rolled_back).await;
+    assert_eq!(version().await, kept);
+    let next = set("another", 2_500).await;
+    assert!(next > lost, "{next} {lost}");
+    // A clock that is behind takes no version back.
+    assert!(set("one more", 10).await > next);
 }
 
 async fn a_refused_change_changes_nothing(fixture: Fixture) {

@@ -86,7 +86,7 @@ async fn each_object_has_its_own_version(fixture: Fixture) {
     assert_eq!(versions(store).await, [2, 1, 1, 3]);
     assert_eq!(
         store.assistant().assistant_state(&channel).await.unwrap().map_or(0, |state| state.version),
-        6,
+        14,
         "workers see every change"
     );
 }

@@ -18,18 +18,24 @@ const LOCK: Sql = locking!(
 const CREATE: &str = "
     INSERT INTO assistants (channel_id, config) VALUES ($1, $2)
     ON CONFLICT (channel_id) DO NOTHING";
-const SET_CONFIG: &str = "
-    UPDATE assistants SET config = $2, version = version + 1, config_v = config_v + 1
-    WHERE channel_id = $1";
+const SET_CONFIG: &str = concat!(
+    "UPDATE assistants SET config = $2, config_v = config_v + 1, version = ",
+    next_version!("$3"),
+    " WHERE channel_id = $1"
+);
 /// The welcome text is part of the switches, too.
-const SET_WELCOME: &str = "
-    UPDATE assistants SET config = $2, welcome_at = $3, welcome_by = $4, version = version + 1,
-                          config_v = config_v + 1, welcome_v = welcome_v + 1
-    WHERE channel_id = $1";
-const SET_RULES: &str = "
-    UPDATE assistants SET rules_text = $2, rules_at = $3, rules_by = $4, version = version + 1,
-                          rules_v = rules_v + 1
-    WHERE channel_id = $1";
+const SET_WELCOME: &str = concat!(
+    "UPDATE assistants SET config = $2, welcome_at = $3, welcome_by = $4, config_v = config_v + 1,
+                           welcome_v = welcome_v + 1, version = ",
+    next_version!("$3"),
+    " WHERE channel_id = $1"
+);
+const SET_RULES: &str = concat!(
+    "UPDATE assistants SET rules_text = $2, rules_at = $3, rules_by = $4, rules_v = rules_v + 1,
+                           version = ",
+    next_version!("$3"),
+    " WHERE channel_id = $1"
+);
 
 /// Returns the channel's settings row, created if missing, locked until the transaction ends.
 pub(super) async fn locked(tx: &mut Tx, channel: &ChannelId) -> Result<AssistantRow, StoreError> {
@@ -95,11 +101,10 @@ async fn save_config(
     config: &AssistantConfig,
 ) -> Result<(), StoreError> {
     let json = serde_json::to_string(config)?;
-    let c = channel.as_str();
+    let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
     if before.welcome.message == config.welcome.message {
-        tx.execute(query(SET_CONFIG).bind(c).bind(&json)).await?;
+        tx.execute(query(SET_CONFIG).bind(c).bind(&json).bind(at)).await?;
     } else {
-        let (at, by) = (now.millis(), by.as_str());
         tx.execute(query(SET_WELCOME).bind(c).bind(&json).bind(at).bind(by)).await?;
     }
     Ok(())

@@ -1,6 +1,21 @@
 //! Settings of the assistant. Every change raises the channel's `version` in the same transaction,
 //! so that a worker detects with one small read that its compiled state is outdated.
 
+/// Expression for the version after a change at the time `$at`, in milliseconds since 1970: at least
+/// that time, so that it is never one that the database gave before and has lost since.
+macro_rules! next_version {
+    ($at:literal) => {
+        concat!(
+            "CASE WHEN version < CAST(",
+            $at,
+            " AS BIGINT) THEN CAST(",
+            $at,
+            " AS BIGINT)
+                  ELSE version + 1 END"
+        )
+    };
+}
+
 mod edit;
 mod rules;
 

@@ -25,9 +25,11 @@ struct RuleRow {
     suppressed_count: i64,
 }
 
-const TOUCH_QA: &str = "
-    UPDATE assistants SET qa_at = $2, qa_by = $3, version = version + 1, qa_v = qa_v + 1
-    WHERE channel_id = $1";
+const TOUCH_QA: &str = concat!(
+    "UPDATE assistants SET qa_at = $2, qa_by = $3, qa_v = qa_v + 1, version = ",
+    next_version!("$2"),
+    " WHERE channel_id = $1"
+);
 const RULES: &str = "
     SELECT rule_id, keywords, question, answer, created_at, created_by, changed_at, hit_count,
            suppressed_count
