@@ -1,5 +1,5 @@
-//! Checks of the bots at their platform while the process runs: a wrong access token, webhooks that are
-//! switched off, or a wrong clock of this machine are reported, and not noticed by what is missing.
+//! Checks of the bots at their platform while the process runs: a wrong access token, webhooks that
+//! are switched off, or a wrong clock of this machine are reported before somebody misses something.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,10 +66,15 @@ impl BotCheck {
             self.check(is_new, &stop).await;
             let gets_webhooks = stop.run_until_cancelled(self.check_webhooks()).await;
             let interval = if gets_webhooks == Some(false) { INTERVALS.1 } else { INTERVALS.0 };
+            // One kind of call may be refused again and again.
+            let refused = async {
+                tokio::time::sleep(PAUSE.0).await;
+                self.setup.refused().await;
+            };
             let wait = async {
                 tokio::select! {
                     () = self.renewed.notified() => true,
-                    () = self.setup.refused() => false,
+                    () = refused => false,
                     () = tokio::time::sleep(interval) => false,
                 }
             };
@@ -82,7 +87,7 @@ impl BotCheck {
 
     /// Requests the bot's own account until that succeeds or `stop` is cancelled. A refusal is a
     /// problem in `/readyz`; an unreachable platform says nothing about the token.
-    async fn check(&self, is_new: bool, stop: &CancellationToken) {
+    async fn check(&self, mut is_new: bool, stop: &CancellationToken) {
         let mut pause = PAUSE.0;
         let mut is_warned = !is_new;
         let part = format!("access_token:{}", self.bot);
@@ -112,7 +117,7 @@ impl BotCheck {
             let wait = async {
                 tokio::select! {
                     () = tokio::time::sleep(pause) => {}
-                    () = self.renewed.notified() => {}
+                    () = self.renewed.notified() => is_new = true,
                 }
             };
             if stop.run_until_cancelled(wait).await.is_none() {

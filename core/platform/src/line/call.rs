@@ -45,7 +45,7 @@ pub(super) struct Caller {
     /// Of each host.
     available: [Availability; 2],
     paces: Arc<[Throttle; Endpoint::ALL.len()]>,
-    /// Notified when the access token is refused, but by the check of it.
+    /// Notified when the access token is refused in a call that is not about the account.
     pub(super) refused: Arc<Notify>,
 }
 
