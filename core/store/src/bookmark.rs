@@ -29,9 +29,14 @@ pub struct Bookmark {
     pub logged_at: Option<Timestamp>,
 }
 
-/// A bookmark without a time reads as the position that it was in earlier versions.
+/// A bookmark without a time is the position that it was in earlier versions, to the letter: cursors
+/// of theirs are in use.
 #[derive(Serialize, Deserialize)]
-struct Parts(i64, i64, #[serde(default)] Option<i64>);
+#[serde(untagged)]
+enum Parts {
+    Timed(i64, i64, i64),
+    Untimed(i64, i64),
+}
 
 /// Next part of the log.
 #[derive(Clone, Copy, Debug)]
@@ -155,15 +160,24 @@ impl From<OutboxPosition> for Bookmark {
 }
 
 impl From<Parts> for Bookmark {
-    fn from(Parts(tx, seq, logged_at): Parts) -> Self {
-        Self { at: OutboxPosition(tx, seq), logged_at: logged_at.map(Timestamp::from_millis) }
+    fn from(parts: Parts) -> Self {
+        match parts {
+            Parts::Timed(tx, seq, logged_at) => {
+                let logged_at = Some(Timestamp::from_millis(logged_at));
+                Self { at: OutboxPosition(tx, seq), logged_at }
+            }
+            Parts::Untimed(tx, seq) => OutboxPosition(tx, seq).into(),
+        }
     }
 }
 
 impl From<Bookmark> for Parts {
     fn from(bookmark: Bookmark) -> Self {
-        let Bookmark { at: OutboxPosition(tx, seq), logged_at } = bookmark;
-        Self(tx, seq, logged_at.map(Timestamp::millis))
+        let OutboxPosition(tx, seq) = bookmark.at;
+        match bookmark.logged_at {
+            Some(logged_at) => Self::Timed(tx, seq, logged_at.millis()),
+            None => Self::Untimed(tx, seq),
+        }
     }
 }
 
@@ -176,6 +190,7 @@ mod tests {
     fn a_position_of_an_earlier_version_is_a_bookmark() {
         let plain: Bookmark = serde_json::from_str("[5,7]").unwrap();
         assert_eq!(plain, OutboxPosition(5, 7).into());
+        assert_eq!(serde_json::to_string(&plain).unwrap(), "[5,7]");
         let timed = Bookmark { logged_at: Some(Timestamp::from_millis(9)), ..plain };
         let text = serde_json::to_string(&timed).unwrap();
         assert_eq!(text, "[5,7,9]");

@@ -1,6 +1,9 @@
 //! The pull feed from the platform's event to the reader.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chatkeep_emulator::Entry;
+use chatkeep_store::OutboxPosition;
 use serde_json::{Value, json};
 
 use crate::harness::wait::until;
@@ -157,4 +160,10 @@ async fn check_whole(stack: &Stack, reader: &Reader) {
     let next = whole["nextCursor"].as_str().unwrap();
     let end = stack.get(&format!("/events?cursor={next}")).await;
     assert_eq!((&end["events"], &end["hasMore"]), (&json!([]), &json!(false)));
+    // Cursors of earlier versions had no time.
+    let place = OutboxPosition::of_event(reader.seen[0]["id"].as_str().unwrap()).unwrap();
+    let earlier = json!({"f": "events", "k": [place.0, place.1]}).to_string();
+    let earlier = URL_SAFE_NO_PAD.encode(earlier);
+    let rest = stack.get(&format!("/events?limit=100&cursor={earlier}")).await;
+    assert_eq!(ids(rest["events"].as_array().unwrap()), ids(&reader.seen[1..]));
 }
