@@ -1,7 +1,7 @@
 //! Failover of PostgreSQL to a standby, at the same address: nothing is lost that the standby has,
 //! and what it lacks is noticed.
 
-use chatkeep_emulator::Author;
+use chatkeep_emulator::{Author, Chat, User};
 use reqwest::StatusCode;
 use serde_json::Value;
 
@@ -91,25 +91,53 @@ fn outages(coverage: &Value) -> usize {
     gaps.iter().filter(|gap| gap["reason"] == "outage").count()
 }
 
+/// Starts a chat of which a search index knows more than a standby: `each` messages that the standby
+/// has, and three times as many that it lacks.
+async fn behind(
+    stack: &mut Stack,
+    postgres: &Postgres,
+    each: usize,
+) -> (Chat, Vec<User>, Postgres) {
+    let (group, people) = group(stack).await;
+    let chat = group.chat_id.as_str();
+    say(stack, chat, &people, "kept", each).await;
+    found(stack, chat, each).await;
+    let standby = postgres.standby().await;
+    say(stack, chat, &people, "lost", 3 * each).await;
+    found(stack, chat, 4 * each).await;
+    (group, people, standby)
+}
+
+async fn say(stack: &Stack, chat: &str, people: &[User], what: &str, count: usize) {
+    for number in 0..count {
+        let text = format!("lunch {what} {number}");
+        stack.line.say(chat, &people[number % 3].user_id, &text).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_standby_lacks_is_noticed_while_it_takes_over() {
+    const EACH: usize = 5;
+    let (mut postgres, mut stack) = prepared().await;
+    let (group, people, standby) = behind(&mut stack, &postgres, EACH).await;
+    let chat = group.chat_id.as_str();
+    postgres.fail_over(standby).await;
+    say(&stack, chat, &people, "new", EACH).await;
+    found(&stack, chat, 2 * EACH).await;
+    let coverage = stack.get(&format!("/channels/{chat}/backup/coverage")).await;
+    assert_eq!(outages(&coverage), 1, "{coverage}");
+    stack.is_well().await;
+    assert!(stack.process.terminate().await.success());
+}
+
 /// A standby that lost its connection takes over, and counts on from where it was: new messages get
 /// positions in the log that the lost ones had.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_standby_lacks_hides_nothing_that_comes_later() {
     const EACH: usize = 5;
     let (mut postgres, mut stack) = prepared().await;
-    let (group, people) = group(&mut stack).await;
+    let (group, people, standby) = behind(&mut stack, &postgres, EACH).await;
     let chat = group.chat_id.as_str();
-    let say = async |stack: &Stack, what: &str, count: usize| {
-        for number in 0..count {
-            let text = format!("lunch {what} {number}");
-            stack.line.say(chat, &people[number % 3].user_id, &text).await.unwrap();
-        }
-    };
-    say(&stack, "kept", EACH).await;
-    found(&stack, chat, EACH).await;
-    let standby = postgres.standby().await;
-    say(&stack, "lost", 3 * EACH).await;
-    found(&stack, chat, 4 * EACH).await;
     let read = stack.get("/events?limit=100").await;
     let cursor = read["nextCursor"].as_str().unwrap().to_owned();
     assert!(stack.process.terminate().await.success());
@@ -119,7 +147,7 @@ async fn what_a_standby_lacks_hides_nothing_that_comes_later() {
     let front = stack.ground.program(&stack.line, &["serve", "--roles", "ingress,api,worker"]);
     let mut front = front.start();
     front.ready(stack.ground.address, "/readyz").await;
-    say(&stack, "new", EACH).await;
+    say(&stack, chat, &people, "new", EACH).await;
     stack.kept(chat, 2 * EACH).await;
     let mut search = further(&stack, "search").await;
     found(&stack, chat, 2 * EACH).await;
