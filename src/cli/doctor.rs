@@ -208,7 +208,7 @@ async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> 
             let index = local.index.clone();
             tokio::task::spawn_blocking(move || index.refresh()).await??;
             let position = local.position();
-            if position.as_ref().is_some_and(|position| position.at >= end) {
+            if position.as_ref().is_some_and(|position| position.last.at >= end) {
                 break;
             }
             if position != last {

@@ -5,25 +5,10 @@ use chatkeep_emulator::{Author, Chat, User};
 use reqwest::StatusCode;
 use serde_json::Value;
 
-use crate::harness::ports;
 use crate::harness::postgres::{Durability, Postgres};
-use crate::harness::process::Process;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
-
-/// Starts a further process with these roles, on an address of its own.
-async fn further(stack: &Stack, roles: &str) -> Process {
-    let address = ports::free();
-    let mut process = stack
-        .ground
-        .program(&stack.line, &["serve", "--roles", roles])
-        .env("CHATKEEP_LISTEN", address.to_string())
-        .env("CHATKEEP_METRICS_LISTEN", "")
-        .start();
-    process.ready(address, "/readyz").await;
-    process
-}
 
 /// Waits until that many messages are found.
 async fn found(stack: &Stack, chat: &str, count: usize) {
@@ -50,7 +35,7 @@ async fn a_standby_that_the_primary_waits_for_loses_and_repeats_nothing() {
     let (mut postgres, mut stack) = prepared().await;
     let (group, people) = group(&mut stack).await;
     let chat = group.chat_id.as_str();
-    let mut other = further(&stack, "worker,search").await;
+    let (mut other, _) = stack.serve("worker,search").await;
     let mut standby = postgres.standby().await;
     postgres.wait_for(&mut standby).await;
     let talk = async {
@@ -149,7 +134,7 @@ async fn what_a_standby_lacks_hides_nothing_that_comes_later() {
     front.ready(stack.ground.address, "/readyz").await;
     say(&stack, chat, &people, "new", EACH).await;
     stack.kept(chat, 2 * EACH).await;
-    let mut search = further(&stack, "search").await;
+    let (mut search, _) = stack.serve("search").await;
     found(&stack, chat, 2 * EACH).await;
     until("the feed goes on", DEADLINE, async || {
         let after = stack.get(&format!("/events?limit=100&cursor={cursor}")).await;

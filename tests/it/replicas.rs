@@ -10,35 +10,12 @@ use chatkeep_core::time::SystemClock;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::harness::ports;
 use crate::harness::postgres::{Durability, Postgres};
-use crate::harness::process::Process;
 use crate::harness::s3::S3;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
-
-/// Returns a further process, on an address of its own.
-fn program(
-    stack: &Stack,
-    args: &[&str],
-) -> (crate::harness::process::Program, std::net::SocketAddr) {
-    let address = ports::free();
-    let program = stack
-        .ground
-        .program(&stack.line, args)
-        .env("CHATKEEP_LISTEN", address.to_string())
-        .env("CHATKEEP_METRICS_LISTEN", "");
-    (program, address)
-}
-
-async fn worker(stack: &Stack) -> Process {
-    let (program, address) = program(stack, &["serve", "--roles", "worker,search"]);
-    let mut process = program.start();
-    process.ready(address, "/readyz").await;
-    process
-}
 
 /// Returns the number of search results for that word through the process at `address`; `None` when
 /// search is unavailable.
@@ -74,12 +51,12 @@ async fn every_message_is_found_through_every_process_whoever_dies() {
     let front = ["serve", "--roles", "ingress,api"];
     let mut one = stack.ground.program(&stack.line, &front).start();
     one.ready(stack.ground.address, "/readyz").await;
-    let (two, second) = program(&stack, &front);
+    let (two, second) = stack.further(&front);
     let mut two = two.start();
     two.ready(second, "/readyz").await;
     let mut workers = Vec::new();
     for _ in 0..3 {
-        workers.push(worker(&stack).await);
+        workers.push(stack.serve("worker,search").await.0);
     }
     for round in 0..ROUNDS {
         for number in 0..EACH {
@@ -89,7 +66,7 @@ async fn every_message_is_found_through_every_process_whoever_dies() {
         if round % 4 == 3 {
             let dying = (round * 7) % workers.len();
             workers[dying].kill().await;
-            workers[dying] = worker(&stack).await;
+            workers[dying] = stack.serve("worker,search").await.0;
         }
         if round == ROUNDS / 2 {
             postgres.restart().await;
@@ -121,7 +98,7 @@ async fn every_message_is_found_through_every_process_whoever_dies() {
     }
     until("nobody can search", DEADLINE, async || total(&stack, second, &path).await.is_none())
         .await;
-    let mut last = worker(&stack).await;
+    let mut last = stack.serve("worker,search").await.0;
     until("it is back", DEADLINE, async || total(&stack, second, &path).await == Some(all)).await;
     for process in [&mut one, &mut two, &mut last] {
         assert!(process.terminate().await.success());
@@ -133,7 +110,7 @@ on_both!(a_process_that_would_make_others_wrong_does_not_start);
 async fn a_process_that_would_make_others_wrong_does_not_start(parts: Parts) {
     let stack = Stack::start(parts, emulator().await).await;
     let refused = async |args: &[&str], (name, value): (&str, &str), says: &str| {
-        let (program, _) = program(&stack, args);
+        let (program, _) = stack.further(args);
         let mut process = program.env(name, value).start();
         let status = process.finish().await;
         let said = process.stderr().join("\n");
@@ -160,7 +137,7 @@ async fn a_process_that_would_make_others_wrong_does_not_start(parts: Parts) {
         },
     );
     // The running one is unaffected, and more of the same start beside it.
-    let (program, address) = program(&stack, &["serve", "--roles", "api"]);
+    let (program, address) = stack.further(&["serve", "--roles", "api"]);
     let mut process = program.start();
     process.ready(address, "/readyz").await;
     assert!(process.terminate().await.success());
@@ -172,7 +149,7 @@ async fn a_media_store_that_answers_late_is_compared_then() {
     let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
     let mut s3 = S3::start();
     s3.kill();
-    let (mut program, address) = program(&stack, &["serve", "--roles", "api"]);
+    let (mut program, address) = stack.further(&["serve", "--roles", "api"]);
     for (name, value) in s3.environment() {
         program = program.env(name, value);
     }

@@ -223,14 +223,7 @@ async fn an_index_is_filled_while_the_rest_goes_on() {
 async fn a_process_that_serves_searches_is_ready_once_it_finds_everything() {
     let (stack, messages) = with_many_messages().await;
     for roles in ["api,search", "search"] {
-        let address = ports::free();
-        let mut process = stack
-            .ground
-            .program(&stack.line, &["serve", "--roles", roles])
-            .env("CHATKEEP_LISTEN", address.to_string())
-            .env("CHATKEEP_METRICS_LISTEN", "")
-            .start();
-        process.ready(address, "/readyz").await;
+        let (mut process, address) = stack.serve(roles).await;
         let told = http::client(DEADLINE).get(format!("http://{address}/readyz")).send().await;
         let told: Value = told.unwrap().json().await.unwrap();
         assert_eq!(told["search"], "ok", "{roles}: {told}");

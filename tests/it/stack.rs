@@ -181,6 +181,25 @@ impl Stack {
         Self { ground, line, process, http: http::client(DEADLINE), key: String::new() }
     }
 
+    /// Returns a further process, on an address of its own.
+    pub(crate) fn further(&self, args: &[&str]) -> (Program, SocketAddr) {
+        let address = ports::free();
+        let program = self
+            .ground
+            .program(&self.line, args)
+            .env("CHATKEEP_LISTEN", address.to_string())
+            .env("CHATKEEP_METRICS_LISTEN", "");
+        (program, address)
+    }
+
+    /// Starts a further process with these roles.
+    pub(crate) async fn serve(&self, roles: &str) -> (Process, SocketAddr) {
+        let (program, address) = self.further(&["serve", "--roles", roles]);
+        let mut process = program.start();
+        process.ready(address, "/readyz").await;
+        (process, address)
+    }
+
     /// Kills the program without any chance to clean up, and starts it again.
     pub(crate) async fn crash(&mut self) {
         self.process.kill().await;

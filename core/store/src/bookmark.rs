@@ -51,7 +51,7 @@ pub(super) struct LogWindow {
 ///
 /// PostgreSQL commits transactions in another order than it numbers them, so a reader goes by
 /// transaction, and only as far as none of this database is still running.
-pub(super) const WINDOW: Sql = Sql {
+pub(super) const WINDOW_END: Sql = Sql {
     sqlite: "SELECT CAST(0 AS BIGINT), e.seq, e.logged_at, known.logged_at
              FROM (SELECT MAX(seq) AS seq FROM (
                  SELECT seq FROM outbox_events WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT $3) w
@@ -92,7 +92,7 @@ const AROUND: Sql = Sql {
                FROM (SELECT logged_at FROM outbox_events ORDER BY tx DESC, seq DESC LIMIT $2) r",
 };
 
-/// Row of [`WINDOW`].
+/// Row of [`WINDOW_END`].
 pub(super) type WindowRow = (Option<i64>, Option<i64>, Option<i64>, Option<i64>);
 
 impl LogWindow {
@@ -111,7 +111,7 @@ impl OutboxStore<'_> {
         limit: i64,
     ) -> Result<LogWindow, StoreError> {
         let Bookmark { at, logged_at } = after;
-        let window = query_as(WINDOW).bind(at.0).bind(at.1).bind(limit);
+        let window = query_as(WINDOW_END).bind(at.0).bind(at.1).bind(limit);
         let row: WindowRow = self.store.db.fetch_one(window).await?;
         let known = row.3.map(Timestamp::from_millis);
         let is_lost = match (logged_at, known) {
@@ -199,7 +199,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_what_is_new_is_examined() {
-        let steps = plan(WINDOW.sqlite).await;
+        let steps = plan(WINDOW_END.sqlite).await;
         let tables =
             steps.iter().filter(|step| step.contains("outbox_events") || step.contains("known"));
         assert!(tables.clone().all(|step| step.starts_with("SEARCH ")), "{steps:?}");

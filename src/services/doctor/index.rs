@@ -57,7 +57,7 @@ impl LocalIndex {
         else {
             return Ok(None);
         };
-        let (mut at, mut behind) = (position.bookmark(), BTreeSet::new());
+        let (mut at, mut behind) = (position.last, BTreeSet::new());
         loop {
             let Some(changes) = store.outbox().logged_changes(at, ROWS).await? else {
                 return Ok(None);

@@ -147,14 +147,13 @@ impl Replica {
             return Ok(true);
         };
         self.start_rebuild(round, &position, &log).await?;
-        let Some(changes) = self.store.outbox().logged_changes(position.bookmark(), ROWS).await?
-        else {
+        let Some(changes) = self.store.outbox().logged_changes(position.last, ROWS).await? else {
             self.record_loss(&position).await?;
             self.fill("it has what the database has lost").await?;
             return Ok(true);
         };
         let more = changes.more;
-        if changes.next.at == position.at {
+        if changes.next.at == position.last.at {
             return Ok(false);
         }
         self.take(changes, position).await?;
@@ -166,8 +165,8 @@ impl Replica {
 
     /// Records that the database has lost what is in the index, so that nobody takes it for silence.
     async fn record_loss(&self, position: &LogPosition) -> Result<(), ReplicaError> {
-        let (bookmark, now) = (position.bookmark(), self.clock.now());
-        let (from, to) = self.store.outbox().record_loss(bookmark, now).await?;
+        let (lost, now) = (position.last, self.clock.now());
+        let (from, to) = self.store.outbox().record_loss(lost, now).await?;
         warn!(%from, %to, "the database has lost what was stored: see the coverage of channels");
         Ok(())
     }
@@ -186,7 +185,7 @@ impl Replica {
         }
         let read = changes_to(&self.store, &changes.messages).await?;
         metric::SEARCH_INDEXED.add([], read.len() as u64);
-        let position = position.moved_to(changes.next);
+        let position = LogPosition { last: changes.next, ..position };
         // Only the position moved: rows of others are no reason for a commit.
         self.writer.write(read, Then::Commit(position.to_progress())).await?;
         self.note_position();

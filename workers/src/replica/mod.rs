@@ -197,8 +197,8 @@ impl Replica {
         let (position, messages) = (self.position(), self.index.doc_count());
         self.state.send_modify(|state| {
             state.messages = messages;
-            if let Some(LogPosition { epoch, at, filled, .. }) = position {
-                (state.epoch, state.position, state.filled) = (epoch, at, filled);
+            if let Some(LogPosition { epoch, last, filled }) = position {
+                (state.epoch, state.position, state.filled) = (epoch, last.at, filled);
             }
         });
     }

@@ -1,7 +1,6 @@
 //! Position of a replica in the store's event log; stored in each commit of its index, so that
 //! index and position never differ.
 
-use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Bookmark, LogState, OutboxPosition};
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct LogPosition {
     /// Epoch of the log that it follows.
     pub epoch: String,
-    /// Last position that is in the index.
-    pub at: OutboxPosition,
-    /// Time at which that event was logged, in milliseconds since 1970; `None` if an earlier version
-    /// wrote the position.
-    #[serde(default)]
-    pub logged_at: Option<i64>,
+    /// Last event that is in the index.
+    #[serde(rename = "at")]
+    pub last: Bookmark,
     /// End of the log when the index was filled.
     pub filled: OutboxPosition,
 }
@@ -23,22 +19,8 @@ pub struct LogPosition {
 impl LogPosition {
     /// Returns the position of an index that is filled from the store's current state.
     pub fn start(log: &LogState) -> Self {
-        let end = log.newest();
-        let filling =
-            Self { epoch: log.epoch.clone(), at: end.at, logged_at: None, filled: end.at };
-        filling.moved_to(end)
-    }
-
-    /// Returns the position after that event, of the same log.
-    #[must_use]
-    pub fn moved_to(self, bookmark: Bookmark) -> Self {
-        let Bookmark { at, logged_at } = bookmark;
-        Self { at, logged_at: logged_at.map(Timestamp::millis), ..self }
-    }
-
-    /// Returns the bookmark of the last event that is in the index.
-    pub fn bookmark(&self) -> Bookmark {
-        Bookmark { at: self.at, logged_at: self.logged_at.map(Timestamp::from_millis) }
+        let last = log.newest();
+        Self { epoch: log.epoch.clone(), last, filled: last.at }
     }
 
     /// Parses the progress of a commit; `None` if this version did not write it.
@@ -57,10 +39,10 @@ impl LogPosition {
     pub fn broken(&self, log: &LogState) -> Option<&'static str> {
         if self.epoch != log.epoch {
             Some("the event log began anew")
-        } else if self.logged_at.is_none() && self.at > log.latest() {
+        } else if self.last.logged_at.is_none() && self.last.at > log.latest() {
             // With the time of its last event, the event itself is looked for.
             Some("it is of a later state of the database")
-        } else if self.at < log.purged {
+        } else if self.last.at < log.purged {
             Some("it fell behind what the event log keeps")
         } else {
             None
@@ -75,6 +57,8 @@ impl LogPosition {
 
 #[cfg(test)]
 mod tests {
+    use chatkeep_core::time::Timestamp;
+
     use super::*;
 
     const fn ended(at: OutboxPosition) -> Bookmark {
@@ -101,18 +85,20 @@ mod tests {
     #[test]
     fn a_position_of_an_earlier_version_is_one_without_a_time() {
         let parsed = LogPosition::parse(r#"{"epoch":"a","at":[0,50],"filled":[0,50]}"#);
-        let expected = LogPosition { logged_at: None, ..LogPosition::start(&log()) };
+        let expected =
+            LogPosition { last: OutboxPosition(0, 50).into(), ..LogPosition::start(&log()) };
         assert_eq!(parsed, Some(expected));
     }
 
     #[test]
     fn an_index_that_missed_something_is_filled_anew() {
-        let at = |seq| LogPosition { at: OutboxPosition(0, seq), ..LogPosition::start(&log()) };
+        let at =
+            |seq| LogPosition { last: ended(OutboxPosition(0, seq)), ..LogPosition::start(&log()) };
         assert_eq!(at(10).broken(&log()), None);
         assert_eq!(at(50).broken(&log()), None);
         assert!(at(9).broken(&log()).is_some(), "purged");
         assert_eq!(at(51).broken(&log()), None, "its event is looked for");
-        let untimed = LogPosition { logged_at: None, ..at(51) };
+        let untimed = LogPosition { last: OutboxPosition(0, 51).into(), ..at(51) };
         assert!(untimed.broken(&log()).is_some(), "of a later state");
         let other = LogPosition { epoch: "b".to_owned(), ..at(50) };
         assert!(other.broken(&log()).is_some(), "another log");

@@ -3,7 +3,7 @@
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
-use super::super::bookmark::{self, LogWindow, WindowRow};
+use super::super::bookmark::{LogWindow, WINDOW_END, WindowRow};
 use super::super::db::{Sql, locking};
 use super::super::{OutboxPosition, StoreError, WebhookStore};
 use crate::query::{query, query_as};
@@ -84,7 +84,7 @@ impl WebhookStore<'_> {
     pub async fn fan_out_webhooks(&self, now: Timestamp) -> Result<Option<u64>, StoreError> {
         // Read first without the lock: mostly there are no new events.
         let (tx, seq): (i64, i64) = self.store.db.fetch_one(query_as(POSITION)).await?;
-        let window = query_as(bookmark::WINDOW).bind(tx).bind(seq).bind(WINDOW);
+        let window = query_as(WINDOW_END).bind(tx).bind(seq).bind(WINDOW);
         let row: WindowRow = self.store.db.fetch_one(window).await?;
         if LogWindow::end_of(row).is_none() {
             return Ok(None);
@@ -98,7 +98,7 @@ impl WebhookStore<'_> {
         let Some(from) = from else {
             return Ok(None);
         };
-        let window = query_as(bookmark::WINDOW).bind(from.0).bind(from.1).bind(WINDOW);
+        let window = query_as(WINDOW_END).bind(from.0).bind(from.1).bind(WINDOW);
         let row: WindowRow = tx.fetch_one(window).await?;
         let Some(end) = LogWindow::end_of(row) else {
             return Ok(None);
