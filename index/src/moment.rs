@@ -1,7 +1,14 @@
 //! Parsing of times and days as people write them, for the search language, the REST interface, MCP
 //! and the command line.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+use std::ops::RangeInclusive;
+
+use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, NaiveTime};
+
+/// Years of a point in time: those that RFC 3339 has a text for.
+const YEARS: RangeInclusive<i32> = 0..=9999;
+/// Points in time of these years in UTC, in milliseconds since 1970.
+const POINTS: RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
 
 /// A time as it was written. Without an offset from UTC it is a local time, and becomes a point in
 /// time once its time zone is known.
@@ -21,10 +28,13 @@ impl Moment {
     /// their fraction may follow), or a point in time (the same with `Z` or an offset such as
     /// `+08:00`). A space may stand for the `T`, and for the `+` that a query string decodes to a
     /// space.
+    ///
+    /// A point in time is within the years 0 to 9999, as written and in UTC. For a local time its
+    /// zone decides that: whoever converts it checks it.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-            return Some(Self::At(time.timestamp_millis()));
+            return Self::at(time.timestamp_millis());
         }
         let day = |text| {
             let dashed = NaiveDate::parse_from_str(text, "%Y-%m-%d");
@@ -45,7 +55,15 @@ impl Moment {
             return Some(Self::Local(local));
         }
         let east = minutes_east(offset)?;
-        Some(Self::At(local.and_utc().timestamp_millis().checked_sub(east * 60_000)?))
+        if !YEARS.contains(&local.year()) {
+            return None;
+        }
+        Self::at(local.and_utc().timestamp_millis() - east * 60_000)
+    }
+
+    /// Returns a point in time; `None` for one that could not be written in UTC.
+    fn at(millis: i64) -> Option<Self> {
+        POINTS.contains(&millis).then_some(Self::At(millis))
     }
 }
 
@@ -103,6 +121,34 @@ mod tests {
             assert_eq!(local(text), Some(TIME), "{text}");
         }
         assert_eq!(local(" 2026-01-31 "), Some(TIME - 34_200_000));
+    }
+
+    #[test]
+    fn points_in_time_have_years_of_four_digits() {
+        for (text, millis) in [
+            ("0000-01-01T00:00:00Z", *POINTS.start()),
+            ("0000-01-01T00:00Z", *POINTS.start()),
+            ("9999-12-31T23:59:59.999Z", *POINTS.end()),
+            ("9999/12/31 23:59:59.999+00", *POINTS.end()),
+        ] {
+            assert_eq!(Moment::parse(text), Some(Moment::At(millis)), "{text}");
+        }
+        for text in [
+            "+262142-12-31T23:59:59Z",
+            "+262142-12-31T23:59:59-23:59",
+            "-262143-01-01T00:00:00Z",
+            "+10000-01-01T00:00:00Z",
+            "-0001-12-31T23:59:59Z",
+            // The same point in time could be written, but was not.
+            "+10000-01-01T07:59:59+08:00",
+            "-0001-12-31T23:59:59-08:00",
+            // These have no text in UTC.
+            "9999-12-31T23:59:59-23:59",
+            "9999-12-31T23:59-00:01",
+            "0000-01-01T00:00:00+00:01",
+        ] {
+            assert_eq!(Moment::parse(text), None, "{text}");
+        }
     }
 
     #[test]

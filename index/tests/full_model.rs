@@ -49,10 +49,14 @@ fn the_model_says_what_the_package_says() {
     let embedded = model.embed(&texts);
     let vectors: Vec<&[f32]> = embedded.chunks_exact(model.dimensions()).collect();
     assert_eq!(vectors.len(), texts.len());
-    for (number, (text, expected)) in lines.iter().enumerate() {
+    // What the model does not know has no vector here; the package gives all of it the same one.
+    let is_known = |number: usize| vectors[number].iter().any(|&part| part != 0.0);
+    let unknown: Vec<_> = (0..texts.len()).filter(|&number| !is_known(number)).collect();
+    assert_eq!(unknown.iter().map(|&number| texts[number]).collect::<Vec<_>>(), ["👍"]);
+    for (number, (text, expected)) in lines.iter().enumerate().filter(|(at, _)| is_known(*at)) {
         assert!((cosine(vectors[number], vectors[number]) - 1.0).abs() < TOLERANCE, "{text}");
         assert_eq!(expected.len(), number);
-        for (other, expected) in expected.iter().enumerate() {
+        for (other, expected) in expected.iter().enumerate().filter(|(at, _)| is_known(*at)) {
             let found = cosine(vectors[number], vectors[other]);
             let near = (found - expected).abs() < TOLERANCE;
             assert!(near, "{text} / {}: {found}, not {expected}", texts[other]);

@@ -70,13 +70,13 @@ impl FullModel {
     }
 
     /// Returns the numbers of the pieces of `text`, begin and end included; empty for an empty
-    /// text.
+    /// text, and for one that the model does not know most of.
     fn tokens(&self, text: &str) -> Vec<u32> {
-        let normal = self.charsmap.normalize(text);
-        if normal.is_empty() {
+        let cut = self.pieces.cut(&self.charsmap.normalize(text));
+        if cut.is_empty() {
             return Vec::new();
         }
-        let cut = self.pieces.cut(&normal).into_iter().take(LONGEST);
+        let cut = cut.into_iter().take(LONGEST);
         let cut = cut.map(|piece| piece.unwrap_or(UNKNOWN));
         std::iter::once(BEGIN).chain(cut).chain(std::iter::once(END)).collect()
     }

@@ -109,12 +109,13 @@ mod tests {
 
     #[test]
     fn vectors_have_length_one_and_nothing_has_none() {
-        let vectors = built_in().embed(&["hello", "  ", "😀"]);
+        let vectors = built_in().embed(&["hello", "  ", "😂", "🪿", "ဆိုင်ဖွင့်လဲ"]);
         let lengths: Vec<f32> = vectors
             .chunks_exact(built_in().dimensions())
             .map(|vector| vector.iter().map(|number| number * number).sum())
             .collect();
         assert!((lengths[0] - 1.0).abs() < 1e-4 && lengths[1] == 0.0);
-        assert!((lengths[2] - 1.0).abs() < 1e-4, "emoji mean something");
+        assert!((lengths[2] - 1.0).abs() < 1e-4, "some emoji mean something");
+        assert_eq!(lengths[3..], [0.0, 0.0], "what the model does not know means nothing");
     }
 }

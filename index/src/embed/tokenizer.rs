@@ -4,12 +4,9 @@ use std::fmt;
 
 use tantivy::directory::OwnedBytes;
 
-use super::pieces::{self, Pieces};
+use super::pieces::{self, Pieces, SPACE};
 use super::{ModelError, npy};
 use crate::fold::fold_cow;
-
-/// Character for a space, and for the beginning of the text, as in `SentencePiece`.
-const SPACE: char = '\u{2581}';
 
 /// Cuts texts into the pieces of a vocabulary.
 pub struct Tokenizer {
@@ -48,6 +45,7 @@ impl Tokenizer {
     }
 
     /// Returns the numbers of the pieces of `text` in order; text that is in no piece is left out.
+    /// None for a text most of which is.
     pub fn tokens(&self, text: &str) -> Vec<u32> {
         let folded = fold_cow(text);
         if folded.is_empty() {

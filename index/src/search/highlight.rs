@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use unicode_segmentation::GraphemeCursor;
+
 use super::clusters::{Cluster, Paired, clusters};
 use super::join::Joined;
 use super::query::Query;
@@ -86,34 +88,47 @@ impl Highlighter {
     }
 
     /// Returns an excerpt of `text` of at most `max` characters (and the ellipses): the first match,
-    /// a little of the text before it, and the text after it.
+    /// a little of the text before it, and the text after it. What people see as one character is
+    /// shown whole or not at all, unless it is longer than the excerpt.
     pub fn snippet(&self, text: &str, max: usize) -> Snippet {
         let highlights = self.highlight(text);
-        let len = text.chars().count();
+        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        let len = places.len();
         if len <= max {
             return Snippet { text: text.to_owned(), highlights };
         }
         let first = highlights.first().map_or(0, |range| range.start);
-        // A quarter before, the rest after; but no less than the text offers.
-        let start = first.saturating_sub(max / 4).min(len - max);
-        let part = start..start + max;
-        let mut cut = String::new();
-        let shift = if start > 0 {
-            cut.push('…');
-            1
-        } else {
-            0
-        };
-        cut.extend(text.chars().skip(start).take(max));
-        if part.end < len {
-            cut.push('…');
-        }
+        let part = excerpt(text, &places, first, max);
+        let byte = |at: usize| places.get(at).copied().unwrap_or(text.len());
+        let before = if part.start > 0 { "…" } else { "" };
+        let after = if part.end < len { "…" } else { "" };
+        let shown = &text[byte(part.start)..byte(part.end)];
+        let shift = usize::from(part.start > 0);
         let inside = highlights.into_iter().filter_map(|range| {
             let (from, to) = (range.start.max(part.start), range.end.min(part.end));
-            (from < to).then(|| from - start + shift..to - start + shift)
+            (from < to).then(|| from - part.start + shift..to - part.start + shift)
         });
-        Snippet { text: cut, highlights: inside.collect() }
+        let highlights = inside.collect();
+        Snippet { text: format!("{before}{shown}{after}"), highlights }
     }
+}
+
+/// Returns the characters of an excerpt of at most `max` characters of a longer text, around its
+/// character `first`. The `places` are the bytes of its characters.
+fn excerpt(text: &str, places: &[usize], first: usize, max: usize) -> Range<usize> {
+    let is_edge = |at: &usize| {
+        let byte = places.get(*at).copied().unwrap_or(text.len());
+        // With the whole text at hand there is always an answer.
+        GraphemeCursor::new(byte, text.len(), true).is_boundary(text, 0).unwrap_or(true)
+    };
+    // A quarter before, the rest after; but no less than the text offers.
+    let wanted = first.saturating_sub(max / 4).min(places.len() - max);
+    // What is torn there is left out, unless the match is in it.
+    let start = (wanted..=first).find(is_edge);
+    let start = start.or_else(|| ((first + 1).saturating_sub(max)..wanted).rev().find(is_edge));
+    let start = start.unwrap_or(wanted);
+    let end = (start + max).min(places.len());
+    start..(start + 1..=end).rev().find(is_edge).unwrap_or(end)
 }
 
 /// Needles that do not occur as a whole in a text, by their numbers.
@@ -268,6 +283,8 @@ fn merge(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use unicode_segmentation::UnicodeSegmentation as _;
+
     use super::*;
 
     fn marked(text: &str, query: &str) -> Vec<String> {
@@ -330,5 +347,84 @@ mod tests {
         assert_eq!(marks.snippet("a b b", 5), whole);
         let cut = Snippet { text: "a …".to_owned(), highlights: vec![] };
         assert_eq!(marks.snippet("a yb", 2), cut);
+    }
+
+    #[test]
+    fn a_snippet_tears_nothing_that_is_seen_as_one_character() {
+        let flags = "🇹🇼🇯🇵🇰🇷🇺🇸";
+        for (text, query, max, expected) in [
+            (format!("{flags}needle{flags}"), "needle", 12, "…🇺🇸needle🇹🇼🇯🇵…"),
+            (format!("{flags}needle{flags}"), "needle", 13, "…🇺🇸needle🇹🇼🇯🇵…"),
+            ("ก็ก็ก็ก็ needle ก็ก็ก็".to_owned(), "needle", 13, "…ก็ needle ก็…"),
+            ("aa👨‍👩‍👧 needle 👨‍👩‍👧bb".to_owned(), "needle", 12, "… needle …"),
+            ("e\u{301}e\u{301}e\u{301}".to_owned(), "needle", 5, "e\u{301}e\u{301}…"),
+            ("xx👨‍👩‍👧👨‍👩‍👧xx".to_owned(), "👧👨", 8, "…👨‍👩‍👧…"),
+        ] {
+            let snippet = Highlighter::new(&Query::parse(query).unwrap()).snippet(&text, max);
+            assert_eq!(snippet.text, expected, "{text} {max}");
+            let shown = |range: &Range<usize>| {
+                snippet.text.chars().skip(range.start).take(range.len()).collect::<String>()
+            };
+            assert!(snippet.highlights.iter().all(|range| query.contains(&shown(range))), "{text}");
+        }
+    }
+
+    #[test]
+    fn snippets_have_whole_characters_of_any_text() {
+        let parts = [
+            "🇹🇼",
+            "👨‍👩‍👧",
+            "น้ำ",
+            "é",
+            "e\u{301}\u{302}",
+            "क्षि",
+            "\r\n",
+            "한",
+            "abc",
+            " ",
+            "台北",
+            "🇯",
+        ];
+        let marks = Highlighter::new(&Query::parse("abc 台北").unwrap());
+        let mut state = 3_usize;
+        for _ in 0..3_000 {
+            let mut below = |bound: usize| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
+                (state >> 33) % bound
+            };
+            let text: String = (0..20).map(|_| parts[below(parts.len())]).collect();
+            let max = 6 + below(20);
+            let snippet = marks.snippet(&text, max);
+            let start = snippet.text.strip_prefix('…');
+            let shown = start.unwrap_or(&snippet.text);
+            let end = shown.strip_suffix('…');
+            let shown = end.unwrap_or(shown);
+            assert!(shown.chars().count() <= max, "{text} {max}");
+            let edges: Vec<usize> = text.grapheme_indices(true).map(|(at, _)| at).collect();
+            let is_whole = |at: usize| {
+                let is_end = |at: usize| at == text.len() || edges.contains(&at);
+                is_end(at) && is_end(at + shown.len())
+            };
+            let mut found = text.match_indices(shown).map(|(at, _)| at);
+            assert!(found.any(is_whole), "{text:?} {max} {shown:?}");
+            let of = |text: &str, range: &Range<usize>| -> String {
+                text.chars().skip(range.start).take(range.len()).collect()
+            };
+            if let Some(range) = marks.highlight(&text).first() {
+                let first = of(&text, range);
+                let [shown, ..] = &snippet.highlights[..] else { panic!("{text:?} {snippet:?}") };
+                assert!(first.starts_with(&of(&snippet.text, shown)), "{text:?} {snippet:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_character_without_end_is_torn() {
+        let text = format!("a{} needle", "\u{301}".repeat(50));
+        let marks = Highlighter::new(&Query::parse("needle").unwrap());
+        assert_eq!(marks.snippet(&text, 10).text, "… needle");
+        let snippet = marks.snippet(&text[..91], 10);
+        assert_eq!(snippet.text.chars().count(), 11);
+        assert_eq!(marks.snippet(&text, 0).text, "……");
     }
 }

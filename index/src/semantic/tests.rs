@@ -215,6 +215,36 @@ fn a_message_is_answered_in_its_own_language_where_a_rule_is_there_in_several() 
 }
 
 #[test]
+fn texts_in_scripts_that_the_embedder_does_not_know_answer_by_their_letters_alone() {
+    let thai: (&[&str], &str) = (&["เวลาเปิด"], "ร้านเปิดกี่โมง");
+    let english: (&[&str], &str) = (&["opening hours"], "When are you open?");
+    for (rule, same, others) in [
+        (
+            (&["ဖွင့်ချိန်"][..], "ဆိုင်ဘယ်အချိန်ဖွင့်လဲ"),
+            "ဆိုင် ဘယ်အချိန်ဖွင့်လဲ",
+            ["ကျေးဇူးတင်ပါတယ်", "ຂອບໃຈຫຼາຍໆ", "សួស្តីបង", "ধন্যবাদ"],
+        ),
+        (
+            (&["ώρες λειτουργίας"][..], "Πότε ανοίγετε;"),
+            "πότε ανοίγετε",
+            ["Ευχαριστώ πολύ", "Θα έρθω αύριο", "გმადლობთ", "תודה רבה"],
+        ),
+        (
+            (&["दुकान कब खुलती है"][..], ""),
+            "दुकान कब खुलती है",
+            ["शुक्रिया भाई", "मैं कल आऊंगा", "မနက်ဖြန် 10:30", "ཐུགས་རྗེ་ཆེ"],
+        ),
+    ] {
+        let matcher = build_in(&SemanticSpace::built_in(), &[thai, english, rule], &NoVectors);
+        assert_eq!(matcher.rate(same).answer, Some(2), "{same}");
+        for message in others {
+            let rating = matcher.rate(message);
+            assert_eq!(rating.answer, None, "{message}: {rating:?}");
+        }
+    }
+}
+
+#[test]
 fn translations_do_not_weaken_each_other() {
     let one: [(&[&str], &str); 2] = [(&["停車"], "附近可以停車嗎？"), (&["地址"], "店在哪裡？")];
     let other = (&["จอดรถ"][..], "จอดรถได้ที่ไหน");

@@ -2,55 +2,25 @@
 
 use std::fmt::Write as _;
 
+use chatkeep_index::{WebLink, web_links};
+
 /// Part of a text.
 pub(super) struct TextPiece<'a> {
     pub(super) text: &'a str,
-    /// True for a web address.
-    pub(super) is_link: bool,
+    /// Address of a web link; `None` for any other text.
+    pub(super) address: Option<String>,
 }
 
-/// Divides a text into web addresses and what is between them.
+/// Divides a text into web links, the same as in the console, and what is between them.
 pub(super) fn pieces(text: &str) -> Vec<TextPiece<'_>> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    while let Some(start) = address(rest) {
-        let (before, from) = rest.split_at(start);
-        let end = from.find(|c: char| !of_address(c)).unwrap_or(from.len());
-        // A full stop or a bracket at the end belongs to the sentence.
-        let link = from[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '\'']);
-        found.push(TextPiece { text: before, is_link: false });
-        found.push(TextPiece { text: link, is_link: true });
-        rest = &from[link.len()..];
+    let (mut found, mut at) = (Vec::new(), 0);
+    for WebLink { range, address } in web_links(text) {
+        found.push(TextPiece { text: &text[at..range.start], address: None });
+        at = range.end;
+        found.push(TextPiece { text: &text[range], address: Some(address) });
     }
-    found.push(TextPiece { text: rest, is_link: false });
+    found.push(TextPiece { text: &text[at..], address: None });
     found
-}
-
-/// Returns the offset of the first web address.
-fn address(text: &str) -> Option<usize> {
-    // One search, not one for each scheme: a text full of one of them would be read to its end for
-    // the other one again and again.
-    let mut places = text.match_indices("http").map(|(at, _)| at);
-    places.find(|at| {
-        let after = &text[at + "http".len()..];
-        let host = after.strip_prefix("s://").or_else(|| after.strip_prefix("://"));
-        host.is_some_and(|host| host.starts_with(of_host))
-    })
-}
-
-fn of_host(c: char) -> bool {
-    c.is_alphanumeric() || c == '['
-}
-
-/// Returns true for a character of a web address as people type it.
-fn of_address(c: char) -> bool {
-    c.is_ascii_graphic() && !matches!(c, '<' | '>' | '"' | '`')
-        || (c.is_alphanumeric() && !is_cjk(c))
-}
-
-/// Returns true for scripts that continue without a space after an address.
-fn is_cjk(c: char) -> bool {
-    matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{ff00}'..='\u{ffef}')
 }
 
 /// Returns an injective name for `#` in a link and for an element's id.
@@ -69,31 +39,77 @@ pub(super) fn anchor(id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use askama::Template as _;
+    use chatkeep_core::time::Timestamp;
+
+    use super::super::parts::{MessageBody, MessagePart};
     use super::*;
 
-    /// Returns the text with `<` and `>` around its links.
+    /// Returns the text with `<` and `>` around its links, with their addresses where those differ.
     fn linked(text: &str) -> String {
-        let show = |piece: &TextPiece<'_>| {
-            if piece.is_link { format!("<{}>", piece.text) } else { piece.text.to_owned() }
+        let show = |piece: &TextPiece<'_>| match &piece.address {
+            Some(address) if address == piece.text => format!("<{address}>"),
+            Some(address) => format!("<{} {address}>", piece.text),
+            None => piece.text.to_owned(),
         };
         pieces(text).iter().map(show).collect()
+    }
+
+    /// Returns the element of a text in a page.
+    fn shown(text: &str) -> String {
+        let part = MessagePart {
+            gaps: Vec::new(),
+            day: None,
+            anchor: String::new(),
+            link: None,
+            sender: None,
+            quote: None,
+            body: MessageBody::Text(text.into()),
+            sent_at: Timestamp::from_millis(0),
+            time: String::new(),
+            edited: None,
+            bot: None,
+        };
+        let page = part.render().unwrap();
+        let (_, element) = page.split_once(r#"dir="auto">"#).unwrap();
+        element.split_once("</p>").unwrap().0.to_owned()
     }
 
     #[test]
     fn many_links_are_found_in_one_pass() {
         // A pass for each of them would take minutes.
         let text = "http://a ".repeat(200_000);
-        assert_eq!(pieces(&text).iter().filter(|piece| piece.is_link).count(), 200_000);
-        assert!(address("https:// http:/ httphttps://x").is_some_and(|at| at == 20));
+        let links = pieces(&text).iter().filter(|piece| piece.address.is_some()).count();
+        assert_eq!(links, 200_000);
     }
 
     #[test]
     fn addresses_become_links() {
-        assert_eq!(linked("see https://a.example/x?y=1."), "see <https://a.example/x?y=1>.");
-        assert_eq!(linked("請看https://a.example/路徑在此"), "請看<https://a.example/>路徑在此");
-        assert_eq!(linked("http:// and javascript:alert(1)"), "http:// and javascript:alert(1)");
-        let nasty = linked("https://a/\"onmouseover=\"alert(1)");
-        assert_eq!(nasty, "<https://a/>\"onmouseover=\"alert(1)");
+        for (text, expected) in [
+            ("see https://a.example/x?y=1.", "see <https://a.example/x?y=1>."),
+            ("請看https://a.example/路徑，在此", "請看<https://a.example/路徑>，在此"),
+            ("https://例え.テスト/です。", "<https://例え.テスト/です>。"),
+            ("HTTP://A.example", "<HTTP://A.example>"),
+            ("（www.a.example/b）", "（<www.a.example/b http://www.a.example/b>）"),
+            ("(https://a.example/a_(b))", "(<https://a.example/a_(b)>)"),
+            ("http:// and javascript:alert(1)", "http:// and javascript:alert(1)"),
+            ("https://a/\"onmouseover=\"alert(1)", "<https://a/>\"onmouseover=\"alert(1)"),
+            ("", ""),
+        ] {
+            assert_eq!(linked(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_page_has_links_as_they_are_written() {
+        let attributes = r#"rel="noopener noreferrer nofollow" target="_blank""#;
+        assert_eq!(
+            shown("<b> www.a.example/?x='y'&z"),
+            format!(
+                "&lt;b&gt; <a {attributes} href=\"http://www.a.example/?x=&#39;y&#39;&amp;z\">\
+                 www.a.example/?x=&#39;y&#39;&amp;z</a>"
+            )
+        );
     }
 
     #[test]

@@ -227,7 +227,14 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "chatkeep-transfer",
-        &["chatkeep-blobs", "chatkeep-core", "chatkeep-i18n", "chatkeep-store", "chatkeep-view"],
+        &[
+            "chatkeep-blobs",
+            "chatkeep-core",
+            "chatkeep-i18n",
+            "chatkeep-index",
+            "chatkeep-store",
+            "chatkeep-view",
+        ],
     ),
     (
         "chatkeep-services",
