@@ -172,9 +172,7 @@ pub fn metrics_router(
 
 /// Measures what waits for each stage, and for how long.
 fn measure_backlog(consumers: &[ConsumerStatus]) {
-    let stages = consumers
-        .iter()
-        .filter(|consumer| StageName::ALL.iter().any(|stage| stage.name() == consumer.name));
+    let stages = consumers.iter().filter(|consumer| StageName::has_consumer(&consumer.name));
     for ConsumerStatus { name, backlog, oldest_seconds, .. } in stages {
         metric::BACKLOG.count([name.clone().into()], *backlog);
         metric::STAGE_LAG_SECONDS.count([name.clone().into()], oldest_seconds.unwrap_or(0));

@@ -153,6 +153,13 @@ impl<K: Clone + Eq + Hash, V: Clone> Cache<K, V> {
         self.entries.remove(key);
     }
 
+    /// Removes a key, and returns its value unless it has expired. Of several who take it, one gets
+    /// it.
+    pub fn take(&self, key: &K) -> Option<V> {
+        let (_, entry) = self.entries.remove(key)?;
+        entry.is_fresh(Instant::now()).then_some(entry.value)
+    }
+
     /// Returns the keys with values that have not expired.
     pub fn keys(&self) -> Vec<K> {
         let now = Instant::now();
@@ -253,6 +260,11 @@ mod tests {
         assert_eq!(cache.get(&"a"), Some(5));
         cache.remove(&"a");
         assert_eq!(cache.get(&"a"), None);
+        cache.insert("a", 6);
+        assert_eq!([cache.take(&"a"), cache.take(&"a")], [Some(6), None]);
+        cache.insert("a", 7);
+        advance(MINUTE).await;
+        assert_eq!(cache.take(&"a"), None, "it has expired");
     }
 
     #[tokio::test(start_paused = true)]

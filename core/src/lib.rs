@@ -5,6 +5,7 @@ pub mod blob;
 pub mod bounds;
 pub mod cache;
 pub mod causes;
+pub mod clock;
 pub mod config;
 pub mod disk;
 pub mod event;

@@ -138,6 +138,8 @@ registry! {
         "Time to respond to a webhook of the platform, publishing of its events included" }
     INGRESS_EVENTS: Counter<0> { "chatkeep_ingress_events_total", [], "events";
         "Events of the platform that were published on the bus" }
+    INGRESS_LOST_EVENTS: Counter<1> { "chatkeep_ingress_lost_events_total", ["bot"], "events";
+        "Events of the platform that were lost because they are too large for the bus" }
     FOREIGN_EVENTS: Counter<1> { "chatkeep_foreign_events_total", ["bot"], "events";
         "Events ignored because the channel belongs to another bot" }
 

@@ -179,6 +179,11 @@ impl Availability {
         }
     }
 
+    /// Returns its address, without credentials.
+    pub fn address(&self) -> &str {
+        &self.0.address
+    }
+
     /// Returns whether it did not answer when it was last asked.
     pub fn is_away(&self) -> bool {
         self.0.troubled.load(Ordering::Acquire)

@@ -15,11 +15,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A point in time: milliseconds since the Unix epoch, UTC.
 ///
-/// Serialised as ISO 8601 with milliseconds (`2026-01-02T03:04:05.678Z`).
+/// Serialised as ISO 8601 with milliseconds (`2026-01-02T03:04:05.678Z`), a time beyond the years
+/// 0 to 9999 as the nearest one within.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// First time that RFC 3339 has a text for: the begin of the year 0.
+    pub const EARLIEST: Self = Self(-62_167_219_200_000);
+    /// Last time that RFC 3339 has a text for: the end of the year 9999.
+    pub const LATEST: Self = Self(253_402_300_799_999);
+
     /// Creates the time `millis` milliseconds after the Unix epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
@@ -43,9 +49,11 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
-    /// Parses an RFC 3339 time with any offset; `None` if it is invalid.
+    /// Parses an RFC 3339 time with any offset; `None` if it is invalid, or in UTC beyond the years
+    /// 0 to 9999.
     pub fn parse(text: &str) -> Option<Self> {
-        DateTime::parse_from_rfc3339(text).ok().map(|t| Self(t.timestamp_millis()))
+        let time = DateTime::parse_from_rfc3339(text).ok().map(|t| Self(t.timestamp_millis()));
+        time.filter(|time| (Self::EARLIEST..=Self::LATEST).contains(time))
     }
 }
 
@@ -77,11 +85,10 @@ pub fn zone_hint(name: &str) -> String {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match DateTime::<Utc>::from_timestamp_millis(self.0) {
-            Some(time) => f.write_str(&time.to_rfc3339_opts(SecondsFormat::Millis, true)),
-            // Beyond the range of calendar dates: only a broken clock gets here.
-            None => write!(f, "{}ms", self.0),
-        }
+        // A broken clock may get beyond them, ours or a platform's: RFC 3339 has no text for that.
+        let shown = (*self).clamp(Self::EARLIEST, Self::LATEST);
+        let time = DateTime::<Utc>::from_timestamp_millis(shown.0).unwrap_or_default();
+        f.write_str(&time.to_rfc3339_opts(SecondsFormat::Millis, true))
     }
 }
 
@@ -100,10 +107,25 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// A source of the current time. The real clock is [`SystemClock`]; tests use [`ManualClock`].
+/// A source of the current time. The real clock is [`SystemClock`], which a service has corrected
+/// by a [`CorrectedClock`](crate::clock::CorrectedClock); tests use [`ManualClock`].
 pub trait Clock: fmt::Debug + Send + Sync {
     /// Returns the current time.
     fn now(&self) -> Timestamp;
+
+    /// Returns the time of the machine, which nobody corrected.
+    fn machine(&self) -> Timestamp {
+        self.now()
+    }
+
+    /// Takes note of the time, in whole seconds, that the platform answered to a request; `asked` is
+    /// the time of the machine before it.
+    fn observe(&self, _time: Timestamp, _asked: Timestamp) {}
+
+    /// Returns whether the time is known to be right. Nothing is deleted by age while it is not.
+    fn is_confirmed(&self) -> bool {
+        true
+    }
 }
 
 /// A shared clock.
@@ -128,6 +150,11 @@ impl ManualClock {
     /// Creates a clock that stands at `start`.
     pub fn new(start: Timestamp) -> Self {
         Self(AtomicI64::new(start.millis()))
+    }
+
+    /// Sets the clock.
+    pub fn set(&self, time: Timestamp) {
+        self.0.store(time.millis(), Ordering::SeqCst);
     }
 
     /// Moves the clock forward.
@@ -156,6 +183,26 @@ mod tests {
         let http = Timestamp::parse_http("Fri, 02 Jan 2026 03:04:05 GMT");
         assert_eq!(http, Some(Timestamp::from_millis(1_767_323_045_000)));
         assert_eq!(Timestamp::parse_http("120"), None);
+    }
+
+    #[test]
+    fn a_time_that_no_text_can_have_is_shown_as_the_nearest_one() {
+        let (first, last) = ("0000-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z");
+        assert_eq!(Timestamp::parse(first), Some(Timestamp::EARLIEST));
+        assert_eq!(Timestamp::parse(last), Some(Timestamp::LATEST));
+        for (millis, shown) in [
+            (i64::MIN, first),
+            (Timestamp::EARLIEST.millis() - 1, first),
+            (Timestamp::LATEST.millis() + 1, last),
+            // The last second that chrono knows, a day later, and the last time of all.
+            (8_210_266_876_799_000, last),
+            (8_210_266_963_139_000, last),
+            (i64::MAX, last),
+        ] {
+            assert_eq!(Timestamp::from_millis(millis).to_string(), shown, "{millis}");
+        }
+        assert_eq!(Timestamp::parse("9999-12-31T23:59:59-23:59"), None);
+        assert_eq!(Timestamp::parse("0000-01-01T00:00:00+00:01"), None);
     }
 
     #[test]

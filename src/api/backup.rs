@@ -57,7 +57,7 @@ pub(super) struct CoverageView {
     missing_media: Vec<MissingMedia>,
     /// Days after which messages are deleted; null keeps them.
     retention_days: Option<i64>,
-    /// Messages sent before this time were deleted because of their age; null when none were.
+    /// Messages sent before this time were deleted, whatever the reason; null when none were.
     removed_before: Option<Timestamp>,
 }
 
@@ -107,7 +107,7 @@ impl CoverageView {
             last_message_at: coverage.messages.map(|(_, last)| last),
             gaps: coverage.gaps.into_iter().map(GapView::from).collect(),
             retention_days: coverage.retention_days,
-            removed_before: coverage.retained_from,
+            removed_before: coverage.removed_before,
             missing_media: media
                 .map(|lost| MissingMedia {
                     status: lost.status,

@@ -2,11 +2,14 @@
 //!
 //! Responses may contain a secret that is shown once (a new API key), so they are stored encrypted
 //! with a key derived from the caller's own secret: the database alone cannot decrypt them. Only
-//! successes are stored; after a failure the key is free again. Of a large response only a
-//! [`ReplayNote`] is stored, from which its handler rebuilds it.
+//! successes that changed something are stored; after anything else the key is free again. Of a
+//! large response only a [`ReplayNote`] is stored, from which its handler rebuilds it. Whoever gets
+//! one again is asked for the same permission as the first time.
 //!
 //! A request that changed something is never run again: the store marks its claim in the
 //! transaction that changes it.
+
+use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
@@ -26,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::MAX_BODY;
-use super::replay::ReplayNote;
+use super::replay::{ReplayNote, StoredReplay};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -118,7 +121,9 @@ impl Idempotency {
                     let request = Request::from_parts(parts, body.into());
                     return Ok(replayed(next.run(request).await));
                 }
-                return kept.replay(status);
+                // The caller may have lost the permission since.
+                parts.extensions.insert(StoredReplay(Arc::new(Mutex::new(kept.replay(status)?))));
+                return Ok(next.run(Request::from_parts(parts, body.into())).await);
             }
         };
         let request = Request::from_parts(parts, body.into());
@@ -144,12 +149,8 @@ impl Idempotency {
         let (parts, body) = tagged(answer, false).await.into_parts();
         let body = to_bytes(body, usize::MAX).await.map_err(|_| HttpError::Internal)?;
         let kept = StoredResponse::of(&parts, &body);
-        // A request that changed nothing is simply run again.
-        let free = kept.is_empty() && self.keys.abandon(claim).await?;
-        if !free {
-            let (status, sealed) = (parts.status.as_u16(), seal.close(&kept)?);
-            self.keys.finish(claim, status, &sealed).await;
-        }
+        let (status, sealed) = (parts.status.as_u16(), seal.close(&kept)?);
+        self.keys.finish(claim, status, &sealed).await;
         Ok(Response::from_parts(parts, Body::from(body)))
     }
 
@@ -246,11 +247,6 @@ impl StoredResponse {
         }
     }
 
-    /// Returns true when the response cannot be replayed from it.
-    const fn is_empty(&self) -> bool {
-        self.body.is_none() && self.note.is_none()
-    }
-
     fn replay(self, status: u16) -> Result<Response, HttpError> {
         let body = self.body.ok_or(NOT_KEPT)?;
         let status = StatusCode::from_u16(status).map_err(|_| HttpError::Internal)?;
@@ -295,7 +291,7 @@ mod tests {
         assert!(answer(largest).body.is_some());
         let large: &'static str = "x".repeat(MAX_KEPT + 1).leak();
         let kept = answer(large);
-        assert!(kept.is_empty() && kept.replay(200).is_err());
+        assert!(kept.body.is_none() && kept.note.is_none() && kept.replay(200).is_err());
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! Large responses to repeated requests, which are rebuilt from a note.
+//! Responses to repeated requests: stored ones, and large ones, which are rebuilt from a note.
 
 use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -45,3 +46,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Replayed {
 }
 
 impl Input for Replayed {}
+
+/// Stored response to a repeated request, which is given to those who may call the route.
+#[derive(Clone, Debug)]
+pub(super) struct StoredReplay(pub(super) Arc<Mutex<Response>>);
+
+impl StoredReplay {
+    /// Takes the response, which is there once.
+    pub(super) fn take(&self) -> Response {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

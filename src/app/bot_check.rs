@@ -9,6 +9,7 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{BotAccount, ClockDeviation, PlatformError, SharedSetup};
 use chatkeep_workers::supervisor::Supervisor;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
@@ -16,8 +17,15 @@ use super::App;
 
 /// First and longest pause between two attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
-/// Interval of the checks of a bot whose access token works, and of one that gets no webhooks.
+/// Interval of the checks of a bot whose access token works, and of one that gets no webhooks or
+/// while the clock is wrong.
 const INTERVALS: (Duration, Duration) = (Duration::from_hours(1), Duration::from_mins(1));
+/// Interval at which a step of the clock is looked for, and the time without an answer that says what
+/// the time is after which that is a problem.
+const CLOCK_INTERVALS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(30));
+/// Problem of a clock that nothing confirms.
+const UNCONFIRMED: &str = "no answer of LINE has said what the time is for half an hour: nothing is \
+                           removed because of its age meanwhile";
 /// Part of the process that a wrong clock is a problem of.
 const CLOCK: &str = "clock";
 
@@ -51,7 +59,10 @@ impl App {
                     health: self.health.clone(),
                 };
                 let part = format!("access_token:{}", line.name);
+                let watch = check.clone();
                 supervisor.run_to_end(part, move |stop| check.clone().run(stop));
+                let part = format!("clock:{}", line.name);
+                supervisor.run_to_end(part, move |stop| watch.clone().report_unconfirmed(stop));
             }
         }
     }
@@ -65,7 +76,8 @@ impl BotCheck {
         loop {
             self.check(is_new, &stop).await;
             let gets_webhooks = stop.run_until_cancelled(self.check_webhooks()).await;
-            let interval = if gets_webhooks == Some(false) { INTERVALS.1 } else { INTERVALS.0 };
+            let is_well = gets_webhooks != Some(false) && self.has_right_clock();
+            let interval = if is_well { INTERVALS.0 } else { INTERVALS.1 };
             // One kind of call may be refused again and again.
             let refused = async {
                 tokio::time::sleep(PAUSE.0).await;
@@ -75,6 +87,7 @@ impl BotCheck {
                 tokio::select! {
                     () = self.renewed.notified() => true,
                     () = refused => false,
+                    () = self.clock_steps() => false,
                     () = tokio::time::sleep(interval) => false,
                 }
             };
@@ -92,7 +105,7 @@ impl BotCheck {
         let mut is_warned = !is_new;
         let part = format!("access_token:{}", self.bot);
         loop {
-            let before = self.clock.now();
+            let before = self.clock.machine();
             let Some(answer) = stop.run_until_cancelled(self.setup.account()).await else { return };
             let bot = self.bot.as_str();
             match &answer {
@@ -130,9 +143,36 @@ impl BotCheck {
     /// Compares the clock of this machine with the time of an answer to a question of `before`.
     fn check_clock(&self, own: &BotAccount, before: Timestamp) {
         let Some(time) = own.time else { return };
-        match ClockDeviation::of(time, before, self.clock.now()) {
+        match ClockDeviation::of(time, before, self.clock.machine()) {
             Some(deviation) => self.health.raise(CLOCK, clock_reason(deviation)),
             None => self.health.clear(CLOCK),
+        }
+    }
+
+    /// Reports that nothing says what the time is, while that lasts.
+    async fn report_unconfirmed(self, stop: CancellationToken) {
+        let mut since = Instant::now();
+        let interval = || tokio::time::sleep(CLOCK_INTERVALS.0);
+        while stop.run_until_cancelled(interval()).await.is_some() {
+            if self.clock.is_confirmed() {
+                since = Instant::now();
+            } else if since.elapsed() > CLOCK_INTERVALS.1 {
+                self.health.raise(CLOCK, UNCONFIRMED.to_owned());
+            }
+        }
+    }
+
+    fn has_right_clock(&self) -> bool {
+        self.clock.is_confirmed() && self.clock.now() == self.clock.machine()
+    }
+
+    /// Waits until the clock of this machine is set while it is known to be right.
+    async fn clock_steps(&self) {
+        if !self.clock.is_confirmed() {
+            return std::future::pending().await;
+        }
+        while self.clock.is_confirmed() {
+            tokio::time::sleep(CLOCK_INTERVALS.0).await;
         }
     }
 
@@ -181,13 +221,13 @@ impl BotCheck {
 fn clock_reason(deviation: ClockDeviation) -> String {
     match deviation {
         ClockDeviation::Ahead(by) => format!(
-            "the clock of this machine is {} seconds ahead of LINE's: messages that seem to be older \
-             than a reply may be are not answered; set it, best by NTP",
+            "the clock of this machine is {} seconds ahead of LINE's, which is used instead; but \
+             certificates and signatures for S3 go by this one: set it, best by NTP",
             by.as_secs()
         ),
         ClockDeviation::Behind(by) => format!(
-            "the clock of this machine is {} seconds behind LINE's: others may refuse signatures and \
-             sign-ins of that time; set it, best by NTP",
+            "the clock of this machine is {} seconds behind LINE's, which is used instead; but \
+             certificates and signatures for S3 go by this one: set it, best by NTP",
             by.as_secs()
         ),
     }

@@ -9,8 +9,9 @@ use std::time::Duration;
 use chatkeep_bus::{Bus, BusError, ConsumerStatus};
 use chatkeep_core::health::Health;
 use chatkeep_core::metric;
-use chatkeep_services::processes::running;
-use chatkeep_store::Store;
+use chatkeep_core::time::SharedClock;
+use chatkeep_services::processes::{LIVE, running};
+use chatkeep_store::{Store, StoreError};
 use chatkeep_workers::{StageName, log_failure};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -33,10 +34,22 @@ pub(super) struct ConsumerMonitor {
     pub(super) bus: Bus,
     pub(super) store: Store,
     pub(super) health: Health,
+    pub(super) clock: SharedClock,
+    /// Id of this process.
+    pub(super) process: String,
     /// Bound of the backlog.
     pub(super) max_backlog: u64,
     /// Idle time after which a consumer of no known stage is removed; `None`: never.
     pub(super) remove_after: Option<Duration>,
+}
+
+/// Observations of a monitor from one check to the next.
+#[derive(Debug, Default)]
+struct ConsumerObservations {
+    /// Consumers that no process serves, each with the time since when.
+    orphaned: HashMap<String, Instant>,
+    /// Last time at which the heartbeat of this process itself was late.
+    late_heartbeat: Option<Instant>,
 }
 
 impl ConsumerMonitor {
@@ -55,18 +68,20 @@ impl ConsumerMonitor {
 
     /// Monitors consumers until `stop` is cancelled.
     pub(super) async fn run(self: Arc<Self>, stop: CancellationToken) {
-        let mut orphaned = HashMap::new();
+        let mut observed = ConsumerObservations::default();
         // After a panic, those of before.
         let mut raised = self.raised();
         let mut pause = FIRST;
         while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
-            match self.check(&mut orphaned).await {
-                Ok(found) => self.report(&mut raised, found),
+            let mut is_over = true;
+            match self.check(&mut observed).await {
+                Ok(Some(found)) => self.report(&mut raised, found),
+                Ok(None) => is_over = false,
                 Err(error) => {
                     log_failure!(warn, error.as_ref(), "cannot check the consumers of the bus");
                 }
             }
-            pause = if raised.is_empty() { INTERVAL } else { RECHECK_INTERVAL };
+            pause = if is_over && raised.is_empty() { INTERVAL } else { RECHECK_INTERVAL };
         }
     }
 
@@ -76,21 +91,17 @@ impl ConsumerMonitor {
         parts.filter(|part| part.starts_with(PREFIX)).collect()
     }
 
-    /// Returns the present problems, by part.
+    /// Returns the present problems, by part; `None` while nobody can tell which consumers are served.
     async fn check(
         &self,
-        orphaned: &mut HashMap<String, Instant>,
-    ) -> anyhow::Result<Vec<(String, String)>> {
+        observed: &mut ConsumerObservations,
+    ) -> anyhow::Result<Option<Vec<(String, String)>>> {
         self.retire().await?;
-        let served: BTreeSet<_> = running(&self.store)
-            .await?
-            .into_iter()
-            .flat_map(|record| record.process.stages)
-            .collect();
+        let Some(served) = self.served(observed).await? else { return Ok(None) };
         let mut problems = Vec::new();
         let consumers = self.bus.consumers().await?;
         // Served again, or removed: the gauge would show the last backlog for ever.
-        orphaned.retain(|name, _| {
+        observed.orphaned.retain(|name, _| {
             let is_there = consumers.iter().any(|consumer| consumer.name == *name);
             let stays = is_there && !served.contains(name);
             if !stays {
@@ -103,7 +114,8 @@ impl ConsumerMonitor {
                 problems.extend(self.filling(&consumer));
                 continue;
             }
-            let since = *orphaned.entry(consumer.name.clone()).or_insert_with(Instant::now);
+            let since =
+                *observed.orphaned.entry(consumer.name.clone()).or_insert_with(Instant::now);
             if self.is_abandoned(&consumer, since)
                 && self.bus.remove_consumer(&consumer.name).await?
             {
@@ -113,15 +125,35 @@ impl ConsumerMonitor {
             show(&consumer.name, consumer.backlog);
             problems.extend(orphan(&consumer));
         }
-        Ok(problems)
+        Ok(Some(problems))
+    }
+
+    /// Returns the stages that some process runs; `None` while the heartbeat of this process itself
+    /// is late, as after a stall of the database, and for a while after that: those of others are
+    /// late, too.
+    async fn served(
+        &self,
+        observed: &mut ConsumerObservations,
+    ) -> Result<Option<BTreeSet<String>>, StoreError> {
+        let running = running(&self.store).await?;
+        let own = running.iter().find(|record| record.process.id == self.process);
+        // Others sent their last one a little earlier, maybe.
+        if own.is_none_or(|own| own.silent_for > LIVE / 2) {
+            observed.late_heartbeat = Some(Instant::now());
+        }
+        if observed.late_heartbeat.is_some_and(|late| late.elapsed() < LIVE) {
+            return Ok(None);
+        }
+        Ok(Some(running.into_iter().flat_map(|record| record.process.stages).collect()))
     }
 
     /// Returns true if the consumer is of no known stage and has been idle for long enough.
     fn is_abandoned(&self, consumer: &ConsumerStatus, since: Instant) -> bool {
         let Some(after) = self.remove_after else { return false };
-        let idle = consumer.idle_seconds.map(Duration::from_secs);
-        StageName::parse(&consumer.name).is_none()
-            && idle.unwrap_or_else(|| since.elapsed()) >= after
+        // It is the difference between the time of the server and that of this process.
+        let idle = consumer.idle_seconds.filter(|_| self.clock.is_confirmed());
+        let idle = idle.map(Duration::from_secs);
+        !StageName::has_consumer(&consumer.name) && idle.unwrap_or_else(|| since.elapsed()) >= after
     }
 
     fn filling(&self, consumer: &ConsumerStatus) -> Option<(String, String)> {
@@ -151,7 +183,7 @@ impl ConsumerMonitor {
 /// Returns the problem with a consumer that no process serves.
 fn orphan(consumer: &ConsumerStatus) -> Option<(String, String)> {
     let ConsumerStatus { name, backlog, .. } = consumer;
-    if StageName::parse(name).is_none() {
+    if !StageName::has_consumer(name) {
         let why = format!(
             "no process serves the consumer {name}, and {backlog} messages are pending: remove it \
              with `chatkeep bus remove-consumer {name}`"
@@ -168,10 +200,13 @@ fn show(consumer: &str, backlog: u64) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use chatkeep_bus::embedded::EmbeddedBus;
     use chatkeep_bus::{BusLimits, ConsumerSpec, Stream};
     use chatkeep_core::config::Database;
     use chatkeep_core::time::SystemClock;
+    use chatkeep_store::NewProcess;
     use tempfile::TempDir;
 
     use super::*;
@@ -190,10 +225,27 @@ mod tests {
             max_in_flight: 1,
         };
         bus.ensure(&unknown).await.unwrap();
-        bus.ensure(&StageName::Backup.consumer(LEASE)).await.unwrap();
+        for stage in [StageName::Backup, StageName::ExternalMedia] {
+            bus.ensure(&stage.consumer(LEASE)).await.unwrap();
+        }
         let store = Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap();
-        let health = Health::new(clock);
-        ConsumerMonitor { bus, store, health, max_backlog: 10, remove_after: None }
+        let health = Health::new(clock.clone());
+        let process = "own".to_owned();
+        ConsumerMonitor { bus, store, health, clock, process, max_backlog: 10, remove_after: None }
+    }
+
+    /// Writes the heartbeat of the monitor's process, which runs no stage.
+    async fn beat(consumers: &ConsumerMonitor) {
+        let process = NewProcess {
+            id: consumers.process.clone(),
+            host: "here".to_owned(),
+            pid: 1,
+            version: String::new(),
+            roles: Vec::new(),
+            stages: Vec::new(),
+            shared: BTreeMap::new(),
+        };
+        consumers.store.processes().heartbeat(&process, None).await.unwrap();
     }
 
     async fn names(consumers: &ConsumerMonitor) -> Vec<String> {
@@ -207,16 +259,33 @@ mod tests {
     async fn only_what_no_stage_reads_is_removed_after_its_time() {
         let folder = TempDir::new().unwrap();
         let mut consumers = with_orphans(&folder).await;
-        let mut orphaned = HashMap::new();
+        beat(&consumers).await;
+        let mut observed = ConsumerObservations::default();
         for remove_after in [None, Some(Duration::from_hours(1))] {
             consumers.remove_after = remove_after;
-            let problems = consumers.check(&mut orphaned).await.unwrap();
+            let problems = consumers.check(&mut observed).await.unwrap().unwrap();
             let parts: Vec<_> = problems.into_iter().map(|(part, _)| part).collect();
             assert_eq!(parts, ["consumer:forgotten"], "told, and still there");
-            assert_eq!(names(&consumers).await, ["backup", "forgotten"]);
+            assert_eq!(names(&consumers).await, ["backup", "external_media", "forgotten"]);
         }
         consumers.remove_after = Some(Duration::ZERO);
-        assert!(consumers.check(&mut orphaned).await.unwrap().is_empty());
-        assert_eq!(names(&consumers).await, ["backup"], "a stage's consumer stays");
+        assert_eq!(consumers.check(&mut observed).await.unwrap(), Some(Vec::new()));
+        let stay = ["backup", "external_media"];
+        assert_eq!(names(&consumers).await, stay, "a stage's consumer stays");
+    }
+
+    #[tokio::test]
+    async fn a_process_without_its_own_heartbeat_judges_nobody() {
+        let folder = TempDir::new().unwrap();
+        let mut consumers = with_orphans(&folder).await;
+        consumers.remove_after = Some(Duration::ZERO);
+        let mut observed = ConsumerObservations::default();
+        assert_eq!(consumers.check(&mut observed).await.unwrap(), None);
+        beat(&consumers).await;
+        assert_eq!(consumers.check(&mut observed).await.unwrap(), None, "others may be late");
+        assert_eq!(names(&consumers).await, ["backup", "external_media", "forgotten"]);
+        observed.late_heartbeat = None;
+        assert_eq!(consumers.check(&mut observed).await.unwrap(), Some(Vec::new()));
+        assert_eq!(names(&consumers).await, ["backup", "external_media"]);
     }
 }

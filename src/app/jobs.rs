@@ -7,8 +7,9 @@ use chatkeep_core::config::Database;
 use chatkeep_services::assistant::UnansweredFigures;
 use chatkeep_services::deployment_metrics::{ExpiryMetrics, SnapshotMetrics, StoreMetrics};
 use chatkeep_services::maintenance::{
-    ActivityPurge, ExpiredWebhooks, IdempotencyPurge, IngressPresence, InterruptedReplies,
-    Maintenance, OutboxPurge, ReadRecords, RowPurge, SessionPurge, UseRecords, WalCheckpoint,
+    ActivityPurge, ExpiredWebhooks, FutureTimes, IdempotencyPurge, IngressPresence,
+    InterruptedReplies, Maintenance, OutboxPurge, ReadRecords, RowPurge, SessionPurge, UseRecords,
+    WalCheckpoint,
 };
 use chatkeep_services::orphan_sweep::{OrphanSweeper, UploadSweeper};
 use chatkeep_services::pictures::PictureSweep;
@@ -77,6 +78,7 @@ impl App {
 
     fn start_worker_jobs(&self, jobs: &PeriodicJobs, maintenance: &Maintenance) {
         let Maintenance { store, clock } = maintenance.clone();
+        jobs.add(FutureTimes(maintenance.clone()));
         jobs.add(OutboxPurge(maintenance.clone(), self.config.api.keep_events));
         jobs.add(ExpiredWebhooks(maintenance.clone()));
         jobs.add(RowPurge(maintenance.clone()));

@@ -2,6 +2,7 @@
 
 mod assembly;
 mod bot_check;
+mod clock_gossip;
 mod consumers;
 mod disk;
 mod jobs;
@@ -142,6 +143,7 @@ impl App {
         self.maintain_consumers(&supervisor).await?;
         self.start_search(&supervisor, &jobs).await?;
         self.check_bots(&supervisor);
+        self.share_clock(&supervisor).await?;
         self.follow_assistants(&supervisor).await?;
         let router = with_common_layers(finish(self.surfaces(&supervisor)?));
         self.start_jobs(&jobs)?;

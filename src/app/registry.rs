@@ -8,6 +8,7 @@ use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
+use chatkeep_services::media_store::{self, MediaStoreError, OtherMediaStore};
 use chatkeep_services::processes::{LIVE, MEDIA, has_died, namespace};
 use chatkeep_store::{NewProcess, Store, StoreError};
 use chatkeep_workers::replica::{Replica, ReplicaState};
@@ -43,10 +44,12 @@ pub(super) struct Registration {
 
 impl Registration {
     /// Registers this process, once every other running one has the same bus, media store and
-    /// shared settings. Processes that differ get as long to end as a dead process is given.
+    /// shared settings. Processes that differ get as long to end as a dead process is given. The
+    /// media store is recorded as that of the database then.
     ///
     /// # Errors
-    /// [`PreflightError`] naming the difference and the other process, or an error of store or bus.
+    /// [`PreflightError`] naming the difference and the other process, or the media store that does
+    /// not have the files of the database; or an error of store or bus.
     pub(super) async fn new(
         config: &Config,
         process_roles: &ProcessRoles,
@@ -65,8 +68,10 @@ impl Registration {
         };
         let (store, blobs, health) = (store.clone(), blobs.clone(), health.clone());
         let mut registration = Self { store, blobs, health, process };
-        registration.read_media_store().await;
+        let known = registration.read_media_store().await;
+        known.map_err(|other| PreflightError(other.to_string()))?;
         registration.wait_for_agreement().await?;
+        registration.record_media_store().await?;
         Ok(registration)
     }
 
@@ -100,17 +105,43 @@ impl Registration {
     }
 
     /// Adds the media store's identity, unless it cannot be reached: the rest runs without it.
-    async fn read_media_store(&mut self) -> bool {
-        match tokio::time::timeout(TIMEOUT, self.blobs.identity()).await {
+    /// Returns true once it is known.
+    ///
+    /// # Errors
+    /// [`OtherMediaStore`] if the files of the database are in another one.
+    async fn read_media_store(&mut self) -> Result<bool, OtherMediaStore> {
+        let identified = media_store::identify(&self.store, &self.blobs);
+        match tokio::time::timeout(TIMEOUT, identified).await {
             Ok(Ok(identity)) => {
                 self.process.shared.insert(MEDIA.to_owned(), identity);
-                true
+                Ok(true)
             }
+            Ok(Err(MediaStoreError::Other(other))) => Err(other),
             Ok(Err(error)) => {
                 log_failure!(warn, &error, "cannot identify the media store yet");
+                Ok(false)
+            }
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Reads the identity of a media store that could not be reached at the start. Another one than
+    /// that of the database is a problem of this process until somebody mounts the right one.
+    async fn read_late(&mut self) -> bool {
+        match self.read_media_store().await {
+            Ok(is_known) => is_known,
+            Err(other) => {
+                self.health.raise(PART, other.to_string());
                 false
             }
-            Err(_) => false,
+        }
+    }
+
+    /// Records the media store as that of the database, if it is known.
+    async fn record_media_store(&self) -> Result<(), StoreError> {
+        match self.process.shared.get(MEDIA) {
+            Some(identity) => media_store::record(&self.store, identity).await,
+            None => Ok(()),
         }
     }
 
@@ -119,11 +150,6 @@ impl Registration {
         let mut watch = replica.as_ref().map(Replica::watch);
         let mut is_compared = self.process.shared.contains_key(MEDIA);
         while !stop.is_cancelled() {
-            if !is_compared
-                && (self.process.shared.contains_key(MEDIA) || self.read_media_store().await)
-            {
-                is_compared = self.compare_late().await;
-            }
             let state = watch.as_mut().map(|watch| watch.borrow_and_update().clone());
             let working = state.as_ref().is_some_and(|state| state.work.is_some());
             // Numbers and names: always valid JSON.
@@ -132,6 +158,10 @@ impl Registration {
             let beat = processes.heartbeat(&self.process, search.as_deref());
             if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, beat).await {
                 failed(&error);
+            }
+            // After the heartbeat, which must not wait for a media store.
+            if !is_compared && (self.process.shared.contains_key(MEDIA) || self.read_late().await) {
+                is_compared = self.compare_late().await;
             }
             let pause = tokio::time::sleep(if working { WORKING } else { HEARTBEAT });
             let changed = async {
@@ -159,6 +189,10 @@ impl Registration {
             Ok(differing) => {
                 if let Some(other) = differing.first() {
                     self.health.raise(PART, difference(&self.process, &other.process));
+                    return false;
+                }
+                if let Err(error) = self.record_media_store().await {
+                    failed(&error);
                     return false;
                 }
                 info!("the media store is identified");

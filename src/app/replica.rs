@@ -98,6 +98,8 @@ impl App {
             bus: self.bus.clone(),
             store: self.store.clone(),
             health: self.health.clone(),
+            clock: Arc::clone(&self.clock),
+            process: self.registration.id().to_owned(),
             max_backlog: limits.max_backlog,
             remove_after: limits.remove_consumers,
         };

@@ -7,7 +7,7 @@ use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::metric;
 use chatkeep_search::saved_searches::{SavedSearchFollower, SearchMatcher};
 use chatkeep_services::event_renderer::EventRenderer;
-use chatkeep_workers::assistant::{Assistant, ReplyPolicy};
+use chatkeep_workers::assistant::{Assistant, ReplyPolicy, UnsureClaims};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::gate::{Gate, Gated};
 use chatkeep_workers::media::{ContentThrottle, Lane, Media, MediaLimits, PendingMediaJob};
@@ -71,6 +71,8 @@ impl Starter<'_> {
                 push_fallback: app.config.reply.push_fallback,
             },
             concurrency: app.config.workers.concurrency,
+            claims: UnsureClaims::default(),
+            tasks: self.supervisor.tasks().clone(),
         }
     }
 

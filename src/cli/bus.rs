@@ -62,7 +62,7 @@ async fn perform(
             table::print(&["CONSUMER", "STREAM", "WAITING"], &rows)
         }
         BusCommand::RemoveConsumer { name, force } => {
-            if StageName::parse(&name).is_some() && !force {
+            if StageName::has_consumer(&name) && !force {
                 return Err(PreflightError(format!(
                     "{name} is a stage of this version: its pending messages would be lost; \
                      --force removes it anyway"

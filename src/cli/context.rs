@@ -19,6 +19,7 @@ use chatkeep_services::exports::ExportService;
 use chatkeep_services::imports::ImportService;
 use chatkeep_services::indexing::IndexingService;
 use chatkeep_services::keys::KeyService;
+use chatkeep_services::media_store::{self, MediaStoreError};
 use chatkeep_services::operator::Operator;
 use chatkeep_services::snapshots::{
     BeforeMigration, SnapshotError, SnapshotService, SnapshotSource, copy_before_migration,
@@ -220,6 +221,24 @@ impl Context {
             return open_blobs(&self.config, Blobs::open(blobs, s3));
         }
         open_blobs(&self.config, Blobs::open_existing(blobs, s3))
+    }
+
+    /// Opens the media store that the files of the database are in.
+    ///
+    /// # Errors
+    /// As of [`Self::blobs`]; [`PreflightError`] when they are in another one.
+    pub(super) async fn media_store(&self, store: &Store) -> anyhow::Result<Blobs> {
+        let blobs = self.blobs()?;
+        media_store::check(store, &blobs).await.map_err(wrong_media_store)?;
+        Ok(blobs)
+    }
+}
+
+/// Turns the refusal of a media store into a usage error.
+pub(super) fn wrong_media_store(error: MediaStoreError) -> anyhow::Error {
+    match error {
+        MediaStoreError::Other(other) => PreflightError(other.to_string()).into(),
+        error => error.into(),
     }
 }
 

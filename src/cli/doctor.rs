@@ -12,12 +12,14 @@ use chatkeep_index::search::MessageIndex;
 use chatkeep_services::doctor::{
     CheckedCounts, Doctor, DoctorOptions, FileChecks, Finding, LocalIndex, Repair, Replicas, Report,
 };
+use chatkeep_services::media_store;
 use chatkeep_services::processes::{media_store_of, running};
 use chatkeep_store::{ProcessRecord, Store};
 use chatkeep_transfer::out::{note, say};
 use chatkeep_workers::replica::{self, Replica};
 use tokio::time::Instant;
 
+use super::context::wrong_media_store;
 use super::{Context, table};
 use crate::app::{self, PreflightError};
 
@@ -34,6 +36,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 pub(super) struct NotChecked(anyhow::Error);
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct DoctorArgs {
     /// Repair differences.
     #[arg(long)]
@@ -47,6 +50,10 @@ pub(super) struct DoctorArgs {
     /// Print one JSON object a line: each difference, then the summary.
     #[arg(long)]
     json: bool,
+    /// Use this media store for the files of the database from now on, also without --repair: they
+    /// were moved there without their media-store.id, or are lost.
+    #[arg(long)]
+    new_media_store: bool,
 }
 
 pub(super) async fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<()> {
@@ -78,6 +85,7 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
     let blobs = context.blobs()?;
     let running = running(store).await?;
     same_media_store(&blobs, &running).await?;
+    own_media_store(args, store, &blobs).await?;
     let running: Vec<_> = running.into_iter().filter(|record| record.search.is_some()).collect();
     let bus = asked(context, &running).await?;
     let replicas = bus.as_ref().map(|bus| Replicas { bus, processes: running.clone() });
@@ -136,6 +144,17 @@ async fn same_media_store(blobs: &Blobs, running: &[ProcessRecord]) -> anyhow::R
              --config"
         )));
     }
+    Ok(())
+}
+
+/// Verifies that the files of the database are in the media store, or records that they are.
+async fn own_media_store(args: &DoctorArgs, store: &Store, blobs: &Blobs) -> anyhow::Result<()> {
+    if !args.new_media_store {
+        return media_store::check_known(store, blobs).await.map_err(wrong_media_store);
+    }
+    media_store::adopt(store, blobs).await?;
+    let place = blobs.availability().address();
+    note!("chatkeep: {place} is the media store of this database from now on");
     Ok(())
 }
 

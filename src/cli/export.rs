@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::zone_hint;
 use chatkeep_i18n::Language;
@@ -50,12 +50,29 @@ pub(super) struct ExportArgs {
     language: String,
 }
 
+/// Files that the media store does not have; everything else is exported.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{0} media files are missing in the media store and in the export, which lists their messages \
+     in missing-files.txt; `chatkeep doctor` says more"
+)]
+pub(super) struct MissingFiles(u64);
+
+impl MissingFiles {
+    /// Exit code of the process.
+    pub(super) const CODE: u8 = 3;
+}
+
 pub(super) async fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<()> {
     let wanted = args.wanted()?;
     let target = ExportTarget::of(args.out.as_deref(), wanted.format).map_err(PreflightError)?;
     let channel = ChannelId::from(args.channel.as_str());
     let store = context.store().await?;
-    let media = media(context, &target)?;
+    let media: Option<Arc<dyn MediaSource>> = if target.takes_media() {
+        Some(Arc::new(StoredMedia(context.media_store(&store).await?)))
+    } else {
+        None
+    };
     let known = context.channels(&store).any(&context.operator, &channel).await?;
     let done = match known {
         Some(known) => {
@@ -65,17 +82,12 @@ pub(super) async fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<
         None => Err(anyhow!("unknown channel {channel}")),
     };
     store.close().await;
-    let PackProgress { messages, files, bytes } = done?;
+    let PackProgress { messages, files, missing, bytes } = done?;
     note!("chatkeep: {messages} messages and {files} files, {}", HumanBytes(bytes));
-    Ok(())
-}
-
-/// Opens the media store for a target that takes media files.
-fn media(context: &Context, target: &ExportTarget) -> anyhow::Result<Option<Arc<dyn MediaSource>>> {
-    if !target.takes_media() {
-        return Ok(None);
+    if missing > 0 {
+        bail!(MissingFiles(missing));
     }
-    Ok(Some(Arc::new(StoredMedia(context.blobs()?))))
+    Ok(())
 }
 
 async fn write(

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::causes::with_causes;
+use chatkeep_core::clock::CorrectedClock;
 use chatkeep_core::config::{Config, ConfigError, Override, Sources, UsualFiles};
 use chatkeep_core::time::{SharedClock, SystemClock};
 use chatkeep_transfer::out::{READER_GONE, is_reader_gone, note, say};
@@ -185,6 +186,9 @@ pub fn main() -> ExitCode {
             if error.downcast_ref::<import::UnrecognisedLines>().is_some() {
                 return ExitCode::from(import::UnrecognisedLines::CODE);
             }
+            if error.downcast_ref::<export::MissingFiles>().is_some() {
+                return ExitCode::from(export::MissingFiles::CODE);
+            }
             if usage { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }
@@ -240,7 +244,10 @@ fn run_with(
             note!("chatkeep: {warning}");
         }
     }
-    let clock: SharedClock = Arc::new(SystemClock);
+    let clock: SharedClock = match command {
+        Command::Serve(_) => Arc::new(CorrectedClock::new(Arc::new(SystemClock))),
+        _ => Arc::new(SystemClock),
+    };
     let creator = CreatingContext(Context::new(config, clock));
     runtime.block_on(async move {
         let command = match command {

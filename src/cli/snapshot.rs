@@ -104,7 +104,8 @@ async fn create(context: &Context, target: Option<&BlobsKind>, json: bool) -> an
     say!("{}", made.id)?;
     note!("{} files, {} bytes beside them", made.files, made.part_bytes());
     if made.files_gone > 0 {
-        note!("chatkeep: {} files were erased or damaged and are not in it", made.files_gone);
+        let gone = made.files_gone;
+        note!("chatkeep: {gone} files were erased, lost or damaged and are not in it");
     }
     if !made.has_database() {
         note!("chatkeep: the database is not in it: make a dump of PostgreSQL beside it");

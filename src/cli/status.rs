@@ -184,8 +184,7 @@ fn replica(state: &ReplicaState) -> String {
 
 fn consumer(status: &DeploymentStatus, consumer: &ConsumerStatus) -> Vec<String> {
     let served = status.processes.iter().any(|p| p.stages.contains(&consumer.name));
-    let is_stage = StageName::ALL.iter().any(|stage| stage.name() == consumer.name);
-    let note = match (served, is_stage) {
+    let note = match (served, StageName::has_consumer(&consumer.name)) {
         (true, _) => "",
         (false, true) => "no process runs this stage",
         (false, false) => "no process serves it (chatkeep bus remove-consumer)",

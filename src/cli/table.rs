@@ -1,6 +1,7 @@
 //! Lists on a terminal: aligned columns, or JSON for programs.
 
 use chatkeep_transfer::out::say;
+use chatkeep_view::sanitize::one_line;
 use serde::Serialize;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -27,11 +28,16 @@ pub(super) fn terminal_width() -> Option<usize> {
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
-/// Returns the heading and the rows as aligned lines of at most `limit` columns. East Asian
-/// characters take two columns of a terminal; control characters, which names may contain, become
-/// spaces.
+/// Returns a text that somebody else wrote as one line that is safe to print: control characters,
+/// which a terminal obeys, become spaces, and what is invisible or turns the direction of writing
+/// goes.
+pub(super) fn plain(text: &str) -> String {
+    one_line(&text.replace(char::is_control, " "), usize::MAX)
+}
+
+/// Returns the heading and the rows as aligned lines of at most `limit` columns, with [`plain`]
+/// cells. East Asian characters take two columns of a terminal.
 pub(super) fn lines(headings: &[&str], rows: &[Vec<String>], limit: Option<usize>) -> Vec<String> {
-    let plain = |cell: &str| cell.replace(char::is_control, " ");
     let heading = headings.iter().map(|heading| (*heading).to_owned()).collect();
     let rows = rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect());
     let rows: Vec<Vec<String>> = std::iter::once(heading).chain(rows).collect();
@@ -105,6 +111,13 @@ pub(super) fn json(value: &impl Serialize) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_not_printed() {
+        assert_eq!(plain("a\u{1b}]0;b\u{7}c\u{9b}2Jd"), "a ]0;b c 2Jd");
+        assert_eq!(plain("one\ntwo\u{2028}three\tfour"), "one two three four");
+        assert_eq!(plain("  \u{202e}Ann\u{2066}\u{200f} 小美 ไทย 👩‍👧"), "  Ann 小美 ไทย 👩‍👧");
+    }
 
     #[test]
     fn columns_align_whatever_the_script() {

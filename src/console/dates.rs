@@ -2,6 +2,7 @@
 
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_view::when::local_time;
 use chrono::{DateTime, Datelike as _, NaiveDate};
 use chrono_tz::Tz;
 
@@ -80,8 +81,7 @@ impl Dates {
     }
 
     fn local(&self, at: Timestamp) -> DateTime<Tz> {
-        let at = DateTime::from_timestamp_millis(at.millis()).unwrap_or_default();
-        at.with_timezone(&self.zone)
+        local_time(self.zone, at)
     }
 }
 
@@ -107,5 +107,23 @@ mod tests {
             ["2025年12月31日（三）", "Wed, 31 Dec 2025", "2025年12月31日（水）", "พ. 31 ธ.ค. 2568"];
         assert_eq!(headings, expected);
         assert_eq!(english.brief(at("2026-01-05T10:00:00Z")), "5 Jan");
+    }
+
+    #[test]
+    fn every_stored_time_is_shown() {
+        for zone in ["UTC", "Asia/Taipei", "America/New_York"] {
+            let zone = zone.parse().unwrap();
+            let now = Timestamp::from_millis(0);
+            let dates = Dates { language: Language::English, zone, now };
+            for millis in [8_210_266_876_799_000, 8_210_266_963_139_000, i64::MAX] {
+                let at = Timestamp::from_millis(millis);
+                assert_eq!(dates.moment(at), "31 Dec 9999 23:59", "{zone} {millis}");
+            }
+            for millis in [-8_334_601_228_800_000, i64::MIN] {
+                let at = Timestamp::from_millis(millis);
+                assert_eq!(dates.moment(at), "1 Jan 0 00:00", "{zone} {millis}");
+                assert_eq!(dates.heading(dates.day(at)), "Sat, 1 Jan 0");
+            }
+        }
     }
 }

@@ -210,7 +210,7 @@ fn facts(coverage: &Coverage, dates: Dates) -> Vec<Fact> {
         facts.push(fact("coverage-first", date(first)));
         facts.push(fact("coverage-last", dates.moment(last)));
     }
-    if let Some(at) = coverage.retained_from {
+    if let Some(at) = coverage.removed_before {
         facts.push(fact("coverage-removed", date(at)));
     }
     facts

@@ -39,6 +39,11 @@ impl IngressBots {
         self.0.keys().copied().collect()
     }
 
+    /// Returns the names of the bots of all platforms.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.values().flat_map(BTreeMap::keys).map(String::as_str)
+    }
+
     pub(super) fn get(&self, platform: &str, name: &str) -> Option<&IngressBot> {
         self.0.get(platform)?.get(name)
     }

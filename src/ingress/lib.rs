@@ -1,5 +1,6 @@
 //! The ingress: receives the platform's webhooks and responds 200 only when every event in them is
-//! durably on the bus.
+//! durably on the bus, but for one that is too large for the bus for good: to refuse its webhook
+//! would hold back the others in it, and bring it again and again.
 //!
 //! Anybody can send garbage here, also through the proxy that the platform's own webhooks come
 //! through, so an address that sent too much of it is not blocked: a correctly signed webhook is
@@ -15,6 +16,7 @@
 
 mod bots;
 mod response;
+mod size;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,6 +66,11 @@ pub struct Ingress {
 
 /// Returns the ingress' routes, with bodies up to `max_body` bytes.
 pub fn router(ingress: Ingress, max_body: usize) -> Router {
+    size::warn_of_large_bodies(&ingress.bus, max_body);
+    for bot in ingress.bots.names() {
+        // Shown from the start: an alert about an increase would not see the first one.
+        metric::INGRESS_LOST_EVENTS.add([bot.to_owned().into()], 0);
+    }
     let mut router = Router::new();
     for platform in ingress.bots.platforms() {
         let receive = post(move |ingress, path, request| receive(platform, ingress, path, request));
@@ -171,12 +178,8 @@ impl Ingress {
             return WebhookResponse::Unavailable;
         }
         match self.publish(messages).await {
-            Ok(()) => {
-                metric::INGRESS_EVENTS.add([], envelopes.len() as u64);
-                for envelope in envelopes {
-                    debug!(id = envelope.bus_id(), stage = "ingress", "event published");
-                    self.tap.notify("ingress", envelope.id.as_str(), "published");
-                }
+            Ok(too_large) => {
+                self.account_for(bot, envelopes, &too_large);
                 WebhookResponse::Accepted
             }
             Err(error) => {
@@ -193,12 +196,35 @@ impl Ingress {
         }
     }
 
+    /// Publishes messages, but for those that are too large for the bus, which it returns.
     async fn publish(
         &self,
         messages: Result<Vec<Outgoing>, serde_json::Error>,
-    ) -> Result<(), BusError> {
-        let messages = messages.map_err(|error| BusError::Config(error.to_string()))?;
-        self.bus.publish(messages).await
+    ) -> Result<Vec<Outgoing>, BusError> {
+        let mut messages = messages.map_err(|error| BusError::Config(error.to_string()))?;
+        let too_large = size::take_too_large(&self.bus, &mut messages);
+        // A call without messages would pass for the end of an outage.
+        if !messages.is_empty() {
+            self.bus.publish(messages).await?;
+        }
+        Ok(too_large)
+    }
+
+    /// Counts and logs the events of an accepted webhook: those on the bus, and those that are lost.
+    fn account_for(&self, bot: &IngressBot, envelopes: &[Envelope], too_large: &[Outgoing]) {
+        metric::INGRESS_EVENTS.add([], (envelopes.len() - too_large.len()) as u64);
+        // They are in the order of the webhook, too.
+        let mut too_large = too_large.iter().peekable();
+        for envelope in envelopes {
+            if let Some(lost) = too_large.next_if(|message| message.id == envelope.bus_id()) {
+                let (bot, id, bytes) = (bot.name(), &lost.id, lost.payload.len());
+                warn!(bot, id, bytes, "event lost: it is too large for the bus");
+                metric::INGRESS_LOST_EVENTS.add([bot.to_owned().into()], 1);
+            } else {
+                debug!(id = envelope.bus_id(), stage = "ingress", "event published");
+                self.tap.notify("ingress", envelope.id.as_str(), "published");
+            }
+        }
     }
 }
 

@@ -1,8 +1,13 @@
 //! Errors that a model can act on: the fault of the call, and a remedy.
 
+use chatkeep_core::panics;
 use chatkeep_core::role::Scope;
 use chatkeep_services::{FieldPath, ServiceError};
 use chatkeep_view::sanitize;
+use futures_util::future::BoxFuture;
+
+/// Part of the process, in logs and metrics, whose panics are those of requests.
+pub(super) const PART: &str = "mcp";
 
 /// Maximum length of an id or name in an error, in characters.
 const ECHO: usize = 80;
@@ -55,6 +60,16 @@ impl From<ServiceError> for ToolError {
     fn from(error: ServiceError) -> Self {
         Self::Service(error)
     }
+}
+
+/// Does the work of a request. The library calls it in a task of its own, which a panic would end
+/// without an answer.
+///
+/// # Errors
+/// Returns an internal error if the work panics, which is counted and logged.
+pub(super) async fn caught<T>(work: BoxFuture<'_, Result<T, ToolError>>) -> Result<T, ToolError> {
+    let done = panics::catch(PART, work).await;
+    done.unwrap_or_else(|_panicked| Err(ServiceError::Internal.into()))
 }
 
 fn of_service(error: &ServiceError, scope: Option<Scope>) -> (String, &'static str) {
@@ -129,5 +144,22 @@ fn invalid(field: Option<&FieldPath>, why: &str) -> String {
         }
         Some(_) => format!("{why}. Correct it and call again."),
         None => format!("{why}. Correct the arguments and call again."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+    use futures_util::future::lazy;
+
+    use super::*;
+
+    #[test]
+    fn work_that_panics_is_an_internal_error() {
+        let broken = lazy(|_| -> Result<(), ToolError> { panic!("it broke") });
+        let done = caught(broken.boxed()).now_or_never().unwrap();
+        let failure = done.unwrap_err().failure(None);
+        assert_eq!(failure.result, "error");
+        assert!(failure.text.starts_with("Internal error of the service."), "{}", failure.text);
     }
 }

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use axum::http::request::Parts;
-use chatkeep_core::metric;
 use chatkeep_core::role::Scope;
+use chatkeep_core::{metric, panics};
 use chatkeep_services::{Caller, Services};
 use chatkeep_view::sanitize;
+use futures_util::FutureExt as _;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, ContentBlock, DiscoverResult, GetPromptRequestParams, GetPromptResponse, Icon,
@@ -21,7 +22,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
 use super::Admitted;
-use super::error::ToolError;
+use super::error::{PART, ToolError, caught};
 use super::tool::ToolResult;
 use super::tools::{self, DESCRIPTIONS, INSTRUCTIONS};
 use super::{media, prompts, resources};
@@ -130,7 +131,9 @@ impl ServerHandler for McpServer {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let mut result = prompts::get(&request.name, request.arguments)?;
+        let found = panics::catch_sync(PART, || prompts::get(&request.name, request.arguments));
+        let failed = ErrorData::internal_error("Internal error of the service.", None);
+        let mut result = found.map_err(|_panicked| failed)??;
         result.meta = signature(&context);
         Ok(result.into())
     }
@@ -168,7 +171,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let caller = caller(&context)?;
-        let read = resources::read(&self.services, caller, &request.uri).await;
+        let read = caught(resources::read(&self.services, caller, &request.uri).boxed()).await;
         let scope = resources::scope(&request.uri);
         let told = |error: &ToolError| error.failure(Some(scope)).result;
         count("resources/read", read.as_ref().map_or_else(told, |_| "ok"));
@@ -192,12 +195,12 @@ impl ServerHandler for McpServer {
         let found = match &request.r#ref {
             Reference::Prompt(of) => {
                 prompts::known(&of.name)?;
-                let found = resources::complete_channel(services, &caller, &request).await;
-                found.map_err(|error| resources::refusal(&error, &of.name, scope))
+                let found = resources::complete_channel(services, &caller, &request).boxed();
+                caught(found).await.map_err(|error| resources::refusal(&error, &of.name, scope))
             }
             Reference::Resource(of) => {
-                let found = resources::complete(services, caller, &request, of).await;
-                found.map_err(|error| resources::refusal(&error, &of.uri, scope))
+                let found = resources::complete(services, caller, &request, of).boxed();
+                caught(found).await.map_err(|error| resources::refusal(&error, &of.uri, scope))
             }
             _ => Err(ErrorData::invalid_params("Unknown kind of reference.", None)),
         };

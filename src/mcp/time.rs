@@ -3,8 +3,8 @@
 
 use chatkeep_core::time::Timestamp;
 use chatkeep_services::gaps::TimeSpan;
-use chatkeep_view::when::When;
-use chrono::{DateTime, NaiveDate, SecondsFormat};
+use chatkeep_view::when::{When, local_time};
+use chrono::{NaiveDate, SecondsFormat};
 use chrono_tz::Tz;
 
 use super::error::ToolError;
@@ -37,11 +37,7 @@ impl AnswerZone {
     }
 
     fn format(self, at: Timestamp, seconds: SecondsFormat) -> String {
-        match DateTime::from_timestamp_millis(at.millis()) {
-            Some(time) => time.with_timezone(&self.0).to_rfc3339_opts(seconds, true),
-            // Beyond the range of a calendar: only a broken clock gets here.
-            None => at.to_string(),
-        }
+        local_time(self.0, at).to_rfc3339_opts(seconds, true)
     }
 }
 
@@ -92,6 +88,22 @@ mod tests {
         let shown = new_york.show(first);
         assert_eq!(day_and_clock(&shown), ("2026-11-01 -04:00".to_owned(), "01:30:00"));
         assert_eq!(day_and_clock("2026-01-02T03:04:05Z").0, "2026-01-02 Z");
+    }
+
+    #[test]
+    fn every_time_is_shown_in_every_zone() {
+        // Chrono's last second and its first one, and times beyond.
+        let times = [8_210_266_876_799_000, i64::MAX, -8_334_601_228_800_000, i64::MIN];
+        for name in ["UTC", "Asia/Taipei", "America/New_York"] {
+            for millis in times {
+                let shown = zone(name).show(Timestamp::from_millis(millis));
+                let day = if millis < 0 { "0000-01-01" } else { "9999-12-31" };
+                assert!(day_and_clock(&shown).0.starts_with(day), "{shown}");
+            }
+        }
+        for beyond in ["+262142-12-31T23:59:59Z", "-262143-01-01T00:00:00Z"] {
+            assert!(when("to", Some(beyond)).is_err(), "{beyond}");
+        }
     }
 
     #[test]

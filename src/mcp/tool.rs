@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::error::{ToolError, ToolFailure};
+use super::error::{ToolError, ToolFailure, caught};
 use super::schema;
 
 /// Definition of a tool: one type, in a file of its own, with all that belongs to it.
@@ -94,7 +94,7 @@ impl ToolEntry {
         caller: Caller,
         arguments: Value,
     ) -> Result<ToolResult, ToolFailure> {
-        let result = (self.call)(services, caller, arguments).await;
+        let result = caught((self.call)(services, caller, arguments)).await;
         result.map_err(|error| error.failure(self.scope))
     }
 }

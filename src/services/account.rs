@@ -38,7 +38,7 @@ pub struct ChannelShare {
 /// Usage of the quota at the end of a month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MonthUsage {
-    /// First day of the month; months are those of UTC.
+    /// First day of the month; months are those of UTC, as are the days by which usage is stored.
     pub first: NaiveDate,
     /// Used bytes at its end, or now.
     pub bytes: i64,

@@ -206,7 +206,8 @@ impl ChannelService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for an unknown zone or a bad number of days,
-    /// [`ServiceError::PermissionDenied`] when somebody else than the owner changes the retention.
+    /// [`ServiceError::PermissionDenied`] when somebody else than the owner changes the retention,
+    /// [`ServiceError::InsufficientPermissions`] when a credential does that may not read all times.
     #[boxed]
     pub async fn change_backup(
         &self,
@@ -222,6 +223,7 @@ impl ChannelService {
                 if access.role != Role::Owner {
                     return Err(ServiceError::PermissionDenied);
                 }
+                access.caller.reads_all_times()?;
                 self.store.channels().set_retention(channel, days, by, now).await?;
             }
         }

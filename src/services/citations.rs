@@ -7,6 +7,7 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_index::fold;
 use chatkeep_store::{Sender, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::sanitize::clean;
 
 use super::ServiceError;
 use super::access::{ChannelAccess, Member, ReadMessages};
@@ -41,9 +42,9 @@ pub struct CheckedCitation {
 }
 
 impl MessageService {
-    /// Checks that a message says `quoted`: somewhere in its text, whatever the case, the width and
-    /// the spaces of both; `…` stands for what is left out. Without a quoted text it need only be
-    /// there.
+    /// Checks that a message says `quoted`: somewhere in its text, whatever the case, the width, the
+    /// spaces and the invisible characters of both; `…` stands for what is left out. Without a quoted
+    /// text it need only be there.
     ///
     /// # Errors
     /// Returns an error when the store fails.
@@ -99,7 +100,8 @@ fn present(message: &Masked<StoredMessage>, quoted: &str) -> CitationVerdict {
 /// Returns true if a text has the parts of a quoted one in turn, each as whole words where words
 /// have spaces between them.
 fn says(text: &str, quoted: &str) -> bool {
-    let (text, quoted) = (fold(text), quoted.replace(LEFT_OUT[1], LEFT_OUT[0]));
+    // Models are shown texts without invisible characters, of which folding leaves some.
+    let (text, quoted) = (fold(&clean(text)), clean(quoted).replace(LEFT_OUT[1], LEFT_OUT[0]));
     let mut begin = 0;
     quoted.split(LEFT_OUT[0]).map(fold).filter(|part| !part.trim().is_empty()).all(|part| {
         let end = end_of(&text, begin, part.trim());
@@ -157,5 +159,15 @@ mod tests {
         assert!(!says("ha ha", "ha … ha ha") && !says("Aha haha", "ha ha"));
         assert!(says("哈哈哈", "哈…哈哈") && !says("哈哈", "哈…哈哈"));
         assert!(says("開會改到星期三下午三點", "改到星期三") && !says("", "x") && says("", ""));
+    }
+
+    #[test]
+    fn what_was_shown_without_invisible_characters_is_found() {
+        let text = "pay\u{1b}[1mable\u{7} by\u{85}no\u{202e}on\r\n12\u{fffb}34\t56";
+        for quoted in [text, &clean(text), "PAY[1mable by noon 1234 56", "[1mable … 1234"] {
+            assert!(says(text, quoted), "{quoted:?}");
+        }
+        assert!(says("by noon", "by\u{0} no\u{9b}on") && says("by noon", "by.\u{1}.. noon"));
+        assert!(!says(text, "payable") && !says(text, "by 1234"));
     }
 }

@@ -45,6 +45,7 @@ impl DeletionService {
     /// Counts the messages sent before a time.
     ///
     /// # Errors
+    /// [`ServiceError::InsufficientPermissions`] for a credential that may not read all times,
     /// [`ServiceError::Invalid`] for a time beyond the range of a calendar.
     #[boxed]
     pub async fn estimate(
@@ -52,6 +53,7 @@ impl DeletionService {
         access: &ChannelAccess<Owner, WriteBackup>,
         before: When,
     ) -> Result<DeletionEstimate, ServiceError> {
+        access.caller.reads_all_times()?;
         let before = self.moment(access.channel(), before).await?;
         let (messages, bytes) =
             self.store.messages().count_before(access.channel(), before).await?;
@@ -68,6 +70,7 @@ impl DeletionService {
         access: &ChannelAccess<Owner, WriteBackup>,
         before: When,
     ) -> Result<ChannelJob, ServiceError> {
+        access.caller.reads_all_times()?;
         let before = self.moment(access.channel(), before).await?;
         self.remove(access.channel(), access.user(), &JobKind::Deletion, before).await
     }
@@ -76,6 +79,7 @@ impl DeletionService {
     /// after they left. The job is done already when they were few.
     ///
     /// # Errors
+    /// [`ServiceError::InsufficientPermissions`] for a credential that may not read all times,
     /// [`ServiceError::PermissionDenied`] for others.
     #[boxed]
     pub async fn erase(
@@ -83,6 +87,7 @@ impl DeletionService {
         access: &Reaches<WriteBackup>,
         user: UserId,
     ) -> Result<ChannelJob, ServiceError> {
+        access.caller.reads_all_times()?;
         let own = access.caller.user == user
             && self.store.members().member(&access.channel, &user).await?.is_some();
         if access.role != Some(Role::Owner) && !own {
@@ -95,11 +100,12 @@ impl DeletionService {
     /// Erases the caller's own messages in a channel, also of somebody whom only an import knows.
     ///
     /// # Errors
-    /// Returns an error when the store fails.
+    /// [`ServiceError::InsufficientPermissions`] for a credential that may not read all times.
     pub(super) async fn erase_own(
         &self,
         access: &Reaches<WriteBackup>,
     ) -> Result<ChannelJob, ServiceError> {
+        access.caller.reads_all_times()?;
         let (user, now) = (&access.caller.user, self.clock.now());
         self.remove(&access.channel, user, &JobKind::Erasure(user.clone()), now).await
     }
@@ -107,12 +113,13 @@ impl DeletionService {
     /// Begins to erase the caller's own messages in a channel, if there are any: any worker does it.
     ///
     /// # Errors
-    /// Returns an error when the store fails.
+    /// [`ServiceError::InsufficientPermissions`] for a credential that may not read all times.
     pub(super) async fn queue_own(
         &self,
         access: &Scoped<WriteBackup>,
         channel: &ChannelId,
     ) -> Result<Option<ChannelJob>, ServiceError> {
+        access.caller.reads_all_times()?;
         let (id, now) = (job_id(), self.clock.now());
         let (by, kind) = (&access.caller.user, JobKind::Erasure(access.caller.user.clone()));
         let new =

@@ -31,7 +31,7 @@ pub enum ServiceError {
     /// The credential is missing, unknown or expired.
     #[error("invalid or missing credential")]
     InvalidKey,
-    /// The scopes of the credential do not cover the operation.
+    /// The scopes of the credential, or the times that it may read, do not cover the operation.
     #[error("insufficient permissions")]
     InsufficientPermissions,
     /// A value of that field is beyond the permissions of the credential.

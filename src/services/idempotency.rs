@@ -38,15 +38,6 @@ impl IdempotencyService {
         Ok(())
     }
 
-    /// Frees a key if its request changed nothing; returns true if it did not.
-    ///
-    /// # Errors
-    /// Returns an error when the store fails.
-    #[boxed]
-    pub async fn abandon(&self, claim: &IdempotencyClaim) -> Result<bool, ServiceError> {
-        Ok(self.store.idempotency().abandon_idempotency(claim).await?)
-    }
-
     /// Frees a key after its request failed, if it changed nothing. Errors are logged.
     #[boxed]
     pub async fn abandon_after_failure(&self, claim: &IdempotencyClaim) {
@@ -55,7 +46,8 @@ impl IdempotencyService {
         }
     }
 
-    /// Stores the sealed response of a completed request. Errors are logged: the request is never
+    /// Stores the sealed response of a completed request, or frees the key of one that changed
+    /// nothing. Errors are logged: the request is never
     /// run again, only its response cannot be replayed.
     #[boxed]
     pub async fn finish(&self, claim: &IdempotencyClaim, status: u16, sealed: &str) {

@@ -13,7 +13,9 @@ use chatkeep_transfer::import::{Form, Import, ImportPlan, ImportProgress, Summar
 use chatkeep_transfer::line::DateOrder;
 use encoding_rs::Encoding;
 
+use super::media_store::{self, MediaStoreError};
 use super::operator::Operator;
+use super::processes::{media_store_of, running};
 
 /// Batch size: messages removed in one transaction.
 const BATCH: u32 = 500;
@@ -101,6 +103,34 @@ impl ImportService {
         let known = self.store.channels().channel(&request.channel).await?;
         let own = || known.and_then(|channel| Zone::parse(&channel.time_zone?));
         self.import(request, request.zone.or_else(own)).plan(request.file).await
+    }
+
+    /// Verifies that the files of the database are in the media store of an import. One that no
+    /// service has used yet is recorded, unless it is a dry run.
+    ///
+    /// # Errors
+    /// [`MediaStoreError::Other`], or when one of them fails.
+    #[boxed]
+    pub async fn check_media_store(
+        &self,
+        _: &Operator,
+        blobs: &Blobs,
+        dry_run: bool,
+    ) -> Result<(), MediaStoreError> {
+        media_store::check(&self.store, blobs).await?;
+        let recorded = self.store.media().recorded_identity().await?;
+        let found = blobs.known_identity().await?;
+        if dry_run || (recorded.is_some() && recorded == found) {
+            return Ok(());
+        }
+        // The first files are about to arrive: they belong where running processes look for them.
+        let running = running(&self.store).await?;
+        if let Some(theirs) = running.iter().find_map(media_store_of)
+            && found.as_deref() != Some(theirs)
+        {
+            return Err(media_store::other(blobs, found, Some(theirs.to_owned())));
+        }
+        media_store::adopt(&self.store, blobs).await
     }
 
     /// Opens a channel for an import: makes the user, if one is given, a member and a subscriber,

@@ -12,6 +12,9 @@ use super::{Defect, FieldPath, ServiceError};
 /// Maximum characters of a channel ID from a caller.
 const CHANNEL: usize = 100;
 
+/// Number of keywords that are looked at for each that may be: some of them may be the same.
+const SPARE: usize = 20;
+
 /// Bytes that may become one character in NFC: of four characters before, with four bytes each.
 const MOST_BYTES: usize = 16;
 
@@ -86,29 +89,35 @@ fn channel_id(field: FieldPath, given: String) -> Result<ChannelId, ServiceError
     Ok(id)
 }
 
-/// Checks keywords: how many, how long, none empty; duplicates collapse. However many are given, no
-/// more work is done than for as many as may be.
+/// Checks keywords: how long, none empty, how many; those that match the same messages collapse to
+/// the first as it was typed, before they are counted. However many are given, the work is bounded.
 pub(super) fn keywords(
     field: FieldPath,
     given: Vec<String>,
     min: usize,
     max: usize,
 ) -> Result<Vec<String>, ServiceError> {
-    if given.len() > max {
-        return Err(ServiceError::defective(field, Defect::TooManyKeywords { max }));
+    let too_many = |field| Err(ServiceError::defective(field, Defect::TooManyKeywords { max }));
+    if given.len() > max.saturating_mul(SPARE) {
+        return too_many(field);
     }
-    let mut seen = HashSet::with_capacity(given.len());
-    let mut kept: Vec<String> = Vec::with_capacity(given.len());
+    let mut seen = HashSet::with_capacity(max);
+    let mut kept: Vec<String> = Vec::with_capacity(max);
     for (index, keyword) in given.into_iter().enumerate() {
         let keyword = text(field.clone().item(index), keyword, 1, limits::KEYWORD)?;
         let keyword = keyword.trim();
+        let folded = fold_phrase(keyword);
         // What cannot be seen matches nothing.
-        if fold_phrase(keyword).is_empty() {
+        if folded.is_empty() {
             return Err(ServiceError::defective(field.item(index), Defect::Empty));
         }
-        if seen.insert(keyword.to_owned()) {
-            kept.push(keyword.to_owned());
+        if !seen.insert(folded) {
+            continue;
         }
+        if kept.len() == max {
+            return too_many(field);
+        }
+        kept.push(keyword.to_owned());
     }
     if kept.len() < min {
         return Err(ServiceError::defective(field, Defect::TooFewKeywords { min }));
@@ -142,6 +151,24 @@ mod tests {
         };
         assert_eq!(field, Some(KEYWORDS.item(1)));
         assert_eq!(why, "keywords[1] must not be empty");
+    }
+
+    #[test]
+    fn keywords_that_match_the_same_collapse_before_they_are_counted() {
+        let given = ["Hours", "hours", "ＨＯＵＲＳ", "hours?", "opening  hours", "Opening hours!"];
+        let kept = keywords(KEYWORDS, given.map(str::to_owned).to_vec(), 1, 50).unwrap();
+        assert_eq!(kept, ["Hours", "opening  hours"], "the first is kept as it was typed");
+        let twice = |count| {
+            let words = many(count).into_iter();
+            words.flat_map(|word| [word.to_uppercase(), word]).collect::<Vec<_>>()
+        };
+        let kept = keywords(KEYWORDS, twice(50), 1, 50).unwrap();
+        assert_eq!((kept.len(), kept[49].as_str()), (50, "WORD 49"));
+        let ServiceError::Invalid { why, .. } = keywords(KEYWORDS, twice(51), 1, 50).unwrap_err()
+        else {
+            panic!("refused otherwise");
+        };
+        assert_eq!(why, "keywords contains more than 50 keywords");
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub mod maintenance;
 pub mod masks;
 pub mod mcp_clients;
 pub mod media;
+pub mod media_store;
 pub mod members;
 mod membership;
 pub mod messages;

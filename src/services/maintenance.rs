@@ -7,8 +7,9 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::Store;
 use chatkeep_workers::log_failure;
 use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::sessions::SessionService;
 
@@ -34,6 +35,10 @@ const CHECKS: Duration = Duration::from_hours(48);
 /// Age after which a reply that is still being sent counts as abandoned.
 const ABANDONED: Duration = Duration::from_mins(5);
 
+/// Maximum time for which the presence of an ingress waits for the right time: less than what is
+/// no outage yet.
+const UNCONFIRMED: Duration = Duration::from_secs(20);
+
 /// Resources of the maintenance jobs.
 #[derive(Clone, Debug)]
 pub struct Maintenance {
@@ -43,6 +48,9 @@ pub struct Maintenance {
 
 /// Records the presence of an ingress: the time between two records counts as covered.
 pub struct IngressPresence(pub Maintenance);
+
+/// Resets times that a wrong clock recorded in the future.
+pub struct FutureTimes(pub Maintenance);
 
 /// Purges old responses to requests with idempotency keys.
 pub struct IdempotencyPurge(pub Maintenance);
@@ -78,8 +86,32 @@ impl PeriodicJob for IngressPresence {
     const FAILURE: &'static str = "cannot record the presence of the ingress";
     const FIRST_RUN: FirstRun = FirstRun::Now;
 
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        // A wrong clock would record an outage that never was. Without an answer of the platform
+        // the clock has to do.
+        let (clock, until) = (&self.0.clock, Instant::now() + UNCONFIRMED);
+        while !clock.is_confirmed() && Instant::now() < until {
+            if stop.run_until_cancelled(sleep(UNCONFIRMED / 100)).await.is_none() {
+                return Ok(());
+            }
+        }
+        Ok(self.0.store.messages().record_alive(clock.now()).await?)
+    }
+}
+
+impl PeriodicJob for FutureTimes {
+    const NAME: &'static str = "future_times";
+    const PERIOD: Duration = Duration::from_hours(1);
+    const FAILURE: &'static str = "cannot reset times that a wrong clock recorded";
+    const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
+
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
-        Ok(self.0.store.messages().record_alive(self.0.clock.now()).await?)
+        let times = self.0.store.jobs().reset_future_times(self.0.clock.now()).await?;
+        if times > 0 {
+            warn!(times, "times that a wrong clock had recorded in the future are reset");
+        }
+        Ok(())
     }
 }
 
@@ -88,6 +120,7 @@ impl PeriodicJob for IdempotencyPurge {
     const PERIOD: Duration = PURGE;
     const FAILURE: &'static str = "cannot purge old responses";
     const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let now = self.0.clock.now();
@@ -124,6 +157,7 @@ impl PeriodicJob for ActivityPurge {
     const PERIOD: Duration = Duration::from_hours(1);
     const FAILURE: &'static str = "cannot purge the activity log";
     const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let (activity, before) =
@@ -142,6 +176,7 @@ impl PeriodicJob for OutboxPurge {
     const PERIOD: Duration = PURGE;
     const FAILURE: &'static str = "cannot purge old events";
     const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let before = earlier(self.0.clock.now(), self.1);
@@ -156,6 +191,7 @@ impl PeriodicJob for ExpiredWebhooks {
     const PERIOD: Duration = Duration::from_secs(30);
     const FAILURE: &'static str = "cannot find webhooks of expired keys";
     const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         while !stop.is_cancelled() {
@@ -174,6 +210,7 @@ impl PeriodicJob for RowPurge {
     const PERIOD: Duration = PURGE;
     const FAILURE: &'static str = "cannot purge old rows";
     const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let (store, now) = (&self.0.store, self.0.clock.now());
@@ -195,6 +232,7 @@ impl PeriodicJob for InterruptedReplies {
     const PERIOD: Duration = SWEEP;
     const FAILURE: &'static str = "cannot find interrupted replies";
     const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         let now = self.0.clock.now();
@@ -242,6 +280,7 @@ impl PeriodicJob for SessionPurge {
     const PERIOD: Duration = Duration::from_mins(10);
     const FAILURE: &'static str = "cannot remove old sessions";
     const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         while !stop.is_cancelled() && self.0.purge_batch().await? {}

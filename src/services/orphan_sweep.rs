@@ -6,19 +6,28 @@ use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::outage::Work;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_store::{CLAIM, Store, StoreError};
+use chatkeep_store::{CLAIM, SWEEP_LEASE, Store, StoreError};
 use chatkeep_workers::log_failure;
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
 use futures_util::StreamExt as _;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 /// Age after which an unfinished upload counts as abandoned.
 const ABANDONED: Duration = Duration::from_hours(24);
-/// Batch size: orphans deleted in one transaction, for which SQLite's one writer waits.
-const BATCH: u32 = 16;
-/// Timeout of deleting a file; a slower one is left to the next round.
+/// Batch size: orphans leased at once. Whoever uploads one of them again waits for the whole batch.
+const BATCH: u32 = 64;
+/// Number of files that are deleted at the same time.
+const CONCURRENCY: usize = 8;
+/// Time from the beginning of a batch in which deletions may begin; the others are left to the next
+/// round.
+const BEGINNING: Duration = Duration::from_secs(10);
+/// Timeout of deleting a file; a slower one is left to the next round after its lease.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+// Others may put these files anew once the lease ends: every deletion has ended long before.
+const _: () = assert!(4 * (BEGINNING.as_secs() + TIMEOUT.as_secs()) <= SWEEP_LEASE.as_secs());
 
 /// Orphan sweep with its stores and clock.
 #[derive(Clone, Debug)]
@@ -26,6 +35,17 @@ pub struct OrphanSweeper {
     pub store: Store,
     pub blobs: Blobs,
     pub clock: SharedClock,
+}
+
+/// Outcome of deleting a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileDeletion {
+    Done,
+    /// It has not begun.
+    Unbegun,
+    /// It failed, but the media store may still carry it out: nobody may put the file before the
+    /// lease ends.
+    Unclear,
 }
 
 /// Sweep of uploads whose process died.
@@ -54,10 +74,13 @@ impl PeriodicJob for UploadSweeper {
     const PERIOD: Duration = Duration::from_hours(1);
     const FAILURE: &'static str = "the media store cannot be swept";
     const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
-        let Self(OrphanSweeper { blobs, .. }) = self;
-        let uploads = blobs.sweep(self.0.ago(ABANDONED)).await?;
+        let Self(OrphanSweeper { blobs, clock, .. }) = self;
+        // Times of files are those of this machine, times of objects those of another.
+        let now = clock.now().min(clock.machine());
+        let uploads = blobs.sweep(earlier(now, ABANDONED)).await?;
         if uploads > 0 {
             warn!(uploads, "removed uploads that a crash had interrupted");
         }
@@ -80,37 +103,53 @@ impl OrphanSweeper {
         Ok(())
     }
 
-    /// Deletes a batch of orphans; `None` when nothing is left that can be deleted now.
+    /// Deletes a batch of orphans; `None` when nothing is left that can be deleted now. No transaction
+    /// is open while files are deleted: a media store that hangs holds up nothing else.
     async fn sweep_batch(&self) -> Result<Option<usize>, StoreError> {
-        let sweep = self.store.media().begin_orphan_sweep(self.ago(CLAIM), BATCH).await?;
+        // Before the lease, so that it lasts longer than what is measured from here.
+        let begun = Instant::now();
+        let sweep =
+            self.store.media().begin_orphan_sweep(earlier(self.clock.now(), CLAIM), BATCH).await?;
         if sweep.seen() == 0 {
             return Ok(None);
         }
-        let blobs = sweep.blobs().to_vec();
-        let wanted = blobs.len();
-        let deletions = futures_util::stream::iter(blobs).map(|blob| self.delete(blob));
-        let deleted: Vec<_> =
-            deletions.buffer_unordered(8).filter_map(std::future::ready).collect().await;
-        sweep.deleted(&deleted).await?;
+        let wanted = sweep.blobs().len();
+        let deletions = futures_util::stream::iter(sweep.blobs().to_vec())
+            .map(|blob| async move { (self.delete(&blob, begun).await, blob) });
+        let ended: Vec<_> = deletions.buffer_unordered(CONCURRENCY).collect().await;
+        let deleted = of(FileDeletion::Done, &ended);
+        sweep.finish(&deleted, &of(FileDeletion::Unbegun, &ended)).await?;
         Ok((deleted.len() == wanted).then_some(wanted))
     }
 
-    async fn delete(&self, blob: BlobId) -> Option<BlobId> {
-        match tokio::time::timeout(TIMEOUT, self.blobs.delete(&blob)).await {
-            Ok(Ok(())) => return Some(blob),
-            Ok(Err(error)) => failed(&error),
+    async fn delete(&self, blob: &BlobId, begun: Instant) -> FileDeletion {
+        if begun.elapsed() > BEGINNING {
+            return FileDeletion::Unbegun;
+        }
+        match tokio::time::timeout(TIMEOUT, self.blobs.delete(blob)).await {
+            Ok(Ok(())) => FileDeletion::Done,
+            Ok(Err(error)) => {
+                failed(&error);
+                FileDeletion::Unclear
+            }
             Err(_) => {
                 self.blobs.availability().fails(Work::Reading, "it does not delete in time");
                 debug!(%blob, "the media store did not delete in time");
+                FileDeletion::Unclear
             }
         }
-        None
     }
+}
 
-    fn ago(&self, age: Duration) -> Timestamp {
-        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-        Timestamp::from_millis(self.clock.now().millis().saturating_sub(age))
-    }
+fn earlier(now: Timestamp, age: Duration) -> Timestamp {
+    let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(now.millis().saturating_sub(age))
+}
+
+/// Returns the blobs whose deletion had that outcome.
+fn of(outcome: FileDeletion, ended: &[(FileDeletion, BlobId)]) -> Vec<BlobId> {
+    let those = ended.iter().filter(|(one, _)| *one == outcome);
+    those.map(|(_, blob)| blob.clone()).collect()
 }
 
 fn failed(error: &BlobError) {

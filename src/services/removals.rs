@@ -165,6 +165,7 @@ impl PeriodicJob for JobPurge {
     const PERIOD: Duration = Duration::from_hours(1);
     const FAILURE: &'static str = "cannot purge old jobs";
     const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let Self(RemovalWorker { store, clock, .. }) = self;

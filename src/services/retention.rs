@@ -27,7 +27,8 @@ const TOLD: usize = 20;
 /// Reason for removing messages.
 #[derive(Clone, Copy)]
 enum RetentionReason {
-    Age,
+    /// Older than the channel's retention at that time.
+    Age(Timestamp),
     /// No subscriber since before that time.
     Unsubscribed(Timestamp),
 }
@@ -45,6 +46,7 @@ impl PeriodicJob for Retention {
     const PERIOD: Duration = Duration::from_mins(10);
     const FAILURE: &'static str = "cannot remove outdated messages";
     const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         Ok(self.round(stop).await?)
@@ -54,20 +56,25 @@ impl PeriodicJob for Retention {
 impl Retention {
     /// Runs one round; returns early once `stop` is cancelled.
     async fn round(&self, stop: &CancellationToken) -> Result<(), StoreError> {
-        for channel in self.store.channels().outdated_channels(self.clock.now()).await? {
-            self.channel(&channel, RetentionReason::Age, stop).await?;
+        // One time for all, read before it is asked whether it is right: the clock may be set later.
+        let now = self.clock.now();
+        if !self.clock.is_confirmed() {
+            return Ok(());
+        }
+        for channel in self.store.channels().outdated_channels(now).await? {
+            self.channel(&channel, RetentionReason::Age(now), stop).await?;
         }
         if let Some(time) = self.config.unsubscribed {
-            let before = self.ago(time);
+            let before = ago(now, time);
             for channel in self.store.channels().abandoned_channels(before).await? {
                 self.channel(&channel, RetentionReason::Unsubscribed(before), stop).await?;
                 self.activity_log(&channel, before, stop).await?;
             }
         }
         if let Some(time) = self.config.other_events {
-            self.other_events(self.ago(time), stop).await?;
+            self.other_events(ago(now, time), stop).await?;
         }
-        let stray = self.ago(ORPHAN_EDIT_AGE);
+        let stray = ago(now, ORPHAN_EDIT_AGE);
         while !stop.is_cancelled() && self.store.messages().purge_stray_edits(stray).await? > 0 {
             pause(PAUSE, stop).await;
         }
@@ -123,12 +130,12 @@ impl Retention {
         channel: &ChannelId,
         why: RetentionReason,
     ) -> Result<Removed, StoreError> {
-        let now = self.clock.now();
         match why {
-            RetentionReason::Age => {
+            RetentionReason::Age(now) => {
                 self.store.channels().delete_outdated(channel, BATCH, now).await
             }
             RetentionReason::Unsubscribed(before) => {
+                let now = self.clock.now();
                 self.store.channels().delete_abandoned(channel, before, BATCH, now).await
             }
         }
@@ -154,17 +161,17 @@ impl Retention {
         }
         Ok(())
     }
+}
 
-    fn ago(&self, time: Duration) -> Timestamp {
-        let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
-        Timestamp::from_millis(self.clock.now().millis().saturating_sub(time))
-    }
+fn ago(now: Timestamp, time: Duration) -> Timestamp {
+    let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(now.millis().saturating_sub(time))
 }
 
 impl RetentionReason {
     const fn name(self) -> &'static str {
         match self {
-            Self::Age => "age",
+            Self::Age(_) => "age",
             Self::Unsubscribed(_) => "unsubscribed",
         }
     }

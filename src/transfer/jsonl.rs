@@ -1,16 +1,13 @@
 //! One message a line: the DTO of the REST interface, and where that is lossy, the stored content
 //! itself in `extra`. An import restores the same content, byte for byte.
 
-use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::id::{ChannelId, MAX_ID, MessageId};
 use chatkeep_core::message::{Content, MediaInfo, Mention, MessageType, Sticker};
 use chatkeep_store::{ImportedMedia, ImportedMessage, ImportedPerson, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_view::{Links, MessageView};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-
-/// Maximum length of an id in an import.
-const ID: usize = 200;
 
 /// Line of an export.
 #[derive(Debug)]
@@ -106,7 +103,7 @@ impl Line {
         let sender = view.sender.as_ref().map(|sender| sender.user_id.as_str());
         let quoted = view.quoted_message_id.as_ref().map(MessageId::as_str);
         for id in [Some(view.id.as_str()), sender, quoted].into_iter().flatten() {
-            if id.is_empty() || id.len() > ID || id.contains('\0') {
+            if id.is_empty() || id.len() > MAX_ID || id.contains('\0') {
                 return Err("one of its IDs is empty, too long or malformed".to_owned());
             }
         }
@@ -407,6 +404,19 @@ mod tests {
     }
 
     #[test]
+    fn whatever_id_is_stored_comes_back() {
+        let (message, json) = stored(&Content::text("x"), 1);
+        let id = |first: &str| format!("{first}{}", "9".repeat(MAX_ID - 1));
+        let sender = message.sender.map(|sender| Sender { id: id("U").into(), ..sender });
+        let longest =
+            StoredMessage { id: id("m").into(), quoted: Some(id("q").into()), sender, ..message };
+        let read = Line::read(written(&longest, &json).trim_end()).unwrap();
+        let back = read.message(&"C1".into()).unwrap();
+        assert_eq!((back.id, back.quoted), (longest.id, longest.quoted));
+        assert_eq!(back.sender, Some(id("U").into()));
+    }
+
+    #[test]
     fn lines_that_are_wrong_say_why() {
         let (message, json) = stored(&Content::text("x"), 1);
         let line = written(&message, &json);
@@ -419,5 +429,7 @@ mod tests {
         assert!(why(&line.replace("\"C1\"", "\"C2\"")).contains("channel C2"));
         assert!(why(&line.replace("\"x\"", "null")).contains("no content"));
         assert!(why(&line.replace("\"m1\"", "\"\"")).contains("IDs"));
+        let too_long = format!("\"{}\"", "9".repeat(MAX_ID + 1));
+        assert!(why(&line.replace("\"m1\"", &too_long)).contains("IDs"));
     }
 }

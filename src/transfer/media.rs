@@ -1,6 +1,6 @@
 //! Media files of an export: their source, and their names.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,11 +8,17 @@ use chatkeep_core::id::MessageId;
 use chatkeep_store::StoredMessage;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
+use sha2::{Digest as _, Sha256};
 
 use super::TransferError;
 
 /// Name of the folder of media files beside the messages.
 pub(crate) const FOLDER: &str = "media";
+
+/// Maximum length of a file's name without its extension; file systems take 255 bytes.
+const LONGEST: usize = 120;
+/// Length of the part of a longer one that is kept, for people.
+const KEPT: usize = 50;
 
 /// Stream of a file's bytes.
 pub(crate) type FileBytes = BoxStream<'static, Result<Bytes, TransferError>>;
@@ -50,24 +56,65 @@ impl MediaLinks {
     }
 }
 
-/// Returns the name of a message's file: its id and an extension. Characters with a meaning in
-/// paths or links are replaced, so no name leads out of the folder.
+/// Returns the name of a message's file: its id and an extension. Characters that have a meaning in
+/// paths or links are written in hexadecimal, so that no name leads out of the folder and no two
+/// messages share one.
 pub(crate) fn file_name(message: &MessageId, extension: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let name: String = message.as_str().chars().map(plain).take(100).collect();
+    let name = injective(message.as_str());
     let extension: String =
         extension.chars().filter(char::is_ascii_alphanumeric).take(10).collect();
     if extension.is_empty() { name } else { format!("{name}.{extension}") }
 }
 
+/// Returns an injective name of letters, digits, `-` and `_`, of at most [`LONGEST`] bytes.
+fn injective(id: &str) -> String {
+    let mut name = String::with_capacity(id.len());
+    for byte in id.bytes() {
+        if byte.is_ascii_alphanumeric() || byte == b'-' {
+            name.push(char::from(byte));
+        } else {
+            let _ = write!(name, "_{byte:02x}");
+        }
+    }
+    if name.len() > LONGEST {
+        // Two underscores stand in no name that is written out.
+        name.truncate(KEPT);
+        let _ = write!(name, "__{}", hex::encode(Sha256::digest(id.as_bytes())));
+    }
+    name
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn names_stay_in_their_folder() {
         assert_eq!(file_name(&"468789577898262530".into(), "jpg"), "468789577898262530.jpg");
-        assert_eq!(file_name(&"../../etc/passwd".into(), "../x"), "______etc_passwd.x");
+        let up = file_name(&"../etc/passwd".into(), "../x");
+        assert_eq!(up, "_2e_2e_2fetc_2fpasswd.x");
         assert_eq!(file_name(&"1".into(), ""), "1");
+    }
+
+    #[test]
+    fn names_differ_as_ids_do() {
+        let long = |last: &str| "9".repeat(LONGEST) + last;
+        let ids =
+            ["a/b", "a\\b", "a_b", "a_2fb", "a__b", "a b", "a", "早", "晚", "a-b", "a.b", "a:b"];
+        let mut ids: Vec<_> = ids.into_iter().map(str::to_owned).collect();
+        ids.extend([long(""), long("1"), long("2"), "/".repeat(255), "/".repeat(254)]);
+        // The name of a longer id is that of none.
+        ids.push(injective(&long("1")));
+        let names: BTreeSet<_> =
+            ids.iter().map(|id| file_name(&id.as_str().into(), "png")).collect();
+        assert_eq!(names.len(), ids.len(), "{names:?}");
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        assert!(
+            names.iter().all(|name| name.len() < 255 && name.chars().all(is_plain)),
+            "{names:?}"
+        );
+        assert_eq!(injective(&long("")), long(""), "it is written out");
     }
 }

@@ -1,6 +1,6 @@
 //! Stored media files of messages, for an export.
 
-use chatkeep_blobs::Blobs;
+use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::id::MessageId;
 use chatkeep_store::{MediaRecord, MediaStatus, StoredMessage};
 use futures_util::future::BoxFuture;
@@ -47,7 +47,12 @@ impl MediaSource for StoredMedia {
             let Some(blob) = stored(message).and_then(|record| record.blob.as_ref()) else {
                 return Ok(futures_util::stream::empty().boxed());
             };
-            let read = self.0.get(blob, None).await.map_err(&failed)?;
+            let read = match self.0.get(blob, None).await {
+                Err(BlobError::NotFound(_)) => {
+                    return Err(TransferError::NoFile(message.id.to_string()));
+                }
+                read => read.map_err(&failed)?,
+            };
             Ok(read.stream.map_err(failed).boxed())
         })
     }

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::Moment;
-use chrono::{NaiveDateTime, TimeDelta, TimeZone as _, Timelike as _};
+use chrono::{
+    DateTime, Datelike as _, NaiveDateTime, Offset as _, TimeDelta, TimeZone as _, Timelike as _,
+};
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{
@@ -37,7 +39,7 @@ impl When {
         matches!(self.0, Moment::Local(_))
     }
 
-    /// Returns the point in time in that zone; `None` beyond the range of a calendar.
+    /// Returns the point in time in that zone; `None` beyond the years 0 to 9999.
     pub fn within(self, zone: Tz) -> Option<Timestamp> {
         match self.0 {
             Moment::At(millis) => Some(Timestamp::from_millis(millis)),
@@ -47,14 +49,32 @@ impl When {
 }
 
 /// Returns the first point in time at which clocks of that zone show `local`; where they skip it,
-/// the next one that they show.
+/// the next one that they show. `None` beyond the years 0 to 9999; the midnight at which they end is
+/// within, as the end of a day.
 pub fn first(zone: Tz, local: NaiveDateTime) -> Option<Timestamp> {
+    let before = local.checked_sub_signed(TimeDelta::milliseconds(1))?;
+    if local.year() < 0 || before.year() > 9999 {
+        return None;
+    }
     let shown = |local: &NaiveDateTime| zone.from_local_datetime(local).earliest();
     let found = shown(&local).or_else(|| {
         let minute = local.with_second(0)?.with_nanosecond(0)?;
         (1..=SKIPPED).find_map(|more| shown(&minute.checked_add_signed(TimeDelta::minutes(more))?))
     })?;
-    Some(Timestamp::from_millis(found.timestamp_millis()))
+    let found = Timestamp::from_millis(found.timestamp_millis());
+    // The zone's first and last hours are other years in UTC.
+    Some(found.clamp(Timestamp::EARLIEST, Timestamp::LATEST))
+}
+
+/// Returns the time that clocks of that zone show at a point in time; beyond the years 0 to 9999,
+/// which a foreign clock or an old version may have stored, the nearest one within.
+pub fn local_time(zone: Tz, at: Timestamp) -> DateTime<Tz> {
+    let utc = |millis: i64| DateTime::from_timestamp_millis(millis).unwrap_or_default();
+    let (earliest, latest) = (Timestamp::EARLIEST.millis(), Timestamp::LATEST.millis());
+    let near = utc(at.millis().clamp(earliest, latest)).naive_utc();
+    let east = zone.offset_from_utc_datetime(&near).fix().local_minus_utc();
+    let east = i64::from(east) * 1_000;
+    utc(at.millis().clamp(earliest - east, latest - east)).with_timezone(&zone)
 }
 
 impl<'de> Deserialize<'de> for When {
@@ -104,5 +124,47 @@ mod tests {
             assert_eq!(day("America/New_York", skipped), "2026-03-08T07:00:00.000Z", "{skipped}");
         }
         assert_eq!(day("Pacific/Apia", "2011-12-30"), "2011-12-30T10:00:00.000Z");
+    }
+
+    #[test]
+    fn years_have_four_digits_in_every_zone() {
+        let within = |zone: Tz, text: &str| When::parse(text).and_then(|when| when.within(zone));
+        for zone in chrono_tz::TZ_VARIANTS {
+            for beyond in ["+262142-12-31", "+10000-01-01T00:00:00.001", "-0001-12-31T23:59:59"] {
+                assert_eq!(within(zone, beyond), None, "{zone} {beyond}");
+            }
+            // The last is the end of the last day.
+            for kept in ["0000-01-01", "9999-12-31", "9999-12-31T23:59:59.999", "+10000-01-01"] {
+                let at = within(zone, kept).unwrap();
+                assert!((Timestamp::EARLIEST..=Timestamp::LATEST).contains(&at), "{zone} {kept}");
+            }
+        }
+        let end = within("Asia/Taipei".parse().unwrap(), "+10000-01-01").unwrap();
+        assert_eq!(end.to_string(), "9999-12-31T16:00:00.000Z");
+        assert_eq!(within(Tz::UTC, "+10000-01-01"), Some(Timestamp::LATEST));
+    }
+
+    #[test]
+    fn every_zone_shows_every_time() {
+        let known = [
+            // Year 262142 and -262143: chrono's last and first.
+            8_210_266_876_799_999,
+            -8_334_601_228_800_000,
+            8_210_266_963_139_000,
+            i64::MAX,
+            i64::MIN,
+        ];
+        for zone in chrono_tz::TZ_VARIANTS {
+            for millis in known {
+                let shown = local_time(zone, Timestamp::from_millis(millis));
+                let nearest = if millis < 0 { "0000-01-01 00:00" } else { "9999-12-31 23:59" };
+                assert_eq!(shown.format("%Y-%m-%d %H:%M").to_string(), nearest, "{zone} {millis}");
+            }
+        }
+        let taipei: Tz = "Asia/Taipei".parse().unwrap();
+        let shown = |text: &str| local_time(taipei, Timestamp::parse(text).unwrap()).to_rfc3339();
+        assert_eq!(shown("2026-01-01T16:00:00Z"), "2026-01-02T00:00:00+08:00");
+        assert_eq!(shown("9999-12-31T15:59:59Z"), "9999-12-31T23:59:59+08:00");
+        assert_eq!(shown("9999-12-31T23:59:59Z"), "9999-12-31T23:59:59.999+08:00");
     }
 }

@@ -1,5 +1,7 @@
 //! `chatkeep doctor` beside a running service: its output, its exit code, its repairs.
 
+mod media_store;
+
 use serde_json::Value;
 
 use crate::harness::wait::until;

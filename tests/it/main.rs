@@ -13,6 +13,7 @@ mod blobs;
 mod bots;
 mod bots_apart;
 mod clients;
+mod clock;
 mod commands;
 mod console;
 mod dashboard;

@@ -198,9 +198,11 @@ async fn consumers_that_nobody_serves_are_told_and_removed() {
     assert!(stack.metrics().await.contains("chatkeep_problem{part=\"consumer:forgotten\"} 1"));
     let listed = stack.ground.command(&stack.line, &["bus", "consumers"]).await;
     assert!(listed.contains("forgotten") && !listed.contains("indexer"), "{listed}");
-    let mut refused =
-        stack.ground.program(&stack.line, &["bus", "remove-consumer", "backup"]).start();
-    assert_eq!(refused.finish().await.code(), Some(2));
+    for stage in ["backup", "external_media"] {
+        let args = ["bus", "remove-consumer", stage];
+        let mut refused = stack.ground.program(&stack.line, &args).start();
+        assert_eq!(refused.finish().await.code(), Some(2), "{stage}");
+    }
     stack.ground.command(&stack.line, &["bus", "remove-consumer", "forgotten"]).await;
     let listed = stack.ground.command(&stack.line, &["bus", "consumers", "--json"]).await;
     assert!(!listed.contains("forgotten"), "{listed}");

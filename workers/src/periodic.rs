@@ -19,7 +19,7 @@ use chatkeep_core::{log_reason, metric};
 use chatkeep_store::Store;
 
 use futures_util::future::BoxFuture;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
@@ -32,6 +32,9 @@ use crate::supervisor::Supervisor;
 const JITTER: u32 = 10;
 /// Maximum delay of a job's first run.
 const FIRST: Duration = Duration::from_secs(1);
+
+/// Interval at which a job that waits for the right time asks for it.
+const UNCONFIRMED: Duration = Duration::from_millis(500);
 
 /// Processes of a deployment that may run a job at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +91,8 @@ pub trait PeriodicJob: Send + Sync + 'static {
     const SCOPE: Scope = Scope::Process;
     /// Time of the first run.
     const FIRST_RUN: FirstRun = FirstRun::Soon;
+    /// Whether it removes or ends something by its age: it waits until the time is known to be right.
+    const GOES_BY_AGE: bool = false;
 
     /// Runs the job once. One that takes long ends early when `stop` is cancelled. After a panic
     /// the job is run again, so it must not be left half changed by one.
@@ -107,6 +112,7 @@ struct Job {
     period: Duration,
     failure: &'static str,
     scope: Scope,
+    goes_by_age: bool,
     work: Arc<dyn Work>,
 }
 
@@ -150,6 +156,7 @@ impl PeriodicJobs {
             period: J::PERIOD,
             failure: J::FAILURE,
             scope: J::SCOPE,
+            goes_by_age: J::GOES_BY_AGE,
             work: Arc::new(job),
         };
         self.start(job, J::FIRST_RUN);
@@ -173,18 +180,29 @@ impl PeriodicJobs {
         loop {
             let goes_on = stop.run_until_cancelled(sleep_until(next)).await.is_some();
             next = Instant::now() + jittered(job.period, random());
-            if !goes_on {
+            if !goes_on || !self.confirmed_time(job, stop).await {
                 return;
             }
             self.run_leased(job, stop).await;
         }
     }
 
+    /// Waits until the time is known to be right, for a job that needs it. Returns `false` when
+    /// `stop` is cancelled before.
+    async fn confirmed_time(&self, job: &Job, stop: &CancellationToken) -> bool {
+        while job.goes_by_age && !self.clock.is_confirmed() {
+            if stop.run_until_cancelled(sleep(UNCONFIRMED)).await.is_none() {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Runs a job, unless another process does right now.
     async fn run_leased(&self, job: &Job, stop: &CancellationToken) {
         // An embedded database has no other process.
         if job.scope == Scope::Process || self.store.is_embedded() {
-            return self.measured(job, stop).await;
+            return self.watched(job, stop).await;
         }
         let claimed_at = Instant::now();
         match self.store.jobs().claim_job_lease(job.name, &self.process, LEASE).await {
@@ -197,7 +215,7 @@ impl PeriodicJobs {
         }
         let stop = stop.child_token();
         tokio::select! {
-            () = self.measured(job, &stop) => {}
+            () = self.watched(job, &stop) => {}
             never = self.extend(job.name, claimed_at, &stop) => match never {},
         }
         if let Err(error) = self.store.jobs().release_job_lease(job.name, &self.process).await {
@@ -215,6 +233,27 @@ impl PeriodicJobs {
         }
         stop.cancel();
         pending().await
+    }
+
+    /// Runs a job; one that goes by age is to end once the time is not known any more.
+    async fn watched(&self, job: &Job, stop: &CancellationToken) {
+        if !job.goes_by_age {
+            return self.measured(job, stop).await;
+        }
+        let stop = stop.child_token();
+        let watch = async {
+            while self.clock.is_confirmed() {
+                sleep(UNCONFIRMED).await;
+            }
+            debug!(job = job.name, "the clock was set, so the job waits for the right time");
+            stop.cancel();
+            pending().await
+        };
+        tokio::select! {
+            biased;
+            never = watch => match never {},
+            () = self.measured(job, &stop) => {}
+        }
     }
 
     async fn measured(&self, job: &Job, stop: &CancellationToken) {

@@ -56,6 +56,11 @@ impl StageName {
         }
     }
 
+    /// Returns true if a durable consumer of that name is a stage's, be it selectable or not.
+    pub fn has_consumer(name: &str) -> bool {
+        Self::ALL.into_iter().any(|stage| stage.name() == name)
+    }
+
     /// Parses a selectable stage from its name.
     pub fn parse(name: &str) -> Option<Self> {
         let mut chosen = Self::ALL.into_iter().filter(|stage| *stage != Self::ExternalMedia);
@@ -77,5 +82,18 @@ impl StageName {
 impl fmt::Display for StageName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stage_has_a_consumer_and_most_can_be_selected() {
+        assert!(StageName::ALL.into_iter().all(|stage| StageName::has_consumer(stage.name())));
+        assert!(!StageName::has_consumer("indexer"));
+        assert_eq!(StageName::parse("media"), Some(StageName::Media));
+        assert_eq!(StageName::parse("external_media"), None, "it runs with media");
     }
 }

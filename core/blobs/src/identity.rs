@@ -55,7 +55,8 @@ impl Blobs {
     /// Fails when the media store fails.
     #[boxed]
     pub async fn known_identity(&self) -> Result<Option<String>, BlobError> {
-        self.read_identity(&self.prefix().join(OBJECT)).await
+        let read = self.read_identity(&self.prefix().join(OBJECT)).await;
+        self.noted(Work::Reading, read)
     }
 
     async fn read_identity(&self, key: &Path) -> Result<Option<String>, BlobError> {

@@ -10,7 +10,7 @@ use chatkeep_core::trace::TraceContext;
 
 use super::{BusError, embedded, nats, noted, traced};
 
-/// Maximum size of the payloads that one fetch leases, in bytes; more than any single one has. They
+/// Maximum size of the payloads that one fetch leases, in bytes; a longer message comes alone. They
 /// take some ten times as much memory while they are decoded and stored.
 pub(crate) const FETCH_BYTES: usize = 8 * 1024 * 1024;
 

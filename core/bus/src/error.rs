@@ -34,6 +34,9 @@ pub enum BusError {
     /// A message of [`pubsub`](crate::pubsub) about that topic has more than [`MAX_PUBSUB_BYTES`](crate::pubsub::MAX_PUBSUB_BYTES) bytes.
     #[error("a message for topic {0} is too large")]
     TooLarge(&'static str),
+    /// A message has more bytes than the bus can ever take: to publish it again is in vain.
+    #[error("the message is too large for the bus: {0}")]
+    MessageTooLarge(String),
     /// A configuration that the bus refuses.
     #[error("the bus rejects its configuration: {0}")]
     Config(String),
@@ -50,7 +53,7 @@ impl BusError {
             Self::Missing(_) => "missing",
             Self::NoResponder(_) => "no_responder",
             Self::RequestTimeout(_) => "timeout",
-            Self::TooLarge(_) => "too_large",
+            Self::TooLarge(_) | Self::MessageTooLarge(_) => "too_large",
             Self::Config(_) => "config",
         }
     }

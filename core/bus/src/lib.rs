@@ -192,6 +192,7 @@ impl Bus {
     /// # Errors
     /// [`BusError::Full`] or [`BusError::Unavailable`]; some of the messages may be published
     /// then, and publishing all of them again is harmless inside the de-duplication window.
+    /// [`BusError::MessageTooLarge`], and then usually none is published.
     #[boxed]
     pub async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
         let done = match traced::publish_span(self.system(), &messages) {

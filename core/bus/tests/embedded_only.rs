@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_bus::embedded::EmbeddedBus;
-use chatkeep_bus::{Bus, BusError, BusLimits};
+use chatkeep_bus::{Bus, BusError, BusLimits, Outgoing};
 use chatkeep_core::time::SystemClock;
 use sqlx::{ConnectOptions as _, Connection as _};
 
@@ -281,4 +281,74 @@ async fn goes_on_after_failed_writes() {
     until_backlog(&bus, &events("backup"), 1).await;
     assert_eq!(bus.dead_letters(10).await.unwrap()[0].message_id, "e3");
     bus.close().await;
+}
+
+#[tokio::test]
+async fn takes_events_of_any_size_that_a_webhook_may_have() {
+    let fixture = Fixture::embedded();
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    assert_eq!(bus.max_message_bytes(), None);
+    // The largest body that `ingress.max_body_bytes` can allow.
+    let largest = vec![b'x'; 17 << 20];
+    let large = Outgoing { payload: largest.into(), ..event("e1") };
+    bus.publish(vec![large, event("e2")]).await.unwrap();
+    let come = gather(&mut consumer, 2).await;
+    assert_eq!((come[0].payload.len(), come[1].id.as_str()), (17 << 20, "e2"));
+    ack_all(come).await;
+    bus.close().await;
+}
+
+/// Puts events back into the file that are in it no more, as earlier versions left some behind when
+/// a consumer was removed.
+async fn leave_behind(folder: &Path) {
+    let file = sqlx::sqlite::SqliteConnectOptions::new().filename(folder.join("bus.db"));
+    let mut conn = file.connect().await.unwrap();
+    let left = "INSERT INTO message (seq, stream, queue, subject, id, published_at, payload)
+                SELECT seq, stream, '', 'event.line.7', id, at, x'7b7d' FROM seen
+                WHERE seq NOT IN (SELECT seq FROM message)";
+    sqlx::raw_sql(left).execute(&mut conn).await.unwrap();
+    conn.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn forgets_at_its_start_what_every_consumer_has_finished() {
+    let fixture = Fixture::embedded().max_backlog(4);
+    let bus = fixture.open().await;
+    let mut backup = bus.consume(&events("backup")).await.unwrap();
+    let mut assistant = bus.consume(&events("assistant")).await.unwrap();
+    publish(&bus, &["e1", "e2", "later", "e3"]).await;
+    ack_all(gather(&mut backup, 4).await).await;
+    let mut taken = gather(&mut assistant, 3).await;
+    taken.remove(2).retry(Duration::from_hours(1)).await.unwrap();
+    ack_all(taken).await;
+    until_backlog(&bus, &events("assistant"), 2).await;
+    bus.close().await;
+    leave_behind(fixture.folder()).await;
+
+    let bus = fixture.open().await;
+    bus.ensure(&events("backup")).await.unwrap();
+    let mut assistant = bus.consume(&events("assistant")).await.unwrap();
+    // There is room beside what one of them has yet to finish.
+    publish(&bus, &["e4", "e5"]).await;
+    let come = gather(&mut assistant, 3).await;
+    assert_eq!(crate::fixture::ids(&come), ["e3", "e4", "e5"]);
+    until_backlog(&bus, &events("assistant"), 4).await;
+    bus.close().await;
+}
+
+#[tokio::test]
+async fn has_an_identity_although_a_power_cut_left_its_file_empty() {
+    let (one, other) = (Fixture::embedded(), Fixture::embedded());
+    let mut identities = BTreeSet::new();
+    for fixture in [&one, &other] {
+        std::fs::write(fixture.folder().join("bus.id"), "").unwrap();
+        let (bus, beside) = (fixture.open().await, fixture.attach().await);
+        let identity = bus.identity().await.unwrap();
+        assert_eq!(beside.identity().await.unwrap(), identity);
+        identities.insert(identity);
+        beside.close().await;
+        bus.close().await;
+    }
+    assert_eq!(identities.len(), 2, "each has its own");
 }

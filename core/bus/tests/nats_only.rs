@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_bus::nats::NatsBus;
-use chatkeep_bus::{Bus, BusError, BusLimits};
+use chatkeep_bus::{Bus, BusError, BusLimits, Outgoing};
 use chatkeep_core::time::SystemClock;
+use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 
-use crate::fixture::{Fixture, TIMEOUT, ack_all, event, events, gather, ids, jobs, publish, set};
+use crate::fixture::{
+    Fixture, TIMEOUT, ack_all, event, events, gather, ids, jobs, nothing, one, publish, set,
+};
 use crate::nats_server::{NatsServer, free_port};
 
 async fn connect(servers: &str) -> Result<Bus, BusError> {
@@ -124,5 +127,56 @@ async fn refuses_events_that_no_consumer_waits_for() {
     let bus = fixture.open().await;
     let refused = bus.publish(vec![event("e1")]).await;
     assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
+    bus.close().await;
+}
+
+fn sized(id: &str, bytes: usize) -> Outgoing {
+    Outgoing { payload: vec![b'x'; bytes].into(), ..event(id) }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_the_server_never_takes_is_no_outage() {
+    let fixture = Fixture::nats().await;
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    let limit = bus.max_message_bytes().unwrap();
+    for bytes in [limit + 1, 1 << 20, 1 << 21] {
+        let refused = bus.publish(vec![event("e1"), sized("e2", bytes)]).await.unwrap_err();
+        assert!(matches!(&refused, BusError::MessageTooLarge(_)), "{refused:?}");
+        assert!(!refused.is_outage() && refused.to_string().contains("e2"), "{refused}");
+    }
+    assert!(!bus.availability().is_troubled());
+    nothing(&mut consumer).await;
+
+    // The largest one finds its way through the dead letters, too, whatever the reason.
+    bus.publish(vec![sized("e3", limit)]).await.unwrap();
+    let reason = format!("invalid type: {}", "早".repeat(50_000));
+    one(&mut consumer).await.dead_letter(&reason).await.unwrap();
+    let letter = bus.dead_letters(1).await.unwrap().remove(0);
+    assert!(letter.reason.starts_with("invalid type: 早") && letter.reason.len() < 4_096);
+    assert_eq!(letter.payload.len(), limit);
+    assert!(bus.retry_dead_letter(&letter.id).await.unwrap());
+    let again = one(&mut consumer).await;
+    assert_eq!((again.id.as_str(), again.payload.len()), ("e3", limit));
+    again.ack().await.unwrap();
+    bus.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_is_longer_than_a_fetch_comes_alone() {
+    let folder = TempDir::new().unwrap();
+    let settings = folder.path().join("nats.conf");
+    std::fs::write(&settings, "max_payload: 16MB\n").unwrap();
+    let server = NatsServer::start(&["--config", settings.to_str().unwrap()]).await;
+    let bus = connect(&format!("nats://{}", server.address())).await.unwrap();
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    publish(&bus, &["e1"]).await;
+    bus.publish(vec![sized("e2", 9 << 20)]).await.unwrap();
+    publish(&bus, &["e3"]).await;
+    let come = gather(&mut consumer, 3).await;
+    assert_eq!(ids(&come), ["e1", "e2", "e3"]);
+    assert_eq!(come[1].payload.len(), 9 << 20);
+    ack_all(come).await;
+    nothing(&mut consumer).await;
     bus.close().await;
 }

@@ -54,7 +54,8 @@ impl Throttle {
         let now = self.clock.now();
         let mut lane = self.lane.lock().unwrap_or_else(PoisonError::into_inner);
         let pause = lane.paused_until.since(now);
-        if !pause.is_zero() {
+        // A longer one is of a clock that was ahead.
+        if !pause.is_zero() && pause <= LONGEST {
             return Err(Throttled::Pause(pause));
         }
         // A call is a thousand units and a second a thousand milliseconds: the refill of a
@@ -76,7 +77,8 @@ impl Throttle {
     pub(super) fn pause(&self, retry_after: Duration) {
         let until = self.clock.now().plus(retry_after.min(LONGEST));
         let mut lane = self.lane.lock().unwrap_or_else(PoisonError::into_inner);
-        lane.paused_until = lane.paused_until.max(until);
+        let is_right = lane.paused_until.since(self.clock.now()) <= LONGEST;
+        lane.paused_until = if is_right { lane.paused_until.max(until) } else { until };
     }
 }
 
@@ -127,5 +129,9 @@ mod tests {
         assert_eq!(pace.take(), Ok(()));
         pace.pause(Duration::MAX);
         assert_eq!(pace.take(), Err(Throttled::Pause(LONGEST)));
+        clock.set(Timestamp::from_millis(0));
+        assert_eq!(pace.take(), Ok(()), "the clock was ahead");
+        pace.pause(Duration::from_secs(1));
+        assert_eq!(pace.take(), Err(Throttled::Pause(Duration::from_secs(1))));
     }
 }

@@ -110,7 +110,8 @@ impl Store {
 }
 
 impl MediaStore<'_> {
-    /// Returns the blobs that messages refer to, by name, after `after`, at most `limit`.
+    /// Returns the blobs that messages refer to, by name, after `after`, at most `limit`; lost ones,
+    /// too, which may be in an earlier snapshot.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -27,8 +27,8 @@ pub struct Coverage {
     pub media: Vec<MissingMedia>,
     /// Days after which messages are removed; `None`: never.
     pub retention_days: Option<i64>,
-    /// Messages sent before this time were removed because of their age.
-    pub retained_from: Option<Timestamp>,
+    /// Messages sent before this time were removed, by a deletion or because of their age.
+    pub removed_before: Option<Timestamp>,
 }
 
 /// Number of media files without content, for one reason.
@@ -112,7 +112,7 @@ impl MessageStore<'_> {
             self.store.db.fetch_one(query_as(BOUNDS).bind(c).bind(from)).await?;
         let lost: Vec<(String, Option<String>, i64)> =
             self.store.db.fetch_all(query_as(LOST).bind(c).bind(from)).await?;
-        let (retention_days, retained_from) = self.store.channels().retention(channel).await?;
+        let (retention_days, removed_before) = self.store.channels().retention(channel).await?;
         let media = |(status, reason, count)| MissingMedia { status, reason, count };
         let gaps = self.gaps(channel, start, None).await?;
         let since = self.backed_up_since(channel).await?;
@@ -124,7 +124,7 @@ impl MessageStore<'_> {
             gaps: Gap::joined(gaps.into_iter().filter_map(|gap| gap.since(start))),
             media: lost.into_iter().map(media).collect(),
             retention_days,
-            retained_from: retained_from.filter(|until| start.is_none_or(|start| *until > start)),
+            removed_before: removed_before.filter(|until| start.is_none_or(|start| *until > start)),
         })
     }
 

@@ -21,7 +21,8 @@ const CHANNELS: &str = "
 
 const FILES: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(f.bytes), 0) AS BIGINT)
-    FROM (SELECT MAX(bytes) AS bytes FROM media WHERE sha256 IS NOT NULL GROUP BY sha256) f";
+    FROM (SELECT MAX(bytes) AS bytes FROM media
+          WHERE sha256 IS NOT NULL AND status = 'stored' GROUP BY sha256) f";
 
 const WEBHOOKS: &str = "
     SELECT COUNT(CASE WHEN enabled = 1 THEN 1 END),

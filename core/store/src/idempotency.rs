@@ -167,7 +167,8 @@ impl IdempotencyStore<'_> {
         })
     }
 
-    /// Stores the response to a request.
+    /// Stores the response to a request; releases the key of one that changed nothing, which is run
+    /// again: its response may show what is erased by then.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -179,7 +180,9 @@ impl IdempotencyStore<'_> {
         answer: &str,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        tx.execute(of_claim(FINISH, claim).bind(i64::from(status)).bind(answer)).await?;
+        if tx.execute(of_claim(RELEASE_UNCHANGED, claim)).await? == 0 {
+            tx.execute(of_claim(FINISH, claim).bind(i64::from(status)).bind(answer)).await?;
+        }
         tx.commit().await
     }
 

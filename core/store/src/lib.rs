@@ -31,6 +31,7 @@ mod erasures;
 mod error;
 mod fault;
 mod figures;
+mod future_times;
 mod gap;
 mod gap_list;
 mod groups;
@@ -43,6 +44,7 @@ mod ledger;
 mod logged_changes;
 mod logins;
 mod media;
+mod member_moves;
 mod members;
 mod messages;
 mod migration_lock;
@@ -141,7 +143,7 @@ pub use logged_changes::LoggedChanges;
 pub use logins::{LOGIN_TIME, NewLogin, PendingLogin};
 pub use media::{
     BlobClaim, CLAIM, MediaFilter, MediaItem, MediaOutcome, MediaPage, MediaRecord, MediaStatus,
-    NewMedia, OrphanSweep, Preview,
+    NewMedia, OrphanSweep, Preview, SWEEP_LEASE,
 };
 pub use members::{Member, MemberStatus};
 pub use messages::{MessageFilter, MessagePage, Order, ReplyOrigin, Sender, StoredMessage};

@@ -1,7 +1,7 @@
 //! Presence evidence from events about people and channels, merged so that late, repeated and
 //! disordered events change nothing that is newer.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::{ChannelRef, PlatformKind};
@@ -9,14 +9,14 @@ use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
-use super::db::{Sql, Tx, locking};
+use super::db::Tx;
+use super::member_moves::{PresenceMove, new_moves};
 use super::members::UserKey;
 use super::opt_outs::OptOuts;
-use super::outbox_kind::OutboxEventKind;
-use super::outbox_log::{NewOutboxEvent, log};
+use super::outbox_log::log;
 use super::presence::note_bots;
 use super::{MemberStore, StoreError};
-use crate::query::{query, query_as};
+use crate::query::query;
 
 /// Piece of presence evidence from an event.
 #[derive(Clone, Debug)]
@@ -91,12 +91,6 @@ const SAVE_MEMBERS: &str = "
        OR excluded.last_seen_at > members.last_seen_at
        OR excluded.joined_at > members.joined_at OR excluded.left_at > members.left_at";
 
-const KNOWN_MOVES: Sql = locking!(
-    "SELECT channel_id, user_id, joined_at, left_at FROM members
-     WHERE (channel_id, user_id) IN (SELECT value ->> 'c', value ->> 'u' FROM json_each($1))
-     ORDER BY channel_id, user_id"
-);
-
 #[derive(Serialize)]
 struct ChannelEvidence<'a> {
     c: &'a str,
@@ -152,12 +146,13 @@ pub(super) async fn record_presence_in(
     let (channels, members) = merged(evidence);
     let rows = serde_json::to_string(&channels.into_values().collect::<Vec<_>>())?;
     tx.execute(query(SAVE_CHANNELS).bind(&rows)).await?;
-    save_members(tx, members, now).await?;
+    save_members(tx, evidence, members, now).await?;
     note_bots(tx, evidence).await
 }
 
 async fn save_members(
     tx: &mut Tx,
+    evidence: &[PresenceEvidence],
     members: BTreeMap<(&str, &str), MemberEvidence<'_>>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -168,58 +163,27 @@ async fn save_members(
     let users: Vec<_> = users.into_iter().map(|u| UserKey { u }).collect();
     let rows = serde_json::to_string(&users)?;
     tx.execute(query(SAVE_USERS).bind(&rows).bind(now.millis())).await?;
-    let moves: Vec<_> = members.values().filter(|m| m.on > 0 || m.off > 0).collect();
-    let known = known_moves(tx, &moves).await?;
-    let people: BTreeSet<_> = moves.iter().map(|member| UserId::from(member.u)).collect();
-    let opt_outs = OptOuts::load(tx, &people).await?;
-    let events = moves.iter().flat_map(|member| member.events(&known)).filter(|event| {
-        // Nobody is told what people do who opted out.
-        let (channel, user) = (event.c.unwrap_or_default(), event.s.unwrap_or_default());
-        !opt_outs.refuse(&channel.into(), &user.into(), Timestamp::from_millis(event.at))
-    });
-    let events = events.collect::<Vec<_>>();
-    log(tx, &events, now).await?;
+    log_moves(tx, evidence, now).await?;
     let rows = serde_json::to_string(&members.into_values().collect::<Vec<_>>())?;
     tx.execute(query(SAVE_MEMBERS).bind(&rows)).await?;
     Ok(())
 }
 
-/// Times of people's last known joins and leaves, by channel and person.
-type Moves = HashMap<(String, String), (i64, i64)>;
-
-/// Reads the moves of those who join or leave now, so that only new ones have an event.
-async fn known_moves(tx: &mut Tx, moves: &[&MemberEvidence<'_>]) -> Result<Moves, StoreError> {
-    if moves.is_empty() {
-        return Ok(Moves::new());
-    }
-    let keys = serde_json::to_string(moves)?;
-    let rows: Vec<(String, String, i64, i64)> =
-        tx.fetch_all(query_as(KNOWN_MOVES).bind(&keys)).await?;
-    Ok(rows.into_iter().map(|(c, u, on, off)| ((c, u), (on, off))).collect())
-}
-
-impl<'a> MemberEvidence<'a> {
-    /// Returns the events of the new moves.
-    fn events(&self, known: &Moves) -> Vec<NewOutboxEvent<'a>> {
-        let key = (self.c.to_owned(), self.u.to_owned());
-        let (on, off) = known.get(&key).copied().unwrap_or_default();
-        let moves = [
-            (OutboxEventKind::MemberJoined, self.on, on),
-            (OutboxEventKind::MemberLeft, self.off, off),
-        ];
-        let mut events: Vec<_> = moves
-            .into_iter()
-            .filter(|(_, at, known)| at > known)
-            .map(|(kind, at, _)| NewOutboxEvent {
-                kind: kind.name(),
-                at,
-                c: Some(self.c),
-                s: Some(self.u),
-            })
-            .collect();
-        events.sort_by_key(|event| event.at);
-        events
-    }
+/// Logs the joins and leaves that have no event yet.
+async fn log_moves(
+    tx: &mut Tx,
+    evidence: &[PresenceEvidence],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let moves = new_moves(tx, evidence).await?;
+    let people: BTreeSet<_> = moves.iter().map(|one| UserId::from(one.u)).collect();
+    let opt_outs = OptOuts::load(tx, &people).await?;
+    // Nobody is told what people do who opted out.
+    let is_told = |one: &&PresenceMove<'_>| {
+        !opt_outs.refuse(&one.c.into(), &one.u.into(), Timestamp::from_millis(one.at))
+    };
+    let events: Vec<_> = moves.iter().filter(is_told).map(PresenceMove::event).collect();
+    log(tx, &events, now).await
 }
 
 type Merged<'a> =

@@ -58,15 +58,20 @@ pub struct ReplicaCheck {
     pub result: String,
 }
 
-/// Builds the database's clock in milliseconds since 1970, in both dialects.
+/// Builds a statement with the database's clock in it, in milliseconds since 1970. `$lock` ends it on
+/// PostgreSQL: SQLite has one writer at a time.
 macro_rules! at_now {
     ($before:literal, $after:literal) => {
+        at_now!($before, $after, "")
+    };
+    ($before:literal, $after:literal, $lock:literal) => {
         Sql {
             sqlite: concat!($before, "CAST(unixepoch('subsec') * 1000 AS INTEGER)", $after),
             postgres: concat!(
                 $before,
                 "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
-                $after
+                $after,
+                $lock
             ),
         }
     };

@@ -298,13 +298,15 @@ async fn has_subscribers(tx: &mut Tx, channel: &ChannelId) -> Result<bool, Store
     Ok(count > 0)
 }
 
-/// Closes the gaps of those channels with running (resumed) backup.
+/// Closes the quota gaps of those channels with running (resumed) backup, and of those without any
+/// subscription: no quota is in the way of that any more.
 pub(super) async fn resume(
     tx: &mut Tx,
     channels: &BTreeSet<ChannelId>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let ledger = lock_ledger(tx, &channels.iter().collect()).await?;
-    let running = channels.iter().filter(|id| !ledger.paused(id)).cloned().collect();
-    close_gaps(tx, &running, now).await
+    let is_over = |id: &&ChannelId| !(ledger.subscribed(id) && ledger.paused(id));
+    let over = channels.iter().filter(is_over).cloned().collect();
+    close_gaps(tx, &over, now).await
 }

@@ -14,6 +14,7 @@ use chatkeep_services::decode::{self, Json};
 use url::form_urlencoded;
 
 use super::{Describe, Endpoint};
+use crate::replay::StoredReplay;
 use crate::{Api, MAX_BODY};
 
 /// Maximum bytes read of an unexpected body.
@@ -39,6 +40,10 @@ impl Takes {
         request: Request,
     ) -> Response {
         let (mut parts, mut body) = request.into_parts();
+        if let Some(stored) = parts.extensions.remove::<StoredReplay>() {
+            let admitted = H::admit(&mut parts, &api).await;
+            return admitted.map_or_else(IntoResponse::into_response, |()| stored.take());
+        }
         let Err(unexpected) = self.check(&parts, &mut body).await else {
             return handler.call(Request::from_parts(parts, body), api).await;
         };

@@ -16,6 +16,7 @@ use chatkeep_transfer::out::note;
 use encoding_rs::Encoding;
 use indicatif::HumanBytes;
 
+use super::context::wrong_media_store;
 use super::progress::ProgressReporter as Bar;
 use super::{Context, CreatingContext, on_signal};
 use crate::app::PreflightError;
@@ -143,6 +144,8 @@ async fn import(
     };
     let plan = imports.plan(&context.operator, &request).await;
     let plan = plan.map_err(|error| usage_error(error, context, &request.channel))?;
+    let checked = imports.check_media_store(&context.operator, &request.blobs, args.dry_run);
+    checked.await.map_err(wrong_media_store)?;
     if !args.dry_run {
         let bot = args.bot(context)?;
         open(context, imports, &request.channel, (wanted.user.as_ref(), bot)).await?;

@@ -83,6 +83,17 @@ impl Caller {
         if self.mask.is_on() { Err(ServiceError::PseudonymousKey) } else { Ok(()) }
     }
 
+    /// Checks that the caller may read all times: who may not would remove what they cannot see.
+    ///
+    /// # Errors
+    /// [`ServiceError::InsufficientPermissions`] if there is a time before which they may not.
+    pub const fn reads_all_times(&self) -> Result<(), ServiceError> {
+        if self.bounds.not_before.is_some() {
+            return Err(ServiceError::InsufficientPermissions);
+        }
+        Ok(())
+    }
+
     /// Returns the API key of the call, if it is one.
     pub const fn key(&self) -> Option<&KeyId> {
         match &self.credential {

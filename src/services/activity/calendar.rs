@@ -2,7 +2,7 @@
 
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::ClockShift;
-use chatkeep_view::when::first;
+use chatkeep_view::when::{first, local_time};
 use chrono::{
     DateTime, Datelike as _, Days, Months, NaiveDate, NaiveTime, Offset as _, TimeZone as _,
 };
@@ -99,8 +99,7 @@ pub(super) fn after(day: NaiveDate) -> NaiveDate {
 
 /// Returns the day of a time.
 pub(super) fn day(zone: Tz, at: Timestamp) -> NaiveDate {
-    let at = DateTime::from_timestamp_millis(at.millis()).unwrap_or_default();
-    at.with_timezone(&zone).date_naive()
+    local_time(zone, at).date_naive()
 }
 
 /// Returns the begin of a day, to the quarter of an hour: no zone has had another offset since 1972.
@@ -182,6 +181,11 @@ mod tests {
         // An import with a wrong date makes no endless chart.
         let odd = Span::of(Period::All, today, (date("0900-01-01"), date("9000-01-01")));
         assert_eq!((odd.from, odd.last), (date("1966-03-01"), date("2086-03-11")));
+        // Nor does one that no zone can show.
+        let taipei: Tz = "Asia/Taipei".parse().unwrap();
+        let far = [8_210_266_876_799_000, i64::MAX, -8_334_601_228_800_000, i64::MIN];
+        let far = far.map(|millis| day(taipei, Timestamp::from_millis(millis)).to_string());
+        assert_eq!(far, ["9999-12-31", "9999-12-31", "0000-01-01", "0000-01-01"]);
     }
 
     #[test]

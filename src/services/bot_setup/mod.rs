@@ -242,9 +242,9 @@ impl BotSetupService {
     /// access token.
     async fn account(&self, bot: &ConfiguredBot) -> Option<Result<TimedAccount, PlatformError>> {
         let setup = bot.setup.as_ref()?;
-        let before = self.clock.now();
+        let before = self.clock.machine();
         let account = setup.account().await;
-        let after = self.clock.now();
+        let after = self.clock.machine();
         Some(account.map(|account| TimedAccount { account, before, after }))
     }
 

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::report::ReportWriter;
 use super::{Doctor, DoctorError, FileChecks, one};
+use crate::media_store;
 
 /// Page size when reading records.
 const PAGE: u32 = 500;
@@ -39,8 +40,10 @@ impl Doctor<'_> {
             report.looked.media += i64::try_from(page.len()).unwrap_or(i64::MAX);
             let looks = futures_util::stream::iter(page)
                 .map(|found| async move { self.medium(channel, &found).await.map(|w| (found, w)) });
-            let mut looks = Box::pin(looks.buffered(AT_ONCE));
-            while let Some((found, wrong)) = looks.try_next().await? {
+            // All of them before any repair: those under way would keep the connections that it needs,
+            // and nobody would drive them meanwhile.
+            let looked: Vec<_> = looks.buffered(AT_ONCE).try_collect().await?;
+            for (found, wrong) in looked {
                 if let Some((difference, mend)) = wrong {
                     let mended = match self.repairing() {
                         Some(now) => {
@@ -70,15 +73,20 @@ impl Doctor<'_> {
             return Ok(None);
         }
         if let Some(blob) = &found.blob
-            && let Some((truth, mend)) = self.file(found.bytes, blob).await?
+            && let Some((truth, mend)) = self.change_of(found, blob).await?
         {
-            let recorded = format!("{} bytes in {blob}", found.bytes);
+            let recorded = if found.lost {
+                format!("lost, {blob}")
+            } else {
+                format!("{} bytes in {blob}", found.bytes)
+            };
             let difference = Difference::new(Check::MediaFile, place, recorded, truth);
             return Ok(self.still(channel, found).await?.then_some((difference, mend)));
         }
-        if let Some(preview) = &found.preview
+        if let Some(preview) = found.preview.as_ref().filter(|_| !found.lost)
             && self.blobs.size(preview).await?.is_none()
         {
+            media_store::check(self.store, self.blobs).await?;
             let difference = Difference::new(Check::MediaPreview, place, preview, "no such file");
             let wrong = (difference, MediaRepair::DropPreview);
             return Ok(self.still(channel, found).await?.then_some(wrong));
@@ -92,31 +100,40 @@ impl Doctor<'_> {
         Ok(self.store.audits().audit_medium(channel, &found.message).await?.as_ref() == Some(found))
     }
 
-    /// Returns the actual state of a file that a record describes with that many bytes, where it
-    /// differs.
-    async fn file(
+    /// Returns the actual state of a record's file, where it differs.
+    async fn change_of(
         &self,
-        bytes: i64,
+        found: &MediaAudit,
         blob: &BlobId,
     ) -> Result<Option<(String, MediaRepair)>, DoctorError> {
-        let lost = || Some(("no such file".to_owned(), MediaRepair::Lose("file_lost")));
         let Some(size) = self.blobs.size(blob).await? else {
-            return Ok(lost());
+            return self.missing(found).await;
         };
         let size = i64::try_from(size).unwrap_or(i64::MAX);
-        if size == bytes && !self.options.deep {
+        if size == found.bytes && !found.lost && !self.options.deep {
             return Ok(None);
         }
         Ok(match self.sound(blob).await {
-            Ok(false) => {
-                let truth = format!("{size} bytes of other content");
-                Some((truth, MediaRepair::Lose("file_damaged")))
-            }
-            Ok(true) if size == bytes => None,
+            Ok(false) => Some((format!("{size} bytes of other content"), MediaRepair::Discard)),
+            Ok(true) if found.lost => Some((format!("{size} bytes"), MediaRepair::Find(size))),
+            Ok(true) if size == found.bytes => None,
             Ok(true) => Some((format!("{size} bytes"), MediaRepair::Resize(size))),
-            Err(BlobError::NotFound(_)) => lost(),
+            Err(BlobError::NotFound(_)) => return self.missing(found).await,
             Err(error) => return Err(error.into()),
         })
+    }
+
+    /// Returns the state of a record's file that is not there. In another media store, such as that
+    /// of a disk which was unmounted a moment ago, no file is.
+    async fn missing(
+        &self,
+        found: &MediaAudit,
+    ) -> Result<Option<(String, MediaRepair)>, DoctorError> {
+        if found.lost {
+            return Ok(None);
+        }
+        media_store::check(self.store, self.blobs).await?;
+        Ok(Some(("no such file".to_owned(), MediaRepair::Lose)))
     }
 
     /// Returns true if the SHA-256 of a file's content is its name.

@@ -20,6 +20,8 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{ChannelAudit, Difference, Store, StoreError};
 use chatkeep_workers::replica::ReplicaError;
 
+use crate::media_store::MediaStoreError;
+
 pub use index::LocalIndex;
 pub use replicas::Replicas;
 pub use replicas::answer_checks;
@@ -37,6 +39,8 @@ pub enum DoctorError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Blobs(#[from] BlobError),
+    #[error(transparent)]
+    MediaStore(#[from] MediaStoreError),
     #[error(transparent)]
     Index(#[from] ReplicaError),
     #[error("the bus failed")]

@@ -15,6 +15,7 @@ use super::lock::{SnapshotLock, leased};
 use super::manifest::{FORMAT, SnapshotManifest, SnapshotPart, SnapshotReason};
 use super::objects::StoredObjects;
 use super::{SnapshotError, SnapshotService};
+use crate::media_store;
 
 /// Folder in the data folder for copies on their way.
 const WORK: &str = "snapshot-work";
@@ -35,8 +36,9 @@ impl SnapshotService {
     /// Makes a snapshot while the service may be running.
     ///
     /// # Errors
-    /// [`SnapshotError::Busy`] while another one is made, [`SnapshotError::Foreign`], or whatever could not be read or written.
-    /// Objects written by then are no snapshot, and the next pruning removes them.
+    /// [`SnapshotError::Busy`] while another one is made, [`SnapshotError::Foreign`],
+    /// [`SnapshotError::MediaStore`], or whatever could not be read or written. Objects written by
+    /// then are no snapshot, and the next pruning removes them.
     pub async fn create(
         &self,
         source: &SnapshotSource,
@@ -56,6 +58,10 @@ impl SnapshotService {
         source: &SnapshotSource,
         reason: SnapshotReason,
     ) -> Result<SnapshotManifest, SnapshotError> {
+        if let Some(blobs) = &source.blobs {
+            // In another media store no file is there, and the snapshot would be without them.
+            media_store::check(&source.store, blobs).await?;
+        }
         let now = self.clock.now();
         let work = WorkFolder::create(self.data.join(WORK))?;
         let mut manifest = SnapshotManifest {

@@ -7,6 +7,7 @@ use chatkeep_bus::BusError;
 use chatkeep_store::StoreError;
 
 use crate::doctor::DoctorError;
+use crate::media_store::MediaStoreError;
 
 /// Error of making, checking or restoring a snapshot.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +75,8 @@ pub enum SnapshotError {
     Bus(#[from] BusError),
     #[error(transparent)]
     Blobs(#[from] BlobError),
+    #[error(transparent)]
+    MediaStore(#[from] MediaStoreError),
     #[error(transparent)]
     Doctor(#[from] DoctorError),
     #[error("a file of the snapshot failed")]

@@ -5,6 +5,8 @@
 //! `owner` has the id of the database that all of it is of. Below `damaged/` are notes about files
 //! that a check has found damaged.
 
+use std::time::Duration;
+
 use chatkeep_core::random::random_name;
 use chatkeep_core::time::Timestamp;
 
@@ -47,11 +49,17 @@ impl PartName {
     }
 }
 
+/// Maximum time by which clocks differ.
+pub(super) const CLOCKS: Duration = Duration::from_hours(1);
+
 /// Returns a new id: the time in UTC, and random letters. Ids sort by time.
 pub(super) fn new_id(now: Timestamp) -> String {
-    let digits = |c: &char| c.is_ascii_alphanumeric();
-    let time: String = now.to_string().chars().filter(digits).collect();
-    format!("{time}-{}", &random_name()[..8])
+    format!("{}-{}", first_id(now), &random_name()[..8])
+}
+
+/// Returns a text that sorts before the ids from that time on.
+pub(super) fn first_id(time: Timestamp) -> String {
+    time.to_string().chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
 /// Returns whether a text has the form of an id; such a text is no path.

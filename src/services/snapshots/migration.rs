@@ -70,7 +70,10 @@ pub async fn copy_before_migration(
     let made = service.create_locked(&source, SnapshotReason::Migration).await;
     source.store.close().await;
     let made = made?;
-    service.prune_locked(SnapshotRetention::For(kept)).await?;
+    // At the start the time is not known yet: the periodic job removes them later.
+    if service.clock.is_confirmed() {
+        service.prune_locked(SnapshotRetention::For(kept)).await?;
+    }
     Ok(BeforeMigration::Copied { id: made.id, folder })
 }
 
@@ -108,6 +111,7 @@ impl PeriodicJob for MigrationCopyPurge {
     const NAME: &'static str = "migration_copies";
     const PERIOD: Duration = Duration::from_hours(1);
     const FAILURE: &'static str = "cannot remove old copies of before a migration";
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         match stop.run_until_cancelled(self.purge()).await {

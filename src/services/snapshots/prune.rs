@@ -8,7 +8,7 @@ use chatkeep_core::time::Timestamp;
 use futures_util::TryStreamExt as _;
 
 use super::files::WorkFolder;
-use super::layout::{BLOBS, DAMAGED, MANIFEST, SNAPSHOTS, noted_object, object};
+use super::layout::{BLOBS, CLOCKS, DAMAGED, MANIFEST, SNAPSHOTS, noted_object, object};
 use super::lock::{SnapshotLock, leased};
 use super::manifest::SnapshotManifest;
 use super::{SnapshotError, SnapshotService, SnapshotSource};
@@ -126,12 +126,16 @@ impl SnapshotService {
 /// Returns the places of those that stay in a list of times, oldest first.
 fn staying(times: &[Timestamp], retention: SnapshotRetention, now: Timestamp) -> BTreeSet<usize> {
     const DAY: i64 = 86_400_000;
+    // Those that a wrong clock dated into the future stay, and count for nothing.
+    let past = times.partition_point(|time| *time <= now.plus(CLOCKS));
+    let (times, to_come) = (&times[..past], past..times.len());
+    let mut stays: BTreeSet<_> = to_come.collect();
     match retention {
         SnapshotRetention::For(time) => {
-            (0..times.len()).filter(|nth| now.since(times[*nth]) < time).collect()
+            stays.extend((0..times.len()).filter(|nth| now.since(times[*nth]) < time));
         }
         SnapshotRetention::Newest { keep, days } => {
-            let mut stays: BTreeSet<_> = (0..times.len()).rev().take(keep).collect();
+            stays.extend((0..times.len()).rev().take(keep));
             let day = |time: Timestamp| time.millis().div_euclid(DAY);
             for (nth, time) in times.iter().enumerate() {
                 let last = times.get(nth + 1).is_none_or(|next| day(*next) != day(*time));
@@ -139,9 +143,9 @@ fn staying(times: &[Timestamp], retention: SnapshotRetention, now: Timestamp) ->
                     stays.insert(nth);
                 }
             }
-            stays
         }
     }
+    stays
 }
 
 #[cfg(test)]
@@ -163,5 +167,8 @@ mod tests {
         assert_eq!(kept(2, 30), [1, 3, 4, 5]);
         let retention = SnapshotRetention::For(Duration::from_hours(20));
         assert_eq!(staying(&times, retention, hour(61)), BTreeSet::from([3, 4, 5]));
+        let retention = SnapshotRetention::Newest { keep: 1, days: 0 };
+        let stays = staying(&times, retention, hour(26));
+        assert_eq!(stays, BTreeSet::from([2, 3, 4, 5]), "the clock was ahead when three were made");
     }
 }

@@ -24,6 +24,7 @@ use super::stored::BlobListReader;
 use super::verify::check_parts;
 use super::{SnapshotError, SnapshotService};
 use crate::doctor::{Doctor, DoctorOptions, FileChecks, Finding, Repair, Report};
+use crate::media_store;
 use crate::processes::running;
 
 /// Number of references to files read at once.
@@ -192,6 +193,10 @@ impl Restoration<'_> {
     ) -> Result<RestoreReport, SnapshotError> {
         let (replayed, unread) = self.replay(store).await?;
         let (files, missing) = self.files(store, blobs).await?;
+        // Without a list of files they are where they were.
+        if self.manifest.part(PartName::Blobs).is_some() {
+            media_store::adopt(store, blobs).await?;
+        }
         let doctor = self.check(store, blobs, found).await?;
         let messages = store.messages().count_messages().await?;
         let (repaired, left) = (doctor.mended, doctor.left());

@@ -9,7 +9,7 @@ use futures_util::TryStreamExt as _;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 
 use super::files::{NotedObject, WorkFolder, remove_file};
-use super::layout::{MANIFEST, PartName, SNAPSHOTS, id_of, is_id, object};
+use super::layout::{CLOCKS, MANIFEST, PartName, SNAPSHOTS, first_id, id_of, is_id, object};
 use super::manifest::{FORMAT, ListedBlob, SnapshotManifest, SnapshotPart};
 use super::{SnapshotError, SnapshotService};
 
@@ -64,11 +64,14 @@ impl SnapshotService {
         Ok(found)
     }
 
-    /// Returns the id of the newest whole snapshot.
+    /// Returns the id of the newest whole snapshot. One that a wrong clock dated into the future is
+    /// not the newest, unless there is no other.
     pub(super) async fn newest(&self) -> Result<Option<String>, SnapshotError> {
-        let mut all = self.objects().await?.into_iter();
-        let whole = all.rfind(|(id, objects)| objects.contains(&object(id, MANIFEST)));
-        Ok(whole.map(|(id, _)| id))
+        let mut all = self.objects().await?;
+        all.retain(|id, objects| objects.contains(&object(id, MANIFEST)));
+        let to_come = first_id(self.clock.now().plus(CLOCKS));
+        let past = all.range(..to_come).next_back();
+        Ok(past.or_else(|| all.last_key_value()).map(|(id, _)| id.clone()))
     }
 
     /// Returns the manifest of a snapshot; `latest` stands for the newest one.

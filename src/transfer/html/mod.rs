@@ -14,7 +14,8 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
 use chatkeep_store::{Gap, StoredMessage};
 use chatkeep_view::Links;
-use chrono::{DateTime, NaiveDate, Utc};
+use chatkeep_view::when::local_time;
+use chrono::{DateTime, NaiveDate};
 use chrono_tz::Tz;
 
 use self::links::anchor;
@@ -126,7 +127,7 @@ impl HtmlPage {
         let nobody = if message.is_bot { "Bot" } else { "" };
         let who = message.sender.as_ref().map_or(nobody, |sender| sender.id.as_str());
         let follows = self.last.as_ref().is_some_and(|(last, at)| {
-            last == who && message.sent_at.millis() - at.millis() < TOGETHER
+            last == who && message.sent_at.millis().saturating_sub(at.millis()) < TOGETHER
         });
         let part = MessagePart {
             gaps,
@@ -148,9 +149,7 @@ impl HtmlPage {
     }
 
     fn local(&self, at: Timestamp) -> DateTime<Tz> {
-        DateTime::<Utc>::from_timestamp_millis(at.millis())
-            .unwrap_or_default()
-            .with_timezone(&self.zone)
+        local_time(self.zone, at)
     }
 
     /// Removes and returns the gaps that began before a time, or all remaining ones, joined as no
@@ -263,5 +262,48 @@ impl HtmlPage {
         {
             self.recent.remove(oldest.as_str());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent_at(millis: i64) -> StoredMessage {
+        StoredMessage {
+            channel: "C1".into(),
+            id: "m1".into(),
+            sent_at: Timestamp::from_millis(millis),
+            backed_up_at: Timestamp::from_millis(5),
+            sender: None,
+            kind: MessageType::Text,
+            content: Some(Content::text("hello")),
+            bytes: 5,
+            quoted: None,
+            edited_at: None,
+            unsent_at: None,
+            is_bot: false,
+            reply: None,
+            media: None,
+        }
+    }
+
+    #[test]
+    fn every_stored_time_is_shown() {
+        let zone = "Asia/Taipei".parse().unwrap();
+        let (gaps, language) = (Vec::new(), Language::English);
+        let head = Head { channel: None, id: "C1".to_owned(), gaps, zone, language };
+        let mut page = HtmlPage::new(head, MediaLinks::None, Links::default());
+        let mut shown = |millis: i64| {
+            let mut out = String::new();
+            page.message(&sent_at(millis), &mut out);
+            out
+        };
+        let first = shown(i64::MIN);
+        assert!(first.contains("0000-01-01") && first.contains("00:00"), "{first}");
+        // Chrono's last second, which it cannot show east of London, and one that it does not know.
+        let last = shown(8_210_266_876_799_000);
+        assert!(last.contains("9999-12-31") && last.contains("23:59"), "{last}");
+        assert!(shown(i64::MAX).contains("23:59"));
     }
 }

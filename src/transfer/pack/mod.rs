@@ -1,6 +1,7 @@
 //! Export into a file, a folder or an archive, with media. It is written to a temporary path beside
 //! its target and renamed when it is complete, so that half an export is never taken for one.
 
+mod files;
 mod out;
 
 use std::fs;
@@ -8,18 +9,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::message::MessageType;
-use chatkeep_store::{MessageFilter, Order, Store};
-use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
+use chatkeep_store::{MessageFilter, Store};
+use futures_util::TryStreamExt as _;
 
+use self::files::FileWriter;
 use self::out::Out;
-use super::media::FOLDER;
 use super::{Export, Format, MediaLinks, MediaSource, TransferError, pages};
-
-/// Page size when reading messages with files.
-const PAGE: u32 = 1_000;
 
 /// Extensions of files that no export is.
 const OTHER_FILES: [&str; 12] =
@@ -45,6 +41,8 @@ pub struct PackProgress {
     pub messages: u64,
     /// Number of media files written.
     pub files: u64,
+    /// Number of media files left out because the media store does not have them.
+    pub missing: u64,
     /// Number of bytes written.
     pub bytes: u64,
 }
@@ -88,7 +86,8 @@ impl ExportTarget {
     }
 }
 
-/// Writes a channel's messages, and their files from `media` where the target takes them.
+/// Writes a channel's messages, and their files from `media` where the target takes them. Files that
+/// it does not have are left out and counted, and a list in the target names their messages.
 pub async fn pack(
     store: &Store,
     channel: &ChannelId,
@@ -113,61 +112,16 @@ pub async fn pack(
         out.write(part.bytes).await?;
         watch(done);
     }
-    if let Some(media) = media {
-        files(store, channel, filter, &*media, &mut out, &mut done, &mut watch).await?;
+    if let Some(media) = &media {
+        let (media, out, done, watch) = (&**media, &mut out, &mut done, &mut watch);
+        let files = FileWriter { store, channel, media, out, done, watch, missing: Vec::new() };
+        files.run(&filter).await?;
     }
     out.finish().await?;
     if let Some(partial) = partial {
         partial.keep()?;
     }
     Ok(done)
-}
-
-/// Writes the files of messages, type by type: the index finds them without reading the rest.
-async fn files(
-    store: &Store,
-    channel: &ChannelId,
-    filter: MessageFilter,
-    media: &dyn MediaSource,
-    out: &mut Out,
-    done: &mut PackProgress,
-    watch: &mut impl FnMut(PackProgress),
-) -> Result<(), TransferError> {
-    for kind in MessageType::ALL.into_iter().filter(|kind| kind.is_media()) {
-        let (order, limit) = (Order::Ascending, PAGE);
-        let mut filter = MessageFilter { kind: Some(kind), order, limit, ..filter.clone() };
-        loop {
-            let page = store.messages().list(channel, &filter).await?;
-            for message in &page.messages {
-                let Some(name) = media.name(message) else { continue };
-                out.start(&format!("{FOLDER}/{name}"), true).await?;
-                let bytes = media.open(message).await?;
-                copy(bytes, out, done, watch).await?;
-                done.files += 1;
-            }
-            watch(*done);
-            filter.after = page.next;
-            if filter.after.is_none() {
-                break;
-            }
-        }
-    }
-    Ok(())
-}
-
-async fn copy(
-    mut bytes: impl Stream<Item = Result<Bytes, TransferError>> + Unpin,
-    out: &mut Out,
-    done: &mut PackProgress,
-    watch: &mut impl FnMut(PackProgress),
-) -> Result<(), TransferError> {
-    while let Some(part) = bytes.next().await {
-        let part = part?;
-        done.bytes += part.len() as u64;
-        out.write(part).await?;
-        watch(*done);
-    }
-    Ok(())
 }
 
 /// Incomplete file or folder; removed on drop.

@@ -64,6 +64,14 @@ async fn a_citation_is_what_it_was_or_the_reason_is_told() {
     let long = models.call("verify_citation", json!({"url": "m6", "quoted": "ends here"})).await;
     assert_eq!(long.given()["message"]["text"], whole);
     assert_eq!((verdict(long.given()), &long.given()["truncated"]), ("same", &json!(false)));
+    // What was shown can be cited, though the text has more in it than is shown.
+    let odd = "doors\u{1b}[1m open\u{7} at\u{85}ei\u{fffa}ght";
+    models.keep(&[message("m7", ANN, "2026-01-02T03:06:00Z", odd)]).await;
+    let seen = models.call("verify_citation", json!({"url": "m7"})).await;
+    let seen = &seen.given()["message"]["text"];
+    assert_eq!(seen, "doors[1m open at\neight");
+    let cited = models.call("verify_citation", json!({"url": "m7", "quoted": seen})).await;
+    assert_eq!(verdict(cited.given()), "same");
     let elsewhere =
         models.call("verify_citation", json!({"url": "https://x.example/c/1/m/2"})).await;
     assert!(elsewhere.refusal().starts_with("url "), "{}", elsewhere.refusal());

@@ -156,3 +156,48 @@ async fn hours_that_clocks_skip_or_repeat_are_told() {
         "{text}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn times_that_no_zone_could_show_are_refused_by_name() {
+    let models = Models::start(&[]).await;
+    models.set_zone(CHANNEL, "Asia/Taipei").await;
+    models.keep(&[message("m1", ANN, "2026-04-30T16:00:00Z", "may")]).await;
+    let beyond = [
+        // Chrono's last second and its first one: a zone east or west of London cannot show them.
+        "+262142-12-31T23:59:59Z",
+        "-262143-01-01T00:00:00Z",
+        "+262142-12-31T23:59:59-23:59",
+        "9999-12-31T23:59:59-23:59",
+        "+262142-12-31",
+        "+10000-01-01T00:00:01",
+    ];
+    for time in beyond {
+        for (tool, field) in [
+            ("get_messages", "from"),
+            ("get_messages", "to"),
+            ("search_messages", "from"),
+            ("search_messages", "to"),
+        ] {
+            let mut asked = json!({"channelId": CHANNEL});
+            if tool == "search_messages" {
+                asked = json!({"query": "may", "timeZone": "Asia/Taipei"});
+            }
+            asked[field] = json!(time);
+            let refused = models.call(tool, asked).await;
+            assert!(refused.refusal().starts_with(field), "{tool} {time}: {}", refused.refusal());
+        }
+        let query = json!({"query": format!("may before:{time}"), "timeZone": "Asia/Taipei"});
+        let refused = models.call("search_messages", query).await;
+        assert!(refused.refusal().contains("before: takes a day"), "{}", refused.refusal());
+    }
+    let asked = json!({"channelId": CHANNEL, "date": "+262142-12-31"});
+    let refused = models.call("get_messages", asked).await;
+    assert!(refused.refusal().starts_with("date is out of range"), "{}", refused.refusal());
+    // Whoever means all of them says so like this.
+    let asked = json!({"channelId": CHANNEL, "from": "0000-01-01", "to": "9999-12-31T23:59:59Z"});
+    let answer = models.call("get_messages", asked).await;
+    assert_eq!(texts(&answer.given()["messages"], "id"), ["m1"]);
+    let read = &answer.given()["interpreted"];
+    assert!(read["from"].as_str().unwrap().starts_with("0000-01-01T"), "{read}");
+    assert_eq!(read["to"], "9999-12-31T23:59:59.999+08:00");
+}

@@ -141,7 +141,7 @@ impl Talk {
             "type": "message", "mode": "active", "timestamp": stack.line.now(),
             "webhookEventId": format!("broken-{}-{}", self.seed, self.words),
             "source": {"type": "group", "groupId": self.channel, "userId": user},
-            "message": {"type": "text", "id": 7, "text": [word]},
+            "message": {"type": "text", "id": [7], "text": [word]},
         });
         let body = json!({"destination": "U1", "events": [event]}).to_string();
         assert_eq!(stack.line.post(stack.line.sign_raw(body)).await, Some(200));

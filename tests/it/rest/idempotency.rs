@@ -5,7 +5,10 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde_json::json;
 use sqlx::{Connection as _, SqliteConnection};
 
-use super::{OWNER, Rest, send, texts, under};
+use chatkeep_store::PresenceEvidenceKind;
+
+use super::{CHANNEL, MEMBER, OWNER, Rest, message, now, send, texts, under};
+use crate::store::{item, unsent};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repeated_request_gives_the_first_answer() {
@@ -112,6 +115,32 @@ async fn of_two_at_once_one_runs() {
         let names = texts(&listed["keys"], "name");
         assert_eq!(names.iter().filter(|made| **made == name).count(), 1);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_is_repeated_only_to_those_who_may_still_ask() {
+    let rest = Rest::start(&[]).await;
+    let said = message("m1", MEMBER, &now().to_string(), "where is the treasure");
+    rest.keep(&[said]).await;
+    // What changes nothing is run anew, so it shows nothing that has been erased.
+    let path = under("/assistant/backtest");
+    let draft =
+        json!({"days": 31, "rules": [{"keywords": ["where is the treasure"], "answer": "x"}]});
+    let ask = async || send(rest.post(&path, &draft).header("idempotency-key", "z")).await;
+    assert_eq!(ask().await.ok()["changes"].as_array().unwrap().len(), 1);
+    rest.keep(&[unsent(CHANNEL, "m1", now().millis())]).await;
+    let again = ask().await;
+    assert_eq!((again.header("idempotent-replayed"), &again.ok()["changes"]), ("", &json!([])));
+    // A stored answer is for those who may still ask.
+    let rule = json!({"keywords": ["k"], "answer": "a secret"});
+    let ask = async || {
+        send(rest.post(&under("/assistant/qa"), &rule).header("idempotency-key", "y")).await
+    };
+    ask().await.ok();
+    assert_eq!(ask().await.header("idempotent-replayed"), "true");
+    let left = item(CHANNEL, now().millis(), PresenceEvidenceKind::Left(OWNER.into()));
+    rest.store.members().record_presence(&[left], now()).await.unwrap();
+    ask().await.refused(403, "permission_denied");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -98,6 +98,19 @@ async fn bad_keys_are_refused_with_their_field() {
         (json!({"name": "n", "scopes": ["read:everything"]}), "/scopes/0"),
         (json!({"name": "n", "scopes": scopes, "expiresAt": "2020-01-01T00:00:00Z"}), "/expiresAt"),
         (json!({"name": "n", "scopes": scopes, "expiresAt": "tomorrow"}), "/expiresAt"),
+        (
+            json!({"name": "n", "scopes": scopes, "expiresAt": "+262142-12-31T23:59:59Z"}),
+            "/expiresAt",
+        ),
+        (
+            json!({"name": "n", "scopes": scopes, "expiresAt": "+262142-12-31T23:59:59-23:59"}),
+            "/expiresAt",
+        ),
+        (json!({"name": "n", "scopes": scopes, "expiresAt": "+262142-12-31"}), "/expiresAt"),
+        (
+            json!({"name": "n", "scopes": scopes, "notBefore": "-262143-01-01T00:00:00Z"}),
+            "/notBefore",
+        ),
         (json!({"name": "n", "scopes": scopes, "channelIds": [""]}), "/channelIds/0"),
         (json!({"name": "n", "scopes": scopes, "channelIds": vec!["C"; 1_001]}), "/channelIds"),
         (json!({"name": "n", "scopes": scopes, "cheese": 1}), "/cheese"),
@@ -121,6 +134,18 @@ async fn bad_keys_are_refused_with_their_field() {
     }
     let listed = send(rest.get("/keys")).await.ok();
     assert_eq!(listed["keys"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_an_old_version_let_end_beyond_the_calendar_is_listed() {
+    let rest = Rest::start(&[]).await;
+    // "+262142-12-31T23:59:59-23:59".
+    let far = super::at(8_210_266_963_139_000);
+    rest.key("ck_far", OWNER, |key| key.expires_at = Some(far)).await;
+    let listed = send(rest.get("/keys")).await.ok();
+    let ends: Vec<_> = listed["keys"].as_array().unwrap().iter().map(|k| &k["expiresAt"]).collect();
+    assert!(ends.contains(&&json!("9999-12-31T23:59:59.999Z")), "{listed}");
+    assert_eq!(rest.status("ck_far", "/me").await, 200);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,9 +1,10 @@
-//! Retention by the API: permission to set it, responses that show it, and its effect.
+//! Retention and deletion by the API: permission, responses that show it, and its effect.
 
 use chatkeep_core::role::Role;
+use chatkeep_core::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::{CHANNEL, MEMBER, OWNER, Rest, at, message, now, send, under};
+use super::{CHANNEL, MEMBER, OWNER, Rest, at, message, now, send, texts, under};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
@@ -82,4 +83,61 @@ async fn what_is_too_old_goes_from_store_and_search() {
     .await;
     let well = ground.said(line, &["doctor"]).await;
     assert!(well.starts_with("no differences"), "{well}");
+}
+
+/// Returns the program with two messages, and a key of the owner that may read the later one.
+async fn two_messages() -> Rest {
+    let rest = Rest::start(&[]).await;
+    rest.keep(&[
+        message("old", MEMBER, "2026-01-02T12:00:00Z", "x"),
+        message("new", MEMBER, "2026-01-04T12:00:00Z", "y"),
+    ])
+    .await;
+    let start = Timestamp::parse("2026-01-03T00:00:00Z").unwrap();
+    rest.key("ck_since", OWNER, |key| key.not_before = Some(start)).await;
+    rest
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_deleted_shows_in_the_coverage() {
+    let mut rest = two_messages().await;
+    let removed_before = async |rest: &Rest| {
+        let coverage = send(rest.get(&under("/backup/coverage"))).await.ok();
+        coverage["removedBefore"].clone()
+    };
+    assert_eq!(removed_before(&rest).await, Value::Null);
+    let delete = async |rest: &Rest, before: &str, parameters: &str| {
+        let path = under(&format!("/backup/messages?before={before}{parameters}"));
+        send(rest.delete(&path)).await.ok()["deletedCount"].clone()
+    };
+    let (first, second) = ("2026-01-03T00:00:00.000Z", "2026-01-05T00:00:00.000Z");
+    assert_eq!(delete(&rest, first, "&dryRun=true").await, 1);
+    assert_eq!(removed_before(&rest).await, Value::Null, "nothing was deleted");
+    assert_eq!(delete(&rest, first, "").await, 1);
+    assert_eq!(removed_before(&rest).await, first);
+    rest.stack.use_key("ck_since");
+    assert_eq!(removed_before(&rest).await, Value::Null, "of what the key may not read");
+    rest.stack.use_key("ck_owner");
+    assert_eq!(delete(&rest, second, "").await, 1);
+    rest.stack.use_key("ck_since");
+    assert_eq!(removed_before(&rest).await, second);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_may_not_read_everything_removes_nothing() {
+    let mut rest = two_messages().await;
+    rest.stack.use_key("ck_since");
+    let delete = under("/backup/messages?before=2026-01-05T00:00:00Z");
+    let erase = |user: &str| under(&format!("/members/{user}/data"));
+    for path in [format!("{delete}&dryRun=true"), delete, erase(MEMBER), erase(OWNER)] {
+        let refused = send(rest.delete(&path)).await.refused(403, "insufficient_permissions");
+        assert_eq!(refused["error"], "Insufficient permissions", "{path}");
+    }
+    let settings = under("/backup/config");
+    let shorter = send(rest.put(&settings, &config(&json!(1)))).await;
+    shorter.refused(403, "insufficient_permissions");
+    send(rest.put(&settings, &json!({"timeZone": "UTC"}))).await.ok();
+    rest.stack.use_key("ck_owner");
+    let stored = send(rest.get(&under("/backup/messages"))).await.ok();
+    assert_eq!(texts(&stored["messages"], "id"), ["new", "old"]);
 }

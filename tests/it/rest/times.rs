@@ -95,3 +95,32 @@ async fn what_is_no_time_is_refused_by_name() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_year_has_four_digits() {
+    let rest = filled().await;
+    for wrong in [
+        "%2B262142-12-31T23:59:59Z",
+        "-262143-01-01T00:00:00Z",
+        "%2B262142-12-31",
+        "9999-12-31T23:59:59-23:59",
+    ] {
+        for (path, field) in [
+            (under(&format!("/backup/messages?from={wrong}")), "from"),
+            (under(&format!("/backup/search?q=x&to={wrong}")), "to"),
+            (under(&format!("/backup/search?q=before:{wrong}")), "q"),
+            (under(&format!("/backup/export?format=csv&to={wrong}")), "to"),
+        ] {
+            let refused = send(rest.get(&path)).await.refused(400, "invalid_request");
+            assert_eq!(refused["field"], field, "{path}");
+        }
+    }
+    let path = under("/backup/messages?date=%2B262142-12-31");
+    assert_eq!(send(rest.get(&path)).await.refused(400, "invalid_request")["field"], "date");
+    for all in
+        ["from=0000-01-01&to=9999-12-31", "to=9999-12-31T23:59:59Z", "from=0000-01-01T00:00Z"]
+    {
+        let list = send(rest.get(&under(&format!("/backup/messages?{all}")))).await.ok();
+        assert_eq!(list["messages"].as_array().unwrap().len(), 2, "{all}");
+    }
+}

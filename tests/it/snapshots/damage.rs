@@ -138,7 +138,7 @@ async fn a_file_damaged_at_home_replaces_no_copy() {
         let before = fs::read(&copy).unwrap();
         let (code, said) = scene.run(&["snapshot", "create"]).await;
         assert_eq!(code, Some(0), "{said}");
-        assert!(said.contains("1 files were erased or damaged and are not in it"), "{said}");
+        assert!(said.contains("1 files were erased, lost or damaged and are not in it"), "{said}");
         assert_eq!(below(&scene.target().join("blobs")).len(), 1, "nothing appeared");
         assert!(fs::read(&copy).unwrap() == before, "nothing was replaced");
     }

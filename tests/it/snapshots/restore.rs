@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use age::secrecy::ExposeSecret as _;
 use age::x25519::Identity;
+use chatkeep_core::config::Database;
 use chatkeep_core::time::{Clock as _, SystemClock};
+use chatkeep_store::Store;
 use futures_util::future::join;
 use tokio::sync::Notify;
 
@@ -108,7 +110,8 @@ async fn what_was_erased_after_a_snapshot_stays_erased() {
     let said = scene.restore(&id, &folder, &["--erased-in", &old]).await;
     assert!(said.contains("2 erasures of after the snapshot were repeated"), "{said}");
     assert_eq!(holding(&folder, REGRET), [] as [std::path::PathBuf; 0]);
-    assert_eq!(below(&folder.join("blobs")).len(), 0, "its file is not restored");
+    let identity = [folder.join("blobs/media-store.id")];
+    assert_eq!(below(&folder.join("blobs")), identity, "its file is not restored");
     // A later snapshot in the same place knows it, too.
     let later = scene.snapshot().await;
     let folder = scene.new_folder("again");
@@ -222,8 +225,12 @@ async fn a_bucket_holds_files_once_for_all_snapshots() {
     }
     let folder = scene.new_folder("restored");
     scene.restore(&first, &folder, &[]).await;
-    // The identity of a media store is written by the service that uses it.
-    assert_eq!(below(&folder.join("blobs")).len(), 1);
+    // One file, and the identity of the new media store, which is that of the restored database.
+    assert_eq!(below(&folder.join("blobs")).len(), 2);
+    let identity = std::fs::read_to_string(folder.join("blobs/media-store.id")).unwrap();
+    let store = Store::open(&Database::Sqlite, &folder, 1).await.unwrap();
+    assert_eq!(store.media().recorded_identity().await.unwrap(), Some(identity));
+    store.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,9 +1,10 @@
 //! Coverage of a channel, and its gaps.
 
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Gap, PresenceEvidenceKind};
+use chatkeep_store::{Gap, IngestOutcome, PresenceEvidenceKind};
 
-use super::{Fixture, at, item, on_both, said};
+use super::{Fixture, at, delete_before, item, on_both, said};
 
 on_both!(
     before_anybody_subscribes_nothing_is_kept,
@@ -11,8 +12,11 @@ on_both!(
     the_bot_comes_and_goes_in_any_order,
     gaps_are_asked_for_by_time,
     an_outage_is_what_passed_between_two_beats,
+    an_outage_is_told_after_a_clock_that_was_ahead,
     lost_media_are_counted_by_reason,
     gaps_of_many_channels_are_those_of_each,
+    what_comes_after_its_subscription_is_missing,
+    removed_times_are_told,
 );
 
 /// Returns reason, begin and end of each gap.
@@ -119,6 +123,62 @@ async fn subscribing_again_ends_the_gap(fixture: Fixture) {
     assert_eq!((coverage.since, coverage.gaps.len()), (Some(at(10)), 3));
 }
 
+async fn what_comes_after_its_subscription_is_missing(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 10).await;
+    let stored = said("C1", "stored", 20, "x");
+    fixture.keep(std::slice::from_ref(&stored), 21).await;
+    unsubscribe(&fixture, "U1", 40).await;
+    let ends = async || {
+        fixture.value("SELECT COUNT(*) FROM coverage_changes WHERE kind = 'unsubscribed'").await
+    };
+    // Neither what is stored nor what was sent later changes the gap.
+    let batch = [stored, said("C1", "later", 45, "x")];
+    let kept = fixture.keep(&batch, 50).await;
+    assert_eq!(kept, [IngestOutcome::Known, IngestOutcome::NotBackedUp]);
+    assert_eq!(told(&gaps(&fixture, "C1").await), [("unsubscribed", 40, None)]);
+    let late = [said("C1", "b", 35, "x"), said("C1", "a", 30, "x"), said("C1", "c", 39, "x")];
+    for now in [51, 52] {
+        assert_eq!(fixture.keep(&late, now).await, [IngestOutcome::NotBackedUp; 3]);
+        assert_eq!(told(&gaps(&fixture, "C1").await), [("unsubscribed", 30, None)]);
+        assert_eq!(ends().await, "2", "the first of them begins it");
+    }
+    fixture.subscribe("C1", "U1", 60).await;
+    assert_eq!(told(&gaps(&fixture, "C1").await), [("unsubscribed", 30, Some(60))]);
+    unsubscribe(&fixture, "U1", 80).await;
+    // Of each time with a subscription, and of those without one.
+    let late = [25, 70, 5, 55, 75, 60].map(|time| said("C1", &format!("at {time}"), time, "x"));
+    fixture.keep(&late, 90).await;
+    let expected = [("unsubscribed", 25, Some(60)), ("unsubscribed", 60, None)];
+    assert_eq!(told(&gaps(&fixture, "C1").await), expected);
+    assert_eq!(ends().await, "5");
+    assert_eq!(fixture.counters("C1").await.1, 1);
+}
+
+async fn removed_times_are_told(fixture: Fixture) {
+    const DAY: i64 = 86_400_000;
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 10).await;
+    fixture.keep(&[said("C1", "a", 20, "x"), said("C1", "b", 40, "y")], 50).await;
+    let (store, channel) = (&fixture.store, ChannelId::from("C1"));
+    let removed = async |start: Option<i64>| {
+        store.messages().coverage(&channel, start.map(at)).await.unwrap().removed_before
+    };
+    assert_eq!(removed(None).await, None);
+    delete_before(store, &channel, at(30), at(60)).await;
+    assert_eq!(removed(None).await, Some(at(30)));
+    // Only as far as a key may know it.
+    assert_eq!((removed(Some(29)).await, removed(Some(30)).await), (Some(at(30)), None));
+    // Of what was deleted and what was too old the later time counts.
+    store.channels().set_retention(&channel, Some(1), &"U1".into(), at(60)).await.unwrap();
+    store.channels().delete_outdated(&channel, 9, at(DAY + 45)).await.unwrap();
+    assert_eq!(removed(None).await, Some(at(45)));
+    delete_before(store, &channel, at(35), at(DAY + 50)).await;
+    assert_eq!(removed(None).await, Some(at(45)));
+    delete_before(store, &channel, at(70), at(DAY + 51)).await;
+    assert_eq!(removed(None).await, Some(at(70)));
+}
+
 async fn the_bot_comes_and_goes_in_any_order(fixture: Fixture) {
     let moves = [
         (1, PresenceEvidenceKind::BotJoined),
@@ -182,6 +242,19 @@ async fn gaps_are_asked_for_by_time(fixture: Fixture) {
     assert_eq!(between(Some(1_000), None).await, [300], "it still lasts");
     assert_eq!(between(None, Some(100)).await, [1]);
     assert!(between(Some(11), Some(100)).await.is_empty());
+}
+
+async fn an_outage_is_told_after_a_clock_that_was_ahead(fixture: Fixture) {
+    const MINUTE: i64 = 60_000;
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", MINUTE).await;
+    fixture.store.messages().record_alive(at(1_000 * MINUTE)).await.unwrap();
+    assert_eq!(fixture.store.jobs().reset_future_times(at(40 * MINUTE)).await.unwrap(), 1);
+    for minute in [41, 50] {
+        fixture.store.messages().record_alive(at(minute * MINUTE)).await.unwrap();
+    }
+    let outages = [("outage", 41 * MINUTE, Some(50 * MINUTE))];
+    assert_eq!(told(&gaps(&fixture, "C1").await), outages);
 }
 
 async fn an_outage_is_what_passed_between_two_beats(fixture: Fixture) {

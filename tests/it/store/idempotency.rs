@@ -52,6 +52,7 @@ async fn the_first_runs_and_the_others_are_told(fixture: Fixture) {
     assert_eq!(claim(&fixture, &one(), 1_001).await, IdempotencyState::Running);
     let other = key("key:1", "/api/keys", "h", "another request");
     assert_eq!(claim(&fixture, &other, 1_001).await, IdempotencyState::Other);
+    change(&fixture, &running).await.unwrap();
     fixture.store.idempotency().finish_idempotency(&running, 201, "sealed").await.unwrap();
     assert_eq!(claim(&fixture, &one(), 1_002).await, answered(201, "sealed"));
     assert_eq!(claim(&fixture, &other, 1_002).await, IdempotencyState::Other);
@@ -81,10 +82,13 @@ async fn a_released_key_is_free_and_an_answered_one_is_not(fixture: Fixture) {
     let refused = first(&fixture, &one(), 1_000).await;
     fixture.store.idempotency().release_idempotency(&refused).await.unwrap();
     let other = key("key:1", "/api/keys", "h", "another request");
-    let done = first(&fixture, &other, 1_001).await;
+    let unchanged = first(&fixture, &other, 1_001).await;
+    fixture.store.idempotency().finish_idempotency(&unchanged, 200, "a").await.unwrap();
+    let done = first(&fixture, &other, 1_002).await;
+    change(&fixture, &done).await.unwrap();
     fixture.store.idempotency().finish_idempotency(&done, 200, "a").await.unwrap();
     fixture.store.idempotency().release_idempotency(&done).await.unwrap();
-    assert_eq!(claim(&fixture, &other, 1_002).await, answered(200, "a"));
+    assert_eq!(claim(&fixture, &other, 1_003).await, answered(200, "a"));
 }
 
 async fn a_lost_request_frees_its_key(fixture: Fixture) {
@@ -102,6 +106,7 @@ async fn old_answers_are_forgotten_and_deleted(fixture: Fixture) {
     let second = key("key:1", "/api/keys", "g", "r");
     for (key, now) in [(one(), 1_000), (second.clone(), 2_000)] {
         let done = first(&fixture, &key, now).await;
+        change(&fixture, &done).await.unwrap();
         fixture.store.idempotency().finish_idempotency(&done, 200, "a").await.unwrap();
     }
     assert_eq!(claim(&fixture, &one(), DAY + 1_000).await, answered(200, "a"));

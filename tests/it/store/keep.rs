@@ -8,7 +8,7 @@ use super::{Fixture, at, change, edited, on_both, said, sized, unsent};
 on_both!(
     keeps_and_counts_once,
     nobody_subscribed_means_nothing_kept,
-    what_is_kept_is_taken_back_without_subscribers_too,
+    what_is_kept_is_edited_and_taken_back_without_subscribers_too,
     any_order_gives_the_same_rows_and_counters,
     pages_stay_right_while_rows_arrive,
     filters_by_time_person_and_type,
@@ -42,21 +42,41 @@ async fn nobody_subscribed_means_nothing_kept(fixture: Fixture) {
     assert!(fixture.store.messages().message(&"C1".into(), &"a".into()).await.unwrap().is_none());
 }
 
-async fn what_is_kept_is_taken_back_without_subscribers_too(fixture: Fixture) {
+async fn what_is_kept_is_edited_and_taken_back_without_subscribers_too(fixture: Fixture) {
     prepared(&fixture).await;
     let store = &fixture.store;
-    fixture.keep(&[said("C1", "a", 10, "secret"), sized("C1", "b", 11, 70)], 20).await;
+    let early = edited("C1", "d", 13, "before its message");
+    fixture.keep(&[said("C1", "a", 10, "secret"), sized("C1", "b", 11, 70), early], 20).await;
     assert!(store.accounts().unsubscribe(&"C1".into(), &"U1".into(), at(30)).await.unwrap());
-    let changes = [unsent("C1", "a", 40), said("C1", "c", 41, "new"), edited("C1", "b", 42, "x")];
-    let kept = fixture.keep(&changes, 50).await;
-    assert_eq!(
-        kept,
-        [IngestOutcome::Changed, IngestOutcome::NotBackedUp, IngestOutcome::NotBackedUp]
-    );
-    let message = store.messages().message(&"C1".into(), &"a".into()).await.unwrap().unwrap();
-    assert!(message.content.is_none() && message.unsent_at == Some(at(40)));
-    assert_eq!(fixture.counters("C1").await, (70, 1));
+    let changes = [
+        (unsent("C1", "a", 40), IngestOutcome::Changed),
+        (edited("C1", "b", 42, "replaced"), IngestOutcome::Changed),
+        (edited("C1", "b", 41, "between"), IngestOutcome::Known),
+        (sized("C1", "b", 11, 70), IngestOutcome::Known),
+        // Nothing new is stored.
+        (said("C1", "c", 43, "new"), IngestOutcome::NotBackedUp),
+        (edited("C1", "c", 44, "newer"), IngestOutcome::NotBackedUp),
+        (said("C1", "d", 12, "after its edit"), IngestOutcome::NotBackedUp),
+    ];
+    let (changes, expected): (Vec<_>, Vec<_>) = changes.into_iter().unzip();
+    assert_eq!(fixture.keep(&changes, 50).await, expected);
+    let message =
+        async |id: &str| store.messages().message(&"C1".into(), &id.into()).await.unwrap().unwrap();
+    let taken_back = message("a").await;
+    assert!(taken_back.content.is_none() && taken_back.unsent_at == Some(at(40)));
+    let replaced = message("b").await;
+    let text = serde_json::to_string(&Content::text("replaced")).unwrap();
+    let bytes = i64::try_from(text.len()).unwrap();
+    assert_eq!((replaced.edited_at, replaced.bytes), (Some(at(42)), bytes));
+    assert_eq!(fixture.counters("C1").await, (bytes, 1));
     assert_eq!(fixture.used("U1").await, 0);
+    let rows = "SELECT COUNT(*) FROM messages WHERE sent_at IS NOT NULL";
+    assert_eq!(fixture.value(rows).await, "2");
+    let told = "SELECT COUNT(*) FROM outbox_events WHERE type = 'message.edited'";
+    assert_eq!(fixture.value(told).await, "1");
+    assert_eq!(fixture.value("SELECT COUNT(*) FROM gaps").await, "0", "no quota is in the way");
+    let audit = store.audits().audit_channel(&"C1".into()).await.unwrap().unwrap();
+    assert!(audit.differences.is_empty(), "{:?}", audit.differences);
 }
 
 async fn any_order_gives_the_same_rows_and_counters(fixture: Fixture) {

@@ -1,23 +1,15 @@
-//! Files of media messages: counted exactly, and never a message without its file nor a file
-//! without a message.
+//! Files of media messages: counted exactly.
 
-use std::convert::Infallible;
+mod sweep;
 
-use bytes::Bytes;
-use chatkeep_blobs::Blobs;
 use chatkeep_core::blob::BlobId;
-use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageChange, MessageType, Received};
 use chatkeep_core::plan::Plan;
-use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
-    BlobClaim, CLAIM, ChannelChange, IngestOutcome, MediaFigures, MediaFilter, MediaItem,
-    MediaOutcome, MediaStatus, NewMedia, Store,
+    BlobClaim, ChannelChange, MediaFigures, MediaFilter, MediaItem, MediaOutcome, MediaStatus,
+    NewMedia, OrphanSweep,
 };
-use futures_util::{FutureExt as _, TryStreamExt as _, stream};
-use tempfile::TempDir;
-use tokio::sync::watch;
 
 use super::{Fixture, at, change, on_both, said, unsent};
 
@@ -31,10 +23,6 @@ on_both!(
     a_message_taken_back_meanwhile_holds_nothing,
     what_cannot_be_had_says_why,
     pages_are_newest_first_and_filtered,
-    claims_keep_the_sweep_away,
-    a_swept_blob_is_put_again,
-    a_mark_of_somebody_else_is_no_claim,
-    many_at_once_lose_no_file_and_leave_none,
     figures_count_a_shared_file_once,
 );
 
@@ -89,11 +77,16 @@ async fn item(fixture: &Fixture, message: &str) -> Option<MediaItem> {
     fixture.store.media().get(&"C1".into(), &message.into()).await.unwrap()
 }
 
+/// Begins a sweep at a time when every claim is old.
+async fn begun(fixture: &Fixture) -> OrphanSweep {
+    fixture.store.media().begin_orphan_sweep(at(1_000_000_000), 100).await.unwrap()
+}
+
 /// Returns the blobs that a sweep would delete now, at a time when every claim is old.
 async fn orphans(fixture: &Fixture) -> Vec<BlobId> {
-    let sweep = fixture.store.media().begin_orphan_sweep(at(1_000_000_000), 100).await.unwrap();
+    let sweep = begun(fixture).await;
     let mut blobs = sweep.blobs().to_vec();
-    sweep.deleted(&blobs).await.unwrap();
+    sweep.finish(&blobs, &[]).await.unwrap();
     blobs.sort();
     blobs
 }
@@ -310,170 +303,4 @@ async fn pages_are_newest_first_and_filtered(fixture: Fixture) {
     let from = Some(at(12));
     assert_eq!(ids(MediaFilter { limit: 9, from, ..MediaFilter::default() }).await, all[..4]);
     assert_eq!(item(&fixture, "f").await.unwrap().info.file_name.as_deref(), Some("a.pdf"));
-}
-
-async fn claims_keep_the_sweep_away(fixture: Fixture) {
-    let old = i64::try_from(CLAIM.as_millis()).unwrap();
-    claim(&fixture, 'a', 1).await;
-    claim(&fixture, 'b', 1).await;
-    claim(&fixture, 'b', 9).await;
-    let found = async |now: i64| {
-        let sweep = fixture.store.media().begin_orphan_sweep(at(now - old), 9).await.unwrap();
-        let blobs = sweep.blobs().to_vec();
-        // None of them could be deleted: they come again.
-        sweep.deleted(&[]).await.unwrap();
-        blobs
-    };
-    assert_eq!(found(1 + old).await, []);
-    assert_eq!(found(2 + old).await, [blob('a')]);
-    assert_eq!(found(2 + old).await, [blob('a')]);
-    assert_eq!(found(10 + old).await, [blob('a'), blob('b')]);
-    let sweep = fixture.store.media().begin_orphan_sweep(at(10), 1).await.unwrap();
-    assert_eq!((sweep.blobs(), sweep.seen()), (&[blob('a')][..], 1));
-    sweep.deleted(&[blob('a')]).await.unwrap();
-    assert_eq!(found(10 + old).await, [blob('b')]);
-}
-
-async fn a_swept_blob_is_put_again(fixture: Fixture) {
-    prepared(&fixture).await;
-    fixture.keep(&[picture("C1", "p", 10)], 20).await;
-    let slow = file(claim(&fixture, 'a', 20).await, 10);
-    let sweep = fixture.store.media().begin_orphan_sweep(at(30), 9).await.unwrap();
-    assert_eq!(sweep.blobs(), [blob('a')]);
-    // A claim during the deletion of a file waits for it.
-    let mut again = Box::pin(claim(&fixture, 'a', 31));
-    assert!((&mut again).now_or_never().is_none());
-    let blobs = sweep.blobs().to_vec();
-    sweep.deleted(&blobs).await.unwrap();
-    let again = file(again.await, 10);
-    let (channel, id) = ("C1".into(), "p".into());
-    let kept = fixture.store.media().store_media(&channel, &id, &slow, at(32)).await.unwrap();
-    assert_eq!(kept, MediaOutcome::BlobGone);
-    assert_eq!(item(&fixture, "p").await.unwrap().record.status, MediaStatus::Pending);
-    assert_eq!(fixture.used("U1").await, bare());
-    let kept = fixture.store.media().store_media(&channel, &id, &again, at(33)).await.unwrap();
-    assert_eq!(kept, MediaOutcome::Stored);
-    assert!(orphans(&fixture).await.is_empty());
-}
-
-/// A blob claimed by another worker does not exist before that one has put it, and it may die
-/// before.
-async fn a_mark_of_somebody_else_is_no_claim(fixture: Fixture) {
-    prepared(&fixture).await;
-    fixture.keep(&[picture("C1", "p", 10), picture("C1", "q", 11)], 20).await;
-    let slow = file(claim(&fixture, 'a', 20).await, 10);
-    assert_eq!(orphans(&fixture).await, [blob('a')]);
-    let dying = claim(&fixture, 'a', 30).await;
-    let (channel, id) = ("C1".into(), "p".into());
-    let kept = fixture.store.media().store_media(&channel, &id, &slow, at(31)).await.unwrap();
-    assert_eq!(kept, MediaOutcome::BlobGone);
-    // A blob held by another message exists.
-    let kept = fixture
-        .store
-        .media()
-        .store_media(&channel, &"q".into(), &file(dying, 10), at(32))
-        .await
-        .unwrap();
-    assert_eq!(kept, MediaOutcome::Stored);
-    assert!(orphans(&fixture).await.is_empty());
-    let kept = fixture.store.media().store_media(&channel, &id, &slow, at(33)).await.unwrap();
-    assert_eq!(kept, MediaOutcome::Stored);
-}
-
-/// Workers put few contents again and again for messages that are retracted, beside two sweeps for
-/// which every claim is old. The sweeps run whenever something was stored, so that they do not
-/// delete everything before it is.
-async fn many_at_once_lose_no_file_and_leave_none(fixture: Fixture) {
-    prepared(&fixture).await;
-    let folder = TempDir::new().unwrap();
-    let blobs = folder_of_blobs(&folder);
-    let (stored, _) = watch::channel(0);
-    let sweeps = [(); 2].map(|()| {
-        let (store, blobs, mut stored) = (fixture.store.clone(), blobs.clone(), stored.subscribe());
-        tokio::spawn(async move {
-            while stored.changed().await.is_ok() {
-                sweep(&store, &blobs).await;
-            }
-        })
-    });
-    let workers = (0..4).map(|worker| {
-        let (store, blobs, stored) = (fixture.store.clone(), blobs.clone(), stored.clone());
-        tokio::spawn(async move { work(&store, &blobs, worker, &stored).await })
-    });
-    for worker in futures_util::future::join_all(workers).await {
-        worker.unwrap();
-    }
-    drop(stored);
-    for sweep in sweeps {
-        sweep.await.unwrap();
-    }
-    while sweep(&fixture.store, &blobs).await > 0 {}
-    let filter = MediaFilter { limit: 1_000, ..MediaFilter::default() };
-    let page = fixture.store.media().media_page(&"C1".into(), &filter).await.unwrap();
-    let mut held: Vec<_> =
-        page.media.iter().map(|item| item.record.blob.clone().unwrap()).collect();
-    held.sort();
-    held.dedup();
-    let mut there: Vec<_> = blobs.list().try_collect().await.unwrap();
-    there.sort();
-    assert!(!held.is_empty());
-    assert_eq!(there, held);
-    let bytes: i64 = page.media.iter().map(|item| item.record.bytes + bare()).sum();
-    assert_eq!((fixture.used("U1").await, fixture.counters("C1").await.0), (bytes, bytes));
-}
-
-fn folder_of_blobs(folder: &TempDir) -> Blobs {
-    let s3 = S3Config {
-        endpoint: None,
-        region: String::new(),
-        access_key_id: None,
-        secret_access_key: None,
-        path_style: true,
-    };
-    Blobs::open(&BlobsKind::Folder(folder.path().to_owned()), &s3).unwrap()
-}
-
-async fn sweep(store: &Store, blobs: &Blobs) -> usize {
-    let sweep = store.media().begin_orphan_sweep(at(1_000_000_000), 3).await.unwrap();
-    let (seen, gone) = (sweep.seen(), sweep.blobs().to_vec());
-    for blob in &gone {
-        blobs.delete(blob).await.unwrap();
-    }
-    sweep.deleted(&gone).await.unwrap();
-    seen
-}
-
-/// Stores messages with files of three contents; every other message is unsent.
-async fn work(store: &Store, blobs: &Blobs, worker: i64, stored: &watch::Sender<usize>) {
-    let channel = "C1".into();
-    for round in 0..12 {
-        let id = MessageId::from(format!("{worker}-{round}"));
-        let now = at(100 + round);
-        let kept =
-            store.messages().ingest(&[picture("C1", id.as_str(), 50 + round)], now).await.unwrap();
-        assert_eq!(kept, [IngestOutcome::Changed]);
-        let content = Bytes::from(format!("content {}", (worker + round) % 3));
-        while put(store, blobs, &id, &content, now).await == MediaOutcome::BlobGone {}
-        stored.send_modify(|count| *count += 1);
-        let item = store.media().get(&channel, &id).await.unwrap().unwrap();
-        let blob = item.record.blob.unwrap();
-        assert!(blobs.size(&blob).await.unwrap().is_some(), "{id} has lost its file");
-        if round % 2 == 0 {
-            store.messages().ingest(&[unsent("C1", id.as_str(), 200)], at(201)).await.unwrap();
-        }
-    }
-}
-
-async fn put(
-    store: &Store,
-    blobs: &Blobs,
-    id: &MessageId,
-    content: &Bytes,
-    now: Timestamp,
-) -> MediaOutcome {
-    let stream = stream::iter([Ok::<_, Infallible>(content.clone())]);
-    let claim = async |blob| store.media().claim_blob(blob, now).await.map_err(Into::into);
-    let (stored, claim) = blobs.put(stream, 1_000, claim).await.unwrap();
-    let media = file(claim, i64::try_from(stored.bytes).unwrap());
-    store.media().store_media(&"C1".into(), id, &media, now).await.unwrap()
 }

@@ -6,7 +6,8 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
-    Bookmark, FeedReader, OutboxEvent, OutboxPage, OutboxPosition, PresenceEvidenceKind, Store,
+    Bookmark, FeedReader, OutboxEvent, OutboxPage, OutboxPosition, PresenceEvidence,
+    PresenceEvidenceKind, Store,
 };
 use tokio::sync::watch;
 
@@ -15,6 +16,8 @@ use crate::harness::wait::{DEADLINE, until};
 
 on_both!(
     everything_is_told_once_and_in_order,
+    each_join_and_leave_is_told_once,
+    what_may_have_been_told_is_not_told_again,
     quota_crossings_and_pauses_are_told,
     a_reader_sees_only_their_own,
     nothing_older_than_a_key_may_read,
@@ -94,7 +97,7 @@ async fn everything_is_told_once_and_in_order(fixture: Fixture) {
         }
         store.members().record_presence(std::slice::from_ref(&left), at(50)).await.unwrap();
     }
-    // Late evidence of a known fact has no event.
+    // Late, but another one.
     let older = item("C1", 9, PresenceEvidenceKind::Joined("U3".into()));
     store.members().record_presence(&[older], at(60)).await.unwrap();
     let marker = said("C1", "end", 70, "end");
@@ -107,12 +110,89 @@ async fn everything_is_told_once_and_in_order(fixture: Fixture) {
         ("message.unsent", 21, "b"),
         ("message.received", 30, "c"),
         ("member.left", 40, "U3"),
+        ("member.joined", 9, "U3"),
         ("message.received", 70, "end"),
     ];
     let all = all(&fixture, &["C1"]).await;
     assert_eq!(told(&all), expected);
     assert!(all.windows(2).all(|pair| pair[0].place < pair[1].place));
     assert!(all.iter().all(|outbox_event| outbox_event.channel == Some("C1".into())));
+}
+
+/// Returns evidence of a person who joins and leaves in turn at these times, odd ones for joins.
+fn moves(user: &str, times: &[i64]) -> Vec<PresenceEvidence> {
+    let kind = |time: i64| {
+        let user = user.into();
+        if time % 2 == 1 {
+            PresenceEvidenceKind::Joined(user)
+        } else {
+            PresenceEvidenceKind::Left(user)
+        }
+    };
+    times.iter().map(|time| item("C1", *time, kind(*time))).collect()
+}
+
+async fn each_join_and_leave_is_told_once(fixture: Fixture) {
+    prepared(&fixture).await;
+    // In one batch and in several, in their order and in others; each part comes again.
+    let orders = [
+        ("U3", [11, 12, 13, 14], 4),
+        ("U4", [14, 13, 12, 11], 4),
+        ("U5", [11, 12, 13, 14], 1),
+        ("U6", [14, 13, 12, 11], 1),
+        ("U7", [13, 12, 14, 11], 2),
+        ("U8", [12, 11, 14, 13], 3),
+    ];
+    for (user, times, size) in orders {
+        let moves = moves(user, &times);
+        for part in moves.chunks(size).chain(moves.chunks(3)) {
+            for now in [50, 51] {
+                fixture.store.members().record_presence(part, at(now)).await.unwrap();
+            }
+        }
+    }
+    let all = all(&fixture, &["C1"]).await;
+    for (user, _, size) in orders {
+        let mut events: Vec<_> = told(&all).into_iter().filter(|(.., who)| *who == user).collect();
+        assert!(size < 4 || events.is_sorted_by_key(|(_, at, _)| *at), "{events:?}");
+        events.sort_by_key(|(_, at, _)| *at);
+        let expected = [
+            ("member.joined", 11, user),
+            ("member.left", 12, user),
+            ("member.joined", 13, user),
+            ("member.left", 14, user),
+        ];
+        assert_eq!(events, expected);
+        let member = fixture.store.members().member(&"C1".into(), &user.into()).await.unwrap();
+        let member = member.unwrap();
+        assert_eq!((member.joined_at, member.left_at), (at(13), Some(at(14))), "{user}");
+    }
+}
+
+async fn what_may_have_been_told_is_not_told_again(fixture: Fixture) {
+    const HOUR: i64 = 3_600_000;
+    prepared(&fixture).await;
+    let record = async |time: i64| {
+        let moves = moves("U3", &[time]);
+        fixture.store.members().record_presence(&moves, at(9 * HOUR)).await.unwrap();
+    };
+    let told = async || {
+        let told = "SELECT COUNT(*) FROM outbox_events WHERE subject_id = 'U3'";
+        fixture.value(told).await
+    };
+    record(HOUR + 1).await;
+    record(5 * HOUR + 1).await;
+    assert_eq!(told().await, "2");
+    assert_eq!(fixture.store.outbox().purge_outbox_events(at(10 * HOUR)).await.unwrap(), 2);
+    record(HOUR + 1).await;
+    record(2 * HOUR + 1).await;
+    assert_eq!(told().await, "0", "the log says nothing of that time any more");
+    // It does of the time since its first event, clocks apart.
+    fixture.keep(&[said("C1", "a", 10, "x")], 3 * HOUR).await;
+    record(3 * HOUR + 1).await;
+    record(4 * HOUR + 1).await;
+    record(4 * HOUR + 1).await;
+    assert_eq!(told().await, "1");
 }
 
 async fn a_place_of_a_lost_database_begins_anew(fixture: Fixture) {

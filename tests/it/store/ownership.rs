@@ -7,8 +7,10 @@ use chatkeep_store::{ChannelStatus, Standing};
 use proptest::strategy::{Just, Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::value::RawValue;
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 
 use super::{Fixture, at, on_both};
+use crate::harness::wait::{DEADLINE, until};
 
 on_both!(
     another_bot_takes_over_only_after_the_owner_left,
@@ -227,4 +229,34 @@ async fn operators_give_channels_to_other_bots(fixture: Fixture) {
         .map(|row| (row.bot, row.channels))
         .collect();
     assert_eq!(bots, [("b".to_owned(), 1), ("c".to_owned(), 1)]);
+}
+
+/// Who renames a bot waits for a channel without one that comes after it by key.
+#[tokio::test]
+async fn a_bot_is_renamed_in_the_order_of_locks() {
+    const WAITING: &str = "SELECT COUNT(*) FROM pg_stat_activity
+                           WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let fixture = Fixture::postgres().await;
+    // The database finds them in the order in which they came.
+    for channel in ["C2", "C1"] {
+        admit(&fixture, joined("old", channel, 10), 10).await;
+    }
+    let url = fixture.database.as_ref().unwrap().url();
+    let mut other = PgConnection::connect(&url).await.unwrap();
+    other.execute("BEGIN").await.unwrap();
+    let lock = async |other: &mut PgConnection, channel: &str| {
+        let sql = format!("SELECT 1 FROM channels WHERE channel_id = '{channel}' FOR UPDATE");
+        other.execute(AssertSqlSafe(sql)).await.unwrap();
+    };
+    lock(&mut other, "C1").await;
+    let store = fixture.store.clone();
+    let renaming =
+        tokio::spawn(async move { store.channels().rename_bot("old", "new", at(20)).await });
+    until("it waits", DEADLINE, async || fixture.value(WAITING).await == "1").await;
+    lock(&mut other, "C2").await;
+    other.execute("COMMIT").await.unwrap();
+    assert_eq!(renaming.await.unwrap().unwrap(), 2);
+    for channel in ["C1", "C2"] {
+        assert_eq!(owner(&fixture, channel).await, "new");
+    }
 }

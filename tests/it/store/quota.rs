@@ -13,6 +13,7 @@ on_both!(
     skipped_messages_are_counted_once,
     the_baseline_counts_for_nobody_who_came_later,
     cancelling_gives_back_and_resumes_other_channels,
+    the_last_subscription_ends_the_pause_with_it,
     unsending_frees_space_for_whom_it_counted,
     what_is_skipped_while_room_is_made_belongs_to_the_open_gap,
     room_that_is_made_and_used_up_in_one_batch_leaves_one_gap,
@@ -139,6 +140,35 @@ async fn cancelling_gives_back_and_resumes_other_channels(fixture: Fixture) {
     );
     fixture.subscribe("C1", "U1", 70).await;
     assert_eq!(fixture.used("U1").await, 50, "what is kept so far is the new baseline");
+}
+
+async fn the_last_subscription_ends_the_pause_with_it(fixture: Fixture) {
+    prepared(&fixture).await;
+    fill(&fixture, "C1", 0).await;
+    fixture.group("C2", &["U2"]).await;
+    for channel in ["C1", "C2"] {
+        fixture.subscribe(channel, "U2", 20).await;
+    }
+    fixture.preload("C2", "U2", Plan::Free.quota()).await;
+    let lost = [said("C1", "lost", 40, "x")];
+    assert_eq!(fixture.keep(&lost, 50).await, [IngestOutcome::Skipped]);
+    let cancel = async |user: &str, now| {
+        let accounts = fixture.store.accounts();
+        assert!(accounts.unsubscribe(&"C1".into(), &user.into(), at(now)).await.unwrap());
+    };
+    cancel("U2", 55).await;
+    assert_eq!(quota_gaps(&fixture).await, [(40, None, 1)], "the other one is full as well");
+    cancel("U1", 60).await;
+    let all = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
+    let told: Vec<_> = all.iter().map(|gap| (gap.reason.as_str(), gap.from, gap.to)).collect();
+    let expected = [("quota", at(40), Some(at(60))), ("unsubscribed", at(60), None)];
+    assert_eq!(told, expected);
+    assert_eq!(pauses(&fixture).await, ["1", "1"]);
+    // What was skipped stays in its gap, whenever it comes again.
+    assert_eq!(fixture.keep(&lost, 61).await, [IngestOutcome::Known]);
+    fixture.subscribe("C1", "U1", 70).await;
+    assert_eq!(quota_gaps(&fixture).await, [(40, Some(60), 1)]);
+    assert_eq!(pauses(&fixture).await, ["1", "1"]);
 }
 
 async fn unsending_frees_space_for_whom_it_counted(fixture: Fixture) {

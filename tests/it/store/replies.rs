@@ -9,11 +9,14 @@ use super::{Fixture, at, edited, on_both, said};
 
 on_both!(
     only_one_of_many_may_answer,
+    a_claim_that_was_committed_unseen_is_granted_again,
+    the_last_hit_is_of_the_event_that_was_sent_last,
     the_cooldown_suppresses_and_counts,
     the_cooldown_of_the_link_is_the_channels,
     what_was_never_said_begins_no_cooldown,
     the_outcome_is_recorded_once,
     an_abandoned_reply_is_recorded,
+    an_outcome_that_is_recorded_late_counts,
     replies_are_found_by_message,
     the_bots_messages_keep_their_origin,
 );
@@ -51,6 +54,21 @@ async fn claim(fixture: &Fixture, event: &str, time: i64, cooldown_ms: i64) -> C
     fixture.store.assistant().claim_reply(&intent, at(time)).await.unwrap()
 }
 
+/// Claims the reply to an event with the token of the claim.
+async fn claim_with(fixture: &Fixture, event: &str, token: &str) -> Claim {
+    let (event, channel, rule) = (event.into(), "C1".into(), "qa_1_a".into());
+    let intent = ReplyIntent {
+        event: &event,
+        channel: &channel,
+        source: ReplySource::Qa,
+        rule: Some(&rule),
+        message: None,
+        cooldown_ms: 5_000,
+        at: at(10_000),
+    };
+    fixture.store.assistant().claim_reply_with(&intent, token, at(10_000)).await.unwrap()
+}
+
 async fn claim_link(fixture: &Fixture, event: &str, channel: &str, time: i64) -> Claim {
     let (event, channel) = (event.into(), channel.into());
     let intent = ReplyIntent {
@@ -84,6 +102,34 @@ async fn only_one_of_many_may_answer(fixture: Fixture) {
     let granted = claims.iter().filter(|claim| **claim == Claim::Granted).count();
     assert_eq!(granted, 1, "{claims:?}");
     assert_eq!(hits(&fixture).await, (1, 0));
+}
+
+async fn a_claim_that_was_committed_unseen_is_granted_again(fixture: Fixture) {
+    prepared(&fixture).await;
+    assert_eq!(claim_with(&fixture, "E1", "one").await, Claim::Granted);
+    let sending = Claim::Taken(ReplyStatus::Sending);
+    assert_eq!(claim_with(&fixture, "E1", "other").await, sending);
+    assert_eq!(claim(&fixture, "E1", 10_000, 0).await, sending);
+    // Its connection broke while it was committed; the rule's cooldown is its own.
+    assert_eq!(claim_with(&fixture, "E1", "one").await, Claim::Granted);
+    assert_eq!(hits(&fixture).await, (1, 0), "counted once");
+    assert_eq!(claim_with(&fixture, "E2", "two").await, Claim::Suppressed);
+    let suppressed = Claim::Taken(ReplyStatus::Suppressed);
+    assert_eq!(claim_with(&fixture, "E2", "two").await, suppressed);
+    fail(&fixture, "E1", "platform_error", 10_000).await;
+    let failed = Claim::Taken(ReplyStatus::Failed);
+    assert_eq!(claim_with(&fixture, "E1", "one").await, failed, "it is over");
+    assert_eq!(hits(&fixture).await, (2, 1));
+}
+
+async fn the_last_hit_is_of_the_event_that_was_sent_last(fixture: Fixture) {
+    prepared(&fixture).await;
+    for (event, time) in [("E1", 20_000), ("E2", 10_000)] {
+        assert_eq!(claim(&fixture, event, time, 0).await, Claim::Granted, "{event}");
+    }
+    assert_eq!(claim(&fixture, "E3", 24_999, 5_000).await, Claim::Suppressed);
+    assert_eq!(claim(&fixture, "E4", 25_000, 5_000).await, Claim::Granted);
+    assert_eq!(hits(&fixture).await, (4, 1));
 }
 
 async fn the_cooldown_suppresses_and_counts(fixture: Fixture) {
@@ -163,6 +209,31 @@ async fn an_abandoned_reply_is_recorded(fixture: Fixture) {
     let one = replies.iter().find(|reply| reply.event.as_str() == "E1").unwrap();
     assert_eq!((one.status, one.reason.as_deref()), (ReplyStatus::Failed, Some("interrupted")));
     assert_eq!(claim(&fixture, "E1", 10, 0).await, Claim::Taken(ReplyStatus::Failed));
+}
+
+async fn an_outcome_that_is_recorded_late_counts(fixture: Fixture) {
+    prepared(&fixture).await;
+    for (event, time) in [("E1", 10_000), ("E2", 20_000)] {
+        assert_eq!(claim(&fixture, event, time, 5_000).await, Claim::Granted, "{event}");
+    }
+    let (before, now) = (at(50_000), at(60_000));
+    assert_eq!(fixture.store.assistant().interrupt_replies(before, now).await.unwrap(), 2);
+    let own = [said("C1", "bot1", 10_001, "9-18")];
+    let exchange = Exchange { own: &own, ..Exchange::default() };
+    fixture.store.assistant().finish_reply(&"E1".into(), Ok(()), exchange, now).await.unwrap();
+    fail(&fixture, "E2", "expired_token", 20_000).await;
+    let mut replies = fixture.store.assistant().replies(&"C1".into(), 10).await.unwrap();
+    replies.sort_by(|a, b| a.event.cmp(&b.event));
+    let recorded: Vec<_> =
+        replies.iter().map(|reply| (reply.status, reply.reason.as_deref())).collect();
+    let expired = (ReplyStatus::Failed, Some("expired_token"));
+    assert_eq!(recorded, [(ReplyStatus::Sent, None), expired]);
+    assert_eq!(claim(&fixture, "E3", 20_001, 5_000).await, Claim::Granted, "no cooldown");
+    // Another outcome after that changes nothing.
+    fail(&fixture, "E1", "platform_error", 10_000).await;
+    let replies = fixture.store.assistant().replies(&"C1".into(), 10).await.unwrap();
+    let one = replies.iter().find(|reply| reply.event.as_str() == "E1").unwrap();
+    assert_eq!(one.status, ReplyStatus::Sent);
 }
 
 async fn replies_are_found_by_message(fixture: Fixture) {

@@ -66,7 +66,7 @@ async fn what_is_older_than_the_channel_keeps_goes_in_batches(fixture: Fixture) 
     is_well(&fixture).await;
     assert_eq!(store.channels().outdated_channels(now).await.unwrap(), []);
     let coverage = store.messages().coverage(&channel, None).await.unwrap();
-    let told = (coverage.retention_days, coverage.retained_from);
+    let told = (coverage.retention_days, coverage.removed_before);
     assert_eq!(told, (Some(3), Some(at(3 * DAY + 1))));
     // Late deliveries of that time are not stored.
     let late = [said("C1", "late", 2 * DAY, "x"), said("C1", "new", 6 * DAY, "y")];

@@ -1,22 +1,37 @@
 //! Media files are exported beside the messages and imported again.
 
 use std::convert::Infallible;
+use std::fs::File;
 use std::io::Read as _;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use chatkeep_blobs::{BlobError, Blobs};
+use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::id::MessageId;
-use chatkeep_core::message::MessageType;
+use chatkeep_core::message::{MessageChange, MessageType};
 use chatkeep_core::time::{Clock as _, SystemClock};
-use chatkeep_store::{MediaOutcome, NewMedia};
-use futures_util::stream;
+use chatkeep_i18n::Language;
+use chatkeep_store::{MediaOutcome, NewMedia, Store, StoredMessage};
+use chatkeep_transfer::pack::{ExportTarget, pack};
+use chatkeep_transfer::{Export, Format, MediaLinks, MediaSource, StoredMedia, TransferError};
+use chatkeep_view::Links;
+use chatkeep_view::pseudonyms::Mask;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream};
+use zip::ZipArchive;
 
-use super::home::Home;
+use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};
 use crate::stack::Parts;
+use crate::store::{at, change};
 
-on_both!(files_come_back_with_their_messages,);
+on_both!(
+    files_come_back_with_their_messages,
+    a_missing_file_is_left_out_and_told,
+    a_file_whose_message_is_taken_back_meanwhile_is_not_missing,
+);
 
 const PICTURE: &[u8] = b"\xff\xd8\xff\xe0 a picture of the station";
 
@@ -78,9 +93,97 @@ async fn files_come_back_with_their_messages(parts: Parts) {
         std::fs::read(from.path("backup").join(format!("media/{id}.jpg"))).unwrap(),
         PICTURE
     );
-    let archive = std::fs::File::open(from.path("backup.zip")).unwrap();
-    let mut archive = zip::ZipArchive::new(archive).unwrap();
+    let mut archive = archive(&from);
     let mut inside = Vec::new();
     archive.by_name(&format!("media/{id}.jpg")).unwrap().read_to_end(&mut inside).unwrap();
     assert_eq!(inside, PICTURE);
+}
+
+/// Opens the archive of an export.
+fn archive(home: &Home) -> ZipArchive<File> {
+    ZipArchive::new(File::open(home.path("backup.zip")).unwrap()).unwrap()
+}
+
+/// Returns the blob of a message's file.
+async fn blob_of(home: &Home, id: &MessageId) -> BlobId {
+    let store = home.store().await;
+    let item = store.media().get(&GROUP.into(), id).await.unwrap().unwrap();
+    store.close().await;
+    item.record.blob.unwrap()
+}
+
+async fn a_missing_file_is_left_out_and_told(parts: Parts) {
+    let home = Home::with_messages(parts).await;
+    let id = with_file(&home).await;
+    // It is known by what a service leaves there, not by its files.
+    blobs(&home).identity().await.unwrap();
+    blobs(&home).delete(&blob_of(&home, &id).await).await.unwrap();
+    for out in ["backup", "backup.zip"] {
+        let path = home.path(out).display().to_string();
+        let ended = home.run(&["export", "--channel", GROUP, "--out", &path]).await.ended(3);
+        assert!(ended.stderr.contains("1 media files are missing"), "{}", ended.stderr);
+        let to = Home::with_user(parts).await;
+        let imported = to.import(&path, &["--user", OWNER]).await.succeeded();
+        assert_eq!(imported.count("files"), 0);
+        assert_eq!(to.messages().await.len(), home.messages().await.len());
+    }
+    let list = std::fs::read_to_string(home.path("backup").join("missing-files.txt")).unwrap();
+    assert_eq!(list.lines().skip(1).collect::<Vec<_>>(), [id.as_str()]);
+    assert!(!home.path("backup").join("media").exists());
+    let mut listed = String::new();
+    let mut archive = archive(&home);
+    archive.by_name("missing-files.txt").unwrap().read_to_string(&mut listed).unwrap();
+    assert_eq!((listed, archive.len()), (list, 2));
+}
+
+/// Source of files whose message is taken back, and whose blob is swept, before they are opened.
+#[derive(Debug)]
+struct RetractedMedia {
+    store: Store,
+    stored: StoredMedia,
+}
+
+impl MediaSource for RetractedMedia {
+    fn name(&self, message: &StoredMessage) -> Option<String> {
+        self.stored.name(message)
+    }
+
+    fn open<'a>(
+        &'a self,
+        message: &'a StoredMessage,
+    ) -> BoxFuture<'a, Result<BoxStream<'static, Result<Bytes, TransferError>>, TransferError>>
+    {
+        Box::pin(async move {
+            let retracted = MessageChange::Unsent { at: at(START + 950_000) };
+            let retracted = [change(GROUP, message.id.as_str(), retracted)];
+            self.store.messages().ingest(&retracted, at(START + 960_000)).await.unwrap();
+            let blob = message.media.as_ref().and_then(|record| record.blob.as_ref());
+            self.stored.0.delete(blob.unwrap()).await.unwrap();
+            self.stored.open(message).await
+        })
+    }
+}
+
+async fn a_file_whose_message_is_taken_back_meanwhile_is_not_missing(parts: Parts) {
+    let home = Home::with_messages(parts).await;
+    with_file(&home).await;
+    let store = home.store().await;
+    let media = RetractedMedia { store: store.clone(), stored: StoredMedia(blobs(&home)) };
+    let target = ExportTarget::Folder(home.path("backup"));
+    let export = Export {
+        format: Format::Jsonl,
+        from: None,
+        to: None,
+        not_before: None,
+        zone: chrono_tz::UTC,
+        language: Language::English,
+        media: MediaLinks::None,
+        links: Links::default(),
+        mask: Mask::none(),
+    };
+    let packed = pack(&store, &GROUP.into(), export, Some(Arc::new(media)), &target, |_| {}).await;
+    let packed = packed.unwrap();
+    assert_eq!((packed.files, packed.missing), (0, 0));
+    assert!(packed.messages > 0 && !home.path("backup").join("missing-files.txt").exists());
+    store.close().await;
 }

@@ -6,9 +6,11 @@
 //! outcome is not repeated.
 
 mod cache;
+mod claims;
 mod compiled;
 mod decide;
 mod neutral;
+mod record;
 mod reply;
 mod text;
 mod welcome;
@@ -21,8 +23,10 @@ use chatkeep_core::message::Content;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::{Bots, Directory, PlatformError};
 use chatkeep_store::{ReplySource, Store};
+use tokio_util::task::TaskTracker;
 
 pub use cache::{Assistants, CompileError};
+pub use claims::UnsureClaims;
 pub use compiled::{Compiled, Source};
 pub use decide::{Decision, DecisionTrace, Reply};
 pub use welcome::Newcomers;
@@ -41,8 +45,8 @@ pub struct ReplyPolicy {
     pub push_fallback: bool,
 }
 
-/// The assistant stage.
-#[derive(Debug)]
+/// The assistant stage. Clones share what they know.
+#[derive(Clone, Debug)]
 pub struct Assistant {
     /// Store of settings, claims and the record of replies.
     pub store: Store,
@@ -58,6 +62,10 @@ pub struct Assistant {
     pub policy: ReplyPolicy,
     /// Concurrency, in events.
     pub concurrency: usize,
+    /// Claims of which nobody knows whether the store has them.
+    pub claims: UnsureClaims,
+    /// Replies under way; the process waits for them before it ends.
+    pub tasks: TaskTracker,
 }
 
 /// A reply that is decided but not sent.

@@ -1,32 +1,42 @@
 //! Sending a reply: claim, call, record.
+//!
+//! What follows the claim is a task of its own, which the process waits for when it stops. A call
+//! cannot be undone, and nobody else will know its outcome: it is recorded whatever becomes of the
+//! delivery that it began with, and however long the store is away.
 
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
 use chatkeep_core::event::{ChannelRef, Event, EventKind, ReplyToken};
 use chatkeep_core::id::{EventId, MessageId};
-use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::{log_reason, metric};
+use chatkeep_core::metric;
 use chatkeep_platform::{Directory, PlatformError};
-use chatkeep_store::{
-    ChannelChange, Claim, Exchange, IngestOutcome, ReplyFailure, ReplyIntent, ReplySource,
-};
-use tracing::info;
+use chatkeep_store::{Claim, ReplyIntent, ReplySource, StoreError};
+use tokio::time::timeout;
+use tracing::{Instrument as _, info};
 use uuid::Uuid;
 
 use super::{Assistant, Planned, text};
-use crate::backup::{change_of, count};
 use crate::log_failure;
-use crate::members::evidence_of;
 use crate::outcome::Outcome;
+use crate::stages::StageName;
+use crate::supervisor::track;
 
+/// Time for which a delivery waits for the record of its reply, less than a stage has for a call.
+const PATIENCE: Duration = Duration::from_mins(1);
 /// First pause before a call that did not reach the platform is repeated.
 const AGAIN: Duration = Duration::from_millis(250);
-/// Longest pause before the outcome is recorded again.
-const LONGEST: Duration = Duration::from_secs(5);
 /// Back-off without an end: each pause is twice the one before.
-const BACKOFF: ExponentialBuilder =
+pub(super) const BACKOFF: ExponentialBuilder =
     ExponentialBuilder::new().with_min_delay(AGAIN).without_max_delay().without_max_times();
+
+/// A reply that was granted to this process.
+pub(super) struct GrantedReply {
+    pub(super) assistant: Assistant,
+    pub(super) event: Event,
+    pub(super) channel: ChannelRef,
+    planned: Planned,
+}
 
 /// Returns the message that a reply to this event answers.
 fn answered(event: &Event) -> Option<&MessageId> {
@@ -45,7 +55,29 @@ impl Assistant {
         planned: Planned,
     ) -> Result<(), Outcome> {
         // Before the claim: an event whose bot is unknown here can be replied to later.
-        let directory = self.bot_of(event)?;
+        self.bot_of(event)?;
+        match self.claim(event, channel, &planned).await? {
+            Claim::Granted => {}
+            Claim::Suppressed | Claim::Taken(_) => return Ok(()),
+        }
+        let (assistant, event, channel) = (self.clone(), event.clone(), channel.clone());
+        let reply = GrantedReply { assistant, event, channel, planned };
+        let given = reply.give().in_current_span();
+        let given = track(&self.tasks, StageName::Assistant.part(), given);
+        match timeout(PATIENCE, given).await {
+            Ok(Ok(Ok(recorded))) => recorded,
+            Ok(_) => Err(Outcome::Retry("a reply was not completed".into())),
+            // The task goes on. Whoever handles the event again finds the reply taken.
+            Err(_elapsed) => Err(Outcome::Unavailable("a reply is not recorded yet".into())),
+        }
+    }
+
+    async fn claim(
+        &self,
+        event: &Event,
+        channel: &ChannelRef,
+        planned: &Planned,
+    ) -> Result<Claim, StoreError> {
         let key = event.key();
         let intent = ReplyIntent {
             event: &key,
@@ -56,53 +88,39 @@ impl Assistant {
             cooldown_ms: i64::try_from(planned.cooldown.as_millis()).unwrap_or(i64::MAX),
             at: event.at,
         };
-        match self.store.assistant().claim_reply(&intent, self.clock.now()).await? {
-            Claim::Granted => {}
-            Claim::Suppressed | Claim::Taken(_) => return Ok(()),
-        }
-        let platform = directory.platform();
-        let texts = text::split(&planned.text, platform.max_units(), platform.max_texts());
-        // Who asks for the link can ask again; it is never worth a push, which costs money.
-        let may_push = self.policy.push_fallback && planned.source != ReplySource::Link;
-        let given = self.call(directory, event, channel, &texts, may_push).await;
-        log_reply(event, planned.source, &given);
-        let given = given.map_err(|error| error.reply_reason());
-        self.record_surely(event, channel, &texts, given).await
+        let (store, now) = (self.store.assistant(), self.clock.now());
+        let attempt = self.claims.begin(&key);
+        let claim = store.claim_reply_with(&intent, attempt.token(), now).await?;
+        attempt.end();
+        Ok(claim)
     }
+}
 
-    /// Records the outcome, waiting for a store that is unavailable: the call cannot be undone, and
-    /// another delivery of the event would not know its outcome.
-    async fn record_surely(
-        &self,
-        event: &Event,
-        channel: &ChannelRef,
-        texts: &[String],
-        given: Result<Vec<MessageId>, &'static str>,
-    ) -> Result<(), Outcome> {
-        (|| self.record(event, channel, texts, &given))
-            .retry(BACKOFF.with_max_delay(LONGEST))
-            .when(|outcome| matches!(outcome, Outcome::Unavailable(_)))
-            .notify(|outcome, _| {
-                if let Outcome::Unavailable(failure) = outcome {
-                    log_reason!(warn, failure, "cannot record a reply yet");
-                }
-            })
-            .await
+impl GrantedReply {
+    /// Calls the platform and records what came of it.
+    async fn give(self) -> Result<(), Outcome> {
+        let directory = self.assistant.bot_of(&self.event)?;
+        let platform = directory.platform();
+        let texts = text::split(&self.planned.text, platform.max_units(), platform.max_texts());
+        let given = self.call(directory, &texts).await;
+        log_reply(&self.event, self.planned.source, &given);
+        let given = given.map_err(|error| error.reply_reason());
+        self.record_surely(&texts, &given).await
     }
 
     /// Calls the platform: by reply token while it is fresh, else by push if it may.
     async fn call(
         &self,
         directory: &Directory,
-        event: &Event,
-        channel: &ChannelRef,
         texts: &[String],
-        may_push: bool,
     ) -> Result<Vec<MessageId>, PlatformError> {
-        if let Some(token) = &event.reply_token
-            && !self.late(event)
+        // Who asks for the link can ask again; it is never worth a push, which costs money.
+        let may_push =
+            self.assistant.policy.push_fallback && self.planned.source != ReplySource::Link;
+        if let Some(token) = &self.event.reply_token
+            && !self.is_late()
         {
-            match self.call_with_token(directory, event, token, texts).await {
+            match self.call_with_token(directory, token, texts).await {
                 Err(PlatformError::InvalidReplyToken) if may_push => {}
                 done => return done,
             }
@@ -110,15 +128,14 @@ impl Assistant {
         if !may_push {
             return Err(PlatformError::InvalidReplyToken);
         }
-        let key = retry_key(&event.key());
-        directory.platform().push(channel, texts, &key).await
+        let key = retry_key(&self.event.key());
+        directory.platform().push(&self.channel, texts, &key).await
     }
 
     /// Repeats only calls that certainly did not happen: no connection, or a refusal for now.
     async fn call_with_token(
         &self,
         directory: &Directory,
-        event: &Event,
         token: &ReplyToken,
         texts: &[String],
     ) -> Result<Vec<MessageId>, PlatformError> {
@@ -128,80 +145,15 @@ impl Assistant {
             .adjust(|error, pause| {
                 let retry_after = error.not_now().flatten().map(|time| time.max(AGAIN));
                 let wait = retry_after.or(pause)?;
-                let due = self.clock.now().plus(wait);
-                (due.since(event.at) < self.policy.deadline).then_some(wait)
+                let due = self.assistant.clock.now().plus(wait);
+                (due.since(self.event.at) < self.assistant.policy.deadline).then_some(wait)
             })
             .await
     }
 
-    fn late(&self, event: &Event) -> bool {
-        self.clock.now().since(event.at) >= self.policy.deadline
-    }
-
-    /// Records the outcome, and stores the bot's own messages after those that they answer.
-    async fn record(
-        &self,
-        event: &Event,
-        channel: &ChannelRef,
-        texts: &[String],
-        given: &Result<Vec<MessageId>, &'static str>,
-    ) -> Result<(), Outcome> {
-        let (key, now) = (event.key(), self.clock.now());
-        let ids = match given {
-            Ok(ids) => ids,
-            Err(reason) => {
-                let failure = ReplyFailure { reason, at: event.at };
-                self.store
-                    .assistant()
-                    .finish_reply(&key, Err(failure), Exchange::default(), now)
-                    .await?;
-                return Ok(());
-            }
-        };
-        let own = self.own_messages(event, channel, texts, ids).await?;
-        let question: Vec<_> = change_of(event).into_iter().collect();
-        let joined = match event.kind {
-            EventKind::MembersJoined(_) => evidence_of(event),
-            _ => Vec::new(),
-        };
-        let exchange = Exchange { question: &question, joined: &joined, own: &own };
-        let mut kept = self.store.assistant().finish_reply(&key, Ok(()), exchange, now).await?;
-        // Messages that another delivery stored are counted there.
-        kept.retain(|kept| matches!(kept, IngestOutcome::Changed | IngestOutcome::Skipped));
-        count(&kept);
-        Ok(())
-    }
-
-    async fn own_messages(
-        &self,
-        event: &Event,
-        channel: &ChannelRef,
-        texts: &[String],
-        ids: &[MessageId],
-    ) -> Result<Vec<ChannelChange>, Outcome> {
-        // Without its own id the bot's messages are stored all the same, marked by `isBot`.
-        let bot = self.bot_of(event)?.bot().await.ok();
-        if let Some(bot) = &bot {
-            let name = Some(bot.display_name.as_str());
-            self.store.accounts().add_user(&bot.user_id, name, self.clock.now()).await?;
-        }
-        let sender = bot.map(|bot| bot.user_id);
-        // The platform's clock may be ahead of ours; no reply is dated before its question.
-        let at = self.clock.now().max(event.at.plus(Duration::from_millis(1)));
-        let own = |(id, text): (&MessageId, &String)| {
-            let content = serde_json::to_string(&Content::text(text.as_str())).ok()?;
-            let received = Received {
-                at,
-                sender: sender.clone(),
-                kind: MessageType::Text,
-                content,
-                quoted: None,
-                is_bot: true,
-            };
-            let change = MessageChange::Received(received);
-            Some(ChannelChange { channel: channel.id.clone(), message: id.clone(), change })
-        };
-        Ok(ids.iter().zip(texts).filter_map(own).collect())
+    fn is_late(&self) -> bool {
+        let assistant = &self.assistant;
+        assistant.clock.now().since(self.event.at) >= assistant.policy.deadline
     }
 }
 

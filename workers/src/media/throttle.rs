@@ -46,7 +46,9 @@ impl ContentThrottle {
 
     fn left(&self, bot: &str) -> Duration {
         let until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
-        until.get(bot).map_or(Duration::ZERO, |until| until.since(self.clock.now()))
+        let left = until.get(bot).map_or(Duration::ZERO, |until| until.since(self.clock.now()));
+        // A longer one is of a clock that was ahead.
+        if left > PAUSE.1 { Duration::ZERO } else { left }
     }
 
     /// Pauses every worker of the bot, as the platform requested.
@@ -63,7 +65,9 @@ impl ContentThrottle {
     fn pause(&self, bot: &str, until: Timestamp) {
         let mut all = self.until.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.entry(bot.to_owned()).or_insert(until);
-        *known = (*known).max(until);
+        // A clock that was ahead set a longer one.
+        let longest = self.clock.now().plus(PAUSE.1);
+        *known = if *known > longest { until } else { (*known).max(until) };
     }
 
     /// Subscribes to pauses of other workers until `stop`.

@@ -48,6 +48,7 @@ impl<B: Bodies> PeriodicJob for DeliveryPurge<B> {
     const PERIOD: Duration = Duration::from_mins(10);
     const FAILURE: &'static str = "cannot remove old webhook deliveries";
     const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let Notifier { store, clock, settings, .. } = &*self.0;

@@ -1,5 +1,6 @@
 use std::sync::Mutex;
 
+use chatkeep_core::clock::CorrectedClock;
 use chatkeep_core::config::Database;
 use chatkeep_core::health::Health;
 use chatkeep_core::time::SystemClock;
@@ -36,8 +37,27 @@ impl PeriodicJob for Clumsy {
     }
 }
 
+/// A job that removes something by its age.
+struct ByAge(Arc<Mutex<usize>>);
+
+impl PeriodicJob for ByAge {
+    const NAME: &'static str = "by_age";
+    const PERIOD: Duration = Duration::from_mins(10);
+    const FAILURE: &'static str = "cannot remove by age";
+    const FIRST_RUN: FirstRun = FirstRun::Now;
+    const GOES_BY_AGE: bool = true;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        *self.0.lock().unwrap() += 1;
+        Ok(())
+    }
+}
+
 async fn jobs(folder: &TempDir) -> (PeriodicJobs, Supervisor, Health) {
-    let clock: SharedClock = Arc::new(SystemClock);
+    jobs_by(folder, Arc::new(SystemClock)).await
+}
+
+async fn jobs_by(folder: &TempDir, clock: SharedClock) -> (PeriodicJobs, Supervisor, Health) {
     let store = Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap();
     let health = Health::new(Arc::clone(&clock));
     let supervisor = Supervisor::new(health.clone(), CancellationToken::new());
@@ -76,6 +96,25 @@ async fn a_job_that_panics_runs_again_and_everything_is_counted() {
     ] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
+}
+
+#[tokio::test]
+async fn what_goes_by_age_waits_for_the_right_time() {
+    let folder = TempDir::new().unwrap();
+    let clock: SharedClock = Arc::new(CorrectedClock::new(Arc::new(SystemClock)));
+    let (jobs, supervisor, _) = jobs_by(&folder, Arc::clone(&clock)).await;
+    tokio::time::pause();
+    let runs = Arc::new(Mutex::new(0));
+    jobs.add(ByAge(Arc::clone(&runs)));
+    sleep(Duration::from_mins(5)).await;
+    assert_eq!(*runs.lock().unwrap(), 0);
+    let now = clock.machine();
+    clock.observe(now, now);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(*runs.lock().unwrap(), 1);
+    supervisor.stop().cancel();
+    supervisor.tasks().close();
+    supervisor.tasks().wait().await;
 }
 
 #[test]

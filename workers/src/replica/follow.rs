@@ -17,7 +17,6 @@ use tracing::{debug, info, warn};
 
 use super::changes::changes_to;
 use super::pages::{ChannelPages, StorePages};
-use super::writer::Then;
 use super::{LogPosition, Replica, ReplicaError, ReplicaPhase, ReplicaWork, SAVE};
 
 /// Maximum number of log rows in one commit. A commit costs about as much as indexing a thousand
@@ -176,18 +175,19 @@ impl Replica {
         changes: LoggedChanges,
         position: LogPosition,
     ) -> Result<(), ReplicaError> {
+        let mut sequence = self.writer.begin();
         for channel in changes.channels {
             info!(%channel, "reindexing a channel");
             let mut pages = ChannelPages::new(&self.store, channel);
             while let Some(page) = pages.next().await? {
-                self.writer.write(page, Then::Wait).await?;
+                sequence.write(page).await?;
             }
         }
         let read = changes_to(&self.store, &changes.messages).await?;
         metric::SEARCH_INDEXED.add([], read.len() as u64);
         let position = LogPosition { last: changes.next, ..position };
         // Only the position moved: rows of others are no reason for a commit.
-        self.writer.write(read, Then::Commit(position.to_progress())).await?;
+        sequence.commit(read, &position).await?;
         self.note_position();
         Ok(())
     }
@@ -202,18 +202,22 @@ impl Replica {
             state.phase = ReplicaPhase::Filling;
             state.work = Some(ReplicaWork { done: 0, total });
         });
-        self.writer.wipe().await?;
+        let mut sequence = self.writer.begin();
+        sequence.wipe().await?;
         let mut pages = StorePages::new(&self.store);
         let mut done = 0_u64;
         while let Some(page) = pages.next().await? {
             let read = page.len() as u64;
             let save = done / SAVE != (done + read) / SAVE;
             done += read;
-            self.writer.write(page, if save { Then::Save } else { Then::Wait }).await?;
+            sequence.write(page).await?;
+            if save {
+                sequence.save().await?;
+            }
             self.state.send_modify(|state| state.work = Some(ReplicaWork { done, total }));
         }
         let position = LogPosition::start(&log);
-        self.writer.write(Vec::new(), Then::Commit(position.to_progress())).await?;
+        sequence.commit(Vec::new(), &position).await?;
         self.state.send_modify(|state| {
             state.phase = ReplicaPhase::CatchingUp;
             state.work = None;

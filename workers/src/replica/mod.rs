@@ -56,6 +56,10 @@ pub enum ReplicaError {
     /// The indexing thread died.
     #[error("indexing stopped unexpectedly")]
     Died(#[from] tokio::task::JoinError),
+    /// The writer failed in another task while changes were written: those since the last commit
+    /// are written again.
+    #[error("the writer of the search index was lost before the changes were committed")]
+    WriterLost,
     /// A rebuild panicked.
     #[error("the rebuild of the search index failed")]
     Panicked(#[from] Panicked),

@@ -1,6 +1,7 @@
 //! The assistant: one reply to an event at most, in time, and none where somebody else speaks.
 
 mod link;
+mod outage;
 mod silence;
 mod welcome;
 

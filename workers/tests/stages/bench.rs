@@ -19,7 +19,7 @@ use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_platform::line::{LineApi, LineClient, WebhookBody};
 use chatkeep_platform::{Bots, SharedPlatform};
 use chatkeep_store::{MessageFilter, Order, Store, StoredMessage};
-use chatkeep_workers::assistant::{Assistant, Assistants, ReplyPolicy};
+use chatkeep_workers::assistant::{Assistant, Assistants, ReplyPolicy, UnsureClaims};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::media::{ContentThrottle, Lane, Media, MediaLimits};
 use chatkeep_workers::members::Members;
@@ -31,6 +31,7 @@ use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// Initial time of every test.
 pub(crate) const START: Timestamp = Timestamp::from_millis(1_767_323_045_678);
@@ -236,6 +237,8 @@ impl Bench {
             clock: Arc::clone(&self.clock) as SharedClock,
             policy: ReplyPolicy { deadline: Duration::from_secs(50), push_fallback: false },
             concurrency: 4,
+            claims: UnsureClaims::default(),
+            tasks: TaskTracker::new(),
         }
     }
 
@@ -322,6 +325,13 @@ impl Bench {
         let row: (Option<String>,) =
             sqlx::query_as(AssertSqlSafe(sql)).fetch_one(&mut connection).await.unwrap();
         row.0.unwrap_or_default()
+    }
+
+    /// Keeps everybody from writing the database until the connection is closed.
+    pub(crate) async fn lock(&self) -> SqliteConnection {
+        let mut connection = self.database().await;
+        connection.execute("BEGIN IMMEDIATE").await.unwrap();
+        connection
     }
 
     async fn database(&self) -> SqliteConnection {

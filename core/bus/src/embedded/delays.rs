@@ -2,8 +2,12 @@
 //! does not have yet.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use chatkeep_core::time::Timestamp;
+
+/// Maximum time for which anything is postponed: several times the longest pause between attempts.
+const LONGEST: Duration = Duration::from_hours(1);
 
 /// Message that is not delivered before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +67,11 @@ impl Delays {
         Some(entry)
     }
 
-    /// Removes and returns the message that has been due the longest.
+    /// Removes and returns the message that has been due the longest. One whose time is too far in
+    /// the future was postponed by a wrong clock, and is due.
     pub(super) fn take_due(&mut self, clock: Timestamp) -> Option<(i64, Postponed)> {
-        let &(_, seq) = self.due.first().filter(|(at, _)| *at <= clock)?;
+        let is_due = |at: Timestamp| at <= clock || at.since(clock) > LONGEST;
+        let &(_, seq) = self.due.first().filter(|(at, _)| is_due(*at))?;
         self.take(seq).map(|entry| (seq, entry))
     }
 

@@ -11,6 +11,7 @@ mod copy;
 mod dead;
 mod delays;
 mod file;
+mod folder;
 mod housekeeping;
 mod leases;
 mod ops;
@@ -21,7 +22,7 @@ mod schema;
 mod state;
 mod writer;
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -109,7 +110,7 @@ impl EmbeddedBus {
         limits: BusLimits,
         clock: SharedClock,
     ) -> Result<Self, BusError> {
-        let lock = lock(folder)?;
+        let lock = folder::lock(folder)?;
         Self::start(folder, limits, clock, Some(lock)).await
     }
 
@@ -152,9 +153,12 @@ impl EmbeddedBus {
     ) -> Result<Self, BusError> {
         let serving = lock.is_some();
         let mut conn = schema::writer(folder).await?;
-        let identity = consumers::identity(folder).map_err(sqlx::Error::Io)?;
+        let identity = folder::identity(folder).map_err(sqlx::Error::Io)?;
         let unclean = serving && schema::set_unclean(&mut conn, true).await?;
-        let state = schema::load(&mut conn).await?;
+        let mut state = schema::load(&mut conn).await?;
+        if serving {
+            consumers::sweep(&mut conn, &mut state).await?;
+        }
         let high = schema::high(&mut conn).await?;
         let (ops, queue) = mpsc::channel(QUEUE);
         let shared = Arc::new(Shared {
@@ -287,14 +291,4 @@ impl Inner {
 
 fn closed() -> BusError {
     BusError::Unavailable("the bus is closed".into())
-}
-
-fn lock(folder: &Path) -> Result<File, BusError> {
-    let path = folder.join("bus.lock");
-    let file = File::create(&path).map_err(sqlx::Error::Io)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(BusError::Locked(folder.display().to_string())),
-        Err(TryLockError::Error(err)) => Err(sqlx::Error::Io(err).into()),
-    }
 }

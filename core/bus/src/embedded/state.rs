@@ -5,12 +5,14 @@
 //! consistent: a message's row is deleted in the transaction that writes the positions which are
 //! through with it.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_core::time::Timestamp;
 use tokio::time::Instant;
 
+use super::consumers::RemovedConsumer;
 use super::position::{Position, Saved};
 use crate::{BusError, ConsumerSpec, Stream};
 
@@ -68,21 +70,40 @@ impl State {
         self.consumers.iter().filter(|position| !position.is_removed())
     }
 
-    /// Removes a consumer and the given number of messages of each stream. Its key stays taken.
-    pub(super) fn remove(&mut self, name: &str, gone: [u64; 2]) {
+    /// Removes a consumer as it was removed from the file. Its key stays taken.
+    ///
+    /// Consumers went on meanwhile. What another one has finished since the file was looked at only
+    /// waited for this one, and is finished now. What became finished before is counted already.
+    pub(super) fn remove(&mut self, name: &str, removed: &RemovedConsumer) {
         if let Some(key) = self.find(name) {
             self.consumers[key].remove();
         }
-        for (waiting, gone) in self.waiting.iter_mut().zip(gone) {
-            *waiting = waiting.saturating_sub(gone);
-        }
+        let counted: HashSet<i64> = self.finished.iter().copied().collect();
+        let deleted = removed.deleted.iter().filter(|seq| !counted.contains(*seq)).count();
+        let kept = removed.kept.iter().copied().filter(|seq| !counted.contains(seq));
+        let finished: Vec<i64> = kept.filter(|seq| self.is_through(*seq)).collect();
+        self.note_deleted(removed.stream, deleted + finished.len());
+        self.finished.extend(finished);
+    }
+
+    /// Returns `true` if every consumer has finished an event.
+    pub(super) fn is_through(&self, seq: i64) -> bool {
+        self.of_events().all(|consumer| consumer.is_through(seq))
     }
 
     /// Returns `true` if every other consumer has finished an event.
     pub(super) fn is_through_but_for(&self, name: &str, seq: i64) -> bool {
-        self.consumers()
-            .filter(|other| other.stream() == Stream::Events && other.name() != name)
-            .all(|other| other.is_through(seq))
+        self.of_events().filter(|other| other.name() != name).all(|other| other.is_through(seq))
+    }
+
+    /// Returns the sequence number up to which every consumer has read the events; `None` without
+    /// consumers.
+    pub(super) fn read_by_all(&self) -> Option<i64> {
+        self.of_events().map(Position::cursor).min()
+    }
+
+    fn of_events(&self) -> impl Iterator<Item = &Position> {
+        self.consumers().filter(|consumer| consumer.stream() == Stream::Events)
     }
 
     /// Number of messages of a stream that some consumer has yet to finish.
@@ -92,6 +113,12 @@ impl State {
 
     pub(super) fn add_waiting(&mut self, stream: Stream, count: u64) {
         self.waiting[slot_of(stream)] += count;
+    }
+
+    /// Counts messages as finished. Another process may have added some that were not counted here.
+    pub(super) fn note_deleted(&mut self, stream: Stream, count: usize) {
+        let waiting = &mut self.waiting[slot_of(stream)];
+        *waiting = waiting.saturating_sub(count as u64);
     }
 
     pub(super) fn find(&self, name: &str) -> Option<usize> {
@@ -143,19 +170,15 @@ impl State {
         let Some(only) = self.consumers[key].finish(seq) else {
             return false;
         };
+        if self.consumers[key].is_removed() {
+            // What it had yet to finish went with it.
+            return false;
+        }
         let stream = self.consumers[key].stream();
         // A job is for one consumer; so is an event retried from the dead letters.
-        let done = only
-            || stream == Stream::Jobs
-            || self
-                .consumers()
-                .filter(|other| other.stream() == stream)
-                .all(|other| other.is_through(seq));
-        if done {
+        if only || stream == Stream::Jobs || self.is_through(seq) {
             self.finished.push(seq);
-            let waiting = &mut self.waiting[slot_of(stream)];
-            // Another process may have added rows that were never counted here.
-            *waiting = waiting.saturating_sub(1);
+            self.note_deleted(stream, 1);
         }
         true
     }

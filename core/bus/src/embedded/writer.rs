@@ -205,10 +205,10 @@ impl Writer {
         let through = |seq| shared.state().is_through_but_for(name, seq);
         let mut conn = self.file.take(&self.shared).await?;
         let done = consumers::remove(&mut conn, name, through).await;
-        let Some(gone) = self.file.put_back(conn, done).await? else {
+        let Some(removed) = self.file.put_back(conn, done).await? else {
             return Ok(false);
         };
-        self.shared.state().remove(name, gone);
+        self.shared.change(|state| state.remove(name, &removed));
         Ok(true)
     }
 

@@ -54,6 +54,8 @@ enum Incoming {
     Foreign,
     /// The request has ended.
     End,
+    /// The next message has more bytes than the rest of the request allows.
+    Long,
     /// The maximum number of messages is leased.
     Saturated,
     /// The server has no such consumer.
@@ -129,6 +131,11 @@ impl NatsConsumer {
                     }
                     self.request_batch(1, left, true).await?;
                 }
+                // Longer than all that a fetch may lease: it comes alone.
+                Some(Incoming::Long) if deliveries.is_empty() => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    self.request_batch(1, left, false).await?;
+                }
                 Some(Incoming::NoConsumer) => self.bus.set_up_again().await?,
                 // Not even the end of the request: the consumer may no longer exist.
                 None if deliveries.is_empty() => {
@@ -138,7 +145,7 @@ impl NatsConsumer {
                     }
                     self.bus.set_up_again().await?;
                 }
-                Some(Incoming::Saturated) | None => break,
+                Some(Incoming::Saturated | Incoming::Long) | None => break,
             }
         }
         Ok(deliveries)
@@ -155,7 +162,8 @@ impl NatsConsumer {
         let wait = wait.max(MIN_TIMEOUT);
         let request = BatchConfig {
             batch: max,
-            max_bytes: FETCH_BYTES,
+            // One message is leased whatever its size, or it would hold up all that follow.
+            max_bytes: if max == 1 { 0 } else { FETCH_BYTES },
             expires: Some(wait),
             no_wait: !stays,
             ..BatchConfig::default()
@@ -195,6 +203,7 @@ impl NatsConsumer {
                     StatusCode::NO_RESPONDERS => Incoming::NoConsumer,
                     _ if description.contains("Consumer Deleted") => Incoming::NoConsumer,
                     _ if description.contains("MaxAckPending") => Incoming::Saturated,
+                    _ if description.contains("MaxBytes") => Incoming::Long,
                     _ => Incoming::End,
                 }))
             }

@@ -4,6 +4,7 @@ use async_nats::header::{HeaderMap, NATS_MESSAGE_ID};
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::stream::{DeleteMessageErrorKind, RawMessageErrorKind, Stream};
+use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
 
 use super::topology::DEAD;
@@ -14,6 +15,10 @@ const SUBJECT: &str = "Chatkeep-Subject";
 const REASON: &str = "Chatkeep-Reason";
 const ATTEMPTS: &str = "Chatkeep-Attempts";
 const DIED_AT: &str = "Chatkeep-Died-At";
+
+/// Maximum length of a reason in characters: a parser's may repeat a long part of the message, and
+/// headers count towards the size of a message.
+const REASON_LENGTH: usize = 1_000;
 
 impl NatsBus {
     /// Adds a dead letter. `key` is an idempotency key: a second call with it changes nothing.
@@ -27,7 +32,7 @@ impl NatsBus {
         headers.insert(NATS_MESSAGE_ID, key);
         headers.insert(ID, line(&letter.message_id));
         headers.insert(SUBJECT, line(&letter.subject));
-        headers.insert(REASON, line(letter.reason));
+        headers.insert(REASON, line(&shortened(letter.reason, REASON_LENGTH)));
         headers.insert(ATTEMPTS, letter.attempts.to_string());
         headers.insert(DIED_AT, self.inner.clock.now().millis().to_string());
         self.publish_one(&format!("dead.{consumer}"), &headers, &letter.payload).await

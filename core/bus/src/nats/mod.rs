@@ -10,6 +10,7 @@ mod consumers;
 mod dead;
 mod publish;
 mod pubsub;
+mod size;
 mod topology;
 
 use std::fmt;

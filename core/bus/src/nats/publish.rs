@@ -7,6 +7,7 @@ use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErro
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::{Error as ServerError, ErrorCode};
 use bytes::Bytes;
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::trace;
 
 use super::{NatsBus, unavailable};
@@ -23,6 +24,7 @@ impl NatsBus {
     pub(super) async fn publish_all(&self, messages: &[Outgoing]) -> Result<(), BusError> {
         for message in messages {
             subject::parse(&message.subject)?;
+            self.check_size(message)?;
         }
         self.with_streams(|| self.send_all(messages)).await
     }
@@ -88,8 +90,13 @@ impl NatsBus {
     }
 
     fn refusal(&self, error: &PublishError) -> Refusal {
-        if error.kind() == PublishErrorKind::StreamNotFound {
-            return Refusal::NoStream;
+        match error.kind() {
+            PublishErrorKind::StreamNotFound => return Refusal::NoStream,
+            // No outage: the server takes others.
+            PublishErrorKind::MaxPayloadExceeded => {
+                return Refusal::Other(BusError::MessageTooLarge(with_causes(error)));
+            }
+            _ => {}
         }
         let answer = error.source().and_then(|source| source.downcast_ref::<ServerError>());
         // The server has one code for all reasons why a stream refuses to store a message.

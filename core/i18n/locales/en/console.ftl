@@ -281,7 +281,7 @@ coverage-since = Backed up since
 coverage-never = Never
 coverage-first = Oldest message
 coverage-last = Newest message
-coverage-removed = Deleted because of age, before
+coverage-removed = Deleted, before
 coverage-files = { $count ->
     [one] 1 file
    *[other] { $count } files
@@ -682,7 +682,7 @@ account-remaining = { $size } left
 account-full = nothing left
 account-by-month = Storage over time
 account-month = Month
-account-month-text = What you used at the end of each month.
+account-month-text = What you used at the end of each month, in UTC.
 account-no-months = Nothing has been backed up for you yet.
 account-by-chat = Storage by chat
 account-no-chats = You are not backing up any chat.

@@ -8,8 +8,8 @@ use chatkeep_core::config::LineConfig;
 use chatkeep_core::http::bounded_body;
 use chatkeep_core::metric;
 use chatkeep_core::outage::{Availability, Work};
-use chatkeep_core::time::SharedClock;
-use reqwest::header::HeaderMap;
+use chatkeep_core::time::{SharedClock, Timestamp};
+use reqwest::header::{AGE, DATE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::ExposeSecret as _;
 use tokio::sync::Notify;
@@ -45,6 +45,7 @@ pub(super) struct Caller {
     /// Of each host.
     available: [Availability; 2],
     paces: Arc<[Throttle; Endpoint::ALL.len()]>,
+    clock: SharedClock,
     /// Notified when the access token is refused in a call that is not about the account.
     pub(super) refused: Arc<Notify>,
 }
@@ -77,6 +78,7 @@ impl Caller {
             circuits,
             available,
             paces: Arc::new(Endpoint::ALL.map(pace)),
+            clock: Arc::clone(clock),
             refused: Arc::default(),
         }
     }
@@ -106,10 +108,14 @@ impl Caller {
         let request = Built::new(request);
         let method = request.method();
         self.around(endpoint, &method, async {
+            let asked = self.clock.machine();
             let answer = request.send().await.map_err(failed)?;
             let (status, headers) = (answer.status(), answer.headers().clone());
             let body =
                 bounded_body(answer).await.map_err(|e| PlatformError::Unknown(Some(hide(e))))?;
+            if let Some(time) = time(&headers).filter(|_| is_of_line(status, &body)) {
+                self.clock.observe(time, asked);
+            }
             if status.is_success() || also(status, &body) {
                 return Ok(Answer { status, headers, body });
             }
@@ -209,5 +215,35 @@ impl Caller {
 
     fn pace(&self, endpoint: Endpoint) -> &Throttle {
         &self.paces[endpoint as usize]
+    }
+}
+
+/// Returns whether an answer is LINE's own. Errors may be those of something in between, whose pages
+/// are no JSON.
+fn is_of_line(status: StatusCode, body: &[u8]) -> bool {
+    status.is_success() || (status.is_client_error() && body.trim_ascii().starts_with(b"{"))
+}
+
+/// Returns the time of an answer, in whole seconds; `None` for one that was stored in between.
+pub(super) fn time(headers: &HeaderMap) -> Option<Timestamp> {
+    let date = headers.get(DATE).filter(|_| !headers.contains_key(AGE))?;
+    Timestamp::parse_http(date.to_str().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_of_http_is_a_time() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(time(&headers), None);
+        headers.insert(DATE, "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
+        assert_eq!(time(&headers), Some(Timestamp::from_millis(784_111_777_000)));
+        headers.insert(AGE, "60".parse().unwrap());
+        assert_eq!(time(&headers), None, "of an earlier time");
+        headers.remove(AGE);
+        headers.insert(DATE, "yesterday".parse().unwrap());
+        assert_eq!(time(&headers), None);
     }
 }

@@ -15,10 +15,10 @@ use serde::de::DeserializeOwned;
 use tracing::debug;
 
 use super::call::Caller;
-use super::decode::storable;
 use super::endpoint::Endpoint;
 use super::picture;
 use super::refusal::hide;
+use super::storable::storable;
 use super::wire::{
     LineBot, LineGroup, LineProfile, MemberCount, PushRequest, ReplyRequest, Sent, Transcoding,
     texts,

@@ -1,22 +1,21 @@
 //! Decoding of LINE's event JSON into [`Event`] (Messaging API, "Webhook Event Objects").
 //!
 //! Lenient on purpose: a field that is missing or of another type costs that field, never the
-//! event. Strict about identifiers alone: an event with an invalid one is not handled.
+//! event. Strict about its own identifier alone, and those of its message, its chat and its sender:
+//! an event with an invalid one is not handled.
 
 use std::borrow::Cow;
 
-use chatkeep_core::event::{
-    ChannelKind, ChannelRef, Envelope, Event, EventKind, IncomingMessage, ReplyToken,
-};
-use chatkeep_core::id::{MessageId, UntrustedId, UserId};
-use chatkeep_core::message::{Content, Emoji, ImageSet, MediaInfo, Mention, Sticker};
-use chatkeep_core::text::prefix;
+use chatkeep_core::event::{ChannelKind, ChannelRef, Envelope, Event, EventKind, ReplyToken};
+use chatkeep_core::id::{UntrustedId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::lenient::Fields;
+use super::lenient::{Fields, time_of};
+use super::message::message_of;
 use super::source::Source;
+use super::storable::storable;
 use crate::DecodeError;
 
 #[derive(Deserialize)]
@@ -47,69 +46,18 @@ struct Members {
     members: Vec<Source>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LineMessage {
-    id: UntrustedId,
-    #[serde(rename = "type", default)]
-    kind: String,
-    text: Option<String>,
-    #[serde(default)]
-    emojis: Vec<Emoji>,
-    mention: Option<LineMention>,
-    quoted_message_id: Option<UntrustedId>,
-    content_provider: Option<Provider>,
-    duration: Option<i64>,
-    file_name: Option<String>,
-    file_size: Option<i64>,
-    image_set: Option<ImageSet>,
-    title: Option<String>,
-    address: Option<String>,
-    latitude: Option<f64>,
-    longitude: Option<f64>,
-    package_id: Option<String>,
-    sticker_id: Option<String>,
-    sticker_resource_type: Option<String>,
-    #[serde(default)]
-    keywords: Vec<String>,
+impl Members {
+    /// Reads a list of people, each by themselves; `None` if it is no list.
+    fn by_field(fields: &Fields<'_>) -> Option<Self> {
+        let people = fields.objects("members")?;
+        let users = people.iter().map(|person| person.get("userId"));
+        Some(Self { members: users.map(|user| Source { user, ..Source::default() }).collect() })
+    }
 }
-
-/// Minimal fields of a message, read when its fields have types that this version does not expect:
-/// enough to store it as received.
-#[derive(Deserialize)]
-struct AnyMessage {
-    id: UntrustedId,
-}
-
-#[derive(Deserialize)]
-struct LineMention {
-    #[serde(default)]
-    mentionees: Vec<Mentionee>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Mentionee {
-    index: u32,
-    length: u32,
-    user_id: Option<UntrustedId>,
-    #[serde(default)]
-    is_self: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Provider {
-    original_content_url: Option<String>,
-    preview_image_url: Option<String>,
-}
-
-/// Maximum length of a file name, in characters: four times the limit of file systems.
-const MAX_FILE_NAME: usize = 1_000;
 
 /// Decodes an envelope into an event.
 pub(crate) fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
-    let raw = without_nul(envelope.raw)?;
+    let raw = mended(envelope.raw)?;
     let line = match serde_json::from_str::<LineEvent<'_>>(raw.get()) {
         Ok(line) => line,
         Err(error) => odd_event(raw.get()).ok_or(error)?,
@@ -122,7 +70,7 @@ pub(crate) fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
         id: checked("webhookEventId", UntrustedId::new(envelope.id.into_string()))?,
         platform: envelope.platform,
         bot: envelope.bot,
-        at: Timestamp::from_millis(line.timestamp.unwrap_or(envelope.received_at)),
+        at: time_of(line.timestamp, envelope.received_at),
         received_at: Timestamp::from_millis(envelope.received_at),
         channel,
         sender: sender.map(|id| checked("source.userId", id)).transpose()?,
@@ -134,21 +82,11 @@ pub(crate) fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
     })
 }
 
-fn without_nul(raw: Box<RawValue>) -> Result<Box<RawValue>, DecodeError> {
+fn mended(raw: Box<RawValue>) -> Result<Box<RawValue>, DecodeError> {
     match storable(raw.get()) {
         Cow::Borrowed(_) => Ok(raw),
         Cow::Owned(json) => Ok(RawValue::from_string(json)?),
     }
-}
-
-/// Returns JSON without U+0000: PostgreSQL cannot hold it in a text, and no chat shows it.
-pub(super) fn storable(json: &str) -> Cow<'_, str> {
-    if !json.contains("\\u0000") {
-        return Cow::Borrowed(json);
-    }
-    // An escaped backslash before `u0000` is text, not U+0000; both become the same mark, which
-    // keeps the JSON valid either way.
-    Cow::Owned(json.replace("\\u0000", "\\ufffd"))
 }
 
 /// Reads an object of whose known fields some have unknown types: the others as far as they go.
@@ -156,6 +94,7 @@ pub(super) fn storable(json: &str) -> Cow<'_, str> {
 fn odd_event(raw: &str) -> Option<LineEvent<'_>> {
     let fields = Fields::of(raw)?;
     let unsend = fields.object("unsend").and_then(|unsend| unsend.id("messageId"));
+    let members = |name| fields.object(name).and_then(|list| Members::by_field(&list));
     Some(LineEvent {
         kind: fields.get("type").unwrap_or_default(),
         timestamp: fields.get("timestamp"),
@@ -164,8 +103,8 @@ fn odd_event(raw: &str) -> Option<LineEvent<'_>> {
         source: Source::of(&fields),
         message: fields.raw("message"),
         unsend: unsend.map(|message_id| Unsend { message_id }),
-        joined: fields.get("joined"),
-        left: fields.get("left"),
+        joined: members("joined"),
+        left: members("left"),
     })
 }
 
@@ -193,7 +132,8 @@ fn kind_of(line: &LineEvent<'_>, raw: &str) -> Result<EventKind, DecodeError> {
         name: line.kind.clone(),
         message: Fields::of(raw).and_then(|fields| fields.message()),
     };
-    let message = || line.message.map(message_of).transpose().map(Option::flatten);
+    let message = || line.message.map_or(Ok(None), |message| message_of(message.get()));
+    let people = |list: Option<&Members>| list.map(users);
     Ok(match line.kind.as_str() {
         "message" => message()?.map_or_else(other, EventKind::Message),
         "messageEdited" => message()?.map_or_else(other, EventKind::Edited),
@@ -205,94 +145,16 @@ fn kind_of(line: &LineEvent<'_>, raw: &str) -> Result<EventKind, DecodeError> {
         },
         "join" | "follow" => EventKind::BotJoined,
         "leave" | "unfollow" => EventKind::BotLeft,
-        "memberJoined" => members(line.joined.as_ref(), "joined.members.userId")?
-            .map_or_else(other, EventKind::MembersJoined),
-        "memberLeft" => members(line.left.as_ref(), "left.members.userId")?
-            .map_or_else(other, EventKind::MembersLeft),
+        "memberJoined" => people(line.joined.as_ref()).map_or_else(other, EventKind::MembersJoined),
+        "memberLeft" => people(line.left.as_ref()).map_or_else(other, EventKind::MembersLeft),
         _ => other(),
     })
 }
 
-fn members(
-    list: Option<&Members>,
-    field: &'static str,
-) -> Result<Option<Vec<UserId>>, DecodeError> {
-    let each = |list: &Members| {
-        let users = list.members.iter().filter_map(|member| member.user.clone());
-        users.map(|id| checked(field, id)).collect()
-    };
-    list.map(each).transpose()
-}
-
-/// Returns `None` if it is no message.
-fn message_of(raw: &RawValue) -> Result<Option<IncomingMessage>, DecodeError> {
-    let as_it_came = || Content::Other { raw: raw.get().to_owned() };
-    let Ok(message) = serde_json::from_str::<LineMessage>(raw.get()) else {
-        let Ok(any) = serde_json::from_str::<AnyMessage>(raw.get()) else {
-            return Ok(None);
-        };
-        let id = checked("message.id", any.id)?;
-        return Ok(Some(IncomingMessage { id, content: as_it_came(), quoted: None }));
-    };
-    let id = checked("message.id", message.id.clone())?;
-    let quoted = message.quoted_message_id.clone();
-    let quoted =
-        quoted.map(|id| checked::<MessageId>("message.quotedMessageId", id)).transpose()?;
-    let content = content_of(message)?.unwrap_or_else(as_it_came);
-    Ok(Some(IncomingMessage { id, content, quoted }))
-}
-
-/// Returns `None` for a type that this version does not know.
-fn content_of(mut message: LineMessage) -> Result<Option<Content>, DecodeError> {
-    let mentions = message.mention.take().map(mentions).transpose()?.unwrap_or_default();
-    Ok(known_content(message, mentions))
-}
-
-fn known_content(message: LineMessage, mentions: Vec<Mention>) -> Option<Content> {
-    Some(match message.kind.as_str() {
-        "text" => Content::Text { text: message.text?, emojis: message.emojis, mentions },
-        "image" => Content::Image(media(message)),
-        "video" => Content::Video(media(message)),
-        "audio" => Content::Audio(media(message)),
-        "file" => Content::File(media(message)),
-        "location" => Content::Location {
-            title: message.title,
-            address: message.address,
-            latitude: message.latitude?,
-            longitude: message.longitude?,
-        },
-        "sticker" => Content::Sticker(Sticker {
-            package_id: message.package_id?,
-            sticker_id: message.sticker_id?,
-            resource_type: message.sticker_resource_type,
-            keywords: message.keywords,
-            text: message.text,
-        }),
-        _ => return None,
-    })
-}
-
-fn media(message: LineMessage) -> MediaInfo {
-    let (original_url, preview_url) = message
-        .content_provider
-        .map(|provider| (provider.original_content_url, provider.preview_image_url))
-        .unwrap_or_default();
-    MediaInfo {
-        original_url,
-        preview_url,
-        duration: message.duration,
-        file_name: message.file_name.map(|name| prefix(&name, MAX_FILE_NAME).to_owned()),
-        file_size: message.file_size,
-        image_set: message.image_set,
-    }
-}
-
-fn mentions(mention: LineMention) -> Result<Vec<Mention>, DecodeError> {
-    let each = |m: Mentionee| {
-        let user_id = m.user_id.map(|id| checked::<UserId>("mention.userId", id)).transpose()?;
-        Ok(Mention { user_id, start: m.index, length: m.length, is_self: m.is_self })
-    };
-    mention.mentionees.into_iter().map(each).collect()
+/// Returns the people of a list. One without a valid id costs none of the others.
+fn users(list: &Members) -> Vec<UserId> {
+    let ids = list.members.iter().filter_map(|member| member.user.clone());
+    ids.filter_map(|id| id.checked().ok()).collect()
 }
 
 #[cfg(test)]

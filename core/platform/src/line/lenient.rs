@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use chatkeep_core::id::{MessageId, UntrustedId};
+use chatkeep_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -33,10 +34,27 @@ impl<'a> Fields<'a> {
         Self::of(self.raw(name)?.get())
     }
 
+    /// Returns those elements of a list in a field that are of that type; `None` if it is no list.
+    pub(super) fn list<T: Deserialize<'a>>(&self, name: &str) -> Option<Vec<T>> {
+        let elements: Vec<&'a RawValue> = self.get(name)?;
+        Some(elements.into_iter().filter_map(|e| serde_json::from_str(e.get()).ok()).collect())
+    }
+
+    /// Returns the fields of those elements of a list that are objects; `None` if it is no list.
+    pub(super) fn objects(&self, name: &str) -> Option<Vec<Self>> {
+        let elements: Vec<&'a RawValue> = self.get(name)?;
+        Some(elements.into_iter().filter_map(|element| Self::of(element.get())).collect())
+    }
+
+    /// Returns a text; one that came as a whole number, too.
+    pub(super) fn text_or_number(&self, name: &str) -> Option<String> {
+        let number = || self.get::<u64>(name).map(|number| number.to_string());
+        self.get(name).or_else(number)
+    }
+
     /// Returns an identifier; one that came as a whole number, too.
     pub(super) fn id(&self, name: &str) -> Option<UntrustedId> {
-        let number = || self.get::<u64>(name).map(|number| UntrustedId::new(number.to_string()));
-        self.get(name).or_else(number)
+        self.text_or_number(name).map(UntrustedId::new)
     }
 
     /// Returns the message that an event with these fields is about, if it names one: `message.id`,
@@ -46,5 +64,40 @@ impl<'a> Fields<'a> {
         let named = || self.id("messageId");
         let nested = || self.0.values().find_map(|field| Self::of(field.get())?.id("messageId"));
         own.or_else(named).or_else(nested)?.checked().ok()
+    }
+}
+
+/// Returns when an event happened: its own time, or when it was received if it names none between
+/// the years 1970 and 9999.
+pub(super) fn time_of(timestamp: Option<i64>, received_at: i64) -> Timestamp {
+    let own = timestamp.filter(|millis| (0..=Timestamp::LATEST.millis()).contains(millis));
+    Timestamp::from_millis(own.unwrap_or(received_at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_without_a_date_are_none() {
+        let of = |timestamp| time_of(timestamp, 99).millis();
+        assert_eq!(Timestamp::LATEST.to_string(), "9999-12-31T23:59:59.999Z");
+        for good in [0, 1_767_323_045_678, Timestamp::LATEST.millis()] {
+            assert_eq!(of(Some(good)), good);
+        }
+        for odd in
+            [None, Some(-1), Some(i64::MIN), Some(Timestamp::LATEST.millis() + 1), Some(i64::MAX)]
+        {
+            assert_eq!(of(odd), 99, "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn lists_are_read_by_element() {
+        let fields = Fields::of(r#"{"list":[1,"a",null,{"x":"b"},[],"c"],"none":{}}"#).unwrap();
+        assert_eq!(fields.list::<String>("list"), Some(vec!["a".to_owned(), "c".to_owned()]));
+        let objects = fields.objects("list").unwrap();
+        assert!(objects.len() == 1 && objects[0].text_or_number("x").as_deref() == Some("b"));
+        assert!(fields.list::<String>("none").is_none() && fields.objects("absent").is_none());
     }
 }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use chatkeep_core::http::is_this_machine;
-use chatkeep_core::time::Timestamp;
-use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap};
+use reqwest::header::CONTENT_TYPE;
 use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::form_urlencoded;
 
 use super::LineClient;
+use super::call::time;
 use super::client::read;
 use super::endpoint::Endpoint;
 use super::wire::{
@@ -181,11 +181,6 @@ fn is_channel(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Returns the time of an answer, in whole seconds.
-fn time(headers: &HeaderMap) -> Option<Timestamp> {
-    Timestamp::parse_http(headers.get(DATE)?.to_str().ok()?)
-}
-
 /// Joins the two texts that explain a failed test.
 fn explanation(reason: &str, detail: &str) -> String {
     let joined = match (reason.trim(), detail.trim()) {
@@ -199,16 +194,6 @@ fn explanation(reason: &str, detail: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_date_of_http_is_a_time() {
-        let mut headers = HeaderMap::new();
-        assert_eq!(time(&headers), None);
-        headers.insert(DATE, "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
-        assert_eq!(time(&headers), Some(Timestamp::from_millis(784_111_777_000)));
-        headers.insert(DATE, "yesterday".parse().unwrap());
-        assert_eq!(time(&headers), None);
-    }
 
     #[test]
     fn only_a_refusal_of_the_client_is_about_its_secret() {

@@ -2,10 +2,10 @@
 //! whose content has to be deleted when its message is unsent.
 
 use chatkeep_core::event::{Envelope, EventOrigin};
-use chatkeep_core::time::Timestamp;
 
-use super::lenient::Fields;
+use super::lenient::{Fields, time_of};
 use super::source::Source;
+use super::storable::storable;
 
 /// Event types without user content.
 const WITHOUT_CONTENT: [&str; 7] =
@@ -13,7 +13,9 @@ const WITHOUT_CONTENT: [&str; 7] =
 
 /// Returns the origin of the event; `None` if it holds no user content, or belongs to no chat.
 pub(crate) fn trace(envelope: &Envelope) -> Option<EventOrigin> {
-    let fields = Fields::of(envelope.raw.get());
+    // Mended as in decoding, which finds the fields of a mended event alone.
+    let json = storable(envelope.raw.get());
+    let fields = Fields::of(&json);
     let fields = fields.as_ref();
     let kind = fields.and_then(|fields| fields.get::<String>("type"));
     if kind.is_some_and(|kind| WITHOUT_CONTENT.contains(&&*kind)) {
@@ -22,13 +24,13 @@ pub(crate) fn trace(envelope: &Envelope) -> Option<EventOrigin> {
     let source = fields.and_then(Source::of).unwrap_or_default();
     // The ingress of an earlier version read it more strictly.
     let channel = envelope.channel.clone().or_else(|| source.chat()?.checked().ok())?;
-    let at = fields.and_then(|fields| fields.get("timestamp")).unwrap_or(envelope.received_at);
+    let timestamp = fields.and_then(|fields| fields.get("timestamp"));
     Some(EventOrigin {
         chat: channel.chat_with(&envelope.bot),
         channel,
         message: fields.and_then(Fields::message),
         author: source.user.and_then(|user| user.checked().ok()),
-        at: Timestamp::from_millis(at),
+        at: time_of(timestamp, envelope.received_at),
     })
 }
 
@@ -63,6 +65,10 @@ mod tests {
         let reaction = of(reaction).unwrap();
         assert_eq!((reaction.channel.as_str(), reaction.at.millis()), ("U1", 5));
         assert_eq!(reaction.message, Some("7".into()));
+        let late = r#"{"type":"message","timestamp":9223372036854775807,"source":{"groupId":"C1"},
+                       "message":{"\ud83d":1,"id":"7"}}"#;
+        let late = of(late).unwrap();
+        assert_eq!((late.message, late.at.millis()), (Some("7".into()), 99));
         assert_eq!(of(r#"{"type":"unsend","source":{"groupId":"C1"}}"#), None);
         assert_eq!(of(r#"{"type":"message","message":{"id":"1"}}"#), None);
         assert_eq!(of("7"), None);

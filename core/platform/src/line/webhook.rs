@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::lenient::Fields;
 use super::source::Source;
+use super::storable::storable;
 
 /// Maximum length of an event's own id, in bytes: it is extended on the bus.
 const LONGEST: usize = 128;
@@ -45,6 +46,7 @@ impl Head {
     /// Reads the fields of an event, each by itself where they are not all as expected; none of
     /// anything but an object.
     fn of(event: &str) -> Self {
+        let event = &*storable(event);
         let each = || {
             let fields = Fields::of(event)?;
             let webhook_event_id = fields.get("webhookEventId");

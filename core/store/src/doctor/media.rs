@@ -1,22 +1,13 @@
-//! Checks media records against their messages, and repairs them. The caller checks that their
-//! files exist.
-
-use std::collections::BTreeSet;
+//! Checks media records against their messages. The caller checks that their files exist.
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::MessageType;
-use chatkeep_core::time::Timestamp;
 
-use super::super::db::{Sql, Tx, locking};
-use super::super::ingest::{BulkKey, lock_ledger, save_ledger};
-use super::super::ledger::Ledger;
-use super::super::media::{erase_media, file_kind, mark, names};
-use super::super::outbox_kind::OutboxEventKind;
-use super::super::outbox_log::{NewOutboxEvent, log};
 use super::super::{AuditStore, MediaStatus, StoreError};
-use crate::query::{query, query_as};
+use super::media_repair::MediaRepair;
+use crate::query::query_as;
 
 /// Inconsistency of a media record by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,21 +39,8 @@ pub struct MediaAudit {
     pub blob: Option<BlobId>,
     /// Blob of the preview picture.
     pub preview: Option<BlobId>,
-}
-
-/// Repair of a media record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MediaRepair {
-    /// Deletes the record.
-    Drop,
-    /// Marks the record as failed, for that reason: the file is lost, and it counts for nothing.
-    Lose(&'static str),
-    /// Clears the bytes and the files of a record that is not stored.
-    Empty,
-    /// Sets the size of the file in bytes.
-    Resize(i64),
-    /// Removes the lost preview picture.
-    DropPreview,
+    /// `true` if the file was lost: found again, it can be stored again.
+    pub lost: bool,
 }
 
 #[derive(Debug, sqlx_macros::FromRow)]
@@ -73,27 +51,17 @@ struct AuditRow {
     stored_at: Option<i64>,
     sha256: Option<String>,
     preview_sha256: Option<String>,
+    lost_stored_at: Option<i64>,
     known: Option<String>,
     kind: Option<String>,
     unsent_at: Option<i64>,
-}
-
-/// Media record with its row locked.
-#[derive(Debug, sqlx_macros::FromRow)]
-struct LockedRow {
-    status: String,
-    kind: Option<String>,
-    bytes: i64,
-    stored_at: Option<i64>,
-    sha256: Option<String>,
-    preview_sha256: Option<String>,
 }
 
 macro_rules! records {
     ($where:literal) => {
         concat!(
             "SELECT f.message_id, f.status, f.bytes, f.stored_at, f.sha256, f.preview_sha256,
-                    m.message_id AS known, m.type AS kind, m.unsent_at
+                    f.lost_stored_at, m.message_id AS known, m.type AS kind, m.unsent_at
              FROM media f
              LEFT JOIN messages m
                ON m.channel_id = f.channel_id AND m.message_id = f.message_id
@@ -105,23 +73,6 @@ macro_rules! records {
 
 const PAGE: &str = records!("f.message_id > $2 ORDER BY f.message_id LIMIT $3");
 const ONE: &str = records!("f.message_id = $2");
-
-const LOCK: Sql = locking!(
-    "SELECT status, type AS kind, bytes, stored_at, sha256, preview_sha256 FROM media
-     WHERE channel_id = $1 AND message_id = $2"
-);
-const LOST: &str = "
-    UPDATE media SET status = 'failed', reason = $3, bytes = 0, stored_at = NULL, sha256 = NULL,
-                     content_type = NULL, preview_sha256 = NULL, preview_type = NULL
-    WHERE channel_id = $1 AND message_id = $2";
-const EMPTY: &str = "
-    UPDATE media SET bytes = 0, stored_at = NULL, sha256 = NULL, content_type = NULL,
-                     preview_sha256 = NULL, preview_type = NULL
-    WHERE channel_id = $1 AND message_id = $2";
-const RESIZE: &str = "UPDATE media SET bytes = $3 WHERE channel_id = $1 AND message_id = $2";
-const DROP_PREVIEW: &str = "
-    UPDATE media SET preview_sha256 = NULL, preview_type = NULL
-    WHERE channel_id = $1 AND message_id = $2";
 
 impl AuditStore<'_> {
     /// Returns the media records of a channel, in the order of their messages' ids, after `after`,
@@ -162,95 +113,13 @@ impl AuditStore<'_> {
             .await?;
         Ok(row.map(MediaAudit::from))
     }
-
-    /// Repairs a media record, with the counters. `false`, without a change, when it is not in the
-    /// audited state any more.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails; nothing has changed then.
-    #[boxed]
-    pub async fn mend_media(
-        &self,
-        channel: &ChannelId,
-        found: &MediaAudit,
-        mend: &MediaRepair,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let (c, m) = (channel.as_str(), found.message.as_str());
-        let mut tx = self.store.db.begin().await?;
-        let mut ledger = lock_ledger(&mut tx, &BTreeSet::from([channel])).await?;
-        let row: Option<LockedRow> = tx.fetch_optional(query_as(LOCK).bind(c).bind(m)).await?;
-        let Some(row) = row.filter(|row| row.is(found)) else {
-            return Ok(false);
-        };
-        row.mend(&mut tx, &mut ledger, BulkKey { c, m: Some(m) }, mend, now).await?;
-        save_ledger(&mut tx, &ledger, now).await?;
-        tx.commit().await?;
-        Ok(true)
-    }
-}
-
-impl LockedRow {
-    fn is(&self, found: &MediaAudit) -> bool {
-        self.status == found.status
-            && self.bytes == found.bytes
-            && id(self.sha256.as_deref()) == found.blob
-            && id(self.preview_sha256.as_deref()) == found.preview
-    }
-
-    /// Changes the counted bytes of the record. Only stored files count.
-    fn charge(&self, ledger: &mut Ledger, channel: &str, bytes: i64) {
-        if self.status == MediaStatus::Stored.name() {
-            // A record without a storing time counts for all subscribers.
-            let stored_at = Timestamp::from_millis(self.stored_at.unwrap_or(i64::MAX));
-            let kind = file_kind(self.kind.as_deref());
-            ledger.charge_file(&ChannelId::from(channel), stored_at, kind, bytes);
-        }
-    }
-
-    async fn mend(
-        &self,
-        tx: &mut Tx,
-        ledger: &mut Ledger,
-        key: BulkKey<'_>,
-        mend: &MediaRepair,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let (c, m) = (key.c, key.m.unwrap_or_default());
-        match mend {
-            MediaRepair::Resize(bytes) => {
-                self.charge(ledger, c, bytes - self.bytes);
-                tx.execute(query(RESIZE).bind(c).bind(m).bind(bytes)).await?;
-            }
-            MediaRepair::DropPreview => {
-                tx.execute(query(DROP_PREVIEW).bind(c).bind(m)).await?;
-            }
-            MediaRepair::Lose(reason) => {
-                self.charge(ledger, c, -self.bytes);
-                tx.execute(query(LOST).bind(c).bind(m).bind(*reason)).await?;
-                let kind = OutboxEventKind::MediaFailed.name();
-                let failed = NewOutboxEvent { kind, at: now.millis(), c: Some(c), s: Some(m) };
-                log(tx, &[failed], now).await?;
-            }
-            MediaRepair::Empty => {
-                tx.execute(query(EMPTY).bind(c).bind(m)).await?;
-            }
-            MediaRepair::Drop => {
-                self.charge(ledger, c, -self.bytes);
-                tx.execute(query(EMPTY).bind(c).bind(m)).await?;
-                erase_media(tx, ledger, &[key]).await?;
-            }
-        }
-        let blobs = [&self.sha256, &self.preview_sha256].map(|name| id(name.as_deref()));
-        let blobs = names(blobs.iter().flatten().map(BlobId::as_str))?;
-        mark(tx, &blobs).await
-    }
 }
 
 impl From<AuditRow> for MediaAudit {
     fn from(row: AuditRow) -> Self {
         Self {
             fault: row.fault(),
+            lost: row.is_lost(),
             blob: id(row.sha256.as_deref()),
             preview: id(row.preview_sha256.as_deref()),
             message: row.message_id.into(),
@@ -276,8 +145,13 @@ impl AuditRow {
             let whole = self.stored_at.is_some() && id(self.sha256.as_deref()).is_some();
             return (!whole).then_some(MediaFault::Nowhere);
         }
-        let holds = self.bytes != 0 || self.sha256.is_some() || self.preview_sha256.is_some();
+        let names = self.sha256.is_some() || self.preview_sha256.is_some();
+        let holds = self.bytes != 0 || (names && !self.is_lost());
         holds.then_some(MediaFault::NotStored)
+    }
+
+    fn is_lost(&self) -> bool {
+        is_lost(&self.status, self.lost_stored_at, id(self.sha256.as_deref()).as_ref())
     }
 }
 
@@ -297,12 +171,17 @@ impl MediaFault {
     pub const fn mend(self) -> MediaRepair {
         match self {
             Self::NoMessage | Self::NotMedia | Self::TakenBack => MediaRepair::Drop,
-            Self::Nowhere => MediaRepair::Lose("file_lost"),
+            Self::Nowhere => MediaRepair::Lose,
             Self::NotStored => MediaRepair::Empty,
         }
     }
 }
 
-fn id(name: Option<&str>) -> Option<BlobId> {
+pub(super) fn id(name: Option<&str>) -> Option<BlobId> {
     name.and_then(BlobId::parse)
+}
+
+/// Returns `true` for a record that names a file which was lost.
+pub(super) fn is_lost(status: &str, lost_stored_at: Option<i64>, blob: Option<&BlobId>) -> bool {
+    status != MediaStatus::Stored.name() && lost_stored_at.is_some() && blob.is_some()
 }

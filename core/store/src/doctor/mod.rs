@@ -13,6 +13,7 @@ mod count;
 mod gaps;
 mod loose;
 mod media;
+mod media_repair;
 mod rules;
 mod users;
 
@@ -29,7 +30,8 @@ use super::subscriptions::resume;
 use super::{AuditStore, StoreError};
 use crate::query::{query, query_as};
 
-pub use media::{MediaAudit, MediaFault, MediaRepair};
+pub use media::{MediaAudit, MediaFault};
+pub use media_repair::MediaRepair;
 pub use users::UserAudit;
 
 use count::{ChannelCounts, recount};

@@ -11,6 +11,7 @@ use super::gaps::{Skips, close_gaps, open_gap};
 use super::sql::{
     BulkKey, KNOWN_MESSAGES, PendingMedia, SAVE_MEDIA, SAVE_MESSAGES, pending, saved,
 };
+use super::unsubscribed::begin_gaps;
 use super::{ChannelChange, IngestOutcome, save_ledger};
 use crate::activity::Counted;
 use crate::change_log::log_messages;
@@ -45,6 +46,8 @@ pub(super) struct Batch {
     pub(super) events: Vec<PendingEvent>,
     /// Received messages of people who opted out, with the times of their sending.
     pub(super) opted_out: BTreeMap<MessageKey, Timestamp>,
+    /// Channels without any subscription, with the times of sending of messages received there.
+    pub(super) unsubscribed: BTreeSet<(ChannelId, Timestamp)>,
 }
 
 /// Event to log for a change.
@@ -86,10 +89,8 @@ impl Batch {
         tx: &mut Tx,
         changes: impl Iterator<Item = &ChannelChange>,
     ) -> Result<(), StoreError> {
-        let wanted: BTreeSet<_> = changes
-            .filter(|change| self.ledger.subscribed(&change.channel) || takes_back(change))
-            .map(|change| (change.channel.as_str(), change.message.as_str()))
-            .collect();
+        let wanted: BTreeSet<_> =
+            changes.map(|change| (change.channel.as_str(), change.message.as_str())).collect();
         if wanted.is_empty() {
             return Ok(());
         }
@@ -114,19 +115,28 @@ impl Batch {
         now: Timestamp,
     ) -> IngestOutcome {
         let key = (item.channel.clone(), item.message.clone());
-        // Stored content is erased on a retraction, also without any subscription left.
-        let erases = takes_back(item) && self.states.contains_key(&key);
         let kept = if self.deletion_guard.refuse(item) {
             IngestOutcome::Known
         } else if self.deletion_guard.opted_out(item) {
             self.refuse(item, &key)
-        } else if self.ledger.subscribed(&item.channel) || erases {
+        } else if self.ledger.subscribed(&item.channel) || self.is_about_stored(item, &key) {
             self.change(nth, item, &key, now)
         } else {
             IngestOutcome::NotBackedUp
         };
         self.record_unstored(nth, item, key, kept);
         kept
+    }
+
+    /// Returns `true` for a change of something that is stored, which is right also without any
+    /// subscription left: what its author took back or replaced does not stay. Nothing new is
+    /// stored by it.
+    fn is_about_stored(&self, item: &ChannelChange, key: &MessageKey) -> bool {
+        self.states.get(key).is_some_and(|state| match item.change {
+            MessageChange::Received(_) => state.sent_at.is_some() || state.skipped,
+            MessageChange::Edited { .. } => state.sent_at.is_some(),
+            MessageChange::Unsent { .. } => true,
+        })
     }
 
     /// Stores nothing of a change whose author opted out; of a message only that one is missing.
@@ -198,7 +208,7 @@ impl Batch {
         self.events.extend(events);
     }
 
-    /// Queues the event of a received, unstored message.
+    /// Queues the event of a received, unstored message, and notes that it is missing.
     fn record_unstored(
         &mut self,
         nth: usize,
@@ -209,6 +219,10 @@ impl Batch {
         let MessageChange::Received(message) = &item.change else {
             return;
         };
+        let is_gone = self.states.get(&key).is_some_and(|state| state.unsent_at.is_some());
+        if kept == IngestOutcome::NotBackedUp && !is_gone {
+            self.unsubscribed.insert((item.channel.clone(), message.at));
+        }
         if let Some(unstored) = UnstoredMessage::of(message, kept) {
             let (kind, at) = (OutboxEventKind::of_message(message.is_bot), message.at);
             self.events.push(PendingEvent { nth, kind, key, at, unstored: Some(unstored) });
@@ -229,6 +243,7 @@ impl Batch {
         self.forget_strays();
         self.save_messages(tx).await?;
         count_opted_out(tx, &self.opted_out).await?;
+        begin_gaps(tx, &self.unsubscribed).await?;
         self.save_media(tx, now).await?;
         let changed = self.events.iter().filter(|event| !event.kind.is_new_message());
         delete_responses(tx, changed.map(|event| &event.key)).await?;
@@ -326,8 +341,4 @@ pub(super) async fn save_pending(
         tx.execute(query(SAVE_MEDIA).bind(&rows).bind(now.millis())).await?;
     }
     Ok(())
-}
-
-fn takes_back(item: &ChannelChange) -> bool {
-    matches!(item.change, MessageChange::Unsent { .. })
 }

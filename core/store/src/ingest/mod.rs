@@ -15,6 +15,7 @@ mod side_by_side;
 mod sql;
 mod stray_edits;
 mod unknown;
+mod unsubscribed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +71,7 @@ pub enum IngestOutcome {
     Known,
     /// Backup of the channel is paused; the gap is recorded.
     Skipped,
-    /// Nobody subscribes to the channel.
+    /// Nobody subscribes to the channel, and it is about nothing that is stored.
     NotBackedUp,
     /// Its author opted out of being stored; nothing of it is.
     OptedOut,

@@ -17,7 +17,11 @@ use crate::query::{query, query_as};
 const DAY: i64 = 86_400_000;
 
 const SET: &str = "UPDATE channels SET retention_days = $2 WHERE channel_id = $1";
-const OF_CHANNEL: &str = "SELECT retention_days, retained_from FROM channels WHERE channel_id = $1";
+/// A deletion removes as retention does; the later of both times is told.
+const OF_CHANNEL: &str = "
+    SELECT retention_days,
+           CASE WHEN deleted_before > retained_from THEN deleted_before ELSE retained_from END
+    FROM channels WHERE channel_id = $1";
 const RETAINED: &str = "
     UPDATE channels SET retained_from = $2 WHERE channel_id = $1 AND retained_from < $2";
 
@@ -77,7 +81,7 @@ impl ChannelStore<'_> {
     }
 
     /// Returns the days after which a channel's messages are removed, and the time before which
-    /// those already removed for it were sent.
+    /// those were sent that are removed already, by a deletion or because of their age.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -88,8 +92,8 @@ impl ChannelStore<'_> {
     ) -> Result<(Option<i64>, Option<Timestamp>), StoreError> {
         let row: Option<(Option<i64>, i64)> =
             self.store.db.fetch_optional(query_as(OF_CHANNEL).bind(channel.as_str())).await?;
-        let (days, from) = row.unwrap_or_default();
-        Ok((days, (from > 0).then(|| Timestamp::from_millis(from))))
+        let (days, before) = row.unwrap_or_default();
+        Ok((days, (before > 0).then(|| Timestamp::from_millis(before))))
     }
 
     /// Returns the channels with messages, or events of unknown type, older than their retention.

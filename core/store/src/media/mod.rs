@@ -12,29 +12,47 @@
 //! 2. A transaction that makes a message hold a blob
 //!    ([`MediaStore::store_media`](crate::MediaStore::store_media)) or release one (`erase_media`)
 //!    locks the blob's mark, and creates it when there is none.
-//! 3. Only the sweep ([`OrphanSweep`]) deletes files. It locks marks, reads *after that* which
-//!    of their blobs a message holds, drops those marks, deletes the files of the others, and only
-//!    then removes their marks and commits.
+//! 3. Only the sweep ([`OrphanSweep`]) deletes files. In one transaction it locks marks, reads
+//!    *after that* which of their blobs a message holds, drops those marks, and gives the others
+//!    a new mark, with which they are leased for [`SWEEP_LEASE`]. Then it deletes files, outside
+//!    of any transaction: an object store may take its time, and nobody should wait for it. In
+//!    another transaction it removes the marks of deleted files that are still its own.
 //! 4. A message may hold a blob when the mark is still the one that its claim saw, or when another
-//!    message holds the blob. Else the sweep may have run in between, and the present mark, if any,
-//!    belongs to another upload, which may die before it puts the file: [`MediaOutcome::BlobGone`],
-//!    and it is put again.
+//!    message holds the blob, whose file is not lost. Else the sweep may have run in between, and
+//!    the present mark, if any, belongs to the sweep, or to another upload, which may die before it
+//!    puts the file: [`MediaOutcome::BlobGone`], and it is put again.
+//! 5. A leased blob cannot be claimed: who wants to waits until the sweep is done, or the lease
+//!    ends. Nobody but the sweep ends a lease.
 //!
-//! The mark's lock serializes holding, releasing and sweeping of one blob. When a message's
-//! transaction comes first, the sweep sees its row; when the sweep comes first, the mark is gone
-//! and rule 4 applies; a new claim waits for the sweep's lock, and thus for the deletion, before
-//! the file is put anew. A claim keeps the sweep away for [`CLAIM`]; that only saves work, nothing
-//! depends on it. One case is outside: a deletion that an object store carries out long after its
-//! request was given up as failed.
+//! The mark's lock serializes holding, releasing, claiming and leasing of one blob. When a message's
+//! transaction comes first, the sweep sees its row; when the lease comes first, the mark is another
+//! one, no message holds the blob, and rule 4 applies; a new claim waits for the end of the lease,
+//! and thus for the deletion, before the file is put anew. A deletion that failed may have been
+//! carried out: the claims from before do not hold any more. A claim keeps the sweep away for
+//! [`CLAIM`]; that only saves work, nothing depends on it.
+//!
+//! Leases go by the database's clock, and the sweep gives up each deletion long before the end of
+//! its lease, by its own. So two cases are outside: a deletion that is carried out longer than a
+//! lease after its request, because an object store took so long or the sweep's process stood
+//! still, while the same content is uploaded again; and a clock of the database that is set forward
+//! by as much during a deletion. Processes of earlier versions do not know leases: what they claim
+//! during a deletion is put again, unless their message holds it before the deletion ends.
+//!
+//! A file that is found missing (`doctor/media_repair.rs`) gets no mark. Its record is `failed`, but
+//! goes on naming the blob, and so holds it: a file that was only out of sight, as on a disk that was
+//! not mounted, is not deleted when it is back. Readers of a record see no blob unless it is stored.
 
 mod given_up;
+mod identity;
 mod list;
 mod orphans;
 mod stored;
+mod sweep;
 
-pub use orphans::{BlobClaim, CLAIM, OrphanSweep};
+pub use orphans::{BlobClaim, CLAIM};
 pub(super) use orphans::{erase_media, mark, names};
 pub use stored::{MediaOutcome, NewMedia};
+pub use sweep::{OrphanSweep, SWEEP_LEASE};
 
 use super::{StoreError, parsed};
 use chatkeep_core::blob::BlobId;
@@ -206,17 +224,20 @@ impl MediaRow {
         let Some(status) = self.media_status else {
             return Ok(None);
         };
+        let status = parsed(MediaStatus::parse(&status), "media", "status", message)?;
+        // Any other record may go on naming a file that was lost.
+        let is_stored = status == MediaStatus::Stored;
         let blob = |column, name: Option<String>| {
             let read = |name: String| parsed(BlobId::parse(&name), "media", column, message);
-            name.map(read).transpose()
+            name.filter(|_| is_stored).map(read).transpose()
         };
         let preview = blob("preview_sha256", self.preview_sha256)?;
         Ok(Some(MediaRecord {
-            status: parsed(MediaStatus::parse(&status), "media", "status", message)?,
+            status,
             bytes: self.media_bytes.unwrap_or_default(),
             stored_at: self.media_stored_at.map(Timestamp::from_millis),
             blob: blob("sha256", self.media_sha256)?,
-            content_type: self.media_type,
+            content_type: self.media_type.filter(|_| is_stored),
             preview: preview
                 .map(|blob| Preview { blob, content_type: self.preview_type.unwrap_or_default() }),
             reason: self.media_reason,

@@ -1,5 +1,5 @@
-//! Marks of blobs that may have to be deleted: claims, releases, and the orphan sweep. The rules
-//! are in the parent module.
+//! Marks of blobs that may have to be deleted: claims and releases. The rules are in the parent
+//! module.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,7 +14,8 @@ use serde::Serialize;
 use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::BulkKey;
 use super::super::ledger::Ledger;
-use super::super::{MediaStore, StoreError, parsed};
+use super::super::processes::at_now;
+use super::super::{MediaStore, StoreError};
 use super::file_kind;
 use crate::query::{query, query_as};
 
@@ -22,35 +23,39 @@ use crate::query::{query, query_as};
 /// claim to its message.
 pub const CLAIM: Duration = Duration::from_hours(1);
 
-const CLAIMED: &str = "
-    INSERT INTO blob_orphans (sha256, mark, since) VALUES ($1, $2, $3)
-    ON CONFLICT (sha256) DO UPDATE SET since = excluded.since RETURNING mark";
+/// Pauses of a claim between attempts, while the sweep has the blob: the first one, which doubles
+/// with each attempt, and the longest.
+const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
+
+/// Returns no row while the blob is leased. The mark of a lease that has ended is replaced: its
+/// sweep may stand still, and must not take the present mark for its own when it goes on.
+const CLAIMED: Sql = at_now!(
+    "INSERT INTO blob_orphans (sha256, mark, since) VALUES ($1, $2, $3)
+     ON CONFLICT (sha256) DO UPDATE SET since = excluded.since,
+         mark = CASE WHEN blob_orphans.since < 0 THEN excluded.mark ELSE blob_orphans.mark END
+     WHERE blob_orphans.since + ",
+    " NOT BETWEEN -600000 AND -1
+     RETURNING mark"
+);
 
 const MARK: Sql = locking!("SELECT mark FROM blob_orphans WHERE sha256 = $1");
 
-/// Writes also without a change, to lock the mark. Blobs claimed meanwhile stay claimed.
+/// Writes also without a change, to lock the mark. Blobs claimed or leased meanwhile stay so.
 const MARK_ALL: &str = "
     INSERT INTO blob_orphans (sha256, mark, since)
     SELECT value ->> 's', $2, 0 FROM json_each($1) WHERE TRUE
     ON CONFLICT (sha256) DO UPDATE SET since = blob_orphans.since";
 
+/// A lease is not the claim's to end.
 const RELEASE: &str = "
     UPDATE blob_orphans SET since = 0
-    WHERE sha256 IN (SELECT value ->> 's' FROM json_each($1))";
+    WHERE since >= 0 AND sha256 IN (SELECT value ->> 's' FROM json_each($1))";
 
-/// Marks that other processes sweep now are left to them.
-const OLD: Sql = locking!(
-    "SELECT sha256 FROM blob_orphans WHERE since < $1 ORDER BY since, sha256 LIMIT $2",
-    " FOR UPDATE SKIP LOCKED"
-);
-
-const HELD: &str = "
+/// Records of lost files do not count: they hold what may not be there.
+const THERE: &str = "
     SELECT value ->> 's' FROM json_each($1)
-    WHERE EXISTS (SELECT 1 FROM media WHERE sha256 = value ->> 's')
-       OR EXISTS (SELECT 1 FROM media WHERE preview_sha256 = value ->> 's')";
-
-const UNMARK: &str = "
-    DELETE FROM blob_orphans WHERE sha256 IN (SELECT value ->> 's' FROM json_each($1))";
+    WHERE EXISTS (SELECT 1 FROM media WHERE sha256 = value ->> 's' AND status = 'stored')
+       OR EXISTS (SELECT 1 FROM media WHERE preview_sha256 = value ->> 's' AND status = 'stored')";
 
 const ERASE: &str = "
     DELETE FROM media
@@ -87,55 +92,32 @@ pub struct BlobClaim {
     mark: String,
 }
 
-/// Blobs that no message holds, locked until this is dropped or completed.
-#[derive(Debug)]
-pub struct OrphanSweep {
-    tx: Tx,
-    blobs: Vec<BlobId>,
-    seen: usize,
-}
-
 impl MediaStore<'_> {
     /// Claims a blob that is about to be put, so that it is not swept for [`CLAIM`]. While the
-    /// sweep has it, this waits until its file is gone.
+    /// sweep has it, this waits until its file is gone, or at most until the lease of the sweep
+    /// ends.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn claim_blob(&self, blob: BlobId, now: Timestamp) -> Result<BlobClaim, StoreError> {
-        let mut tx = self.store.db.begin().await?;
-        let (mark,): (String,) = tx
-            .fetch_one(query_as(CLAIMED).bind(blob.as_str()).bind(random_name()).bind(now.millis()))
-            .await?;
-        tx.commit().await?;
-        Ok(BlobClaim { blob, mark })
+        let [mut pause, longest] = PAUSES;
+        loop {
+            if let Some(mark) = self.try_claim(&blob, now).await? {
+                return Ok(BlobClaim { blob, mark });
+            }
+            tokio::time::sleep(pause).await;
+            pause = longest.min(pause * 2);
+        }
     }
 
-    /// Reads `limit` marks made before `before` (with [`CLAIM`] taken off the present time), drops
-    /// those of blobs that a message holds, and returns the others, whose files are to be deleted
-    /// before [`OrphanSweep::deleted`] is called. SQLite's one writer waits meanwhile, so `limit`
-    /// should be small.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    #[boxed]
-    pub async fn begin_orphan_sweep(
-        &self,
-        before: Timestamp,
-        limit: u32,
-    ) -> Result<OrphanSweep, StoreError> {
+    /// Claims a blob and returns its mark; `None` while the sweep has it.
+    async fn try_claim(&self, blob: &BlobId, now: Timestamp) -> Result<Option<String>, StoreError> {
+        let claimed = query_as(CLAIMED).bind(blob.as_str()).bind(random_name()).bind(now.millis());
         let mut tx = self.store.db.begin().await?;
-        let marked: Vec<(String,)> =
-            tx.fetch_all(query_as(OLD).bind(before.millis()).bind(i64::from(limit))).await?;
-        let all = names(marked.iter().map(|(name,)| name.as_str()))?;
-        let held: Vec<(String,)> = tx.fetch_all(query_as(HELD).bind(&all)).await?;
-        let held: BTreeSet<String> = held.into_iter().map(|(name,)| name).collect();
-        unmark(&mut tx, held.iter().map(String::as_str)).await?;
-        let blob =
-            |(name,): &(String,)| parsed(BlobId::parse(name), "blob_orphans", "sha256", name);
-        let blobs = marked.iter().filter(|(name,)| !held.contains(name)).map(blob);
-        let blobs = blobs.collect::<Result<_, _>>()?;
-        Ok(OrphanSweep { tx, blobs, seen: marked.len() })
+        let claimed: Option<(String,)> = tx.fetch_optional(claimed).await?;
+        tx.commit().await?;
+        Ok(claimed.map(|(mark,)| mark))
     }
 }
 
@@ -144,37 +126,6 @@ impl BlobClaim {
     pub const fn blob(&self) -> &BlobId {
         &self.blob
     }
-}
-
-impl OrphanSweep {
-    /// Blobs whose files are to be deleted.
-    pub fn blobs(&self) -> &[BlobId] {
-        &self.blobs
-    }
-
-    /// Number of marks read; 0 when there is nothing left to sweep.
-    pub fn seen(&self) -> usize {
-        self.seen
-    }
-
-    /// Removes the marks of blobs with deleted files. The others come again.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails; all come again then.
-    #[boxed]
-    pub async fn deleted(mut self, blobs: &[BlobId]) -> Result<(), StoreError> {
-        unmark(&mut self.tx, blobs.iter().map(BlobId::as_str)).await?;
-        self.tx.commit().await
-    }
-}
-
-async fn unmark<'a>(
-    tx: &mut Tx,
-    blobs: impl IntoIterator<Item = &'a str>,
-) -> Result<(), StoreError> {
-    let names = names(blobs)?;
-    tx.execute(query(UNMARK).bind(&names)).await?;
-    Ok(())
 }
 
 /// Locks the mark of a blob for a message to hold; `false` when the blob may be gone.
@@ -189,8 +140,8 @@ pub(super) async fn hold(tx: &mut Tx, claim: &BlobClaim) -> Result<bool, StoreEr
     // ends.
     let name = names([name])?;
     tx.execute(query(MARK_ALL).bind(&name).bind(random_name())).await?;
-    let held: Option<(String,)> = tx.fetch_optional(query_as(HELD).bind(&name)).await?;
-    Ok(held.is_some())
+    let there: Option<(String,)> = tx.fetch_optional(query_as(THERE).bind(&name)).await?;
+    Ok(there.is_some())
 }
 
 /// Ends claims: the next sweep examines these blobs.

@@ -45,9 +45,11 @@ pub enum MediaOutcome {
     BlobGone,
 }
 
+/// A record whose file was lost keeps its preview unless it gets another one.
 const STORED: &str = "
     UPDATE media SET status = 'stored', reason = NULL, bytes = $3, stored_at = $4, sha256 = $5,
-                     content_type = $6, preview_sha256 = $7, preview_type = $8
+                     content_type = $6, preview_sha256 = COALESCE($7, preview_sha256),
+                     preview_type = COALESCE($8, preview_type), lost_stored_at = NULL
     WHERE channel_id = $1 AND message_id = $2";
 
 const IMPORTED: &str = "

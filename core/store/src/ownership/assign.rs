@@ -30,6 +30,11 @@ const ASSIGN: &str = "UPDATE channels SET bot = $2 WHERE channel_id = $1";
 
 const ENABLE: &str = "UPDATE channels SET enabled_at = $2 WHERE channel_id = $1";
 
+/// Channels that belong to a bot, and those that it was in.
+const RENAMED: &str = "
+    SELECT channel_id FROM channels WHERE bot = $1
+    UNION SELECT channel_id FROM channel_bots WHERE bot = $1";
+
 const RENAME: &str = "UPDATE channels SET bot = $2 WHERE bot = $1";
 
 /// Tenures under the old name hold for the new one, too.
@@ -101,6 +106,10 @@ impl ChannelStore<'_> {
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
+        let channels: Vec<(String,)> = tx.fetch_all(query_as(RENAMED).bind(from)).await?;
+        let channels: Vec<_> = channels.into_iter().map(|(id,)| ChannelId::new(id)).collect();
+        // In the order of everybody else: the statements below take rows as they find them.
+        channel_locks::lock(&mut tx, &channels).await?;
         let renamed = tx.execute(query(RENAME).bind(from).bind(to)).await?;
         tx.execute(query(INHERIT).bind(from).bind(to)).await?;
         tx.execute(query(RETIRE).bind(from).bind(now.millis())).await?;

@@ -2,6 +2,7 @@
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, EventId, MessageId, RuleId};
+use chatkeep_core::random::random_name;
 use chatkeep_core::time::Timestamp;
 
 use super::{ReplyFailure, ReplySource, ReplyStatus};
@@ -40,10 +41,13 @@ pub struct ReplyIntent<'a> {
     pub at: Timestamp,
 }
 
+/// While a reply is being sent, the column of the messages that it becomes has the token of whoever
+/// claimed it.
 const CLAIM: &str = "
-    INSERT INTO replies (event_id, channel_id, source, rule_id, message_id, status, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (event_id) DO NOTHING";
-const STATUS: &str = "SELECT status FROM replies WHERE event_id = $1";
+    INSERT INTO replies (event_id, channel_id, source, rule_id, message_id, status, created_at,
+                         sent_ids)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (event_id) DO NOTHING";
+const CLAIMED: &str = "SELECT status, sent_ids FROM replies WHERE event_id = $1";
 const LAST_HIT: Sql =
     locking!("SELECT last_hit_at FROM qa_rules WHERE channel_id = $1 AND rule_id = $2");
 /// Makes replies with the channel's link wait for each other; a rule's wait for its row.
@@ -51,15 +55,18 @@ const LAST_LINK: &str = "
     SELECT MAX(created_at) FROM replies
     WHERE channel_id = $1 AND created_at > $2 AND source = 'link' AND status <> 'suppressed'
       AND NOT (status = 'failed' AND reason IN ('expired_token', 'quota'))";
+/// Events may come late: the last hit is the one that was sent last.
 const HIT: &str = "
-    UPDATE qa_rules SET hit_count = hit_count + 1, last_hit_at = $3
+    UPDATE qa_rules SET hit_count = hit_count + 1,
+        last_hit_at = CASE WHEN last_hit_at > $3 THEN last_hit_at ELSE $3 END
     WHERE channel_id = $1 AND rule_id = $2";
 /// Ends the cooldown that a reply began, unless a later one did meanwhile.
 const END_COOLDOWN: &str = "
     UPDATE qa_rules SET last_hit_at = 0
     WHERE last_hit_at = $2
       AND (channel_id, rule_id) IN (SELECT channel_id, rule_id FROM replies
-                                    WHERE event_id = $1 AND status = 'sending')";
+                                    WHERE event_id = $1
+                                      AND (status = 'sending' OR reason = 'interrupted'))";
 const SUPPRESSED: &str = "
     UPDATE qa_rules SET hit_count = hit_count + 1, suppressed_count = suppressed_count + 1
     WHERE channel_id = $1 AND rule_id = $2";
@@ -69,15 +76,30 @@ impl AssistantStore<'_> {
     /// the grant must stay silent.
     ///
     /// # Errors
-    /// Returns an error when the database fails.
+    /// Returns an error when the database fails. Nobody knows then whether the reply is claimed.
     #[boxed]
     pub async fn claim_reply(
         &self,
         intent: &ReplyIntent<'_>,
         now: Timestamp,
     ) -> Result<Claim, StoreError> {
+        self.claim_reply_with(intent, &random_name(), now).await
+    }
+
+    /// Claims a reply as [`Self::claim_reply`] does. `token` is the claim's own, which nobody else
+    /// has: after a failure the same claim is granted with it, whether it was committed or not.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn claim_reply_with(
+        &self,
+        intent: &ReplyIntent<'_>,
+        token: &str,
+        now: Timestamp,
+    ) -> Result<Claim, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let claim = claim_in(&mut tx, intent, now).await?;
+        let claim = claim_in(&mut tx, intent, token, now).await?;
         tx.commit().await?;
         Ok(claim)
     }
@@ -86,6 +108,7 @@ impl AssistantStore<'_> {
 async fn claim_in(
     tx: &mut Tx,
     intent: &ReplyIntent<'_>,
+    token: &str,
     now: Timestamp,
 ) -> Result<Claim, StoreError> {
     let cold = in_cooldown(tx, intent).await?;
@@ -99,14 +122,12 @@ async fn claim_in(
                 .bind(intent.rule.map(RuleId::as_str))
                 .bind(intent.message.map(MessageId::as_str))
                 .bind(status.name())
-                .bind(now.millis()),
+                .bind(now.millis())
+                .bind((!cold).then_some(token)),
         )
         .await?;
     if claimed == 0 {
-        let event = intent.event.as_str();
-        let (name,): (String,) = tx.fetch_one(query_as(STATUS).bind(event)).await?;
-        let status = parsed(ReplyStatus::parse(&name), "replies", "status", event)?;
-        return Ok(Claim::Taken(status));
+        return claim_before(tx, intent.event, token).await;
     }
     if let Some(rule) = intent.rule {
         let (channel, rule) = (intent.channel.as_str(), rule.as_str());
@@ -117,6 +138,19 @@ async fn claim_in(
         }
     }
     Ok(if cold { Claim::Suppressed } else { Claim::Granted })
+}
+
+/// Returns what an earlier claim of the event is to the one with this token: granted if it is the
+/// same one, and nothing came of it yet.
+async fn claim_before(tx: &mut Tx, event: &EventId, token: &str) -> Result<Claim, StoreError> {
+    let event = event.as_str();
+    let (status, claimant): (String, Option<String>) =
+        tx.fetch_one(query_as(CLAIMED).bind(event)).await?;
+    let status = parsed(ReplyStatus::parse(&status), "replies", "status", event)?;
+    if status == ReplyStatus::Sending && claimant.as_deref() == Some(token) {
+        return Ok(Claim::Granted);
+    }
+    Ok(Claim::Taken(status))
 }
 
 /// Returns `true` if the last reply of the rule, or the last one with the link, is within the

@@ -59,9 +59,10 @@ struct ReplyRow {
     reason: Option<String>,
 }
 
+/// Whoever was sending a reply knows more than what was assumed of it meanwhile.
 const FINISH: &str = "
     UPDATE replies SET status = $2, reason = $3, finished_at = $4, sent_ids = $5
-    WHERE event_id = $1 AND status = 'sending'";
+    WHERE event_id = $1 AND (status = 'sending' OR reason = 'interrupted')";
 /// Marks the bot's own messages with the origin of their reply, whose record is deleted one day.
 /// Returns the messages that count, each once.
 const MARK_REPLY: &str = "
@@ -73,7 +74,7 @@ const MARK_REPLY: &str = "
       AND messages.reply_source IS NULL
     RETURNING sent_at, reply_source, reply_rule_id";
 const INTERRUPT: &str = "
-    UPDATE replies SET status = 'failed', reason = 'interrupted', finished_at = $2
+    UPDATE replies SET status = 'failed', reason = 'interrupted', finished_at = $2, sent_ids = NULL
     WHERE status = 'sending' AND created_at < $1";
 const OF_CHANNEL: &str = "
     SELECT event_id, channel_id, source, rule_id, message_id, status, reason FROM replies
@@ -126,7 +127,8 @@ impl AssistantStore<'_> {
     }
 
     /// Marks replies as failed whose process died while sending before `before`: nobody knows
-    /// whether they arrived, so they are not repeated. Returns their number.
+    /// whether they arrived, so they are not repeated. A process that lives and could not reach the
+    /// database records the result all the same. Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -3,6 +3,8 @@
 mod found;
 mod gaps;
 mod history;
+mod lost;
+mod media_store;
 mod orders;
 
 use std::collections::BTreeSet;

@@ -31,6 +31,7 @@ on_both!(
     many_takers_never_take_the_same,
     an_answer_waits_for_the_first_attempt_of_what_it_answers,
     what_is_not_kept_is_delivered_without_content,
+    long_pauses_stay_and_those_of_a_wrong_clock_end,
 );
 
 const LEASE: i64 = 45_000;
@@ -190,6 +191,18 @@ async fn a_webhook_is_made_changed_rotated_and_deleted(fixture: Fixture) {
     assert!(!store.webhooks().drop_webhook(&"U2".into(), &id).await.unwrap());
     assert!(store.webhooks().drop_webhook(&user, &id).await.unwrap());
     assert!(!store.webhooks().drop_webhook(&user, &id).await.unwrap());
+}
+
+async fn long_pauses_stay_and_those_of_a_wrong_clock_end(fixture: Fixture) {
+    const DAY: i64 = 86_400_000;
+    prepared(&fixture).await;
+    fixture.keep(&[said("C1", "a", 10, "x")], 12).await;
+    fixture.fanned_out("wh_1", 1, 20).await;
+    for (due, reset) in [(DAY * 11 / 10, 0), (DAY * 77 / 10, 0), (100 * DAY, 1)] {
+        fixture.run(&format!("UPDATE webhook_deliveries SET due_at = {due}")).await;
+        assert_eq!(fixture.store.jobs().reset_future_times(at(20)).await.unwrap(), reset);
+    }
+    assert_eq!(fixture.log("wh_1", None).await[0].due_at, Some(at(20)));
 }
 
 async fn what_happens_becomes_deliveries_once(fixture: Fixture) {

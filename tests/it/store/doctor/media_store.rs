@@ -1,0 +1,59 @@
+//! The media store of a database, by its identity.
+
+use std::fs;
+
+use chatkeep_services::media_store::{self, MediaStoreError};
+
+use super::super::{Fixture, delete_before, on_both};
+use super::{DoctorFixture, picture};
+
+on_both!(a_database_with_files_knows_its_media_store, a_database_without_files_takes_any);
+
+async fn a_database_with_files_knows_its_media_store(fixture: Fixture) {
+    let ward = DoctorFixture::new(fixture);
+    let (store, blobs) = (&ward.fixture.store, &ward.blobs);
+    ward.fixture.group("C1", &["U1"]).await;
+    ward.fixture.subscribe("C1", "U1", 5).await;
+    ward.fixture.keep(&[picture("C1", "p", 12)], 20).await;
+    ward.store_file("C1", "p", "a picture", None, 25).await;
+    assert_eq!(store.media().recorded_identity().await.unwrap(), None);
+    // Of an earlier version: whatever is there is taken for it, but by the doctor.
+    media_store::check(store, blobs).await.unwrap();
+    let refused = media_store::check_known(store, blobs).await.unwrap_err();
+    assert!(matches!(refused, MediaStoreError::Other(_)), "{refused}");
+    let identity = media_store::identify(store, blobs).await.unwrap();
+    media_store::check_known(store, blobs).await.unwrap();
+    media_store::record(store, &identity).await.unwrap();
+    assert_eq!(store.media().recorded_identity().await.unwrap(), Some(identity.clone()));
+    media_store::check_known(store, blobs).await.unwrap();
+
+    let file = ward.fixture.folder.path().join("blobs/media-store.id");
+    fs::remove_file(&file).unwrap();
+    let refused = media_store::identify(store, blobs).await.unwrap_err().to_string();
+    let named = format!("it has no media-store.id, and that of the files is {identity}");
+    assert!(refused.contains(&named), "{refused}");
+    assert!(!file.exists(), "nothing is written into another one");
+    fs::write(&file, "other\n").unwrap();
+    let refused = media_store::check(store, blobs).await.unwrap_err().to_string();
+    let named = format!("its media-store.id is other, and that of the files is {identity}");
+    assert!(refused.contains(&named), "{refused}");
+    media_store::adopt(store, blobs).await.unwrap();
+    assert_eq!(store.media().recorded_identity().await.unwrap().as_deref(), Some("other"));
+    media_store::check_known(store, blobs).await.unwrap();
+}
+
+async fn a_database_without_files_takes_any(fixture: Fixture) {
+    let ward = DoctorFixture::new(fixture);
+    let (store, blobs) = (&ward.fixture.store, &ward.blobs);
+    ward.fixture.group("C1", &["U1"]).await;
+    ward.fixture.subscribe("C1", "U1", 5).await;
+    media_store::check_known(store, blobs).await.unwrap();
+    media_store::record(store, "former").await.unwrap();
+    media_store::check_known(store, blobs).await.unwrap();
+    ward.fixture.keep(&[picture("C1", "p", 12)], 20).await;
+    media_store::check_known(store, blobs).await.unwrap();
+    ward.store_file("C1", "p", "a picture", None, 25).await;
+    assert!(media_store::check(store, blobs).await.is_err());
+    delete_before(store, &"C1".into(), super::at(30), super::at(40)).await;
+    media_store::check(store, blobs).await.unwrap();
+}
