@@ -221,13 +221,13 @@ impl BotCheck {
 fn clock_reason(deviation: ClockDeviation) -> String {
     match deviation {
         ClockDeviation::Ahead(by) => format!(
-            "the clock of this machine is {} seconds ahead of LINE's, which is used instead; but \
-             certificates and signatures for S3 go by this one: set it, best by NTP",
+            "the clock of this machine is {} seconds ahead of LINE's, which is used instead; \
+             only certificates and signatures for S3 go by this machine's: set it, best by NTP",
             by.as_secs()
         ),
         ClockDeviation::Behind(by) => format!(
-            "the clock of this machine is {} seconds behind LINE's, which is used instead; but \
-             certificates and signatures for S3 go by this one: set it, best by NTP",
+            "the clock of this machine is {} seconds behind LINE's, which is used instead; \
+             only certificates and signatures for S3 go by this machine's: set it, best by NTP",
             by.as_secs()
         ),
     }
