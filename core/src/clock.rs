@@ -4,7 +4,6 @@
 //! when somebody left. And much is deleted by age. A machine whose clock is wrong must neither
 //! compare nor delete by it, so everything goes by one clock, which is corrected here.
 
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -30,56 +29,43 @@ const STEP: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct CorrectedClock {
     machine: SharedClock,
-    /// Milliseconds to add to the machine's time.
-    offset: AtomicI64,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Offset that one answer asked for: one may be a mistake of something in between.
-    doubt: Option<i64>,
+    /// Milliseconds to add to the machine's time.
+    offset: i64,
     /// Time of the machine, and of a steady clock, when the platform last confirmed the offset.
-    base: Option<(Timestamp, Instant)>,
-    /// Whether no answer has contradicted the offset since.
-    is_agreed: bool,
+    confirmed: Option<(Timestamp, Instant)>,
+    /// An answer has contradicted the offset since.
+    is_doubted: bool,
+    /// Offset that this answer asked for: one alone may be a mistake of something in between.
+    candidate: Option<i64>,
 }
 
 impl State {
     /// Returns the milliseconds by which the machine's clock was set since the offset was confirmed;
-    /// 0 for what is within the tolerance.
+    /// 0 for what is within the tolerance, `None` if it never was.
     fn step(&self, machine: Timestamp) -> Option<i64> {
-        let (time, steady) = self.base?;
+        let (time, steady) = self.confirmed?;
         let passed = steady.elapsed();
         let step = machine.millis().saturating_sub(time.plus(passed).millis());
         let slack = STEP.as_millis() + passed.as_millis() / 1_000;
         Some(if u128::from(step.unsigned_abs()) <= slack { 0 } else { step })
     }
-}
-
-impl CorrectedClock {
-    /// Creates a clock that goes by `machine` until the platform says otherwise.
-    pub fn new(machine: SharedClock) -> Self {
-        Self { machine, offset: AtomicI64::new(0), state: Mutex::default() }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 
     /// Returns the offset at that time of the machine: none once somebody has set its clock right,
     /// which is a step of the offset.
-    fn offset(&self, machine: Timestamp) -> i64 {
-        let offset = self.offset.load(Ordering::SeqCst);
-        if offset == 0 {
-            return 0;
-        }
-        let step = self.state().step(machine).unwrap_or_default();
-        if step != 0 && step.abs_diff(offset) <= SET_RIGHT { 0 } else { offset }
+    fn offset_at(&self, machine: Timestamp) -> i64 {
+        let is_set_right = self
+            .step(machine)
+            .is_some_and(|step| step != 0 && step.abs_diff(self.offset) <= SET_RIGHT);
+        if is_set_right { 0 } else { self.offset }
     }
 
-    fn correct(&self, offset: i64) {
-        self.offset.store(offset, Ordering::SeqCst);
+    fn correct(&mut self, offset: i64) {
+        self.offset = offset;
         if offset == 0 {
             return warn!("the clock of this machine is right again");
         }
@@ -92,10 +78,22 @@ impl CorrectedClock {
     }
 }
 
+impl CorrectedClock {
+    /// Creates a clock that goes by `machine` until the platform says otherwise.
+    pub fn new(machine: SharedClock) -> Self {
+        Self { machine, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Clock for CorrectedClock {
     fn now(&self) -> Timestamp {
         let machine = self.machine.now();
-        Timestamp::from_millis(machine.millis().saturating_add(self.offset(machine)))
+        let offset = self.state().offset_at(machine);
+        Timestamp::from_millis(machine.millis().saturating_add(offset))
     }
 
     fn machine(&self) -> Timestamp {
@@ -110,29 +108,25 @@ impl Clock for CorrectedClock {
         let low = time.millis().saturating_sub(answered.millis());
         let high = time.millis().saturating_add(SECOND).saturating_sub(asked.millis());
         let near = low.saturating_sub(TOLERANCE)..=high.saturating_add(TOLERANCE);
-        let fits = |offset: i64| near.contains(&offset);
-        let present = self.offset(answered);
-        let known = [present, 0].into_iter().find(|offset| fits(*offset));
         let is_exact = high.saturating_sub(low) <= EXACT;
         let mut state = self.state();
-        let wanted = match known {
-            Some(offset) => offset,
-            None if is_exact && state.doubt.is_some_and(fits) => low.midpoint(high),
-            None => {
-                state.doubt = is_exact.then(|| low.midpoint(high));
-                state.is_agreed = false;
-                return;
-            }
+        let known = [state.offset_at(answered), 0].into_iter().find(|known| near.contains(known));
+        let is_repeated = is_exact && state.candidate.is_some_and(|other| near.contains(&other));
+        let Some(offset) = known.or_else(|| is_repeated.then(|| low.midpoint(high))) else {
+            state.candidate = is_exact.then(|| low.midpoint(high));
+            state.is_doubted = true;
+            return;
         };
-        if wanted != self.offset.load(Ordering::SeqCst) {
-            self.correct(wanted);
+        if offset != state.offset {
+            state.correct(offset);
         }
-        *state = State { doubt: None, base: Some((answered, Instant::now())), is_agreed: true };
+        state.confirmed = Some((answered, Instant::now()));
+        (state.is_doubted, state.candidate) = (false, None);
     }
 
     fn is_confirmed(&self) -> bool {
         let state = self.state();
-        state.is_agreed && state.step(self.machine.now()) == Some(0)
+        !state.is_doubted && state.step(self.machine.now()) == Some(0)
     }
 }
 

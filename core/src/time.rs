@@ -43,6 +43,13 @@ impl Timestamp {
         Self(self.0.saturating_add(millis))
     }
 
+    /// Returns this time less `by`, saturating at the smallest time.
+    #[must_use]
+    pub fn minus(self, by: Duration) -> Self {
+        let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        Self(self.0.saturating_sub(millis))
+    }
+
     /// Returns the time since `earlier`; zero if that is later.
     pub fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);

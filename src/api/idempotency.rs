@@ -9,8 +9,6 @@
 //! A request that changed something is never run again: the store marks its claim in the
 //! transaction that changes it.
 
-use std::sync::{Arc, Mutex};
-
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, response};
@@ -33,6 +31,7 @@ use super::replay::{ReplayNote, StoredReplay};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+const TRUE: HeaderValue = HeaderValue::from_static("true");
 /// Maximum length of a key.
 const MAX_KEY: usize = 255;
 const NONCE: usize = 12;
@@ -122,7 +121,7 @@ impl Idempotency {
                     return Ok(replayed(next.run(request).await));
                 }
                 // The caller may have lost the permission since.
-                parts.extensions.insert(StoredReplay(Arc::new(Mutex::new(kept.replay(status)?))));
+                parts.extensions.insert(kept.replay(status)?);
                 return Ok(next.run(Request::from_parts(parts, body.into())).await);
             }
         };
@@ -170,7 +169,7 @@ fn owner(caller: &Caller) -> String {
 }
 
 fn replayed(mut response: Response) -> Response {
-    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    response.headers_mut().insert(REPLAYED, TRUE);
     response
 }
 
@@ -247,16 +246,14 @@ impl StoredResponse {
         }
     }
 
-    fn replay(self, status: u16) -> Result<Response, HttpError> {
+    fn replay(self, status: u16) -> Result<StoredReplay, HttpError> {
         let body = self.body.ok_or(NOT_KEPT)?;
         let status = StatusCode::from_u16(status).map_err(|_| HttpError::Internal)?;
-        let mut response = (status, Bytes::from(body)).into_response();
-        for (name, value) in self.headers {
-            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
-                response.headers_mut().insert(name, value);
-            }
-        }
-        Ok(replayed(response))
+        let headers = self.headers.into_iter().filter_map(|(name, value)| {
+            Some((name.parse::<HeaderName>().ok()?, value.parse::<HeaderValue>().ok()?))
+        });
+        let headers = headers.chain([(REPLAYED, TRUE)]).collect();
+        Ok(StoredReplay { status, headers, body: Bytes::from(body) })
     }
 }
 
@@ -277,7 +274,7 @@ mod tests {
         assert_eq!(opened.body.as_deref(), Some("{\"key\":\"ck_x\"}"));
         let replayed = opened.replay(201).unwrap();
         assert_eq!(
-            (replayed.status(), replayed.headers()[header::ETAG].to_str().ok()),
+            (replayed.status, replayed.headers[header::ETAG].to_str().ok()),
             (StatusCode::CREATED, Some("\"v1\""))
         );
         assert!(Seal::new("ck_b", "k").open(&sealed).is_none());

@@ -1,10 +1,11 @@
 //! Responses to repeated requests: stored ones, and large ones, which are rebuilt from a note.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
 
+use axum::body::Bytes;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::route::{Describe, Input, Output};
@@ -49,11 +50,14 @@ impl Input for Replayed {}
 
 /// Stored response to a repeated request, which is given to those who may call the route.
 #[derive(Clone, Debug)]
-pub(super) struct StoredReplay(pub(super) Arc<Mutex<Response>>);
+pub(super) struct StoredReplay {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
 
-impl StoredReplay {
-    /// Takes the response, which is there once.
-    pub(super) fn take(&self) -> Response {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+impl IntoResponse for StoredReplay {
+    fn into_response(self) -> Response {
+        (self.status, self.headers, self.body).into_response()
     }
 }

@@ -9,7 +9,6 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{BotAccount, ClockDeviation, PlatformError, SharedSetup};
 use chatkeep_workers::supervisor::Supervisor;
 use tokio::sync::Notify;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
@@ -20,12 +19,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins
 /// Interval of the checks of a bot whose access token works, and of one that gets no webhooks or
 /// while the clock is wrong.
 const INTERVALS: (Duration, Duration) = (Duration::from_hours(1), Duration::from_mins(1));
-/// Interval at which a step of the clock is looked for, and the time without an answer that says what
-/// the time is after which that is a problem.
-const CLOCK_INTERVALS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(30));
-/// Problem of a clock that nothing confirms.
-const UNCONFIRMED: &str = "no answer of LINE has said what the time is for half an hour: nothing is \
-                           removed because of its age meanwhile";
+/// Interval at which a step of the clock is looked for.
+const CLOCK_INTERVAL: Duration = Duration::from_secs(5);
 /// Part of the process that a wrong clock is a problem of.
 const CLOCK: &str = "clock";
 
@@ -59,10 +54,7 @@ impl App {
                     health: self.health.clone(),
                 };
                 let part = format!("access_token:{}", line.name);
-                let watch = check.clone();
                 supervisor.run_to_end(part, move |stop| check.clone().run(stop));
-                let part = format!("clock:{}", line.name);
-                supervisor.run_to_end(part, move |stop| watch.clone().report_unconfirmed(stop));
             }
         }
     }
@@ -149,19 +141,6 @@ impl BotCheck {
         }
     }
 
-    /// Reports that nothing says what the time is, while that lasts.
-    async fn report_unconfirmed(self, stop: CancellationToken) {
-        let mut since = Instant::now();
-        let interval = || tokio::time::sleep(CLOCK_INTERVALS.0);
-        while stop.run_until_cancelled(interval()).await.is_some() {
-            if self.clock.is_confirmed() {
-                since = Instant::now();
-            } else if since.elapsed() > CLOCK_INTERVALS.1 {
-                self.health.raise(CLOCK, UNCONFIRMED.to_owned());
-            }
-        }
-    }
-
     fn has_right_clock(&self) -> bool {
         self.clock.is_confirmed() && self.clock.now() == self.clock.machine()
     }
@@ -172,7 +151,7 @@ impl BotCheck {
             return std::future::pending().await;
         }
         while self.clock.is_confirmed() {
-            tokio::time::sleep(CLOCK_INTERVALS.0).await;
+            tokio::time::sleep(CLOCK_INTERVAL).await;
         }
     }
 

@@ -2,7 +2,7 @@
 
 mod assembly;
 mod bot_check;
-mod clock_gossip;
+mod clock;
 mod consumers;
 mod disk;
 mod jobs;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
-use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_core::time::SharedClock;
 use chatkeep_store::Store;
 use chatkeep_workers::log_failure;
 use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
@@ -160,8 +160,7 @@ impl PeriodicJob for ActivityPurge {
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
-        let (activity, before) =
-            (self.0.store.activity_log(), earlier(self.0.clock.now(), ACTIVITY));
+        let (activity, before) = (self.0.store.activity_log(), self.0.clock.now().minus(ACTIVITY));
         while !stop.is_cancelled() && activity.purge(before).await? > 0 {}
         // Counted once a run, and outside of a transaction: it reads the whole log.
         for full in activity.full(ACTIVITY_ROWS).await? {
@@ -179,7 +178,7 @@ impl PeriodicJob for OutboxPurge {
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
-        let before = earlier(self.0.clock.now(), self.1);
+        let before = self.0.clock.now().minus(self.1);
         while !stop.is_cancelled() && self.0.store.outbox().purge_outbox_events(before).await? > 0 {
         }
         Ok(())
@@ -216,13 +215,11 @@ impl PeriodicJob for RowPurge {
         let (store, now) = (&self.0.store, self.0.clock.now());
         let goes_on = || !stop.is_cancelled();
         while goes_on() && store.keys().purge_keys(KEYS, now).await? > 0 {}
-        while goes_on() && store.assistant().purge_replies(earlier(now, REPLIES)).await? > 0 {}
-        while goes_on() && store.accounts().purge_notices(earlier(now, NOTICES)).await? > 0 {}
-        let days = earlier(now, USAGE_DAYS);
+        while goes_on() && store.assistant().purge_replies(now.minus(REPLIES)).await? > 0 {}
+        while goes_on() && store.accounts().purge_notices(now.minus(NOTICES)).await? > 0 {}
+        let days = now.minus(USAGE_DAYS);
         while goes_on() && store.accounts().purge_usage_days(days).await? > 0 {}
-        while goes_on() && store.members().purge_membership_checks(earlier(now, CHECKS)).await? > 0
-        {
-        }
+        while goes_on() && store.members().purge_membership_checks(now.minus(CHECKS)).await? > 0 {}
         Ok(())
     }
 }
@@ -236,8 +233,7 @@ impl PeriodicJob for InterruptedReplies {
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         let now = self.0.clock.now();
-        let replies =
-            self.0.store.assistant().interrupt_replies(earlier(now, ABANDONED), now).await?;
+        let replies = self.0.store.assistant().interrupt_replies(now.minus(ABANDONED), now).await?;
         if replies > 0 {
             info!(replies, "marked replies that a crash had interrupted");
         }
@@ -265,10 +261,6 @@ pub async fn last_records(store: &Store) {
     if let Err(error) = store.activity_log().write_reads().await {
         log_failure!(warn, &error, "{}", ReadRecords::FAILURE);
     }
-}
-
-fn earlier(now: Timestamp, age: Duration) -> Timestamp {
-    Timestamp::from_millis(now.millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Purges old sessions, logins and consents.

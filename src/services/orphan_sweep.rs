@@ -5,7 +5,7 @@ use std::time::Duration;
 use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::outage::Work;
-use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_core::time::SharedClock;
 use chatkeep_store::{CLAIM, SWEEP_LEASE, Store, StoreError};
 use chatkeep_workers::log_failure;
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
@@ -80,7 +80,7 @@ impl PeriodicJob for UploadSweeper {
         let Self(OrphanSweeper { blobs, clock, .. }) = self;
         // Times of files are those of this machine, times of objects those of another.
         let now = clock.now().min(clock.machine());
-        let uploads = blobs.sweep(earlier(now, ABANDONED)).await?;
+        let uploads = blobs.sweep(now.minus(ABANDONED)).await?;
         if uploads > 0 {
             warn!(uploads, "removed uploads that a crash had interrupted");
         }
@@ -109,7 +109,7 @@ impl OrphanSweeper {
         // Before the lease, so that it lasts longer than what is measured from here.
         let begun = Instant::now();
         let sweep =
-            self.store.media().begin_orphan_sweep(earlier(self.clock.now(), CLAIM), BATCH).await?;
+            self.store.media().begin_orphan_sweep(self.clock.now().minus(CLAIM), BATCH).await?;
         if sweep.seen() == 0 {
             return Ok(None);
         }
@@ -139,11 +139,6 @@ impl OrphanSweeper {
             }
         }
     }
-}
-
-fn earlier(now: Timestamp, age: Duration) -> Timestamp {
-    let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_millis(now.millis().saturating_sub(age))
 }
 
 /// Returns the blobs whose deletion had that outcome.

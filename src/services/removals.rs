@@ -169,7 +169,7 @@ impl PeriodicJob for JobPurge {
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let Self(RemovalWorker { store, clock, .. }) = self;
-        let before = earlier(clock.now(), KEPT);
+        let before = clock.now().minus(KEPT);
         while !stop.is_cancelled() && store.jobs().purge_jobs(before).await? > 0 {}
         Ok(())
     }
@@ -177,10 +177,6 @@ impl PeriodicJob for JobPurge {
 
 fn later(now: Timestamp, time: Duration) -> Timestamp {
     Timestamp::from_millis(now.millis() + millis(time))
-}
-
-fn earlier(now: Timestamp, time: Duration) -> Timestamp {
-    Timestamp::from_millis(now.millis() - millis(time))
 }
 
 fn millis(time: Duration) -> i64 {

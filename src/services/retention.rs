@@ -65,16 +65,16 @@ impl Retention {
             self.channel(&channel, RetentionReason::Age(now), stop).await?;
         }
         if let Some(time) = self.config.unsubscribed {
-            let before = ago(now, time);
+            let before = now.minus(time);
             for channel in self.store.channels().abandoned_channels(before).await? {
                 self.channel(&channel, RetentionReason::Unsubscribed(before), stop).await?;
                 self.activity_log(&channel, before, stop).await?;
             }
         }
         if let Some(time) = self.config.other_events {
-            self.other_events(ago(now, time), stop).await?;
+            self.other_events(now.minus(time), stop).await?;
         }
-        let stray = ago(now, ORPHAN_EDIT_AGE);
+        let stray = now.minus(ORPHAN_EDIT_AGE);
         while !stop.is_cancelled() && self.store.messages().purge_stray_edits(stray).await? > 0 {
             pause(PAUSE, stop).await;
         }
@@ -161,11 +161,6 @@ impl Retention {
         }
         Ok(())
     }
-}
-
-fn ago(now: Timestamp, time: Duration) -> Timestamp {
-    let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_millis(now.millis().saturating_sub(time))
 }
 
 impl RetentionReason {

@@ -4,6 +4,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod csv;
+mod escaped;
 mod export;
 mod format;
 mod html;

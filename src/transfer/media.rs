@@ -11,6 +11,7 @@ use futures_util::stream::BoxStream;
 use sha2::{Digest as _, Sha256};
 
 use super::TransferError;
+use super::escaped::escaped;
 
 /// Name of the folder of media files beside the messages.
 pub(crate) const FOLDER: &str = "media";
@@ -66,16 +67,9 @@ pub(crate) fn file_name(message: &MessageId, extension: &str) -> String {
     if extension.is_empty() { name } else { format!("{name}.{extension}") }
 }
 
-/// Returns an injective name of letters, digits, `-` and `_`, of at most [`LONGEST`] bytes.
+/// Returns an injective name of an id, of at most [`LONGEST`] bytes.
 fn injective(id: &str) -> String {
-    let mut name = String::with_capacity(id.len());
-    for byte in id.bytes() {
-        if byte.is_ascii_alphanumeric() || byte == b'-' {
-            name.push(char::from(byte));
-        } else {
-            let _ = write!(name, "_{byte:02x}");
-        }
-    }
+    let mut name = escaped(id);
     if name.len() > LONGEST {
         // Two underscores stand in no name that is written out.
         name.truncate(KEPT);

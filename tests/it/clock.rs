@@ -43,7 +43,7 @@ async fn nothing_is_lost_by_a_clock_that_is_months_ahead(parts: Parts) {
     let path = format!("/channels/{chat}/backup/config");
     stack.put(&path, json!({"retentionDays": 90})).await;
     let made = stack.post("/keys", json!({"name": "now", "scopes": ["read:messages"]})).await;
-    let made = chrono_of(&made["createdAt"]);
+    let made = millis_of(&made["createdAt"]);
     assert!((made - stack.line.now()).abs() < 60_000, "{made}");
     // The next process removes what is too old once it knows the time.
     stack.crash().await;
@@ -59,6 +59,6 @@ async fn nothing_is_lost_by_a_clock_that_is_months_ahead(parts: Parts) {
     assert!(gaps.iter().all(|gap| gap["kind"] != "outage"), "{coverage}");
 }
 
-fn chrono_of(time: &Value) -> i64 {
+fn millis_of(time: &Value) -> i64 {
     chrono::DateTime::parse_from_rfc3339(time.as_str().unwrap()).unwrap().timestamp_millis()
 }

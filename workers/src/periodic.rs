@@ -91,7 +91,8 @@ pub trait PeriodicJob: Send + Sync + 'static {
     const SCOPE: Scope = Scope::Process;
     /// Time of the first run.
     const FIRST_RUN: FirstRun = FirstRun::Soon;
-    /// Whether it removes or ends something by its age: it waits until the time is known to be right.
+    /// `true` for a job that removes or ends something by its age: it waits until the time is known to
+    /// be right.
     const GOES_BY_AGE: bool = false;
 
     /// Runs the job once. One that takes long ends early when `stop` is cancelled. After a panic

@@ -4,7 +4,7 @@
 //! portable subset (`$1` parameters, `ON CONFLICT`, `RETURNING`, integer milliseconds, JSON as
 //! text), lists travel as one JSON parameter read with `json_each` (SQLite's own; on PostgreSQL a
 //! function of the first migration), and where the wording must differ the two stand side by side.
-//! What every new message adds is inserted from arrays on PostgreSQL (`arrays.rs`).
+//! Rows that every new message adds are inserted from arrays on PostgreSQL (`arrays.rs`).
 //! Every write transaction locks rows in one order (channels, users, the rest; each by key), so
 //! that two never deadlock. On PostgreSQL new messages are stored by transactions that share their
 //! channels until their counters are due (`ingest/side_by_side.rs`): they do not wait for each other,

@@ -81,12 +81,12 @@ impl Pieces {
     }
 }
 
-/// How much of a text is in pieces that mean something.
+/// Share of a text that is in pieces with a meaning.
 #[derive(Default)]
 struct Coverage {
     letters: usize,
     known_letters: usize,
-    /// Whether any character but spaces is in a piece.
+    /// A character that is no space is in a piece.
     any: bool,
 }
 

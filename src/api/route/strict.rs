@@ -42,7 +42,7 @@ impl Takes {
         let (mut parts, mut body) = request.into_parts();
         if let Some(stored) = parts.extensions.remove::<StoredReplay>() {
             let admitted = H::admit(&mut parts, &api).await;
-            return admitted.map_or_else(IntoResponse::into_response, |()| stored.take());
+            return admitted.map_or_else(IntoResponse::into_response, |()| stored.into_response());
         }
         let Err(unexpected) = self.check(&parts, &mut body).await else {
             return handler.call(Request::from_parts(parts, body), api).await;

@@ -231,7 +231,7 @@ async fn operators_give_channels_to_other_bots(fixture: Fixture) {
     assert_eq!(bots, [("b".to_owned(), 1), ("c".to_owned(), 1)]);
 }
 
-/// Who renames a bot waits for a channel without one that comes after it by key.
+/// Renaming a bot waits for a channel without holding one that comes after it by key.
 #[tokio::test]
 async fn a_bot_is_renamed_in_the_order_of_locks() {
     const WAITING: &str = "SELECT COUNT(*) FROM pg_stat_activity

@@ -1,6 +1,7 @@
 //! Replies: claimed once, counted once, recorded with their outcome.
 
 use chatkeep_core::assistant::RuleDraft;
+use chatkeep_core::random::random_name;
 use chatkeep_store::{
     Claim, Exchange, ReplyFailure, ReplyIntent, ReplyOrigin, ReplySource, ReplyStatus, RuleChange,
 };
@@ -40,6 +41,16 @@ async fn prepared(fixture: &Fixture) {
 }
 
 async fn claim(fixture: &Fixture, event: &str, time: i64, cooldown_ms: i64) -> Claim {
+    claim_with(fixture, event, (time, cooldown_ms), &random_name()).await
+}
+
+/// Claims the reply to an event with the token of the claim.
+async fn claim_with(
+    fixture: &Fixture,
+    event: &str,
+    (time, cooldown_ms): (i64, i64),
+    token: &str,
+) -> Claim {
     let message = format!("to-{event}").into();
     let (event, channel, rule) = (event.into(), "C1".into(), "qa_1_a".into());
     let intent = ReplyIntent {
@@ -51,22 +62,7 @@ async fn claim(fixture: &Fixture, event: &str, time: i64, cooldown_ms: i64) -> C
         cooldown_ms,
         at: at(time),
     };
-    fixture.store.assistant().claim_reply(&intent, at(time)).await.unwrap()
-}
-
-/// Claims the reply to an event with the token of the claim.
-async fn claim_with(fixture: &Fixture, event: &str, token: &str) -> Claim {
-    let (event, channel, rule) = (event.into(), "C1".into(), "qa_1_a".into());
-    let intent = ReplyIntent {
-        event: &event,
-        channel: &channel,
-        source: ReplySource::Qa,
-        rule: Some(&rule),
-        message: None,
-        cooldown_ms: 5_000,
-        at: at(10_000),
-    };
-    fixture.store.assistant().claim_reply_with(&intent, token, at(10_000)).await.unwrap()
+    fixture.store.assistant().claim_reply_with(&intent, token, at(time)).await.unwrap()
 }
 
 async fn claim_link(fixture: &Fixture, event: &str, channel: &str, time: i64) -> Claim {
@@ -106,19 +102,19 @@ async fn only_one_of_many_may_answer(fixture: Fixture) {
 
 async fn a_claim_that_was_committed_unseen_is_granted_again(fixture: Fixture) {
     prepared(&fixture).await;
-    assert_eq!(claim_with(&fixture, "E1", "one").await, Claim::Granted);
+    assert_eq!(claim_with(&fixture, "E1", (10_000, 5_000), "one").await, Claim::Granted);
     let sending = Claim::Taken(ReplyStatus::Sending);
-    assert_eq!(claim_with(&fixture, "E1", "other").await, sending);
+    assert_eq!(claim_with(&fixture, "E1", (10_000, 5_000), "other").await, sending);
     assert_eq!(claim(&fixture, "E1", 10_000, 0).await, sending);
     // Its connection broke while it was committed; the rule's cooldown is its own.
-    assert_eq!(claim_with(&fixture, "E1", "one").await, Claim::Granted);
+    assert_eq!(claim_with(&fixture, "E1", (10_000, 5_000), "one").await, Claim::Granted);
     assert_eq!(hits(&fixture).await, (1, 0), "counted once");
-    assert_eq!(claim_with(&fixture, "E2", "two").await, Claim::Suppressed);
+    assert_eq!(claim_with(&fixture, "E2", (10_000, 5_000), "two").await, Claim::Suppressed);
     let suppressed = Claim::Taken(ReplyStatus::Suppressed);
-    assert_eq!(claim_with(&fixture, "E2", "two").await, suppressed);
+    assert_eq!(claim_with(&fixture, "E2", (10_000, 5_000), "two").await, suppressed);
     fail(&fixture, "E1", "platform_error", 10_000).await;
     let failed = Claim::Taken(ReplyStatus::Failed);
-    assert_eq!(claim_with(&fixture, "E1", "one").await, failed, "it is over");
+    assert_eq!(claim_with(&fixture, "E1", (10_000, 5_000), "one").await, failed, "it is over");
     assert_eq!(hits(&fixture).await, (2, 1));
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::blob::BlobId;
-use chatkeep_core::config::{BlobsKind, S3Config};
+use chatkeep_core::config::BlobsKind;
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{MessageChange, MessageType};
 use chatkeep_core::time::{Clock as _, SystemClock};
@@ -24,6 +24,7 @@ use zip::ZipArchive;
 
 use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};
+use crate::blobs::no_s3;
 use crate::stack::Parts;
 use crate::store::{at, change};
 
@@ -36,14 +37,7 @@ on_both!(
 const PICTURE: &[u8] = b"\xff\xd8\xff\xe0 a picture of the station";
 
 fn blobs(home: &Home) -> Blobs {
-    let s3 = S3Config {
-        endpoint: None,
-        region: String::new(),
-        access_key_id: None,
-        secret_access_key: None,
-        path_style: true,
-    };
-    Blobs::open(&BlobsKind::Folder(home.path("data").join("blobs")), &s3).unwrap()
+    Blobs::open(&BlobsKind::Folder(home.path("data").join("blobs")), &no_s3()).unwrap()
 }
 
 /// Stores a file for the first picture, as the media worker does.

@@ -1,6 +1,6 @@
 //! Sending a reply: claim, call, record.
 //!
-//! What follows the claim is a task of its own, which the process waits for when it stops. A call
+//! After the claim a task of its own goes on, which the process waits for when it stops. A call
 //! cannot be undone, and nobody else will know its outcome: it is recorded whatever becomes of the
 //! delivery that it began with, and however long the store is away.
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::metric;
-use chatkeep_core::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::owners::OwnerNotices;
@@ -52,8 +51,7 @@ impl<B: Bodies> PeriodicJob for DeliveryPurge<B> {
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let Notifier { store, clock, settings, .. } = &*self.0;
-        let age = i64::try_from(settings.keep.as_millis()).unwrap_or(i64::MAX);
-        let before = Timestamp::from_millis(clock.now().millis().saturating_sub(age));
+        let before = clock.now().minus(settings.keep);
         while !stop.is_cancelled() && store.webhooks().purge_webhook_deliveries(before).await? > 0 {
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What is beside the bus file in its data folder: the lock of the process that serves, and the
+//! Files beside the bus file in its data folder: the lock of the process that serves, and the
 //! identity of the bus, which processes that share it have in common.
 
 use std::fs::{self, File, OpenOptions, TryLockError};

@@ -1,7 +1,7 @@
 //! Reading of LINE's messages (Messaging API, "Message event").
 //!
-//! Where not every field is as expected, each is read by itself, and each element of a list: an odd
-//! one costs itself alone. A message without what its type cannot do without, and one of an unknown
+//! Each field is read by itself where not all are as expected, and each element of a list: an odd one
+//! costs itself alone. A message without what its type cannot do without, and one of an unknown
 //! type, is kept as it came.
 
 use chatkeep_core::event::IncomingMessage;

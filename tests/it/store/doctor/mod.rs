@@ -15,7 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use chatkeep_blobs::Blobs;
 use chatkeep_core::blob::BlobId;
-use chatkeep_core::config::{BlobsKind, S3Config};
+use chatkeep_core::config::BlobsKind;
 use chatkeep_core::message::{MessageChange, MessageType, Received};
 use chatkeep_core::time::SystemClock;
 use chatkeep_index::search::MessageIndex;
@@ -25,6 +25,7 @@ use chatkeep_workers::replica::Replica;
 use futures_util::stream;
 
 use super::{Fixture, at, change};
+use crate::blobs::no_s3;
 
 /// A store with files and an index.
 pub(super) struct DoctorFixture {
@@ -36,14 +37,7 @@ pub(super) struct DoctorFixture {
 impl DoctorFixture {
     pub(super) fn new(fixture: Fixture) -> Self {
         let folder = fixture.folder.path();
-        let s3 = S3Config {
-            endpoint: None,
-            region: String::new(),
-            access_key_id: None,
-            secret_access_key: None,
-            path_style: true,
-        };
-        let blobs = Blobs::open(&BlobsKind::Folder(folder.join("blobs")), &s3).unwrap();
+        let blobs = Blobs::open(&BlobsKind::Folder(folder.join("blobs")), &no_s3()).unwrap();
         let index = MessageIndex::open(&folder.join("index")).unwrap();
         Self { fixture, blobs, index }
     }
