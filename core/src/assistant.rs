@@ -43,6 +43,20 @@ pub enum KeywordMatch {
     Contains,
 }
 
+/// Certainty that a reply of the modes `fuzzy` and `semantic` requires. The stricter, the fewer
+/// messages get a reply of a rule that is not for them, and the more questions get none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strictness {
+    /// About 2 % of the messages that no rule is for get a reply.
+    Careful,
+    /// About 5 %.
+    #[default]
+    Balanced,
+    /// About 10 %.
+    Eager,
+}
+
 /// Scope of `noMatchReply`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -68,6 +82,8 @@ pub struct QaConfig {
     pub no_match_scope: NoMatchScope,
     /// Matching of keywords; also of the triggers of the group rules and of the link.
     pub keyword_match: KeywordMatch,
+    /// Certainty that a reply of the tolerant modes requires.
+    pub strictness: Strictness,
     /// Seconds after a reply in which the same rule, or the link, stays silent.
     pub cooldown_seconds: u32,
 }
@@ -80,6 +96,7 @@ impl Default for QaConfig {
             no_match_reply: None,
             no_match_scope: NoMatchScope::default(),
             keyword_match: KeywordMatch::default(),
+            strictness: Strictness::default(),
             cooldown_seconds: 0,
         }
     }
@@ -137,7 +154,7 @@ impl Default for AssistantConfig {
 }
 
 /// A rule as its editor submits it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleDraft {
     /// Keywords that trigger it.
     pub keywords: Vec<String>,
@@ -145,6 +162,8 @@ pub struct RuleDraft {
     pub question: String,
     /// The reply.
     pub answer: String,
+    /// Texts that it must not answer.
+    pub not_for: Vec<String>,
 }
 
 /// Question-and-answer rule.
@@ -159,6 +178,8 @@ pub struct Rule {
     pub question: String,
     /// The reply.
     pub answer: String,
+    /// Texts that it must not answer.
+    pub not_for: Vec<String>,
     /// Time of creation.
     pub created_at: Timestamp,
     /// User who created it.
@@ -173,25 +194,29 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Creates a rule without a question, which has matched nothing yet.
-    pub fn new(
-        id: RuleId,
-        keywords: Vec<String>,
-        answer: String,
-        created_at: Timestamp,
-        created_by: UserId,
-    ) -> Self {
+    /// Creates a rule of these texts, which has matched nothing yet.
+    pub fn new(id: RuleId, draft: RuleDraft, created_at: Timestamp, created_by: UserId) -> Self {
+        let RuleDraft { keywords, question, answer, not_for } = draft;
         Self {
             id,
             keywords,
-            question: String::new(),
+            question,
             answer,
+            not_for,
             created_at,
             created_by,
             changed_at: created_at,
             hit_count: 0,
             suppressed_count: 0,
         }
+    }
+}
+
+/// The texts of a rule.
+impl From<Rule> for RuleDraft {
+    fn from(rule: Rule) -> Self {
+        let Rule { keywords, question, answer, not_for, .. } = rule;
+        Self { keywords, question, answer, not_for }
     }
 }
 
@@ -234,9 +259,14 @@ pub mod limits {
     pub const ANSWER: usize = 5_000;
     /// Maximum length of the welcome and group-rules texts.
     pub const TEXT: usize = 5_000;
+    /// Maximum number of texts that a rule must not answer.
+    pub const NOT_FOR: usize = 50;
+    /// Maximum length of such a text.
+    pub const NOT_FOR_TEXT: usize = 500;
     /// Maximum number of rules of a channel.
     pub const RULES: usize = 10_000;
-    /// Maximum bytes of all rules of a channel together: keywords (as JSON), questions, answers.
+    /// Maximum bytes of all rules of a channel together: keywords and texts that rules
+    /// must not answer (as JSON), questions, answers.
     pub const RULE_BYTES: i64 = 8 * 1_024 * 1_024;
     /// Maximum number of trigger keywords of the group rules, and of the link.
     pub const TRIGGERS: usize = 50;

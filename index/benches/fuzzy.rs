@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use chatkeep_index::answer::RuleText;
 use chatkeep_index::answer::similar::{group, looks_like_question};
+use chatkeep_index::answer::{RuleText, Strictness};
 use chatkeep_index::fuzzy::FuzzyMatcher;
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -149,7 +149,7 @@ fn mistyped(phrase: &str, around: &str) -> String {
 }
 
 fn texts(rules: &[Vec<String>]) -> Vec<RuleText<'_>> {
-    rules.iter().map(|keywords| RuleText { keywords, question: "", answer: "" }).collect()
+    rules.iter().map(|keywords| RuleText { keywords, ..RuleText::default() }).collect()
 }
 
 /// Writes the generated data, one text a line, where `benches/fuzzy.py` reads it.
@@ -173,14 +173,18 @@ fn print_spread(matcher: &FuzzyMatcher) {
         .map(|message| {
             let once = || {
                 let start = Instant::now();
-                black_box(matcher.rate(black_box(message)));
+                black_box(matcher.rate(black_box(message), Strictness::Balanced));
                 start.elapsed()
             };
             (0..5).map(|_| once()).min().unwrap_or_default()
         })
         .collect();
     times.sort_unstable();
-    let answered = DATA.messages.iter().filter(|text| matcher.rate(text).answer.is_some()).count();
+    let answered = DATA
+        .messages
+        .iter()
+        .filter(|text| matcher.rate(text, Strictness::Balanced).answer.is_some())
+        .count();
     println!(
         "single messages: p50 {:?}, p99 {:?}; {answered} of {MESSAGES} answered; {} kB",
         times[times.len() / 2],
@@ -201,7 +205,9 @@ fn rate(bencher: Bencher<'_, '_>) {
     bencher.counter(ItemsCount::new(MESSAGES)).bench_local(|| {
         DATA.messages
             .iter()
-            .filter(|message| matcher.rate(black_box(message)).answer.is_some())
+            .filter(|message| {
+                matcher.rate(black_box(message), Strictness::Balanced).answer.is_some()
+            })
             .count()
     });
 }

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use chatkeep_index::answer::{RuleText, thresholds};
+use chatkeep_index::answer::{RuleText, Strictness, thresholds};
 use chatkeep_index::embed::{FullModel, built_in, install};
 use chatkeep_index::semantic::{PhraseVectors, SemanticMatcher, SemanticSpace};
 use divan::{Bencher, black_box};
@@ -93,7 +93,14 @@ impl Rules {
 
     fn texts(&self) -> Vec<RuleText<'_>> {
         let rules = self.0.iter();
-        rules.map(|(keywords, question, answer)| RuleText { keywords, question, answer }).collect()
+        rules
+            .map(|(keywords, question, answer)| RuleText {
+                keywords,
+                question,
+                answer,
+                not_for: &[],
+            })
+            .collect()
     }
 }
 
@@ -156,7 +163,7 @@ fn latencies() {
             .map(|at| {
                 let message = text(1_000_000 + at, 60);
                 let start = Instant::now();
-                black_box(mode.large.rate(&message));
+                black_box(mode.large.rate(&message, Strictness::Balanced));
                 start.elapsed()
             })
             .collect();
@@ -193,6 +200,6 @@ fn rate_of_10_000_rules(bencher: Bencher<'_, '_>, name: &str) {
     let messages: Vec<String> = (0..512).map(|at| text(1_000_000 + at, 60)).collect();
     bencher.bench_local(|| {
         at = (at + 1) % messages.len();
-        mode.large.rate(black_box(&messages[at]))
+        mode.large.rate(black_box(&messages[at]), Strictness::Balanced)
     });
 }

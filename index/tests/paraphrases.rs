@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chatkeep_index::answer::{RuleText, thresholds};
+use chatkeep_index::answer::{RuleText, Strictness, thresholds};
 use chatkeep_index::embed::built_in;
 use chatkeep_index::semantic::{NoVectors, SemanticMatcher, SemanticSpace};
 use serde::Deserialize;
@@ -30,19 +30,25 @@ struct Rule {
 fn measure(space: &Arc<SemanticSpace>, set: &Set, outside: &[String]) -> [usize; 3] {
     let rules = set.rules.iter();
     let texts: Vec<RuleText<'_>> = rules
-        .map(|rule| RuleText { keywords: &rule.keywords, question: &rule.question, answer: "" })
+        .map(|rule| RuleText {
+            keywords: &rule.keywords,
+            question: &rule.question,
+            ..RuleText::default()
+        })
         .collect();
     let matcher = SemanticMatcher::build(&texts, space, &NoVectors).unwrap();
     let (mut best, mut answered, mut messages) = (0, 0, 0);
     for (ordinal, rule) in (0..).zip(&set.rules) {
         for message in &rule.messages {
-            let rating = matcher.rate(message);
+            let rating = matcher.rate(message, Strictness::Balanced);
             messages += 1;
             best += usize::from(rating.candidates.first().is_some_and(|c| c.rule == ordinal));
             answered += usize::from(rating.answer == Some(ordinal));
         }
     }
-    let wrong = outside.iter().filter(|message| matcher.rate(message).answer.is_some());
+    let wrong = outside
+        .iter()
+        .filter(|message| matcher.rate(message, Strictness::Balanced).answer.is_some());
     [100 * best / messages, 100 * answered / messages, 100 * wrong.count() / outside.len()]
 }
 

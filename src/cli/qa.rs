@@ -5,9 +5,10 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use chatkeep_core::assistant::{KeywordMatch, QaMode};
-use chatkeep_index::answer::{Mode, Rating, RuleMatcher, RuleText};
+use chatkeep_core::assistant::{KeywordMatch, QaMode, Strictness};
+use chatkeep_index::answer::{self, Matching, Mode, Rating, RuleMatcher, RuleText};
 use chatkeep_transfer::out::{note, stdout};
+use chatkeep_workers::assistant;
 use serde::{Deserialize, Serialize};
 
 use super::Context;
@@ -30,6 +31,9 @@ pub(super) struct QaArgs {
     /// Keyword matching: exact, or contains (a keyword anywhere in a message).
     #[arg(long, default_value = "exact")]
     keyword_match: String,
+    /// Strictness of fuzzy and semantic: careful, balanced or eager.
+    #[arg(long, default_value = "balanced")]
+    strictness: String,
     /// Messages, one a line, or one `{"text": "…"}` a line; `-` for standard input.
     #[arg(long, value_name = "FILE", default_value = "-")]
     messages: PathBuf,
@@ -42,6 +46,7 @@ struct RuleList {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct RuleItem {
     id: String,
     keywords: Vec<String>,
@@ -49,6 +54,8 @@ struct RuleItem {
     question: String,
     #[serde(default)]
     answer: String,
+    #[serde(default)]
+    not_for: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,11 +77,13 @@ struct Line<'a> {
 struct Near<'a> {
     rule_id: &'a str,
     score: f32,
+    excluded: bool,
 }
 
 pub(super) async fn run(context: &Context, command: QaCommand) -> anyhow::Result<()> {
     let QaCommand::Try(args) = command;
-    let (mode, contains) = (parsed::<QaMode>("--mode", &args.mode)?, args.contains()?);
+    let mode = parsed::<QaMode>("--mode", &args.mode)?;
+    let (contains, strictness) = (args.contains()?, args.strictness()?);
     let rules = read_rules(&args.rules)?;
     let mode = match mode {
         QaMode::Keyword => Mode::Keyword,
@@ -85,7 +94,8 @@ pub(super) async fn run(context: &Context, command: QaCommand) -> anyhow::Result
             Mode::Semantic(space)
         }
     };
-    let work = move || attempt(&rules, &mode, contains, &args.messages);
+    let matching = Matching { mode, contains, strictness };
+    let work = move || attempt(&rules, &matching, &args.messages);
     tokio::task::spawn_blocking(work).await?
 }
 
@@ -93,6 +103,10 @@ impl QaArgs {
     fn contains(&self) -> Result<bool, PreflightError> {
         let how = parsed::<KeywordMatch>("--keyword-match", &self.keyword_match)?;
         Ok(how == KeywordMatch::Contains)
+    }
+
+    fn strictness(&self) -> Result<answer::Strictness, PreflightError> {
+        Ok(assistant::strictness(parsed::<Strictness>("--strictness", &self.strictness)?))
     }
 }
 
@@ -111,16 +125,17 @@ fn read_rules(path: &Path) -> anyhow::Result<Vec<RuleItem>> {
     Ok(list.items)
 }
 
-fn attempt(rules: &[RuleItem], mode: &Mode, contains: bool, messages: &Path) -> anyhow::Result<()> {
+fn attempt(rules: &[RuleItem], matching: &Matching, messages: &Path) -> anyhow::Result<()> {
     let texts: Vec<_> = rules
         .iter()
         .map(|rule| RuleText {
             keywords: &rule.keywords,
             question: &rule.question,
             answer: &rule.answer,
+            not_for: &rule.not_for,
         })
         .collect();
-    let matcher = RuleMatcher::build(&texts, mode, contains, None)?;
+    let matcher = RuleMatcher::build(&texts, matching, None)?;
     let input: Box<dyn io::Read> = if messages == Path::new("-") {
         Box::new(io::stdin())
     } else {
@@ -153,12 +168,13 @@ fn text_of(line: &str) -> String {
 fn said<'a>(rules: &'a [RuleItem], text: &'a str, rating: &Rating) -> Line<'a> {
     let id = |ordinal: u32| rules.get(ordinal as usize).map(|rule| rule.id.as_str());
     let near = rating.candidates.iter().filter_map(|candidate| {
-        Some(Near { rule_id: id(candidate.rule)?, score: candidate.score })
+        let answer::Candidate { rule, score, excluded } = *candidate;
+        Some(Near { rule_id: id(rule)?, score, excluded })
     });
     Line {
         text,
         rule_id: rating.answer.and_then(id),
-        score: rating.candidates.first().map_or(0.0, |best| best.score),
+        score: rating.best().map_or(0.0, |best| best.score),
         candidates: near.collect(),
     }
 }

@@ -8,7 +8,8 @@ use chatkeep_i18n::{Language, Value};
 use chatkeep_store::{ActivityChange, ActivityRead, Actor, ChangeKind, ReadAction, Reader};
 
 use super::assistant::words::{
-    MATCHES, MODES, duration, match_key, match_name, mode_key, mode_name,
+    MATCHES, MODES, STRICTNESSES, duration, match_key, match_name, mode_key, mode_name,
+    strictness_key, strictness_name,
 };
 use super::dates::Dates;
 use super::labels::{hue, initial};
@@ -73,6 +74,7 @@ fn setting_key(path: &str) -> Option<&'static str> {
         "qa.noMatchReply" => "texts-no-match",
         "qa.noMatchScope" => "overview-scope",
         "qa.keywordMatch" => "overview-match",
+        "qa.strictness" => "overview-strictness",
         "qa.cooldownSeconds" => "overview-cooldown",
         "welcome.enabled" | "welcome.message" => "texts-welcome",
         "rules.enabled" => "overview-group-rules",
@@ -95,6 +97,12 @@ fn setting_value(path: &str, value: String, language: Language) -> String {
         ("qa.keywordMatch", name) => {
             match MATCHES.into_iter().find(|one| match_name(*one) == name) {
                 Some(one) => match_key(one),
+                None => return value,
+            }
+        }
+        ("qa.strictness", name) => {
+            match STRICTNESSES.into_iter().find(|one| strictness_name(*one) == name) {
+                Some(one) => strictness_key(one),
                 None => return value,
             }
         }

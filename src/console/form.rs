@@ -143,6 +143,11 @@ pub(super) fn sentence(defect: Defect, language: Language) -> String {
             language.format("defect-too-many-keywords", &[("max", count(max))])
         }
         Defect::TooFewKeywords { .. } => language.text("defect-no-keyword"),
+        Defect::TooManyTexts { max } => {
+            language.format("defect-too-many-texts", &[("max", count(max))])
+        }
+        Defect::IsKeyword => language.text("defect-is-keyword"),
+        Defect::IsNotFor => language.text("defect-is-not-for"),
         Defect::NoScope => language.text("defect-no-scope"),
         Defect::NoEvent => language.text("defect-no-event"),
         Defect::Past => language.text("defect-past"),

@@ -94,6 +94,7 @@ impl Sample {
                 keywords: keywords.iter().map(ToString::to_string).collect(),
                 question: question.to_owned(),
                 answer: answer.to_owned(),
+                ..RuleDraft::default()
             };
             assistant.add_rule(&access, draft, None).await?;
         }

@@ -97,6 +97,15 @@ pub enum Defect {
     /// A list has fewer keywords than needed.
     #[error("must contain at least {min} keyword")]
     TooFewKeywords { min: usize },
+    /// A list has more texts than allowed.
+    #[error("contains more than {max} texts")]
+    TooManyTexts { max: usize },
+    /// A text that a rule must not answer is one of its keywords.
+    #[error("is a keyword of the rule")]
+    IsKeyword,
+    /// A keyword is a text that the rule must not answer.
+    #[error("is a text that the rule must not answer")]
+    IsNotFor,
     /// No scope is chosen.
     #[error("must contain at least one scope and no duplicates")]
     NoScope,

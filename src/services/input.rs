@@ -97,19 +97,50 @@ pub(super) fn keywords(
     min: usize,
     max: usize,
 ) -> Result<Vec<String>, ServiceError> {
-    let too_many = |field| Err(ServiceError::defective(field, Defect::TooManyKeywords { max }));
+    let many = Defect::TooManyKeywords { max };
+    let kept = phrases(field.clone(), given, (limits::KEYWORD, max), (many, &HashSet::new()))?;
+    if kept.len() < min {
+        return Err(ServiceError::defective(field, Defect::TooFewKeywords { min }));
+    }
+    Ok(kept)
+}
+
+/// Checks the texts that a rule must not answer, as keywords are checked; none may be one of its
+/// `keywords`.
+pub(super) fn not_for(
+    field: FieldPath,
+    given: Vec<String>,
+    keywords: &[String],
+) -> Result<Vec<String>, ServiceError> {
+    let many = Defect::TooManyTexts { max: limits::NOT_FOR };
+    let keywords = keywords.iter().map(|keyword| fold_phrase(keyword)).collect();
+    phrases(field, given, (limits::NOT_FOR_TEXT, limits::NOT_FOR), (many, &keywords))
+}
+
+/// Checks phrases of at most `longest` characters; `many` is the defect of more than `max`, and none
+/// may be one of the folded `keywords`.
+fn phrases(
+    field: FieldPath,
+    given: Vec<String>,
+    (longest, max): (usize, usize),
+    (many, keywords): (Defect, &HashSet<String>),
+) -> Result<Vec<String>, ServiceError> {
+    let too_many = |field| Err(ServiceError::defective(field, many));
     if given.len() > max.saturating_mul(SPARE) {
         return too_many(field);
     }
     let mut seen = HashSet::with_capacity(max);
     let mut kept: Vec<String> = Vec::with_capacity(max);
     for (index, keyword) in given.into_iter().enumerate() {
-        let keyword = text(field.clone().item(index), keyword, 1, limits::KEYWORD)?;
+        let keyword = text(field.clone().item(index), keyword, 1, longest)?;
         let keyword = keyword.trim();
         let folded = fold_phrase(keyword);
         // What cannot be seen matches nothing.
         if folded.is_empty() {
             return Err(ServiceError::defective(field.item(index), Defect::Empty));
+        }
+        if keywords.contains(&folded) {
+            return Err(ServiceError::defective(field.item(index), Defect::IsKeyword));
         }
         if !seen.insert(folded) {
             continue;
@@ -118,9 +149,6 @@ pub(super) fn keywords(
             return too_many(field);
         }
         kept.push(keyword.to_owned());
-    }
-    if kept.len() < min {
-        return Err(ServiceError::defective(field, Defect::TooFewKeywords { min }));
     }
     Ok(kept)
 }

@@ -139,8 +139,8 @@ fn mode(mode: QaMode) -> AssistantChange {
 }
 
 fn draft(keyword: &str) -> RuleDraft {
-    let (question, answer) = (String::new(), "Yes".to_owned());
-    RuleDraft { keywords: vec![keyword.to_owned()], question, answer }
+    let (keywords, answer) = (vec![keyword.to_owned()], "Yes".to_owned());
+    RuleDraft { keywords, answer, ..RuleDraft::default() }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@
 //! that is missing here does not compile in a DTO.
 
 /// Types of the domain that DTOs have as fields; the schema of each is named `<type>Schema`.
-const DOMAIN: [&str; 23] = [
+const DOMAIN: [&str; 24] = [
     "ChannelId",
     "ChannelKind",
     "ChannelStatus",
@@ -25,6 +25,7 @@ const DOMAIN: [&str; 23] = [
     "RuleId",
     "SavedSearchId",
     "Scope",
+    "Strictness",
     "Timestamp",
     "UnstoredReason",
     "UsageStatus",

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode};
+use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Strictness};
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::plan::{Plan, UsageStatus};
@@ -144,6 +144,13 @@ schema!(
     UnstoredReasonSchema as "UnstoredReason",
     one_of::<UnstoredReason>("Reason for not storing a message that has an event.")
 );
+schema!(
+    StrictnessSchema as "Strictness",
+    one_of::<Strictness>(
+        "Certainty that a reply of the modes `fuzzy` and `semantic` requires. `careful` gives the \
+         fewest wrong replies, `eager` leaves the fewest questions without one."
+    )
+);
 schema!(UsageStatusSchema as "UsageStatus", one_of::<UsageStatus>("Fill level of a quota."));
 
 /// Returns a list of all scopes and what each of them allows, in Markdown.
@@ -222,6 +229,7 @@ mod tests {
         assert_eq!(values::<MemberStatus, MemberStatusSchema>().len(), 2);
         assert_eq!(values::<NoMatchScope, NoMatchScopeSchema>().len(), 2);
         assert_eq!(values::<QaMode, QaModeSchema>().len(), 3);
+        assert_eq!(values::<Strictness, StrictnessSchema>().len(), 3);
         assert_eq!(values::<UnstoredReason, UnstoredReasonSchema>().len(), 2);
     }
 }

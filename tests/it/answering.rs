@@ -20,7 +20,8 @@ const RULES: &str = r#"{
     "items": [
         {"id": "hours", "keywords": ["營業時間", "opening hours"], "question": "", "answer": "9-18",
          "createdAt": "2026-01-02T03:04:05.678Z", "createdBy": "U1", "hitCount": 3},
-        {"id": "wifi", "keywords": ["wifi password"], "answer": "ask the desk"}
+        {"id": "wifi", "keywords": ["wifi password"], "answer": "ask the desk",
+         "notFor": ["change the wifi password"]}
     ]
 }"#;
 
@@ -59,6 +60,8 @@ async fn rules_are_tried_without_a_service() {
     let fuzzy = attempt(&["fuzzy"], "opning huors\nwi-fi pasword\nsee you tomorrow\n").await;
     let rules: Vec<_> = fuzzy.iter().map(|(rule, _)| rule.clone()).collect();
     assert_eq!(rules, [json!("hours"), json!("wifi"), Value::Null]);
+    let not_for = attempt(&["fuzzy", "--strictness", "eager"], "change the wifi pasword\n").await;
+    assert_eq!(not_for[0].0, Value::Null);
     let asked = "what is the password of the wifi network?\nhaha nice\n";
     let semantic = attempt(&["semantic"], asked).await;
     assert_eq!((&semantic[0].0, &semantic[1].0), (&json!("wifi"), &Value::Null));
@@ -71,7 +74,11 @@ async fn what_is_wrong_is_said() {
     fs::write(&broken, "[]").unwrap();
     let no_model = folder.path().join("no.whl");
     fs::write(&no_model, "not a wheel").unwrap();
-    let cases: [(&[&str], i32, &str); 6] = [
+    let broken_rules = broken.to_str().unwrap();
+    let strictness = ["--mode", "fuzzy", "--strictness", "lax"];
+    let lax = [&["qa", "try", "--rules", broken_rules][..], &strictness[..]].concat();
+    let cases: [(&[&str], i32, &str); 7] = [
+        (&lax, 2, "--strictness"),
         (&["migrate"], 0, ""),
         (&["qa", "try", "--rules", broken.to_str().unwrap(), "--mode", "magic"], 2, "--mode"),
         (&["qa", "try", "--rules", broken.to_str().unwrap(), "--mode", "fuzzy"], 1, "rule list"),

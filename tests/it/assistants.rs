@@ -35,8 +35,8 @@ fn assistants(fixture: &Fixture) -> Assistants {
 async fn add_rule(fixture: &Fixture, keyword: &str) {
     let draft = RuleDraft {
         keywords: vec![keyword.to_owned()],
-        question: String::new(),
         answer: "yes".to_owned(),
+        ..RuleDraft::default()
     };
     let id = RuleId::new(format!("qa_1_{keyword}"));
     let add = RuleChange::Add(&id, &draft);

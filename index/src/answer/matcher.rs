@@ -6,7 +6,8 @@ use crate::fuzzy::FuzzyMatcher;
 use crate::keyword::{KeywordError, KeywordHit, KeywordMatcher};
 use crate::semantic::{NoVectors, PhraseVectors, SemanticMatcher, SemanticSpace};
 
-use super::{Acceptance, Candidate, Rating, RuleText, thresholds};
+use super::exclusion::Exclusions;
+use super::{Acceptance, Candidate, Rating, RuleText, Strictness, thresholds};
 
 /// Tolerance between a message and a rule.
 #[derive(Clone, Debug)]
@@ -19,11 +20,25 @@ pub enum Mode {
     Semantic(Arc<SemanticSpace>),
 }
 
+/// Method of matching.
+#[derive(Clone, Debug)]
+pub struct Matching {
+    /// Tolerance.
+    pub mode: Mode,
+    /// `true` if a keyword that occurs in a message as whole words counts as much as a message that
+    /// equals the keyword.
+    pub contains: bool,
+    /// Certainty that the tolerant modes require.
+    pub strictness: Strictness,
+}
+
 /// A compiled matcher of a channel's rules. Built once, shared, replaced as a whole.
 #[derive(Debug)]
 pub struct RuleMatcher {
     keywords: KeywordMatcher,
+    exclusions: Exclusions,
     contains: bool,
+    strictness: Strictness,
     tolerant: Tolerant,
 }
 
@@ -35,21 +50,20 @@ enum Tolerant {
 }
 
 impl RuleMatcher {
-    /// Compiles `rules`, oldest first. With `contains`, a keyword that occurs in a message as whole
-    /// words counts as much as a message that equals the keyword. Phrases that are in `before` as
-    /// well, the matcher that this one replaces, are not computed again.
+    /// Compiles `rules`, oldest first. Phrases that are in `before` as well, the matcher that this
+    /// one replaces, are not computed again.
     ///
     /// # Errors
     /// Fails when the keywords cannot be compiled.
     pub fn build(
         rules: &[RuleText<'_>],
-        mode: &Mode,
-        contains: bool,
+        matching: &Matching,
         before: Option<&Self>,
     ) -> Result<Self, KeywordError> {
         let keywords = rules.iter().zip(0_u32..).flat_map(|(rule, ordinal)| {
             rule.keywords.iter().map(move |keyword| (ordinal, keyword.as_str()))
         });
+        let Matching { mode, contains, strictness } = matching;
         let tolerant = match mode {
             Mode::Keyword => Tolerant::Off,
             Mode::Fuzzy => Tolerant::Fuzzy(Box::new(FuzzyMatcher::build(rules))),
@@ -58,20 +72,30 @@ impl RuleMatcher {
                 Tolerant::Semantic(Box::new(SemanticMatcher::build(rules, space, known)?))
             }
         };
-        Ok(Self { keywords: KeywordMatcher::build(keywords)?, contains, tolerant })
+        Ok(Self {
+            keywords: KeywordMatcher::build(keywords)?,
+            exclusions: Exclusions::build(rules)?,
+            contains: *contains,
+            strictness: *strictness,
+            tolerant,
+        })
     }
 
     /// Returns the rule that answers `message`, if any, and the best candidates. A word-for-word
     /// match takes precedence over any tolerant one.
     pub fn rate(&self, message: &str) -> Rating {
-        if let Some(KeywordHit { rule, .. }) = self.literally(message) {
-            let candidates = vec![Candidate { rule, score: 1.0 }];
-            return Rating { answer: Some(rule), candidates };
+        let literal = self.literal(message);
+        if let Some((KeywordHit { rule, .. }, false)) = literal {
+            return Rating { answer: Some(rule), candidates: vec![Candidate::new(rule, 1.0)] };
         }
         match &self.tolerant {
-            Tolerant::Off => Rating::default(),
-            Tolerant::Fuzzy(matcher) => matcher.rate(message),
-            Tolerant::Semantic(matcher) => matcher.rate(message),
+            Tolerant::Off => {
+                let excluded = literal
+                    .map(|(hit, excluded)| Candidate { excluded, ..Candidate::new(hit.rule, 1.0) });
+                Rating { answer: None, candidates: excluded.into_iter().collect() }
+            }
+            Tolerant::Fuzzy(matcher) => matcher.rate(message, self.strictness),
+            Tolerant::Semantic(matcher) => matcher.rate(message, self.strictness),
         }
     }
 
@@ -84,16 +108,33 @@ impl RuleMatcher {
 
     /// Returns the rule that answers `message` word for word, with the keyword.
     pub fn literally(&self, message: &str) -> Option<KeywordHit> {
-        let inside = || self.keywords.contains(message).filter(|_| self.contains);
-        self.keywords.exact(message).or_else(inside)
+        self.literal(message).filter(|(_, excluded)| !excluded).map(|(hit, _)| hit)
+    }
+
+    /// Returns the keyword of a message that answers it; if there is none, one whose rule must not
+    /// answer it, and `true`.
+    fn literal(&self, message: &str) -> Option<(KeywordHit, bool)> {
+        let first = self.hit(message, |_| true)?;
+        if self.exclusions.is_empty() {
+            return Some((first, false));
+        }
+        let excluded = self.exclusions.in_message(message, self.contains);
+        let answers = self.hit(message, |hit| !excluded.cover(hit));
+        Some(answers.map_or((first, true), |hit| (hit, false)))
+    }
+
+    fn hit(&self, message: &str, accept: impl Fn(KeywordHit) -> bool) -> Option<KeywordHit> {
+        let exact = self.keywords.exact(message).filter(|hit| accept(*hit));
+        let inside = || self.keywords.contains_where(message, &accept);
+        exact.or_else(|| self.contains.then(inside).flatten())
     }
 
     /// Returns the thresholds of tolerant matches; `None` where there are none.
     pub fn acceptance(&self) -> Option<Acceptance> {
         match &self.tolerant {
             Tolerant::Off => None,
-            Tolerant::Fuzzy(_) => Some(thresholds::FUZZY),
-            Tolerant::Semantic(matcher) => Some(matcher.acceptance()),
+            Tolerant::Fuzzy(_) => Some(thresholds::FUZZY.of(self.strictness)),
+            Tolerant::Semantic(matcher) => Some(matcher.acceptance(self.strictness)),
         }
     }
 
@@ -104,7 +145,7 @@ impl RuleMatcher {
             Tolerant::Fuzzy(matcher) => matcher.size(),
             Tolerant::Semantic(matcher) => matcher.size(),
         };
-        self.keywords.size() + tolerant
+        self.keywords.size() + self.exclusions.size() + tolerant
     }
 }
 
@@ -123,9 +164,10 @@ mod tests {
         let keywords: Vec<Vec<String>> = keywords.into_iter().map(Iterator::collect).collect();
         let rules = keywords.iter().zip(RULES);
         let rules: Vec<_> = rules
-            .map(|(keywords, (_, answer))| RuleText { keywords, question: "", answer })
+            .map(|(keywords, (_, answer))| RuleText { keywords, answer, ..RuleText::default() })
             .collect();
-        RuleMatcher::build(&rules, mode, contains, None).unwrap().rate(message).answer
+        let matching = Matching { mode: mode.clone(), contains, strictness: Strictness::default() };
+        RuleMatcher::build(&rules, &matching, None).unwrap().rate(message).answer
     }
 
     #[test]
@@ -149,5 +191,41 @@ mod tests {
         assert_eq!(answer(&mode, false, "I want my money back, refund please"), Some(2));
         assert_eq!(answer(&mode, false, "what is the password of the wifi network"), Some(1));
         assert_eq!(answer(&mode, false, "haha nice"), None);
+    }
+
+    /// Returns what answers in keyword mode, and whether something would but for an exclusion.
+    fn keyword(contains: bool, not_for: &[&str], message: &str) -> (Option<u32>, bool) {
+        let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let (hours, not_for, other) =
+            (owned(&["hours", "營業時間"]), owned(not_for), owned(&["our"]));
+        let rules = [
+            RuleText { keywords: &hours, not_for: &not_for, ..RuleText::default() },
+            RuleText { keywords: &other, ..RuleText::default() },
+        ];
+        let strictness = Strictness::default();
+        let matching = Matching { mode: Mode::Keyword, contains, strictness };
+        let rating = RuleMatcher::build(&rules, &matching, None).unwrap().rate(message);
+        (rating.answer, rating.candidates.iter().any(|near| near.excluded))
+    }
+
+    #[test]
+    fn a_keyword_inside_of_a_text_that_is_not_for_the_rule_does_not_count() {
+        let not_for = ["happy hours", "營業時間外"];
+        for message in ["Happy HOURS!", "the happy hours begin", "營業時間外可以打電話嗎"]
+        {
+            assert_eq!(keyword(true, &not_for, message), (None, true), "{message}");
+            assert_eq!(keyword(true, &[], message), (Some(0), false), "{message}");
+        }
+        for message in ["happy hours or opening hours?", "營業時間", "happy about your hours"] {
+            assert_eq!(keyword(true, &not_for, message), (Some(0), false), "{message}");
+        }
+        assert_eq!(keyword(true, &not_for, "our happy hours"), (Some(1), false));
+        assert_eq!(keyword(true, &not_for, "good morning"), (None, false));
+    }
+
+    #[test]
+    fn a_whole_message_is_excluded_without_contains_too() {
+        assert_eq!(keyword(false, &["HOURS"], "hours?"), (None, true));
+        assert_eq!(keyword(false, &["happy hours"], "hours?"), (Some(0), false));
     }
 }

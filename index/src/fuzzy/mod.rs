@@ -7,6 +7,7 @@
 //! corrected to the nearest word of the phrases (`words`).
 
 mod common;
+mod exclusion;
 pub(crate) mod features;
 pub(crate) mod hash;
 mod phrases;
@@ -18,10 +19,11 @@ mod words;
 
 use std::fmt;
 
-use crate::answer::{Candidate, Rating, RuleText, thresholds};
+use crate::answer::{Candidate, Rating, RuleText, Strictness, thresholds};
 use crate::fold::{fold_cow, strip_marks};
 use crate::keyword::{KeywordHit, KeywordMatcher};
-use features::Extractor;
+use exclusion::ExcludedPhrases;
+use features::{Extractor, Feature};
 use phrases::Phrases;
 use query::{Members, MessageVector};
 use score::Evidence;
@@ -39,6 +41,7 @@ const RATED: usize = 5;
 pub struct FuzzyMatcher {
     keywords: KeywordMatcher,
     phrases: Phrases,
+    excluded: ExcludedPhrases,
 }
 
 impl FuzzyMatcher {
@@ -52,30 +55,33 @@ impl FuzzyMatcher {
         let phrases = (0..).zip(rules);
         let phrases = phrases.flat_map(|(rule, text)| text.phrases().map(move |p| (rule, p)));
         let keywords = KeywordMatcher::build(phrases).expect("sorted keys make a map");
-        Self { keywords, phrases: Phrases::build(rules) }
+        let phrases = Phrases::build(rules);
+        let excluded = ExcludedPhrases::build(rules, &phrases).expect("sorted keys make a map");
+        Self { keywords, phrases, excluded }
     }
 
     /// Returns the memory of the matcher in bytes: about 0.7 kB a phrase of 25 characters.
     pub fn size(&self) -> usize {
-        self.keywords.size() + self.phrases.size()
+        self.keywords.size() + self.phrases.size() + self.excluded.size()
     }
 
     /// Returns the rules that a message may ask for, and the one that answers it. A message that
     /// equals a phrase, but for width, case, white space and sentence marks at its end, scores 1.
-    pub fn rate(&self, message: &str) -> Rating {
+    pub fn rate(&self, message: &str, strictness: Strictness) -> Rating {
         let folded = fold_cow(message);
-        let mut message = Message::new(self, strip_marks(&folded));
-        let mut candidates = self.candidates(&mut message);
+        let message = Message::new(self, strip_marks(&folded));
+        let mut candidates = self.candidates(&message);
+        self.excluded.mark(&mut candidates, &message);
         candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.rule.cmp(&b.rule)));
-        candidates.truncate(RATED);
-        let same = candidates.first().filter(|best| best.score >= 1.0).map(|best| best.rule);
-        let rating = thresholds::FUZZY.rate(candidates);
+        let same = candidates.iter().find(|best| !best.excluded);
+        let same = same.filter(|best| best.score >= 1.0).map(|best| best.rule);
+        let rating = thresholds::FUZZY.of(strictness).rate(candidates, RATED);
         // Of rules with the very same phrase, the older one answers: no lead is needed.
         Rating { answer: same.or(rating.answer), ..rating }
     }
 
     /// Returns the candidate rules, with their scores.
-    fn candidates(&self, message: &mut Message) -> Vec<Candidate> {
+    fn candidates(&self, message: &Message) -> Vec<Candidate> {
         let found = message.equal.iter().chain(&message.contained);
         let mut rules: Vec<u32> = found.map(|hit| hit.rule).collect();
         rules.dedup();
@@ -93,7 +99,7 @@ impl FuzzyMatcher {
                 evidence.compare(&message.text, self.phrases.text(phrase));
             }
         }
-        evidence.iter().map(|(e, _)| Candidate { rule: e.rule, score: e.score() }).collect()
+        evidence.iter().map(|(e, _)| Candidate::new(e.rule, e.score())).collect()
     }
 
     /// Returns the evidence for a rule, and the rule's best phrase if any shares something.
@@ -136,6 +142,10 @@ impl fmt::Debug for FuzzyMatcher {
 struct Message {
     /// Characters without spaces and punctuation.
     text: String,
+    /// The whole message, folded, without marks at its end; then with mistyped words corrected.
+    folded: String,
+    spelled: String,
+    features: Vec<Feature>,
     /// Share of characters in scripts without spaces.
     unspaced: f32,
     query: MessageVector,
@@ -157,10 +167,12 @@ impl Message {
         extractor.name();
         let query = matcher.phrases.query(&extractor.features);
         let members = matcher.phrases.members(&query);
-        let spelled = if corrected { &extractor.spelled() } else { folded };
-        let contained = matcher.keywords.contains(spelled);
-        let contained = contained.filter(|hit| score::may_stand_inside(spelled, *hit));
+        let spelled = if corrected { extractor.spelled() } else { folded.to_owned() };
+        let contained = matcher.keywords.contains(&spelled);
+        let contained = contained.filter(|hit| score::may_stand_inside(&spelled, *hit));
         let equal = matcher.keywords.exact(folded);
-        Self { text, unspaced, query, members, equal, contained }
+        let features = extractor.features;
+        let folded = folded.to_owned();
+        Self { text, folded, spelled, features, unspaced, query, members, equal, contained }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::features::Extractor;
+use super::features::{Extractor, Feature};
 use super::hash::Hashed;
 use super::words::Vocabulary;
 use crate::answer::RuleText;
@@ -161,6 +161,12 @@ impl Phrases {
                 squares.sqrt()
             })
             .collect();
+    }
+
+    /// Returns the weight of a feature of any text.
+    pub(super) fn weight(&self, feature: Feature) -> f32 {
+        let known = self.ids.get(&feature.hash).map(|&id| self.weights[id as usize]);
+        known.unwrap_or(feature.weight * self.unknown)
     }
 
     /// Returns the range of a phrase's features.

@@ -168,12 +168,17 @@ fn distance_inside(message: &str, phrase: &str) -> usize {
     least
 }
 
-/// Returns whether a phrase is specific enough to count inside a longer message: not the shortest
-/// ones, and not those of nothing but function words.
+/// Returns whether the phrase of a hit is specific enough to count inside a longer message.
 pub(super) fn may_stand_inside(folded: &str, hit: KeywordHit) -> bool {
     let phrase: Vec<char> = folded.chars().skip(hit.start).take(hit.len).collect();
+    is_specific(&phrase)
+}
+
+/// Returns whether a phrase is specific enough to count inside a longer message: not the shortest
+/// ones, and not those of nothing but function words.
+pub(super) fn is_specific(phrase: &[char]) -> bool {
     let least = if phrase.iter().copied().all(is_han_or_hangul) { 2 } else { 3 };
-    phrase.len() >= least && !common::is_common_phrase(&phrase)
+    phrase.len() >= least && !common::is_common_phrase(phrase)
 }
 
 fn is_han_or_hangul(c: char) -> bool {

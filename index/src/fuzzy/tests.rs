@@ -9,8 +9,97 @@ use super::*;
 fn matcher(rules: &[&[&str]]) -> FuzzyMatcher {
     let keywords: Vec<Vec<String>> =
         rules.iter().map(|rule| rule.iter().map(|&text| text.to_owned()).collect()).collect();
-    let texts = keywords.iter().map(|keywords| RuleText { keywords, question: "", answer: "" });
+    let texts = keywords.iter().map(|keywords| RuleText { keywords, ..RuleText::default() });
     FuzzyMatcher::build(&texts.collect::<Vec<_>>())
+}
+
+fn not_for(rules: &[(&str, &[&str])]) -> FuzzyMatcher {
+    let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let rules: Vec<_> = rules.iter().map(|(word, not)| (owned(&[word]), owned(not))).collect();
+    let texts = rules.iter().map(|(keywords, not_for)| RuleText {
+        keywords,
+        not_for,
+        ..RuleText::default()
+    });
+    FuzzyMatcher::build(&texts.collect::<Vec<_>>())
+}
+
+#[test]
+fn a_rule_does_not_answer_what_is_nearer_to_a_text_that_is_not_for_it() {
+    let rules: [(&str, &[&str]); 2] =
+        [("opening hours", &["happy hours", "opening party"]), ("營業時間", &["營業時間外的電話"])];
+    let rules = not_for(&rules);
+    let rate = |message: &str| rules.rate(message, Strictness::Balanced);
+    for message in ["happy hours", "opening partty", "the opening party", "營業時間外的電話號碼"]
+    {
+        let rating = rate(message);
+        assert_eq!(rating.answer, None, "{message}: {rating:?}");
+    }
+    assert!(rate("opening party").candidates[0].excluded);
+    for (message, rule) in [("openning hours", 0), ("your opening hours?", 0), ("營業時間呢", 1)]
+    {
+        assert_eq!(rate(message).answer, Some(rule), "{message}");
+    }
+}
+
+#[test]
+fn texts_that_are_not_for_a_rule_take_no_answer_from_others() {
+    let rules: [(&str, &[&str]); 2] = [("opening hours", &["happy hours"]), ("happy hours", &[])];
+    assert_eq!(not_for(&rules).rate("happy hours", Strictness::Balanced).answer, Some(1));
+    let plain = not_for(&[("opening hours", &[]), ("wifi password", &[])]);
+    let with_texts =
+        not_for(&[("opening hours", &["free wifi", "pasta hours"]), ("wifi password", &[])]);
+    for message in ["the wifi pasword", "free wifi password", "hours", "opening"] {
+        let scores = |matcher: &FuzzyMatcher| {
+            let rating = matcher.rate(message, Strictness::Balanced);
+            let scores = rating.candidates.iter().map(|near| (near.rule, near.score));
+            scores.collect::<Vec<_>>()
+        };
+        let (before, after) = (scores(&plain), scores(&with_texts));
+        assert_eq!(before.len(), after.len(), "{message}");
+        for (before, after) in before.iter().zip(&after) {
+            assert_eq!(before.0, after.0, "{message}");
+            assert!((before.1 - after.1).abs() < 1e-5, "{message}: {before:?} {after:?}");
+        }
+    }
+}
+
+#[test]
+fn typos_in_texts_that_are_not_for_a_rule_stay_typos() {
+    let rules: [(&str, &[&str]); 2] =
+        [("refund", &[]), ("parking", &["how do i get a refnd", "free praking"])];
+    let rules = not_for(&rules);
+    let answer = |message: &str| rules.rate(message, Strictness::Balanced).answer;
+    assert_eq!(answer("refnd please"), Some(0));
+    assert_eq!(answer("praking please"), Some(1));
+    assert_eq!(answer("free praking"), None);
+}
+
+#[test]
+fn texts_of_one_rule_do_not_hide_those_of_another() {
+    let holidays = &["holiday happy hours"][..];
+    let rules = not_for(&[("hours", &["happy hours"]), ("wifi password", holidays)]);
+    let rating = rules.rate("when are the holiday happy hours this year", Strictness::Eager);
+    assert_eq!(rating.answer, None, "{rating:?}");
+    let many: Vec<String> = (0..50).map(|n| format!("opening hours of shop {n}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let rules = not_for(&[("opening hours", &["opening party"]), ("shops", &many)]);
+    assert_eq!(rules.rate("opening partty", Strictness::Eager).answer, None);
+}
+
+#[test]
+fn however_many_rules_are_excluded_the_next_one_answers() {
+    let texts = &["opening hours"][..];
+    let mut rules: Vec<(&str, &[&str])> =
+        ["opening hours a", "opening hours b", "opening hours c", "opening hours d"]
+            .iter()
+            .map(|word| (*word, texts))
+            .collect();
+    rules.extend([("opening hourss", texts), ("opening hour", &[][..])]);
+    assert_eq!(not_for(&rules).rate("opening hours", Strictness::Balanced).answer, Some(5));
+    // Of two that are as good, neither answers, however far down they are.
+    rules.push(("opening hourz", &[]));
+    assert_eq!(not_for(&rules).rate("opening hours", Strictness::Balanced).answer, None);
 }
 
 /// Rules of a channel in every language, none similar to another.
@@ -40,7 +129,7 @@ const RULES: [&[&str]; 20] = [
 static MATCHER: LazyLock<FuzzyMatcher> = LazyLock::new(|| matcher(&RULES));
 
 fn answer(message: &str) -> Option<u32> {
-    MATCHER.rate(message).answer
+    MATCHER.rate(message, Strictness::Balanced).answer
 }
 
 #[test]
@@ -94,7 +183,7 @@ fn unrelated_chat_is_left_alone() {
 #[test]
 fn short_keywords_are_no_accident() {
     let rules = matcher(&[&["hi"], &["價格"], &["wifi"], &["駅"], &["ราคา"], &["price"]]);
-    let answer = |message: &str| rules.rate(message).answer;
+    let answer = |message: &str| rules.rate(message, Strictness::Balanced).answer;
     for message in ["his", "資格", "wife", "駐車", "hi all, the meeting has moved", "rice is fine"]
     {
         assert_eq!(answer(message), None, "{message}");
@@ -111,7 +200,7 @@ fn short_keywords_are_no_accident() {
 #[test]
 fn a_phrase_in_a_longer_message_counts_with_its_typos() {
     let rules = matcher(&[&["無線網路密碼"], &["vegetarian menu"], &["ค่าสมัครสมาชิก"]]);
-    let answer = |message: &str| rules.rate(message).answer;
+    let answer = |message: &str| rules.rate(message, Strictness::Balanced).answer;
     assert_eq!(answer("不好意思想請問一下這裡的無線網絡密碼是多少我手機一直連不上"), Some(0));
     assert_eq!(
         answer("we are a group of nine on friday, is there a vegitarian menu for some of us"),
@@ -123,19 +212,19 @@ fn a_phrase_in_a_longer_message_counts_with_its_typos() {
 #[test]
 fn an_equal_message_scores_one_and_the_older_rule_answers() {
     let rules = matcher(&[&["menu"], &["Opening hours"], &["opening  hours?"]]);
-    let rating = rules.rate("OPENING hours!");
+    let rating = rules.rate("OPENING hours!", Strictness::Balanced);
     assert_eq!(rating.answer, Some(1));
     let best: Vec<_> = rating.candidates.iter().map(|c| (c.rule, c.score)).take(2).collect();
     assert_eq!(best, [(1, 1.0), (2, 1.0)]);
-    assert!(rules.rate("opening hour").candidates[0].score < 1.0);
+    assert!(rules.rate("opening hour", Strictness::Balanced).candidates[0].score < 1.0);
 }
 
 #[test]
 fn phrases_of_nothing_but_marks_are_matched_as_they_are() {
     let rules = matcher(&[&["parking"], &["?!"], &[":-)"]]);
-    assert_eq!(rules.rate("？！").answer, Some(1));
-    assert_eq!(rules.rate(":-)").candidates, [Candidate { rule: 2, score: 1.0 }]);
-    assert_eq!(rules.rate("...").answer, None);
+    assert_eq!(rules.rate("？！", Strictness::Balanced).answer, Some(1));
+    assert_eq!(rules.rate(":-)", Strictness::Balanced).candidates, [Candidate::new(2, 1.0)]);
+    assert_eq!(rules.rate("...", Strictness::Balanced).answer, None);
 }
 
 #[test]
@@ -145,9 +234,9 @@ fn rare_words_weigh_more_than_frequent_ones() {
         &["how do i change my ringtone"],
         &["how do i change my insurance"],
     ]);
-    assert_eq!(rules.rate("ringtone change").answer, Some(1));
-    assert_eq!(rules.rate("my insurance has to be changed").answer, Some(2));
-    let rating = rules.rate("how do i change my");
+    assert_eq!(rules.rate("ringtone change", Strictness::Balanced).answer, Some(1));
+    assert_eq!(rules.rate("my insurance has to be changed", Strictness::Balanced).answer, Some(2));
+    let rating = rules.rate("how do i change my", Strictness::Balanced);
     assert_eq!(rating.answer, None, "that much is said by all of them: {rating:?}");
 }
 
@@ -156,10 +245,10 @@ fn a_rating_has_five_candidates_at_most_in_order() {
     let texts: Vec<String> = (0..40).map(|n| format!("ticket number {n}")).collect();
     let rules: Vec<[&str; 1]> = texts.iter().map(|text| [text.as_str()]).collect();
     let rules: Vec<&[&str]> = rules.iter().map(|rule| &rule[..]).collect();
-    let rating = matcher(&rules).rate("ticket number");
+    let rating = matcher(&rules).rate("ticket number", Strictness::Balanced);
     assert_eq!(rating.candidates.len(), 5);
     assert!(rating.candidates.is_sorted_by(|a, b| (b.score, a.rule) <= (a.score, b.rule)));
-    assert_eq!(matcher(&[]).rate("anything"), Rating::default());
+    assert_eq!(matcher(&[]).rate("anything", Strictness::Balanced), Rating::default());
     assert!(matcher(&rules).size() > matcher(&rules[..10]).size());
 }
 
@@ -214,14 +303,14 @@ proptest! {
             }
         });
         let message: String = written.collect();
-        let rating = MATCHER.rate(&message);
+        let rating = MATCHER.rate(&message, Strictness::Balanced);
         prop_assert_eq!(rating.answer, Some(rule));
         prop_assert!(rating.candidates[0].score >= 1.0);
     }
 
     #[test]
     fn no_message_is_too_strange(message in ".{0,80}") {
-        let rating = MATCHER.rate(&message);
+        let rating = MATCHER.rate(&message, Strictness::Balanced);
         let in_range = rating.candidates.iter().all(|c| (0.0..=1.0).contains(&c.score));
         prop_assert!(in_range, "{:?}", rating);
     }

@@ -89,6 +89,19 @@ impl KeywordMatcher {
     /// has spaces, from the start of a word on in Korean, anywhere in scripts without spaces. The
     /// longest keyword wins, then the older rule, then the first position.
     pub fn contains(&self, message: &str) -> Option<KeywordHit> {
+        self.contains_where(message, |_| true)
+    }
+
+    /// Returns the rule with a keyword that occurs in the message, as [`Self::contains`] does, among
+    /// those hits that `accept` accepts.
+    pub fn contains_where(
+        &self,
+        message: &str,
+        mut accept: impl FnMut(KeywordHit) -> bool,
+    ) -> Option<KeywordHit> {
+        if self.is_empty() {
+            return None;
+        }
         let folded = fold_cow(message);
         let mut best: Option<KeywordHit> = None;
         let mut before = Class::Space;
@@ -99,10 +112,13 @@ impl KeywordMatcher {
             let second = chars.peek().map(|&(_, second)| second);
             if may_begin(before, class)
                 && self.filter.may_begin(c, second)
-                && let Some((rule, len)) = self.longest_at(&folded[at..], c, second)
-                && best.is_none_or(|best| (best.len, rule) < (len, best.rule))
+                && let Some(hit) = self.longest_at(&folded[at..], (c, second), |rule, len| {
+                    let hit = KeywordHit { rule, start, len };
+                    accept(hit).then_some(hit)
+                })
+                && best.is_none_or(|best| (best.len, hit.rule) < (hit.len, best.rule))
             {
-                best = Some(KeywordHit { rule, start, len });
+                best = Some(hit);
             }
             before = class;
             start += 1;
@@ -110,9 +126,14 @@ impl KeywordMatcher {
         best
     }
 
-    /// Returns rule and length in characters of the longest keyword that `rest` begins with;
-    /// `first` and `second` are its first characters.
-    fn longest_at(&self, rest: &str, first: char, second: Option<char>) -> Option<(u32, usize)> {
+    /// Returns the longest keyword that `rest` begins with and that `hit` accepts, by its rule and
+    /// its length in characters; `first` and `second` are its first characters.
+    fn longest_at(
+        &self,
+        rest: &str,
+        (first, second): (char, Option<char>),
+        mut hit: impl FnMut(u32, usize) -> Option<KeywordHit>,
+    ) -> Option<KeywordHit> {
         let (mut node, mut output) = (self.keywords.root(), Output::zero());
         let (mut at, mut len) = (0, 0);
         if let Some(second) = second
@@ -124,7 +145,8 @@ impl KeywordMatcher {
         let mut longest = None;
         loop {
             if node.is_final() && may_end(rest, at) {
-                longest = rule_of(output.cat(node.final_output())).map(|rule| (rule, len));
+                let rule = rule_of(output.cat(node.final_output()));
+                longest = rule.and_then(|rule| hit(rule, len)).or(longest);
             }
             let Some(&byte) = rest.as_bytes().get(at) else { return longest };
             let Some(index) = node.find_input(byte) else { return longest };

@@ -9,7 +9,7 @@
 use crate::matrix::{InputRows, PANEL, Weights};
 
 /// λ. Measured over the development sets: 1.5 to 6 are equally good.
-const RIDGE: f32 = 3.0;
+pub(super) const RIDGE: f32 = 3.0;
 /// β. Measured in the same way: 0.1 to 1 are equally good.
 const BACKGROUND_SHARE: f32 = 0.3;
 /// Number of vectors whose products are summed at a time: enough to keep the sums busy, few enough

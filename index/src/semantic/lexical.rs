@@ -30,6 +30,8 @@ pub(super) struct LexicalIndex {
     factors: Vec<f32>,
     /// Start of the texts of each rule, and end of the last ones.
     rules: Vec<u32>,
+    /// Number of texts, the first ones, that n-grams are rare among.
+    counted: usize,
 }
 
 /// Collects texts, rule by rule.
@@ -38,11 +40,12 @@ pub(super) struct LexicalBuilder {
     pairs: Vec<u64>,
     shares: Vec<f32>,
     rules: Vec<u32>,
+    counted: Option<usize>,
 }
 
 impl LexicalBuilder {
     pub(super) fn new() -> Self {
-        Self { pairs: Vec::new(), shares: Vec::new(), rules: vec![0] }
+        Self { pairs: Vec::new(), shares: Vec::new(), rules: vec![0], counted: None }
     }
 
     /// Adds a phrase of the current rule, folded.
@@ -67,12 +70,18 @@ impl LexicalBuilder {
         self.rules.push(ordinal(self.shares.len()));
     }
 
+    /// Ends the texts that n-grams are rare among; further ones are compared with messages alone.
+    pub(super) fn end_counted(&mut self) {
+        self.counted = Some(self.shares.len());
+    }
+
     pub(super) fn build(mut self) -> LexicalIndex {
         self.pairs.sort_unstable();
         let mut index = LexicalIndex {
             grams: Vec::new(),
             starts: Vec::new(),
             postings: Vec::with_capacity(self.pairs.len()),
+            counted: self.counted.unwrap_or(self.shares.len()),
             factors: vec![0.0; self.shares.len()],
             rules: self.rules,
         };
@@ -91,7 +100,9 @@ impl LexicalIndex {
     /// Adds the postings of one n-gram, and its weight to the squared lengths in `factors`.
     fn add_gram(&mut self, group: &[u64]) {
         let Some(first) = group.first() else { return };
-        let weight = self.weight(group.len());
+        let counted = self.counted;
+        let frequency = group.partition_point(|&pair| (lower(pair) as usize) < counted);
+        let weight = self.weight(frequency);
         self.grams.push(upper(*first));
         self.starts.push(ordinal(self.postings.len()));
         for &pair in group {
@@ -101,9 +112,9 @@ impl LexicalIndex {
         }
     }
 
-    /// Returns the squared rarity of an n-gram that `frequency` texts have.
+    /// Returns the squared rarity of an n-gram that `frequency` counted texts have.
     fn weight(&self, frequency: usize) -> f32 {
-        let rarity = (count(self.factors.len() + 1) / count(frequency + 1)).ln() + 1.0;
+        let rarity = (count(self.counted + 1) / count(frequency + 1)).ln() + 1.0;
         rarity * rarity
     }
 
@@ -113,9 +124,10 @@ impl LexicalIndex {
         let mut length = 0.0;
         for gram in ngrams(folded) {
             let postings = self.postings(gram);
-            let weight = self.weight(postings.len());
+            let frequency = postings.partition_point(|&text| (text as usize) < self.counted);
+            let weight = self.weight(frequency);
             length += weight;
-            if self.factors.len() <= SMALL || postings.len() < self.factors.len() / FREQUENT {
+            if self.counted <= SMALL || frequency < self.counted / FREQUENT {
                 for &text in postings {
                     shared[text as usize] += weight;
                 }

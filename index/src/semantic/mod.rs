@@ -7,11 +7,14 @@
 //! in another language than the message are no rivals: where groups use several languages, the same
 //! rule exists in each of them.
 //!
+//! Texts that a rule must not answer are compared with a message as the rule itself is.
+//!
 //! Rating reads the beginning of one vector a rule, at one byte a number, and rates the best few
 //! hundred rules again in full. Memory: the embedder's dimensions + 4 bytes a phrase, dimensions +
 //! 137 bytes a rule, 4 bytes a different n-gram of each text.
 
 mod classifier;
+mod exclusion;
 mod lexical;
 mod ngrams;
 mod rows;
@@ -23,10 +26,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::answer::thresholds::SEMANTIC_FOREIGN_LEAD;
-use crate::answer::{Acceptance, Candidate, Rating, RuleText};
+use crate::answer::{
+    Acceptance, AcceptanceLevels, Candidate, Rating, RuleText, Strictness, excluded_texts,
+};
 use crate::fold::fold_phrase;
 use crate::keyword::{KeywordError, KeywordMatcher};
 use crate::language::{self, Languages};
+use exclusion::{ExcludedVectors, MessageSums};
 use lexical::{LexicalBuilder, LexicalIndex};
 use rows::{Factor, Rows};
 use score::Scores;
@@ -59,7 +65,7 @@ pub struct Calibration {
     /// rules it is less likely that one resembles a message by accident.
     pub few_rules: f32,
     /// Thresholds at which the best rule answers.
-    pub acceptance: Acceptance,
+    pub acceptance: AcceptanceLevels,
 }
 
 /// Vectors of phrases that are already known.
@@ -84,8 +90,10 @@ pub struct SemanticMatcher {
     space: Arc<SemanticSpace>,
     /// Folded phrases; their ordinals are those of `vectors`.
     phrases: KeywordMatcher,
+    /// Rules, then the texts that they must not answer.
     lexical: LexicalIndex,
     vectors: RuleVectors,
+    excluded: ExcludedVectors,
     /// Languages of each rule, and of all.
     languages: Vec<Languages>,
     spoken: Languages,
@@ -115,12 +123,22 @@ impl SemanticMatcher {
             starts.push(u32::try_from(phrases.len()).unwrap_or(u32::MAX));
         }
         language::settle(&mut languages);
+        let (texts, of_rules) = excluded_texts(rules);
+        lexical.end_counted();
+        for text in &texts {
+            lexical.phrase(text);
+            lexical.end_rule();
+        }
         let rows = embed(&phrases, space, known);
+        let (vectors, groups) =
+            RuleVectors::build(rows, starts, language::groups(&languages), space);
+        let rows = embed(&texts, space, known);
         Ok(Self {
             space: Arc::clone(space),
             phrases: KeywordMatcher::build((0..).zip(phrases.iter().map(String::as_str)))?,
             lexical: lexical.build(),
-            vectors: RuleVectors::build(rows, starts, &language::groups(&languages), space),
+            vectors,
+            excluded: ExcludedVectors::build(&texts, rows, of_rules, &groups)?,
             spoken: Languages::all(&languages),
             languages,
         })
@@ -129,30 +147,31 @@ impl SemanticMatcher {
     /// Returns the best rules for `message`, and the one that answers, if any. A message that is
     /// one of a rule's phrases has score 1 and is answered. One with next to no letters is answered
     /// in no other way.
-    pub fn rate(&self, message: &str) -> Rating {
+    pub fn rate(&self, message: &str, strictness: Strictness) -> Rating {
         let folded = fold_phrase(message);
         let equal = self.phrases.exact(&folded).map(|hit| self.vectors.rule_of(hit.rule));
+        let equal = equal.filter(|&rule| !self.excluded.is_whole(rule, &folded));
         let mut candidates =
             if ngrams::has_content(&folded) { self.candidates(&folded) } else { Vec::new() };
         let Some(rule) = equal else {
-            return self.space.calibration().acceptance.rate(candidates);
+            return self.acceptance(strictness).rate(candidates, CANDIDATES);
         };
         candidates.retain(|candidate| candidate.rule != rule);
-        candidates.insert(0, Candidate { rule, score: 1.0 });
+        candidates.insert(0, Candidate::new(rule, 1.0));
         candidates.truncate(CANDIDATES);
         Rating { answer: Some(rule), candidates }
     }
 
     /// Returns the thresholds at which the best rule answers.
-    pub fn acceptance(&self) -> Acceptance {
-        self.space.calibration().acceptance
+    pub fn acceptance(&self, strictness: Strictness) -> Acceptance {
+        self.space.calibration().acceptance.of(strictness)
     }
 
-    /// Returns the best rules for a folded message, the best first.
+    /// Returns the rules for a folded message that are rated in full, the best first.
     fn candidates(&self, folded: &str) -> Vec<Candidate> {
         let calibration = self.space.calibration();
         let message = Factor::new(&self.space.embed(&[folded]));
-        let lexical = self.lexical_scores(folded);
+        let (lexical, texts) = self.lexical_scores(folded);
         let mut sums = self.vectors.first_pass(&message);
         sums.iter_mut().zip(&lexical).for_each(|(sum, score)| *sum += calibration.lexical * score);
         let mut best: Vec<(u32, f32)> = (0..).zip(sums).collect();
@@ -164,14 +183,18 @@ impl SemanticMatcher {
         }
         self.prefer(folded, &mut best);
         let scores = Scores::new(calibration, self.len(), best.iter().map(|&(_, sum)| sum));
-        let mut candidates: Vec<Candidate> = best
-            .into_iter()
-            .map(|(rule, sum)| Candidate { rule, score: scores.score(sum, lexical[rule as usize]) })
-            .collect();
+        let sums = MessageSums { folded, message: &message, texts: &texts, calibration };
+        let candidate = |(rule, sum): (u32, f32)| {
+            let near = (sum, lexical[rule as usize]);
+            let score = scores.score(near.0, near.1);
+            let may_answer = score >= calibration.acceptance.of(Strictness::Eager).least_score;
+            let excluded = may_answer && self.excluded.exclude((rule, near), &sums);
+            Candidate { rule, score, excluded }
+        };
+        let mut candidates: Vec<Candidate> = best.into_iter().map(candidate).collect();
         candidates.sort_unstable_by(|left, right| {
             right.score.total_cmp(&left.score).then(left.rule.cmp(&right.rule))
         });
-        candidates.truncate(CANDIDATES);
         candidates
     }
 
@@ -193,18 +216,20 @@ impl SemanticMatcher {
         sums.retain(|&(rule, _)| chosen.meet(languages(rule)));
     }
 
-    /// Returns the lexical score of each rule. A phrase that occurs in the message literally counts
-    /// by its share of the message.
-    fn lexical_scores(&self, folded: &str) -> Vec<f32> {
+    /// Returns the lexical score of each rule, and of each text that rules must not answer. A phrase
+    /// that occurs in the message literally counts by its share of the message.
+    fn lexical_scores(&self, folded: &str) -> (Vec<f32>, Vec<f32>) {
         let mut scores = self.lexical.scores(folded);
+        let mut texts = scores.split_off(self.len());
+        let letters = folded.chars().filter(|c| !c.is_whitespace()).count();
+        #[expect(clippy::cast_precision_loss, reason = "characters of a message")]
+        let share = |length: usize| (length as f32 / letters.max(1) as f32).min(1.0);
         if let Some(hit) = self.phrases.contains(folded) {
-            let letters = folded.chars().filter(|c| !c.is_whitespace()).count();
-            #[expect(clippy::cast_precision_loss, reason = "characters of a message")]
-            let share = (hit.len as f32 / letters.max(1) as f32).min(1.0);
             let rule = self.vectors.rule_of(hit.rule) as usize;
-            scores[rule] = scores[rule].max(share);
+            scores[rule] = scores[rule].max(share(hit.len));
         }
-        scores
+        self.excluded.raise(folded, &mut texts, share);
+        (scores, texts)
     }
 
     /// Returns the number of rules.
@@ -219,19 +244,21 @@ impl SemanticMatcher {
 
     /// Returns the memory of the matcher in bytes, the space not counted.
     pub fn size(&self) -> usize {
-        self.phrases.size() + self.lexical.size() + self.vectors.size() + self.languages.len()
+        let excluded = self.excluded.size() + self.languages.len();
+        self.phrases.size() + self.lexical.size() + self.vectors.size() + excluded
     }
 }
 
 impl PhraseVectors for SemanticMatcher {
     fn copy(&self, space: &SemanticSpace, phrase: &str, vector: &mut [f32]) -> bool {
-        let hit = std::ptr::eq(space, &raw const *self.space)
-            .then(|| self.phrases.exact(phrase))
-            .flatten();
-        if let Some(hit) = hit {
-            self.vectors.copy_phrase(hit.rule as usize, vector);
+        if !std::ptr::eq(space, &raw const *self.space) {
+            return false;
         }
-        hit.is_some()
+        match self.phrases.exact(phrase) {
+            Some(hit) => self.vectors.copy_phrase(hit.rule as usize, vector),
+            None => return self.excluded.copy(phrase, vector),
+        }
+        true
     }
 }
 

@@ -42,6 +42,10 @@ impl Rows {
         Self { dimensions, prefix, numbers, prefixes, scales, arch: Arch::new() }
     }
 
+    pub(super) const fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
     pub(super) fn push(&mut self, vector: &[f32]) {
         debug_assert_eq!(vector.len(), self.dimensions);
         let start = self.numbers.len();

@@ -12,6 +12,12 @@ const BELOW_EQUAL: f32 = 0.99;
 /// Minimum lexical score that shows by itself that two texts are the same but for a typo.
 const NEARLY_EQUAL: f32 = 0.75;
 
+/// Returns how near a message is to a text, to be compared with other texts: texts that are the same
+/// but for a typo first, then by the weighted sum.
+pub(super) fn nearness(sum: f32, lexical: f32) -> (f32, f32) {
+    (if lexical >= NEARLY_EQUAL { lexical } else { 0.0 }, sum)
+}
+
 /// Mapping of sums to scores for one message.
 pub(super) struct Scores {
     rival: f32,
@@ -51,7 +57,7 @@ impl Scores {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Acceptance;
+    use crate::answer::AcceptanceLevels;
 
     const CALIBRATION: Calibration = Calibration {
         nearest: 1.0,
@@ -61,7 +67,7 @@ mod tests {
         rival: 0.25,
         bias: -5.0,
         few_rules: 0.2,
-        acceptance: Acceptance { least_score: 0.6, least_lead: 0.02 },
+        acceptance: AcceptanceLevels::new([0.6; 3], 0.02),
     };
 
     fn score(rules: usize, sums: &[f32]) -> f32 {

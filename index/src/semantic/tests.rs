@@ -50,7 +50,7 @@ const CALIBRATION: Calibration = Calibration {
     rival: 0.0,
     bias: -6.0,
     few_rules: 0.0,
-    acceptance: Acceptance { least_score: 0.7, least_lead: 0.1 },
+    acceptance: AcceptanceLevels::new([0.8, 0.7, 0.6], 0.1),
 };
 
 fn space() -> Arc<SemanticSpace> {
@@ -72,7 +72,7 @@ fn build_in(
         .collect();
     let rules: Vec<RuleText<'_>> = owned
         .iter()
-        .map(|(keywords, question)| RuleText { keywords, question, answer: "" })
+        .map(|(keywords, question)| RuleText { keywords, question, ..RuleText::default() })
         .collect();
     SemanticMatcher::build(&rules, space, known).expect("builds")
 }
@@ -87,39 +87,40 @@ const RULES: [(&[&str], &str); 4] = [
 #[test]
 fn the_rule_that_means_the_same_answers() {
     let matcher = build(&RULES, &NoVectors);
-    assert_eq!(matcher.rate("closing").answer, Some(0));
-    assert_eq!(matcher.rate("street").answer, Some(1));
-    assert_eq!(matcher.rate("with cash").answer, Some(2));
-    assert_eq!(matcher.rate("my cute dog").answer, None);
-    let both = matcher.rate("street cash");
+    assert_eq!(matcher.rate("closing", Strictness::Balanced).answer, Some(0));
+    assert_eq!(matcher.rate("street", Strictness::Balanced).answer, Some(1));
+    assert_eq!(matcher.rate("with cash", Strictness::Balanced).answer, Some(2));
+    assert_eq!(matcher.rate("my cute dog", Strictness::Balanced).answer, None);
+    let both = matcher.rate("street cash", Strictness::Balanced);
     assert_eq!(both.answer, None, "two rules fit: {both:?}");
 }
 
 #[test]
 fn a_phrase_itself_scores_1_and_always_answers() {
     let matcher = build(&[RULES[0], RULES[1], RULES[1]], &NoVectors);
-    let rating = matcher.rate("Address？");
+    let rating = matcher.rate("Address？", Strictness::Balanced);
     assert_eq!(rating.answer, Some(1), "the older of two");
-    assert_eq!(rating.candidates[0], Candidate { rule: 1, score: 1.0 });
+    assert_eq!(rating.candidates[0], Candidate::new(1, 1.0));
     assert!(rating.candidates[1].score < 1.0);
 }
 
 #[test]
 fn messages_of_no_letters_answer_only_what_they_are() {
     let matcher = build(&RULES, &NoVectors);
-    assert_eq!(matcher.rate("👍").answer, Some(3));
-    assert_eq!(matcher.rate("OK!").answer, Some(3));
+    assert_eq!(matcher.rate("👍", Strictness::Balanced).answer, Some(3));
+    assert_eq!(matcher.rate("OK!", Strictness::Balanced).answer, Some(3));
     for message in ["", "👌", "555", "k", "哈哈哈"] {
-        assert_eq!(matcher.rate(message), Rating::default(), "{message}");
+        assert_eq!(matcher.rate(message, Strictness::Balanced), Rating::default(), "{message}");
     }
 }
 
 #[test]
 fn a_phrase_within_a_message_counts_by_its_share() {
     let matcher = build(&RULES, &NoVectors);
-    let rating = matcher.rate("wifi 密碼呢");
+    let rating = matcher.rate("wifi 密碼呢", Strictness::Balanced);
     assert_eq!(rating.answer, Some(2), "{rating:?}");
-    let lost = matcher.rate("blah blah blah wifi 密碼 blah blah blah blah blah");
+    let lost =
+        matcher.rate("blah blah blah wifi 密碼 blah blah blah blah blah", Strictness::Balanced);
     assert!(lost.candidates[0].score < rating.candidates[0].score);
 }
 
@@ -149,7 +150,11 @@ fn a_rebuilt_matcher_embeds_only_what_is_new() {
     assert_eq!(*embedder.0.lock().expect("unpoisoned"), ["pets"]);
     let fresh = build_in(&space, &changed, &NoVectors);
     for message in ["closing", "street", "my dog", "cash"] {
-        assert_eq!(second.rate(message), fresh.rate(message), "{message}");
+        assert_eq!(
+            second.rate(message, Strictness::Balanced),
+            fresh.rate(message, Strictness::Balanced),
+            "{message}"
+        );
     }
     assert!(!first.copy(&self::space(), "open", &mut [0.0; 8]), "another space");
 }
@@ -158,10 +163,10 @@ fn a_rebuilt_matcher_embeds_only_what_is_new() {
 fn no_rules_and_rules_without_phrases_are_silent() {
     let none = build(&[], &NoVectors);
     assert!(none.is_empty());
-    assert_eq!(none.rate("opening hours"), Rating::default());
+    assert_eq!(none.rate("opening hours", Strictness::Balanced), Rating::default());
     let empty = build(&[(&[], ""), (&[" "], " ")], &NoVectors);
     assert_eq!(empty.len(), 2);
-    assert_eq!(empty.rate("opening hours").answer, None);
+    assert_eq!(empty.rate("opening hours", Strictness::Balanced).answer, None);
 }
 
 #[test]
@@ -169,9 +174,9 @@ fn many_rules_are_told_apart_in_the_second_pass() {
     let names: Vec<String> = (0..2_000).map(|at| format!("number {at} {}", at * 7_919)).collect();
     let keywords: Vec<[String; 1]> = names.iter().map(|name| [name.clone()]).collect();
     let rules: Vec<RuleText<'_>> =
-        keywords.iter().map(|keywords| RuleText { keywords, question: "", answer: "" }).collect();
+        keywords.iter().map(|keywords| RuleText { keywords, ..RuleText::default() }).collect();
     let matcher = SemanticMatcher::build(&rules, &space(), &NoVectors).expect("builds");
-    let rating = matcher.rate(&format!("number 1234 {}", 1_234 * 7_919 + 1));
+    let rating = matcher.rate(&format!("number 1234 {}", 1_234 * 7_919 + 1), Strictness::Balanced);
     assert_eq!(rating.candidates[0].rule, 1_234);
     assert_eq!(rating.candidates.len(), CANDIDATES);
     assert!(matcher.size() > 2_000 * 8);
@@ -200,17 +205,21 @@ fn a_message_is_answered_in_its_own_language_where_a_rule_is_there_in_several() 
         ("車を停めるところはありますか", 6),
         ("今日は何時までやってますか", 7),
     ] {
-        let rating = several.rate(message);
+        let rating = several.rate(message, Strictness::Balanced);
         assert_eq!(rating.answer, Some(rule), "{message}: {rating:?}");
     }
     assert!(
-        several.rate("주차장이 어디예요").answer.is_some(),
+        several.rate("주차장이 어디예요", Strictness::Balanced).answer.is_some(),
         "in one of them, if not in its own"
     );
     let chinese = build_in(&SemanticSpace::built_in(), &translated[..2], &NoVectors);
     for message in ["車を停めるところはありますか", "ที่จอดรถอยู่ตรงไหน"]
     {
-        assert_eq!(chinese.rate(message).answer, Some(0), "{message}: the only ones there are");
+        assert_eq!(
+            chinese.rate(message, Strictness::Balanced).answer,
+            Some(0),
+            "{message}: the only ones there are"
+        );
     }
 }
 
@@ -236,9 +245,9 @@ fn texts_in_scripts_that_the_embedder_does_not_know_answer_by_their_letters_alon
         ),
     ] {
         let matcher = build_in(&SemanticSpace::built_in(), &[thai, english, rule], &NoVectors);
-        assert_eq!(matcher.rate(same).answer, Some(2), "{same}");
+        assert_eq!(matcher.rate(same, Strictness::Balanced).answer, Some(2), "{same}");
         for message in others {
-            let rating = matcher.rate(message);
+            let rating = matcher.rate(message, Strictness::Balanced);
             assert_eq!(rating.answer, None, "{message}: {rating:?}");
         }
     }
@@ -249,9 +258,109 @@ fn translations_do_not_weaken_each_other() {
     let one: [(&[&str], &str); 2] = [(&["停車"], "附近可以停車嗎？"), (&["地址"], "店在哪裡？")];
     let other = (&["จอดรถ"][..], "จอดรถได้ที่ไหน");
     let score = |rules: &[(&[&str], &str)]| {
-        let rating = build_in(&SemanticSpace::built_in(), rules, &NoVectors).rate("車要停哪裡");
+        let rating = build_in(&SemanticSpace::built_in(), rules, &NoVectors)
+            .rate("車要停哪裡", Strictness::Balanced);
         rating.candidates[0].score
     };
     let (alone, beside) = (score(&one), score(&[one[0], one[1], other]));
     assert!((alone - beside).abs() < 0.01, "{alone} {beside}");
+}
+
+/// Builds rules of one keyword each, with the texts that they must not answer.
+fn build_not_for(space: &Arc<SemanticSpace>, rules: &[(&str, &[&str])]) -> SemanticMatcher {
+    let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let rules: Vec<_> = rules.iter().map(|(word, not)| (owned(&[word]), owned(not))).collect();
+    let texts = rules.iter().map(|(keywords, not_for)| RuleText {
+        keywords,
+        not_for,
+        ..RuleText::default()
+    });
+    SemanticMatcher::build(&texts.collect::<Vec<_>>(), space, &NoVectors).expect("builds")
+}
+
+const OPENING: &str = "what are your opening hours";
+const HOLIDAYS: &str = "are you open on public holidays";
+
+#[test]
+fn a_rule_does_not_answer_what_is_nearer_to_a_text_that_is_not_for_it() {
+    let space = SemanticSpace::built_in();
+    let rules = |not_for| build_not_for(&space, &[(OPENING, not_for), ("how do I pay", &[])]);
+    let answer =
+        |matcher: &SemanticMatcher, message: &str| matcher.rate(message, Strictness::Eager).answer;
+    let (before, after) = (rules(&[]), rules(&[HOLIDAYS]));
+    for message in [HOLIDAYS, "are you open on holidays?"] {
+        assert_eq!(answer(&before, message), Some(0), "{message}");
+        assert_eq!(answer(&after, message), None, "{message}");
+        let rating = after.rate(message, Strictness::Eager);
+        assert!(rating.candidates[0].excluded, "{rating:?}");
+    }
+    for message in ["what are the opening hours", "your opening hours please"] {
+        assert_eq!(answer(&after, message), Some(0), "{message}");
+    }
+}
+
+#[test]
+fn a_rule_may_answer_what_is_not_for_another_one() {
+    let space = SemanticSpace::built_in();
+    let rules: [(&str, &[&str]); 2] = [(OPENING, &[HOLIDAYS]), ("public holidays", &[])];
+    let rating = build_not_for(&space, &rules).rate(HOLIDAYS, Strictness::Balanced);
+    assert_eq!(rating.answer, Some(1), "{rating:?}");
+}
+
+#[test]
+fn texts_that_are_not_for_a_rule_change_no_score() {
+    let space = SemanticSpace::built_in();
+    let plain: [(&str, &[&str]); 3] =
+        [(OPENING, &[]), ("how do I pay", &[]), ("停車場在哪裡", &[])];
+    let mut with_texts = plain;
+    with_texts[0].1 = &[HOLIDAYS, "午休時間", "when do you close for lunch"];
+    with_texts[2].1 = &["停車費多少"];
+    let (before, after) = (build_not_for(&space, &plain), build_not_for(&space, &with_texts));
+    for message in ["can I pay by card", "opening hours on sunday", "附近停車", "see you later"]
+    {
+        let of = |matcher: &SemanticMatcher| {
+            let rating = matcher.rate(message, Strictness::Balanced);
+            let scores = rating.candidates.iter().map(|near| (near.rule, near.score.to_bits()));
+            scores.collect::<Vec<_>>()
+        };
+        assert_eq!(of(&before), of(&after), "{message}");
+    }
+    assert!(after.size() > before.size());
+}
+
+#[test]
+fn a_text_itself_is_excluded_however_near_the_rule() {
+    let space = SemanticSpace::built_in();
+    let rules: [(&str, &[&str]); 2] =
+        [("thank you", &["thank you 🙏"]), ("wi-fi password", &["wi fi password"])];
+    let matcher = build_not_for(&space, &rules);
+    for message in ["thank you 🙏", "WI FI password?"] {
+        let rating = matcher.rate(message, Strictness::Eager);
+        assert_eq!(rating.answer, None, "{message}: {rating:?}");
+    }
+    for (message, rule) in [("thank you!", 0), ("the wi-fi password", 1)] {
+        assert_eq!(matcher.rate(message, Strictness::Balanced).answer, Some(rule), "{message}");
+    }
+}
+
+#[test]
+fn however_many_rules_are_excluded_the_next_one_answers() {
+    let space = SemanticSpace::built_in();
+    let words = [
+        "hours of opening",
+        "the opening hours",
+        "opening hours today",
+        "opening hours now",
+        "our opening hours",
+        "opening hours here",
+    ];
+    let message = "what are your opening hours";
+    let mut rules: Vec<(&str, &[&str])> = words.iter().map(|word| (*word, &[][..])).collect();
+    let before = build_not_for(&space, &rules).rate(message, Strictness::Eager);
+    for rule in rules.iter_mut().take(5) {
+        rule.1 = &["what are your opening hours"];
+    }
+    let after = build_not_for(&space, &rules).rate(message, Strictness::Eager);
+    assert_eq!(after.answer, Some(5), "{before:?} {after:?}");
+    assert_eq!(after.candidates.len(), CANDIDATES);
 }

@@ -27,28 +27,28 @@ pub(super) struct RuleVectors {
 impl RuleVectors {
     /// Builds the vectors of rules from those of phrases, the first ones those of the first rule up
     /// to `starts[1]`. Each rule is separated from those of its own group alone; `groups` has the
-    /// group of each.
+    /// group of each. The groups are returned for texts that are compared with the rules.
     pub(super) fn build(
         phrases: Rows,
         starts: Vec<u32>,
-        groups: &[usize],
+        groups: Vec<usize>,
         space: &SemanticSpace,
-    ) -> Self {
+    ) -> (Self, RuleGroups) {
         let dimensions = space.dimensions();
         let width = padded(dimensions);
         let centroids = centroids(&phrases, &starts, width);
         let Calibration { centroid: share, classifier: row_share, .. } = *space.calibration();
-        let classifiers = Classifiers::of(&centroids, groups, space);
+        let groups = RuleGroups::of(centroids, groups, space);
         let mut rules = Rows::new(dimensions, PREFIX);
-        let batches = centroids.chunks(BATCH * width).zip(groups.chunks(BATCH));
-        for (centroids, groups) in batches {
-            let mut rows = classifiers.rows(centroids, groups);
+        let batches = groups.centroids.chunks(BATCH * width).zip(groups.of_rules.chunks(BATCH));
+        for (centroids, of_rules) in batches {
+            let mut rows = groups.rows(centroids, of_rules);
             for (number, centroid) in rows.iter_mut().zip(centroids) {
                 *number = share * centroid + row_share * *number;
             }
             rows.chunks_exact(width).for_each(|row| rules.push(&row[..dimensions]));
         }
-        Self { phrases: phrases.shrunk(), rules: rules.shrunk(), starts }
+        (Self { phrases: phrases.shrunk(), rules: rules.shrunk(), starts }, groups)
     }
 
     /// Returns approximate weighted scores of a message's vector with each rule: by the prefixes of
@@ -86,27 +86,48 @@ impl RuleVectors {
     }
 }
 
-/// Classifiers of the groups of rules.
-struct Classifiers {
+/// Rules by their groups, with the classifier of each group.
+pub(super) struct RuleGroups {
     width: usize,
-    groups: Vec<Classifier>,
+    /// Centroids of the rules, padded.
+    centroids: Vec<f32>,
+    /// Group of each rule.
+    of_rules: Vec<usize>,
+    classifiers: Vec<Classifier>,
 }
 
-impl Classifiers {
-    fn of(centroids: &[f32], groups: &[usize], space: &SemanticSpace) -> Self {
+impl RuleGroups {
+    fn of(centroids: Vec<f32>, of_rules: Vec<usize>, space: &SemanticSpace) -> Self {
         let width = padded(space.dimensions());
-        let count = groups.iter().max().map_or(0, |last| last + 1);
+        let count = of_rules.iter().max().map_or(0, |last| last + 1);
         let classifier = |group| {
-            let own = members(centroids, groups, group, width);
+            let own = members(&centroids, &of_rules, group, width);
             space.background().classifier(&own)
         };
-        Self { width, groups: (0..count).map(classifier).collect() }
+        let classifiers = (0..count).map(classifier).collect();
+        Self { width, centroids, of_rules, classifiers }
+    }
+
+    /// Returns the centroid of a rule, padded.
+    pub(super) fn centroid(&self, rule: u32) -> &[f32] {
+        &self.centroids[rule as usize * self.width..][..self.width]
+    }
+
+    /// Returns the group of a rule.
+    pub(super) fn group_of(&self, rule: u32) -> usize {
+        self.of_rules[rule as usize]
+    }
+
+    /// Returns the rows of texts with these centroids, padded, by the classifier of a group that they
+    /// are no part of.
+    pub(super) fn rows_beside(&self, group: usize, centroids: &[f32]) -> Vec<f32> {
+        self.classifiers[group].rows(centroids)
     }
 
     /// Returns the rows of rules with these centroids, which are of these groups.
     fn rows(&self, centroids: &[f32], groups: &[usize]) -> Vec<f32> {
         let mut all = vec![0.0; centroids.len()];
-        for (group, classifier) in self.groups.iter().enumerate() {
+        for (group, classifier) in self.classifiers.iter().enumerate() {
             let rows = classifier.rows(&members(centroids, groups, group, self.width));
             let places = all.chunks_exact_mut(self.width).zip(groups);
             let places = places.filter(|&(_, of)| *of == group);

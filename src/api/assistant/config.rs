@@ -2,7 +2,8 @@
 
 use axum::extract::State;
 use chatkeep_core::assistant::{
-    AssistantConfig, KeywordMatch, NoMatchScope, QaConfig, QaMode, TriggerConfig, WelcomeConfig,
+    AssistantConfig, KeywordMatch, NoMatchScope, QaConfig, QaMode, Strictness, TriggerConfig,
+    WelcomeConfig,
 };
 use chatkeep_http::{Body, HttpError, IfMatch, Versioned};
 use chatkeep_services::assistant::{
@@ -67,6 +68,8 @@ struct QaConfigView {
     no_match_scope: NoMatchScope,
     /// Matching of keywords; also of the triggers of the group rules and of the link.
     keyword_match: KeywordMatch,
+    /// Certainty that a reply of the modes `fuzzy` and `semantic` requires.
+    strictness: Strictness,
     /// Seconds after a reply in which the same rule, or the link, stays silent.
     cooldown_seconds: u32,
 }
@@ -101,6 +104,7 @@ impl From<QaConfig> for QaConfigView {
             no_match_reply: qa.no_match_reply,
             no_match_scope: qa.no_match_scope,
             keyword_match: qa.keyword_match,
+            strictness: qa.strictness,
             cooldown_seconds: qa.cooldown_seconds,
         }
     }
@@ -199,6 +203,10 @@ struct QaPatch {
     /// link.
     #[schema(nullable = false)]
     keyword_match: Option<KeywordMatch>,
+    /// Certainty that a reply of the modes `fuzzy` and `semantic` requires: about 2 (`careful`), 5
+    /// (`balanced`) or 10 % (`eager`) of the messages that no rule is for get a reply.
+    #[schema(nullable = false)]
+    strictness: Option<Strictness>,
     /// Cooldown of a rule, and of the link, in seconds: it answers at most once in this time; 0 for
     /// no limit.
     #[serde(default, deserialize_with = "whole")]
@@ -279,6 +287,7 @@ impl From<QaPatch> for QaChange {
             no_match_reply: patch.no_match_reply,
             no_match_scope: patch.no_match_scope,
             keyword_match: patch.keyword_match,
+            strictness: patch.strictness,
             cooldown_seconds: patch.cooldown_seconds,
         }
     }

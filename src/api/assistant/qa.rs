@@ -18,7 +18,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::RevisionView;
 use crate::Api;
 use crate::editable::{Editable, Shown};
-use crate::input::Keyword;
+use crate::input::{Keyword, NotForText};
 use crate::replay::{ReplayNote, Replayable, Replayed};
 use crate::subscriptions::Success;
 
@@ -45,6 +45,8 @@ struct RuleView {
     question: String,
     /// The reply.
     answer: String,
+    /// Texts that it must not answer.
+    not_for: Vec<String>,
     /// Time of creation.
     created_at: Timestamp,
     /// User who created it.
@@ -91,7 +93,7 @@ enum WarningCode {
 
 /// Rule to create or replace.
 #[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RuleBody {
     /// Keywords that trigger the rule; duplicates are removed.
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
@@ -104,6 +106,12 @@ pub(crate) struct RuleBody {
     /// The reply.
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     answer: String,
+    /// Texts that the rule must not answer: neither these nor messages that are at least as near to
+    /// one of them as to the rule. When absent, a new rule has none, and a replaced rule keeps its
+    /// own.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<NotForText>>, max_items = 50, nullable = false)]
+    not_for: Option<Vec<String>>,
 }
 
 impl Shown for RuleBody {
@@ -220,6 +228,7 @@ impl From<Rule> for RuleView {
             keywords: rule.keywords,
             question: rule.question,
             answer: rule.answer,
+            not_for: rule.not_for,
             created_at: rule.created_at,
             created_by: rule.created_by,
             hit_count: rule.hit_count,
@@ -241,13 +250,15 @@ impl From<KeywordWarning> for RuleWarning {
 
 impl From<RuleBody> for RuleUpdate {
     fn from(body: RuleBody) -> Self {
-        Self { keywords: body.keywords, question: body.question, answer: body.answer }
+        let RuleBody { keywords, question, answer, not_for } = body;
+        Self { keywords, question, answer, not_for }
     }
 }
 
 impl From<RuleBody> for RuleDraft {
     fn from(body: RuleBody) -> Self {
-        let question = body.question.unwrap_or_default();
-        Self { keywords: body.keywords, question, answer: body.answer }
+        let RuleBody { keywords, question, answer, not_for } = body;
+        let (question, not_for) = (question.unwrap_or_default(), not_for.unwrap_or_default());
+        Self { keywords, question, answer, not_for }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct TrialView {
     /// Mode in effect: `fuzzy` instead of `semantic` while the owner's plan does not include
     /// semantic mode.
     mode: QaMode,
-    /// Score of the best rule, from 0 to 1.
+    /// Score of the rule that answers, from 0 to 1; if none does, of the best that may.
     score: f32,
     /// Best matching rules, best first.
     candidates: Vec<CandidateView>,
@@ -64,8 +64,11 @@ pub(super) enum SourceView {
 pub(super) struct CandidateView {
     /// The rule.
     rule_id: RuleId,
-    /// Score, from 0 to 1.
+    /// Score, from 0 to 1, without the texts that the rule must not answer.
     score: f32,
+    /// True if the text is at least as near to one that the rule must not answer; it does not answer
+    /// then.
+    excluded: bool,
 }
 
 pub(crate) async fn attempt(
@@ -91,7 +94,8 @@ impl From<Trial> for TrialView {
 
 impl From<ScoredRule> for CandidateView {
     fn from(candidate: ScoredRule) -> Self {
-        Self { rule_id: candidate.rule, score: candidate.score }
+        let ScoredRule { rule: rule_id, score, excluded } = candidate;
+        Self { rule_id, score, excluded }
     }
 }
 

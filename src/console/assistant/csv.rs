@@ -1,12 +1,13 @@
 //! Rules as a table for spreadsheets (RFC 4180).
 //!
-//! One row a rule; its keywords are one cell, one keyword a line. The table begins with a byte order
+//! One row a rule; its keywords are one cell, one keyword a line, and so are the texts that it must
+//! not answer. The table begins with a byte order
 //! mark, and texts that a spreadsheet would take for formulas are guarded as in exports of messages.
 
-use chatkeep_core::assistant::{Rule, RuleDraft, limits};
+use chatkeep_core::assistant::{Rule, limits};
 use chatkeep_core::id::RuleId;
 use chatkeep_i18n::Language;
-use chatkeep_services::assistant::ImportRow;
+use chatkeep_services::assistant::{ImportRow, RuleUpdate};
 use chatkeep_transfer::csv::{opened, sealed};
 use csv::{ReaderBuilder, StringRecord, Terminator, WriterBuilder};
 
@@ -15,7 +16,7 @@ use super::super::error::PageError;
 const BOM: char = '\u{feff}';
 /// Beginning of the files of spreadsheet programs, which are archives.
 const ARCHIVE: &str = "PK\u{3}\u{4}";
-const COLUMNS: [&str; 5] = ["id", "keywords", "question", "answer", "hits"];
+const COLUMNS: [&str; 6] = ["id", "keywords", "question", "answer", "not_for", "hits"];
 
 /// Reason for which a table cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,7 @@ struct Columns {
     keywords: Option<usize>,
     question: Option<usize>,
     answer: Option<usize>,
+    not_for: Option<usize>,
 }
 
 /// Returns rules as a table.
@@ -50,27 +52,28 @@ fn write(rules: &[Rule]) -> csv::Result<Vec<u8>> {
     let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(mark);
     out.write_record(COLUMNS)?;
     for rule in rules {
-        let (keywords, hits) = (keyword_cell(&rule.keywords)?, rule.hit_count.to_string());
-        let cells = [rule.id.as_str(), &keywords, &rule.question, &rule.answer, &hits];
+        let (keywords, not_for) = (list_cell(&rule.keywords)?, list_cell(&rule.not_for)?);
+        let (id, hits) = (rule.id.as_str(), rule.hit_count.to_string());
+        let cells = [id, &keywords, &rule.question, &rule.answer, &not_for, &hits];
         out.write_record(cells.map(sealed))?;
     }
     Ok(out.into_inner().map_err(csv::IntoInnerError::into_error)?)
 }
 
-/// Returns keywords as one cell: a keyword a line, in quotation marks if it has a comma, a quotation
-/// mark or a line break.
-fn keyword_cell(keywords: &[String]) -> csv::Result<String> {
+/// Returns texts as one cell: a text a line, in quotation marks if it has a comma, a quotation mark or
+/// a line break.
+fn list_cell(texts: &[String]) -> csv::Result<String> {
     let mut out = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(Vec::new());
-    for keyword in keywords {
-        out.write_record([keyword])?;
+    for text in texts {
+        out.write_record([text])?;
     }
     let cell = out.into_inner().map_err(csv::IntoInnerError::into_error)?;
     Ok(String::from_utf8_lossy(&cell).trim_end_matches('\n').to_owned())
 }
 
-/// Returns the keywords of a cell, which are on lines of their own or between commas.
-fn keywords(cell: &str) -> Vec<String> {
-    // A reader drops a byte order mark at the beginning, which here belongs to the keyword.
+/// Returns the texts of a cell, which are on lines of their own or between commas.
+fn list(cell: &str) -> Vec<String> {
+    // A reader drops a byte order mark at the beginning, which here belongs to the text.
     let cell = format!("\n{cell}");
     let mut lines =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(cell.as_bytes());
@@ -132,13 +135,13 @@ impl Columns {
     fn named(first: &StringRecord) -> Option<Self> {
         let place =
             |name: &str| first.iter().position(|cell| cell.trim().eq_ignore_ascii_case(name));
-        let [id, keywords, question, answer, _] = COLUMNS.map(place);
-        let exported = Self { id, keywords, question, answer };
+        let [id, keywords, question, answer, not_for, _] = COLUMNS.map(place);
+        let exported = Self { id, keywords, question, answer, not_for };
         let translated = Language::ALL.into_iter().map(|language| {
             let place = |key| place(&language.text(key));
-            let [keywords, question, answer] =
-                ["rule-keywords", "rule-question", "rule-answer"].map(place);
-            Self { id, keywords, question, answer }
+            let [keywords, question, answer, not_for] =
+                ["rule-keywords", "rule-question", "rule-answer", "rule-not-for"].map(place);
+            Self { id, keywords, question, answer, not_for }
         });
         let is_named = |columns: &Self| columns.keywords.is_some() && columns.answer.is_some();
         [exported].into_iter().chain(translated).find(is_named)
@@ -150,32 +153,40 @@ impl Columns {
         let start = usize::from(has_id);
         let question = (first.len() > start + 2).then_some(start + 1);
         let answer = Some(if question.is_some() { start + 2 } else { start + 1 });
-        Self { id: has_id.then_some(0), keywords: Some(start), question, answer }
+        Self { id: has_id.then_some(0), keywords: Some(start), question, answer, not_for: None }
     }
 
     fn row(self, record: &StringRecord) -> ImportRow {
         let cell = |place: Option<usize>| opened(place.and_then(|at| record.get(at)).unwrap_or(""));
         let id = Some(cell(self.id).trim().to_owned()).filter(|id| !id.is_empty());
-        let (keywords, question) = (keywords(&cell(self.keywords)), cell(self.question));
-        let draft = RuleDraft { keywords, question, answer: cell(self.answer) };
+        let texts = RuleUpdate {
+            keywords: list(&cell(self.keywords)),
+            question: self.question.map(|_| cell(self.question)),
+            answer: cell(self.answer),
+            not_for: self.not_for.map(|_| list(&cell(self.not_for))),
+        };
         let line = record.position().map_or(0, csv::Position::line);
-        ImportRow { line, id: id.map(RuleId::new), draft }
+        ImportRow { line, id: id.map(RuleId::new), texts }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use chatkeep_core::assistant::RuleDraft;
     use chatkeep_core::time::Timestamp;
     use proptest::prelude::*;
 
     use super::*;
 
-    fn rule((id, keywords, question, answer): (String, Vec<String>, String, String)) -> Rule {
+    type Texts = (String, Vec<String>, String, String, Vec<String>);
+
+    fn rule((id, keywords, question, answer, not_for): Texts) -> Rule {
         Rule {
             id: RuleId::new(format!("qa_{id}")),
             keywords,
             question,
             answer,
+            not_for,
             created_at: Timestamp::default(),
             created_by: "U1".into(),
             changed_at: Timestamp::default(),
@@ -221,26 +232,27 @@ mod tests {
         #[test]
         fn a_table_gives_back_its_rules(
             rules in prop::collection::vec(
-                ("[a-z]{1,8}", prop::collection::vec(word(), 1..4), text(), text()), 1..5),
+                ("[a-z]{1,8}", prop::collection::vec(word(), 1..4), text(), text(),
+                 prop::collection::vec(word(), 0..3)), 1..5),
         ) {
             let rules: Vec<_> = rules.into_iter().map(rule).collect();
             let table = String::from_utf8(table(&rules).unwrap()).unwrap();
-            let header = "\u{feff}id,keywords,question,answer,hits\r\n";
+            let header = "\u{feff}id,keywords,question,answer,not_for,hits\r\n";
             prop_assert!(table.starts_with(header));
             let rows = rows(&table).unwrap();
             prop_assert_eq!(rows.len(), rules.len());
             for (row, rule) in rows.into_iter().zip(rules) {
-                prop_assert_eq!(row.id, Some(rule.id));
-                prop_assert_eq!(row.draft.keywords, rule.keywords);
-                prop_assert_eq!(row.draft.question, rule.question);
-                prop_assert_eq!(row.draft.answer, rule.answer);
+                prop_assert_eq!(row.id, Some(rule.id.clone()));
+                let texts = RuleUpdate::from(RuleDraft::from(rule));
+                prop_assert_eq!(row.texts, texts);
             }
         }
     }
 
     fn read(table: &str) -> Vec<(Vec<String>, String, String)> {
-        let rows = rows(table).unwrap().into_iter().map(|row| row.draft);
-        rows.map(|draft| (draft.keywords, draft.question, draft.answer)).collect()
+        let rows = rows(table).unwrap().into_iter().map(|row| row.texts);
+        rows.map(|texts| (texts.keywords, texts.question.unwrap_or_default(), texts.answer))
+            .collect()
     }
 
     #[test]
@@ -270,6 +282,17 @@ mod tests {
         }
         let two = rows("keywords,answer\n\"a\nb\",1\nc,2\n").unwrap();
         assert_eq!(two.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4]);
+    }
+
+    #[test]
+    fn an_absent_column_says_nothing_of_its_texts() {
+        let texts = |table: &str| rows(table).unwrap().remove(0).texts;
+        let few = texts("keywords,answer\nwifi,1234\n");
+        assert_eq!((few.question, few.not_for), (None, None));
+        let all = texts("keywords,question,answer,not_for\nwifi,,1234,\n");
+        assert_eq!((all.question, all.not_for), (Some(String::new()), Some(Vec::new())));
+        let thai = texts("คีย์เวิร์ด,คำตอบ,ไม่ตอบข้อความเหล่านี้\nwifi,1234,\"a, b\"\n");
+        assert_eq!(thai.not_for, Some(vec!["a".to_owned(), "b".to_owned()]));
     }
 
     #[test]

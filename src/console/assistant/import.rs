@@ -77,6 +77,7 @@ struct PreviewRow {
     keywords: Vec<String>,
     question: String,
     answer: String,
+    not_for: Vec<String>,
 }
 
 pub(super) async fn page(
@@ -224,6 +225,7 @@ impl PreviewRow {
                     RuleField::Keywords => "rule-keywords",
                     RuleField::Question => "rule-question",
                     RuleField::Answer => "rule-answer",
+                    RuleField::NotFor => "rule-not-for",
                 });
                 Some(format!("{field}: {}", sentence(defect, language)))
             }
@@ -240,6 +242,7 @@ impl PreviewRow {
             keywords: row.draft.keywords,
             question: row.draft.question,
             answer: row.draft.answer,
+            not_for: row.draft.not_for,
         }
     }
 }

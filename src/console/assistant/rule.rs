@@ -3,10 +3,12 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chatkeep_core::id::RuleId;
+use chatkeep_core::id::{MessageId, RuleId};
+use chatkeep_core::message::Content;
 use chatkeep_i18n::Value;
 use chatkeep_services::ServiceError;
 use chatkeep_services::assistant::SettingsAccess;
+use serde::Deserialize;
 
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
@@ -53,6 +55,23 @@ struct Desk<'a> {
 struct SavedRule {
     form: RuleForm,
     warnings: Vec<String>,
+}
+
+/// Message that a rule should not have answered, in the address of the page: by its ID, by that of
+/// the reply of the bot, or by its text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WrongReply {
+    asked: Option<MessageId>,
+    reply: Option<MessageId>,
+    #[serde(rename = "notFor")]
+    text: Option<String>,
+}
+
+impl WrongReply {
+    const fn is_none(&self) -> bool {
+        self.asked.is_none() && self.reply.is_none() && self.text.is_none()
+    }
 }
 
 /// Message of a page beside its form.
@@ -104,18 +123,46 @@ impl Desk<'_> {
         }))
     }
 
+    /// Returns the text of the message that a rule should not have answered, if it is still there.
+    async fn answered_text(&self, wrong: WrongReply) -> Result<Option<String>, PageError> {
+        let Self { console: Console { services, .. }, visitor, access, .. } = self;
+        let history = visitor.channel(self.console, access.channel().as_str()).await?;
+        let asked = match wrong {
+            WrongReply { text: Some(text), .. } => return Ok(Some(text)),
+            WrongReply { asked: Some(asked), .. } => Some(asked),
+            WrongReply { reply: Some(reply), .. } => {
+                services.assistant.asked(&history, &reply).await?
+            }
+            WrongReply { .. } => None,
+        };
+        let Some(asked) = asked else { return Ok(None) };
+        let readable = visitor.channel(self.console, access.channel().as_str()).await?;
+        match services.messages.one(&readable, &asked).await {
+            Ok(message) => Ok(match &message.content {
+                Some(Content::Text { text, .. }) => Some(text.clone()),
+                _ => None,
+            }),
+            Err(ServiceError::NotFound) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Leads to what the rule of a form would have answered.
     async fn compare(&self, form: RuleForm) -> Result<Response, PageError> {
-        let mut draft = form.draft();
+        let mut texts = form.texts();
         let mut warnings = Vec::new();
         if let Some(rule) = self.rule {
             let Some(saved) = self.saved(rule).await? else { return self.gone(form).await };
-            if saved.form.answer == draft.answer {
-                draft.answer.clear();
+            let before = saved.form.texts();
+            if before.answer == texts.answer {
+                texts.answer.clear();
+            }
+            if before.not_for == texts.not_for {
+                texts.not_for = None;
             }
             warnings = saved.warnings;
         }
-        if let Some(response) = compared(self.access, self.rule, draft) {
+        if let Some(response) = compared(self.access, self.rule, texts) {
             return Ok(response);
         }
         let errors = FormErrors::all(self.visitor.language.text("rule-compare-too-long"));
@@ -189,11 +236,23 @@ pub(super) async fn edit_page(
     visitor: Visitor,
     Path((channel, rule)): Path<(String, RuleId)>,
     Asked(query): Asked<RulesQuery>,
+    Asked(wrong): Asked<WrongReply>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel(&console, &channel).await?;
     let (console, visitor, query) = (&console, &visitor, &query);
     let desk = Desk { console, visitor, access: &access, query, rule: Some(&rule) };
-    let SavedRule { form, warnings } = desk.saved(&rule).await?.ok_or(PageError::NoRule)?;
+    let SavedRule { mut form, mut warnings } = desk.saved(&rule).await?.ok_or(PageError::NoRule)?;
+    if !wrong.is_none() {
+        let key = match desk.answered_text(wrong).await? {
+            None => "rule-not-for-gone",
+            Some(text) if form.has_keyword(&text) => "rule-not-for-keyword",
+            Some(text) => {
+                form = form.but_not_for(&text);
+                "rule-not-for-added"
+            }
+        };
+        warnings.push(visitor.language.text(key));
+    }
     desk.page(form.prefilled(visitor), Remarks { warnings, ..Remarks::default() }).await
 }
 
@@ -215,7 +274,7 @@ pub(super) async fn edit(
     let expected = form.version.map(|version| [version]);
     let expected = expected.as_ref().map(<[i64; 1]>::as_slice);
     let service = &console.services.assistant;
-    match service.replace_rule(&access, &rule, form.draft().into(), expected).await {
+    match service.replace_rule(&access, &rule, form.texts(), expected).await {
         Ok(()) => {
             let list = query.at(&rules_path(access.channel()));
             Ok(Done::Saved.at(&format!("{list}#rule-{rule}")))

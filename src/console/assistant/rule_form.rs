@@ -1,7 +1,10 @@
 //! Fields of a rule's form: as a browser sends them, and as a service takes them.
 
 use chatkeep_core::assistant::{Rule, RuleDraft, limits};
+use chatkeep_core::text::prefix;
 use chatkeep_i18n::Language;
+use chatkeep_index::fold_phrase;
+use chatkeep_services::assistant::RuleUpdate;
 use serde::Deserialize;
 use url::form_urlencoded;
 
@@ -16,6 +19,10 @@ pub(super) struct RuleForm {
     pub(super) keywords: String,
     pub(super) question: String,
     pub(super) answer: String,
+    /// Texts that it must not answer, one a line.
+    /// Absent in a page of an earlier version.
+    #[serde(rename = "notFor")]
+    pub(super) not_for: Option<String>,
     /// Version of the list that the form was filled with.
     pub(super) version: Option<i64>,
     /// `delete` for the button that deletes.
@@ -29,6 +36,7 @@ pub(super) struct RuleHints {
     pub(super) keywords: String,
     pub(super) question: String,
     pub(super) answer: String,
+    pub(super) not_for: String,
 }
 
 impl RuleForm {
@@ -37,17 +45,26 @@ impl RuleForm {
             keywords: one_a_line(&rule.keywords),
             question: rule.question.clone(),
             answer: rule.answer.clone(),
+            not_for: Some(one_a_line(&rule.not_for)),
             version: Some(version),
             ..Self::default()
         }
     }
 
-    pub(super) fn draft(&self) -> RuleDraft {
-        RuleDraft {
+    pub(super) fn texts(&self) -> RuleUpdate {
+        RuleUpdate {
             keywords: lines(&self.keywords),
-            question: unbroken(&self.question),
+            question: Some(unbroken(&self.question)),
             answer: unbroken(&self.answer),
+            not_for: self.not_for.as_deref().map(lines),
         }
+    }
+
+    /// Returns the texts of a new rule.
+    pub(super) fn draft(&self) -> RuleDraft {
+        let RuleUpdate { keywords, question, answer, not_for } = self.texts();
+        let (question, not_for) = (question.unwrap_or_default(), not_for.unwrap_or_default());
+        RuleDraft { keywords, question, answer, not_for }
     }
 
     /// Returns the form as a page shows it again.
@@ -56,6 +73,7 @@ impl RuleForm {
             keywords: unbroken(&self.keywords),
             question: unbroken(&self.question),
             answer: unbroken(&self.answer),
+            not_for: self.not_for.as_deref().map(unbroken),
             ..self
         }
     }
@@ -66,23 +84,45 @@ impl RuleForm {
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "question" => self.question = value.into_owned(),
-                "keyword" if self.keywords.lines().all(|line| line != value) => {
-                    let joint = if self.keywords.is_empty() { "" } else { "\n" };
-                    self.keywords.extend([joint, &value]);
-                }
+                "keyword" => add_line(&mut self.keywords, &value),
                 _ => {}
             }
         }
         self
     }
 
+    /// Returns whether a message is a keyword of the rule.
+    pub(super) fn has_keyword(&self, text: &str) -> bool {
+        let folded = fold_phrase(text);
+        self.keywords.lines().any(|keyword| fold_phrase(keyword) == folded)
+    }
+
+    /// Adds a text that the rule must not answer: as much of it as such a text may have, in whole
+    /// words.
+    pub(super) fn but_not_for(mut self, text: &str) -> Self {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut start = prefix(&text, limits::NOT_FOR_TEXT);
+        if !text[start.len()..].starts_with(' ') && start.len() < text.len() {
+            start = start.rsplit_once(' ').map_or(start, |(words, _)| words);
+        }
+        add_line(self.not_for.get_or_insert_default(), start.trim_end());
+        self
+    }
+
     pub(super) fn has_texts_of(&self, other: &Self) -> bool {
-        let (own, other) = (self.draft(), other.draft());
-        own == other
+        self.texts() == other.texts()
     }
 }
 
-/// Returns keywords one a line. A line break in a keyword means no more than a space.
+/// Adds a line to a field with one text a line, unless it is there.
+fn add_line(field: &mut String, line: &str) {
+    if field.lines().all(|other| other != line) {
+        let joint = if field.is_empty() { "" } else { "\n" };
+        field.extend([joint, line]);
+    }
+}
+
+/// Returns texts one a line. A line break in a text means no more than a space.
 fn one_a_line(keywords: &[String]) -> String {
     let lines = keywords.iter().map(|keyword| keyword.split_whitespace().collect::<Vec<_>>());
     lines.map(|words| words.join(" ")).collect::<Vec<_>>().join("\n")
@@ -91,10 +131,12 @@ fn one_a_line(keywords: &[String]) -> String {
 impl RuleHints {
     pub(super) fn new(language: Language) -> Self {
         let keywords = [("count", count(limits::KEYWORDS)), ("max", count(limits::KEYWORD))];
+        let not_for = [("count", count(limits::NOT_FOR)), ("max", count(limits::NOT_FOR_TEXT))];
         Self {
             keywords: language.format("rule-keywords-hint", &keywords),
             question: limit_hint(limits::QUESTION, language),
             answer: limit_hint(limits::ANSWER, language),
+            not_for: language.format("rule-not-for-hint", &not_for),
         }
     }
 }
@@ -108,11 +150,21 @@ mod tests {
         let form = RuleForm {
             keywords: " wifi \r\n\r\n密碼, 帳號\r\n".to_owned(),
             answer: "a\r\nb".to_owned(),
+            not_for: Some("no, thanks\r\n".to_owned()),
             ..RuleForm::default()
         };
         let draft = form.draft();
         assert_eq!(draft.keywords, ["wifi", "密碼, 帳號"]);
         assert_eq!(draft.answer, "a\nb");
+        assert_eq!(draft.not_for, ["no, thanks"]);
+        let more = form.clone().but_not_for("two\n lines").but_not_for("two lines");
+        assert_eq!(more.draft().not_for, ["no, thanks", "two lines"]);
+        let long = RuleForm::default().but_not_for(&"word ".repeat(200)).draft().not_for;
+        assert_eq!(long, ["word ".repeat(100).trim_end()]);
+        let whole = RuleForm::default().but_not_for(&"字".repeat(501)).draft().not_for;
+        assert_eq!(whole, ["字".repeat(500)]);
+        assert_eq!(RuleForm::default().texts().not_for, None, "the page of an earlier version");
+        assert!(form.has_keyword("WIFI!") && !form.has_keyword("wifi 密碼"));
         assert_eq!(one_a_line(&["a\n b".to_owned(), "c".to_owned()]), "a b\nc");
         assert!(form.has_texts_of(&RuleForm { version: Some(3), ..form.clone() }));
     }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
-use super::super::form::{FormErrors, Posted, unbroken};
+use super::super::form::{FormErrors, Posted, query_of, unbroken};
 use super::super::frame::{Frame, rendered_as};
 use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
@@ -69,7 +69,11 @@ struct CandidateRow {
     name: String,
     answer: String,
     answers: bool,
+    /// True if the rule must not answer such a text.
+    excluded: bool,
     percent: u32,
+    /// Link to the rule that keeps it from answering such a text, where it does.
+    wrong: Option<String>,
     /// Keywords, and whether they occur in the text.
     keywords: Vec<(String, bool)>,
 }
@@ -107,7 +111,7 @@ async fn shown(
     let mut outcome = None;
     if is_sent || !text.is_empty() {
         match service.rehearse(&access, text.clone()).await {
-            Ok(rehearsal) => outcome = Some(Outcome::new(rehearsal, &rules, language)),
+            Ok(rehearsal) => outcome = Some(Outcome::new(rehearsal, (&rules, &text), language)),
             Err(error) => errors = FormErrors::of(error, language)?,
         }
     }
@@ -124,7 +128,7 @@ async fn shown(
 }
 
 impl Outcome {
-    fn new(rehearsal: Rehearsal, rules: &str, language: Language) -> Self {
+    fn new(rehearsal: Rehearsal, (rules, text): (&str, &str), language: Language) -> Self {
         let Rehearsal { now, is_on, modes } = rehearsal;
         let Trial { reply, source, rule, mode, .. } = now;
         let key = match source {
@@ -136,7 +140,7 @@ impl Outcome {
             // Nobody gets a welcome for a text.
             Some(ReplySource::Welcome) | None => "try-now-silent",
         };
-        let card = |trial| ModeCard::new(trial, (mode, is_on), rules, language);
+        let card = |trial| ModeCard::new(trial, (mode, is_on), (rules, text), language);
         Self {
             now: language.text(key),
             reply,
@@ -150,7 +154,7 @@ impl ModeCard {
     fn new(
         trial: ModeTrial,
         (present, is_on): (QaMode, bool),
-        rules: &str,
+        (rules, text): (&str, &str),
         language: Language,
     ) -> Self {
         let about = match trial.mode {
@@ -160,11 +164,10 @@ impl ModeCard {
         };
         let reason = reason(&trial, language);
         let by_rule = matches!(trial.reason, TrialReason::Keyword(_) | TrialReason::Near);
-        let rows = trial.candidates.into_iter().zip(0..);
         let least = trial.least_score.unwrap_or(1.0);
-        let rows = rows.map(|(near, rank)| {
+        let rows = trial.candidates.into_iter().map(|near| {
             let percent = percent(near.score, least);
-            CandidateRow::new(near, (by_rule && rank == 0, percent), rules, language)
+            CandidateRow::new(near, percent, (rules, text), language)
         });
         Self {
             name: language.text(mode_key(trial.mode)),
@@ -181,9 +184,8 @@ impl ModeCard {
 
 /// Returns the sentence about why a mode answers, or why not.
 fn reason(trial: &ModeTrial, language: Language) -> String {
-    let best = trial.candidates.first().map_or(0.0, |best| best.score);
     let least = trial.least_score.unwrap_or(1.0);
-    let [score, least] = [percent(best, least), needed(least)].map(i64::from);
+    let [score, least] = [percent(trial.score, least), needed(least)].map(i64::from);
     let scores = [("score", Value::from(score)), ("least", Value::from(least))];
     match &trial.reason {
         TrialReason::Trigger(word) => {
@@ -197,6 +199,7 @@ fn reason(trial: &ModeTrial, language: Language) -> String {
         }
         TrialReason::Near => language.format("try-reason-near", &scores),
         TrialReason::TooFar => language.format("try-reason-far", &scores),
+        TrialReason::Excluded => language.text("try-reason-excluded"),
         TrialReason::TooClose => language.text("try-reason-close"),
         TrialReason::Nothing if trial.mode == QaMode::Keyword => {
             language.text("try-reason-no-keyword")
@@ -208,21 +211,25 @@ fn reason(trial: &ModeTrial, language: Language) -> String {
 impl CandidateRow {
     fn new(
         near: TrialCandidate,
-        (answers, percent): (bool, u32),
-        rules: &str,
+        percent: u32,
+        (rules, text): (&str, &str),
         language: Language,
     ) -> Self {
-        let TrialCandidate { rule, found, .. } = near;
+        let TrialCandidate { rule, found, answers, excluded, .. } = near;
+        let wrong = || format!("{rules}/{}?{}", rule.id, query_of(&[("notFor", text)]));
+        let wrong = answers.then(wrong);
         let name = rule_name(&rule, language);
         let keywords = rule.keywords.into_iter().map(|word| {
             let is_found = found.contains(&word);
             (word, is_found)
         });
         Self {
+            wrong,
             href: format!("{rules}/{}", rule.id),
             name,
             answer: rule.answer,
             answers,
+            excluded,
             percent,
             keywords: keywords.collect(),
         }

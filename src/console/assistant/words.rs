@@ -1,6 +1,6 @@
-//! Words of the pages: names of modes and of matching, in texts, forms and addresses.
+//! Words of the pages: names of modes, of matching and of strictness, in texts, forms and addresses.
 
-use chatkeep_core::assistant::{KeywordMatch, QaMode};
+use chatkeep_core::assistant::{KeywordMatch, QaMode, Strictness};
 use chatkeep_i18n::{Language, Value};
 
 /// All modes, in the order in which they are offered.
@@ -8,6 +8,10 @@ pub(crate) const MODES: [QaMode; 3] = [QaMode::Keyword, QaMode::Fuzzy, QaMode::S
 
 /// All ways of matching keywords, in the order in which they are offered.
 pub(crate) const MATCHES: [KeywordMatch; 2] = [KeywordMatch::Exact, KeywordMatch::Contains];
+
+/// All degrees of strictness, in the order in which they are offered.
+pub(crate) const STRICTNESSES: [Strictness; 3] =
+    [Strictness::Careful, Strictness::Balanced, Strictness::Eager];
 
 /// Returns the key of a mode's name.
 pub(crate) const fn mode_key(mode: QaMode) -> &'static str {
@@ -40,6 +44,24 @@ pub(crate) const fn match_name(keyword_match: KeywordMatch) -> &'static str {
     match keyword_match {
         KeywordMatch::Exact => "exact",
         KeywordMatch::Contains => "contains",
+    }
+}
+
+/// Returns the key of the name of a strictness.
+pub(crate) const fn strictness_key(strictness: Strictness) -> &'static str {
+    match strictness {
+        Strictness::Careful => "overview-strictness-careful",
+        Strictness::Balanced => "overview-strictness-balanced",
+        Strictness::Eager => "overview-strictness-eager",
+    }
+}
+
+/// Returns a strictness as forms and addresses name it.
+pub(crate) const fn strictness_name(strictness: Strictness) -> &'static str {
+    match strictness {
+        Strictness::Careful => "careful",
+        Strictness::Balanced => "balanced",
+        Strictness::Eager => "eager",
     }
 }
 

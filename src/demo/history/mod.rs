@@ -239,9 +239,8 @@ impl<'a> Historian<'a> {
 /// history is what would have answered.
 fn compiled(script: &Script, at: Timestamp) -> anyhow::Result<Compiled> {
     let rule = |rule: &ScriptRule| {
-        let RuleDraft { keywords, question, answer } = rule.draft();
         let by = UserId::from("demo");
-        Rule { question, ..Rule::new(rule.id(at), keywords, answer, at, by) }
+        Rule::new(rule.id(at), rule.draft(), at, by)
     };
     let rules = script.rules.iter().map(rule).collect();
     let group_rules = script.group_rules.clone();
@@ -271,6 +270,7 @@ impl ScriptRule {
             keywords: self.keywords.clone(),
             question: self.question.clone(),
             answer: self.answer.clone(),
+            ..RuleDraft::default()
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{
-    AssistantConfig, KeywordMatch, NoMatchScope, QaMode, TriggerConfig, WelcomeConfig, limits,
+    AssistantConfig, KeywordMatch, NoMatchScope, QaMode, Strictness, TriggerConfig, WelcomeConfig,
+    limits,
 };
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::plan::Plan;
@@ -60,6 +61,8 @@ pub struct QaChange {
     pub no_match_scope: Option<NoMatchScope>,
     /// Method of matching keywords.
     pub keyword_match: Option<KeywordMatch>,
+    /// Certainty that a reply of the tolerant modes requires.
+    pub strictness: Option<Strictness>,
     /// Cooldown of a rule in seconds, at most a day.
     pub cooldown_seconds: Option<u32>,
 }
@@ -213,6 +216,7 @@ impl QaChange {
         set(&mut qa.mode, self.mode);
         set(&mut qa.no_match_scope, self.no_match_scope);
         set(&mut qa.keyword_match, self.keyword_match);
+        set(&mut qa.strictness, self.strictness);
         set(&mut qa.cooldown_seconds, self.cooldown_seconds);
         Ok(())
     }

@@ -10,8 +10,8 @@ use chatkeep_core::random;
 use chatkeep_index::fold_phrase;
 use chatkeep_store::RuleChange;
 
-use super::super::{Defect, ServiceError};
-use super::rules::{self, RuleField};
+use super::super::{Defect, FieldPath, ServiceError};
+use super::rules::{self, RuleField, RuleUpdate};
 use super::{AssistantService, RuleBook, SettingsAccess};
 
 /// Row of an import.
@@ -21,8 +21,8 @@ pub struct ImportRow {
     pub line: u64,
     /// ID of the rule that it replaces; one that the channel does not have is ignored.
     pub id: Option<RuleId>,
-    /// Texts of the rule.
-    pub draft: RuleDraft,
+    /// Texts of the rule; absent ones stay as they are.
+    pub texts: RuleUpdate,
 }
 
 /// Rules of a channel and what an import would do to them.
@@ -165,15 +165,23 @@ impl RuleImportPlan {
         let known = RuleLookup::new(&book.rules);
         let (mut rules, mut words) = (HashMap::new(), HashMap::new());
         let mut plan = |row: ImportRow| {
-            let ImportRow { line, id, draft } = row;
-            let draft = match checked(draft) {
+            let ImportRow { line, id, texts } = row;
+            let defective = |(draft, field, defect)| PlannedRow {
+                line,
+                draft,
+                fate: RowFate::Defective(field, defect),
+            };
+            let draft = match checked(texts.clone().over(RuleDraft::default())) {
                 Ok(draft) => draft,
-                Err((draft, field, defect)) => {
-                    return PlannedRow { line, draft, fate: RowFate::Defective(field, defect) };
-                }
+                Err(defect) => return defective(defect),
             };
             let key = word_key(&draft.keywords);
             let rule = known.rule(id.as_ref(), &key);
+            let draft = match rule.map(|rule| over_saved(texts, rule)) {
+                None => draft,
+                Some(Ok(draft)) => draft,
+                Some(Err(defect)) => return defective(defect),
+            };
             let first = *words.entry(key).or_insert(line);
             let first = match rule {
                 Some(rule) => first.min(*rules.entry(rule.id.clone()).or_insert(line)),
@@ -200,18 +208,13 @@ impl RuleImportPlan {
             return Some(RuleLimit::Count);
         }
         let by_id: HashMap<_, _> = rules.iter().map(|rule| (&rule.id, rule)).collect();
-        let before = rules.iter().map(|rule| size(&rule.keywords, &rule.question, &rule.answer));
-        let before: i64 = before.sum();
-        let grown = self.rows.iter().map(|row| {
-            let RuleDraft { keywords, question, answer } = &row.draft;
-            match &row.fate {
-                RowFate::Added => size(keywords, question, answer),
-                RowFate::Changed(id) => by_id.get(id).map_or(0, |rule| {
-                    let before = size(&rule.keywords, &rule.question, &rule.answer);
-                    size(keywords, question, answer) - before
-                }),
-                _ => 0,
+        let before: i64 = rules.iter().map(size_of_rule).sum();
+        let grown = self.rows.iter().map(|row| match &row.fate {
+            RowFate::Added => size(&row.draft),
+            RowFate::Changed(id) => {
+                by_id.get(id).map_or(0, |rule| size(&row.draft) - size_of_rule(rule))
             }
+            _ => 0,
         });
         let grown: i64 = grown.sum();
         (grown > 0 && before + grown > limits::RULE_BYTES).then_some(RuleLimit::Bytes)
@@ -247,8 +250,11 @@ fn word_key(keywords: &[String]) -> BTreeSet<String> {
 /// browsers and spreadsheets change.
 fn is_same(rule: &Rule, draft: &RuleDraft) -> bool {
     let same = |left: &str, right: &str| broken_alike(left) == broken_alike(right);
-    let keywords = rule.keywords.iter().map(|keyword| broken_alike(keyword));
-    keywords.eq(draft.keywords.iter().map(|keyword| broken_alike(keyword)))
+    let all = |left: &[String], right: &[String]| {
+        left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+    };
+    all(&rule.keywords, &draft.keywords)
+        && all(&rule.not_for, &draft.not_for)
         && same(&rule.question, &draft.question)
         && same(&rule.answer, &draft.answer)
 }
@@ -258,15 +264,35 @@ fn broken_alike(text: &str) -> String {
 }
 
 /// Returns the bytes of a rule as [`limits::RULE_BYTES`] counts them.
-fn size(keywords: &[String], question: &str, answer: &str) -> i64 {
-    let keywords = serde_json::to_string(keywords).map_or(0, |keywords| keywords.len());
-    i64::try_from(keywords + question.len() + answer.len()).unwrap_or(i64::MAX)
+fn size(rule: &RuleDraft) -> i64 {
+    let RuleDraft { keywords, question, answer, not_for } = rule;
+    bytes((keywords, question, answer, not_for))
+}
+
+fn size_of_rule(rule: &Rule) -> i64 {
+    let Rule { keywords, question, answer, not_for, .. } = rule;
+    bytes((keywords, question, answer, not_for))
+}
+
+fn bytes((keywords, question, answer, not_for): (&[String], &str, &str, &[String])) -> i64 {
+    let list = |texts: &[String]| serde_json::to_string(texts).map_or(0, |texts| texts.len());
+    let bytes = list(keywords) + question.len() + answer.len();
+    let not_for = list(not_for).saturating_sub("[]".len());
+    i64::try_from(bytes + not_for).unwrap_or(i64::MAX)
+}
+
+/// Checks the texts of a row with those of the rule that it changes.
+fn over_saved(texts: RuleUpdate, rule: &Rule) -> Result<RuleDraft, (RuleDraft, RuleField, Defect)> {
+    let given = texts.clone().over(rule.clone().into());
+    let checked = texts.over_saved(rule.clone().into());
+    checked.map_err(|(field, error)| (given, field, defect(&error)))
 }
 
 /// Checks the texts of a row; returns them with the first defect of one that is not good.
 fn checked(draft: RuleDraft) -> Result<RuleDraft, (RuleDraft, RuleField, Defect)> {
     let given = draft.clone();
-    rules::checked_by_field(draft).map_err(|(field, error)| (given, field, defect(&error)))
+    let checked = rules::checked_at(&FieldPath::BODY, draft);
+    checked.map_err(|(field, error)| (given, field, defect(&error)))
 }
 
 fn defect(error: &ServiceError) -> Defect {
@@ -285,19 +311,17 @@ mod tests {
 
     fn rule(id: &str, keywords: &[&str], answer: &str) -> Rule {
         let keywords = keywords.iter().map(ToString::to_string).collect();
-        Rule::new(id.into(), keywords, answer.to_owned(), Timestamp::default(), "U1".into())
+        let draft = RuleDraft { keywords, answer: answer.to_owned(), ..RuleDraft::default() };
+        Rule::new(id.into(), draft, Timestamp::default(), "U1".into())
     }
 
     fn plan(rules: Vec<Rule>, rows: &[(Option<&str>, &[&str], &str)]) -> RuleImportPlan {
         let revision =
             SettingRevision { updated_at: Timestamp::default(), updated_by: "U1".into() };
-        let rows = (2..).zip(rows).map(|(line, &(id, keywords, answer))| {
-            let Rule { keywords, question, answer, .. } = rule("", keywords, answer);
-            ImportRow {
-                line,
-                id: id.map(Into::into),
-                draft: RuleDraft { keywords, question, answer },
-            }
+        let rows = (2..).zip(rows).map(|(line, &(id, keywords, answer))| ImportRow {
+            line,
+            id: id.map(Into::into),
+            texts: RuleDraft::from(rule("", keywords, answer)).into(),
         });
         RuleImportPlan::new(&RuleBook { version: 7, revision, rules }, rows.collect())
     }
@@ -325,6 +349,29 @@ mod tests {
         let (one, two) = ("qa_1".into(), "qa_2".into());
         let expected = [RowFate::Changed(one), RowFate::Changed(two), RowFate::Added];
         assert_eq!(fates(planned), expected);
+    }
+
+    #[test]
+    fn absent_texts_stay_as_they_are() {
+        let mut before = rule("qa_1", &["wifi"], "old");
+        before.not_for = vec!["free wifi".to_owned()];
+        let planned = |not_for: Option<Vec<String>>, keyword: &str| {
+            let (rules, revision) = (
+                vec![before.clone()],
+                SettingRevision { updated_at: Timestamp::default(), updated_by: "U1".into() },
+            );
+            let (keywords, answer) = (vec![keyword.to_owned()], "new".to_owned());
+            let texts = RuleUpdate { keywords, question: None, answer, not_for };
+            let row = ImportRow { line: 2, id: Some("qa_1".into()), texts };
+            let book = RuleBook { version: 7, revision, rules };
+            RuleImportPlan::new(&book, vec![row]).rows.remove(0)
+        };
+        assert_eq!(planned(None, "wifi").draft.not_for, ["free wifi"]);
+        assert!(planned(Some(Vec::new()), "wifi").draft.not_for.is_empty());
+        let clash = RowFate::Defective(RuleField::Keywords, Defect::IsNotFor);
+        assert_eq!(planned(None, "Free WIFI!").fate, clash);
+        let clash = RowFate::Defective(RuleField::NotFor, Defect::IsKeyword);
+        assert_eq!(planned(Some(vec!["wifi?".to_owned()]), "wifi").fate, clash);
     }
 
     #[test]

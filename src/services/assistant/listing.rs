@@ -29,7 +29,7 @@ pub enum RuleOrder {
 /// Rules to list.
 #[derive(Clone, Debug, Default)]
 pub struct RuleQuery {
-    /// Text that occurs in a keyword, in the question or in the answer; empty for all rules.
+    /// Text that occurs in a text of the rule; empty for all rules.
     pub text: String,
     /// Order of the rules.
     pub order: RuleOrder,
@@ -91,7 +91,7 @@ impl FoundRules {
 }
 
 fn has(rule: &Rule, wanted: &str) -> bool {
-    let texts = rule.keywords.iter().chain([&rule.question, &rule.answer]);
+    let texts = rule.keywords.iter().chain([&rule.question, &rule.answer]).chain(&rule.not_for);
     texts.into_iter().any(|text| fold(text).contains(wanted))
 }
 
@@ -109,6 +109,7 @@ mod tests {
             keywords: vec![format!("ＷＩＦＩ{number}")],
             question: "密碼".to_owned(),
             answer: "a".to_owned(),
+            not_for: Vec::new(),
             created_at: time(number),
             created_by: "U1".into(),
             changed_at: time(if number == 3 { 1_000 } else { number }),

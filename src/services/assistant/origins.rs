@@ -4,14 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::Rule;
-use chatkeep_core::id::{ChannelId, RuleId};
+use chatkeep_core::id::{ChannelId, MessageId, RuleId};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_store::StoredMessage;
 use chatkeep_view::pseudonyms::Masked;
 
 use super::super::ServiceError;
 use super::super::access::{ChannelAccess, Member, ReadMessages};
-use super::{AssistantService, SettingsAccess};
+use super::{AssistantService, HistoryAccess, SettingsAccess};
 
 /// Rules by id, as far as a caller may know them.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +53,19 @@ impl AssistantService {
             return Ok(VisibleRules::Hidden);
         }
         Ok(VisibleRules::Of(self.rules_by_id(access.without_reading(), rules.collect()).await?))
+    }
+
+    /// Returns the message that a rule answered with that message of the bot, as far as it is known.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    #[boxed]
+    pub async fn asked(
+        &self,
+        access: &HistoryAccess,
+        reply: &MessageId,
+    ) -> Result<Option<MessageId>, ServiceError> {
+        Ok(self.store.assistant().asked(access.without_reading(), reply).await?)
     }
 
     /// Returns the rules with these ids, as far as they exist.

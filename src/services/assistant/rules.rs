@@ -11,8 +11,8 @@ use chatkeep_core::random;
 use chatkeep_index::{duplicates, fold_phrase};
 use chatkeep_store::{RuleChange, RuleChanged, Setting};
 
-use super::super::input::{keywords, text};
-use super::super::{FieldPath, ServiceError};
+use super::super::input::{keywords, not_for, text};
+use super::super::{Defect, FieldPath, ServiceError};
 use super::{AssistantService, SettingRevision, SettingsAccess};
 
 /// Approximate bytes of a rule's JSON beside its texts: names, IDs, times.
@@ -112,17 +112,17 @@ impl AssistantService {
         update: RuleUpdate,
         expected: Option<&[i64]>,
     ) -> Result<(), ServiceError> {
-        let RuleUpdate { keywords, question, answer } = update;
-        let replaced = |question| checked(RuleDraft { keywords, question, answer });
-        if let Some(question) = question {
-            let draft = replaced(question)?;
+        if let (Some(_), Some(_)) = (&update.question, &update.not_for) {
+            let draft = checked(update.over(RuleDraft::default()))?;
             return self.change_rule(access, RuleChange::Replace(rule, &draft), expected).await;
         }
-        let mut draft = replaced(String::new())?;
+        // Errors of what is given come first.
+        checked(update.clone().over(RuleDraft::default()))?;
         loop {
-            // The question is that of the version that is changed.
+            // What is absent is that of the version that is changed.
             let (listed, version) = self.rule(access, rule).await?;
-            draft.question = listed.question;
+            let draft = update.clone().over_saved(RuleDraft::from(listed));
+            let draft = draft.map_err(|(_, error)| error)?;
             let change = RuleChange::Replace(rule, &draft);
             let versions = expected.unwrap_or(slice::from_ref(&version));
             match self.change_rule(access, change, Some(versions)).await {
@@ -236,7 +236,7 @@ impl AssistantService {
 }
 
 /// New texts of a rule.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuleUpdate {
     /// Its keywords.
     pub keywords: Vec<String>,
@@ -244,12 +244,47 @@ pub struct RuleUpdate {
     pub question: Option<String>,
     /// Its answer.
     pub answer: String,
+    /// Texts that it must not answer; `None` leaves them as they are.
+    pub not_for: Option<Vec<String>>,
+}
+
+impl RuleUpdate {
+    /// Returns the texts of a rule that has those of `before`.
+    pub(super) fn over(self, before: RuleDraft) -> RuleDraft {
+        RuleDraft {
+            keywords: self.keywords,
+            question: self.question.unwrap_or(before.question),
+            answer: self.answer,
+            not_for: self.not_for.unwrap_or(before.not_for),
+        }
+    }
 }
 
 impl From<RuleDraft> for RuleUpdate {
     fn from(draft: RuleDraft) -> Self {
-        let RuleDraft { keywords, question, answer } = draft;
-        Self { keywords, question: Some(question), answer }
+        let RuleDraft { keywords, question, answer, not_for } = draft;
+        Self { keywords, question: Some(question), answer, not_for: Some(not_for) }
+    }
+}
+
+impl RuleUpdate {
+    /// Returns the checked texts of a saved rule that has those of `before`. A keyword that is one of
+    /// the texts that it must not answer and that the update does not have is the keyword's defect.
+    pub(super) fn over_saved(
+        self,
+        before: RuleDraft,
+    ) -> Result<RuleDraft, (RuleField, ServiceError)> {
+        if self.not_for.is_none() {
+            let not_for: BTreeSet<_> =
+                before.not_for.iter().map(|text| fold_phrase(text)).collect();
+            let is_one = |keyword: &String| not_for.contains(&fold_phrase(keyword));
+            if let Some(index) = self.keywords.iter().position(is_one) {
+                let field = RuleField::Keywords.of(FieldPath::BODY).item(index);
+                let error = ServiceError::defective(field, Defect::IsNotFor);
+                return Err((RuleField::Keywords, error));
+            }
+        }
+        checked_at(&FieldPath::BODY, self.over(before))
     }
 }
 
@@ -262,34 +297,45 @@ pub enum RuleField {
     Question,
     /// The answer.
     Answer,
+    /// The texts that it must not answer.
+    NotFor,
 }
 
 impl RuleField {
-    /// Returns the place of the text in a request.
-    const fn path(self) -> FieldPath {
-        match self {
-            Self::Keywords => FieldPath::body("/keywords"),
-            Self::Question => FieldPath::body("/question"),
-            Self::Answer => FieldPath::body("/answer"),
-        }
+    /// Returns the location of the text in a rule.
+    fn of(self, rule: FieldPath) -> FieldPath {
+        rule.member(match self {
+            Self::Keywords => "keywords",
+            Self::Question => "question",
+            Self::Answer => "answer",
+            Self::NotFor => "notFor",
+        })
     }
 }
 
 /// Checks the texts of a rule; duplicate keywords collapse.
 pub(super) fn checked(draft: RuleDraft) -> Result<RuleDraft, ServiceError> {
-    checked_by_field(draft).map_err(|(_, error)| error)
+    checked_at(&FieldPath::BODY, draft).map_err(|(_, error)| error)
 }
 
-/// Returns the rule's texts as they are stored, or the first that is not as it must be.
-pub(super) fn checked_by_field(draft: RuleDraft) -> Result<RuleDraft, (RuleField, ServiceError)> {
+/// Returns the texts of the rule at that location as they are stored, or the first that is not as it
+/// must be.
+pub(super) fn checked_at(
+    rule: &FieldPath,
+    draft: RuleDraft,
+) -> Result<RuleDraft, (RuleField, ServiceError)> {
+    let at = |field: RuleField| field.of(rule.clone());
     let of = |field: RuleField| move |error| (field, error);
-    let words = keywords(RuleField::Keywords.path(), draft.keywords, 1, limits::KEYWORDS);
-    let question = text(RuleField::Question.path(), draft.question, 0, limits::QUESTION);
-    let answer = text(RuleField::Answer.path(), draft.answer, 1, limits::ANSWER);
+    let words = keywords(at(RuleField::Keywords), draft.keywords, 1, limits::KEYWORDS);
+    let question = text(at(RuleField::Question), draft.question, 0, limits::QUESTION);
+    let answer = text(at(RuleField::Answer), draft.answer, 1, limits::ANSWER);
+    let keywords = words.map_err(of(RuleField::Keywords))?;
+    let not_for = not_for(at(RuleField::NotFor), draft.not_for, &keywords);
     Ok(RuleDraft {
-        keywords: words.map_err(of(RuleField::Keywords))?,
         question: question.map_err(of(RuleField::Question))?,
         answer: answer.map_err(of(RuleField::Answer))?,
+        not_for: not_for.map_err(of(RuleField::NotFor))?,
+        keywords,
     })
 }
 

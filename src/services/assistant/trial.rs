@@ -43,6 +43,8 @@ pub struct ScoredRule {
     pub rule: RuleId,
     /// Score, from 0 to 1.
     pub score: f32,
+    /// True if the text is at least as near to one that the rule must not answer.
+    pub excluded: bool,
 }
 
 /// Simulated replies in all modes.
@@ -65,6 +67,8 @@ pub struct ModeTrial {
     pub is_included: bool,
     /// Reason for the reply or for none.
     pub reason: TrialReason,
+    /// Score of the rule that answers, or else of the best that may.
+    pub score: f32,
     /// Minimum score for a reply; `None` where words have to be the same.
     pub least_score: Option<f32>,
     /// Best matching rules, best first.
@@ -78,6 +82,10 @@ pub struct TrialCandidate {
     pub rule: Rule,
     /// Score, from 0 to 1.
     pub score: f32,
+    /// True if it answers.
+    pub answers: bool,
+    /// True if the message is at least as near to a text that the rule must not answer.
+    pub excluded: bool,
     /// Its keywords that occur in the message.
     pub found: Vec<String>,
 }
@@ -93,6 +101,8 @@ pub enum TrialReason {
     Keyword(String),
     /// The first candidate is near enough.
     Near,
+    /// The best rule must not answer such a text.
+    Excluded,
     /// No rule is near enough.
     TooFar,
     /// The best two rules are about equally near.
@@ -164,7 +174,7 @@ impl AssistantService {
 impl Trial {
     /// `alone`: in a chat with the bot alone, where everything is meant for it.
     fn new(compiled: &Compiled, considered: DecisionTrace, alone: bool) -> Self {
-        let best = considered.rating.candidates.first();
+        let best = considered.rating.best();
         let (score, mode) = (best.map_or(0.0, |best| best.score), compiled.mode());
         let candidates = candidates(compiled, &considered.rating.candidates);
         let (source, rule, reply) = match considered.decision {
@@ -206,29 +216,35 @@ impl ModeTrial {
                 compiled.keyword_of(text).map_or(TrialReason::Near, TrialReason::Keyword)
             }
             Decision::NoMatch | Decision::Silent => {
-                match (rating.candidates.first(), least_score) {
-                    (Some(best), Some(least)) if best.score >= least => TrialReason::TooClose,
-                    (Some(_), _) => TrialReason::TooFar,
-                    (None, _) => TrialReason::Nothing,
+                let (first, least) = (rating.candidates.first(), least_score.unwrap_or(1.0));
+                match rating.best() {
+                    Some(best) if best.score >= least => TrialReason::TooClose,
+                    _ if first.is_some_and(|first| first.score >= least) => TrialReason::Excluded,
+                    _ if first.is_some() => TrialReason::TooFar,
+                    _ => TrialReason::Nothing,
                 }
             }
         };
         let folded = fold(text);
         let candidate = |near: &answer::Candidate| {
-            let (rule, score) = (compiled.rule(near.rule)?.clone(), near.score);
+            let answer::Candidate { score, excluded, .. } = *near;
+            let rule = compiled.rule(near.rule)?.clone();
             let occurs = |keyword: &&String| folded.contains(&fold_phrase(keyword));
             let found = rule.keywords.iter().filter(occurs).cloned().collect();
-            Some(TrialCandidate { rule, score, found })
+            let answers = rating.answer == Some(near.rule);
+            Some(TrialCandidate { rule, score, answers, excluded, found })
         };
         let candidates = rating.candidates.iter().filter_map(candidate).collect();
-        Self { mode, is_included, reason, least_score, candidates }
+        let score = rating.best().map_or(0.0, |best| best.score);
+        Self { mode, is_included, reason, score, least_score, candidates }
     }
 }
 
 fn candidates(compiled: &Compiled, candidates: &[answer::Candidate]) -> Vec<ScoredRule> {
     let named = candidates.iter().filter_map(|candidate| {
         let rule = compiled.rule(candidate.rule)?.id.clone();
-        Some(ScoredRule { rule, score: candidate.score })
+        let answer::Candidate { score, excluded, .. } = *candidate;
+        Some(ScoredRule { rule, score, excluded })
     });
     named.collect()
 }

@@ -42,6 +42,7 @@ async fn busy(scene: &Scene) -> i64 {
             keywords: vec!["hours".to_owned(), "営業時間".to_owned()],
             question: "When are you open?".to_owned(),
             answer: "From 9:00 to 18:00".to_owned(),
+            ..RuleDraft::default()
         },
     );
     let by = UserId::from("Uadmin");

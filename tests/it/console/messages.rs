@@ -1,5 +1,5 @@
-//! Content of a conversation beside its messages: origins of replies, changes of what is
-//! on screen, exports, pictures of people, and refusals for those who are too fast.
+//! Content of a conversation beside its messages: changes of what is on screen, exports, pictures of
+//! people, and refusals for those who are too fast.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,12 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
-use chatkeep_core::assistant::RuleDraft;
-use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::id::UserId;
 use chatkeep_core::profile::Profile;
 use chatkeep_emulator::Media;
 use chatkeep_i18n::Language;
-use chatkeep_store::{Exchange, ReplyIntent, ReplySource, RuleChange, Store};
 use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE, VARY};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -22,10 +20,7 @@ use super::journeys::{PHONE, browser, is_fine, number, shows};
 use super::{GROUP, Page, START, Scene, answer, secret};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
-use crate::store::{answered, at, edited, unsent};
-
-/// Time of the replies: after everything else.
-const LATE: i64 = START + 3 * 86_400_000;
+use crate::store::{at, edited, unsent};
 
 /// Accepted types of a browser that opens a page.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -38,79 +33,6 @@ impl Scene {
         let request = request.header(ACCEPT, BROWSER).header(ACCEPT_LANGUAGE, language);
         answer(request.header(COOKIE, cookie)).await
     }
-}
-
-/// Has the bot reply to an event, for that reason.
-async fn reply(store: &Store, message: &str, source: ReplySource, rule: Option<&str>) {
-    let (event, channel) = (format!("event-{message}").as_str().into(), ChannelId::from(GROUP));
-    let rule = rule.map(Into::into);
-    let intent = ReplyIntent {
-        event: &event,
-        channel: &channel,
-        source,
-        rule: rule.as_ref(),
-        message: None,
-        cooldown_ms: 0,
-        at: at(LATE),
-    };
-    store.assistant().claim_reply(&intent, at(LATE)).await.unwrap();
-    let own = [answered(GROUP, message, LATE, &format!("reply {message}"))];
-    let exchange = Exchange { own: &own, ..Exchange::default() };
-    store.assistant().finish_reply(&event, Ok(()), exchange, at(LATE)).await.unwrap();
-}
-
-/// Returns the row of a message on a page.
-fn row<'p>(page: &'p str, message: &str) -> &'p str {
-    let row = page.split("<li id=\"").find(|row| row.starts_with(&format!("m-{message}\"")));
-    row.unwrap_or_else(|| panic!("no {message} in {page}"))
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn replies_tell_what_gave_them_to_those_who_may_know() {
-    let scene = Scene::new().await;
-    let (group, rule) = (ChannelId::from(GROUP), "qa_1_a".into());
-    let draft = RuleDraft {
-        keywords: vec!["營業時間".to_owned(), "<hours>".to_owned()],
-        question: String::new(),
-        answer: "9-18".to_owned(),
-    };
-    let assistant = || scene.store.assistant();
-    let change = async |change| {
-        assistant().change_rule(&group, change, None, &"Uowner".into(), at(6)).await.unwrap();
-    };
-    change(RuleChange::Add(&rule, &draft)).await;
-    reply(&scene.store, "ruled", ReplySource::Qa, Some("qa_1_a")).await;
-    reply(&scene.store, "welcome", ReplySource::Welcome, None).await;
-    reply(&scene.store, "unmatched", ReplySource::NoMatch, None).await;
-    reply(&scene.store, "rules", ReplySource::Rules, None).await;
-    let path = format!("/c/{GROUP}");
-    let page = scene.page(&path, Some("Uadmin"), "en").await.body;
-    let ruled = row(&page, "ruled");
-    assert!(ruled.contains("Answered by a rule:"), "{ruled}");
-    assert!(
-        ruled.contains("營業時間, &lt;hours&gt;</a>")
-            || ruled.contains("營業時間, &#60;hours&#62;</a>"),
-        "{ruled}"
-    );
-    assert!(ruled.contains(&format!("href=\"/c/{GROUP}/assistant/rules/qa_1_a\"")), "{ruled}");
-    for (message, text) in
-        [("welcome", "Welcome message"), ("unmatched", "No rule matched"), ("rules", "Group rules")]
-    {
-        assert!(row(&page, message).contains(text), "{}", row(&page, message));
-    }
-    assert!(!row(&page, "answer").contains("class=\"origin\""), "nobody knows its origin");
-    // Members learn that a rule answered, and not which.
-    let page = scene.page(&path, Some("Umember"), "en").await.body;
-    let ruled = row(&page, "ruled");
-    assert!(ruled.contains("Answered by a rule<") && !ruled.contains("hours"), "{ruled}");
-    assert!(!ruled.contains("assistant/rules"), "{ruled}");
-    change(RuleChange::Remove(&rule)).await;
-    let page = scene.page(&path, Some("Uadmin"), "en").await.body;
-    assert!(row(&page, "ruled").contains("removed since"), "{}", row(&page, "ruled"));
-    // A reply that is gone has no origin.
-    scene.store.messages().ingest(&[unsent(GROUP, "welcome", LATE + 1)], at(LATE)).await.unwrap();
-    let page = scene.page(&path, Some("Uadmin"), "en").await.body;
-    assert!(!row(&page, "welcome").contains("Welcome message"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

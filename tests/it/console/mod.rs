@@ -11,6 +11,7 @@ pub(crate) mod journeys;
 mod messages;
 mod my_data;
 mod operator;
+mod origins;
 mod pages;
 mod people;
 mod permissions;

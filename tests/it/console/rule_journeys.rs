@@ -60,6 +60,7 @@ async fn the_rules_are_fine_at_every_size_in_every_language() {
         format!("{RULES}/{rule}"),
         format!("{RULES}/import"),
         format!("/c/{GROUP}/assistant/try?text=opning%20huors"),
+        format!("{RULES}/{rule}?notFor=opening%20hours%20of%20the%20museum%20downtown"),
         format!("{RULES}/nothing"),
     ];
     in_every_language(&browser, async |look| {

@@ -1,6 +1,6 @@
 //! The assistant's rules in the console: forms, two people, tables, trials, permissions.
 
-use chatkeep_core::assistant::{QaMode, Rule};
+use chatkeep_core::assistant::{QaMode, Rule, RuleDraft};
 use chatkeep_core::role::Role;
 use reqwest::StatusCode;
 
@@ -70,6 +70,8 @@ async fn a_rule_is_added_with_every_limit_said_beside_its_field() {
         ([("keywords", "k"), ("question", "Q"), ("answer", " ")], "answer", "Please fill this in"),
         ([("keywords", "k"), ("question", "Q"), ("answer", &long)], "answer", "up to 5,000 char"),
         ([("keywords", "k"), ("question", &long), ("answer", "A")], "question", "up to 500 char"),
+        ([("keywords", "k"), ("notFor", "a\nK!"), ("answer", "A")], "not-for", "keyword of the"),
+        ([("keywords", "k"), ("notFor", &many), ("answer", "A")], "not-for", "up to 50."),
     ] {
         let page = send(&scene, &new, "Uadmin", &form).await;
         assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{field} {sentence}");
@@ -197,11 +199,14 @@ async fn a_table_out_and_in_again_changes_nothing() {
     for (keywords, question, answer) in HOSTILE {
         add(&scene, keywords, question, answer).await;
     }
+    let limited = [("keywords", "hours"), ("answer", "9-18"), ("notFor", "a, b\r\n=1\n\"ฟรี\"")];
+    send(&scene, &format!("{RULES}/new"), "Uadmin", &limited).await;
     let before = rules(&scene).await;
+    assert_eq!(before[5].not_for, ["a, b", "=1", "\"ฟรี\""]);
     let file = scene.open(&format!("{RULES}.csv")).await;
     assert_eq!(file.headers["content-type"], "text/csv; charset=utf-8");
     assert!(file.headers["content-disposition"].to_str().unwrap().contains("rules.csv"));
-    assert!(file.body.starts_with("\u{feff}id,keywords,question,answer,hits\r\n"));
+    assert!(file.body.starts_with("\u{feff}id,keywords,question,answer,not_for,hits\r\n"));
     for part in ["'=SUM(A1)", ",+1,", "\"'@everyone\n'-2+3\n''=1\"", "''=already"] {
         assert!(file.body.contains(part), "{part}: {}", file.body);
     }
@@ -209,7 +214,7 @@ async fn a_table_out_and_in_again_changes_nothing() {
     for table in [file.body.as_str(), &browser] {
         let page = send(&scene, &import, "Uadmin", &[("csv", table)]).await;
         assert_eq!(page.status, StatusCode::OK, "{}", page.body);
-        for part in ["5 as before", "All these rules are there already."] {
+        for part in ["6 as before", "All these rules are there already."] {
             assert!(page.body.contains(part), "{part}: {}", page.body);
         }
         assert!(!page.body.contains("name=\"confirmed\"") && !page.body.contains("<script>alert"));
@@ -222,15 +227,13 @@ async fn a_table_out_and_in_again_changes_nothing() {
         assert_eq!(send(&scene, &path, "Uadmin", &confirmed).await.status, StatusCode::SEE_OTHER);
     }
     let page = send(&scene, &import, "Uadmin", &[("csv", &file.body)]).await;
-    assert!(page.body.contains("5 new") && page.body.contains("Import 5 rules"), "{}", page.body);
+    assert!(page.body.contains("6 new") && page.body.contains("Import 6 rules"), "{}", page.body);
     let seen = version(&page);
     assert!(rules(&scene).await.is_empty(), "a check changes nothing");
     let form = [("csv", &*file.body), ("confirmed", "yes"), ("version", &*seen)];
     let done = send(&scene, &import, "Uadmin", &form).await;
     assert_eq!(done.location(), format!("{RULES}?done=imported"), "{}", done.body);
-    let texts = |rules: Vec<Rule>| -> Vec<_> {
-        rules.into_iter().map(|rule| (rule.keywords, rule.question, rule.answer)).collect()
-    };
+    let texts = |rules: Vec<Rule>| -> Vec<_> { rules.into_iter().map(RuleDraft::from).collect() };
     assert_eq!(texts(rules(&scene).await), texts(before));
 }
 

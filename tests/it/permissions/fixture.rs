@@ -122,8 +122,8 @@ impl PermissionFixture {
     async fn rule(&self, id: &str, there: bool) {
         let draft = RuleDraft {
             keywords: vec!["k".to_owned()],
-            question: String::new(),
             answer: "a".to_owned(),
+            ..RuleDraft::default()
         };
         let id = RuleId::from(id);
         let change = if there { RuleChange::Add(&id, &draft) } else { RuleChange::Remove(&id) };

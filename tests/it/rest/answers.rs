@@ -47,7 +47,7 @@ async fn a_text_is_tried_without_a_trace() {
     let exact = rest.attempt("Opening HOURS?").await;
     let expected = json!({
         "reply": "9-18", "source": "qa", "ruleId": id, "mode": "keyword", "score": 1.0,
-        "candidates": [{"ruleId": id, "score": 1.0}],
+        "candidates": [{"ruleId": id, "score": 1.0, "excluded": false}],
     });
     assert_eq!(exact, expected, "a change holds at once");
     let trigger = rest.attempt("rules").await;
@@ -95,6 +95,73 @@ async fn whoever_saves_a_rule_is_warned() {
     assert_eq!(kept["items"][1]["question"], "When?", "what is left out stays");
     let emptied = json!({"keywords": ["new"], "question": "", "answer": "10-19"});
     assert_eq!(send(rest.put(&path, &emptied)).await.ok()["items"][1]["question"], "");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rule_does_not_answer_what_it_is_not_for() {
+    let rest = Rest::start(&[]).await;
+    rest.configure(json!({"qa": {"mode": "fuzzy", "keywordMatch": "contains"}})).await;
+    let rule = json!({"keywords": ["hours"], "answer": "9-18", "notFor": ["Happy hours!"]});
+    let saved = send(rest.post(&under("/assistant/qa"), &rule)).await.ok();
+    let id = saved["items"][0]["id"].as_str().unwrap();
+    assert_eq!(saved["items"][0]["notFor"], json!(["Happy hours!"]));
+    assert_eq!(rest.attempt("your hours?").await["ruleId"], id);
+    let happy = rest.attempt("happy hours").await;
+    assert_eq!((&happy["reply"], &happy["source"]), (&Value::Null, &json!("none")));
+    let near = &happy["candidates"][0];
+    assert_eq!((&near["ruleId"], &near["excluded"]), (&json!(id), &json!(true)), "{happy}");
+    assert_eq!(happy["score"], 0.0, "no rule may answer");
+    let other = json!({"keywords": ["happy hour"], "answer": "17-18"});
+    let other = send(rest.post(&under("/assistant/qa"), &other)).await.ok();
+    let other = &other["items"][1]["id"];
+    let tried = rest.attempt("happy hours").await;
+    let near = tried["candidates"].as_array().unwrap();
+    let near = near.iter().find(|near| near["ruleId"] == *other).unwrap();
+    assert_eq!((&tried["ruleId"], &tried["score"]), (other, &near["score"]), "{tried}");
+    let path = under(&format!("/assistant/qa/{id}"));
+    let without = json!({"keywords": ["hours"], "answer": "9-17"});
+    let kept = send(rest.put(&path, &without)).await.ok();
+    assert_eq!(kept["items"][0]["notFor"], json!(["Happy hours!"]), "what is left out stays");
+    for (field, not_for) in [
+        ("/notFor/2", json!(["a", "A", "ＨＯＵＲＳ?"])),
+        ("/notFor/0", json!([" "])),
+        ("/notFor/0", json!(["x".repeat(501)])),
+        ("/notFor", json!((0..51).map(|n| n.to_string()).collect::<Vec<_>>())),
+    ] {
+        let bad = json!({"keywords": ["hours"], "answer": "9-17", "notFor": not_for});
+        let refused = send(rest.put(&path, &bad)).await;
+        assert_eq!(refused.refused(400, "invalid_request")["field"], field);
+    }
+    // Nor may a keyword that is added later be one of the texts.
+    let clash = json!({"keywords": ["new", "happy hours"], "answer": "9-17"});
+    let refused = send(rest.put(&path, &clash)).await;
+    assert_eq!(refused.refused(400, "invalid_request")["field"], "/keywords/1");
+    let none = json!({"keywords": ["hours"], "answer": "9-17", "notFor": []});
+    send(rest.put(&path, &none)).await.ok();
+    assert_eq!(rest.attempt("happy hours").await["ruleId"], id);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_stricter_the_fewer_answers() {
+    let rest = Rest::start(&[]).await;
+    rest.configure(json!({"qa": {"mode": "fuzzy"}})).await;
+    rest.rule(&["where can I park my car", "parking lot"], "Behind the house").await;
+    let text = "parking for friends";
+    rest.said("q1", text).await;
+    let mut answered = Vec::new();
+    for strictness in ["careful", "balanced", "eager"] {
+        rest.configure(json!({"qa": {"strictness": strictness}})).await;
+        let read = send(rest.get(&under("/assistant/config"))).await.ok();
+        assert_eq!(read["assistant"]["qa"]["strictness"], strictness);
+        let tried = rest.attempt(text).await;
+        let tested = rest.backtest(&json!({"strictness": strictness})).await["answered"].clone();
+        assert_eq!(json!(i32::from(tried["source"] == "qa")), tested, "{tried}");
+        answered.push((tried["score"].as_f64().unwrap(), tried["source"] == "qa"));
+    }
+    let score = answered[0].0;
+    assert_eq!(answered, [(score, false), (score, true), (score, true)]);
+    let bad = json!({"assistant": {"qa": {"strictness": "lax"}}});
+    send(rest.put(&under("/assistant/config"), &bad)).await.refused(400, "invalid_request");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

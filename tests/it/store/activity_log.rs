@@ -52,14 +52,17 @@ async fn every_change_is_logged_with_its_author(fixture: Fixture) {
         RuleId::from("qa_1_a"),
         RuleDraft {
             keywords: vec!["hours".to_owned()],
-            question: String::new(),
             answer: "9-18".to_owned(),
+            ..RuleDraft::default()
         },
     );
     let add = RuleChange::Add(&id, &draft);
     store.assistant().change_rule(&channel, add, None, &by, at(12)).await.unwrap();
-    let same = RuleChange::Replace(&id, &draft);
-    store.assistant().change_rule(&channel, same, None, &by, at(13)).await.unwrap();
+    for time in [13, 14] {
+        let limited = RuleDraft { not_for: vec!["happy hours".to_owned()], ..draft.clone() };
+        let same = RuleChange::Replace(&id, &limited);
+        store.assistant().change_rule(&channel, same, None, &by, at(time)).await.unwrap();
+    }
     store.assistant().set_group_rules(&channel, "be kind", None, &by, at(14)).await.unwrap();
     for now in [15, 16] {
         store.channels().set_retention(&channel, Some(9), &by, at(now)).await.unwrap();
@@ -86,6 +89,7 @@ async fn every_change_is_logged_with_its_author(fixture: Fixture) {
         (15, ChangeKind::TimeZone, None, None, text("Asia/Taipei")),
         (15, ChangeKind::Retention, None, None, text("9")),
         (14, ChangeKind::GroupRules, None, text(""), text("be kind")),
+        (13, ChangeKind::Rule, text("qa_1_a"), text("hours"), text("hours\n≠ happy hours")),
         (12, ChangeKind::Rule, text("qa_1_a"), None, text("hours\n9-18")),
         (11, ChangeKind::Assistant, text("welcome.message"), text(""), text(&"w".repeat(24))),
         (11, ChangeKind::Assistant, text("qa.cooldownSeconds"), text("0"), text("60")),

@@ -13,6 +13,7 @@ on_both!(
     a_lost_version_is_given_to_no_other_state,
     a_refused_change_changes_nothing,
     all_rules_together_are_bounded,
+    texts_that_a_rule_must_not_answer_are_its_own,
 );
 
 fn draft(keyword: &str) -> RuleDraft {
@@ -20,6 +21,7 @@ fn draft(keyword: &str) -> RuleDraft {
         keywords: vec![keyword.to_owned()],
         question: "q".to_owned(),
         answer: "a".to_owned(),
+        ..RuleDraft::default()
     }
 }
 
@@ -80,6 +82,32 @@ async fn welcome_is_one_value_in_two_places(fixture: Fixture) {
             .map_or(0, |state| state.version),
         10
     );
+}
+
+async fn texts_that_a_rule_must_not_answer_are_its_own(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    let (store, channel, user) = (&fixture.store, "C1".into(), "U1".into());
+    let apply = async |change: RuleChange<'_>, time| {
+        store.assistant().change_rule(&channel, change, None, &user, at(time)).await.unwrap()
+    };
+    let not_for = |texts: &[&str]| RuleDraft {
+        not_for: texts.iter().map(ToString::to_string).collect(),
+        ..draft("hours")
+    };
+    let id = "qa_1_a".into();
+    assert_eq!(
+        apply(RuleChange::Add(&id, &not_for(&["happy \"hours\""])), 10).await,
+        RuleChanged::Done
+    );
+    let same = RuleChange::Replace(&id, &not_for(&["happy \"hours\""]));
+    assert_eq!(apply(same, 11).await, RuleChanged::Unchanged);
+    let bytes = store.assistant().rule_sizes(&channel).await.unwrap().1;
+    let other = not_for(&["happy \"hours\"", "快樂"]);
+    assert_eq!(apply(RuleChange::Replace(&id, &other), 12).await, RuleChanged::Done);
+    let rule = &store.assistant().rules(&channel).await.unwrap().value.items[0];
+    assert_eq!((&rule.not_for, rule.changed_at), (&other.not_for, at(12)));
+    let grown = store.assistant().rule_sizes(&channel).await.unwrap().1 - bytes;
+    assert_eq!(grown, 9, "a comma, two quotation marks, and six bytes");
 }
 
 async fn rules_are_added_replaced_and_removed(fixture: Fixture) {

@@ -20,6 +20,7 @@ on_both!(
     an_outcome_that_is_recorded_late_counts,
     replies_are_found_by_message,
     the_bots_messages_keep_their_origin,
+    the_message_that_was_answered_is_found,
 );
 
 async fn prepared(fixture: &Fixture) {
@@ -27,8 +28,8 @@ async fn prepared(fixture: &Fixture) {
     fixture.subscribe("C1", "U1", 5).await;
     let draft = RuleDraft {
         keywords: vec!["hours".to_owned()],
-        question: String::new(),
         answer: "9-18".to_owned(),
+        ..RuleDraft::default()
     };
     let id = "qa_1_a".into();
     let add = RuleChange::Add(&id, &draft);
@@ -270,4 +271,34 @@ async fn the_bots_messages_keep_their_origin(fixture: Fixture) {
     assert_eq!(found.iter().map(|rule| rule.id.as_str()).collect::<Vec<_>>(), ["qa_1_a"]);
     let count = fixture.store.messages().count(&"C1".into(), Some(at(11)), Some(at(30))).await;
     assert_eq!(count.unwrap(), 2);
+}
+
+async fn the_message_that_was_answered_is_found(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.group("C2", &["U1"]).await;
+    fixture.subscribe("C2", "U1", 5).await;
+    let assistant = || fixture.store.assistant();
+    for (event, own) in [("one", ["a_b", "second"]), ("two", ["axb", "b%"])] {
+        assert_eq!(claim(&fixture, event, 10, 0).await, Claim::Granted);
+        let own = own.map(|id| said("C1", id, 10, "9-18"));
+        let exchange = Exchange { own: &own, ..Exchange::default() };
+        assistant().finish_reply(&event.into(), Ok(()), exchange, at(11)).await.unwrap();
+    }
+    let asked = async |channel: &str, reply: &str| {
+        let asked = assistant().asked(&channel.into(), &reply.into()).await.unwrap();
+        asked.map(|message| message.to_string())
+    };
+    for (reply, message) in
+        [("a_b", "to-one"), ("second", "to-one"), ("axb", "to-two"), ("b%", "to-two")]
+    {
+        assert_eq!(asked("C1", reply).await.as_deref(), Some(message), "{reply}");
+    }
+    for (channel, reply) in [("C2", "a_b"), ("C1", "%"), ("C1", "to-one"), ("C1", "nothing")] {
+        assert_eq!(asked(channel, reply).await, None, "{channel} {reply}");
+    }
+    assert_eq!(claim_link(&fixture, "link", "C1", 10).await, Claim::Granted);
+    let own = [said("C1", "linked", 10, "https://chat.example.org")];
+    let exchange = Exchange { own: &own, ..Exchange::default() };
+    assistant().finish_reply(&"link".into(), Ok(()), exchange, at(11)).await.unwrap();
+    assert_eq!(asked("C1", "linked").await, None, "no rule answered");
 }

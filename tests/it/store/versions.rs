@@ -26,7 +26,7 @@ async fn versions(store: &Store) -> [i64; 4] {
 }
 
 fn draft() -> RuleDraft {
-    RuleDraft { keywords: vec!["k".to_owned()], question: String::new(), answer: "a".to_owned() }
+    RuleDraft { keywords: vec!["k".to_owned()], answer: "a".to_owned(), ..RuleDraft::default() }
 }
 
 async fn welcome(store: &Store, text: &str, wanted: Option<i64>) -> Result<(), SettingVersions> {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, QaMode, Rule};
+use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, QaConfig, QaMode, Rule, Strictness};
 use chatkeep_core::plan::Plan;
-use chatkeep_index::answer::{Mode, RuleMatcher, RuleText};
+use chatkeep_index::answer::{self, Matching, Mode, RuleMatcher, RuleText};
 use chatkeep_index::keyword::{KeywordError, KeywordMatcher};
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_store::AssistantState;
@@ -65,16 +65,11 @@ impl Compiled {
                 keywords: &rule.keywords,
                 question: &rule.question,
                 answer: &rule.answer,
+                not_for: &rule.not_for,
             })
             .collect();
-        let by = match mode {
-            QaMode::Keyword => Mode::Keyword,
-            QaMode::Fuzzy => Mode::Fuzzy,
-            QaMode::Semantic => Mode::Semantic(Arc::clone(space)),
-        };
-        let contains = config.qa.keyword_match == KeywordMatch::Contains;
-        let matcher =
-            RuleMatcher::build(&texts, &by, contains, before.map(|before| &before.matcher))?;
+        let matching = matching(&config.qa, mode, space);
+        let matcher = RuleMatcher::build(&texts, &matching, before.map(|before| &before.matcher))?;
         let triggers = triggers_of(&config.rules.trigger_keywords)?;
         let link_triggers = triggers_of(&config.link.trigger_keywords)?;
         let link = link.filter(|_| config.link.enabled);
@@ -94,11 +89,34 @@ impl Compiled {
     }
 }
 
+/// Returns the method of matching of these settings in that mode, which the owner's plan may lower.
+fn matching(qa: &QaConfig, mode: QaMode, space: &Arc<SemanticSpace>) -> Matching {
+    Matching {
+        mode: match mode {
+            QaMode::Keyword => Mode::Keyword,
+            QaMode::Fuzzy => Mode::Fuzzy,
+            QaMode::Semantic => Mode::Semantic(Arc::clone(space)),
+        },
+        contains: qa.keyword_match == KeywordMatch::Contains,
+        strictness: strictness(qa.strictness),
+    }
+}
+
+/// Returns the strictness of the matchers.
+pub const fn strictness(of: Strictness) -> answer::Strictness {
+    match of {
+        Strictness::Careful => answer::Strictness::Careful,
+        Strictness::Balanced => answer::Strictness::Balanced,
+        Strictness::Eager => answer::Strictness::Eager,
+    }
+}
+
 fn triggers_of(keywords: &[String]) -> Result<KeywordMatcher, KeywordError> {
     KeywordMatcher::build(keywords.iter().map(|keyword| (0, keyword.as_str())))
 }
 
 fn size_of_rule(rule: &Rule) -> usize {
-    let keywords: usize = rule.keywords.iter().map(|word| word.len() + size_of::<String>()).sum();
-    size_of::<Rule>() + keywords + rule.question.len() + rule.answer.len()
+    let words = rule.keywords.iter().chain(&rule.not_for);
+    let words: usize = words.map(|word| word.len() + size_of::<String>()).sum();
+    size_of::<Rule>() + words + rule.question.len() + rule.answer.len()
 }

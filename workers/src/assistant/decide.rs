@@ -172,7 +172,7 @@ fn keyword_at(text: &str, hit: KeywordHit) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chatkeep_core::assistant::AssistantConfig;
+    use chatkeep_core::assistant::{AssistantConfig, RuleDraft};
     use chatkeep_core::plan::Plan;
     use chatkeep_core::time::Timestamp;
     use chatkeep_index::semantic::SemanticSpace;
@@ -184,7 +184,8 @@ mod tests {
 
     fn rule(id: &str, keywords: &[&str], answer: &str) -> Rule {
         let keywords = keywords.iter().map(ToString::to_string).collect();
-        Rule::new(id.into(), keywords, answer.to_owned(), Timestamp::default(), "U1".into())
+        let draft = RuleDraft { keywords, answer: answer.to_owned(), ..RuleDraft::default() };
+        Rule::new(id.into(), draft, Timestamp::default(), "U1".into())
     }
 
     fn compiled(change: impl FnOnce(&mut AssistantConfig)) -> Compiled {

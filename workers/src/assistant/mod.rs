@@ -27,7 +27,7 @@ use tokio_util::task::TaskTracker;
 
 pub use cache::{Assistants, CompileError};
 pub use claims::UnsureClaims;
-pub use compiled::{Compiled, Source};
+pub use compiled::{Compiled, Source, strictness};
 pub use decide::{Decision, DecisionTrace, Reply};
 pub use welcome::Newcomers;
 

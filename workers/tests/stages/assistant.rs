@@ -31,8 +31,8 @@ pub(crate) async fn answering() -> (Bench, Group) {
 async fn add_rule(bench: &Bench, group: &Group, keyword: &str, answer: &str) {
     let draft = RuleDraft {
         keywords: vec![keyword.to_owned()],
-        question: String::new(),
         answer: answer.to_owned(),
+        ..RuleDraft::default()
     };
     let (id, by) = (RuleId::new(format!("qa_1_{keyword}")), group.ann.as_str().into());
     let add = RuleChange::Add(&id, &draft);

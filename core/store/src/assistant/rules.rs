@@ -18,6 +18,7 @@ struct RuleRow {
     keywords: String,
     question: String,
     answer: String,
+    not_for: String,
     created_at: i64,
     created_by: String,
     changed_at: Option<i64>,
@@ -31,31 +32,35 @@ const TOUCH_QA: &str = concat!(
     " WHERE channel_id = $1"
 );
 const RULES: &str = "
-    SELECT rule_id, keywords, question, answer, created_at, created_by, changed_at, hit_count,
-           suppressed_count
+    SELECT rule_id, keywords, question, answer, not_for, created_at, created_by, changed_at,
+           hit_count, suppressed_count
     FROM qa_rules WHERE channel_id = $1 ORDER BY created_at, rule_id";
 const CHOSEN_RULES: &str = "
-    SELECT rule_id, keywords, question, answer, created_at, created_by, changed_at, hit_count,
-           suppressed_count
+    SELECT rule_id, keywords, question, answer, not_for, created_at, created_by, changed_at,
+           hit_count, suppressed_count
     FROM qa_rules
     WHERE channel_id = $1 AND rule_id IN (SELECT value ->> 'r' FROM json_each($2))";
-/// Number of rules, and their bytes.
+/// Number of rules, and their bytes. An empty list of texts that a rule must not answer counts
+/// nothing: lists from before there were such texts stay within the limit.
 const MEASURE: &str = "
     SELECT COUNT(*),
            CAST(COALESCE(SUM(OCTET_LENGTH(keywords) + OCTET_LENGTH(question)
-                             + OCTET_LENGTH(answer)), 0) AS BIGINT)
+                             + OCTET_LENGTH(answer) + OCTET_LENGTH(not_for) - 2), 0) AS BIGINT)
     FROM qa_rules WHERE channel_id = $1";
 const ADD_RULE: &str = "
-    INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, created_at, created_by)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, not_for, created_at,
+                          created_by)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 const SET_RULE: &str = "
-    UPDATE qa_rules SET keywords = $3, question = $4, answer = $5, changed_at = $6
+    UPDATE qa_rules SET keywords = $3, question = $4, answer = $5, not_for = $6, changed_at = $7
     WHERE channel_id = $1 AND rule_id = $2";
 const SAME_RULE: &str = "
     SELECT COUNT(*) FROM qa_rules
-    WHERE channel_id = $1 AND rule_id = $2 AND keywords = $3 AND question = $4 AND answer = $5";
-const RULE_TEXT: &str =
-    "SELECT keywords, question, answer FROM qa_rules WHERE channel_id = $1 AND rule_id = $2";
+    WHERE channel_id = $1 AND rule_id = $2 AND keywords = $3 AND question = $4 AND answer = $5
+      AND not_for = $6";
+const RULE_TEXT: &str = "
+    SELECT keywords, question, answer, not_for FROM qa_rules
+    WHERE channel_id = $1 AND rule_id = $2";
 const DROP_RULE: &str = "DELETE FROM qa_rules WHERE channel_id = $1 AND rule_id = $2";
 
 #[derive(Serialize)]
@@ -217,44 +222,55 @@ async fn logged_change(
     now: Timestamp,
 ) -> Result<RuleChanged, StoreError> {
     let (id, after) = match *change {
-        RuleChange::Add(id, draft) | RuleChange::Replace(id, draft) => {
-            (id, Some(in_one(&draft.keywords, &draft.question, &draft.answer)))
-        }
+        RuleChange::Add(id, draft) | RuleChange::Replace(id, draft) => (id, Some(draft)),
         RuleChange::Remove(id) => (id, None),
     };
     let before = match change {
         RuleChange::Add(..) => None,
-        RuleChange::Replace(..) | RuleChange::Remove(_) => rule_text(tx, channel, id).await?,
+        RuleChange::Replace(..) | RuleChange::Remove(_) => rule_texts(tx, channel, id).await?,
     };
     let changed = change_rule_in(tx, channel, change, by, now).await?;
     if changed == RuleChanged::Done {
         let subject = Some(id.as_str());
+        let logged = |rule: &RuleDraft| in_one(rule, (before.as_ref(), after));
+        let (before, after) = (before.as_ref().map(logged), after.map(logged));
         let (kind, before, after) = (ChangeKind::Rule, before.as_deref(), after.as_deref());
         log_change(tx, NewChange { channel, by, kind, subject, before, after }, now).await?;
     }
     Ok(changed)
 }
 
-/// Returns the texts of a rule in one, for the activity log; `None` if there is no such rule.
-async fn rule_text(
+/// Returns the texts of a rule; `None` if there is no such rule.
+async fn rule_texts(
     tx: &mut Tx,
     channel: &ChannelId,
     rule: &RuleId,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<RuleDraft>, StoreError> {
     let text = query_as(RULE_TEXT).bind(channel.as_str()).bind(rule.as_str());
-    let Some((keywords, question, answer)): Option<(String, String, String)> =
+    let Some((keywords, question, answer, not_for)): Option<(String, String, String, String)> =
         tx.fetch_optional(text).await?
     else {
         return Ok(None);
     };
-    let keywords: Vec<String> = serde_json::from_str(&keywords)?;
-    Ok(Some(in_one(&keywords, &question, &answer)))
+    let (keywords, not_for) = (serde_json::from_str(&keywords)?, serde_json::from_str(&not_for)?);
+    Ok(Some(RuleDraft { keywords, question, answer, not_for }))
 }
 
-/// Joins the texts of a rule, those that are there.
-fn in_one(keywords: &[String], question: &str, answer: &str) -> String {
-    let parts = [keywords.join(", "), question.to_owned(), answer.to_owned()];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+/// Joins the texts of a rule for the activity log, which has the beginning of what is joined: where
+/// nothing else differs `before` and after, only the keywords and the texts that it must not answer.
+fn in_one(rule: &RuleDraft, (before, after): (Option<&RuleDraft>, Option<&RuleDraft>)) -> String {
+    let has_same_answer = before.zip(after).is_some_and(|(before, after)| {
+        (&before.keywords, &before.question, &before.answer)
+            == (&after.keywords, &after.question, &after.answer)
+    });
+    let RuleDraft { keywords, question, answer, not_for } = rule;
+    let mut parts = vec![keywords.join(", ")];
+    if !has_same_answer {
+        parts.extend([question.clone(), answer.clone()]);
+    }
+    parts.extend(not_for.iter().map(|text| format!("≠ {text}")));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
 }
 
 async fn change_rule_in(
@@ -273,14 +289,17 @@ async fn change_rule_in(
         }
     };
     let keywords = serde_json::to_string(&draft.keywords)?;
+    let not_for = serde_json::to_string(&draft.not_for)?;
     let RuleDraft { question, answer, .. } = draft;
-    let texts =
-        |sql| query(sql).bind(c).bind(id).bind(keywords.as_str()).bind(question).bind(answer);
+    let texts = |sql| {
+        let texts = query(sql).bind(c).bind(id).bind(keywords.as_str()).bind(question);
+        texts.bind(answer).bind(not_for.as_str())
+    };
     if is_new {
         return Ok(touched(tx.execute(texts(ADD_RULE).bind(at).bind(by.as_str())).await?));
     }
-    let same = query_as(SAME_RULE).bind(c).bind(id).bind(&keywords).bind(question).bind(answer);
-    let same: (i64,) = tx.fetch_one(same).await?;
+    let same = query_as(SAME_RULE).bind(c).bind(id).bind(&keywords).bind(question);
+    let same: (i64,) = tx.fetch_one(same.bind(answer).bind(&not_for)).await?;
     if same.0 > 0 {
         return Ok(RuleChanged::Unchanged);
     }
@@ -295,9 +314,12 @@ impl TryFrom<RuleRow> for Rule {
     type Error = StoreError;
 
     fn try_from(row: RuleRow) -> Result<Self, StoreError> {
-        let keywords = serde_json::from_str(&row.keywords).ok();
+        let list = |json: &str, column| {
+            parsed(serde_json::from_str(json).ok(), "qa_rules", column, &row.rule_id)
+        };
         Ok(Self {
-            keywords: parsed(keywords, "qa_rules", "keywords", &row.rule_id)?,
+            keywords: list(&row.keywords, "keywords")?,
+            not_for: list(&row.not_for, "not_for")?,
             id: row.rule_id.into(),
             question: row.question,
             answer: row.answer,

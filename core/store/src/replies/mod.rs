@@ -84,6 +84,15 @@ const TO_MESSAGES: &str = "
     SELECT event_id, channel_id, source, rule_id, message_id, status, reason FROM replies
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
 
+/// Maximum time between the claim of a reply and the message that it became, in milliseconds.
+const APART: i64 = 86_400_000;
+const ASKED: &str = "
+    SELECT r.message_id, r.sent_ids
+    FROM messages m JOIN replies r ON r.channel_id = m.channel_id
+                                  AND r.created_at BETWEEN m.sent_at - $3 AND m.sent_at + $3
+    WHERE m.channel_id = $1 AND m.message_id = $2 AND r.rule_id = m.reply_rule_id
+      AND r.message_id IS NOT NULL AND r.sent_ids LIKE '%\"' || $2 || '\"%'";
+
 #[derive(Serialize)]
 struct MessageKey<'a> {
     m: &'a str,
@@ -143,6 +152,28 @@ impl AssistantStore<'_> {
         let interrupted = tx.execute(query(INTERRUPT).bind(before).bind(now)).await?;
         tx.commit().await?;
         Ok(interrupted)
+    }
+
+    /// Returns the message that a rule answered with that message of the bot; `None` for other
+    /// messages, and once the record of the reply is deleted.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn asked(
+        &self,
+        channel: &ChannelId,
+        reply: &MessageId,
+    ) -> Result<Option<MessageId>, StoreError> {
+        let replies = query_as(ASKED).bind(channel.as_str()).bind(reply.as_str()).bind(APART);
+        let replies: Vec<(String, String)> = self.store.db.fetch_all(replies).await?;
+        // In a pattern, some characters stand for others.
+        let is_of = |sent: &str| {
+            let sent = serde_json::from_str::<Vec<String>>(sent).unwrap_or_default();
+            sent.iter().any(|sent| sent == reply.as_str())
+        };
+        let asked = replies.into_iter().find(|(_, sent)| is_of(sent));
+        Ok(asked.map(|(message, _)| MessageId::new(message)))
     }
 
     /// Returns the latest replies of a channel, newest first.

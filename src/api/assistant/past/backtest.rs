@@ -1,8 +1,8 @@
-//! `POST …/assistant/backtest`: tests draft rules or another mode against past messages.
+//! `POST …/assistant/backtest`: tests draft rules, another mode or strictness against past messages.
 
 use axum::Json;
 use axum::extract::State;
-use chatkeep_core::assistant::QaMode;
+use chatkeep_core::assistant::{QaMode, RuleDraft, Strictness};
 use chatkeep_core::id::RuleId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_http::{Body, HttpError};
@@ -17,9 +17,9 @@ use utoipa::ToSchema;
 
 use crate::assistant::trial::SourceView;
 use crate::editable::{Editable, Shown};
-use crate::input::Keyword;
+use crate::input::{Keyword, NotForText};
 
-/// Draft to test against past messages: other rules, another mode, or both.
+/// Draft to test against past messages: other rules, another mode or strictness, or all of them.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BacktestBody {
@@ -29,6 +29,9 @@ pub(crate) struct BacktestBody {
     /// Mode to test; the channel's mode when absent.
     #[schema(nullable = false)]
     mode: Option<QaMode>,
+    /// Strictness to test; the channel's strictness when absent.
+    #[schema(nullable = false)]
+    strictness: Option<Strictness>,
     /// Number of days of history to examine; 30 when absent.
     #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 365, nullable = false)]
@@ -37,7 +40,7 @@ pub(crate) struct BacktestBody {
 
 /// Draft of a rule.
 #[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct DraftRule {
     /// ID for references in the response; `draft_1`, `draft_2`, … when absent.
     #[schema(
@@ -58,6 +61,10 @@ struct DraftRule {
     /// The reply.
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     answer: String,
+    /// Texts that the rule must not answer.
+    #[serde(default)]
+    #[schema(value_type = Vec<NotForText>, max_items = 50)]
+    not_for: Vec<String>,
 }
 
 /// A name without parameters, which the documentation needs.
@@ -128,14 +135,15 @@ pub(crate) async fn backtest(
 impl From<BacktestBody> for BacktestRequest {
     fn from(body: BacktestBody) -> Self {
         let drafts = |rules: Vec<DraftItem>| rules.into_iter().map(BacktestDraft::from).collect();
-        Self { rules: body.rules.map(drafts), mode: body.mode, days: body.days }
+        let BacktestBody { rules, mode, strictness, days } = body;
+        Self { rules: rules.map(drafts), mode, strictness, days }
     }
 }
 
 impl From<DraftItem> for BacktestDraft {
     fn from(Editable(draft): DraftItem) -> Self {
-        let DraftRule { id, keywords, question, answer } = draft;
-        Self { id, keywords, question, answer }
+        let DraftRule { id, keywords, question, answer, not_for } = draft;
+        Self { id, texts: RuleDraft { keywords, question, answer, not_for } }
     }
 }
 

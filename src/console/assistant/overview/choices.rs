@@ -1,10 +1,13 @@
 //! Switches and choices of the form, with the present values where they differ.
 
-use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, NoMatchScope, QaMode};
+use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, NoMatchScope, QaMode, Strictness};
 use chatkeep_i18n::Language;
 use chatkeep_services::assistant::AssistantSettings;
 
-use super::super::words::{MODES, duration, match_key, match_name, mode_key, mode_name, now};
+use super::super::words::{
+    MODES, STRICTNESSES, duration, match_key, match_name, mode_key, mode_name, now, strictness_key,
+    strictness_name,
+};
 use super::OverviewForm;
 
 /// Usual cooldowns, in seconds.
@@ -129,6 +132,33 @@ pub(super) fn matches(
         ],
         now: (present != form.keyword_match)
             .then(|| now(&language.text(match_key(present)), language)),
+    }
+}
+
+/// Returns the degrees of strictness.
+pub(super) fn strictnesses(
+    form: &OverviewForm,
+    config: &AssistantConfig,
+    language: Language,
+) -> Choices {
+    let present = config.qa.strictness;
+    let chosen = form.strictness.unwrap_or(present);
+    let option = |value: Strictness| Choice {
+        value: strictness_name(value).to_owned(),
+        label: language.text(strictness_key(value)),
+        hint: language.text(match value {
+            Strictness::Careful => "overview-strictness-careful-hint",
+            Strictness::Balanced => "overview-strictness-balanced-hint",
+            Strictness::Eager => "overview-strictness-eager-hint",
+        }),
+        chosen: value == chosen,
+        possible: true,
+    };
+    Choices {
+        name: "strictness",
+        label: language.text("overview-strictness"),
+        options: STRICTNESSES.into_iter().map(option).collect(),
+        now: (present != chosen).then(|| now(&language.text(strictness_key(present)), language)),
     }
 }
 

@@ -5,7 +5,7 @@ mod choices;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode};
+use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Strictness};
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::access::{Admin, ReadMessages, WriteAssistant};
 use chatkeep_services::assistant::{
@@ -15,7 +15,7 @@ use chatkeep_services::assistant::{
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use self::choices::{Choices, Switch, cooldowns, matches, modes, scopes, switches};
+use self::choices::{Choices, Switch, cooldowns, matches, modes, scopes, strictnesses, switches};
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
@@ -23,7 +23,7 @@ use super::super::form::{Done, FormErrors, Posted};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
-use super::words::{match_name, mode_key, mode_name};
+use super::words::{match_name, mode_key, mode_name, strictness_name};
 
 /// Form of the page. An absent switch is off.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,6 +36,8 @@ pub(crate) struct OverviewForm {
     mode: QaMode,
     #[serde(rename = "match")]
     keyword_match: KeywordMatch,
+    /// Absent in a page of an earlier version.
+    strictness: Option<Strictness>,
     scope: NoMatchScope,
     cooldown: u32,
     /// `compare` leads to what would change.
@@ -56,6 +58,7 @@ struct OverviewPage {
     switches: Vec<Switch>,
     modes: Choices,
     matches: Choices,
+    strictnesses: Choices,
     scopes: Choices,
     cooldowns: Choices,
     /// Sentence about a mode that the plan replaces.
@@ -91,6 +94,7 @@ pub(crate) async fn save(
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("mode", mode_name(form.mode))
             .append_pair("match", match_name(form.keyword_match))
+            .extend_pairs(form.strictness.map(|one| ("strictness", strictness_name(one))))
             .finish();
         return Ok(Redirect::to(&format!("{path}/assistant/switch?{query}")).into_response());
     }
@@ -134,6 +138,7 @@ async fn shown(
         switches: switches.into(),
         modes: modes(form, settings, language),
         matches: matches(form, config, language),
+        strictnesses: strictnesses(form, config, language),
         scopes: scopes(form, config, language),
         cooldowns: cooldowns(form, config, language),
         replaced,
@@ -168,6 +173,7 @@ impl OverviewForm {
             rules: switch(config.rules.enabled),
             mode: config.qa.mode,
             keyword_match: config.qa.keyword_match,
+            strictness: Some(config.qa.strictness),
             scope: config.qa.no_match_scope,
             cooldown: config.qa.cooldown_seconds,
             act: String::new(),
@@ -180,6 +186,7 @@ impl OverviewForm {
             mode: Some(self.mode),
             no_match_scope: Some(self.scope),
             keyword_match: Some(self.keyword_match),
+            strictness: self.strictness,
             cooldown_seconds: Some(self.cooldown),
             ..QaChange::default()
         };

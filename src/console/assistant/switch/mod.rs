@@ -7,10 +7,12 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use chatkeep_core::assistant::{KeywordMatch, QaMode, RuleDraft};
+use chatkeep_core::assistant::{KeywordMatch, QaMode, Strictness};
 use chatkeep_core::id::RuleId;
 use chatkeep_services::access::{Admin, ReadMessages, WriteAssistant};
-use chatkeep_services::assistant::{AssistantChange, Progress, QaChange, SettingsAccess};
+use chatkeep_services::assistant::{
+    AssistantChange, Progress, QaChange, RuleUpdate, SettingsAccess,
+};
 use chatkeep_view::channel_path;
 use serde::Deserialize;
 
@@ -23,7 +25,10 @@ use super::super::form::{Done, FormErrors, Posted};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
-use super::words::{MATCHES, MODES, match_key, match_name, mode_key, mode_name};
+use super::words::{
+    MATCHES, MODES, STRICTNESSES, match_key, match_name, mode_key, mode_name, strictness_key,
+    strictness_name,
+};
 
 /// Maximum length of a message in characters.
 const SAID: usize = 240;
@@ -41,6 +46,8 @@ pub(crate) struct SwitchForm {
     mode: QaMode,
     #[serde(rename = "match")]
     keyword_match: KeywordMatch,
+    /// Absent in a page of an earlier version.
+    strictness: Option<Strictness>,
 }
 
 #[derive(Template)]
@@ -54,6 +61,7 @@ struct SwitchPage {
     other: String,
     modes: Vec<(&'static str, String, bool)>,
     matches: Vec<(&'static str, String, bool)>,
+    strictnesses: Vec<(&'static str, String, bool)>,
     /// Percent of the work, while it goes on.
     running: Option<u8>,
     result: Option<SwitchResult>,
@@ -78,6 +86,7 @@ pub(crate) async fn switch(
     let qa = QaChange {
         mode: Some(form.mode),
         keyword_match: Some(form.keyword_match),
+        strictness: form.strictness,
         ..QaChange::default()
     };
     let change = AssistantChange { qa: Some(qa), ..AssistantChange::default() };
@@ -89,8 +98,12 @@ pub(crate) async fn switch(
         }
         Err(error) => {
             let errors = FormErrors::of(error, visitor.language)?;
-            let (mode, keyword_match) = (Some(form.mode), Some(form.keyword_match));
-            let query = SwitchQuery { mode, keyword_match, ..SwitchQuery::default() };
+            let query = SwitchQuery {
+                mode: Some(form.mode),
+                keyword_match: Some(form.keyword_match),
+                strictness: form.strictness,
+                ..SwitchQuery::default()
+            };
             shown(&console, &visitor, &channel, query, errors).await
         }
     }
@@ -140,6 +153,13 @@ async fn shown(
                 (match_name(one), language.text(match_key(one)), chosen)
             })
             .collect(),
+        strictnesses: STRICTNESSES
+            .into_iter()
+            .map(|one| {
+                let chosen = one == query.strictness.unwrap_or(settings.config.qa.strictness);
+                (strictness_name(one), language.text(strictness_key(one)), chosen)
+            })
+            .collect(),
         running,
         result,
         errors,
@@ -151,19 +171,24 @@ async fn shown(
     Ok(response)
 }
 
-/// Leads to what a rule as it is being edited would have answered. An empty answer stands for the
-/// saved one; of a long one, its beginning is enough. `None` if the address would be too long for
-/// browsers and proxies.
+/// Leads to what a rule as it is being edited would have answered. Absent texts, and an empty answer,
+/// stand for the saved ones; of a long answer, its beginning is enough. `None` if the address would be
+/// too long for browsers and proxies.
 pub(super) fn compared(
     access: &SettingsAccess,
     rule: Option<&RuleId>,
-    draft: RuleDraft,
+    texts: RuleUpdate,
 ) -> Option<Response> {
+    let mut not_for = texts.not_for.clone().unwrap_or_default();
+    if texts.not_for.is_some() && not_for.is_empty() {
+        not_for.push(String::new());
+    }
     let query = SwitchQuery {
         rule: rule.map(|rule| rule.as_str().to_owned()),
-        keyword: draft.keywords,
-        question: draft.question,
-        answer: draft.answer.chars().take(SAID).collect(),
+        keyword: texts.keywords,
+        question: texts.question.unwrap_or_default(),
+        answer: texts.answer.chars().take(SAID).collect(),
+        not_for,
         ..SwitchQuery::default()
     };
     let page = format!("{}/assistant/switch", channel_path(access.channel()));

@@ -1,20 +1,23 @@
 //! Address of the page: the settings to compare with, and what of the result is shown.
 
-use chatkeep_core::assistant::{KeywordMatch, QaMode};
+use chatkeep_core::assistant::{KeywordMatch, QaMode, Strictness};
 use chatkeep_core::id::RuleId;
 use chatkeep_i18n::Language;
-use chatkeep_services::assistant::{AssistantSettings, ComparisonRequest, RuleEdit};
+use chatkeep_services::assistant::{AssistantSettings, ComparisonRequest, RuleEdit, RuleUpdate};
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::super::words::{match_key, match_name, mode_key, mode_name};
+use super::super::words::{
+    match_key, match_name, mode_key, mode_name, strictness_key, strictness_name,
+};
 
-/// Settings to compare with: another mode or matching, or an edited rule.
+/// Settings to compare with: another mode, matching or strictness, or an edited rule.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct SwitchQuery {
     pub(super) mode: Option<QaMode>,
     #[serde(rename = "match")]
     pub(super) keyword_match: Option<KeywordMatch>,
+    pub(super) strictness: Option<Strictness>,
     /// Rule that is edited; absent for a new one.
     pub(super) rule: Option<String>,
     #[serde(default)]
@@ -23,6 +26,9 @@ pub(crate) struct SwitchQuery {
     pub(super) question: String,
     #[serde(default)]
     pub(super) answer: String,
+    /// Texts that the rule must not answer; none for those that it has, an empty one for none.
+    #[serde(default, rename = "notFor")]
+    pub(super) not_for: Vec<String>,
     /// Only messages with that difference.
     pub(super) show: Option<String>,
     #[serde(default)]
@@ -41,16 +47,27 @@ impl SwitchQuery {
         self.has_rule()
             || self.mode.is_some_and(|mode| mode != qa.mode)
             || self.keyword_match.is_some_and(|one| one != qa.keyword_match)
+            || self.strictness.is_some_and(|one| one != qa.strictness)
     }
 
     pub(super) fn request(&self) -> ComparisonRequest {
         let rule = self.has_rule().then(|| RuleEdit {
             rule: self.rule.as_deref().map(RuleId::from),
-            keywords: self.keyword.clone(),
-            question: self.question.clone(),
-            answer: self.answer.clone(),
+            texts: RuleUpdate {
+                keywords: self.keyword.clone(),
+                question: Some(self.question.clone()),
+                answer: self.answer.clone(),
+                not_for: self.not_for(),
+            },
         });
-        ComparisonRequest { mode: self.mode, keyword_match: self.keyword_match, rule }
+        let Self { mode, keyword_match, strictness, .. } = *self;
+        ComparisonRequest { mode, keyword_match, strictness, rule }
+    }
+
+    /// Returns the texts that the rule must not answer, unless they are those that it has.
+    fn not_for(&self) -> Option<Vec<String>> {
+        let texts = self.not_for.iter().filter(|text| !text.is_empty()).cloned().collect();
+        (!self.not_for.is_empty()).then_some(texts)
     }
 
     /// Returns the name of what is compared with today's settings.
@@ -60,12 +77,13 @@ impl SwitchQuery {
         }
         let qa = &settings.config.qa;
         let mode = self.mode.unwrap_or(qa.mode);
-        let name = language.text(mode_key(mode));
-        match self.keyword_match.filter(|one| *one != qa.keyword_match) {
-            Some(one) if mode == qa.mode => language.text(match_key(one)),
-            Some(one) => format!("{name} · {}", language.text(match_key(one))),
-            None => name,
-        }
+        let keyword_match = self.keyword_match.filter(|one| *one != qa.keyword_match);
+        let strictness = self.strictness.filter(|one| *one != qa.strictness);
+        let keys = [keyword_match.map(match_key), strictness.map(strictness_key)];
+        let has_others = keys.iter().any(Option::is_some);
+        let mode = (mode != qa.mode || !has_others).then(|| mode_key(mode));
+        let names = [mode].into_iter().chain(keys).flatten().map(|key| language.text(key));
+        names.collect::<Vec<_>>().join(" · ")
     }
 
     /// Returns the address of a page of the result.
@@ -77,11 +95,17 @@ impl SwitchQuery {
         if let Some(one) = self.keyword_match {
             query.append_pair("match", match_name(one));
         }
+        if let Some(one) = self.strictness {
+            query.append_pair("strictness", strictness_name(one));
+        }
         if let Some(rule) = &self.rule {
             query.append_pair("rule", rule);
         }
         for keyword in &self.keyword {
             query.append_pair("keyword", keyword);
+        }
+        for text in &self.not_for {
+            query.append_pair("notFor", text);
         }
         for (name, value) in [("question", &self.question), ("answer", &self.answer)] {
             if !value.is_empty() {

@@ -1,5 +1,6 @@
 //! Result of a comparison as the page shows it.
 
+use chatkeep_core::id::MessageId;
 use chatkeep_i18n::Value;
 use chatkeep_services::assistant::{
     AssistantSettings, ComparedAnswer, ComparedMessage, Comparison, Difference, HistoryAccess,
@@ -10,9 +11,9 @@ use chatkeep_view::{message_path, segment};
 use super::super::super::Console;
 use super::super::super::dates::Dates;
 use super::super::super::error::PageError;
-use super::super::super::form::count;
+use super::super::super::form::{count, query_of};
 use super::super::super::labels::{hue, initial, name_of, shortened, summary};
-use super::super::words::{match_name, mode_key, mode_name};
+use super::super::words::{match_name, mode_key, mode_name, strictness_name};
 use super::SAID;
 use super::query::SwitchQuery;
 
@@ -46,6 +47,7 @@ pub(super) struct SwitchButton {
     pub(super) version: i64,
     pub(super) mode: &'static str,
     pub(super) keyword_match: &'static str,
+    pub(super) strictness: &'static str,
     pub(super) label: String,
 }
 
@@ -82,6 +84,8 @@ pub(super) struct AnswerCell {
     pub(super) source: String,
     /// Path of the rule.
     pub(super) rule: Option<String>,
+    /// Link to the rule that keeps it from answering such messages.
+    pub(super) wrong: Option<String>,
 }
 
 /// View of a comparison.
@@ -161,16 +165,16 @@ impl View<'_> {
             said: shortened(&summary(&message, language), SAID),
             mark: key.map(|(_, _, key)| language.text(key)).unwrap_or_default(),
             same: difference == Difference::Same,
-            today: self.answer(today),
-            other: self.answer(other),
+            today: self.answer(today, &message.id),
+            other: self.answer(other, &message.id),
         }
     }
 
-    fn answer(&self, answer: Option<ComparedAnswer>) -> AnswerCell {
+    fn answer(&self, answer: Option<ComparedAnswer>, asked: &MessageId) -> AnswerCell {
         let language = self.dates.language;
         let Some(ComparedAnswer { source, rule, text }) = answer else {
             let source = language.text("switch-no-answer");
-            return AnswerCell { text: None, source, rule: None };
+            return AnswerCell { text: None, source, rule: None, wrong: None };
         };
         let key = match source {
             ReplySource::Rules => "switch-source-rules",
@@ -179,7 +183,9 @@ impl View<'_> {
         };
         let rules = self.page.trim_end_matches("/switch");
         let rule = rule.map(|rule| format!("{rules}/rules/{}", segment(rule.as_str())));
-        AnswerCell { text: Some(text), source: language.text(key), rule }
+        let query = query_of(&[("asked", asked.as_str())]);
+        let wrong = rule.as_ref().map(|rule| format!("{rule}?{query}"));
+        AnswerCell { text: Some(text), source: language.text(key), rule, wrong }
     }
 
     fn button(&self, found: &Comparison) -> SwitchButton {
@@ -195,6 +201,7 @@ impl View<'_> {
             version: self.settings.version,
             mode: mode_name(mode),
             keyword_match: match_name(self.query.keyword_match.unwrap_or(qa.keyword_match)),
+            strictness: strictness_name(self.query.strictness.unwrap_or(qa.strictness)),
             label,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
-use chatkeep_core::assistant::{QaMode, Rule, limits};
+use chatkeep_core::assistant::{QaMode, Rule, RuleDraft, Strictness, limits};
 use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::{RuleId, UserId};
 use chatkeep_core::time::Timestamp;
@@ -12,9 +12,10 @@ use chatkeep_store::{ReadAction, ReplyRecord, ReplySource, ReplyStatus, StoredMe
 use chatkeep_view::pseudonyms::{Mask, Masked};
 use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply};
 
-use super::super::super::input::{keywords, text};
+use super::super::super::input::text;
 use super::super::super::{FieldPath, ServiceError};
 use super::super::AssistantService;
+use super::super::rules::checked_at;
 use super::{DAYS, HistoryAccess, HistoryScan, Said};
 
 /// Maximum length of a draft's ID in characters.
@@ -24,13 +25,15 @@ const RULES: FieldPath = FieldPath::body("/rules");
 /// Maximum number of changes listed.
 const CHANGES: usize = 100;
 
-/// Draft to test against past messages: other rules, another mode, or both.
+/// Draft to test against past messages: other rules, another mode or strictness, or all of them.
 #[derive(Clone, Debug, Default)]
 pub struct BacktestRequest {
     /// Rules to test; the channel's when absent.
     pub rules: Option<Vec<BacktestDraft>>,
     /// Mode to test; the channel's when absent.
     pub mode: Option<QaMode>,
+    /// Strictness to test; the channel's when absent.
+    pub strictness: Option<Strictness>,
     /// Number of days of history to examine; [`DAYS`] when absent.
     pub days: Option<u32>,
 }
@@ -40,12 +43,8 @@ pub struct BacktestRequest {
 pub struct BacktestDraft {
     /// ID for references in the result; `draft_1`, `draft_2`, … when absent.
     pub id: Option<String>,
-    /// Keywords that trigger the rule.
-    pub keywords: Vec<String>,
-    /// Description for administrators.
-    pub question: String,
-    /// The reply.
-    pub answer: String,
+    /// Its texts.
+    pub texts: RuleDraft,
 }
 
 /// Result of a test against past messages.
@@ -134,7 +133,9 @@ impl AssistantService {
         }
         source.config.enabled = true;
         source.config.qa.enabled = true;
-        source.config.qa.mode = request.mode.unwrap_or(source.config.qa.mode);
+        let qa = &mut source.config.qa;
+        qa.mode = request.mode.unwrap_or(qa.mode);
+        qa.strictness = request.strictness.unwrap_or(qa.strictness);
         if let Some(rules) = request.rules {
             let (now, user) = (self.clock.now(), access.user().clone());
             source.rules = CALLERS.run(move || drafts(rules, now, &user)).await?;
@@ -222,13 +223,11 @@ fn drafts(
         return Err(ServiceError::invalid_value(RULES, why));
     }
     let rule = |(draft, number): (BacktestDraft, usize)| {
-        let at = |name| RULES.item(number - 1).member(name);
-        let id = draft.id.map(|id| text(at("id"), id, 1, MAX_ID)).transpose()?;
+        let at = RULES.item(number - 1);
+        let id = draft.id.map(|id| text(at.clone().member("id"), id, 1, MAX_ID)).transpose()?;
         let id = RuleId::new(id.unwrap_or_else(|| format!("draft_{number}")));
-        let keywords = keywords(at("keywords"), draft.keywords, 1, limits::KEYWORDS)?;
-        let question = text(at("question"), draft.question, 0, limits::QUESTION)?;
-        let answer = text(at("answer"), draft.answer, 1, limits::ANSWER)?;
-        Ok(Rule { question, ..Rule::new(id, keywords, answer, now, by.clone()) })
+        let texts = checked_at(&at, draft.texts).map_err(|(_, error)| error)?;
+        Ok(Rule::new(id, texts, now, by.clone()))
     };
     rules.into_iter().zip(1..).map(rule).collect()
 }

@@ -1,6 +1,6 @@
 //! Comparison of today's answers with those of other settings, on what was said.
 
-use chatkeep_core::assistant::{KeywordMatch, QaMode};
+use chatkeep_core::assistant::{KeywordMatch, QaMode, Strictness};
 use chatkeep_core::id::{MessageId, RuleId};
 use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
@@ -8,6 +8,7 @@ use chatkeep_store::{ReplySource, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_workers::assistant::{Compiled, Decision, Reply};
 
+use super::super::rules::RuleUpdate;
 use super::Said;
 
 /// Maximum number of different answers that are listed.
@@ -26,21 +27,19 @@ pub struct ComparisonRequest {
     pub mode: Option<QaMode>,
     /// Matching of keywords.
     pub keyword_match: Option<KeywordMatch>,
+    /// Certainty that a reply of the tolerant modes requires.
+    pub strictness: Option<Strictness>,
     /// One rule that is edited or added.
     pub rule: Option<RuleEdit>,
 }
 
 /// Rule as it is being edited.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuleEdit {
     /// Rule that it replaces; `None` for a new one.
     pub rule: Option<RuleId>,
-    /// Keywords that trigger it.
-    pub keywords: Vec<String>,
-    /// Question that it is for.
-    pub question: String,
-    /// The reply; empty for that of the rule that it replaces.
-    pub answer: String,
+    /// Its texts; absent ones, and an empty answer, are those of the rule that it replaces.
+    pub texts: RuleUpdate,
 }
 
 /// Difference of two answers to one message.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::assistant::{Rule, RuleDraft};
-use chatkeep_core::id::{ChannelId, RuleId};
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::ReadAction;
@@ -12,7 +12,6 @@ use chatkeep_workers::assistant::{Compiled, Source};
 
 use super::super::super::{FieldPath, ServiceError};
 use super::super::AssistantService;
-use super::super::rules::checked;
 use super::comparison::{
     ComparedId, ComparedMessage, ComparedPage, Comparison, ComparisonRequest, Difference, NEW_RULE,
     RuleEdit, compared,
@@ -151,24 +150,20 @@ impl AssistantService {
         let qa = &mut source.config.qa;
         qa.mode = request.mode.unwrap_or(qa.mode);
         qa.keyword_match = request.keyword_match.unwrap_or(qa.keyword_match);
-        if let Some(RuleEdit { rule: id, keywords, question, answer }) = request.rule {
+        qa.strictness = request.strictness.unwrap_or(qa.strictness);
+        if let Some(RuleEdit { rule: id, mut texts }) = request.rule {
             let place = id.and_then(|id| source.rules.iter_mut().find(|rule| rule.id == id));
-            let saved = place.as_ref().filter(|_| answer.is_empty());
-            let answer = saved.map_or(answer, |rule| rule.answer.clone());
-            let draft = checked(RuleDraft { keywords, question, answer })?;
-            if let Some(rule) = place {
-                let RuleDraft { keywords, question, answer } = draft;
-                (rule.keywords, rule.question, rule.answer) = (keywords, question, answer);
-            } else {
-                source.rules.push(new_rule(draft, self.clock.now(), access));
+            let saved = place.as_deref().cloned().map(RuleDraft::from).unwrap_or_default();
+            if texts.answer.is_empty() {
+                texts.answer.clone_from(&saved.answer);
+            }
+            let draft = texts.over_saved(saved).map_err(|(_, error)| error)?;
+            let (now, by) = (self.clock.now(), access.user().clone());
+            match place {
+                Some(rule) => *rule = Rule::new(rule.id.clone(), draft, rule.created_at, by),
+                None => source.rules.push(Rule::new(NEW_RULE.into(), draft, now, by)),
             }
         }
         Ok(source)
     }
-}
-
-fn new_rule(draft: RuleDraft, now: Timestamp, access: &HistoryAccess) -> Rule {
-    let RuleDraft { keywords, question, answer } = draft;
-    let (id, by) = (RuleId::from(NEW_RULE), access.user().clone());
-    Rule { question, ..Rule::new(id, keywords, answer, now, by) }
 }

@@ -202,7 +202,7 @@ fn unanswered_of(compiled: &Compiled, said: Vec<Said>) -> Vec<Open> {
     let questions = said.into_iter().filter(|(_, text)| looks_like_question(text));
     let open = |(message, text): Said| {
         let considered = compiled.consider(&text);
-        let nearest = considered.rating.candidates.first();
+        let nearest = considered.rating.best();
         let nearest = nearest.and_then(|best| Some(compiled.rule(best.rule)?.id.clone()));
         let is_open = !matches!(considered.decision, Decision::Answer(_));
         is_open.then_some(Open { message: message.id, asked_at: message.sent_at, text, nearest })

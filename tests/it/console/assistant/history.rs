@@ -58,8 +58,7 @@ fn counted(mode: QaMode, plan: Plan, edited: &[Rule]) -> [usize; 4] {
 }
 
 fn rule(id: &str, draft: RuleDraft) -> Rule {
-    let RuleDraft { keywords, question, answer } = draft;
-    Rule { question, ..Rule::new(id.into(), keywords, answer, at(1), "Uowner".into()) }
+    Rule::new(id.into(), draft, at(1), "Uowner".into())
 }
 
 const TILES: [&str; 4] = ["New answers", "Lost answers", "Other answers", "Same answers"];

@@ -36,6 +36,7 @@ pub(super) fn draft(keywords: &[&str], question: &str, answer: &str) -> RuleDraf
         keywords: keywords.iter().map(ToString::to_string).collect(),
         question: question.to_owned(),
         answer: answer.to_owned(),
+        ..RuleDraft::default()
     }
 }
 

@@ -4,6 +4,7 @@ use super::super::permissions::{asks_who_it_is, is_hidden};
 use super::super::rules::SAME_ORIGIN;
 use super::super::{GROUP, Scene, now, secret};
 use super::{field, path, scene};
+use chatkeep_core::assistant::Strictness;
 use chatkeep_store::{NewSession, SignedIn};
 use reqwest::StatusCode;
 use serde_json::json;
@@ -12,7 +13,7 @@ use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
 /// Fields of the overview's form.
-const OVERVIEW: [(&str, &str); 8] = [
+const OVERVIEW: [(&str, &str); 9] = [
     ("csrf", "csrf-Uowner"),
     ("enabled", "yes"),
     ("qa", "yes"),
@@ -21,6 +22,7 @@ const OVERVIEW: [(&str, &str); 8] = [
     ("match", "contains"),
     ("scope", "addressed"),
     ("cooldown", "60"),
+    ("strictness", "careful"),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,7 +31,7 @@ async fn of_two_who_edit_the_second_is_told() {
     let page = scene.open(&path("")).await.body;
     let version = field(&page, "version").to_owned();
     let mut admin = OVERVIEW.to_vec();
-    (admin[0].1, admin[7].1) = ("csrf-Uadmin", "300");
+    (admin[0].1, admin[7].1, admin[8].1) = ("csrf-Uadmin", "300", "eager");
     admin.retain(|(name, _)| *name != "qa");
     admin.push(("version", &version));
     let saved = scene.post(&path(""), "Uadmin", &admin, &SAME_ORIGIN).await;
@@ -43,7 +45,7 @@ async fn of_two_who_edit_the_second_is_told() {
     // What was typed is kept, and what is there now stands beside it.
     assert!(stale.body.contains("name=\"qa\" value=\"yes\" checked"), "{}", stale.body);
     assert!(stale.body.contains("value=\"60\" selected"), "{}", stale.body);
-    for present in ["Now: off", "Now: 5 minutes"] {
+    for present in ["Now: off", "Now: 5 minutes", "Now: Eager"] {
         assert!(stale.body.contains(present), "{present}: {}", stale.body);
     }
     let present = field(&stale.body, "version").to_owned();
@@ -53,11 +55,22 @@ async fn of_two_who_edit_the_second_is_told() {
     assert_eq!(saved.status, StatusCode::SEE_OTHER, "{}", saved.body);
     let config = scene.store.assistant().assistant_config(&GROUP.into()).await.unwrap();
     assert!(config.qa.enabled && config.qa.cooldown_seconds == 60);
+    assert_eq!(config.qa.strictness, Strictness::Careful);
+    // The page of an earlier version has no such choice.
+    let mut earlier = owner.clone();
+    earlier.retain(|(name, _)| !matches!(*name, "strictness" | "version"));
+    let present = field(&scene.open(&path("")).await.body, "version").to_owned();
+    earlier.push(("version", &present));
+    let saved = scene.post(&path(""), "Uowner", &earlier, &SAME_ORIGIN).await;
+    assert_eq!(saved.status, StatusCode::SEE_OTHER, "{}", saved.body);
+    let config = scene.store.assistant().assistant_config(&GROUP.into()).await.unwrap();
+    assert_eq!(config.qa.strictness, Strictness::Careful);
     // Looking first saves nothing.
     owner.push(("do", "compare"));
     owner[4].1 = "fuzzy";
     let compare = scene.post(&path(""), "Uowner", &owner, &SAME_ORIGIN).await;
-    assert_eq!(compare.location(), path("/switch?mode=fuzzy&match=contains"));
+    let compared = path("/switch?mode=fuzzy&match=contains&strictness=careful");
+    assert_eq!(compare.location(), compared);
     let forged = scene.post(&path(""), "Uowner", &owner[1..], &SAME_ORIGIN).await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
 }
