@@ -35,6 +35,7 @@ pub fn fold_phrase(text: &str) -> String {
 
 /// Folds as [`fold`] does; borrows if the text is folded already (frequent in scripts without
 /// case).
+#[inline]
 pub fn fold_cow(text: &str) -> Cow<'_, str> {
     let (kept, mark) = quick::folded_prefix(text);
     if kept == text.len() {

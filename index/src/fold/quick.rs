@@ -66,6 +66,7 @@ pub(super) fn next_mark(mark: u8, step: Step) -> Option<u8> {
 
 /// Returns the length in bytes of the prefix of `text` that folding leaves as it is, and the
 /// combining class of the mark it ends in.
+#[inline]
 pub(super) fn folded_prefix(text: &str) -> (usize, u8) {
     let mut mark = 0;
     let mut after_space = true;

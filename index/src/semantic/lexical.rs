@@ -100,9 +100,7 @@ impl LexicalIndex {
     /// Adds the postings of one n-gram, and its weight to the squared lengths in `factors`.
     fn add_gram(&mut self, group: &[u64]) {
         let Some(first) = group.first() else { return };
-        let counted = self.counted;
-        let frequency = group.partition_point(|&pair| (lower(pair) as usize) < counted);
-        let weight = self.weight(frequency);
+        let weight = self.weight(self.frequency(group, |&pair| lower(pair)));
         self.grams.push(upper(*first));
         self.starts.push(ordinal(self.postings.len()));
         for &pair in group {
@@ -110,6 +108,14 @@ impl LexicalIndex {
             self.factors[text as usize] += weight;
             self.postings.push(text);
         }
+    }
+
+    /// Returns the number of counted texts among those of an n-gram, which are in their order.
+    fn frequency<P>(&self, postings: &[P], text: impl Fn(&P) -> u32) -> usize {
+        if self.counted == self.factors.len() {
+            return postings.len();
+        }
+        postings.partition_point(|posting| (text(posting) as usize) < self.counted)
     }
 
     /// Returns the squared rarity of an n-gram that `frequency` counted texts have.
@@ -124,7 +130,7 @@ impl LexicalIndex {
         let mut length = 0.0;
         for gram in ngrams(folded) {
             let postings = self.postings(gram);
-            let frequency = postings.partition_point(|&text| (text as usize) < self.counted);
+            let frequency = self.frequency(postings, |&text| text);
             let weight = self.weight(frequency);
             length += weight;
             if self.counted <= SMALL || frequency < self.counted / FREQUENT {
