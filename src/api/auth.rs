@@ -1,16 +1,17 @@
 //! Extractors of callers and of their permissions: a handler asks for a [`ChannelAccess`] and runs
 //! only with one (see `docs/architecture.md#rule-9`).
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
-use chatkeep_http::{HttpError, Path, caller};
+use chatkeep_http::{HttpError, caller};
 use chatkeep_services::access::{
     AtLeast, Caller, ChannelAccess, Credential, HasScope, Reaches, Scoped,
 };
 use serde::Deserialize;
+use serde_json::json;
 use utoipa::IntoParams;
 use utoipa::openapi::path::ParameterIn;
 
@@ -115,8 +116,17 @@ impl<S: HasScope> Input for Reaches<S> {
     }
 }
 
-/// The channel of the path. A name that cannot be one is as unknown as any other.
+/// The channel of the path. A name that cannot be one is as unknown as any other; what else the path
+/// names is not looked at.
 async fn channel_of(parts: &mut Parts, api: &Api) -> Result<ChannelId, HttpError> {
-    let path = Path::<ChannelPath>::from_request_parts(parts, api).await;
-    path.map(|Path(path)| path.channel).map_err(|_| HttpError::PermissionDenied)
+    let given = RawPathParams::from_request_parts(parts, api).await;
+    let given = given.map_err(|_| HttpError::PermissionDenied)?;
+    let named = given.iter().find(|(name, _)| *name == "channelId");
+    let path = named.filter(|(_, channel)| !channel.contains('\0'));
+    // A chat with one person has that person's id.
+    let mask = caller(parts).map(|caller| caller.mask).unwrap_or_default();
+    let path =
+        path.map(|(name, channel)| serde_json::from_value(json!({ name: mask.incoming(channel) })));
+    let path: Option<ChannelPath> = path.and_then(Result::ok);
+    Ok(path.ok_or(HttpError::PermissionDenied)?.channel)
 }

@@ -93,5 +93,6 @@ impl Output for Document {
         let (content, headers, links) = (content.into(), vec!["Content-Disposition"], Vec::new());
         let answer = Answer { status: StatusCode::OK, description, content, headers, links };
         route.answers.push(answer);
+        route.is_streamed = true;
     }
 }

@@ -71,7 +71,7 @@ pub(super) async fn layer(
     let key = request.headers().get(&KEY).and_then(valid);
     match (key, caller) {
         (None, _) => {
-            let why = "must be 1 to 255 printable ASCII characters";
+            let why = "must be 1 to 255 visible ASCII characters, without spaces";
             HttpError::invalid_value(FieldPath::header("Idempotency-Key"), why).into_response()
         }
         // Unauthenticated callers are rejected anyway.

@@ -104,8 +104,8 @@ impl Registration {
         }
     }
 
-    /// Adds the media store's identity, unless it cannot be reached: the rest runs without it.
-    /// Returns true once it is known.
+    /// Adds the media store's identity, unless it cannot be reached: the rest runs without it, and
+    /// nothing is stored, read or deleted there until it is known. Returns true once it is.
     ///
     /// # Errors
     /// [`OtherMediaStore`] if the files of the database are in another one.
@@ -114,15 +114,19 @@ impl Registration {
         match tokio::time::timeout(TIMEOUT, identified).await {
             Ok(Ok(identity)) => {
                 self.process.shared.insert(MEDIA.to_owned(), identity);
-                Ok(true)
+                return Ok(true);
             }
-            Ok(Err(MediaStoreError::Other(other))) => Err(other),
+            Ok(Err(MediaStoreError::Other(other))) => {
+                self.blobs.bar();
+                return Err(other);
+            }
             Ok(Err(error)) => {
                 log_failure!(warn, &error, "cannot identify the media store yet");
-                Ok(false)
             }
-            Err(_) => Ok(false),
+            Err(_) => {}
         }
+        self.blobs.bar();
+        Ok(false)
     }
 
     /// Reads the identity of a media store that could not be reached at the start. Another one than
@@ -196,6 +200,7 @@ impl Registration {
                     return false;
                 }
                 info!("the media store is identified");
+                self.blobs.unbar();
                 self.health.clear(PART);
                 true
             }

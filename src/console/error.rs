@@ -7,10 +7,10 @@ use chatkeep_services::ServiceError;
 use chatkeep_store::StoreError;
 use url::form_urlencoded;
 
-use super::Console;
 use super::form::Done;
 use super::frame::{Frame, rendered_as};
 use super::visitor::Visitor;
+use super::{Console, SIGN_OUT};
 
 /// Reason for which there is no page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +107,10 @@ impl IntoResponse for PageError {
 pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError) -> Response {
     let (status, title, text, hint) = match error {
         PageError::SignedOut => return to_sign_in(console, &visitor.here()),
+        // Who signs out has no form that was lost.
+        PageError::SignedOutForm if visitor.address.path() == SIGN_OUT => {
+            return to_sign_in(console, console.entrances.home);
+        }
         PageError::SignedOutForm => {
             return to_sign_in(console, &Done::Unsent.address(&visitor.here()));
         }

@@ -78,8 +78,17 @@ impl FormErrors {
         let whole = |key| Ok(Self { whole: Some(language.text(key)), fields: Vec::new() });
         match error {
             ServiceError::Invalid { field: Some(field), defect, .. } => {
-                let sentence = sentence(defect, language);
-                Ok(Self::in_field(&field.text(), sentence, language))
+                let (field, sentence) = (field.text(), sentence(defect, language));
+                let line = field.rsplit_once('/').and_then(|(_, at)| at.parse::<u32>().ok());
+                let sentence = match line {
+                    Some(at) => {
+                        let line = Value::from(i64::from(at) + 1);
+                        let values = [("line", line), ("what", Value::from(&sentence))];
+                        language.format("form-in-line", &values)
+                    }
+                    None => sentence,
+                };
+                Ok(Self::in_field(&field, sentence, language))
             }
             ServiceError::Invalid { field: None, .. } => whole("form-invalid"),
             ServiceError::InsufficientFor { field } => {

@@ -97,13 +97,16 @@ pub fn is_file(path: &str) -> bool {
     matches!(parts.as_slice(), ["", "c", _, "picture"] | ["", "c", _, "people", _, "picture"])
 }
 
+/// Path that signs out.
+const SIGN_OUT: &str = "/console/sign-out";
+
 /// Returns the console's routes. A layer around them finds out who calls.
 pub fn router(console: Console) -> Router {
     let home = console.entrances.home;
     let pages = Router::new()
         .route("/console", get(home::page))
         .route("/console/sign-in", get(sign_in::page))
-        .route("/console/sign-out", post(sign_in::leave))
+        .route(SIGN_OUT, post(sign_in::leave))
         .route("/console/my-data", get(my_data::list).post(my_data::change_all))
         .route("/console/my-data/file", get(my_data::file))
         .route("/console/my-data/chats/{channel}", get(my_data::one).post(my_data::change))

@@ -118,7 +118,9 @@ impl HttpError {
     }
 
     /// The first request with this key is still running.
-    pub const RUNNING: Self = Self::Conflict("A request with this Idempotency-Key is running");
+    pub const RUNNING: Self = Self::Conflict(
+        "A request with this Idempotency-Key is running, or was two minutes ago; try again later",
+    );
 
     /// The mode needs the plan.
     const SEMANTIC_NEEDS_PRO: Self = Self::Refused {

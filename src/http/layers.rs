@@ -91,6 +91,8 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
             header::RETRY_AFTER,
             header::CONTENT_RANGE,
             header::CONTENT_DISPOSITION,
+            header::LOCATION,
+            named("idempotent-replayed"),
             named("x-api-version"),
             named("x-request-id"),
             named("x-deprecated"),

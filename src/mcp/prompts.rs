@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use chatkeep_services::digest::MAX_DAYS;
 use chatkeep_services::is_longer;
 use chatkeep_view::sanitize;
 use rmcp::ErrorData;
@@ -112,6 +113,10 @@ impl GivenArguments {
                 return wrong(format!("{name} is longer than {MAX_ARGUMENT} characters"));
             }
             let text = sanitize::one_line(text.trim(), MAX_ARGUMENT);
+            let is_days = || text.parse().is_ok_and(|days: u32| (1..=MAX_DAYS).contains(&days));
+            if name == "days" && !text.is_empty() && !is_days() {
+                return wrong(format!("days must be a whole number from 1 to {MAX_DAYS}"));
+            }
             if !text.is_empty() {
                 given.insert(name, text.into());
             }

@@ -120,7 +120,8 @@ fn check(bytes: &Bytes) -> Result<Value, RpcRefusal> {
         return Err(RpcRefusal::of_request(bad, why));
     };
     let id = members.get("id").cloned().unwrap_or_default();
-    let id = if id.is_string() || id.is_number() { id } else { Value::Null };
+    let is_id = id.is_string() || id.is_i64() || id.is_u64();
+    let id = if is_id { id } else { Value::Null };
     let wrong = |why: &str| Err(RpcRefusal::of_request(bad, why).about(id.clone()));
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return wrong("jsonrpc must be \"2.0\"");
@@ -212,8 +213,10 @@ mod tests {
         ] {
             assert_eq!(refused(body), (-32600, json!(7)), "{body}");
         }
-        let odd = r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#;
-        assert_eq!(refused(odd), (-32600, Value::Null));
+        for odd in ["{}", "1.5", "99999999999999999999999"] {
+            let ping = format!(r#"{{"jsonrpc":"2.0","id":{odd},"method":"ping"}}"#);
+            assert_eq!(refused(ping.leak()), (-32600, Value::Null), "{odd}");
+        }
         for params in ["{}", "{\"name\":3}", "{\"name\":\"list_channels\",\"arguments\":[]}"] {
             let call =
                 format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#);

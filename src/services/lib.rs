@@ -69,6 +69,7 @@ pub mod removals;
 pub mod retention;
 pub mod saved_searches;
 pub mod search;
+mod seats;
 pub mod sessions;
 pub mod snapshots;
 pub mod status;

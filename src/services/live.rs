@@ -3,7 +3,6 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::slice;
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
@@ -14,15 +13,18 @@ use chatkeep_store::{
 };
 use chatkeep_view::pseudonyms::Masked;
 use futures_util::{Stream, stream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::ServiceError;
 use super::access::{AccessService, ChannelAccess, Member, ReadMessages};
+use super::seats::{Seat, Seats};
 
 /// Maximum number of followers in one process.
 const SEATS: usize = 256;
+/// Maximum number of them that are the same user: windows of their browsers.
+const SEATS_OF_USER: usize = 32;
 /// Interval of looking for messages that other processes stored.
 const LOOK: Duration = Duration::from_secs(5);
 /// Pause before news are told, in which more of them are gathered.
@@ -110,7 +112,7 @@ fn mark(message: &StoredMessage) -> String {
 pub struct LiveService {
     store: Store,
     access: AccessService,
-    seats: Arc<Semaphore>,
+    seats: Seats,
     /// Cancelled when the process stops.
     stop: CancellationToken,
 }
@@ -127,12 +129,12 @@ struct Follower {
     /// True if the position of the one who comes again is no longer known.
     stale: bool,
     until: Instant,
-    _seat: OwnedSemaphorePermit,
+    _seat: Seat,
 }
 
 impl LiveService {
     pub(super) fn new(store: Store, access: AccessService) -> Self {
-        let (seats, stop) = (Arc::new(Semaphore::new(SEATS)), CancellationToken::new());
+        let (seats, stop) = (Seats::new(SEATS, SEATS_OF_USER), CancellationToken::new());
         Self { store, access, seats, stop }
     }
 
@@ -156,14 +158,13 @@ impl LiveService {
     /// or of an earlier stream, news since then are told first.
     ///
     /// # Errors
-    /// [`ServiceError::Unavailable`] when there are too many followers.
+    /// [`ServiceError::Unavailable`] when there are too many followers, or too many of this user.
     pub async fn follow(
         &self,
         access: ChannelAccess<Member, ReadMessages>,
         since: Option<FollowerPlace>,
     ) -> Result<(FollowerPlace, impl Stream<Item = News> + use<>), ServiceError> {
-        let seat = Arc::clone(&self.seats).try_acquire_owned();
-        let seat = seat.map_err(|_| ServiceError::Unavailable)?;
+        let seat = self.seats.take(access.user()).ok_or(ServiceError::Unavailable)?;
         let logged = self.store.watch_log();
         let log = self.store.outbox().log_state().await?;
         // A position after the log's end, or one before what is still logged, means nothing.

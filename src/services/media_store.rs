@@ -122,7 +122,7 @@ pub async fn adopt(store: &Store, blobs: &Blobs) -> Result<(), MediaStoreError> 
 async fn has_some(store: &Store, blobs: &Blobs) -> Result<bool, MediaStoreError> {
     let files = store.media().referenced_blobs(None, SAMPLE).await?;
     for file in &files {
-        if blobs.size(file).await?.is_some() {
+        if blobs.holds(file).await? {
             return Ok(true);
         }
     }

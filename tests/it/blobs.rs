@@ -63,6 +63,7 @@ on_both!(
     blobs_are_listed_and_deleted,
     memory_is_bounded,
     the_identity_is_given_once,
+    while_barred_nothing_is_stored_read_or_deleted,
 );
 
 impl Fixture {
@@ -368,6 +369,33 @@ async fn the_identity_is_given_once(fixture: Fixture) {
     assert_eq!(blobs.known_identity().await.unwrap(), Some(all[0].clone()));
     // It is no blob.
     assert!(blobs.list().try_collect::<Vec<_>>().await.unwrap().is_empty());
+}
+
+async fn while_barred_nothing_is_stored_read_or_deleted(fixture: Fixture) {
+    let id = fixture.put(b"before").await.id;
+    let (blobs, other) = (&fixture.blobs, fixture.blobs.clone());
+    other.bar();
+    let refused = |error: BlobError| {
+        assert!(matches!(error, BlobError::Unidentified), "{error:?}");
+        assert!(error.is_transient() && error.outage().is_some());
+    };
+    refused(blobs.put(pieces(b"during"), MANY, unclaimed).await.unwrap_err());
+    refused(blobs.get(&id, None).await.unwrap_err());
+    refused(blobs.size(&id).await.unwrap_err());
+    refused(blobs.delete(&id).await.unwrap_err());
+    refused(blobs.sweep(Timestamp::default()).await.unwrap_err());
+    refused(blobs.ready().await.unwrap_err());
+    refused(blobs.list().try_collect::<Vec<_>>().await.unwrap_err());
+    assert!(blobs.availability().is_away());
+    // What identifies it can be asked all the same.
+    assert!(blobs.holds(&id).await.unwrap());
+    assert!(blobs.identity().await.is_ok() && blobs.known_identity().await.is_ok());
+    blobs.unbar();
+    let listed = blobs.list().try_collect::<Vec<_>>().await.unwrap();
+    assert_eq!(listed, std::slice::from_ref(&id));
+    assert_eq!(blobs.size(&id).await.unwrap(), Some(6));
+    other.delete(&id).await.unwrap();
+    assert!(!blobs.holds(&id).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -10,6 +10,7 @@ use chatkeep_core::time::SystemClock;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
+use crate::harness::ports;
 use crate::harness::postgres::{Durability, Postgres};
 use crate::harness::s3::S3;
 use crate::harness::wait::until;
@@ -34,6 +35,16 @@ async fn problems(address: std::net::SocketAddr) -> String {
     let answer = reqwest::get(format!("http://{address}/readyz")).await.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
     answer.json::<Value>().await.unwrap()["problems"].to_string()
+}
+
+/// Returns whether a process can use its media store, by its metrics.
+async fn media_store(metrics: std::net::SocketAddr) -> Option<bool> {
+    let answer = reqwest::get(format!("http://{metrics}/metrics")).await.unwrap();
+    let metrics = answer.text().await.unwrap();
+    let of_it = |line: &&str| {
+        line.starts_with("chatkeep_dependency_up") && line.contains("\"media store\"")
+    };
+    metrics.lines().find(of_it).map(|line| line.ends_with(" 1"))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -149,7 +160,9 @@ async fn a_media_store_that_answers_late_is_compared_then() {
     let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
     let mut s3 = S3::start();
     s3.kill();
-    let (mut program, address) = stack.further(&["serve", "--roles", "api"]);
+    let (program, address) = stack.further(&["serve", "--roles", "api"]);
+    let metrics = ports::free();
+    let mut program = program.env("CHATKEEP_METRICS_LISTEN", metrics.to_string());
     for (name, value) in s3.environment() {
         program = program.env(name, value);
     }
@@ -160,8 +173,11 @@ async fn a_media_store_that_answers_late_is_compared_then() {
     let differs = "the media store (one folder shared by all processes, or one bucket) differs";
     until("the difference is told", DEADLINE, async || problems(address).await.contains(differs))
         .await;
+    // Nothing is stored or read there while it may be a wrong one.
+    until("it is not used", DEADLINE, async || media_store(metrics).await == Some(false)).await;
     assert!(stack.process.terminate().await.success());
     until("nobody differs", DEADLINE, async || !problems(address).await.contains(differs)).await;
+    until("it is used", DEADLINE, async || media_store(metrics).await == Some(true)).await;
     assert!(process.terminate().await.success());
 }
 

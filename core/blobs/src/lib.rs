@@ -20,6 +20,7 @@ use std::future::ready;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::blob::BlobId;
@@ -28,7 +29,7 @@ use chatkeep_core::config::S3Config;
 use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::Timestamp;
 use futures_util::stream::BoxStream;
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use object_store::path::Path;
 use object_store::{Error as Backend, ObjectStore, ObjectStoreExt as _};
 
@@ -67,6 +68,9 @@ pub enum BlobError {
     /// The blob could not be claimed, so it was not stored.
     #[error("the media file could not be claimed in the database")]
     Claim(#[source] BoxError),
+    /// It is not known that the media store has the files of the database.
+    #[error("the media store is not known to be that of the database")]
+    Unidentified,
     /// Only one half of the access key is configured.
     #[error("s3.access_key_id and s3.secret_access_key must be set together")]
     HalfAKey,
@@ -76,7 +80,10 @@ impl BlobError {
     /// Returns whether trying again later may help. A refused access key counts as transient: an
     /// operator will fix it, and no file should be given up meanwhile.
     pub const fn is_transient(&self) -> bool {
-        matches!(self, Self::Backend(_) | Self::Io(_) | Self::Source(_) | Self::Claim(_))
+        matches!(
+            self,
+            Self::Backend(_) | Self::Io(_) | Self::Source(_) | Self::Claim(_) | Self::Unidentified
+        )
     }
 
     /// Returns what the media store cannot do at all just now, when the error says so.
@@ -91,6 +98,7 @@ impl BlobError {
             ),
             // A file that is shorter than it should be.
             Self::Io(error) => error.kind() != ErrorKind::UnexpectedEof,
+            Self::Unidentified => true,
             _ => false,
         };
         away.then(|| if takes_no_changes(self) { Work::Writing } else { Work::Reading })
@@ -129,6 +137,8 @@ pub struct Blobs {
     availability: Availability,
     /// Access key of an object store, unless the machine has a role.
     key: Option<Arc<AccessKey>>,
+    /// `true` while it is not known that the files belong here.
+    barred: Arc<AtomicBool>,
 }
 
 /// Location of the blobs; the differences between the two beside the adapter.
@@ -150,12 +160,44 @@ impl Blobs {
     /// Fails when the media store fails.
     #[boxed]
     pub async fn size(&self, id: &BlobId) -> Result<Option<u64>, BlobError> {
-        let size = match self.store.head(&self.key(id)).await {
+        let size = match self.admitted() {
+            Ok(()) => self.stored_size(id).await,
+            Err(error) => Err(error),
+        };
+        self.noted(Work::Reading, size)
+    }
+
+    /// Returns whether a blob is there, also while this store is [barred](Self::bar): for
+    /// identifying it.
+    ///
+    /// # Errors
+    /// Fails when the media store fails.
+    #[boxed]
+    pub async fn holds(&self, id: &BlobId) -> Result<bool, BlobError> {
+        Ok(self.noted(Work::Reading, self.stored_size(id).await)?.is_some())
+    }
+
+    async fn stored_size(&self, id: &BlobId) -> Result<Option<u64>, BlobError> {
+        match self.store.head(&self.key(id)).await {
             Ok(meta) => Ok(Some(meta.size)),
             Err(Backend::NotFound { .. }) => Ok(None),
             Err(error) => Err(BlobError::Backend(error)),
-        };
-        self.noted(Work::Reading, size)
+        }
+    }
+
+    /// Stores, reads and deletes nothing until [`Self::unbar`], as if the media store could not be
+    /// reached: it may be another one than that of the database. Holds for all clones.
+    pub fn bar(&self) {
+        self.barred.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends [`Self::bar`].
+    pub fn unbar(&self) {
+        self.barred.store(false, Ordering::Relaxed);
+    }
+
+    fn admitted(&self) -> Result<(), BlobError> {
+        if self.barred.load(Ordering::Relaxed) { Err(BlobError::Unidentified) } else { Ok(()) }
     }
 
     /// Makes further calls of an object store with the access key of these settings. Does nothing
@@ -175,6 +217,8 @@ impl Blobs {
     /// Notes what became of `work`, and hands it on.
     fn noted<T>(&self, work: Work, done: Result<T, BlobError>) -> Result<T, BlobError> {
         match &done {
+            // What identifies a barred one does not make it usable.
+            Ok(_) if self.admitted().is_err() => {}
             Ok(_) => self.availability.works(work),
             Err(error) => note_failure(&self.availability, error),
         }
@@ -187,6 +231,7 @@ impl Blobs {
     /// Fails when the media store fails; the blob may or may not exist then.
     #[boxed]
     pub async fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
+        self.admitted()?;
         let key = self.key(id);
         if let BlobBackend::Folder(root) = &self.place {
             let removed = open::remove_file(root.join(key.as_ref())).await;
@@ -201,6 +246,9 @@ impl Blobs {
 
     /// Lists the names of all blobs, in no order.
     pub fn list(&self) -> BoxStream<'static, Result<BlobId, BlobError>> {
+        if let Err(error) = self.admitted() {
+            return stream::once(ready(Err(error))).boxed();
+        }
         let prefix = self.prefix();
         let availability = self.availability.clone();
         let all = self.store.list(Some(&prefix)).map_err(BlobError::Backend);
@@ -217,6 +265,7 @@ impl Blobs {
     /// Fails when the media store fails.
     #[boxed]
     pub async fn sweep(&self, before: Timestamp) -> Result<usize, BlobError> {
+        self.admitted()?;
         self.noted(Work::Reading, self.remove_temporaries(before).await)
     }
 
@@ -242,7 +291,11 @@ impl Blobs {
     /// The reason why it is not.
     #[boxed]
     pub async fn ready(&self) -> Result<(), BlobError> {
-        self.noted(Work::Reading, self.ask().await)
+        let asked = match self.admitted() {
+            Ok(()) => self.ask().await,
+            Err(error) => Err(error),
+        };
+        self.noted(Work::Reading, asked)
     }
 
     async fn ask(&self) -> Result<(), BlobError> {

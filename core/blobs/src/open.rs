@@ -40,7 +40,7 @@ impl Blobs {
                 let store = Arc::new(store);
                 let availability = watched(root.display().to_string());
                 let place = BlobBackend::Folder(Arc::new(root));
-                Ok(Self { store, place, availability, key: None })
+                Ok(Self { store, place, availability, key: None, barred: Arc::default() })
             }
             BlobsKind::S3 { bucket, prefix } => {
                 let key = AccessKey::of(s3)?.map(Arc::new);
@@ -52,6 +52,7 @@ impl Blobs {
                     place: BlobBackend::Bucket(Path::from(prefix.as_str())),
                     availability,
                     key,
+                    barred: Arc::default(),
                 })
             }
         }

@@ -62,6 +62,9 @@ impl Blobs {
         C: FnOnce(BlobId) -> F,
         F: Future<Output = Result<T, BoxError>>,
     {
+        if let Err(error) = self.admitted() {
+            return self.noted(Work::Writing, Err(error));
+        }
         let mut upload = self.upload();
         let taken = self.take(&mut upload, stream, max_bytes, claim).await;
         match self.noted(Work::Writing, taken) {

@@ -41,7 +41,11 @@ impl Blobs {
     /// or if the media store fails; the stream fails if it does so later.
     #[boxed]
     pub async fn get(&self, id: &BlobId, range: Option<Range<u64>>) -> Result<BlobRead, BlobError> {
-        let found = self.noted(Work::Reading, self.open_blob(id, range).await)?;
+        let found = match self.admitted() {
+            Ok(()) => self.open_blob(id, range).await,
+            Err(error) => Err(error),
+        };
+        let found = self.noted(Work::Reading, found)?;
         let availability = self.availability.clone();
         let stream = found.stream.inspect_err(move |error| note_failure(&availability, error));
         Ok(BlobRead { size: found.size, stream: stream.boxed() })

@@ -47,6 +47,8 @@ pub(crate) struct Describe {
     pub(crate) body: Option<RefOr<Schema>>,
     pub(crate) answers: Vec<Answer>,
     pub(crate) errors: BTreeSet<u16>,
+    /// True when the response is written while it is sent, so that nobody knows its `ETag` before.
+    pub(crate) is_streamed: bool,
     pub(crate) schemas: BTreeMap<String, RefOr<Schema>>,
 }
 

@@ -34,7 +34,7 @@ fn statuses(route: &Route) -> BTreeSet<StatusCode> {
     if route.describe.need != Need::Nothing {
         statuses.extend([401, 403]);
     }
-    if route.method == Method::GET {
+    if route.method == Method::GET && !route.describe.is_streamed {
         statuses.insert(304);
     }
     if route.method == Method::POST {
@@ -75,7 +75,11 @@ fn example(status: StatusCode, request_id: &Value) -> Value {
         403 => ("permission_denied", "Permission denied", None),
         404 => ("not_found", "Not found", None),
         406 => ("not_acceptable", "Responses are application/json", None),
-        409 => ("conflict", "A request with this Idempotency-Key is running", None),
+        409 => (
+            "conflict",
+            "A request with this Idempotency-Key is running, or was two minutes ago; try again later",
+            None,
+        ),
         412 => ("precondition_failed", "If-Match names another version than the current one", None),
         413 => ("body_too_large", "The request body is too large", None),
         415 => ("unsupported_media_type", "The request body must be application/json", None),

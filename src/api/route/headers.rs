@@ -73,7 +73,7 @@ pub(super) fn of_answer(
     answer: &Answer,
 ) -> ResponseBuilder {
     let mut names = answer.headers.clone();
-    if route.method == Method::GET {
+    if route.method == Method::GET && !route.describe.is_streamed {
         names.push("ETag");
     }
     if route.method == Method::POST {

@@ -117,7 +117,7 @@ fn operation(route: &Route, examples: &Examples) -> Operation {
     if route.method == Method::POST {
         operation = operation.parameter(idempotency_key());
     }
-    if route.method == Method::GET {
+    if route.method == Method::GET && !describe.is_streamed {
         operation = operation.parameter(if_none_match());
     }
     if let Some(body) = &describe.body {

@@ -6,6 +6,8 @@ const messages = document.querySelector('#messages');
 const REFUSED = 30_000;
 /** Time until what could not be fetched is fetched again. */
 const RETRY = 5_000;
+/** Time in milliseconds after which a form that was sent can be sent again. */
+const SENDING = 10_000;
 /** Rows of one request. */
 const ROWS = 100;
 /** Name in the tab's storage of the form that was sent last. */
@@ -406,6 +408,23 @@ function copies() {
   }
 }
 
+/** Sends a form once, however often its button is pressed before the next page is there. */
+function sendOnce() {
+  const sent = new WeakSet();
+  document.addEventListener('submit', (event) => {
+    const form = event.target;
+    // What a script sends, or saves as a file, leaves the page as it is.
+    if (event.defaultPrevented || form.getAttribute('method') !== 'post') return;
+    if (sent.has(form)) {
+      event.preventDefault();
+      return;
+    }
+    sent.add(form);
+    setTimeout(() => sent.delete(form), SENDING);
+  });
+  addEventListener('pageshow', () => [...document.forms].forEach((form) => sent.delete(form)));
+}
+
 /** Keeps what was sent last, in this tab alone: a session that has ended takes no form. */
 function keepForms() {
   document.addEventListener('submit', ({ target: form }) => {
@@ -476,6 +495,7 @@ function confirmed() {
 
 tabs();
 menus();
+sendOnce();
 keepForms();
 confirmed();
 preview();

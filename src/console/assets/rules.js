@@ -100,6 +100,8 @@ function chips(field) {
     if (event.target === list) entry.focus();
   });
   show();
+  // Whoever comes back finds what the browser has filled in again.
+  addEventListener('pageshow', show);
 }
 
 function enhance(root) {

@@ -71,12 +71,25 @@ fn list_cell(texts: &[String]) -> csv::Result<String> {
     Ok(String::from_utf8_lossy(&cell).trim_end_matches('\n').to_owned())
 }
 
-/// Returns the texts of a cell, which are on lines of their own or between commas.
+/// Returns the keywords of a cell, which are on lines of their own or between commas.
 fn list(cell: &str) -> Vec<String> {
+    texts(cell, b',')
+}
+
+/// Returns the texts of a cell, which are on lines of their own.
+fn lines(cell: &str) -> Vec<String> {
+    // No text that people write has this character.
+    texts(cell, b'\x1f')
+}
+
+fn texts(cell: &str, delimiter: u8) -> Vec<String> {
     // A reader drops a byte order mark at the beginning, which here belongs to the text.
     let cell = format!("\n{cell}");
-    let mut lines =
-        ReaderBuilder::new().has_headers(false).flexible(true).from_reader(cell.as_bytes());
+    let mut lines = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .from_reader(cell.as_bytes());
     let words = lines
         .records()
         .filter_map(Result::ok)
@@ -163,7 +176,7 @@ impl Columns {
             keywords: list(&cell(self.keywords)),
             question: self.question.map(|_| cell(self.question)),
             answer: cell(self.answer),
-            not_for: self.not_for.map(|_| list(&cell(self.not_for))),
+            not_for: self.not_for.map(|_| lines(&cell(self.not_for))),
         };
         let line = record.position().map_or(0, csv::Position::line);
         ImportRow { line, id: id.map(RuleId::new), texts }
@@ -291,8 +304,8 @@ mod tests {
         assert_eq!((few.question, few.not_for), (None, None));
         let all = texts("keywords,question,answer,not_for\nwifi,,1234,\n");
         assert_eq!((all.question, all.not_for), (Some(String::new()), Some(Vec::new())));
-        let thai = texts("คีย์เวิร์ด,คำตอบ,ไม่ตอบข้อความเหล่านี้\nwifi,1234,\"a, b\"\n");
-        assert_eq!(thai.not_for, Some(vec!["a".to_owned(), "b".to_owned()]));
+        let thai = texts("คีย์เวิร์ด,คำตอบ,ไม่ตอบข้อความเหล่านี้\nwifi,1234,\"a, b\nc\"\n");
+        assert_eq!(thai.not_for, Some(vec!["a, b".to_owned(), "c".to_owned()]));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod texts;
 mod try_it;
 mod unanswered;
 pub(super) mod words;
+mod wrong_reply;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;

@@ -3,12 +3,10 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chatkeep_core::id::{MessageId, RuleId};
-use chatkeep_core::message::Content;
+use chatkeep_core::id::RuleId;
 use chatkeep_i18n::Value;
-use chatkeep_services::ServiceError;
 use chatkeep_services::assistant::SettingsAccess;
-use serde::Deserialize;
+use chatkeep_services::{Defect, FieldPath, ServiceError};
 
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
@@ -21,6 +19,7 @@ use super::Section;
 use super::rule_form::{RuleForm, RuleHints};
 use super::rules::{RulesQuery, rules_path, warnings_about};
 use super::switch::compared;
+use super::wrong_reply::WrongReply;
 
 #[derive(Template)]
 #[template(path = "console/rule.html", whitespace = "minimize")]
@@ -55,23 +54,6 @@ struct Desk<'a> {
 struct SavedRule {
     form: RuleForm,
     warnings: Vec<String>,
-}
-
-/// Message that a rule should not have answered, in the address of the page: by its ID, by that of
-/// the reply of the bot, or by its text.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct WrongReply {
-    asked: Option<MessageId>,
-    reply: Option<MessageId>,
-    #[serde(rename = "notFor")]
-    text: Option<String>,
-}
-
-impl WrongReply {
-    const fn is_none(&self) -> bool {
-        self.asked.is_none() && self.reply.is_none() && self.text.is_none()
-    }
 }
 
 /// Message of a page beside its form.
@@ -123,34 +105,15 @@ impl Desk<'_> {
         }))
     }
 
-    /// Returns the text of the message that a rule should not have answered, if it is still there.
-    async fn answered_text(&self, wrong: WrongReply) -> Result<Option<String>, PageError> {
-        let Self { console: Console { services, .. }, visitor, access, .. } = self;
-        let history = visitor.channel(self.console, access.channel().as_str()).await?;
-        let asked = match wrong {
-            WrongReply { text: Some(text), .. } => return Ok(Some(text)),
-            WrongReply { asked: Some(asked), .. } => Some(asked),
-            WrongReply { reply: Some(reply), .. } => {
-                services.assistant.asked(&history, &reply).await?
-            }
-            WrongReply { .. } => None,
-        };
-        let Some(asked) = asked else { return Ok(None) };
-        let readable = visitor.channel(self.console, access.channel().as_str()).await?;
-        match services.messages.one(&readable, &asked).await {
-            Ok(message) => Ok(match &message.content {
-                Some(Content::Text { text, .. }) => Some(text.clone()),
-                _ => None,
-            }),
-            Err(ServiceError::NotFound) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Leads to what the rule of a form would have answered.
     async fn compare(&self, form: RuleForm) -> Result<Response, PageError> {
         let mut texts = form.texts();
         let mut warnings = Vec::new();
+        if texts.keywords.is_empty() {
+            let missing = Defect::TooFewKeywords { min: 1 };
+            let error = ServiceError::defective(FieldPath::body("/keywords"), missing);
+            return self.refused(error, form).await;
+        }
         if let Some(rule) = self.rule {
             let Some(saved) = self.saved(rule).await? else { return self.gone(form).await };
             let before = saved.form.texts();
@@ -241,18 +204,9 @@ pub(super) async fn edit_page(
     let access = visitor.channel(&console, &channel).await?;
     let (console, visitor, query) = (&console, &visitor, &query);
     let desk = Desk { console, visitor, access: &access, query, rule: Some(&rule) };
-    let SavedRule { mut form, mut warnings } = desk.saved(&rule).await?.ok_or(PageError::NoRule)?;
-    if !wrong.is_none() {
-        let key = match desk.answered_text(wrong).await? {
-            None => "rule-not-for-gone",
-            Some(text) if form.has_keyword(&text) => "rule-not-for-keyword",
-            Some(text) => {
-                form = form.but_not_for(&text);
-                "rule-not-for-added"
-            }
-        };
-        warnings.push(visitor.language.text(key));
-    }
+    let SavedRule { form, mut warnings } = desk.saved(&rule).await?.ok_or(PageError::NoRule)?;
+    let (form, about) = wrong.excluded_in(form, (console, visitor, &access)).await?;
+    warnings.extend(about.map(|key| visitor.language.text(key)));
     desk.page(form.prefilled(visitor), Remarks { warnings, ..Remarks::default() }).await
 }
 

@@ -11,6 +11,9 @@ use url::form_urlencoded;
 use super::super::form::{count, limit_hint, lines, unbroken};
 use super::super::visitor::Visitor;
 
+/// Maximum length of a word in bytes.
+const LONGEST_WORD: usize = 40;
+
 /// Form of a rule as a browser sends it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -97,15 +100,22 @@ impl RuleForm {
         self.keywords.lines().any(|keyword| fold_phrase(keyword) == folded)
     }
 
-    /// Adds a text that the rule must not answer: as much of it as such a text may have, in whole
-    /// words.
-    pub(super) fn but_not_for(mut self, text: &str) -> Self {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut start = prefix(&text, limits::NOT_FOR_TEXT);
-        if !text[start.len()..].starts_with(' ') && start.len() < text.len() {
-            start = start.rsplit_once(' ').map_or(start, |(words, _)| words);
+    /// Returns a message as a text that a rule must not answer: on one line, and as much of it as
+    /// such a text may have, without a word that is cut in two.
+    pub(super) fn text_not_for(message: &str) -> String {
+        let text = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let start = prefix(&text, limits::NOT_FOR_TEXT);
+        let is_whole = start.len() == text.len() || text[start.len()..].starts_with(' ');
+        match start.rsplit_once(' ') {
+            // What is longer is no word, but a text in a script without spaces.
+            Some((words, part)) if !is_whole && part.len() <= LONGEST_WORD => words.to_owned(),
+            _ => start.trim_end().to_owned(),
         }
-        add_line(self.not_for.get_or_insert_default(), start.trim_end());
+    }
+
+    /// Adds a text that the rule must not answer.
+    pub(super) fn but_not_for(mut self, text: &str) -> Self {
+        add_line(self.not_for.get_or_insert_default(), text);
         self
     }
 
@@ -146,6 +156,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_long_message_is_cut_between_words() {
+        let text = RuleForm::text_not_for;
+        assert_eq!(text("two\n  lines "), "two lines");
+        assert_eq!(text(&"words ".repeat(200)), "words ".repeat(83).trim_end());
+        assert_eq!(text(&"字".repeat(501)), "字".repeat(500));
+        let mixed = format!("請問 parking{}", "這裡附近".repeat(200));
+        assert_eq!(text(&mixed).chars().count(), 500, "a script without spaces");
+    }
+
+    #[test]
     fn a_form_has_one_keyword_a_line() {
         let form = RuleForm {
             keywords: " wifi \r\n\r\n密碼, 帳號\r\n".to_owned(),
@@ -157,12 +177,8 @@ mod tests {
         assert_eq!(draft.keywords, ["wifi", "密碼, 帳號"]);
         assert_eq!(draft.answer, "a\nb");
         assert_eq!(draft.not_for, ["no, thanks"]);
-        let more = form.clone().but_not_for("two\n lines").but_not_for("two lines");
+        let more = form.clone().but_not_for("two lines").but_not_for("two lines");
         assert_eq!(more.draft().not_for, ["no, thanks", "two lines"]);
-        let long = RuleForm::default().but_not_for(&"word ".repeat(200)).draft().not_for;
-        assert_eq!(long, ["word ".repeat(100).trim_end()]);
-        let whole = RuleForm::default().but_not_for(&"字".repeat(501)).draft().not_for;
-        assert_eq!(whole, ["字".repeat(500)]);
         assert_eq!(RuleForm::default().texts().not_for, None, "the page of an earlier version");
         assert!(form.has_keyword("WIFI!") && !form.has_keyword("wifi 密碼"));
         assert_eq!(one_a_line(&["a\n b".to_owned(), "c".to_owned()]), "a b\nc");

@@ -19,6 +19,7 @@ use super::super::frame::{Frame, rendered_as};
 use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
+use super::rule_form::RuleForm;
 use super::rules::rules_path;
 use super::words::mode_key;
 
@@ -158,6 +159,7 @@ impl ModeCard {
         language: Language,
     ) -> Self {
         let about = match trial.mode {
+            QaMode::Keyword if trial.is_whole => "try-mode-keyword-whole-text",
             QaMode::Keyword => "try-mode-keyword-text",
             QaMode::Fuzzy => "try-mode-fuzzy-text",
             QaMode::Semantic => "try-mode-semantic-text",
@@ -201,9 +203,11 @@ fn reason(trial: &ModeTrial, language: Language) -> String {
         TrialReason::TooFar => language.format("try-reason-far", &scores),
         TrialReason::Excluded => language.text("try-reason-excluded"),
         TrialReason::TooClose => language.text("try-reason-close"),
-        TrialReason::Nothing if trial.mode == QaMode::Keyword => {
-            language.text("try-reason-no-keyword")
-        }
+        TrialReason::Nothing if trial.mode == QaMode::Keyword => language.text(if trial.is_whole {
+            "try-reason-no-whole-keyword"
+        } else {
+            "try-reason-no-keyword"
+        }),
         TrialReason::Nothing => language.text("try-reason-nothing"),
     }
 }
@@ -216,7 +220,8 @@ impl CandidateRow {
         language: Language,
     ) -> Self {
         let TrialCandidate { rule, found, answers, excluded, .. } = near;
-        let wrong = || format!("{rules}/{}?{}", rule.id, query_of(&[("notFor", text)]));
+        let text = RuleForm::text_not_for(text);
+        let wrong = || format!("{rules}/{}?{}", rule.id, query_of(&[("notFor", &text)]));
         let wrong = answers.then(wrong);
         let name = rule_name(&rule, language);
         let keywords = rule.keywords.into_iter().map(|word| {

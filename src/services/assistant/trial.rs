@@ -65,6 +65,8 @@ pub struct ModeTrial {
     pub mode: QaMode,
     /// True if the plan of the channel's owner includes it.
     pub is_included: bool,
+    /// True if a keyword has to be the whole message.
+    pub is_whole: bool,
     /// Reason for the reply or for none.
     pub reason: TrialReason,
     /// Score of the rule that answers, or else of the best that may.
@@ -236,7 +238,8 @@ impl ModeTrial {
         };
         let candidates = rating.candidates.iter().filter_map(candidate).collect();
         let score = rating.best().map_or(0.0, |best| best.score);
-        Self { mode, is_included, reason, score, least_score, candidates }
+        let is_whole = compiled.needs_whole_keywords();
+        Self { mode, is_included, is_whole, reason, score, least_score, candidates }
     }
 }
 

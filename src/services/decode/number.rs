@@ -10,12 +10,23 @@ struct Whole(u32);
 
 impl<'de> Deserialize<'de> for Whole {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        let wrong = |_| D::Error::custom("must be a whole number from 0");
+        let wrong = |_| D::Error::custom("must be a whole number");
         let number = serde_json::Number::deserialize(value).map_err(wrong)?;
-        // Written without the fraction of zeros; one that is no zeros stays and is refused.
-        let text = number.to_string();
-        let whole = text.strip_suffix(".0").unwrap_or(&text).parse();
-        whole.map(Self).map_err(|_| D::Error::custom("must be a whole number from 0"))
+        let value = number.as_f64().unwrap_or(f64::NAN);
+        if value.fract() != 0.0 {
+            return Err(D::Error::custom("must be a whole number"));
+        }
+        if value < 0.0 {
+            return Err(D::Error::custom("must not be negative"));
+        }
+        // Every field has a limit, which its own sentence names.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole, not negative, and no greater than the greatest"
+        )]
+        let whole = value.min(f64::from(u32::MAX)) as u32;
+        Ok(Self(whole))
     }
 }
 

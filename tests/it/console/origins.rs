@@ -7,7 +7,7 @@ use chatkeep_store::{Exchange, ReplyIntent, ReplySource, RuleChange, Store};
 use reqwest::StatusCode;
 
 use super::{GROUP, START, Scene};
-use crate::store::{answered, at, unsent};
+use crate::store::{answered, at, edited, unsent};
 
 /// Time of the replies: after everything else.
 const LATE: i64 = START + 3 * 86_400_000;
@@ -130,7 +130,13 @@ async fn a_wrong_answer_leads_to_its_rule_with_the_message() {
     assert!(!typed.contains("HOURS?</textarea>"), "{typed}");
     let typed = scene.page(&format!("{form}?notFor=two%0Alines"), Some("Uadmin"), "en").await.body;
     assert!(typed.contains("\ntwo lines</textarea>"), "{typed}");
-    scene.store.messages().ingest(&[unsent(GROUP, "p003", LATE + 1)], at(LATE)).await.unwrap();
+    let ingest = async |change| {
+        scene.store.messages().ingest(&[change], at(LATE)).await.unwrap();
+    };
+    ingest(edited(GROUP, "p003", LATE + 1, "lunch?")).await;
+    let page = scene.page(&link, Some("Uadmin"), "en").await.body;
+    assert!(page.contains("was edited after") && !page.contains("\nlunch?"), "{page}");
+    ingest(unsent(GROUP, "p003", LATE + 2)).await;
     let page = scene.page(&link, Some("Uadmin"), "en").await.body;
     assert!(page.contains("is no longer there") && !page.contains(&text), "{page}");
 }

@@ -307,3 +307,40 @@ async fn rules_are_kept_in_order_without_script() {
     shows(&browser, ROWS, &json!(1)).await;
     browser.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_form_is_sent_once_and_comes_back_as_it_was_left() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    browser.open(&scene.url(&format!("{RULES}/new"))).await;
+    fill(&browser, &[("keywords", "wifi"), ("answer", "1234")]).await;
+    let twice = browser
+        .script(
+            "const form = document.querySelector('form[data-rule]'), prevented = [];
+             addEventListener('submit', (event) => prevented.push(event.defaultPrevented));
+             for (const _ of 'two') form.requestSubmit(form.querySelector('.main'));
+             return prevented",
+        )
+        .await;
+    assert_eq!(twice, json!([false, true, true]));
+    shows(&browser, ROWS, &json!(1)).await;
+    assert_eq!(rules(&scene).await.len(), 1);
+    // Chips are what the field has, also for who comes back.
+    let chips = "return [...document.querySelectorAll('.chip')].map((chip) => chip.textContent.replace(/[^a-z]/g, '')).join()";
+    browser.open(&scene.url(&format!("{RULES}/{}", rules(&scene).await[0].id))).await;
+    browser
+        .script(
+            "const entry = document.querySelector('.chip-input input'); entry.focus();
+             entry.value = 'network,'; entry.dispatchEvent(new InputEvent('input', {bubbles: true}))",
+        )
+        .await;
+    assert_eq!(browser.script(chips).await, "wifi,network");
+    browser.script("document.querySelector('[data-cancel]').click()").await;
+    shows(&browser, ROWS, &json!(1)).await;
+    browser.script("history.back()").await;
+    shows(&browser, "return document.querySelectorAll('.chip-input').length", &json!(1)).await;
+    let agree = "return [...document.querySelectorAll('.chip')].length
+        === document.querySelector('[name=keywords]').value.split('\\n').length";
+    shows(&browser, agree, &json!(true)).await;
+    browser.close().await;
+}

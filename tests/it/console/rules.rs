@@ -70,7 +70,7 @@ async fn a_rule_is_added_with_every_limit_said_beside_its_field() {
         ([("keywords", "k"), ("question", "Q"), ("answer", " ")], "answer", "Please fill this in"),
         ([("keywords", "k"), ("question", "Q"), ("answer", &long)], "answer", "up to 5,000 char"),
         ([("keywords", "k"), ("question", &long), ("answer", "A")], "question", "up to 500 char"),
-        ([("keywords", "k"), ("notFor", "a\nK!"), ("answer", "A")], "not-for", "keyword of the"),
+        ([("keywords", "k"), ("notFor", "a\nK!"), ("answer", "A")], "not-for", "Line 2: This is a"),
         ([("keywords", "k"), ("notFor", &many), ("answer", "A")], "not-for", "up to 50."),
     ] {
         let page = send(&scene, &new, "Uadmin", &form).await;
@@ -298,7 +298,9 @@ async fn a_trial_tells_what_each_mode_answers_and_why() {
     assert_eq!(exact.matches("It has the keyword “opening hours”").count(), 3, "{exact}");
     assert!(exact.contains("<mark>opening hours</mark>"), "{exact}");
     let typo = tried("opning huors").await;
-    for part in ["No rule answers: the bot says nothing.", "No keyword is there.", "are enough"] {
+    for part in
+        ["No rule answers: the bot says nothing.", "The message is not a keyword.", "are enough"]
+    {
         assert!(typo.contains(part), "{part}: {typo}");
     }
     assert!(typo.contains(&format!("{RULES}/qa_")), "{typo}");

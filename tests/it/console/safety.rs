@@ -145,6 +145,9 @@ async fn every_form_needs_the_token_of_its_session() {
 async fn signing_out_ends_the_session() {
     let scene = Scene::new().await;
     let path = "/console/sign-out";
+    // Whoever is signed out already is led to the sign-in, and from there home.
+    let gone = scene.post(path, "Unobody", &[("csrf", "x")], &[]).await;
+    assert_eq!(gone.location(), "/console/sign-in?next=%2Fconsole");
     let left = scene.post(path, "Uowner", &[("csrf", "csrf-Uowner")], &[]).await;
     assert_eq!((left.status, left.location()), (StatusCode::SEE_OTHER, "/console/sign-in"));
     let cookie = left.headers["set-cookie"].to_str().unwrap();

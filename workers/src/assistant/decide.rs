@@ -143,6 +143,11 @@ impl Compiled {
         triggers.exact(text).is_some() || (inside && triggers.contains(text).is_some())
     }
 
+    /// Returns whether a keyword has to be the whole message.
+    pub fn needs_whole_keywords(&self) -> bool {
+        self.config.qa.keyword_match == KeywordMatch::Exact
+    }
+
     /// Returns the no-match reply, if one is set.
     pub fn no_match(&self) -> Option<String> {
         self.config.qa.no_match_reply.clone().filter(|text| !text.trim().is_empty())

@@ -62,6 +62,8 @@ struct SwitchPage {
     modes: Vec<(&'static str, String, bool)>,
     matches: Vec<(&'static str, String, bool)>,
     strictnesses: Vec<(&'static str, String, bool)>,
+    /// Fields of the rule that is compared.
+    draft: Vec<(&'static str, String)>,
     /// Percent of the work, while it goes on.
     running: Option<u8>,
     result: Option<SwitchResult>,
@@ -160,6 +162,7 @@ async fn shown(
                 (strictness_name(one), language.text(strictness_key(one)), chosen)
             })
             .collect(),
+        draft: query.draft(),
         running,
         result,
         errors,

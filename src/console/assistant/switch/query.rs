@@ -86,6 +86,17 @@ impl SwitchQuery {
         names.collect::<Vec<_>>().join(" · ")
     }
 
+    /// Returns the fields of the edited rule.
+    pub(super) fn draft(&self) -> Vec<(&'static str, String)> {
+        let rule = self.rule.iter().map(|rule| ("rule", rule));
+        let keywords = self.keyword.iter().map(|keyword| ("keyword", keyword));
+        let not_for = self.not_for.iter().map(|text| ("notFor", text));
+        let texts = [("question", &self.question), ("answer", &self.answer)];
+        let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        let all = rule.chain(keywords).chain(not_for).chain(texts);
+        all.map(|(name, value)| (name, value.clone())).collect()
+    }
+
     /// Returns the address of a page of the result.
     pub(super) fn address(&self, page: &str, show: Option<&str>, number: usize) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -98,20 +109,7 @@ impl SwitchQuery {
         if let Some(one) = self.strictness {
             query.append_pair("strictness", strictness_name(one));
         }
-        if let Some(rule) = &self.rule {
-            query.append_pair("rule", rule);
-        }
-        for keyword in &self.keyword {
-            query.append_pair("keyword", keyword);
-        }
-        for text in &self.not_for {
-            query.append_pair("notFor", text);
-        }
-        for (name, value) in [("question", &self.question), ("answer", &self.answer)] {
-            if !value.is_empty() {
-                query.append_pair(name, value);
-            }
-        }
+        query.extend_pairs(self.draft());
         if let Some(show) = show {
             query.append_pair("show", show);
         }

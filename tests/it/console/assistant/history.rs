@@ -87,11 +87,18 @@ async fn a_comparison_counts_what_every_message_would_get() {
     let expected = counted(QaMode::Keyword, Plan::Pro, &edited);
     assert_eq!(TILES.map(|label| tile(&page, label)), expected);
     assert!(expected[2] > 0 && !page.contains("Switch to"), "{expected:?}");
+    // Whoever compares it in another mode compares the same rule.
+    assert!(page.contains("name=\"keyword\" value=\"parking garage\""), "{page}");
+    assert!(page.contains("name=\"rule\" value=\"qa_1_hours\""), "{page}");
     // As the form of the rule leads there.
     let form = [("csrf", "csrf-Uowner"), ("keywords", "hours\r\nparking"), ("do", "compare")];
     let form = [&form[..], &[("answer", "9:00 to 18:00"), ("version", "1")]].concat();
     let to = scene.post(&path("/rules/qa_1_hours"), "Uowner", &form, &SAME_ORIGIN).await;
     assert_eq!(to.location(), path("/switch?rule=qa_1_hours&keyword=hours&keyword=parking"));
+    let empty = [("csrf", "csrf-Uowner"), ("answer", "x"), ("do", "compare")];
+    let empty = scene.post(&path("/rules/new"), "Uowner", &empty, &SAME_ORIGIN).await;
+    assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(empty.body.contains("Please add at least one keyword."), "{}", empty.body);
     // An address cannot have all of a long rule: the form stays, with what was typed.
     let words: Vec<_> = (0..50).map(|number| format!("{number}{}", "長".repeat(90))).collect();
     let form = [("csrf", "csrf-Uowner"), ("keywords", &words.join("\n")), ("do", "compare")];
