@@ -1,6 +1,7 @@
 //! Preflight check: are the settings sufficient for the roles of a process, and safe?
 
 use chatkeep_core::config::{BlobsKind, BusKind, Config};
+use chatkeep_services::snapshots::SnapshotService;
 use url::{Host, Url};
 
 use super::{ProcessRoles, Role};
@@ -24,7 +25,7 @@ pub(super) fn preflight_check(
 /// Returns what hinders a process with these roles from starting.
 pub(crate) fn preflight_problems(config: &Config, process_roles: &ProcessRoles) -> Vec<String> {
     let has = |role| process_roles.roles.contains(&role);
-    let checks = [missing_secrets, unsafe_listen, split_bus, placeless_snapshots];
+    let checks = [missing_secrets, unsafe_listen, split_bus, placeless_snapshots, wrong_snapshots];
     checks.into_iter().filter_map(|check| check(config, &has)).collect()
 }
 
@@ -45,6 +46,11 @@ fn placeless_snapshots(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<St
     (is_placeless && has(Role::Worker)).then(|| {
         "CHATKEEP_SNAPSHOT_EVERY_HOURS needs a place: set CHATKEEP_SNAPSHOT_TARGET".to_owned()
     })
+}
+
+/// Names settings of snapshots that cannot work, or would remove files of messages.
+fn wrong_snapshots(config: &Config, _has: &dyn Fn(Role) -> bool) -> Option<String> {
+    SnapshotService::check_settings(config).err().map(|error| error.to_string())
 }
 
 /// Names an address that others can reach without the one by which they do: links and sign-in would

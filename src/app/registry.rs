@@ -37,6 +37,7 @@ const BUS: &str = "the bus";
 #[derive(Clone, Debug)]
 pub(super) struct Registration {
     pub(super) store: Store,
+    bus: Bus,
     pub(super) blobs: Blobs,
     pub(super) health: Health,
     process: NewProcess,
@@ -66,8 +67,9 @@ impl Registration {
             stages: process_roles.stages().map(|stage| stage.name().to_owned()).collect(),
             shared,
         };
-        let (store, blobs, health) = (store.clone(), blobs.clone(), health.clone());
-        let mut registration = Self { store, blobs, health, process };
+        let (store, bus, blobs) = (store.clone(), bus.clone(), blobs.clone());
+        let health = health.clone();
+        let mut registration = Self { store, bus, blobs, health, process };
         let known = registration.read_media_store().await;
         known.map_err(|other| PreflightError(other.to_string()))?;
         registration.wait_for_agreement().await?;
@@ -149,6 +151,26 @@ impl Registration {
         }
     }
 
+    /// Reads the identity of the bus again: whoever runs sets up anew what a bus has lost, and a new
+    /// process finds the bus as it is now.
+    async fn refresh_bus(&mut self) {
+        let identity = tokio::time::timeout(TIMEOUT, self.bus.identity()).await;
+        let Ok(Ok(identity)) = identity else { return };
+        if self.process.shared.get(BUS) == Some(&identity) {
+            return;
+        }
+        warn!(
+            "the bus has lost its data and was set up anew: events that were accepted and not yet \
+             processed are lost, and no gap tells of them"
+        );
+        let before = self.process.shared.insert(BUS.to_owned(), identity);
+        if let Err(error) = self.store.processes().share(&self.process).await {
+            failed(&error);
+            // Once more with the next heartbeat.
+            self.process.shared.extend(before.map(|before| (BUS.to_owned(), before)));
+        }
+    }
+
     /// Sends heartbeats until `stop` is cancelled, then records the end of this process.
     pub(super) async fn run(mut self, replica: Option<Replica>, stop: CancellationToken) {
         let mut watch = replica.as_ref().map(Replica::watch);
@@ -156,6 +178,7 @@ impl Registration {
         while !stop.is_cancelled() {
             let state = watch.as_mut().map(|watch| watch.borrow_and_update().clone());
             let working = state.as_ref().is_some_and(|state| state.work.is_some());
+            self.refresh_bus().await;
             // Numbers and names: always valid JSON.
             let search = state.as_ref().and_then(|state| serde_json::to_string(state).ok());
             let processes = self.store.processes();

@@ -117,6 +117,18 @@ impl Context {
         opened_snapshots(SnapshotService::open_existing(&self.config, target, clock))
     }
 
+    /// Returns the same for removing what no snapshot needs any more.
+    ///
+    /// # Errors
+    /// As of [`Self::snapshots`].
+    pub(super) fn pruned_snapshots(
+        &self,
+        target: Option<&BlobsKind>,
+    ) -> anyhow::Result<SnapshotService> {
+        let clock = Arc::clone(&self.clock);
+        opened_snapshots(SnapshotService::open_for_pruning(&self.config, target, clock))
+    }
+
     /// Returns the same, creating a folder where there is none.
     ///
     /// # Errors
@@ -291,9 +303,9 @@ fn opened_snapshots(
     service: Result<SnapshotService, SnapshotError>,
 ) -> anyhow::Result<SnapshotService> {
     service.map_err(|error| match error {
-        error @ (SnapshotError::NoTarget | SnapshotError::Recipient(_)) => {
-            PreflightError(error.to_string()).into()
-        }
+        error @ (SnapshotError::NoTarget
+        | SnapshotError::Recipient(_)
+        | SnapshotError::Overlaps { .. }) => PreflightError(error.to_string()).into(),
         error => error.into(),
     })
 }

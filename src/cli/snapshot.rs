@@ -264,7 +264,7 @@ async fn adopt(context: &Context, target: Option<&BlobsKind>) -> anyhow::Result<
 async fn prune(context: &Context, target: Option<&BlobsKind>) -> anyhow::Result<()> {
     let source = context.snapshot_source().await?;
     let retention = SnapshotRetention::of(&context.config.snapshot);
-    let done = match context.snapshots(target) {
+    let done = match context.pruned_snapshots(target) {
         Ok(service) => service.prune(&source, retention).await.map_err(anyhow::Error::from),
         Err(error) => Err(error),
     };

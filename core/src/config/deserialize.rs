@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono_tz::Tz;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::{Deserialize, Deserializer, Error};
 
 use super::values;
@@ -21,6 +21,7 @@ const ADDRESS: &str = "an address and port, such as \"127.0.0.1:8080\"";
 const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
 const ORIGINS: &str = "origins such as \"https://a.example.org,https://b.example.org\", or \"\"";
 const BOT_PROMPT: &str = "\"normal\", \"aggressive\", or \"\" for none";
+const TOKEN: &str = "a token on one line, of visible ASCII characters without spaces";
 const USER_IDS: &str = "user ids such as \"U4af4980629,U8189cf6745\", or \"\" for nobody";
 const FILTER: &str = "a level (off, error, warn, info, debug, trace) or tracing directives such as \
                       \"info,chatkeep_workers=debug\"";
@@ -124,6 +125,18 @@ pub(super) fn words<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D
 /// Deserializes a secret; `None` if it is empty.
 pub(super) fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SecretString>, D::Error> {
     trimmed(from).map(|text| Some(text).filter(|text| !text.is_empty()).map(Into::into))
+}
+
+/// Deserializes a secret that is sent in a header, if any: one that was broken in two lines could not
+/// be.
+pub(super) fn token<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SecretString>, D::Error> {
+    let token = secret(from)?;
+    let is_sendable =
+        |token: &SecretString| token.expose_secret().bytes().all(|byte| byte.is_ascii_graphic());
+    match token {
+        Some(token) if !is_sendable(&token) => Err(D::Error::custom(TOKEN)),
+        token => Ok(token),
+    }
 }
 
 /// Deserializes the path of a folder.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Value;
 
 use super::ConfigError;
-use super::deserialize::{secret, web_address};
+use super::deserialize::{secret, token, web_address};
 use super::file::Entry;
 use super::layers::{Layers, variable};
 
@@ -29,7 +29,7 @@ pub struct LineConfig {
     #[serde(deserialize_with = "secret")]
     pub channel_secret_previous: Option<SecretString>,
     /// Token that authorises API calls.
-    #[serde(deserialize_with = "secret")]
+    #[serde(deserialize_with = "token")]
     pub access_token: Option<SecretString>,
     /// Base address of the Messaging API.
     #[serde(deserialize_with = "web_address")]

@@ -96,7 +96,9 @@ impl BlobsKind {
             let prefix = prefix.trim_matches('/').to_owned();
             return is_bucket(bucket).then(|| Self::S3 { bucket: bucket.to_owned(), prefix });
         }
-        let fits = !text.contains("://") && !text.trim().is_empty();
+        // With one slash it would be a folder of that name, where nobody looks for it.
+        let is_scheme = text.contains("://") || text.starts_with("s3:");
+        let fits = !is_scheme && !text.trim().is_empty();
         fits.then(|| Self::Folder(PathBuf::from(text)))
     }
 

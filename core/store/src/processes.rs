@@ -93,6 +93,7 @@ const REGISTER: Sql = at_now!(
 );
 const HEARTBEAT: Sql =
     at_now!("UPDATE processes SET search = $2, seen_at = ", " WHERE process_id = $1");
+const SHARE: &str = "UPDATE processes SET shared = $2 WHERE process_id = $1";
 const STORE_ID: &str = "SELECT store_id FROM deployment";
 const UNREGISTER: &str = "DELETE FROM processes WHERE process_id = $1";
 const FORGET: Sql = at_now!("DELETE FROM processes WHERE seen_at < ", " - $1");
@@ -158,6 +159,18 @@ impl ProcessStore<'_> {
             add(&mut tx, process).await?;
             tx.execute(query(HEARTBEAT).bind(&process.id).bind(search)).await?;
         }
+        tx.commit().await
+    }
+
+    /// Replaces the shared properties of a registered process by those that it has now.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn share(&self, process: &NewProcess) -> Result<(), StoreError> {
+        let shared = serde_json::to_string(&process.shared)?;
+        let mut tx = self.store.db.begin().await?;
+        tx.execute(query(SHARE).bind(&process.id).bind(&shared)).await?;
         tx.commit().await
     }
 

@@ -14,6 +14,11 @@ use crate::media_store::MediaStoreError;
 pub enum SnapshotError {
     #[error("no place for snapshots is known: give --target, or set snapshot.target")]
     NoTarget,
+    #[error(
+        "the media store {media} lies in the place of the snapshots, {target}, which is cleaned of \
+         files that no snapshot lists: set snapshot.target, or give --target, to another place"
+    )]
+    Overlaps { target: String, media: String },
     #[error("snapshot.recipients: {0:?} is not a public key of age (age1…)")]
     Recipient(String),
     #[error("the keys of snapshot.recipients cannot be used together: {0}")]

@@ -19,6 +19,7 @@ mod manifest;
 mod migration;
 mod new_folder;
 mod objects;
+mod overlap;
 mod owner;
 mod prune;
 mod replay;
@@ -64,15 +65,41 @@ impl SnapshotService {
     ///
     /// # Errors
     /// [`SnapshotError::NoTarget`] without either, [`SnapshotError::Recipient`] for keys that are
-    /// none, else when the place cannot be opened.
+    /// none, [`SnapshotError::Overlaps`] for a place that the media store lies in, else when the place cannot be opened.
     pub fn open(
         config: &Config,
         target: Option<&BlobsKind>,
         clock: SharedClock,
     ) -> Result<Self, SnapshotError> {
         let target = target.or(config.snapshot.target.as_ref()).ok_or(SnapshotError::NoTarget)?;
+        overlap::check(target, &config.blobs)?;
         let archive = Archive::open(target, &config.s3)?;
         Self::over(archive, config, clock)
+    }
+
+    /// Checks the settings alone: the keys, and that the media store does not lie in a folder of the
+    /// snapshots.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Recipient`], [`SnapshotError::Recipients`] or [`SnapshotError::Overlaps`].
+    pub fn check_settings(config: &Config) -> Result<(), SnapshotError> {
+        AgeRecipients::parse(&config.snapshot.recipients)?;
+        let target = config.snapshot.target.as_ref();
+        target.map_or(Ok(()), |target| overlap::check(target, &config.blobs))
+    }
+
+    /// Opens the same place, which has to be there, for pruning.
+    ///
+    /// # Errors
+    /// As of [`Self::open_existing`], and [`SnapshotError::Overlaps`].
+    pub fn open_for_pruning(
+        config: &Config,
+        target: Option<&BlobsKind>,
+        clock: SharedClock,
+    ) -> Result<Self, SnapshotError> {
+        let place = target.or(config.snapshot.target.as_ref()).ok_or(SnapshotError::NoTarget)?;
+        overlap::check(place, &config.blobs)?;
+        Self::open_existing(config, target, clock)
     }
 
     /// Opens the same place for reading; creates nothing.

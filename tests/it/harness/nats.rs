@@ -79,6 +79,15 @@ impl Nats {
         self.server = None;
     }
 
+    /// Kills the server and starts it again on the same port with an empty store.
+    pub(crate) async fn lose_everything(&mut self) {
+        self.kill();
+        let store = self.folder.path().join("jetstream");
+        fs::remove_dir_all(&store)
+            .unwrap_or_else(|error| panic!("cannot remove {}: {error}", store.display()));
+        self.restart().await;
+    }
+
     /// Starts the server again on the same port and store, ending it before if need be.
     pub(crate) async fn restart(&mut self) {
         self.stop().await;

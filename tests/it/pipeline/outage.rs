@@ -48,6 +48,30 @@ async fn without_the_bus_the_ingress_answers_503_and_recovers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bus_without_its_data_is_the_bus_of_further_processes_too() {
+    let mut stack = Stack::start(Parts::Servers, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let (line, chat, user) = (stack.line.clone(), group.chat_id, people[1].user_id.clone());
+    stack.ground.nats.as_mut().unwrap().lose_everything().await;
+    until("the ingress recovers", DEADLINE, async || {
+        line.post(message(&line, &chat, &user, "after")).await == Some(200)
+    })
+    .await;
+    let lost = "the bus has lost its data";
+    until("the loss is told", DEADLINE, async || {
+        stack.process.stderr().iter().any(|line| line.contains(lost))
+    })
+    .await;
+    let (mut further, _) = stack.serve("api").await;
+    assert!(further.terminate().await.success());
+    until("what is accepted is kept", DEADLINE, async || {
+        stack.messages(&chat).await.iter().any(|message| message["content"] == "after")
+    })
+    .await;
+    assert!(stack.ready().await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_database_events_wait_on_the_bus() {
     let mut postgres = Postgres::start(Durability::Process).await;
     let mut ground = TestEnv::new(Parts::Servers).await;

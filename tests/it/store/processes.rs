@@ -52,6 +52,13 @@ async fn a_process_that_differs_is_refused(fixture: Fixture) {
     let differing = store.processes().register_process(&other, LIVE).await.unwrap();
     assert_eq!((differing.len(), &differing[0].process), (1, &one));
     assert_eq!(store.processes().list(LIVE).await.unwrap().len(), 1, "not registered");
+    // Until the first one has changed.
+    let changed = process("one", &[("bus", "b"), ("quota", "1")]);
+    store.processes().share(&changed).await.unwrap();
+    assert_eq!(store.processes().list(LIVE).await.unwrap()[0].process, changed);
+    assert_eq!(store.processes().register_process(&other, LIVE).await.unwrap(), []);
+    store.processes().unregister_process("two").await.unwrap();
+    store.processes().share(&one).await.unwrap();
     // Another version may declare less, or more.
     let newer = process("three", &[("bus", "a"), ("zone", "x")]);
     assert_eq!(store.processes().register_process(&newer, LIVE).await.unwrap(), []);
