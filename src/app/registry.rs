@@ -41,6 +41,8 @@ pub(super) struct Registration {
     pub(super) blobs: Blobs,
     pub(super) health: Health,
     process: NewProcess,
+    /// `false` while others see what the process has no longer.
+    is_shared: bool,
 }
 
 impl Registration {
@@ -69,10 +71,13 @@ impl Registration {
         };
         let (store, bus, blobs) = (store.clone(), bus.clone(), blobs.clone());
         let health = health.clone();
-        let mut registration = Self { store, bus, blobs, health, process };
+        let mut registration = Self { store, bus, blobs, health, process, is_shared: true };
         let known = registration.read_media_store().await;
         known.map_err(|other| PreflightError(other.to_string()))?;
         registration.wait_for_agreement().await?;
+        // Others may have stored files elsewhere meanwhile.
+        let known = registration.read_media_store().await;
+        known.map_err(|other| PreflightError(other.to_string()))?;
         registration.record_media_store().await?;
         Ok(registration)
     }
@@ -119,6 +124,7 @@ impl Registration {
                 return Ok(true);
             }
             Ok(Err(MediaStoreError::Other(other))) => {
+                self.process.shared.remove(MEDIA);
                 self.blobs.bar();
                 return Err(other);
             }
@@ -163,11 +169,18 @@ impl Registration {
             "the bus has lost its data and was set up anew: events that were accepted and not yet \
              processed are lost, and no gap tells of them"
         );
-        let before = self.process.shared.insert(BUS.to_owned(), identity);
-        if let Err(error) = self.store.processes().share(&self.process).await {
-            failed(&error);
+        self.process.shared.insert(BUS.to_owned(), identity);
+        self.is_shared = false;
+    }
+
+    /// Publishes the properties of this process that have changed since it was registered.
+    async fn share(&mut self) {
+        let processes = self.store.processes();
+        match tokio::time::timeout(TIMEOUT, processes.share(&self.process)).await {
+            Ok(Ok(())) => self.is_shared = true,
+            Ok(Err(error)) => failed(&error),
             // Once more with the next heartbeat.
-            self.process.shared.extend(before.map(|before| (BUS.to_owned(), before)));
+            Err(_) => {}
         }
     }
 
@@ -175,10 +188,10 @@ impl Registration {
     pub(super) async fn run(mut self, replica: Option<Replica>, stop: CancellationToken) {
         let mut watch = replica.as_ref().map(Replica::watch);
         let mut is_compared = self.process.shared.contains_key(MEDIA);
+        let mut bus_read_at = Instant::now();
         while !stop.is_cancelled() {
             let state = watch.as_mut().map(|watch| watch.borrow_and_update().clone());
             let working = state.as_ref().is_some_and(|state| state.work.is_some());
-            self.refresh_bus().await;
             // Numbers and names: always valid JSON.
             let search = state.as_ref().and_then(|state| serde_json::to_string(state).ok());
             let processes = self.store.processes();
@@ -186,8 +199,15 @@ impl Registration {
             if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, beat).await {
                 failed(&error);
             }
-            // After the heartbeat, which must not wait for a media store.
-            if !is_compared && (self.process.shared.contains_key(MEDIA) || self.read_late().await) {
+            // After the heartbeat, which must wait for neither bus nor media store.
+            if bus_read_at.elapsed() >= HEARTBEAT {
+                stop.run_until_cancelled(self.refresh_bus()).await;
+                bus_read_at = Instant::now();
+            }
+            if !self.is_shared {
+                self.share().await;
+            }
+            if !is_compared && self.read_late().await {
                 is_compared = self.compare_late().await;
             }
             let pause = tokio::time::sleep(if working { WORKING } else { HEARTBEAT });

@@ -77,10 +77,11 @@ async fn before_reply(
     let reply = message(console, visitor, access, reply).await?;
     let asked = message(console, visitor, access, &asked).await?;
     let edited = asked.as_ref().and_then(|asked| asked.edited_at);
-    if edited.zip(reply).is_some_and(|(edited, reply)| edited > reply.sent_at) {
-        return Ok(AnsweredText::Edited);
-    }
-    Ok(text_of(asked.as_deref()))
+    let is_edited = edited.zip(reply).is_some_and(|(edited, reply)| edited > reply.sent_at);
+    Ok(match text_of(asked.as_deref()) {
+        AnsweredText::Known(_) if is_edited => AnsweredText::Edited,
+        text => text,
+    })
 }
 
 /// Returns a message that the visitor may read; `None` if there is none.

@@ -14,17 +14,19 @@ use super::layout::{BLOBS, DAMAGED, SNAPSHOTS};
 /// # Errors
 /// [`SnapshotError::Overlaps`].
 pub(super) fn check(target: &BlobsKind, media: &BlobsKind) -> Result<(), SnapshotError> {
-    let (target_path, media_path) = match (target, media) {
-        (BlobsKind::Folder(target), BlobsKind::Folder(media)) => (real(target), real(media)),
+    let overlaps = [SNAPSHOTS, BLOBS, DAMAGED].iter().any(|folder| match (target, media) {
+        (BlobsKind::Folder(target), BlobsKind::Folder(media)) => {
+            real(media).starts_with(real(&target.join(folder)))
+        }
         (
             BlobsKind::S3 { bucket, prefix },
             BlobsKind::S3 { bucket: media_bucket, prefix: media_prefix },
-        ) if bucket == media_bucket => (PathBuf::from(prefix), PathBuf::from(media_prefix)),
-        _ => return Ok(()),
-    };
-    let overlaps = [SNAPSHOTS, BLOBS, DAMAGED]
-        .iter()
-        .any(|folder| media_path.starts_with(target_path.join(folder)));
+        ) => {
+            bucket == media_bucket
+                && Path::new(media_prefix).starts_with(Path::new(prefix).join(folder))
+        }
+        _ => false,
+    });
     if overlaps {
         let (target, media) = (target.to_string(), media.to_string());
         return Err(SnapshotError::Overlaps { target, media });
@@ -73,6 +75,11 @@ mod tests {
         {
             std::os::unix::fs::symlink(root.path().join("data"), root.path().join("link")).unwrap();
             assert!(overlaps("link", "data/blobs"), "by another name");
+            std::fs::create_dir_all(root.path().join("media")).unwrap();
+            std::fs::create_dir(root.path().join("copies")).unwrap();
+            let inside = root.path().join("copies/blobs");
+            std::os::unix::fs::symlink(root.path().join("media"), inside).unwrap();
+            assert!(overlaps("copies", "media"), "by a link inside");
         }
     }
 

@@ -6,7 +6,7 @@ use chatkeep_core::message::Content;
 use chatkeep_store::{Exchange, ReplyIntent, ReplySource, RuleChange, Store};
 use reqwest::StatusCode;
 
-use super::{GROUP, START, Scene};
+use super::{GROUP, START, Scene, now};
 use crate::store::{answered, at, edited, unsent};
 
 /// Time of the replies: after everything else.
@@ -14,15 +14,15 @@ const LATE: i64 = START + 3 * 86_400_000;
 
 /// Has the bot reply to an event, for that reason.
 async fn reply(store: &Store, message: &str, source: ReplySource, rule: Option<&str>) {
-    reply_to(store, message, (source, rule), None).await;
+    reply_to(store, message, (source, rule), (None, LATE)).await;
 }
 
-/// Has the bot reply to a message, for that reason.
+/// Has the bot reply to a message, for that reason, at that time.
 async fn reply_to(
     store: &Store,
     message: &str,
     (source, rule): (ReplySource, Option<&str>),
-    asked: Option<&str>,
+    (asked, time): (Option<&str>, i64),
 ) {
     let (event, channel) = (format!("event-{message}").as_str().into(), ChannelId::from(GROUP));
     let (rule, asked) = (rule.map(Into::into), asked.map(Into::into));
@@ -33,12 +33,12 @@ async fn reply_to(
         rule: rule.as_ref(),
         message: asked.as_ref(),
         cooldown_ms: 0,
-        at: at(LATE),
+        at: at(time),
     };
-    store.assistant().claim_reply(&intent, at(LATE)).await.unwrap();
-    let own = [answered(GROUP, message, LATE, &format!("reply {message}"))];
+    store.assistant().claim_reply(&intent, at(time)).await.unwrap();
+    let own = [answered(GROUP, message, time, &format!("reply {message}"))];
     let exchange = Exchange { own: &own, ..Exchange::default() };
-    store.assistant().finish_reply(&event, Ok(()), exchange, at(LATE)).await.unwrap();
+    store.assistant().finish_reply(&event, Ok(()), exchange, at(time)).await.unwrap();
 }
 
 /// Returns the row of a message on a page.
@@ -105,8 +105,10 @@ async fn a_wrong_answer_leads_to_its_rule_with_the_message() {
     let assistant = scene.store.assistant();
     assistant.change_rule(&group, add, None, &"Uowner".into(), at(6)).await.unwrap();
     let ruled = (ReplySource::Qa, Some("qa_1_a"));
-    reply_to(&scene.store, "wrong", ruled, Some("p003")).await;
-    reply_to(&scene.store, "other", ruled, None).await;
+    // The records of old replies are deleted one day.
+    let time = now().millis();
+    reply_to(&scene.store, "wrong", ruled, (Some("p003"), time)).await;
+    reply_to(&scene.store, "other", ruled, (None, time)).await;
     let form = format!("/c/{GROUP}/assistant/rules/qa_1_a");
     let page = scene.page(&format!("/c/{GROUP}"), Some("Uadmin"), "en").await.body;
     let link = format!("{form}?reply=wrong");
@@ -131,12 +133,12 @@ async fn a_wrong_answer_leads_to_its_rule_with_the_message() {
     let typed = scene.page(&format!("{form}?notFor=two%0Alines"), Some("Uadmin"), "en").await.body;
     assert!(typed.contains("\ntwo lines</textarea>"), "{typed}");
     let ingest = async |change| {
-        scene.store.messages().ingest(&[change], at(LATE)).await.unwrap();
+        scene.store.messages().ingest(&[change], at(time)).await.unwrap();
     };
-    ingest(edited(GROUP, "p003", LATE + 1, "lunch?")).await;
+    ingest(edited(GROUP, "p003", time + 1, "lunch?")).await;
     let page = scene.page(&link, Some("Uadmin"), "en").await.body;
     assert!(page.contains("was edited after") && !page.contains("\nlunch?"), "{page}");
-    ingest(unsent(GROUP, "p003", LATE + 2)).await;
+    ingest(unsent(GROUP, "p003", time + 2)).await;
     let page = scene.page(&link, Some("Uadmin"), "en").await.body;
     assert!(page.contains("is no longer there") && !page.contains(&text), "{page}");
 }

@@ -70,7 +70,11 @@ async fn a_rule_is_added_with_every_limit_said_beside_its_field() {
         ([("keywords", "k"), ("question", "Q"), ("answer", " ")], "answer", "Please fill this in"),
         ([("keywords", "k"), ("question", "Q"), ("answer", &long)], "answer", "up to 5,000 char"),
         ([("keywords", "k"), ("question", &long), ("answer", "A")], "question", "up to 500 char"),
-        ([("keywords", "k"), ("notFor", "a\nK!"), ("answer", "A")], "not-for", "Line 2: This is a"),
+        (
+            [("keywords", "k"), ("notFor", "a\nK!"), ("answer", "A")],
+            "not-for",
+            "Entry 2: This is a",
+        ),
         ([("keywords", "k"), ("notFor", &many), ("answer", "A")], "not-for", "up to 50."),
     ] {
         let page = send(&scene, &new, "Uadmin", &form).await;

@@ -72,17 +72,15 @@ impl SwitchQuery {
 
     /// Returns the name of what is compared with today's settings.
     pub(super) fn name(&self, settings: &AssistantSettings, language: Language) -> String {
-        if self.has_rule() {
-            return language.text("switch-with-rule");
-        }
         let qa = &settings.config.qa;
         let mode = self.mode.unwrap_or(qa.mode);
         let keyword_match = self.keyword_match.filter(|one| *one != qa.keyword_match);
         let strictness = self.strictness.filter(|one| *one != qa.strictness);
         let keys = [keyword_match.map(match_key), strictness.map(strictness_key)];
-        let has_others = keys.iter().any(Option::is_some);
+        let rule = self.has_rule().then_some("switch-with-rule");
+        let has_others = rule.is_some() || keys.iter().any(Option::is_some);
         let mode = (mode != qa.mode || !has_others).then(|| mode_key(mode));
-        let names = [mode].into_iter().chain(keys).flatten().map(|key| language.text(key));
+        let names = [rule, mode].into_iter().chain(keys).flatten().map(|key| language.text(key));
         names.collect::<Vec<_>>().join(" · ")
     }
 
