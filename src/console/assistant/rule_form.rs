@@ -157,12 +157,12 @@ mod tests {
 
     #[test]
     fn a_long_message_is_cut_between_words() {
-        let text = RuleForm::text_not_for;
-        assert_eq!(text("two\n  lines "), "two lines");
-        assert_eq!(text(&"words ".repeat(200)), "words ".repeat(83).trim_end());
-        assert_eq!(text(&"字".repeat(501)), "字".repeat(500));
+        let cut = RuleForm::text_not_for;
+        assert_eq!(cut("two\n  lines "), "two lines");
+        assert_eq!(cut(&"words ".repeat(200)), "words ".repeat(83).trim_end());
+        assert_eq!(cut(&"字".repeat(501)), "字".repeat(500));
         let mixed = format!("請問 parking{}", "這裡附近".repeat(200));
-        assert_eq!(text(&mixed).chars().count(), 500, "a script without spaces");
+        assert_eq!(cut(&mixed).chars().count(), 500, "a script without spaces");
     }
 
     #[test]

@@ -14,19 +14,27 @@ fn secrets_are_taken_from_files() {
         path.display().to_string()
     };
     let environment = [
-        ("CHATKEEP_LINE_ACCESS_TOKEN_FILE", path("token", "to ken\n")),
+        ("CHATKEEP_LINE_ACCESS_TOKEN_FILE", path("token", "to-ken\n")),
         ("CHATKEEP_LINE_CHANNEL_SECRET_FILE", path("secret", "s3cret\r\n")),
         ("CHATKEEP_DATABASE_FILE", path("database", "postgres://me:pw@db/x\n")),
         ("CHATKEEP_BUS_FILE", path("bus", "nats://me:pw@bus")),
     ];
     let environment: Vec<_> = environment.iter().map(|(n, p)| (*n, p.as_str())).collect();
     let config = load("[line]\naccess_token = \"weighs less\"", &environment).unwrap();
-    assert_eq!(config.line[0].access_token.clone().unwrap().expose_secret(), "to ken");
+    assert_eq!(config.line[0].access_token.clone().unwrap().expose_secret(), "to-ken");
     assert_eq!(config.line[0].channel_secret.clone().unwrap().expose_secret(), "s3cret");
     let Database::Postgres(url) = config.database else { panic!("not PostgreSQL") };
     assert_eq!(url.expose_secret(), "postgres://me:pw@db/x");
     let BusKind::Nats(url) = config.bus else { panic!("not NATS") };
     assert_eq!(url.expose_secret(), "nats://me:pw@bus");
+}
+
+#[test]
+fn a_token_that_no_header_can_have_is_refused_and_not_shown() {
+    for token in ["abc\ndef", "two words", "tok\u{1}en", "schlüssel"] {
+        let refused = load("", &[("CHATKEEP_LINE_ACCESS_TOKEN", token)]).unwrap_err().to_string();
+        assert!(refused.contains("line.access_token") && !refused.contains(token), "{refused}");
+    }
 }
 
 #[test]
