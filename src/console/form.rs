@@ -84,7 +84,7 @@ impl FormErrors {
                     Some(at) => {
                         let line = Value::from(i64::from(at) + 1);
                         let values = [("line", line), ("what", Value::from(&sentence))];
-                        language.format("form-in-line", &values)
+                        language.format("form-in-entry", &values)
                     }
                     None => sentence,
                 };

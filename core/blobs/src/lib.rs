@@ -160,11 +160,11 @@ impl Blobs {
     /// Fails when the media store fails.
     #[boxed]
     pub async fn size(&self, id: &BlobId) -> Result<Option<u64>, BlobError> {
-        let size = match self.admitted() {
-            Ok(()) => self.stored_size(id).await,
-            Err(error) => Err(error),
+        let size = async {
+            self.admitted()?;
+            self.stored_size(id).await
         };
-        self.noted(Work::Reading, size)
+        self.noted(Work::Reading, size.await)
     }
 
     /// Returns whether a blob is there, also while this store is [barred](Self::bar): for
@@ -291,11 +291,11 @@ impl Blobs {
     /// The reason why it is not.
     #[boxed]
     pub async fn ready(&self) -> Result<(), BlobError> {
-        let asked = match self.admitted() {
-            Ok(()) => self.ask().await,
-            Err(error) => Err(error),
+        let asked = async {
+            self.admitted()?;
+            self.ask().await
         };
-        self.noted(Work::Reading, asked)
+        self.noted(Work::Reading, asked.await)
     }
 
     async fn ask(&self) -> Result<(), BlobError> {

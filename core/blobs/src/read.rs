@@ -41,11 +41,11 @@ impl Blobs {
     /// or if the media store fails; the stream fails if it does so later.
     #[boxed]
     pub async fn get(&self, id: &BlobId, range: Option<Range<u64>>) -> Result<BlobRead, BlobError> {
-        let found = match self.admitted() {
-            Ok(()) => self.open_blob(id, range).await,
-            Err(error) => Err(error),
+        let found = async {
+            self.admitted()?;
+            self.open_blob(id, range).await
         };
-        let found = self.noted(Work::Reading, found)?;
+        let found = self.noted(Work::Reading, found.await)?;
         let availability = self.availability.clone();
         let stream = found.stream.inspect_err(move |error| note_failure(&availability, error));
         Ok(BlobRead { size: found.size, stream: stream.boxed() })

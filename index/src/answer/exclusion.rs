@@ -1,8 +1,8 @@
 //! Texts that rules must not answer.
 //!
-//! Where a message is at least as near to such a text as to the rule that has it, that rule does not
-//! answer. A text takes answers from the rules that have it alone: the scores of all rules stay as
-//! they are.
+//! A rule does not answer a message that is at least as near to one of its texts as to the rule. A
+//! text takes answers from the rules that have it alone: the scores of all rules stay as they are. A
+//! keyword that the message has in it is nearer than any text, unless it stands inside of one.
 
 use std::collections::{BTreeMap, HashMap};
 

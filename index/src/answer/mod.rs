@@ -34,6 +34,22 @@ impl<'a> RuleText<'a> {
     }
 }
 
+/// Builds a matcher of rules of one keyword each, with the texts that they must not answer.
+#[cfg(test)]
+pub(crate) fn with_not_for<M>(
+    rules: &[(&str, &[&str])],
+    build: impl FnOnce(&[RuleText<'_>]) -> M,
+) -> M {
+    let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let rules: Vec<_> = rules.iter().map(|(word, not)| (owned(&[word]), owned(not))).collect();
+    let texts = rules.iter().map(|(keywords, not_for)| RuleText {
+        keywords,
+        not_for,
+        ..RuleText::default()
+    });
+    build(&texts.collect::<Vec<_>>())
+}
+
 /// Score of a rule for a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {

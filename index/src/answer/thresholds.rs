@@ -1,6 +1,6 @@
 //! Thresholds of the tolerant matchers for each mode, and their measurement.
 //!
-//! What the constants tell of a choice is about the balanced one. The minimum scores of the other two
+//! The constants describe the choice of the balanced strictness. The minimum scores of the other two
 //! are those that about 2 and 10 % of CLINC150's `oos_test` reach, with 150 rules of 1, 3 or 10
 //! phrases: `examples/accuracy.rs` prints them, and `benches/README.md` has them.
 

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 
 use super::*;
+use crate::answer::with_not_for;
 
 fn matcher(rules: &[&[&str]]) -> FuzzyMatcher {
     let keywords: Vec<Vec<String>> =
@@ -14,14 +15,7 @@ fn matcher(rules: &[&[&str]]) -> FuzzyMatcher {
 }
 
 fn not_for(rules: &[(&str, &[&str])]) -> FuzzyMatcher {
-    let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let rules: Vec<_> = rules.iter().map(|(word, not)| (owned(&[word]), owned(not))).collect();
-    let texts = rules.iter().map(|(keywords, not_for)| RuleText {
-        keywords,
-        not_for,
-        ..RuleText::default()
-    });
-    FuzzyMatcher::build(&texts.collect::<Vec<_>>())
+    with_not_for(rules, FuzzyMatcher::build)
 }
 
 #[test]

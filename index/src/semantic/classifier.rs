@@ -142,12 +142,8 @@ fn inverse_of_block(block: &[f32]) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::numbers;
     use super::*;
-
-    fn numbers(seed: usize, count: usize) -> Vec<f32> {
-        let angles = (0..count).map(|at| u16::try_from((at + 1) * (seed + 3) % 60_000).unwrap());
-        angles.map(|angle| f32::from(angle).sin()).collect()
-    }
 
     #[test]
     fn a_row_solves_the_equations() {

@@ -155,13 +155,9 @@ fn dot(left: &[f32], right: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::super::classifier::Gram;
+    use super::super::tests::numbers;
     use super::*;
     use crate::matrix::PANEL;
-
-    fn numbers(seed: usize, count: usize) -> Vec<f32> {
-        let angles = (0..count).map(|at| u16::try_from((at + 1) * (seed + 3) % 60_000).unwrap());
-        angles.map(|angle| f32::from(angle).sin()).collect()
-    }
 
     #[test]
     fn a_text_and_its_rule_compete_as_two_rules_do() {

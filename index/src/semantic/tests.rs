@@ -1,6 +1,7 @@
 //! Tests of the matcher with an embedder whose vectors are made of words.
 
 use super::*;
+use crate::answer::with_not_for;
 use crate::embed::Embedder;
 
 /// An embedder of bags of words; words of one group mean the same.
@@ -59,6 +60,12 @@ fn space() -> Arc<SemanticSpace> {
 
 fn build(rules: &[(&[&str], &str)], known: &dyn PhraseVectors) -> SemanticMatcher {
     build_in(&space(), rules, known)
+}
+
+/// Returns components of vectors, others for each seed.
+pub(super) fn numbers(seed: usize, count: usize) -> Vec<f32> {
+    let angles = (0..count).map(|at| u16::try_from((at + 1) * (seed + 3) % 60_000).unwrap());
+    angles.map(|angle| f32::from(angle).sin()).collect()
 }
 
 fn build_in(
@@ -268,14 +275,8 @@ fn translations_do_not_weaken_each_other() {
 
 /// Builds rules of one keyword each, with the texts that they must not answer.
 fn build_not_for(space: &Arc<SemanticSpace>, rules: &[(&str, &[&str])]) -> SemanticMatcher {
-    let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let rules: Vec<_> = rules.iter().map(|(word, not)| (owned(&[word]), owned(not))).collect();
-    let texts = rules.iter().map(|(keywords, not_for)| RuleText {
-        keywords,
-        not_for,
-        ..RuleText::default()
-    });
-    SemanticMatcher::build(&texts.collect::<Vec<_>>(), space, &NoVectors).expect("builds")
+    let build = |rules: &[RuleText<'_>]| SemanticMatcher::build(rules, space, &NoVectors);
+    with_not_for(rules, build).expect("builds")
 }
 
 const OPENING: &str = "what are your opening hours";

@@ -65,15 +65,14 @@ impl SnapshotService {
     ///
     /// # Errors
     /// [`SnapshotError::NoTarget`] without either, [`SnapshotError::Recipient`] for keys that are
-    /// none, [`SnapshotError::Overlaps`] for a place that the media store lies in, else when the place cannot be opened.
+    /// none, [`SnapshotError::Overlaps`] for a place that the media store lies in, else when the
+    /// place cannot be opened.
     pub fn open(
         config: &Config,
         target: Option<&BlobsKind>,
         clock: SharedClock,
     ) -> Result<Self, SnapshotError> {
-        let target = target.or(config.snapshot.target.as_ref()).ok_or(SnapshotError::NoTarget)?;
-        overlap::check(target, &config.blobs)?;
-        let archive = Archive::open(target, &config.s3)?;
+        let archive = Archive::open(place_for_writing(config, target)?, &config.s3)?;
         Self::over(archive, config, clock)
     }
 
@@ -97,9 +96,7 @@ impl SnapshotService {
         target: Option<&BlobsKind>,
         clock: SharedClock,
     ) -> Result<Self, SnapshotError> {
-        let place = target.or(config.snapshot.target.as_ref()).ok_or(SnapshotError::NoTarget)?;
-        overlap::check(place, &config.blobs)?;
-        Self::open_existing(config, target, clock)
+        Self::open_existing(config, Some(place_for_writing(config, target)?), clock)
     }
 
     /// Opens the same place for reading; creates nothing.
@@ -111,8 +108,7 @@ impl SnapshotService {
         target: Option<&BlobsKind>,
         clock: SharedClock,
     ) -> Result<Self, SnapshotError> {
-        let target = target.or(config.snapshot.target.as_ref()).ok_or(SnapshotError::NoTarget)?;
-        let archive = Archive::open_existing(target, &config.s3)?;
+        let archive = Archive::open_existing(place(config, target)?, &config.s3)?;
         Self::over(archive, config, clock)
     }
 
@@ -135,6 +131,24 @@ impl SnapshotService {
     pub fn place(&self) -> &str {
         self.archive.place()
     }
+}
+
+/// Returns `target`, or else the place of the settings.
+fn place<'a>(
+    config: &'a Config,
+    target: Option<&'a BlobsKind>,
+) -> Result<&'a BlobsKind, SnapshotError> {
+    target.or(config.snapshot.target.as_ref()).ok_or(SnapshotError::NoTarget)
+}
+
+/// Returns the same place, in which no media store may lie: files are removed there.
+fn place_for_writing<'a>(
+    config: &'a Config,
+    target: Option<&'a BlobsKind>,
+) -> Result<&'a BlobsKind, SnapshotError> {
+    let place = place(config, target)?;
+    overlap::check(place, &config.blobs)?;
+    Ok(place)
 }
 
 impl SnapshotSource {
