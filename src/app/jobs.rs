@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chatkeep_core::config::Database;
 use chatkeep_services::assistant::UnansweredFigures;
+use chatkeep_services::bus_losses::BusLosses;
 use chatkeep_services::deployment_metrics::{ExpiryMetrics, SnapshotMetrics, StoreMetrics};
 use chatkeep_services::maintenance::{
     ActivityPurge, ExpiredWebhooks, FutureTimes, IdempotencyPurge, IngressPresence,
@@ -91,6 +92,8 @@ impl App {
         jobs.add(sweeper);
         let Maintenance { store, clock } = maintenance.clone();
         jobs.add(Retention { store, clock, config: self.config.retention });
+        let Maintenance { store, clock } = maintenance.clone();
+        jobs.add(BusLosses { store, bus: self.bus.clone(), clock });
         let Maintenance { store, clock } = maintenance.clone();
         jobs.add(DeadLetterJob::new(store, self.bus.clone(), clock));
         let Maintenance { store, clock } = maintenance.clone();

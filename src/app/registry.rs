@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use chatkeep_blobs::Blobs;
-use chatkeep_bus::Bus;
+use chatkeep_bus::{Bus, BusState};
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
 use chatkeep_services::media_store::{self, MediaStoreError, OtherMediaStore};
@@ -59,7 +59,7 @@ impl Registration {
         (store, bus, blobs, health): (&Store, &Bus, &Blobs, &Health),
     ) -> anyhow::Result<Self> {
         let mut shared = shared_settings(config);
-        shared.insert(BUS.to_owned(), bus.identity().await?);
+        shared.insert(BUS.to_owned(), bus.state().await?.identity);
         let process = NewProcess {
             id: format!("{}-{}", namespace(), chatkeep_core::random::text(12)),
             host: gethostname::gethostname().to_string_lossy().into_owned(),
@@ -131,7 +131,7 @@ impl Registration {
             Ok(Err(error)) => {
                 log_failure!(warn, &error, "cannot identify the media store yet");
             }
-            Err(_) => {}
+            Err(_) => warn!("cannot identify the media store yet: it does not answer"),
         }
         self.blobs.bar();
         Ok(false)
@@ -160,14 +160,14 @@ impl Registration {
     /// Reads the identity of the bus again: whoever runs sets up anew what a bus has lost, and a new
     /// process finds the bus as it is now.
     async fn refresh_bus(&mut self) {
-        let identity = tokio::time::timeout(TIMEOUT, self.bus.identity()).await;
-        let Ok(Ok(identity)) = identity else { return };
+        let state = tokio::time::timeout(TIMEOUT, self.bus.state()).await;
+        let Ok(Ok(BusState { identity, .. })) = state else { return };
         if self.process.shared.get(BUS) == Some(&identity) {
             return;
         }
         warn!(
             "the bus has lost its data and was set up anew: events that were accepted and not yet \
-             processed are lost, and no gap tells of them"
+             processed are lost"
         );
         self.process.shared.insert(BUS.to_owned(), identity);
         self.is_shared = false;
@@ -176,12 +176,8 @@ impl Registration {
     /// Publishes the properties of this process that have changed since it was registered.
     async fn share(&mut self) {
         let processes = self.store.processes();
-        match tokio::time::timeout(TIMEOUT, processes.share(&self.process)).await {
-            Ok(Ok(())) => self.is_shared = true,
-            Ok(Err(error)) => failed(&error),
-            // Once more with the next heartbeat.
-            Err(_) => {}
-        }
+        // If it fails, once more with the next heartbeat.
+        self.is_shared = within_timeout(processes.share(&self.process)).await.is_some();
     }
 
     /// Sends heartbeats until `stop` is cancelled, then records the end of this process.
@@ -195,10 +191,7 @@ impl Registration {
             // Numbers and names: always valid JSON.
             let search = state.as_ref().and_then(|state| serde_json::to_string(state).ok());
             let processes = self.store.processes();
-            let beat = processes.heartbeat(&self.process, search.as_deref());
-            if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, beat).await {
-                failed(&error);
-            }
+            within_timeout(processes.heartbeat(&self.process, search.as_deref())).await;
             // After the heartbeat, which must wait for neither bus nor media store.
             if bus_read_at.elapsed() >= HEARTBEAT {
                 stop.run_until_cancelled(self.refresh_bus()).await;
@@ -223,35 +216,26 @@ impl Registration {
             stop.run_until_cancelled(wait).await;
         }
         let processes = self.store.processes();
-        let ended = processes.unregister_process(&self.process.id);
-        if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, ended).await {
-            failed(&error);
-        }
+        within_timeout(processes.unregister_process(&self.process.id)).await;
     }
 
     /// Compares the settings that were not known when the process started; `true` once they are those
     /// of all other processes, `false` while another one has to end first.
     async fn compare_late(&self) -> bool {
-        match self.store.processes().register_process(&self.process, LIVE).await {
-            Ok(differing) => {
-                if let Some(other) = differing.first() {
-                    self.health.raise(PART, difference(&self.process, &other.process));
-                    return false;
-                }
-                if let Err(error) = self.record_media_store().await {
-                    failed(&error);
-                    return false;
-                }
-                info!("the media store is identified");
-                self.blobs.unbar();
-                self.health.clear(PART);
-                true
-            }
-            Err(error) => {
-                failed(&error);
-                false
-            }
+        let processes = self.store.processes();
+        let registered = within_timeout(processes.register_process(&self.process, LIVE)).await;
+        let Some(differing) = registered else { return false };
+        if let Some(other) = differing.first() {
+            self.health.raise(PART, difference(&self.process, &other.process));
+            return false;
         }
+        if within_timeout(self.record_media_store()).await.is_none() {
+            return false;
+        }
+        info!("the media store is identified");
+        self.blobs.unbar();
+        self.health.clear(PART);
+        true
     }
 }
 
@@ -268,8 +252,15 @@ async fn changed(watch: &mut watch::Receiver<ReplicaState>, published: &ReplicaS
     }
 }
 
-fn failed(error: &StoreError) {
-    log_failure!(warn, error, "cannot write this process' heartbeat");
+/// Waits for a change of this process' entry; `None`, which is logged, if it fails or takes too long.
+async fn within_timeout<T>(change: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
+    let failure = "cannot write this process' entry in the registry";
+    match tokio::time::timeout(TIMEOUT, change).await {
+        Ok(Ok(changed)) => return Some(changed),
+        Ok(Err(error)) => log_failure!(warn, &error, "{failure}"),
+        Err(_) => warn!(timeout_s = TIMEOUT.as_secs(), "{failure}: the database does not answer"),
+    }
+    None
 }
 
 /// Returns the settings that decide about data shared by all processes, by name.

@@ -21,6 +21,7 @@ pub mod activity;
 pub mod activity_log;
 pub mod assistant;
 pub mod bot_setup;
+pub mod bus_losses;
 mod certificates;
 pub mod channels;
 pub mod citations;

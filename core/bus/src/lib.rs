@@ -87,6 +87,15 @@ pub struct ConsumerSpec {
     pub max_in_flight: u32,
 }
 
+/// Identity of a bus and its progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BusState {
+    /// Identity: processes with the same one share its messages.
+    pub identity: String,
+    /// Sequence number of the last accepted event. It never falls, unless the bus lost events.
+    pub last_sequence: u64,
+}
+
 /// State of a durable consumer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -249,15 +258,15 @@ impl Bus {
         on!(self, bus => bus.ready().await)
     }
 
-    /// Returns the identity of the bus: processes with the same identity share its messages.
+    /// Returns the identity of the bus and how far it has come.
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached.
     #[boxed]
-    pub async fn identity(&self) -> Result<String, BusError> {
+    pub async fn state(&self) -> Result<BusState, BusError> {
         match self {
-            Self::Embedded(bus) => Ok(bus.identity()),
-            Self::Nats(bus) => bus.identity().await,
+            Self::Embedded(bus) => Ok(bus.bus_state()),
+            Self::Nats(bus) => bus.bus_state().await,
         }
     }
 

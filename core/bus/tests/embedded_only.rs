@@ -344,8 +344,8 @@ async fn has_an_identity_although_a_power_cut_left_its_file_empty() {
     for fixture in [&one, &other] {
         std::fs::write(fixture.folder().join("bus.id"), "").unwrap();
         let (bus, beside) = (fixture.open().await, fixture.attach().await);
-        let identity = bus.identity().await.unwrap();
-        assert_eq!(beside.identity().await.unwrap(), identity);
+        let identity = bus.state().await.unwrap().identity;
+        assert_eq!(beside.state().await.unwrap().identity, identity);
         identities.insert(identity);
         beside.close().await;
         bus.close().await;

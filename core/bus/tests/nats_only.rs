@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::jetstream::stream::{Config, DiscardPolicy};
 use chatkeep_bus::nats::NatsBus;
-use chatkeep_bus::{Bus, BusError, BusLimits, Outgoing};
+use chatkeep_bus::{Bus, BusError, BusLimits, Outgoing, Stream};
 use chatkeep_core::time::SystemClock;
 use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
@@ -118,6 +119,35 @@ async fn a_waiting_consumer_outlives_an_empty_restart() {
         }
     }
     other.close().await;
+    bus.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_that_would_delete_events_are_reset() {
+    let mut fixture = Fixture::nats().await;
+    let bus = fixture.open().await;
+    bus.ensure(&events("backup")).await.unwrap();
+    let client = async_nats::connect(fixture.server().address()).await.unwrap();
+    let context = async_nats::jetstream::new(client);
+    let config = async || {
+        let stream = context.get_stream(Stream::Events.name()).await.unwrap();
+        stream.cached_info().config.clone()
+    };
+    let before = config().await;
+    let deleting = Config {
+        max_age: Duration::from_hours(1),
+        discard: DiscardPolicy::Old,
+        max_messages_per_subject: 1,
+        // At this size new messages are refused once more.
+        max_bytes: 1 << 30,
+        ..before.clone()
+    };
+    context.update_stream(deleting).await.unwrap();
+    bus.close().await;
+
+    let bus = fixture.open().await;
+    bus.ensure(&events("backup")).await.unwrap();
+    assert_eq!(config().await, Config { max_bytes: 1 << 30, ..before });
     bus.close().await;
 }
 

@@ -16,6 +16,7 @@ mod arrays;
 mod assistant;
 mod availability;
 mod bookmark;
+mod bus_record;
 mod change_log;
 mod channel_jobs;
 mod channel_locks;
@@ -114,6 +115,7 @@ pub use activity_log::{
 };
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use bookmark::Bookmark;
+pub use bus_record::BusRecord;
 pub use change_log::{IndexRequest, LogState};
 pub use channel_jobs::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob, SMALL_JOB};
 pub use channels::{Channel, ChannelStatus};

@@ -62,7 +62,15 @@ async fn a_bus_without_its_data_is_the_bus_of_further_processes_too() {
         stack.process.stderr().iter().any(|line| line.contains(lost))
     })
     .await;
-    let (mut further, _) = stack.serve("api").await;
+    // The bus is compared at the start, and every minute after that.
+    let (mut further, _) = stack.serve("worker").await;
+    let coverage = format!("/channels/{chat}/backup/coverage");
+    until("coverage shows an outage", DEADLINE, async || {
+        let (_, coverage) = stack.call(reqwest::Method::GET, &coverage, None).await;
+        let gaps = coverage["gaps"].as_array().cloned().unwrap_or_default();
+        gaps.iter().any(|gap| gap["reason"] == "outage")
+    })
+    .await;
     assert!(further.terminate().await.success());
     until("what is accepted is kept", DEADLINE, async || {
         stack.messages(&chat).await.iter().any(|message| message["content"] == "after")

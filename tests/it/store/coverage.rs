@@ -2,7 +2,7 @@
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Gap, IngestOutcome, PresenceEvidenceKind};
+use chatkeep_store::{BusRecord, Gap, IngestOutcome, PresenceEvidenceKind};
 
 use super::{Fixture, at, delete_before, item, on_both, said};
 
@@ -13,6 +13,7 @@ on_both!(
     gaps_are_asked_for_by_time,
     an_outage_is_what_passed_between_two_beats,
     an_outage_is_told_after_a_clock_that_was_ahead,
+    a_bus_that_lost_events_is_an_outage,
     lost_media_are_counted_by_reason,
     gaps_of_many_channels_are_those_of_each,
     what_comes_after_its_subscription_is_missing,
@@ -277,6 +278,33 @@ async fn an_outage_is_what_passed_between_two_beats(fixture: Fixture) {
     let outages =
         [("outage", 15 * MINUTE, Some(20 * MINUTE)), ("outage", 21 * MINUTE, Some(40 * MINUTE))];
     assert_eq!(told(&gaps(&fixture, "C2").await), outages);
+}
+
+async fn a_bus_that_lost_events_is_an_outage(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let record = |identity: &str, last_sequence, until| BusRecord {
+        identity: identity.to_owned(),
+        last_sequence,
+        handled_until: at(until),
+    };
+    let processes = fixture.store.processes();
+    let replace = async |known: Option<&BusRecord>, found: &BusRecord, now| {
+        processes.replace_bus_record(known, found, at(now)).await.unwrap()
+    };
+    let (first, second) = (record("one", 5, 10), record("one", 7, 20));
+    assert_eq!(processes.bus_record().await.unwrap(), None);
+    assert!(replace(None, &first, 11).await);
+    assert!(!replace(None, &second, 12).await, "another process recorded it before");
+    assert!(replace(Some(&first), &second, 21).await);
+    assert_eq!(processes.bus_record().await.unwrap(), Some(second.clone()));
+    assert_eq!(told(&gaps(&fixture, "C1").await), []);
+    let (behind, other) = (record("one", 6, 30), record("two", 100, 40));
+    assert!(replace(Some(&second), &behind, 31).await);
+    assert!(!replace(Some(&second), &other, 32).await, "another process has told it");
+    assert!(replace(Some(&behind), &other, 41).await);
+    let outages = [("outage", 20, Some(31)), ("outage", 30, Some(41))];
+    assert_eq!(told(&gaps(&fixture, "C1").await), outages);
 }
 
 async fn lost_media_are_counted_by_reason(fixture: Fixture) {

@@ -7,7 +7,7 @@ use super::position::Position;
 use super::schema::stream_code;
 use super::state::State;
 use super::{EmbeddedBus, Op, read};
-use crate::{BusError, ConsumerStatus, Stream};
+use crate::{BusError, BusState, ConsumerStatus, Stream};
 
 impl EmbeddedBus {
     pub(crate) async fn consumers(&self) -> Result<Vec<ConsumerStatus>, BusError> {
@@ -44,8 +44,11 @@ impl EmbeddedBus {
         self.inner.request_writer(|done| Op::RemoveConsumer { name, done }).await
     }
 
-    pub(crate) fn identity(&self) -> String {
-        format!("embedded {}", self.inner.identity)
+    pub(crate) fn bus_state(&self) -> BusState {
+        BusState {
+            identity: format!("embedded {}", self.inner.identity),
+            last_sequence: self.inner.shared.high.borrow().unsigned_abs(),
+        }
     }
 }
 

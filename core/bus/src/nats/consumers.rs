@@ -6,7 +6,7 @@ use futures_util::TryStreamExt as _;
 
 use super::dead::found;
 use super::{NatsBus, unavailable};
-use crate::{BusError, ConsumerStatus, Stream};
+use crate::{BusError, BusState, ConsumerStatus, Stream};
 
 const STREAMS: [Stream; 2] = [Stream::Events, Stream::Jobs];
 
@@ -92,14 +92,17 @@ impl NatsBus {
         Ok(())
     }
 
-    /// Returns the creation time of the stream of events: it is created once for all processes, so
-    /// the time identifies it.
-    pub(crate) async fn identity(&self) -> Result<String, BusError> {
+    /// Returns the state of the stream of events. It is created once for all processes, so the time
+    /// of that identifies it.
+    pub(crate) async fn bus_state(&self) -> Result<BusState, BusError> {
         self.confirmed(async {
             let stream = self.inner.context.get_stream(Stream::Events.name()).await;
             let stream = stream.map_err(|error| unavailable(&error))?;
-            let created = stream.cached_info().created.unix_timestamp_nanos();
-            Ok(format!("NATS JetStream {created}"))
+            let info = stream.cached_info();
+            Ok(BusState {
+                identity: format!("NATS JetStream {}", info.created.unix_timestamp_nanos()),
+                last_sequence: info.state.last_sequence,
+            })
         })
         .await
     }

@@ -104,10 +104,16 @@ impl NatsBus {
         clock: SharedClock,
     ) -> Result<Self, BusError> {
         let bus = Self::open(servers, replicas, limits, clock).await?;
-        let version = bus.inner.client.server_info().version;
-        if replicas > 1 && replicates_badly(&version) {
+        let server = bus.inner.client.server_info();
+        if replicas == 1 && server.connect_urls.len() > 1 {
             warn!(
-                server = version,
+                "each event is on one server of this NATS cluster only, and is lost with its disk: \
+                 set bus_limits.replicas (CHATKEEP_BUS_LIMITS_REPLICAS) to 3 or 5"
+            );
+        }
+        if replicas > 1 && replicates_badly(&server.version) {
+            warn!(
+                server = server.version,
                 "this nats-server may lose acknowledged events when one of the cluster crashes: \
                  replicas need 2.10 or later"
             );

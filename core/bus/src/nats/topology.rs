@@ -15,7 +15,7 @@ use async_nats::jetstream::context::{
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
 use backon::{ExponentialBuilder, Retryable as _};
 use chatkeep_core::causes::with_causes;
-use tracing::debug;
+use tracing::{debug, warn};
 
 use super::{NatsBus, unavailable};
 use crate::{BusError, ConsumerSpec, Stream};
@@ -32,6 +32,9 @@ const PAUSES: ExponentialBuilder = ExponentialBuilder::new()
     .with_min_delay(Duration::from_millis(100))
     .with_max_delay(Duration::from_secs(1))
     .with_max_times(10);
+
+/// No limit, in a server's answer. An unset one is 0 in a request.
+const UNLIMITED: i64 = -1;
 
 /// Subject of `EVENTS` until its consumers exist.
 const PLACEHOLDER_SUBJECT: &str = "chatkeep.shut";
@@ -119,6 +122,8 @@ impl NatsBus {
             num_replicas: wanted.num_replicas,
             ..existing.clone()
         };
+        // Somebody may want old dead letters to go.
+        let updated = if wanted.name == DEAD { updated } else { keeping_messages(&updated) };
         if updated != existing {
             context.update_stream(updated).await.map_err(|error| unavailable(&error))?;
         }
@@ -224,6 +229,22 @@ impl NatsBus {
         }
         Ok(())
     }
+}
+
+/// Returns a stream's settings without those of somebody else by which the server would delete
+/// messages that nobody has handled: a greatest age, and limits at which old ones make room for new
+/// ones. A limit of its size stays: at that, new messages are refused.
+fn keeping_messages(config: &Config) -> Config {
+    let kept = Config {
+        discard: DiscardPolicy::New,
+        max_age: Duration::ZERO,
+        max_messages_per_subject: config.max_messages_per_subject.min(UNLIMITED),
+        ..config.clone()
+    };
+    if kept != *config {
+        warn!(stream = config.name, "a stream would have deleted messages: its limits are reset");
+    }
+    kept
 }
 
 fn is_missing(error: &async_nats::jetstream::context::GetStreamError) -> bool {

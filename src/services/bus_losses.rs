@@ -1,0 +1,186 @@
+//! Events that the bus has lost after accepting them: they are in no message list and no dead
+//! letter, so coverage shows an outage for their time.
+
+use std::time::Duration;
+
+use chatkeep_bus::Bus;
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::{BusRecord, Store};
+use chatkeep_workers::StageName;
+use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+/// Compares the bus with its last recorded state, and records its state.
+pub struct BusLosses {
+    pub store: Store,
+    pub bus: Bus,
+    pub clock: SharedClock,
+}
+
+impl BusLosses {
+    /// Returns the time before which every accepted event has been handled by the stage that stores
+    /// messages.
+    async fn handled_until(&self) -> Result<Timestamp, JobFailure> {
+        let now = self.clock.now();
+        let consumers = self.bus.consumers().await?;
+        let backup = consumers.iter().find(|consumer| consumer.name == StageName::Backup.name());
+        let oldest = backup.and_then(|backup| backup.oldest_seconds);
+        // The age is in whole seconds, rounded down.
+        Ok(oldest.map_or(now, |seconds| now.minus(Duration::from_secs(seconds.saturating_add(1)))))
+    }
+}
+
+impl PeriodicJob for BusLosses {
+    const NAME: &'static str = "bus_losses";
+    const PERIOD: Duration = Duration::from_mins(1);
+    const FAILURE: &'static str = "cannot compare the bus with its last state";
+    const FIRST_RUN: FirstRun = FirstRun::Now;
+    const SCOPE: Scope = Scope::Deployment;
+    /// A wrong clock would record a wrong time of what was lost.
+    const GOES_BY_AGE: bool = true;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        let processes = self.store.processes();
+        let known = processes.bus_record().await?;
+        // After the record, so that a bus that has lost nothing is never behind it.
+        let state = self.bus.state().await?;
+        let found = BusRecord {
+            identity: state.identity,
+            last_sequence: state.last_sequence,
+            handled_until: self.handled_until().await?,
+        };
+        let now = self.clock.now();
+        let is_recorded = processes.replace_bus_record(known.as_ref(), &found, now).await?;
+        if let Some(known) = known.filter(|known| is_recorded && known.is_lost_in(&found)) {
+            warn!(
+                from = %known.handled_until,
+                to = %now,
+                "the bus has lost events that it had accepted, or is another one than before: \
+                 coverage shows an outage for the time"
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use chatkeep_bus::embedded::EmbeddedBus;
+    use chatkeep_bus::{BusLimits, ConsumerSpec, Outgoing, Stream};
+    use chatkeep_core::config::Database;
+    use chatkeep_core::time::ManualClock;
+    use sqlx::{Connection as _, SqliteConnection};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const BACKUP: ConsumerSpec = ConsumerSpec {
+        name: StageName::Backup.name(),
+        stream: Stream::Events,
+        queue: None,
+        lease: Duration::from_secs(30),
+        max_in_flight: 10,
+    };
+
+    struct Deployment {
+        folder: TempDir,
+        job: BusLosses,
+        hands: Arc<ManualClock>,
+    }
+
+    impl Deployment {
+        async fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let hands = Arc::new(ManualClock::new(Timestamp::from_millis(1_000_000)));
+            let store = Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap();
+            let clock: SharedClock = hands.clone();
+            let bus = bus(&folder, &clock).await;
+            Self { folder, job: BusLosses { store, bus, clock }, hands }
+        }
+
+        async fn accept(&self, id: &str) {
+            let (subject, id) = ("event.line.1".to_owned(), id.to_owned());
+            let event = Outgoing { subject, id, payload: Bytes::from_static(b"{}"), trace: None };
+            self.job.bus.publish(vec![event]).await.unwrap();
+        }
+
+        async fn run(&self) {
+            self.job.run(&CancellationToken::new()).await.unwrap();
+        }
+
+        fn pass(&self, seconds: u64) {
+            self.hands.advance(Duration::from_secs(seconds));
+        }
+
+        /// Returns the outages, in seconds.
+        async fn outages(&self) -> Vec<(i64, i64)> {
+            let file = self.folder.path().join("chatkeep.db");
+            let mut conn = SqliteConnection::connect(file.to_str().unwrap()).await.unwrap();
+            let all = "SELECT from_at / 1000, to_at / 1000 FROM outages ORDER BY from_at";
+            sqlx::query_as(all).fetch_all(&mut conn).await.unwrap()
+        }
+
+        /// Removes the bus file, as a disk that is lost does, and opens the bus anew.
+        async fn lose_bus(&mut self, files: &[&str]) {
+            self.job.bus.close().await;
+            for file in files {
+                std::fs::remove_file(self.folder.path().join("bus").join(file)).unwrap();
+            }
+            self.job.bus = bus(&self.folder, &self.job.clock).await;
+        }
+    }
+
+    async fn bus(folder: &TempDir, clock: &SharedClock) -> Bus {
+        let folder = folder.path().join("bus");
+        std::fs::create_dir_all(&folder).unwrap();
+        let bus = EmbeddedBus::open(&folder, BusLimits::default(), clock.clone()).await.unwrap();
+        let bus = Bus::Embedded(bus);
+        bus.ensure(&BACKUP).await.unwrap();
+        bus
+    }
+
+    #[tokio::test]
+    async fn an_outage_begins_with_the_oldest_event_that_was_not_handled() {
+        let mut deployment = Deployment::new().await;
+        deployment.run().await;
+        deployment.pass(60);
+        deployment.accept("a").await;
+        deployment.pass(30);
+        deployment.run().await;
+        assert_eq!(deployment.outages().await, []);
+        deployment.pass(10);
+        deployment.lose_bus(&["bus.db"]).await;
+        deployment.run().await;
+        assert_eq!(deployment.outages().await, [(1_059, 1_100)]);
+        // Told once.
+        deployment.pass(10);
+        deployment.run().await;
+        assert_eq!(deployment.outages().await, [(1_059, 1_100)]);
+    }
+
+    #[tokio::test]
+    async fn another_bus_has_none_of_the_events() {
+        let mut deployment = Deployment::new().await;
+        deployment.run().await;
+        deployment.pass(10);
+        deployment.lose_bus(&["bus.db", "bus.id"]).await;
+        deployment.accept("a").await;
+        deployment.run().await;
+        assert_eq!(deployment.outages().await, [(1_000, 1_010)]);
+    }
+
+    #[tokio::test]
+    async fn a_bus_that_is_opened_again_has_lost_nothing() {
+        let mut deployment = Deployment::new().await;
+        deployment.accept("a").await;
+        deployment.run().await;
+        deployment.pass(10);
+        deployment.lose_bus(&[]).await;
+        deployment.run().await;
+        assert_eq!(deployment.outages().await, []);
+    }
+}
