@@ -59,6 +59,11 @@ const ADMINISTERED: &str = "
 const ANSWERS: &str = "
     SELECT COUNT(*) FROM replies WHERE channel_id = $1 AND created_at >= $2 AND status = 'sent'";
 
+const NOT_GIVEN: &str = "
+    SELECT COALESCE(reason, ''), COUNT(*) FROM replies
+    WHERE channel_id = $1 AND created_at >= $2 AND status = 'failed'
+    GROUP BY reason ORDER BY COUNT(*) DESC, reason";
+
 const SUBSCRIBERS: &str = "
     SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
     FROM subscriptions s JOIN users u ON u.user_id = s.user_id
@@ -119,6 +124,21 @@ impl AssistantStore<'_> {
         let answers = query_as(ANSWERS).bind(channel.as_str()).bind(since.millis());
         let (count,): (i64,) = self.store.db.fetch_one(answers).await?;
         Ok(count)
+    }
+
+    /// Returns the number of replies since that time that were not given, as far as is known, by
+    /// the recorded reason; the most frequent first.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn replies_not_given(
+        &self,
+        channel: &ChannelId,
+        since: Timestamp,
+    ) -> Result<Vec<(String, i64)>, StoreError> {
+        let not_given = query_as(NOT_GIVEN).bind(channel.as_str()).bind(since.millis());
+        Ok(self.store.db.fetch_all(not_given).await?)
     }
 }
 

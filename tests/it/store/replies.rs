@@ -16,6 +16,7 @@ on_both!(
     the_cooldown_of_the_link_is_the_channels,
     what_was_never_said_begins_no_cooldown,
     the_outcome_is_recorded_once,
+    replies_that_were_not_given_are_counted_by_reason,
     an_abandoned_reply_is_recorded,
     an_outcome_that_is_recorded_late_counts,
     replies_are_found_by_message,
@@ -85,6 +86,25 @@ async fn fail(fixture: &Fixture, event: &str, reason: &str, time: i64) {
     let failed = Err(ReplyFailure { reason, at: at(time) });
     let (event, none, now) = (event.into(), Exchange::default(), at(time + 1));
     fixture.store.assistant().finish_reply(&event, failed, none, now).await.unwrap();
+}
+
+async fn replies_that_were_not_given_are_counted_by_reason(fixture: Fixture) {
+    prepared(&fixture).await;
+    let failures =
+        [(9, "quota"), (10, "expired_token"), (11, "quota"), (12, "quota"), (13, "platform_error")];
+    for (time, reason) in failures {
+        let event = format!("E{time}");
+        assert_eq!(claim(&fixture, &event, time, 0).await, Claim::Granted);
+        fail(&fixture, &event, reason, time).await;
+    }
+    assert_eq!(claim(&fixture, "E14", 14, 0).await, Claim::Granted);
+    let assistant = fixture.store.assistant();
+    let sent = assistant.finish_reply(&"E14".into(), Ok(()), Exchange::default(), at(15)).await;
+    sent.unwrap();
+    let counted = assistant.replies_not_given(&"C1".into(), at(10)).await.unwrap();
+    let counted: Vec<_> = counted.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
+    assert_eq!(counted, [("quota", 2), ("expired_token", 1), ("platform_error", 1)]);
+    assert_eq!(assistant.replies_not_given(&"C2".into(), at(0)).await.unwrap(), []);
 }
 
 async fn hits(fixture: &Fixture) -> (i64, i64) {

@@ -135,11 +135,10 @@ impl Compiled {
         self.matcher.acceptance()
     }
 
-    /// Returns whether the text is a trigger or, if the setting says so, contains one. The tolerant
-    /// modes search inside, too: whoever chose them does not expect messages to be keywords.
+    /// Returns whether the text is a trigger or, if the setting says so, contains one. The mode of the
+    /// rules is no matter: a tolerant one finds what people ask, and a trigger is no question.
     fn triggered(&self, triggers: &KeywordMatcher, text: &str) -> bool {
-        let qa = &self.config.qa;
-        let inside = qa.keyword_match == KeywordMatch::Contains || qa.mode != QaMode::Keyword;
+        let inside = !self.needs_whole_keywords();
         triggers.exact(text).is_some() || (inside && triggers.contains(text).is_some())
     }
 
@@ -224,6 +223,19 @@ mod tests {
         let assistant = compiled(|_| ());
         assert_eq!(said(assistant.decide("RULES!")), Some("Be kind".to_owned()));
         assert_eq!(said(assistant.decide("版規")), Some("Be kind".to_owned()));
+    }
+
+    #[test]
+    fn triggers_are_the_whole_message_in_tolerant_modes_too() {
+        let fuzzy = compiled(|config| config.qa.mode = QaMode::Fuzzy);
+        assert_eq!(said(fuzzy.decide("rules")), Some("Be kind".to_owned()));
+        let broken = "he broke the rules of football once more";
+        assert_eq!((said(fuzzy.decide(broken)), fuzzy.trigger_of(broken)), (None, None));
+        let contains = compiled(|config| {
+            config.qa.mode = QaMode::Fuzzy;
+            config.qa.keyword_match = KeywordMatch::Contains;
+        });
+        assert_eq!(said(contains.decide(broken)), Some("Be kind".to_owned()));
     }
 
     #[test]

@@ -356,6 +356,14 @@ form-now = Now: { $value }
 overview-card-rules = Rules
 overview-card-answers = Answers in 30 days
 overview-card-unanswered = Unanswered questions
+overview-not-given = { $count ->
+    [one] 1 reply of the last 30 days was not given:
+   *[other] { $count } replies of the last 30 days were not given:
+}
+overview-not-given-late = { $count } – too late: LINE takes a reply only within a minute after the message
+overview-not-given-quota = { $count } – the messages of the LINE plan were used up for the month
+overview-not-given-refused = { $count } – LINE did not take them
+overview-not-given-interrupted = { $count } – perhaps: the service was interrupted while it was sending
 overview-on = on
 overview-off = off
 overview-enabled = The bot answers in this chat

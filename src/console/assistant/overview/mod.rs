@@ -54,6 +54,7 @@ struct OverviewPage {
     errors: FormErrors,
     version: i64,
     cards: Vec<Card>,
+    not_given: Option<NotGiven>,
     master: Switch,
     switches: Vec<Switch>,
     modes: Choices,
@@ -63,6 +64,12 @@ struct OverviewPage {
     cooldowns: Choices,
     /// Sentence about a mode that the plan replaces.
     replaced: Option<String>,
+}
+
+/// Replies that were not given, by reason.
+struct NotGiven {
+    heading: String,
+    reasons: Vec<String>,
 }
 
 /// Figure that leads to its page.
@@ -131,7 +138,8 @@ async fn shown(
     let page = OverviewPage {
         frame: visitor.frame(language.text("assistant-overview")),
         sections: Section::Overview.links(&channel, visitor),
-        cards: cards(figures, &channel.path, language),
+        cards: cards(&figures, &channel.path, language),
+        not_given: not_given(&figures.not_given, language),
         channel,
         version: settings.version,
         master,
@@ -147,7 +155,7 @@ async fn shown(
     Ok(rendered_as(page.errors.status(), &page))
 }
 
-fn cards(figures: AssistantFigures, channel: &str, language: Language) -> Vec<Card> {
+fn cards(figures: &AssistantFigures, channel: &str, language: Language) -> Vec<Card> {
     let card = |path: &str, number: Option<i64>, label| Card {
         href: format!("{channel}/assistant/{path}"),
         number: number.map_or_else(|| "–".to_owned(), |number| number.to_string()),
@@ -159,6 +167,25 @@ fn cards(figures: AssistantFigures, channel: &str, language: Language) -> Vec<Ca
         card("rules?sort=hits", Some(figures.answers), "overview-card-answers"),
         card("unanswered", unanswered, "overview-card-unanswered"),
     ]
+}
+
+/// Returns what is said about replies that were not given; `None` if there are none.
+fn not_given(counts: &[(String, i64)], language: Language) -> Option<NotGiven> {
+    let said = |key: &str, count: i64| language.format(key, &[("count", Value::from(count))]);
+    let reason = |(reason, count): &(String, i64)| {
+        let key = match reason.as_str() {
+            "expired_token" => "overview-not-given-late",
+            "quota" => "overview-not-given-quota",
+            "interrupted" => "overview-not-given-interrupted",
+            _ => "overview-not-given-refused",
+        };
+        said(key, *count)
+    };
+    let all = counts.iter().map(|(_, count)| count).sum();
+    (all > 0).then(|| NotGiven {
+        heading: said("overview-not-given", all),
+        reasons: counts.iter().map(reason).collect(),
+    })
 }
 
 impl OverviewForm {

@@ -72,12 +72,14 @@ impl Figures {
 }
 
 /// Figures of an assistant.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AssistantFigures {
     /// Number of rules.
     pub rules: i64,
     /// Number of replies of the last [`DAYS`] days.
     pub answers: i64,
+    /// Numbers of replies of these days that were not given, by the recorded reason.
+    pub not_given: Vec<(String, i64)>,
     /// Number of unanswered questions of these days; `None` while it is not known.
     pub unanswered: Option<usize>,
 }
@@ -95,9 +97,10 @@ impl AssistantService {
         let (channel, store) = (access.without_reading(), self.store.assistant());
         let since = self.since(access, (FieldPath::parameter("days"), DAYS))?;
         let (rules, _) = store.rule_sizes(channel).await?;
-        let answers = self.store.assistant().answers_since(channel, since).await?;
+        let answers = store.answers_since(channel, since).await?;
+        let not_given = store.replies_not_given(channel, since).await?;
         let unanswered = self.figures.of([channel.clone()]).remove(channel);
-        Ok(AssistantFigures { rules, answers, unanswered })
+        Ok(AssistantFigures { rules, answers, not_given, unanswered })
     }
 
     /// Counts the unanswered questions of a channel; none where no rule could answer.

@@ -5,7 +5,9 @@ use super::super::rules::SAME_ORIGIN;
 use super::super::{GROUP, Scene, now, secret};
 use super::{field, path, scene};
 use chatkeep_core::assistant::Strictness;
-use chatkeep_store::{NewSession, SignedIn};
+use chatkeep_store::{
+    Claim, Exchange, NewSession, ReplyFailure, ReplyIntent, ReplySource, SignedIn,
+};
 use reqwest::StatusCode;
 use serde_json::json;
 
@@ -24,6 +26,34 @@ const OVERVIEW: [(&str, &str); 9] = [
     ("cooldown", "60"),
     ("strictness", "careful"),
 ];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replies_that_were_not_given_are_told_with_their_reasons() {
+    let scene = scene().await;
+    let told = "replies of the last 30 days were not given";
+    assert!(!scene.open(&path("")).await.body.contains(told));
+    for (event, reason) in [("e1", "expired_token"), ("e2", "quota"), ("e3", "quota")] {
+        let event = event.into();
+        let intent = ReplyIntent {
+            event: &event,
+            channel: &GROUP.into(),
+            source: ReplySource::NoMatch,
+            rule: None,
+            message: None,
+            cooldown_ms: 0,
+            at: now(),
+        };
+        let store = scene.store.assistant();
+        assert_eq!(store.claim_reply(&intent, now()).await.unwrap(), Claim::Granted);
+        let failed = Err(ReplyFailure { reason, at: now() });
+        store.finish_reply(&event, failed, Exchange::default(), now()).await.unwrap();
+    }
+    let page = scene.open(&path("")).await.body;
+    let heading = format!("3 {told}:");
+    for sentence in [heading.as_str(), "1 – too late", "2 – the messages of the LINE plan"] {
+        assert!(page.contains(sentence), "{sentence}: {page}");
+    }
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_who_edit_the_second_is_told() {
