@@ -11,13 +11,20 @@ use chatkeep_core::health::Health;
 use chatkeep_core::metric;
 use chatkeep_services::disk::{DiskReserves, DiskSpace};
 use chatkeep_workers::supervisor::Supervisor;
-use tokio::time::sleep;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use super::{App, ProcessRoles, Role};
 
 /// Interval between checks: shorter than a reserve takes to be filled.
 const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Time after which a file system that does not answer is a problem.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Name of that problem in readiness.
+const PART: &str = "disk";
 
 /// Monitor of the folders of a process.
 #[derive(Debug)]
@@ -71,11 +78,26 @@ impl DiskMonitor {
     /// Monitors until `stop` is cancelled.
     async fn run(self: Arc<Self>, stop: CancellationToken) {
         while stop.run_until_cancelled(sleep(INTERVAL)).await.is_some() {
-            let monitor = Arc::clone(&self);
-            // A file system of another machine may not answer.
-            let check = tokio::task::spawn_blocking(move || monitor.check());
-            stop.run_until_cancelled(check).await;
+            stop.run_until_cancelled(self.check_folders()).await;
         }
+    }
+
+    /// Checks every folder once, and tells it if that takes long: a file system of another machine
+    /// may not answer.
+    async fn check_folders(self: &Arc<Self>) {
+        let mut check = self.start_check();
+        if timeout(TIMEOUT, &mut check).await.is_err() {
+            let reason = "the free space cannot be read: a file system does not answer";
+            self.health.raise(PART, reason.to_owned());
+            // No second one beside it, and the problem is over with it.
+            drop(check.await);
+            self.health.clear(PART);
+        }
+    }
+
+    fn start_check(self: &Arc<Self>) -> JoinHandle<()> {
+        let monitor = Arc::clone(self);
+        tokio::task::spawn_blocking(move || monitor.check())
     }
 
     /// Checks every folder once.
@@ -88,11 +110,13 @@ impl DiskMonitor {
 
 impl App {
     /// Monitors free disk space, beginning before anything is accepted.
-    pub(super) fn watch_disk(&self, supervisor: &Supervisor) {
+    pub(super) async fn watch_disk(&self, supervisor: &Supervisor) {
         let health = self.health.clone();
         let monitor = DiskMonitor::new(&self.config, &self.process_roles, &self.disk, health);
-        monitor.check();
         let monitor = Arc::new(monitor);
+        if timeout(TIMEOUT, monitor.start_check()).await.is_err() {
+            warn!("the free space cannot be read yet: a file system does not answer");
+        }
         supervisor.run("disk", move |stop| Arc::clone(&monitor).run(stop));
     }
 }

@@ -1,5 +1,6 @@
 //! Secrets that a running process replaces, once they were read again from files and settings.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -111,9 +112,10 @@ impl LiveSecrets {
         let (mut old, new) = (joined(present), joined(config));
         let replaced = renew("s3.secret_access_key", &mut old, new.as_ref(), |_| {
             let archives = self.archives.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut archives = archives.iter();
-            self.blobs.replace_access_key(&config.s3).is_ok()
-                && archives.all(|archive| archive.replace_access_key(&config.s3).is_ok())
+            let replaced = archives.iter().map(|archive| archive.replace_access_key(&config.s3));
+            let replaced = replaced.chain([self.blobs.replace_access_key(&config.s3)]);
+            // All of them, also after one that fails.
+            replaced.filter(|replaced| !is_used("s3.secret_access_key", replaced)).count() == 0
         });
         if is_same(old.as_ref(), new.as_ref()) {
             present.s3 = config.s3.clone();
@@ -129,7 +131,7 @@ impl LiveSecrets {
         let (mut old, new) = (address(present), address(config));
         let same = is_same_place(old.as_ref(), new.as_ref());
         let replaced = renew("database", &mut old, new.as_ref(), |_| {
-            same && self.store.replace_credentials(&config.database).is_ok()
+            same && is_used("database", &self.store.replace_credentials(&config.database))
         });
         if is_same(old.as_ref(), new.as_ref()) {
             present.database = config.database.clone();
@@ -145,7 +147,7 @@ impl LiveSecrets {
         let (mut old, new) = (address(present), address(config));
         let same = is_same_place(old.as_ref(), new.as_ref());
         let replaced = renew("bus", &mut old, new.as_ref(), |url| {
-            same && self.bus.replace_credentials(url.expose_secret()).is_ok()
+            same && is_used("bus", &self.bus.replace_credentials(url.expose_secret()))
         });
         if is_same(old.as_ref(), new.as_ref()) {
             present.bus = config.bus.clone();
@@ -240,7 +242,14 @@ fn renew(
     1
 }
 
+/// Returns whether a secret is used from now on, and logs the reason if not.
+fn is_used<E: Error + 'static>(setting: &str, replaced: &Result<(), E>) -> bool {
+    if let Err(error) = replaced {
+        warn!(setting, error = with_causes(error), "the secret cannot be replaced");
+    }
+    replaced.is_ok()
+}
+
 fn is_same(one: Option<&SecretString>, other: Option<&SecretString>) -> bool {
-    let exposed = |secret: &SecretString| secret.expose_secret().to_owned();
-    one.map(exposed) == other.map(exposed)
+    one.map(SecretString::expose_secret) == other.map(SecretString::expose_secret)
 }

@@ -17,14 +17,11 @@ const ENTRY: usize = 20;
 pub(super) type PeerId = [u8; 8];
 
 /// Encodes all of `news` in messages of bounded size.
-pub(super) fn encode(
-    event_renderer: PeerId,
-    news: &[(CallerHash, u32)],
-) -> impl Iterator<Item = Bytes> {
+pub(super) fn encode(peer: PeerId, news: &[(CallerHash, u32)]) -> impl Iterator<Item = Bytes> {
     news.chunks(CALLERS).map(move |part| {
         let mut message = BytesMut::with_capacity(9 + part.len() * ENTRY);
         message.put_u8(VERSION);
-        message.put_slice(&event_renderer);
+        message.put_slice(&peer);
         for (caller, count) in part {
             message.put_slice(&caller.0);
             message.put_u32(*count);
@@ -38,7 +35,7 @@ pub(super) fn decode(message: &[u8]) -> Option<(PeerId, Vec<(CallerHash, u32)>)>
     let (&[VERSION], rest) = message.split_first_chunk()? else {
         return None;
     };
-    let (event_renderer, entries) = rest.split_first_chunk()?;
+    let (peer, entries) = rest.split_first_chunk()?;
     let (entries, []) = entries.as_chunks::<ENTRY>() else {
         return None;
     };
@@ -46,7 +43,7 @@ pub(super) fn decode(message: &[u8]) -> Option<(PeerId, Vec<(CallerHash, u32)>)>
         let (caller, count) = entry.split_first_chunk()?;
         Some((CallerHash(*caller), u32::from_be_bytes(count.try_into().ok()?)))
     };
-    Some((*event_renderer, entries.iter().filter_map(entry).collect()))
+    Some((*peer, entries.iter().filter_map(entry).collect()))
 }
 
 #[cfg(test)]
@@ -54,13 +51,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrive_as_they_were_told() {
+    fn arrive_as_they_were_sent() {
         let callers = (0..=CALLERS).map(|n| CallerHash::new(n.to_string().as_bytes()));
         let news: Vec<_> = callers.zip(7..).collect();
-        let messages: Vec<_> = encode(*b"teller 1", &news).collect();
+        let messages: Vec<_> = encode(*b"process1", &news).collect();
         assert_eq!(messages.len(), 2);
         let read: Vec<_> = messages.iter().filter_map(|message| decode(message)).collect();
-        assert!(read.iter().all(|(event_renderer, _)| event_renderer == b"teller 1"));
+        assert!(read.iter().all(|(peer, _)| peer == b"process1"));
         assert_eq!(read.into_iter().flat_map(|(_, news)| news).collect::<Vec<_>>(), news);
     }
 

@@ -59,7 +59,7 @@ struct Inner {
     table: Option<Table>,
     clock: SharedClock,
     /// Id of this process for the others; `None` when there are no others.
-    event_renderer: Option<PeerId>,
+    peer: Option<PeerId>,
     /// Signalled when there are grants to broadcast.
     fresh: Notify,
     /// Signalled when the broadcast is urgent.
@@ -89,15 +89,15 @@ impl Limiter {
         clock: SharedClock,
         supervisor: &Supervisor,
     ) -> Self {
-        let mut event_renderer = PeerId::default();
-        let limiter = match getrandom::fill(&mut event_renderer) {
-            Ok(()) => Self::build(config, topic, clock, Some(event_renderer)),
+        let mut peer = PeerId::default();
+        let limiter = match getrandom::fill(&mut peer) {
+            Ok(()) => Self::build(config, topic, clock, Some(peer)),
             Err(error) => {
                 warn!(%error, "no random number: rate limits are not shared with other processes");
                 Self::build(config, topic, clock, None)
             }
         };
-        if limiter.0.table.is_some() && limiter.0.event_renderer.is_some() {
+        if limiter.0.table.is_some() && limiter.0.peer.is_some() {
             let (own, own_bus) = (limiter.clone(), bus.clone());
             supervisor.run(format!("grants_sent:{topic}"), move |stop| {
                 own.clone().tell(own_bus.clone(), stop)
@@ -119,13 +119,13 @@ impl Limiter {
         config: RateLimitConfig,
         topic: &'static str,
         clock: SharedClock,
-        event_renderer: Option<PeerId>,
+        peer: Option<PeerId>,
     ) -> Self {
         let rate = Rate::new(config);
         Self(Arc::new(Inner {
             table: rate.map(Table::new),
             clock,
-            event_renderer,
+            peer,
             fresh: Notify::new(),
             urgent: Notify::new(),
             share: rate.map_or(1, |rate| (rate.burst() / SHARE).max(1)),
@@ -152,7 +152,7 @@ impl Limiter {
         };
         let caller = CallerHash::new(caller);
         let verdict = table.take(caller, self.0.clock.now());
-        if verdict.allowed && self.0.event_renderer.is_some() {
+        if verdict.allowed && self.0.peer.is_some() {
             let grants = table.note(caller);
             self.0.fresh.notify_one();
             if grants >= self.0.share {
@@ -190,10 +190,8 @@ impl Limiter {
     }
 
     fn take_gossip(&self) -> Vec<bytes::Bytes> {
-        match (&self.0.table, self.0.event_renderer) {
-            (Some(table), Some(event_renderer)) => {
-                grant_gossip::encode(event_renderer, &table.take_grants()).collect()
-            }
+        match (&self.0.table, self.0.peer) {
+            (Some(table), Some(peer)) => grant_gossip::encode(peer, &table.take_grants()).collect(),
             _ => Vec::new(),
         }
     }
@@ -213,16 +211,15 @@ impl Limiter {
     }
 
     fn charge(&self, message: &[u8]) {
-        let (Some(table), Some((event_renderer, news))) =
-            (&self.0.table, grant_gossip::decode(message))
+        let (Some(table), Some((peer, grants))) = (&self.0.table, grant_gossip::decode(message))
         else {
             return;
         };
-        if Some(event_renderer) == self.0.event_renderer {
+        if Some(peer) == self.0.peer {
             return;
         }
         let now = self.0.clock.now();
-        for (caller, grants) in news {
+        for (caller, grants) in grants {
             table.charge(caller, now, grants);
         }
     }
