@@ -285,7 +285,7 @@ impl GapNote {
         let skipped = gap.skipped.filter(|count| *count > 0);
         Self {
             anchor: format!("gap-{}", gap.from.millis()),
-            why: language.text(&format!("gap-{}", gap.reason)),
+            why: language.text(&format!("gap-{}", gap.reason.name())),
             when,
             skipped: skipped
                 .map(|count| language.format("gap-skipped", &[("count", count.into())])),

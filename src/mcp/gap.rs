@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_services::gaps::ChannelGaps;
-use chatkeep_store::Gap;
+use chatkeep_store::{Gap, GapReason};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 
@@ -70,7 +70,7 @@ impl GapRows {
         let mut places = HashMap::new();
         for (channel, gaps) in &gaps.of {
             for gap in gaps {
-                let key = (gap.from, gap.to, gap.reason.clone());
+                let key = (gap.from, gap.to, gap.reason);
                 let at = *places.entry(key).or_insert_with(|| {
                     joined.push((gap.clone(), Vec::new()));
                     joined.len() - 1
@@ -99,7 +99,7 @@ impl GapRows {
             let MissingTime { from, to, reason, skipped, channels, more_channels } = gap;
             let to = to.as_deref().unwrap_or("now");
             let skipped = skipped.map_or_else(String::new, |count| format!(", {count} messages"));
-            let what = if reason == "opted_out" { "Partly not" } else { "Not" };
+            let what = if reason == GapReason::OptedOut.name() { "Partly not" } else { "Not" };
             let more = match more_channels {
                 0 => String::new(),
                 more => format!(" and {more} more"),
@@ -135,7 +135,7 @@ fn row(gap: &Gap, zone: AnswerZone) -> MissingTime {
     MissingTime {
         from: zone.show(gap.from),
         to: gap.to.map(|to| zone.show(to)),
-        reason: gap.reason.clone(),
+        reason: gap.reason.name().to_owned(),
         skipped: gap.skipped,
         channels: Vec::new(),
         more_channels: 0,
@@ -151,15 +151,15 @@ mod tests {
 
     const ZONE: AnswerZone = AnswerZone(Tz::UTC);
 
-    fn gap(from: i64, to: Option<i64>, reason: &str, skipped: Option<i64>) -> Gap {
+    fn gap(from: i64, to: Option<i64>, reason: GapReason, skipped: Option<i64>) -> Gap {
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
-        Gap { from: at(from), to: to.map(at), reason: reason.to_owned(), skipped }
+        Gap { from: at(from), to: to.map(at), reason, skipped }
     }
 
     #[test]
     fn what_lasts_is_told_before_what_is_over() {
-        let mut gaps = vec![gap(1, None, "quota", Some(3))];
-        gaps.extend((2..20).map(|from| gap(from, Some(from + 1), "outage", None)));
+        let mut gaps = vec![gap(1, None, GapReason::Quota, Some(3))];
+        gaps.extend((2..20).map(|from| gap(from, Some(from + 1), GapReason::Outage, None)));
         let told = GapRows::of_channel(&gaps, ZONE);
         assert_eq!((told.rows.len(), told.omitted), (GAPS, 9));
         assert_eq!((told.rows[0].reason.as_str(), &told.rows[0].to), ("quota", &None));
@@ -172,11 +172,11 @@ mod tests {
 
     #[test]
     fn the_same_gap_of_several_channels_is_one() {
-        let outage = || gap(5, Some(9), "outage", None);
+        let outage = || gap(5, Some(9), GapReason::Outage, None);
         let mut of: Vec<_> =
             (0..7).map(|n| (ChannelId::from(format!("C{n}")), vec![outage()])).collect();
-        of[1].1.push(gap(2, None, "quota", Some(4)));
-        of[2].1.push(gap(2, None, "quota", Some(1)));
+        of[1].1.push(gap(2, None, GapReason::Quota, Some(4)));
+        of[2].1.push(gap(2, None, GapReason::Quota, Some(1)));
         let mut channels = ChannelTable::default();
         let told = GapRows::of_channels(&ChannelGaps { of, unexamined: 2 }, ZONE, &mut channels);
         let [quota, outage] = told.rows.as_slice() else { panic!("{told:?}") };

@@ -156,7 +156,12 @@ pub struct GapView {
 
 impl From<Gap> for GapView {
     fn from(gap: Gap) -> Self {
-        Self { from: gap.from, to: gap.to, reason: gap.reason, skipped: gap.skipped }
+        Self {
+            from: gap.from,
+            to: gap.to,
+            reason: gap.reason.name().to_owned(),
+            skipped: gap.skipped,
+        }
     }
 }
 

@@ -56,7 +56,7 @@ async fn nothing_is_lost_by_a_clock_that_is_months_ahead(parts: Parts) {
     let coverage = stack.get(&format!("/channels/{chat}/backup/coverage")).await;
     assert_eq!(coverage["removedBefore"], Value::Null, "{coverage}");
     let gaps = coverage["gaps"].as_array().unwrap();
-    assert!(gaps.iter().all(|gap| gap["kind"] != "outage"), "{coverage}");
+    assert!(gaps.iter().all(|gap| gap["reason"] != "outage"), "{coverage}");
 }
 
 fn millis_of(time: &Value) -> i64 {

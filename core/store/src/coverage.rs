@@ -76,6 +76,11 @@ pub(super) const ADD_OUTAGE: &str = "
         CASE WHEN excluded.to_at > outages.to_at THEN excluded.to_at ELSE outages.to_at END";
 
 impl CoverageChange {
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        let all = [Self::BotJoined, Self::BotLeft, Self::Subscribed, Self::Unsubscribed];
+        all.into_iter().find(|change| change.name() == name)
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::BotJoined => "bot_joined",

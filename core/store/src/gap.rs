@@ -4,11 +4,43 @@ use std::time::Duration;
 
 use chatkeep_core::time::Timestamp;
 
-use super::opt_outs::OPTED_OUT;
-
 /// Pause after which a day of people who opted out is a gap of its own: shorter ones would part a
 /// list into as many gaps as days.
 const APART: Duration = Duration::from_hours(7 * 24);
+
+/// Reason for a gap, in the order of the names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GapReason {
+    /// The bot was not in the chat.
+    BotRemoved,
+    /// People wrote who had opted out; the messages of others are there.
+    OptedOut,
+    /// No process took events, or what had been accepted was lost.
+    Outage,
+    /// Backup was paused: every subscriber had used up the quota.
+    Quota,
+    /// Nobody had the channel backed up.
+    Unsubscribed,
+}
+
+impl GapReason {
+    /// Returns the name in the database and in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BotRemoved => "bot_removed",
+            Self::OptedOut => "opted_out",
+            Self::Outage => "outage",
+            Self::Quota => "quota",
+            Self::Unsubscribed => "unsubscribed",
+        }
+    }
+
+    /// Returns the reason with that name, of those that are stored as such.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        let all = [Self::BotRemoved, Self::OptedOut, Self::Outage, Self::Quota, Self::Unsubscribed];
+        all.into_iter().find(|reason| reason.name() == name)
+    }
+}
 
 /// Time in which a channel, or a part of its messages, was not backed up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +49,8 @@ pub struct Gap {
     pub from: Timestamp,
     /// Time at which backup resumed; `None` while it has not.
     pub to: Option<Timestamp>,
-    /// Reason: `quota`, `bot_removed`, `unsubscribed`, `outage` or `opted_out`.
-    pub reason: String,
+    /// Reason.
+    pub reason: GapReason,
     /// Number of skipped messages; `None` when nobody can know.
     pub skipped: Option<i64>,
 }
@@ -50,7 +82,7 @@ impl Gap {
                 last.to = gap.to;
                 continue;
             }
-            if gap.reason == OPTED_OUT {
+            if gap.reason == GapReason::OptedOut {
                 days = Some(joined.len());
             }
             joined.push(gap);
@@ -59,22 +91,23 @@ impl Gap {
     }
 
     fn goes_on_with(&self, next: &Self) -> bool {
-        next.reason == OPTED_OUT && self.to.is_some_and(|to| next.from.since(to) < APART)
+        next.reason == GapReason::OptedOut && self.to.is_some_and(|to| next.from.since(to) < APART)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::GapReason::{OptedOut, Quota};
     use super::*;
 
     const DAY: i64 = 86_400_000;
 
-    fn gap(reason: &str, day: i64, skipped: Option<i64>) -> Gap {
+    fn gap(reason: GapReason, day: i64, skipped: Option<i64>) -> Gap {
         let at = |day: i64| Timestamp::from_millis(day * DAY);
-        Gap { from: at(day), to: Some(at(day + 1)), reason: reason.to_owned(), skipped }
+        Gap { from: at(day), to: Some(at(day + 1)), reason, skipped }
     }
 
-    fn told(gaps: Vec<Gap>) -> Vec<(String, i64, i64, Option<i64>)> {
+    fn told(gaps: Vec<Gap>) -> Vec<(GapReason, i64, i64, Option<i64>)> {
         let gaps = Gap::joined(gaps).into_iter();
         gaps.map(|gap| {
             let to = gap.to.unwrap().millis() / DAY;
@@ -85,26 +118,25 @@ mod tests {
 
     #[test]
     fn days_of_opted_out_people_are_joined_within_a_week() {
-        let days = [1, 2, 3, 10, 18].map(|day| gap(OPTED_OUT, day, Some(2)));
-        let [one, run] = [OPTED_OUT.to_owned(), OPTED_OUT.to_owned()];
-        assert_eq!(told(days.to_vec()), [(one, 1, 11, Some(8)), (run, 18, 19, Some(2))]);
+        let days = [1, 2, 3, 10, 18].map(|day| gap(OptedOut, day, Some(2)));
+        assert_eq!(told(days.to_vec()), [(OptedOut, 1, 11, Some(8)), (OptedOut, 18, 19, Some(2))]);
     }
 
     #[test]
     fn other_gaps_stay_and_part_them_not() {
         let gaps = vec![
-            gap("quota", 1, Some(1)),
-            gap(OPTED_OUT, 1, Some(3)),
-            gap("quota", 2, Some(1)),
-            gap(OPTED_OUT, 3, Some(4)),
+            gap(Quota, 1, Some(1)),
+            gap(OptedOut, 1, Some(3)),
+            gap(Quota, 2, Some(1)),
+            gap(OptedOut, 3, Some(4)),
         ];
-        let quota = |day| ("quota".to_owned(), day, day + 1, Some(1));
-        assert_eq!(told(gaps), [quota(1), (OPTED_OUT.to_owned(), 1, 4, Some(7)), quota(2)]);
+        let quota = |day| (Quota, day, day + 1, Some(1));
+        assert_eq!(told(gaps), [quota(1), (OptedOut, 1, 4, Some(7)), quota(2)]);
     }
 
     #[test]
     fn an_unknown_number_stays_unknown() {
-        let gaps = vec![gap(OPTED_OUT, 1, None), gap(OPTED_OUT, 2, Some(4))];
-        assert_eq!(told(gaps), [(OPTED_OUT.to_owned(), 1, 3, None)]);
+        let gaps = vec![gap(OptedOut, 1, None), gap(OptedOut, 2, Some(4))];
+        assert_eq!(told(gaps), [(OptedOut, 1, 3, None)]);
     }
 }

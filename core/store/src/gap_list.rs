@@ -9,11 +9,8 @@ use chatkeep_core::time::Timestamp;
 use super::channels::channel_keys;
 use super::coverage::CoverageChange;
 use super::opt_outs::opted_out_day;
-use super::{Gap, MessageStore, StoreError};
+use super::{Gap, GapReason, MessageStore, StoreError, parsed};
 use crate::query::query_as;
-
-/// Reason for a gap without any subscription.
-const UNSUBSCRIBED: &str = "unsubscribed";
 
 /// In the same millisecond the leave counts, as everywhere: it sorts behind.
 const PRESENCE: &str = "
@@ -49,7 +46,7 @@ type PartRow = (i64, String, i64, i64, String, i64);
 struct GapParts {
     /// Times at which the channels became known.
     births: Vec<(ChannelId, i64)>,
-    presence: ByChannel<(i64, String)>,
+    presence: ByChannel<(i64, CoverageChange)>,
     /// Gaps that are stored as such, and the days of people who opted out.
     stored: ByChannel<Gap>,
     outages: Vec<(i64, i64)>,
@@ -91,7 +88,7 @@ impl MessageStore<'_> {
         let keys = channel_keys(channels)?;
         let period = Period { from, to };
         let rows = query_as(PARTS).bind(&keys).bind(period.start()).bind(period.end());
-        let mut parts = GapParts::of(self.store.db.fetch_all(rows).await?);
+        let mut parts = GapParts::of(self.store.db.fetch_all(rows).await?)?;
         let mut gaps = HashMap::new();
         for (channel, created_at) in parts.births {
             let presence = parts.presence.remove(&channel).unwrap_or_default();
@@ -114,6 +111,8 @@ impl MessageStore<'_> {
     ) -> Result<Option<Timestamp>, StoreError> {
         let presence = query_as(PRESENCE).bind(channel.as_str());
         let presence: Vec<(i64, String)> = self.store.db.fetch_all(presence).await?;
+        let presence: Vec<_> =
+            presence.into_iter().map(change_of).collect::<Result<_, StoreError>>()?;
         Ok(since(&presence))
     }
 }
@@ -141,14 +140,19 @@ impl Period {
 }
 
 impl GapParts {
-    fn of(rows: Vec<PartRow>) -> Self {
+    fn of(rows: Vec<PartRow>) -> Result<Self, StoreError> {
         let mut parts = Self::default();
         for (part, channel, from, to, reason, messages) in rows {
             let channel = ChannelId::from(channel);
             match part {
                 0 => parts.births.push((channel, from)),
-                1 => parts.presence.entry(channel).or_default().push((from, reason)),
+                1 => {
+                    let change = change_of((from, reason))?;
+                    parts.presence.entry(channel).or_default().push(change);
+                }
                 2 => {
+                    let known = GapReason::parse(&reason);
+                    let reason = parsed(known, "gaps", "reason", &reason)?;
                     let to = (to != 0).then(|| Timestamp::from_millis(to));
                     let (from, skipped) = (Timestamp::from_millis(from), Some(messages));
                     let gap = Gap { from, to, reason, skipped };
@@ -161,51 +165,57 @@ impl GapParts {
                 _ => parts.outages.push((from, to)),
             }
         }
-        parts
+        Ok(parts)
     }
+}
+
+/// Reads a row of changes of coverage.
+fn change_of((at, kind): (i64, String)) -> Result<(i64, CoverageChange), StoreError> {
+    let change = CoverageChange::parse(&kind);
+    Ok((at, parsed(change, "coverage_changes", "kind", &kind)?))
 }
 
 /// Returns the gaps of a channel: those that are `stored`, those in which it had no subscription or
 /// the bot was absent, and the outages since its first subscription.
 fn gaps_in(
     period: Period,
-    presence: &[(i64, String)],
+    presence: &[(i64, CoverageChange)],
     birth: Timestamp,
     stored: Vec<Gap>,
     outages: &[(i64, i64)],
 ) -> Vec<Gap> {
     let Some(since) = since(presence) else {
         // Silence of a channel without any backup yet says nothing about it.
-        let never = unknown(birth.millis(), None, UNSUBSCRIBED);
+        let never = unknown(birth.millis(), None, GapReason::Unsubscribed);
         return Some(never).filter(|gap| period.touches(gap)).into_iter().collect();
     };
     let outages = outages.iter().filter(|(_, to)| *to >= since.millis());
-    let outages =
-        outages.map(|(from, to)| unknown((*from).max(since.millis()), Some(*to), "outage"));
+    let outages = outages
+        .map(|(from, to)| unknown((*from).max(since.millis()), Some(*to), GapReason::Outage));
     let absent = absences(presence, birth, since).into_iter().filter(|gap| period.touches(gap));
     let mut gaps: Vec<_> = stored.into_iter().chain(outages).chain(absent).collect();
-    gaps.sort_by_key(|gap| (gap.from, gap.reason.clone()));
+    gaps.sort_by_key(|gap| (gap.from, gap.reason));
     gaps
 }
 
-fn since(presence: &[(i64, String)]) -> Option<Timestamp> {
-    let first = presence.iter().find(|(_, kind)| kind == CoverageChange::Subscribed.name())?;
+fn since(presence: &[(i64, CoverageChange)]) -> Option<Timestamp> {
+    let first = presence.iter().find(|(_, kind)| *kind == CoverageChange::Subscribed)?;
     Some(Timestamp::from_millis(first.0))
 }
 
 /// Returns the times without any subscription, from when the channel became known, and those since
 /// the first subscription in which the bot was absent.
-fn absences(presence: &[(i64, String)], birth: Timestamp, since: Timestamp) -> Vec<Gap> {
+fn absences(presence: &[(i64, CoverageChange)], birth: Timestamp, since: Timestamp) -> Vec<Gap> {
     let unsubscribed = Track {
         begins: CoverageChange::Unsubscribed,
         ends: CoverageChange::Subscribed,
-        reason: UNSUBSCRIBED,
+        reason: GapReason::Unsubscribed,
         start: birth.millis(),
     };
     let removed = Track {
         begins: CoverageChange::BotLeft,
         ends: CoverageChange::BotJoined,
-        reason: "bot_removed",
+        reason: GapReason::BotRemoved,
         start: since.millis(),
     };
     let mut gaps = unsubscribed.gaps(presence, Some(birth.millis()));
@@ -217,19 +227,19 @@ fn absences(presence: &[(i64, String)], birth: Timestamp, since: Timestamp) -> V
 struct Track {
     begins: CoverageChange,
     ends: CoverageChange,
-    reason: &'static str,
+    reason: GapReason,
     /// Nothing before this time is a gap.
     start: i64,
 }
 
 impl Track {
     /// Returns the gaps of this kind; the condition holds from `open` on already, if given.
-    fn gaps(&self, presence: &[(i64, String)], mut open: Option<i64>) -> Vec<Gap> {
+    fn gaps(&self, presence: &[(i64, CoverageChange)], mut open: Option<i64>) -> Vec<Gap> {
         let mut gaps = Vec::new();
         for (at, kind) in presence {
-            if kind == self.begins.name() {
+            if *kind == self.begins {
                 open.get_or_insert(*at);
-            } else if kind == self.ends.name()
+            } else if *kind == self.ends
                 && let Some(from) = open.take().map(|from| from.max(self.start))
                 && *at > from
             {
@@ -242,11 +252,11 @@ impl Track {
 }
 
 /// Creates a gap with an unknown number of missed messages.
-fn unknown(from: i64, to: Option<i64>, reason: &str) -> Gap {
+fn unknown(from: i64, to: Option<i64>, reason: GapReason) -> Gap {
     Gap {
         from: Timestamp::from_millis(from),
         to: to.map(Timestamp::from_millis),
-        reason: reason.to_owned(),
+        reason,
         skipped: None,
     }
 }
@@ -257,20 +267,19 @@ mod tests {
 
     #[test]
     fn absences_are_told_by_track() {
-        let row = |at, kind: CoverageChange| (at, kind.name().to_owned());
         let rows = [
-            row(1, CoverageChange::BotJoined),
-            row(2, CoverageChange::BotLeft),
-            row(3, CoverageChange::BotJoined),
-            row(5, CoverageChange::Subscribed),
-            row(7, CoverageChange::BotLeft),
-            row(8, CoverageChange::Unsubscribed),
-            row(9, CoverageChange::BotJoined),
+            (1, CoverageChange::BotJoined),
+            (2, CoverageChange::BotLeft),
+            (3, CoverageChange::BotJoined),
+            (5, CoverageChange::Subscribed),
+            (7, CoverageChange::BotLeft),
+            (8, CoverageChange::Unsubscribed),
+            (9, CoverageChange::BotJoined),
         ];
         let gaps = absences(&rows, Timestamp::from_millis(1), since(&rows).unwrap());
         let told: Vec<_> = gaps
             .iter()
-            .map(|gap| (gap.reason.as_str(), gap.from.millis(), gap.to.map(Timestamp::millis)))
+            .map(|gap| (gap.reason.name(), gap.from.millis(), gap.to.map(Timestamp::millis)))
             .collect();
         let expected =
             [("unsubscribed", 1, Some(5)), ("unsubscribed", 8, None), ("bot_removed", 7, Some(9))];

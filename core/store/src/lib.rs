@@ -129,7 +129,7 @@ pub use erasures::{Erasure, ErasurePosition};
 pub use error::StoreError;
 pub use fault::DatabaseFault;
 pub use figures::{ChannelFigures, MediaFigures, WebhookFigures};
-pub use gap::Gap;
+pub use gap::{Gap, GapReason};
 pub use groups::{
     AccountStore, ActivityLogStore, ActivityStore, AssistantStore, AuditStore, ChannelStore,
     IdempotencyStore, ImportStore, JobStore, KeyStore, MediaStore, MemberStore, MessageStore,

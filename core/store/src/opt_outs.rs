@@ -11,11 +11,9 @@ use serde::Serialize;
 use super::db::{Db, Tx};
 use super::ingest::BulkKey;
 use super::members::UserKey;
-use super::{Gap, StoreError};
+use super::{Gap, GapReason, StoreError};
 use crate::query::{Query, query, query_as};
 
-/// Reason for a gap of messages by people who opted out.
-pub(super) const OPTED_OUT: &str = "opted_out";
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
 
@@ -241,7 +239,7 @@ pub(super) fn opted_out_day(day: Timestamp, messages: i64) -> Gap {
     Gap {
         from: day,
         to: Some(Timestamp::from_millis(day.millis() + DAY)),
-        reason: OPTED_OUT.to_owned(),
+        reason: GapReason::OptedOut,
         skipped: Some(messages),
     }
 }

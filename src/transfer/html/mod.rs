@@ -166,7 +166,7 @@ impl HtmlPage {
             let (from, to) = (shown(gap.from), gap.to.map(shown));
             let skipped = gap.skipped.filter(|skipped| *skipped > 0);
             GapRow {
-                why: language.text(&format!("gap-{}", gap.reason)),
+                why: language.text(&format!("gap-{}", gap.reason.name())),
                 span: match &to {
                     Some(to) => {
                         language.format("gap-until", &[("from", (&from).into()), ("to", to.into())])

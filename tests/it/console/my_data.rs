@@ -101,7 +101,7 @@ async fn opting_out_holds_until_opting_in() {
     }
     // By day: two, if midnight came between them.
     let gaps = scene.store.messages().gaps(&GROUP.into(), None, None).await.unwrap();
-    let missing = gaps.iter().filter(|gap| gap.reason == "opted_out");
+    let missing = gaps.iter().filter(|gap| gap.reason.name() == "opted_out");
     assert_eq!(missing.map(|gap| gap.skipped.unwrap_or_default()).sum::<i64>(), 2, "{gaps:?}");
     let unknown = send(&scene, &chat(), "Umember", &[("action", "burn")]).await;
     assert_eq!(unknown.status, StatusCode::BAD_REQUEST);

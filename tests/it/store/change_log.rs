@@ -202,7 +202,7 @@ async fn what_was_lost_is_a_gap(fixture: Fixture) {
     let period = outbox.record_loss(end, at(10_000)).await.unwrap();
     assert_eq!(period, (at(1_000), at(9_500)));
     let gaps = fixture.store.messages().coverage(&"C1".into(), None).await.unwrap().gaps;
-    let outages: Vec<_> = gaps.iter().filter(|gap| gap.reason == "outage").collect();
+    let outages: Vec<_> = gaps.iter().filter(|gap| gap.reason.name() == "outage").collect();
     assert_eq!(outages.len(), 1, "{gaps:?}");
     assert_eq!((outages[0].from, outages[0].to), (at(1_000), Some(at(9_000))));
 }

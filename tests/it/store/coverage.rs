@@ -21,18 +21,18 @@ on_both!(
 );
 
 /// Returns reason, begin and end of each gap.
-fn told(gaps: &[Gap]) -> Vec<(&str, i64, Option<i64>)> {
+fn told(gaps: &[Gap]) -> Vec<(&'static str, i64, Option<i64>)> {
     gaps.iter().map(told_one).collect()
 }
 
-fn told_one(gap: &Gap) -> (&str, i64, Option<i64>) {
-    (&gap.reason, gap.from.millis(), gap.to.map(Timestamp::millis))
+fn told_one(gap: &Gap) -> (&'static str, i64, Option<i64>) {
+    (gap.reason.name(), gap.from.millis(), gap.to.map(Timestamp::millis))
 }
 
 /// Returns the gaps since the first subscription.
 async fn gaps(fixture: &Fixture, channel: &str) -> Vec<Gap> {
     let mut gaps = fixture.store.messages().gaps(&channel.into(), None, None).await.unwrap();
-    assert_eq!((gaps[0].reason.as_str(), gaps[0].from), ("unsubscribed", at(1)));
+    assert_eq!((gaps[0].reason.name(), gaps[0].from), ("unsubscribed", at(1)));
     gaps.remove(0);
     gaps
 }

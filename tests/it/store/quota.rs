@@ -23,7 +23,7 @@ on_both!(
 /// Returns begin, end and skipped messages of each gap for lack of room, as stored.
 async fn quota_gaps(fixture: &Fixture) -> Vec<(i64, Option<i64>, i64)> {
     let gaps = fixture.store.messages().gaps(&"C1".into(), None, None).await.unwrap();
-    let quota = gaps.into_iter().filter(|gap| gap.reason == "quota");
+    let quota = gaps.into_iter().filter(|gap| gap.reason.name() == "quota");
     let told = quota.map(|gap| (gap.from.millis(), gap.to.map(Timestamp::millis), gap.skipped));
     told.map(|(from, to, skipped)| (from, to, skipped.unwrap())).collect()
 }
@@ -160,7 +160,7 @@ async fn the_last_subscription_ends_the_pause_with_it(fixture: Fixture) {
     assert_eq!(quota_gaps(&fixture).await, [(40, None, 1)], "the other one is full as well");
     cancel("U1", 60).await;
     let all = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
-    let told: Vec<_> = all.iter().map(|gap| (gap.reason.as_str(), gap.from, gap.to)).collect();
+    let told: Vec<_> = all.iter().map(|gap| (gap.reason.name(), gap.from, gap.to)).collect();
     let expected = [("quota", at(40), Some(at(60))), ("unsubscribed", at(60), None)];
     assert_eq!(told, expected);
     assert_eq!(pauses(&fixture).await, ["1", "1"]);

@@ -214,7 +214,7 @@ async fn what_cannot_be_an_event_is_put_aside_without_its_words() {
 /// Returns the gaps of a channel for lack of room.
 async fn gaps(bench: &Bench, channel: &ChannelId) -> Vec<Gap> {
     let mut gaps = bench.store.messages().gaps(channel, None, None).await.unwrap();
-    gaps.retain(|gap| gap.reason == "quota");
+    gaps.retain(|gap| gap.reason.name() == "quota");
     gaps
 }
 

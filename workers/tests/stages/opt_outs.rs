@@ -43,7 +43,7 @@ impl Bench {
 
     async fn opted_out(&self, group: &Group) -> Vec<Gap> {
         let mut gaps = self.store.messages().gaps(&group.channel(), None, None).await.unwrap();
-        gaps.retain(|gap| gap.reason == "opted_out");
+        gaps.retain(|gap| gap.reason.name() == "opted_out");
         gaps
     }
 
