@@ -13,7 +13,7 @@ const EVERY: Duration = Duration::from_secs(5);
 pub(super) struct ProgressReporter {
     /// Bar on a terminal.
     bar: Option<ProgressBar>,
-    told: Instant,
+    shown_at: Instant,
 }
 
 impl ProgressReporter {
@@ -27,7 +27,7 @@ impl ProgressReporter {
             }
             bar
         });
-        Self { bar, told: Instant::now() }
+        Self { bar, shown_at: Instant::now() }
     }
 
     /// Updates the position; `words` make the rest of the line.
@@ -35,8 +35,8 @@ impl ProgressReporter {
         if let Some(bar) = &self.bar {
             bar.set_position(position);
             bar.set_message(words());
-        } else if self.told.elapsed() >= EVERY {
-            self.told = Instant::now();
+        } else if self.shown_at.elapsed() >= EVERY {
+            self.shown_at = Instant::now();
             note!("chatkeep: {}", words());
         }
     }

@@ -37,7 +37,7 @@ fn watch(reload: Option<Arc<Notify>>) -> std::io::Result<CancellationToken> {
     let mut hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
     let had_terminal = has_terminal();
     let stop = CancellationToken::new();
-    let told = stop.clone();
+    let cancelled = stop.clone();
     panics::spawn("signals", async move {
         loop {
             let name = tokio::select! {
@@ -50,9 +50,9 @@ fn watch(reload: Option<Arc<Notify>>) -> std::io::Result<CancellationToken> {
                 && (has_terminal() || !had_terminal)
             {
                 reload.notify_one();
-            } else if !told.is_cancelled() {
+            } else if !cancelled.is_cancelled() {
                 info!(signal = name, "stopping: draining");
-                told.cancel();
+                cancelled.cancel();
             } else if name != "SIGHUP" {
                 // A terminal that goes away sends its signal more than once.
                 warn!("second signal: stopping at once");

@@ -140,7 +140,7 @@ impl LogRow {
         let (language, at) = (dates.language, change.at);
         let person = change.subject.as_deref().map(UserId::from);
         let person = person.and_then(|person| names.get(&person).cloned()).flatten();
-        let what = told(&change, person, dates);
+        let what = shown_change(&change, person, dates);
         let shown = |value| {
             let value = shown_value(change.kind, change.subject.as_deref(), value, language);
             value.filter(|value| !value.trim().is_empty())
@@ -167,7 +167,7 @@ impl LogRow {
 }
 
 /// Returns the sentence about a change; `person` is the name of the one that it is about.
-fn told(change: &ActivityChange, person: Option<String>, dates: Dates) -> String {
+fn shown_change(change: &ActivityChange, person: Option<String>, dates: Dates) -> String {
     let language = dates.language;
     let person = shown_name(person, language);
     let about = |key| language.format(key, &[("name", Value::from(&person))]);
@@ -223,15 +223,15 @@ mod tests {
 
     #[test]
     fn values_of_settings_are_told_in_words() {
-        let told =
+        let shown =
             |path: &str, value: &str| setting_value(path, value.to_owned(), Language::English);
-        assert_ne!(told("welcome.enabled", "true"), "true");
-        assert_eq!(told("welcome.message", "true"), "true", "somebody's words");
-        assert_eq!(told("qa.mode", "fuzzy"), Language::English.text("qa-mode-fuzzy"));
+        assert_ne!(shown("welcome.enabled", "true"), "true");
+        assert_eq!(shown("welcome.message", "true"), "true", "somebody's words");
+        assert_eq!(shown("qa.mode", "fuzzy"), Language::English.text("qa-mode-fuzzy"));
         assert_eq!(
-            told("qa.keywordMatch", "exact"),
+            shown("qa.keywordMatch", "exact"),
             Language::English.text("overview-match-exact")
         );
-        assert_eq!(told("qa.mode", "other"), "other");
+        assert_eq!(shown("qa.mode", "other"), "other");
     }
 }

@@ -103,7 +103,7 @@ async fn shown(
     (form, mistakes): (ExportForm, Mistakes),
 ) -> Result<Response, PageError> {
     let language = visitor.language;
-    let told = |key: Option<&str>| key.map(|key| language.text(key));
+    let text = |key: Option<&str>| key.map(|key| language.text(key));
     // The script puts the figures in.
     let figure = |key| {
         let names = ["done", "total", "size"].map(|name| (name, format!("{{{name}}}")));
@@ -122,8 +122,8 @@ async fn shown(
             })
             .into(),
         form,
-        wrong_from: told(mistakes.from),
-        wrong_to: told(mistakes.to),
+        wrong_from: text(mistakes.from),
+        wrong_to: text(mistakes.to),
         progress: figure("export-progress"),
         ready: figure("export-ready"),
         script: &ASSETS.export.path,

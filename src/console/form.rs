@@ -243,7 +243,7 @@ impl Done {
     }
 
     /// Returns the sentence that a page with that query begins with.
-    pub(super) fn told(query: Option<&str>, language: Language) -> Option<String> {
+    pub(super) fn sentence(query: Option<&str>, language: Language) -> Option<String> {
         let mut pairs = form_urlencoded::parse(query?.as_bytes());
         let (_, name) = pairs.find(|(name, _)| name == "done")?;
         let done = Self::ALL.into_iter().find(|done| done.name() == name)?;
@@ -318,9 +318,9 @@ mod tests {
         let response = Done::Saved.at("/c/C1/assistant/rules?sort=hits#rule-1");
         let to = response.headers()[header::LOCATION].to_str().unwrap();
         assert_eq!(to, "/c/C1/assistant/rules?sort=hits&done=saved#rule-1");
-        assert!(Done::told(Some("sort=hits&done=saved"), Language::English).is_some());
-        assert_eq!(Done::told(Some("done=<b>"), Language::English), None);
-        assert_eq!(Done::told(None, Language::English), None);
+        assert!(Done::sentence(Some("sort=hits&done=saved"), Language::English).is_some());
+        assert_eq!(Done::sentence(Some("done=<b>"), Language::English), None);
+        assert_eq!(Done::sentence(None, Language::English), None);
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Frame {
             LanguageLink { name, tag, href: format!("?{query}"), current }
         };
         let languages = Language::ALL.into_iter().map(link).collect();
-        let done = Done::told(visitor.address.query(), language);
+        let done = Done::sentence(visitor.address.query(), language);
         Self { title, language, person, languages, assets: &ASSETS, done }
     }
 

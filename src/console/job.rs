@@ -60,7 +60,7 @@ pub(super) async fn page(
         job => job?,
     };
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Settings).await?;
-    let (title, text) = told(&job, visitor.language);
+    let (title, text) = title_and_text(&job, visitor.language);
     let running = matches!(job.status, JobStatus::Pending | JobStatus::Running);
     let back = query.back.filter(|back| is_local(back)).unwrap_or_else(|| channel.path.clone());
     rendered(&JobPage {
@@ -74,7 +74,7 @@ pub(super) async fn page(
 }
 
 /// Returns what there is to tell about a job: a title, and a sentence.
-pub(super) fn told(job: &ChannelJob, language: Language) -> (String, String) {
+pub(super) fn title_and_text(job: &ChannelJob, language: Language) -> (String, String) {
     let freed = if job.freed_bytes > 0 { size(job.freed_bytes) } else { "0 KB".to_owned() };
     let values =
         [("done", job.done.into()), ("total", job.total.into()), ("size", Value::from(&freed))];

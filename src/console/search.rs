@@ -60,7 +60,7 @@ struct ResultPage {
     chips: Vec<Chip>,
     newest_first: bool,
     /// Sentence about the results; `None` before the first search.
-    told: Option<String>,
+    count: Option<String>,
     /// Sentence about an invalid search.
     wrong: Option<String>,
     unknown: Vec<String>,
@@ -131,7 +131,7 @@ pub(super) async fn page(
         chips: form.chips(&channel.path, &names, dates),
         people: names,
         newest_first: form.sort == "newest",
-        told: found.as_ref().map(|page| told(page, language)),
+        count: found.as_ref().map(|page| count_text(page, language)),
         wrong: wrong.map(|key| language.text(key)),
         unknown: found.as_ref().map(|page| unknown(page, language)).unwrap_or_default(),
         next: found.as_ref().and_then(|page| {
@@ -145,7 +145,7 @@ pub(super) async fn page(
     rendered(&page)
 }
 
-fn told(page: &SearchPage, language: Language) -> String {
+fn count_text(page: &SearchPage, language: Language) -> String {
     let text = if page.is_total_exact { "search-results" } else { "search-results-at-least" };
     language.format(text, &[("count", count(page.total))])
 }

@@ -151,7 +151,7 @@ impl Activity {
         let of_named: i64 = counts.people.iter().map(|person| person.messages).sum();
         let by_rules = counts.answered_by_rules;
         let answers = answered(counts.answers, by_rules, rules);
-        let told: i64 = answers.iter().map(|(_, messages)| messages).sum();
+        let by_source: i64 = answers.iter().map(|(_, messages)| messages).sum();
         Self {
             unit: days.unit,
             bars: starts.iter().zip(&counts.bars).map(bar).collect(),
@@ -161,7 +161,7 @@ impl Activity {
             people: mask.show_all(counts.people),
             other_people: messages - of_named,
             answers,
-            other_answers: counts.answered - told,
+            other_answers: counts.answered - by_source,
             storage: counts.storage,
         }
     }

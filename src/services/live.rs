@@ -27,7 +27,7 @@ const SEATS: usize = 256;
 const SEATS_OF_USER: usize = 32;
 /// Interval of looking for messages that other processes stored.
 const LOOK: Duration = Duration::from_secs(5);
-/// Pause before news are told, in which more of them are gathered.
+/// Pause before news are announced, in which more of them are gathered.
 const PAUSE: Duration = Duration::from_millis(300);
 /// Maximum number of changed messages in one item.
 const CHANGES: u32 = 100;
@@ -123,7 +123,7 @@ struct Follower {
     access: ChannelAccess<Member, ReadMessages>,
     logged: watch::Receiver<u64>,
     /// [`mark`] of the newest message that was told.
-    told: Option<String>,
+    announced: Option<String>,
     /// Last change that was told.
     place: Bookmark,
     /// True if the position of the one who comes again is no longer known.
@@ -172,15 +172,15 @@ impl LiveService {
         let again = since.is_some();
         let since = since.filter(known);
         let stale = again && since.is_none();
-        let (place, told) = match since {
+        let (place, announced) = match since {
             Some(since) => (since.logged.into(), since.newest),
             None => (log.newest(), self.newest(&access).await?),
         };
         let until = Instant::now() + STAY;
         let live = self.clone();
-        let begin = FollowerPlace { logged: place.at, newest: told.clone() };
+        let begin = FollowerPlace { logged: place.at, newest: announced.clone() };
         let mut follower =
-            Follower { live, access, logged, told, place, stale, until, _seat: seat };
+            Follower { live, access, logged, announced, place, stale, until, _seat: seat };
         if again {
             follower.logged.mark_changed();
         }
@@ -230,10 +230,10 @@ impl Follower {
     /// Returns what happened since the last look.
     async fn look(&mut self) -> Result<News, ServiceError> {
         let newest = self.live.newest(&self.access).await?;
-        let newer = newest != self.told;
-        self.told = newest;
+        let newer = newest != self.announced;
+        self.announced = newest;
         let changed = self.changed().await?;
-        let place = FollowerPlace { logged: self.place.at, newest: self.told.clone() };
+        let place = FollowerPlace { logged: self.place.at, newest: self.announced.clone() };
         Ok(News { newer, changed, stale: std::mem::take(&mut self.stale), place })
     }
 

@@ -54,7 +54,7 @@ pub struct Gate {
     /// Number of a bot's events that were held recently.
     holds: Cache<String, u32>,
     /// Channels that were logged recently.
-    told: Cache<(ChannelId, String), ()>,
+    logged: Cache<(ChannelId, String), ()>,
     /// Channels that a problem was raised about, with its reason, by bot.
     problems: Mutex<HashMap<String, BTreeMap<ChannelId, String>>>,
 }
@@ -80,7 +80,7 @@ impl Gate {
             owned: Cache::new(OWNED, FRESH),
             held: Cache::new(10_000, PENDING * 10),
             holds: Cache::new(1_000, PERIOD),
-            told: Cache::new(10_000, LOG_INTERVAL),
+            logged: Cache::new(10_000, LOG_INTERVAL),
             problems: Mutex::default(),
         }
     }
@@ -180,7 +180,7 @@ impl Gate {
         };
         debug!(%stage, bot = event.bot, "an event about another bot's channel is ignored");
         if stage != StageName::Members
-            || !self.told.insert_new(&(channel.clone(), event.bot.clone()), ())
+            || !self.logged.insert_new(&(channel.clone(), event.bot.clone()), ())
         {
             return;
         }

@@ -53,7 +53,7 @@ struct UnansweredPage {
     periods: Vec<TabLink>,
     /// Percent of the work, while it goes on.
     running: Option<u8>,
-    told: Option<String>,
+    saved: Option<String>,
     /// Key of the title and the text of a page without questions.
     empty: Option<(&'static str, &'static str)>,
     incomplete: Option<String>,
@@ -108,7 +108,7 @@ pub(crate) async fn page(
             .map(|period| period_link(&at, period, days, language))
             .collect(),
         running: None,
-        told: None,
+        saved: None,
         empty: None,
         incomplete: None,
         questions: Vec::new(),
@@ -239,7 +239,7 @@ impl UnansweredPage {
             ("date", Value::from(&date)),
         ];
         if found.total > 0 {
-            self.told = Some(language.format("unanswered-told", &values));
+            self.saved = Some(language.format("unanswered-told", &values));
         } else if found.scanned == 0 {
             self.empty = Some(("unanswered-nothing-title", "unanswered-nothing-text"));
         } else {

@@ -14,7 +14,7 @@ use super::super::channel::Heading;
 use super::super::dates::Dates;
 use super::super::form::FormErrors;
 use super::super::frame::Frame;
-use super::super::job::told;
+use super::super::job::title_and_text;
 use super::super::labels::size;
 use super::super::visitor::Visitor;
 use super::PATH;
@@ -24,7 +24,7 @@ pub(super) struct OwnRow {
     heading: Heading,
     href: String,
     /// Number of messages.
-    told: String,
+    stored: String,
     kept: bool,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn own_path(channel: &ChannelId) -> String {
 
 impl OwnJob {
     pub(super) fn new(job: &ChannelJob, language: Language) -> Self {
-        let (title, text) = told(job, language);
+        let (title, text) = title_and_text(job, language);
         let progress =
             (!job.status.is_over()).then_some((job.done.min(job.total), job.total.max(1)));
         Self { title, text, progress }
@@ -93,7 +93,7 @@ impl OwnRow {
         Self {
             heading: heading(own, visitor),
             href: own_path(&own.channel.id),
-            told: language.format("my-data-messages", &[("count", own.messages.into())]),
+            stored: language.format("my-data-messages", &[("count", own.messages.into())]),
             kept: own.kept,
         }
     }

@@ -68,8 +68,8 @@ struct Pace {
 /// Result of comparing a part of the log.
 #[derive(Clone, Copy, Debug)]
 struct ComparedPart {
-    /// Number of events that were told.
-    told: u64,
+    /// Number of events that were logged.
+    logged: u64,
     /// `true` at the end of the log.
     is_last: bool,
 }
@@ -113,12 +113,12 @@ impl SavedSearchFollower {
     /// Returns an error when the store or the comparison fails.
     #[boxed]
     pub async fn catch_up(&self) -> Result<u64, CompareError> {
-        let mut told = 0;
+        let mut logged = 0;
         loop {
             let step = self.step().await?;
-            told += step.told;
+            logged += step.logged;
             if step.is_last {
-                return Ok(told);
+                return Ok(logged);
             }
         }
     }
@@ -197,14 +197,14 @@ impl SavedSearchFollower {
         // The position is in the same database, which cannot have lost its event alone.
         let changes = self.store.outbox().logged_changes(from.into(), ROWS).await?;
         let Some(changes) = changes.filter(|changes| changes.next.at != from) else {
-            return Ok(ComparedPart { told: 0, is_last: true });
+            return Ok(ComparedPart { logged: 0, is_last: true });
         };
-        let told = self.tell(from, &changes).await?;
-        metric::SAVED_SEARCH_MATCHES.add([], told);
+        let logged = self.tell(from, &changes).await?;
+        metric::SAVED_SEARCH_MATCHES.add([], logged);
         self.forget_gone(&changes).await?;
         // Another process may have moved on meanwhile; then the rest is its own, or the next step's.
         self.store.saved_searches().advance(from, changes.next.at).await?;
-        Ok(ComparedPart { told, is_last: false })
+        Ok(ComparedPart { logged, is_last: false })
     }
 
     /// Tells what the saved searches find in a part of the log that begins after `from`, unless
@@ -220,18 +220,18 @@ impl SavedSearchFollower {
             return Ok(0);
         }
         let batch = MessageBatch::of(self.docs(changes, &watching).await?).await?;
-        let mut told = 0;
+        let mut logged = 0;
         for searches in watching.chunks(SEARCHES) {
             let matches = self.matches(&batch, searches, changes).await?;
             for part in matches.chunks(MATCHES) {
                 let now = self.clock.now();
                 match self.store.saved_searches().tell(from, part, now).await? {
-                    Some(new) => told += new,
-                    None => return Ok(told),
+                    Some(new) => logged += new,
+                    None => return Ok(logged),
                 }
             }
         }
-        Ok(told)
+        Ok(logged)
     }
 
     /// Returns the saved searches that search a channel with new messages.
@@ -282,8 +282,8 @@ impl SavedSearchFollower {
     async fn forget_gone(&self, changes: &LoggedChanges) -> Result<(), CompareError> {
         let keys: Vec<(ChannelId, MessageId)> = changes.messages.iter().cloned().collect();
         for part in keys.chunks(IDS) {
-            let told = self.store.saved_searches().told_messages(part).await?;
-            let gone = PresentMessages::of(&self.store, &told).await?.gone;
+            let matched = self.store.saved_searches().matched_messages(part).await?;
+            let gone = PresentMessages::of(&self.store, &matched).await?.gone;
             if !gone.is_empty() {
                 self.store.saved_searches().forget_messages(&gone).await?;
             }

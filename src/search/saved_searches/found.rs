@@ -46,12 +46,12 @@ pub enum Rendering {
 type Hit = (SavedSearchId, ChannelId, MessageId);
 
 /// The messages of events, by saved search.
-type Told = BTreeMap<SavedSearchId, BTreeSet<(ChannelId, MessageId)>>;
+type MatchesBySearch = BTreeMap<SavedSearchId, BTreeSet<(ChannelId, MessageId)>>;
 
 impl FoundSearches {
     /// Returns what an event tells of a saved search.
-    pub fn of(&self, told: &EventRef) -> ToldHit<'_> {
-        let Some(event) = search_event(told) else { return ToldHit::NoSearch };
+    pub fn of(&self, event_ref: &EventRef) -> ToldHit<'_> {
+        let Some(event) = search_event(event_ref) else { return ToldHit::NoSearch };
         if self.superseded.contains(&event) {
             return ToldHit::NotFound;
         }
@@ -60,13 +60,13 @@ impl FoundSearches {
 }
 
 /// Returns what an event tells of a saved search; `None` for other events.
-fn search_event(told: &EventRef) -> Option<SearchEvent> {
-    told.kind.filter(|kind| *kind == OutboxEventKind::SearchMatched)?;
+fn search_event(event_ref: &EventRef) -> Option<SearchEvent> {
+    event_ref.kind.filter(|kind| *kind == OutboxEventKind::SearchMatched)?;
     Some(SearchEvent {
-        search: SavedSearchId::from(told.detail.as_deref()?),
-        channel: told.channel.clone()?,
-        message: MessageId::from(told.subject.as_deref()?),
-        seq: OutboxPosition::of_event(&told.id)?.1,
+        search: SavedSearchId::from(event_ref.detail.as_deref()?),
+        channel: event_ref.channel.clone()?,
+        message: MessageId::from(event_ref.subject.as_deref()?),
+        seq: OutboxPosition::of_event(&event_ref.id)?.1,
     })
 }
 
@@ -83,10 +83,10 @@ impl SearchMatcher {
     #[boxed]
     pub async fn found(
         &self,
-        told: &[EventRef],
+        event_refs: &[EventRef],
         rendering: Rendering,
     ) -> Result<FoundSearches, CompareError> {
-        let events: Vec<_> = told.iter().filter_map(search_event).collect();
+        let events: Vec<_> = event_refs.iter().filter_map(search_event).collect();
         if events.is_empty() {
             return Ok(FoundSearches::default());
         }
@@ -117,7 +117,7 @@ impl SearchMatcher {
         &self,
         events: &[SearchEvent],
     ) -> Result<HashMap<Hit, EventSearch>, CompareError> {
-        let mut by_search = Told::new();
+        let mut by_search = MatchesBySearch::new();
         for (search, channel, message) in events.iter().cloned().map(hit_of) {
             by_search.entry(search).or_default().insert((channel, message));
         }
@@ -144,16 +144,16 @@ impl SearchMatcher {
     }
 
     /// Indexes the messages of events.
-    async fn batch_of(&self, told: &Told) -> Result<MessageBatch, CompareError> {
-        let keys: BTreeSet<_> = told.values().flatten().cloned().collect();
+    async fn batch_of(&self, matches: &MatchesBySearch) -> Result<MessageBatch, CompareError> {
+        let keys: BTreeSet<_> = matches.values().flatten().cloned().collect();
         let present = PresentMessages::of(self.store(), &keys).await?;
         Ok(MessageBatch::of(present.stored).await?)
     }
 }
 
 /// Returns the channels of the events of a saved search that it searches.
-fn within(search: &SavedSearch, told: &Told) -> Vec<ChannelId> {
-    let channels = told.get(&search.id).into_iter().flatten().map(|(channel, _)| channel);
+fn within(search: &SavedSearch, matches: &MatchesBySearch) -> Vec<ChannelId> {
+    let channels = matches.get(&search.id).into_iter().flatten().map(|(channel, _)| channel);
     let searched =
         |channel: &&ChannelId| search.channels.as_ref().is_none_or(|only| only.contains(channel));
     let channels: BTreeSet<_> = channels.filter(searched).cloned().collect();

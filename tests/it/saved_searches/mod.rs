@@ -271,7 +271,7 @@ async fn what_another_query_told_is_told_again_by_the_new_one(fixture: Fixture) 
     let left: Vec<(ChannelId, MessageId)> =
         ["gone-1", "gone-12000", "a"].map(|id| ("C1".into(), id.into())).into();
     while searches.sweep().await.unwrap() {}
-    assert!(searches.told_messages(&left).await.unwrap().is_empty());
+    assert!(searches.matched_messages(&left).await.unwrap().is_empty());
 }
 
 /// Adds hits of the saved search `ss_tea`, more than are removed at once.
@@ -392,13 +392,13 @@ async fn what_is_not_stored_any_more_may_be_told_again(fixture: Fixture) {
     world.compare().await;
     let told = || world.store().saved_searches();
     let both: [(ChannelId, MessageId); 2] = [("C1".into(), "a".into()), ("C1".into(), "b".into())];
-    assert_eq!(told().told_messages(&both).await.unwrap().len(), 2);
+    assert_eq!(told().matched_messages(&both).await.unwrap().len(), 2);
     world.fixture.keep(&[unsent("C1", "a", 13)], 14).await;
     world.compare().await;
-    assert_eq!(told().told_messages(&both).await.unwrap(), keys([("C1", "b")]));
+    assert_eq!(told().matched_messages(&both).await.unwrap(), keys([("C1", "b")]));
     crate::store::delete_before(world.store(), &"C1".into(), at(100), at(101)).await;
     world.compare().await;
-    assert_eq!(told().told_messages(&both).await.unwrap(), keys([]));
+    assert_eq!(told().matched_messages(&both).await.unwrap(), keys([]));
     assert_eq!(world.hits(&saved).await, keys([]));
 }
 

@@ -61,12 +61,12 @@ impl Assistant {
         channel: &ChannelRef,
     ) -> Result<Option<String>, Outcome> {
         if let Ok(Some(summary)) = directory.summary(channel).await
-            && let Some(name) = summary.name.and_then(told)
+            && let Some(name) = summary.name.and_then(non_blank)
         {
             return Ok(Some(name));
         }
         let known = self.store.channels().channel(&channel.id).await?;
-        Ok(known.and_then(|channel| channel.name).and_then(told))
+        Ok(known.and_then(|channel| channel.name).and_then(non_blank))
     }
 }
 
@@ -86,7 +86,7 @@ impl Assistants {
         channel: &ChannelRef,
     ) -> Result<String, StoreError> {
         let Newcomers { mut names, others } = newcomers;
-        let group = group.and_then(told);
+        let group = group.and_then(non_blank);
         let unknown = names.is_empty() || others;
         let language = if unknown || group.is_none() {
             self.language(compiled, template, group.as_deref(), channel).await?
@@ -137,7 +137,7 @@ impl Compiled {
 }
 
 /// Returns a name unless it is blank.
-fn told(name: String) -> Option<String> {
+fn non_blank(name: String) -> Option<String> {
     (!name.trim().is_empty()).then_some(name)
 }
 
@@ -146,5 +146,5 @@ async fn names(directory: &Directory, channel: &ChannelRef, users: &[&UserId]) -
     let asked = users.iter().map(|user| directory.profile(channel, user));
     let answers = futures_util::future::join_all(asked).await;
     let names = answers.into_iter().filter_map(|answer| answer.ok().flatten());
-    names.filter_map(|profile| told(profile.display_name)).collect()
+    names.filter_map(|profile| non_blank(profile.display_name)).collect()
 }

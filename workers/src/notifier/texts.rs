@@ -36,17 +36,17 @@ mod tests {
             at: Timestamp::from_millis(0),
             chat: None,
         };
-        let told = text(&webhook, "fr");
-        assert!(told.contains("(example.org)") && told.contains("for days"), "{told}");
-        assert!(!told.contains("hidden"));
+        let sent = text(&webhook, "fr");
+        assert!(sent.contains("(example.org)") && sent.contains("for days"), "{sent}");
+        assert!(!sent.contains("hidden"));
         webhook.reason = DisabledReason::Gone;
         assert!(text(&webhook, "zh-TW").contains("（example.org）"));
         assert_ne!(text(&webhook, "ja"), text(&webhook, "th"));
         webhook.reason = DisabledReason::KeyEnded;
         for language in ["en", "zh", "ja", "th"] {
-            let told = text(&webhook, language);
-            assert!(told.contains("API") && told.contains("example.org"), "{told}");
-            assert!(!told.contains("hidden"));
+            let sent = text(&webhook, language);
+            assert!(sent.contains("API") && sent.contains("example.org"), "{sent}");
+            assert!(!sent.contains("hidden"));
         }
     }
 }

@@ -44,7 +44,7 @@ impl SavedSearchStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
-    pub async fn told_messages(
+    pub async fn matched_messages(
         &self,
         messages: &[(ChannelId, MessageId)],
     ) -> Result<BTreeSet<(ChannelId, MessageId)>, StoreError> {

@@ -30,7 +30,7 @@ const DIFFERENCES: [(Difference, &str, &str); 4] = [
 
 /// Result of a comparison.
 pub(super) struct SwitchResult {
-    pub(super) told: String,
+    pub(super) summary: String,
     pub(super) tiles: Vec<Tile>,
     /// Heading of the list.
     pub(super) listed: String,
@@ -115,7 +115,7 @@ impl View<'_> {
         let show = show.map(|(_, name, key)| (name, key));
         let address = |number| query.address(page, show.map(|(name, _)| name), number);
         let date = dates.date(dates.day(found.from));
-        let told = language.format(
+        let summary = language.format(
             "switch-told",
             &[
                 ("scanned", count(found.scanned)),
@@ -124,7 +124,7 @@ impl View<'_> {
             ],
         );
         Ok(SwitchResult {
-            told,
+            summary,
             tiles: self.tiles(found, show.map(|(name, _)| name)),
             listed: language.text(show.map_or("switch-listed", |(_, key)| key)),
             rows: listed.messages.into_iter().map(|one| self.row(one)).collect(),
