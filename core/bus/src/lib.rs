@@ -37,11 +37,22 @@ use crate::fault::outage_of;
 pub enum Stream {
     /// Platform events. Every consumer sees every message.
     Events,
-    /// Follow-up work (media, index, notify). Each message is for the one consumer of its subject.
+    /// Follow-up work, such as downloads of media. Each message is for the one consumer of its subject.
     Jobs,
 }
 
 impl Stream {
+    /// Every stream, in the order of [`Stream::index`].
+    pub(crate) const ALL: [Self; 2] = [Self::Events, Self::Jobs];
+
+    /// Place of the stream in arrays by stream.
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            Self::Events => 0,
+            Self::Jobs => 1,
+        }
+    }
+
     /// Name of the stream on JetStream, and its key in the embedded bus.
     pub const fn name(self) -> &'static str {
         match self {

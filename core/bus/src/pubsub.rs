@@ -154,7 +154,7 @@ pub struct Responder<H> {
 
 impl<H> fmt::Debug for Responder<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answering").field("topic", &self.topic).finish_non_exhaustive()
+        f.debug_struct("Responder").field("topic", &self.topic).finish_non_exhaustive()
     }
 }
 

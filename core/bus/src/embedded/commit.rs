@@ -12,10 +12,10 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, query, query_scalar};
 
 use super::dead;
-use super::ops::Group;
+use super::ops::{Group, RoutedMessage};
 use super::schema::stream_code;
 use super::state::Changes;
-use crate::{Outgoing, Stream, subject};
+use crate::Stream;
 
 /// Maximum number of old ids deleted in one transaction.
 const ID_PURGE_BATCH: i64 = 500;
@@ -26,7 +26,7 @@ const SPARE_PAGES: i64 = 4096;
 /// Result of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// Number of new messages of [`Stream::Events`] and [`Stream::Jobs`].
+    /// Number of new messages by [`Stream::index`].
     pub(super) added: [u64; 2],
     /// Last assigned sequence number.
     pub(super) high: i64,
@@ -45,10 +45,10 @@ pub(super) async fn write(
 ) -> Result<Written, sqlx::Error> {
     let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
     let mut written = Written { high, ..Written::default() };
-    for (index, stream) in [Stream::Events, Stream::Jobs].into_iter().enumerate() {
-        if !group.messages[index].is_empty() {
-            let (added, last) = insert(&mut tx, stream, &group.messages[index], now, high).await?;
-            written.added[index] = added;
+    for (stream, messages) in Stream::ALL.into_iter().zip(&group.messages) {
+        if !messages.is_empty() {
+            let (added, last) = insert(&mut tx, stream, messages, now, high).await?;
+            written.added[stream.index()] = added;
             written.high = written.high.max(last);
         }
     }
@@ -56,7 +56,7 @@ pub(super) async fn write(
         let revived = dead::revive(&mut tx, id, now).await?;
         written.retried_dead.push(revived.is_some());
         if let Some((stream, seq)) = revived {
-            written.added[usize::from(stream != stream_code(Stream::Events))] += 1;
+            written.added[stream.index()] += 1;
             written.high = written.high.max(seq);
         }
     }
@@ -75,7 +75,7 @@ pub(super) async fn write(
 async fn insert(
     conn: &mut SqliteConnection,
     stream: Stream,
-    messages: &[Outgoing],
+    messages: &[RoutedMessage],
     now: Timestamp,
     high: i64,
 ) -> Result<(u64, i64), sqlx::Error> {
@@ -118,18 +118,16 @@ async fn insert(
 
 /// Encodes the rows as JSON (`[id, queue, subject, start, length, traceparent]`, start from 1) and
 /// their payloads in one piece; of messages with the same id, the first.
-fn encode(messages: &[Outgoing]) -> Result<(String, Vec<u8>), sqlx::Error> {
+fn encode(messages: &[RoutedMessage]) -> Result<(String, Vec<u8>), sqlx::Error> {
     let mut ids = HashSet::with_capacity(messages.len());
-    let mut payloads = Vec::with_capacity(messages.iter().map(|m| m.payload.len()).sum());
+    let mut payloads = Vec::with_capacity(messages.iter().map(|m| m.message.payload.len()).sum());
     let mut rows = Vec::with_capacity(messages.len());
-    for message in messages {
+    for routed in messages {
+        let message = &routed.message;
         if !ids.insert(message.id.as_str()) {
             continue;
         }
-        let queue = match subject::parse(&message.subject) {
-            Ok((Stream::Jobs, queue)) => queue,
-            _ => "",
-        };
+        let queue = routed.queue();
         let start = payloads.len() + 1;
         payloads.extend_from_slice(&message.payload);
         let trace = message.trace.as_ref().map(TraceContext::header);

@@ -149,7 +149,7 @@ mod tests {
     use chatkeep_core::time::Timestamp;
     use tokio::time::Instant;
 
-    use super::super::ops::Group;
+    use super::super::ops::{Group, RoutedMessage};
     use super::super::{commit, schema};
     use super::*;
     use crate::{ConsumerSpec, Outgoing};
@@ -177,7 +177,9 @@ mod tests {
         let mut state = State::default();
         let stays = state.ensure(&events("stays"), false).unwrap();
         let goes = state.ensure(&events("goes"), false).unwrap();
-        let messages = [Vec::from(["1", "2", "3", "4", "5"].map(event)), Vec::new()];
+        let events = ["1", "2", "3", "4", "5"].map(event).map(RoutedMessage::of);
+        let events = events.into_iter().map(Result::unwrap).collect();
+        let messages = [events, Vec::new()];
         let group = Group { messages, changes: state.take_changes(), ..Group::default() };
         let written = commit::write(&mut conn, &group, NOW, 0).await.unwrap();
         state.add_waiting(Stream::Events, written.added[0]);

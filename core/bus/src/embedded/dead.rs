@@ -5,9 +5,9 @@ use chatkeep_core::time::Timestamp;
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{query, query_as, query_scalar};
 
-use super::schema::stream_code;
+use super::schema::{stream_code, stream_of};
 use super::state::PendingDeadLetter;
-use crate::{BusError, DeadLetter};
+use crate::{BusError, DeadLetter, Stream};
 
 type Row = (i64, String, String, String, String, u32, i64, Vec<u8>);
 
@@ -82,13 +82,13 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// Turns a dead letter back into a message for its consumer alone. Returns the stream's code and
-/// the new sequence number, or `None` when there is no such letter.
+/// Turns a dead letter back into a message for its consumer alone. Returns its stream and the new
+/// sequence number, or `None` when there is no such letter.
 pub(super) async fn revive(
     conn: &mut SqliteConnection,
     id: i64,
     now: Timestamp,
-) -> Result<Option<(i64, i64)>, sqlx::Error> {
+) -> Result<Option<(Stream, i64)>, sqlx::Error> {
     // Only for the sequence number: the message keeps its own id, which may still be remembered.
     let seen = query(
         "INSERT INTO seen (stream, id, at) SELECT stream, 'dead letter ' || id, ?2
@@ -102,7 +102,7 @@ pub(super) async fn revive(
         return Ok(None);
     }
     let seq = seen.last_insert_rowid();
-    let (stream,) = query_as(
+    let (code,): (i64,) = query_as(
         "INSERT INTO message
              (seq, stream, queue, subject, id, only_consumer, published_at, payload)
          SELECT ?2, stream, queue, subject, message_id, consumer, ?3, payload
@@ -114,6 +114,8 @@ pub(super) async fn revive(
     .fetch_one(&mut *conn)
     .await?;
     delete(conn, id).await?;
+    let stream = stream_of(code);
+    let stream = stream.ok_or_else(|| sqlx::Error::Decode("an unknown stream".into()))?;
     Ok(Some((stream, seq)))
 }
 

@@ -119,7 +119,7 @@ async fn catch_up(conn: &mut SqliteConnection, shared: &Shared) -> Result<(), Bu
     }
     let unknown = schema::count_above(conn, known).await?;
     let mut state = shared.state();
-    for (stream, count) in [Stream::Events, Stream::Jobs].into_iter().zip(unknown) {
+    for (stream, count) in Stream::ALL.into_iter().zip(unknown) {
         state.add_waiting(stream, count);
     }
     drop(state);

@@ -37,11 +37,11 @@ use tokio::time::Instant;
 pub use self::consumer::{EmbeddedConsumer, EmbeddedLease};
 pub use self::copy::{check_bus_copy, copy_bus};
 use self::file::BusFile;
-use self::ops::Op;
+use self::ops::{Op, RoutedMessage};
 use self::pubsub::PubSub;
 use self::state::State;
 use self::writer::Writer;
-use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing, subject};
+use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing};
 
 /// Capacity of the queue of calls to the writer; more callers wait.
 const QUEUE: usize = 1024;
@@ -191,9 +191,8 @@ impl EmbeddedBus {
         if messages.is_empty() {
             return Ok(());
         }
-        for message in &messages {
-            subject::parse(&message.subject)?;
-        }
+        let messages: Result<Vec<_>, _> = messages.into_iter().map(RoutedMessage::of).collect();
+        let messages = messages?;
         self.inner.request_writer(|done| Op::Publish { messages, done }).await
     }
 

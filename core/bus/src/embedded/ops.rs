@@ -1,10 +1,12 @@
 //! Operations of the embedded bus' writer, gathered into one transaction, and the callers that wait
 //! for it.
 
+use std::ops::Range;
+
 use tokio::sync::oneshot;
 
 use super::state::Changes;
-use crate::{BusError, Outgoing};
+use crate::{BusError, Outgoing, Stream, subject};
 
 /// Sender of an operation's result.
 pub(super) type OpReply<T> = oneshot::Sender<Result<T, BusError>>;
@@ -12,9 +14,8 @@ pub(super) type OpReply<T> = oneshot::Sender<Result<T, BusError>>;
 /// Operation of the writer.
 #[derive(Debug)]
 pub(super) enum Op {
-    /// Publishes messages with already checked subjects.
     Publish {
-        messages: Vec<Outgoing>,
+        messages: Vec<RoutedMessage>,
         done: OpReply<()>,
     },
     RetryDead {
@@ -38,11 +39,38 @@ pub(super) enum Op {
     },
 }
 
+/// Message to publish, and where its subject sends it.
+#[derive(Debug)]
+pub(super) struct RoutedMessage {
+    pub(super) message: Outgoing,
+    pub(super) stream: Stream,
+    /// Place of a job's queue in the subject.
+    queue: Range<usize>,
+}
+
+impl RoutedMessage {
+    /// Reads the subject of a message.
+    pub(super) fn of(message: Outgoing) -> Result<Self, BusError> {
+        let (stream, second) = subject::parse(&message.subject)?;
+        let start = stream.prefix().len() + 1;
+        let queue = match stream {
+            Stream::Events => 0..0,
+            Stream::Jobs => start..start + second.len(),
+        };
+        Ok(Self { message, stream, queue })
+    }
+
+    /// Queue of a job; empty for an event.
+    pub(super) fn queue(&self) -> &str {
+        self.message.subject.get(self.queue.clone()).unwrap_or_default()
+    }
+}
+
 /// Contents of one transaction.
 #[derive(Debug, Default)]
 pub(super) struct Group {
-    /// Messages of [`Stream::Events`] and [`Stream::Jobs`].
-    pub(super) messages: [Vec<Outgoing>; 2],
+    /// Messages by [`Stream::index`].
+    pub(super) messages: [Vec<RoutedMessage>; 2],
     pub(super) retry_dead: Vec<i64>,
     pub(super) drop_dead: Vec<i64>,
     pub(super) changes: Changes,

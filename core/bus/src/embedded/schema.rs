@@ -85,12 +85,9 @@ pub(super) const fn stream_code(stream: Stream) -> i64 {
     }
 }
 
-const fn stream_of(code: i64) -> Option<Stream> {
-    match code {
-        0 => Some(Stream::Events),
-        1 => Some(Stream::Jobs),
-        _ => None,
-    }
+/// Returns the stream of a code in the file.
+pub(super) fn stream_of(code: i64) -> Option<Stream> {
+    Stream::ALL.into_iter().find(|stream| stream_code(*stream) == code)
 }
 
 /// Returns the path of the bus file of a data folder.
@@ -186,7 +183,7 @@ pub(super) async fn high(conn: &mut SqliteConnection) -> Result<i64, sqlx::Error
     Ok(high.unwrap_or(0))
 }
 
-/// Counts the messages of [`Stream::Events`] and [`Stream::Jobs`] above a sequence number.
+/// Counts the messages above a sequence number, by [`Stream::index`].
 pub(super) async fn count_above(
     conn: &mut SqliteConnection,
     seq: i64,

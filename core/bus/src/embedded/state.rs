@@ -52,13 +52,6 @@ pub(super) struct State {
     changed_at: Option<Instant>,
 }
 
-const fn slot_of(stream: Stream) -> usize {
-    match stream {
-        Stream::Events => 0,
-        Stream::Jobs => 1,
-    }
-}
-
 impl State {
     pub(super) fn add(&mut self, position: Position) -> usize {
         self.consumers.push(position);
@@ -108,16 +101,16 @@ impl State {
 
     /// Number of messages of a stream that some consumer has yet to finish.
     pub(super) fn waiting(&self, stream: Stream) -> u64 {
-        self.waiting[slot_of(stream)]
+        self.waiting[stream.index()]
     }
 
     pub(super) fn add_waiting(&mut self, stream: Stream, count: u64) {
-        self.waiting[slot_of(stream)] += count;
+        self.waiting[stream.index()] += count;
     }
 
     /// Counts messages as finished. Another process may have added some that were not counted here.
     pub(super) fn note_deleted(&mut self, stream: Stream, count: usize) {
-        let waiting = &mut self.waiting[slot_of(stream)];
+        let waiting = &mut self.waiting[stream.index()];
         *waiting = waiting.saturating_sub(count as u64);
     }
 

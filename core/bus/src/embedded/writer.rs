@@ -15,11 +15,11 @@ use tokio::time::Instant;
 use super::commit::{self, Written};
 use super::file::BusFile;
 use super::housekeeping::Housekeeping;
-use super::ops::{Group, Op, Waiting, send_reply};
+use super::ops::{Group, Op, RoutedMessage, Waiting, send_reply};
 use super::state::Changes;
 use super::{Shared, consumers, schema};
 use crate::fault::outage_of;
-use crate::{BusError, Outgoing, Stream, subject};
+use crate::{BusError, Stream};
 
 /// Maximum number of messages in one transaction, roughly: a call is never split.
 const GROUP: usize = 1024;
@@ -143,23 +143,21 @@ impl Writer {
     }
 
     /// Adds a call's messages to the group, all or none.
-    fn admit(&self, messages: Vec<Outgoing>, group: &mut Group) -> Result<(), BusError> {
-        let of = |message: &Outgoing| match subject::parse(&message.subject) {
-            Ok((Stream::Jobs, _)) => 1,
-            _ => 0,
-        };
-        let jobs = messages.iter().filter(|message| of(message) == 1).count();
+    fn admit(&self, messages: Vec<RoutedMessage>, group: &mut Group) -> Result<(), BusError> {
+        let mut new = [0_u64; 2];
+        for message in &messages {
+            new[message.stream.index()] += 1;
+        }
         let state = self.shared.state();
-        let streams = [(Stream::Events, messages.len() - jobs), (Stream::Jobs, jobs)];
-        for (index, (stream, new)) in streams.into_iter().enumerate() {
-            let backlog = state.waiting(stream) + group.messages[index].len() as u64;
-            if new > 0 && backlog + new as u64 > self.shared.limits.max_backlog {
+        for (stream, new) in Stream::ALL.into_iter().zip(new) {
+            let backlog = state.waiting(stream) + group.messages[stream.index()].len() as u64;
+            if new > 0 && backlog + new > self.shared.limits.max_backlog {
                 return Err(BusError::Full { backlog });
             }
         }
         drop(state);
         for message in messages {
-            group.messages[of(&message)].push(message);
+            group.messages[message.stream.index()].push(message);
         }
         Ok(())
     }
@@ -242,7 +240,7 @@ impl Writer {
 
     fn written(&self, written: &Written, waiting: Waiting) {
         let mut state = self.shared.state();
-        for (stream, added) in [Stream::Events, Stream::Jobs].into_iter().zip(written.added) {
+        for (stream, added) in Stream::ALL.into_iter().zip(written.added) {
             state.add_waiting(stream, added);
         }
         drop(state);

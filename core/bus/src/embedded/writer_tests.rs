@@ -3,8 +3,8 @@
 use chatkeep_core::time::SystemClock;
 
 use super::*;
-use crate::BusLimits;
 use crate::embedded::EmbeddedBus;
+use crate::{BusLimits, Outgoing};
 
 /// A writer beside a bus that has the same memory.
 struct Bench {
@@ -48,7 +48,7 @@ impl Bench {
 fn publish(done: oneshot::Sender<Result<(), BusError>>) -> Op {
     let (subject, id) = ("event.line.0".to_owned(), "E1".to_owned());
     let message = Outgoing { subject, id, payload: "{}".into(), trace: None };
-    Op::Publish { messages: vec![message], done }
+    Op::Publish { messages: vec![RoutedMessage::of(message).unwrap()], done }
 }
 
 #[tokio::test]

@@ -8,12 +8,10 @@ use super::dead::found;
 use super::{NatsBus, unavailable};
 use crate::{BusError, BusState, ConsumerStatus, Stream};
 
-const STREAMS: [Stream; 2] = [Stream::Events, Stream::Jobs];
-
 impl NatsBus {
     pub(crate) async fn consumers(&self) -> Result<Vec<ConsumerStatus>, BusError> {
         let mut found = Vec::new();
-        for stream in STREAMS {
+        for stream in Stream::ALL {
             let consumers = self.confirmed(self.consumers_of(stream)).await?;
             for info in consumers {
                 found.push(self.status(stream, &info).await?);
@@ -67,7 +65,7 @@ impl NatsBus {
         let mut specs = self.inner.specs.lock().await;
         specs.retain(|spec| spec.name != name);
         let mut removed = false;
-        for stream in STREAMS {
+        for stream in Stream::ALL {
             let consumers = self.confirmed(self.consumers_of(stream)).await?;
             let Some(info) = consumers.into_iter().find(|info| info.name == name) else {
                 continue;

@@ -1,5 +1,5 @@
-//! Pubsub on core NATS: `talk.told.<topic>` for broadcasts, `talk.asked.<topic>` for requests to a
-//! queue group. The client resubscribes by itself when a connection comes back.
+//! Pubsub on core NATS: `pubsub.told.<topic>` for broadcasts, `pubsub.asked.<topic>` for requests
+//! to a queue group. The client resubscribes by itself when a connection comes back.
 
 use std::time::Duration;
 
