@@ -1,12 +1,11 @@
 //! Archive: named objects in a folder or a bucket, for snapshots. An object appears under its name
 //! only when it is whole, and survives a power cut from then on.
 
-mod upload;
-
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
 use std::path::{Path as FilePath, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
@@ -18,9 +17,9 @@ use object_store::path::Path;
 use object_store::{Error as Backend, ObjectStore, ObjectStoreExt as _};
 
 use super::access_key::AccessKey;
+use super::multipart::{BUCKET_PART, MultipartWriter};
 use super::open::{blocking, bucket_store, folder_store};
 use super::{BlobError, BoxError};
-use upload::ArchiveUpload;
 
 /// Error of an archive.
 #[derive(Debug, thiserror::Error)]
@@ -145,14 +144,37 @@ impl Archive {
         S: Stream<Item = Result<Bytes, E>>,
         E: Into<BoxError>,
     {
-        let mut upload = ArchiveUpload::new(&self.store, self.key(name));
-        match upload.take(content).await {
-            Ok(digest) => Ok(digest),
-            Err(error) => {
-                upload.abort().await;
-                Err(error)
-            }
+        let key = self.key(name);
+        let writer = MultipartWriter::new(&self.store, key.clone(), BUCKET_PART);
+        let mut writer = writer.holding_back();
+        let stored = self.write(&mut writer, &key, content).await;
+        if let Some(begun) = writer.take_begun() {
+            // A failure is left to the sweep, and to the rules of the bucket.
+            drop(begun.abort().await);
         }
+        stored
+    }
+
+    async fn write<S, E>(
+        &self,
+        writer: &mut MultipartWriter,
+        key: &Path,
+        content: S,
+    ) -> Result<ObjectDigest, ArchiveError>
+    where
+        S: Stream<Item = Result<Bytes, E>>,
+        E: Into<BoxError>,
+    {
+        let mut content = pin!(content);
+        while let Some(piece) = content.next().await {
+            let piece = piece.map_err(|error| ArchiveError::Source(error.into()))?;
+            writer.write(&piece).await.map_err(ArchiveError::Backend)?;
+        }
+        let written = writer.finish().await.map_err(ArchiveError::Backend)?;
+        if let Some(whole) = written.held {
+            self.store.put(key, whole.into()).await.map_err(ArchiveError::Backend)?;
+        }
+        Ok(ObjectDigest { sha256: hex::encode(written.sha256), bytes: written.bytes })
     }
 
     /// Reads an object as a stream; `None` if there is none of that name.

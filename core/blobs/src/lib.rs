@@ -12,6 +12,7 @@
 mod access_key;
 mod archive;
 mod identity;
+mod multipart;
 mod open;
 mod put;
 mod read;
