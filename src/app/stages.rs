@@ -62,7 +62,6 @@ impl Starter<'_> {
         let app = self.app;
         Assistant {
             store: app.store.clone(),
-            bus: app.bus.clone(),
             bots: app.bots.clone(),
             assistants: app.assistants.clone(),
             clock: Arc::clone(&app.clock),

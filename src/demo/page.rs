@@ -139,5 +139,5 @@ async fn events(State(page): State<Page>) -> Sse<impl Stream<Item = Result<Event
 }
 
 fn line(notice: &Notice) -> serde_json::Value {
-    json!({ "stage": notice.stage, "event": notice.event, "outcome": notice.outcome })
+    json!({ "stage": notice.stage, "event": notice.event, "outcome": notice.step.name() })
 }

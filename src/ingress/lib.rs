@@ -38,7 +38,7 @@ use chatkeep_http::rate_limit::{Address, Limiter};
 use chatkeep_http::{CallerKind, KnownCaller};
 use chatkeep_platform::InboundEvents;
 use chatkeep_workers::log_failure;
-use chatkeep_workers::tap::Tap;
+use chatkeep_workers::tap::{EventStep, Tap};
 use tracing::{debug, error, warn};
 
 pub use bots::{IngressBot, IngressBots};
@@ -222,7 +222,7 @@ impl Ingress {
                 metric::INGRESS_LOST_EVENTS.add([bot.to_owned().into()], 1);
             } else {
                 debug!(id = envelope.bus_id(), stage = "ingress", "event published");
-                self.tap.notify("ingress", envelope.id.as_str(), "published");
+                self.tap.notify("ingress", envelope.id.as_str(), EventStep::Published);
             }
         }
     }

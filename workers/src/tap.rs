@@ -3,6 +3,8 @@
 
 use tokio::sync::broadcast;
 
+use crate::outcome::Outcome;
+
 /// Number of notices buffered for a slow observer.
 const BUFFER: usize = 1_024;
 
@@ -13,8 +15,50 @@ pub struct Notice {
     pub stage: &'static str,
     /// Id of the event (or, for jobs, of the job).
     pub event: String,
-    /// Result: `published`, `done`, `wait`, `hold`, `retry`, `drop`.
-    pub outcome: &'static str,
+    /// What became of it there.
+    pub step: EventStep,
+}
+
+/// What became of an event in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventStep {
+    /// It was published on the bus.
+    Published,
+    /// It is done.
+    Done,
+    /// It waits for another event.
+    Held,
+    /// It failed, and is delivered again.
+    Retried,
+    /// It can never be handled.
+    Dropped,
+    /// It was moved to the dead letters.
+    Dead,
+}
+
+impl EventStep {
+    /// Returns its name in the view.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Done => "done",
+            Self::Held => "hold",
+            Self::Retried => "retry",
+            Self::Dropped => "drop",
+            Self::Dead => "dead",
+        }
+    }
+}
+
+impl From<&Outcome> for EventStep {
+    fn from(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::Done,
+            Outcome::Hold(_) => Self::Held,
+            Outcome::Retry(_) | Outcome::Unavailable(_) => Self::Retried,
+            Outcome::Drop(_) => Self::Dropped,
+        }
+    }
 }
 
 /// Sender of notices. Cheap to clone.
@@ -29,10 +73,10 @@ impl Default for Tap {
 
 impl Tap {
     /// Sends a notice to every observer.
-    pub fn notify(&self, stage: &'static str, event: &str, outcome: &'static str) {
+    pub fn notify(&self, stage: &'static str, event: &str, step: EventStep) {
         if self.0.receiver_count() > 0 {
             // Only fails if the last observer left just now.
-            let _ = self.0.send(Notice { stage, event: event.to_owned(), outcome });
+            let _ = self.0.send(Notice { stage, event: event.to_owned(), step });
         }
     }
 

@@ -236,20 +236,19 @@ async fn add(tx: &mut Tx, process: &NewProcess) -> Result<(), StoreError> {
     let (roles, stages) =
         (serde_json::to_string(&process.roles)?, serde_json::to_string(&process.stages)?);
     let shared = serde_json::to_string(&process.shared)?;
-    // The age is no part of the key: an old registration of a dead process goes with the next one.
-    let _: Vec<(i64,)> = tx.fetch_all(query_as(FORGET).bind(FORGOTTEN)).await?;
-    let _: Vec<(i64,)> = tx
-        .fetch_all(
-            query_as(REGISTER)
-                .bind(&process.id)
-                .bind(&process.host)
-                .bind(i64::from(process.pid))
-                .bind(&process.version)
-                .bind(&roles)
-                .bind(&stages)
-                .bind(&shared),
-        )
-        .await?;
+    // A process that died did not remove its registration: the next one that starts does.
+    tx.execute(query(FORGET).bind(FORGOTTEN)).await?;
+    tx.execute(
+        query(REGISTER)
+            .bind(&process.id)
+            .bind(&process.host)
+            .bind(i64::from(process.pid))
+            .bind(&process.version)
+            .bind(&roles)
+            .bind(&stages)
+            .bind(&shared),
+    )
+    .await?;
     Ok(())
 }
 

@@ -17,7 +17,6 @@ mod welcome;
 
 use std::time::Duration;
 
-use chatkeep_bus::Bus;
 use chatkeep_core::event::{ChannelKind, ChannelRef, Event, EventKind, IncomingMessage};
 use chatkeep_core::message::Content;
 use chatkeep_core::time::SharedClock;
@@ -50,8 +49,6 @@ pub struct ReplyPolicy {
 pub struct Assistant {
     /// Store of settings, claims and the record of replies.
     pub store: Store,
-    /// Bus that wakes the indexer for the bot's own messages.
-    pub bus: Bus,
     /// Bots that reply, each to the events it received; they also know people's names.
     pub bots: Bots,
     /// Compiled settings by channel.

@@ -15,6 +15,7 @@ use super::{PAUSE, Runner, Stage};
 use crate::log_failure;
 use crate::outcome::Outcome;
 use crate::stages::StageName;
+use crate::tap::EventStep;
 
 /// Reason for the dead letter of a message whose decoding panicked.
 const PANICKED: &str = "panicked while it was decoded";
@@ -182,7 +183,7 @@ impl<S: Stage> Runner<S> {
     /// Carries out the outcome of a message.
     async fn settle(&self, delivery: Delivery, item: &S::Item, outcome: Outcome) {
         let (stage, id) = (self.stage.name(), delivery.id.clone());
-        self.tap.notify(stage.name(), &id, outcome.name());
+        self.tap.notify(stage.name(), &id, EventStep::from(&outcome));
         let settled = match outcome {
             Outcome::Done => {
                 debug!(stage = %stage, id, "done");
@@ -223,7 +224,7 @@ impl<S: Stage> Runner<S> {
         let (stage, id) = (self.stage.name(), delivery.id.clone());
         error!(stage = %stage, id, attempts = delivery.attempt, reason, "moved to the dead letters");
         metric::DEAD_LETTERS.add([stage.name().into()], 1);
-        self.tap.notify(stage.name(), &id, "dead");
+        self.tap.notify(stage.name(), &id, EventStep::Dead);
         if let Err(error) = delivery.dead_letter(reason).await {
             self.unsettled(&id, &error);
         }

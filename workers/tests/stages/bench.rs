@@ -231,7 +231,6 @@ impl Bench {
     pub(crate) fn assistant(&self) -> Assistant {
         Assistant {
             store: self.store.clone(),
-            bus: self.bus.clone(),
             bots: self.bots.clone(),
             assistants: self.assistants.clone(),
             clock: Arc::clone(&self.clock) as SharedClock,
