@@ -5,7 +5,7 @@
 //! read.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
@@ -18,6 +18,7 @@ use chatkeep_index::keyword::KeywordError;
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_store::{AssistantState, Store, StoreError};
 use tokio::sync::Semaphore;
+use tokio::task::JoinError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
@@ -48,7 +49,7 @@ pub enum CompileError {
     Keywords(#[from] KeywordError),
     /// The compiling thread died.
     #[error("compiling stopped unexpectedly")]
-    Died(#[from] tokio::task::JoinError),
+    Died(#[from] JoinError),
 }
 
 /// Compiled settings. Whoever waits for them gets the failure, too; a failure is not cached.
@@ -62,7 +63,7 @@ type ChannelLinks = Arc<dyn Fn(&ChannelId) -> Option<String> + Send + Sync>;
 pub struct Assistants {
     pub(super) store: Store,
     space: Arc<SemanticSpace>,
-    states: Cache<ChannelId, CachedState>,
+    states: Arc<CachedStates>,
     compiled: Cache<Key, CompileResult>,
     links: ChannelLinks,
     /// Permits to keep a processor busy with compiling or matching; one processor is left for the
@@ -80,10 +81,56 @@ struct CachedState {
     before: Option<(i64, bool)>,
 }
 
-/// Marks a channel's state to be checked with its next message.
-fn invalidate(states: &Cache<ChannelId, CachedState>, channel: &ChannelId) {
-    if let Some(known) = states.get(channel) {
-        states.insert(channel.clone(), CachedState { at: None, ..known });
+/// Cached states of all channels.
+struct CachedStates {
+    cache: Cache<ChannelId, CachedState>,
+    /// Number of invalidations so far, of any channel. Locked while an entry changes.
+    invalidations: Mutex<u64>,
+}
+
+impl CachedStates {
+    fn new() -> Self {
+        Self { cache: Cache::new(STATES, IDLE), invalidations: Mutex::default() }
+    }
+
+    fn get(&self, channel: &ChannelId) -> Option<CachedState> {
+        self.cache.get(channel)
+    }
+
+    /// Changes the state of a channel, if it is cached.
+    fn change(&self, channel: &ChannelId, change: impl FnOnce(CachedState) -> CachedState) {
+        if let Some(known) = self.cache.get(channel) {
+            self.cache.insert(channel.clone(), change(known));
+        }
+    }
+
+    /// Returns the number of invalidations so far, for what is read from now on.
+    fn invalidations(&self) -> u64 {
+        *self.invalidations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Marks a channel's state to be checked with its next message.
+    fn invalidate(&self, channel: &ChannelId) {
+        let mut invalidations = self.invalidations.lock().unwrap_or_else(PoisonError::into_inner);
+        *invalidations += 1;
+        self.change(channel, |known| CachedState { at: None, ..known });
+    }
+
+    /// Caches a state that was read after so many invalidations. If there was another one since, it
+    /// may be older than that, and has to be checked.
+    fn insert(&self, channel: &ChannelId, known: CachedState, since: u64) {
+        let invalidations = self.invalidations.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = known.at.filter(|_| *invalidations == since);
+        self.cache.insert(channel.clone(), CachedState { at, ..known });
+    }
+
+    /// Forgets the previous state of a channel, of which nothing is compiled any more.
+    fn forget_before(&self, channel: &ChannelId, before: (i64, bool)) {
+        let _unchanged = self.invalidations.lock().unwrap_or_else(PoisonError::into_inner);
+        self.change(channel, |known| CachedState {
+            before: known.before.filter(|known| *known != before),
+            ..known
+        });
     }
 }
 
@@ -117,7 +164,7 @@ impl Assistants {
     /// Creates an empty cache over `store`; semantic rules are matched in `space`. Channels have no
     /// links until [`with_links`](Self::with_links) says them.
     pub fn new(store: Store, space: Arc<SemanticSpace>) -> Self {
-        let states = Cache::new(STATES, IDLE);
+        let states = Arc::new(CachedStates::new());
         let compiled = compiled_within(MEMORY);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let turns = Arc::new(Semaphore::new(processors.saturating_sub(1).max(1)));
@@ -165,6 +212,7 @@ impl Assistants {
         let compiled = self.compiled.get_or_compute(&new, compile).await?;
         if let Some(old) = known.before {
             self.compiled.remove(&key(old));
+            self.states.forget_before(channel, old);
         }
         Ok(Some(compiled))
     }
@@ -176,13 +224,13 @@ impl Assistants {
         {
             return Ok(known);
         }
-        let at = Some(Instant::now());
+        let (at, since) = (Some(Instant::now()), self.states.invalidations());
         let state = self.store.assistant().assistant_state(channel).await?;
         let old = known.and_then(|known| known.state).map(Compiled::key);
         let changed = old != state.map(Compiled::key);
         let before = if changed { old } else { known.and_then(|known| known.before) };
         let known = CachedState { state, at, before };
-        self.states.insert(channel.clone(), known);
+        self.states.insert(channel, known, since);
         Ok(known)
     }
 
@@ -235,11 +283,23 @@ impl Assistants {
     ) -> Result<Arc<Compiled>, CompileError> {
         let space = Arc::clone(&self.space);
         let compile = move || Compiled::new(source, &space, before.as_deref());
+        Ok(Arc::new(self.in_turn(compile).await??))
+    }
+
+    /// Does work that keeps a processor busy, when it is its turn. The turn ends with the work,
+    /// which a caller that is gone does not stop.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
         // Never closed.
-        let turn = self.turns.acquire().await;
-        let compiled = tokio::task::spawn_blocking(compile).await;
-        drop(turn);
-        Ok(Arc::new(compiled??))
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        done.await
     }
 
     /// Decides on a text with `compiled`; if that may take long, on a thread of its own.
@@ -256,10 +316,7 @@ impl Assistants {
             return Ok(compiled.decide(text));
         }
         let (compiled, text) = (Arc::clone(compiled), text.to_owned());
-        // Never closed.
-        let turn = self.turns.acquire().await;
-        let decision = tokio::task::spawn_blocking(move || compiled.decide(&text)).await;
-        drop(turn);
+        let decision = self.in_turn(move || compiled.decide(&text)).await;
         decision.map_err(|error| Arc::new(error.into()))
     }
 
@@ -267,7 +324,7 @@ impl Assistants {
     /// at once, and in every other process by a notice.
     #[boxed]
     pub async fn changed(&self, channel: &ChannelId, bus: &Bus) {
-        invalidate(&self.states, channel);
+        self.states.invalidate(channel);
         let notice = Bytes::copy_from_slice(channel.as_str().as_bytes());
         if let Err(error) = bus.broadcast(TOPIC, notice).await {
             // They check by themselves within a second.
@@ -286,11 +343,11 @@ impl Assistants {
         stop: CancellationToken,
     ) -> Result<impl Future<Output = ()> + Send + use<>, BusError> {
         let mut changes = bus.subscribe(TOPIC).await?;
-        let states = self.states.clone();
+        let states = Arc::clone(&self.states);
         Ok(async move {
             while let Some(Some(channel)) = stop.run_until_cancelled(changes.next()).await {
                 if let Ok(channel) = std::str::from_utf8(&channel) {
-                    invalidate(&states, &ChannelId::new(channel));
+                    states.invalidate(&ChannelId::new(channel));
                 }
             }
         })
@@ -303,5 +360,44 @@ impl From<Arc<CompileError>> for Outcome {
             CompileError::Store(error) => error.into(),
             other => Self::Retry(crate::failure::of(other)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(version: i64, before: Option<(i64, bool)>) -> CachedState {
+        let state = Some(AssistantState { version, plan: None });
+        CachedState { state, at: Some(Instant::now()), before }
+    }
+
+    fn is_checked(states: &CachedStates, channel: &ChannelId) -> bool {
+        states.get(channel).is_some_and(|known| known.at.is_some())
+    }
+
+    #[test]
+    fn a_state_that_was_read_before_a_change_is_checked_again() {
+        let (states, channel) = (CachedStates::new(), ChannelId::from("C1"));
+        let since = states.invalidations();
+        // Nothing is cached yet that could be marked.
+        states.invalidate(&channel);
+        states.insert(&channel, known(1, None), since);
+        assert!(!is_checked(&states, &channel));
+        states.insert(&channel, known(2, None), states.invalidations());
+        assert!(is_checked(&states, &channel));
+        states.invalidate(&channel);
+        assert!(!is_checked(&states, &channel));
+    }
+
+    #[test]
+    fn a_previous_state_is_forgotten_once_and_a_later_one_is_not() {
+        let (states, channel) = (CachedStates::new(), ChannelId::from("C1"));
+        states.insert(&channel, known(3, Some((2, false))), 0);
+        states.forget_before(&channel, (1, false));
+        assert_eq!(states.get(&channel).unwrap().before, Some((2, false)));
+        states.forget_before(&channel, (2, false));
+        assert_eq!(states.get(&channel).unwrap().before, None);
+        assert!(is_checked(&states, &channel));
     }
 }
