@@ -15,8 +15,10 @@ pub enum Target {
     Profile,
     /// Group summaries, member counts, and what concerns the bot's own account and channel.
     Info,
-    /// Content of messages, previews and transcoding states.
+    /// Content of messages and transcoding states.
     Content,
+    /// Previews.
+    Preview,
     /// Every call.
     Any,
 }
@@ -90,6 +92,7 @@ impl Target {
             "/v2/bot/message/reply" if is_post => Self::Reply,
             "/v2/bot/message/push" if is_post => Self::Push,
             path if path.starts_with("/v2/bot/message/quota") => Self::Info,
+            path if path.ends_with("/content/preview") => Self::Preview,
             path if path.starts_with("/v2/bot/message/") => Self::Content,
             path if path.starts_with("/v2/bot/profile/") || path.contains("/member/") => {
                 Self::Profile
@@ -120,6 +123,7 @@ mod tests {
         let get = |path| Target::of(&Method::GET, path);
         assert_eq!(Target::of(&Method::POST, "/v2/bot/message/reply"), Target::Reply);
         assert_eq!(get("/v2/bot/message/1/content"), Target::Content);
+        assert_eq!(get("/v2/bot/message/1/content/preview"), Target::Preview);
         assert_eq!(get("/v2/bot/group/C1/member/U1"), Target::Profile);
         assert_eq!(get("/v2/bot/group/C1/members/count"), Target::Info);
         assert_eq!(get("/v2/bot/profile/U1"), Target::Profile);

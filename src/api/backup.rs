@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_http::{HttpError, PublicUrl, Query};
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
-use chatkeep_store::{ChannelJob, Coverage};
+use chatkeep_store::{ChannelJob, Coverage, MediaReason};
 use chatkeep_view::GapView;
 use chatkeep_view::when::When;
 use serde::{Deserialize, Serialize};
@@ -66,8 +66,8 @@ pub(super) struct CoverageView {
 struct MissingMedia {
     /// Status of the files: `skipped`, `failed` or `expired`.
     status: String,
-    /// Reason, such as `too_large`; null when the status says enough.
-    reason: Option<String>,
+    /// Reason; null when the status says enough.
+    reason: Option<MediaReason>,
     /// Number of files.
     count: i64,
 }

@@ -3,7 +3,7 @@
 
 use chatkeep_core::id::{ChannelId, MAX_ID, MessageId};
 use chatkeep_core::message::{Content, MediaInfo, Mention, MessageType, Sticker};
-use chatkeep_store::{ImportedMedia, ImportedMessage, ImportedPerson, StoredMessage};
+use chatkeep_store::{ImportedMedia, ImportedMessage, ImportedPerson, MediaReason, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_view::{Links, MessageView};
 use serde::{Deserialize, Serialize};
@@ -155,7 +155,7 @@ fn media(view: &MessageView) -> ImportedMedia {
     let (status, reason) = match status {
         // Their files may still be available from the platform, or never were.
         "pending" | "skipped" | "failed" => (status, None),
-        _ => ("expired", Some(super::import::NO_FILE.to_owned())),
+        _ => ("expired", Some(MediaReason::NotInExport)),
     };
     ImportedMedia { status: status.to_owned(), reason }
 }

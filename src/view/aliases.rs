@@ -6,7 +6,7 @@
 //! that is missing here does not compile in a DTO.
 
 /// Types of the domain that DTOs have as fields; the schema of each is named `<type>Schema`.
-const DOMAIN: [&str; 24] = [
+const DOMAIN: [&str; 25] = [
     "ChannelId",
     "ChannelKind",
     "ChannelStatus",
@@ -14,6 +14,7 @@ const DOMAIN: [&str; 24] = [
     "DisabledReason",
     "KeyId",
     "KeywordMatch",
+    "MediaReason",
     "MemberStatus",
     "MessageId",
     "MessageType",

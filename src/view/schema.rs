@@ -12,7 +12,8 @@ use chatkeep_core::message::MessageType;
 use chatkeep_core::plan::{Plan, UsageStatus};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_store::{
-    ChannelStatus, DeliveryStatus, DisabledReason, MemberStatus, OutboxEventKind, UnstoredReason,
+    ChannelStatus, DeliveryStatus, DisabledReason, MediaReason, MemberStatus, OutboxEventKind,
+    UnstoredReason,
 };
 use serde::de::value::Error;
 use serde::de::{Error as _, Visitor};
@@ -124,6 +125,10 @@ schema!(
     one_of::<KeywordMatch>("Matching of a keyword against a message.")
 );
 schema!(
+    MediaReasonSchema as "MediaReason",
+    one_of::<MediaReason>("Reason for a media file that is not stored.")
+);
+schema!(
     MemberStatusSchema as "MemberStatus",
     one_of::<MemberStatus>("Presence of a person in a channel.")
 );
@@ -204,6 +209,7 @@ mod tests {
             &DeliveryStatus::ALL,
             DeliveryStatus::name,
         );
+        assert_named::<MediaReason, MediaReasonSchema>(&MediaReason::ALL, MediaReason::name);
         assert_named::<MessageType, MessageTypeSchema>(&MessageType::ALL, MessageType::name);
         assert_named::<OutboxEventKind, OutboxEventKindSchema>(
             &OutboxEventKind::ALL,

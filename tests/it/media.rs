@@ -8,7 +8,7 @@ use chatkeep_core::config::{BlobsKind, Database};
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::{Clock as _, SystemClock, Timestamp};
 use chatkeep_emulator::{Media, MediaState, Post};
-use chatkeep_store::{BlobClaim, MediaOutcome, NewMedia, Store};
+use chatkeep_store::{BlobClaim, MediaOutcome, MediaReason, NewMedia, Store};
 use futures_util::stream;
 use reqwest::{Method, Response, StatusCode, header};
 use serde_json::{Value, json};
@@ -222,18 +222,13 @@ async fn a_file_that_is_not_there_says_why() {
         scene
             .store
             .media()
-            .fail_media(&channel, &id, "http 500", Timestamp::from_millis(9))
+            .fail_media(&channel, &id, MediaReason::Refused, Timestamp::from_millis(9))
             .await
             .unwrap()
     );
     let (_, id) = scene.ids(expires);
     assert!(
-        scene
-            .store
-            .media()
-            .expire_media(&channel, &id, "gone", Timestamp::from_millis(9))
-            .await
-            .unwrap()
+        scene.store.media().expire_media(&channel, &id, Timestamp::from_millis(9)).await.unwrap()
     );
     scene.stored(goes, "image/png", b"regretted").await;
     let regretted = scene.store.media().get(&channel, &scene.ids(goes).1).await.unwrap().unwrap();

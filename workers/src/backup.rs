@@ -1,10 +1,10 @@
 //! Backup: stores messages, edits and unsends of subscribed channels with their counters, then
 //! publishes the jobs for their files (docs/architecture.md#rule-2: commit, publish, acknowledge).
 
-use chatkeep_bus::Bus;
+use chatkeep_bus::{Bus, Outgoing};
 use chatkeep_core::event::{Event, EventKind, IncomingMessage};
 use chatkeep_core::id::MessageId;
-use chatkeep_core::message::{MessageChange, Received};
+use chatkeep_core::message::{Content, MessageChange, Received};
 use chatkeep_core::time::SharedClock;
 use chatkeep_core::{metric, trace};
 use chatkeep_platform::DecodeError;
@@ -74,8 +74,13 @@ pub(crate) fn decode_event(payload: &[u8]) -> Result<Event, String> {
 
 impl Backup {
     async fn ingest(&self, events: &[Event]) -> Result<(), Outcome> {
-        let (sources, changes): (Vec<_>, Vec<_>) =
-            events.iter().filter_map(|event| Some((event, change_of(event)?))).unzip();
+        let (mut sources, mut changes) = (Vec::new(), Vec::new());
+        for event in events {
+            if let Some(change) = change_of(event)? {
+                sources.push(event);
+                changes.push(change);
+            }
+        }
         let others: Vec<_> = events.iter().filter_map(other_of).collect();
         self.store.messages().store_unknown(&others).await?;
         let unplaced: Vec<_> = events.iter().filter_map(unplaced_unsend).collect();
@@ -93,13 +98,11 @@ impl Backup {
     async fn tell_media(&self, stored: &[(&Event, &ChannelChange)]) -> Result<(), Outcome> {
         let job = |(event, change): &(&Event, &ChannelChange)| {
             let (channel, message) = (change.channel.clone(), change.message.clone());
-            let mut job = media_job(channel, message, Some(event.bot.clone()), "new")?;
-            job.trace = trace_of(event.key().as_str());
-            Ok(job)
+            let job = media_job(channel, message, Some(event.bot.clone()), "new");
+            Outgoing { trace: trace_of(event.key().as_str()), ..job }
         };
         let files = stored.iter().filter(|(_, change)| has_file(change));
-        let jobs: Result<Vec<_>, serde_json::Error> = files.map(job).collect();
-        let jobs = jobs.map_err(|error| Outcome::Drop(error.to_string()))?;
+        let jobs: Vec<_> = files.map(job).collect();
         if !jobs.is_empty() {
             self.bus.publish(jobs).await?;
         }
@@ -145,31 +148,46 @@ pub(crate) fn count(kept: &[IngestOutcome]) {
 }
 
 /// Returns the change to a stored message that an event is, if it is one.
-pub(crate) fn change_of(event: &Event) -> Option<ChannelChange> {
-    let channel = event.channel.as_ref()?.id.clone();
+///
+/// # Errors
+/// [`Outcome::Drop`] when the content cannot be stored: the event becomes a dead letter.
+pub(crate) fn change_of(event: &Event) -> Result<Option<ChannelChange>, Outcome> {
+    let Some(channel) = event.channel.as_ref() else {
+        return Ok(None);
+    };
     let (message, change) = match &event.kind {
         EventKind::Message(message) => (message.id.clone(), received(event, message)?),
         EventKind::Edited(message) => (message.id.clone(), edited(event, message)?),
         EventKind::Unsent(id) => (id.clone(), MessageChange::Unsent { at: event.at }),
-        _ => return None,
+        _ => return Ok(None),
     };
-    Some(ChannelChange { channel, message, change })
+    Ok(Some(ChannelChange { channel: channel.id.clone(), message, change }))
 }
 
-fn received(event: &Event, message: &IncomingMessage) -> Option<MessageChange> {
-    Some(MessageChange::Received(Received {
+/// Returns the JSON under which a content is stored.
+///
+/// # Errors
+/// [`Outcome::Drop`] when it cannot be represented.
+pub(crate) fn stored_content(content: &Content) -> Result<String, Outcome> {
+    // The category suffices; the text could quote the message.
+    serde_json::to_string(content)
+        .map_err(|error| Outcome::Drop(format!("content not storable: {:?}", error.classify())))
+}
+
+fn received(event: &Event, message: &IncomingMessage) -> Result<MessageChange, Outcome> {
+    Ok(MessageChange::Received(Received {
         at: event.at,
         sender: event.sender.clone(),
         kind: message.content.kind(),
-        content: serde_json::to_string(&message.content).ok()?,
+        content: stored_content(&message.content)?,
         quoted: message.quoted.clone(),
         is_bot: false,
     }))
 }
 
-fn edited(event: &Event, message: &IncomingMessage) -> Option<MessageChange> {
-    let content = serde_json::to_string(&message.content).ok()?;
-    Some(MessageChange::Edited { at: event.at, by: event.sender.clone(), content })
+fn edited(event: &Event, message: &IncomingMessage) -> Result<MessageChange, Outcome> {
+    let content = stored_content(&message.content)?;
+    Ok(MessageChange::Edited { at: event.at, by: event.sender.clone(), content })
 }
 
 /// Returns an event that has no table of its own: of unknown type, or a message without a chat.

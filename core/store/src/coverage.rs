@@ -1,6 +1,7 @@
 //! Coverage of a channel: start of its backup, and gaps, so that silence is never mistaken for "no
 //! messages".
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
@@ -8,7 +9,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 
 use super::db::{Sql, Tx, locking};
-use super::{Gap, MessageStore, StoreError};
+use super::{Gap, MediaReason, MessageStore, StoreError};
 use crate::query::{query, query_as};
 
 /// Time without any process taking events after which it is an outage.
@@ -37,7 +38,7 @@ pub struct MissingMedia {
     /// `skipped`, `failed` or `expired`.
     pub status: String,
     /// Reason, if known.
-    pub reason: Option<String>,
+    pub reason: Option<MediaReason>,
     /// Number of files.
     pub count: i64,
 }
@@ -62,7 +63,7 @@ const LOST: &str = "
     SELECT status, reason, COUNT(*) FROM media
     WHERE channel_id = $1 AND status IN ('skipped', 'failed', 'expired')
       AND COALESCE(sent_at, created_at) >= $2
-    GROUP BY status, reason ORDER BY status, reason";
+    GROUP BY status, reason";
 
 const ALIVE: Sql = locking!("SELECT alive_at FROM heartbeat WHERE id = 1");
 const BEAT: &str = "
@@ -120,7 +121,6 @@ impl MessageStore<'_> {
         let lost: Vec<(String, Option<String>, i64)> =
             self.store.db.fetch_all(query_as(LOST).bind(c).bind(from)).await?;
         let (retention_days, removed_before) = self.store.channels().retention(channel).await?;
-        let media = |(status, reason, count)| MissingMedia { status, reason, count };
         let gaps = self.gaps(channel, start, None).await?;
         let since = self.backed_up_since(channel).await?;
         Ok(Coverage {
@@ -129,7 +129,7 @@ impl MessageStore<'_> {
                 .zip(newest)
                 .map(|(from, to)| (Timestamp::from_millis(from), Timestamp::from_millis(to))),
             gaps: Gap::joined(gaps.into_iter().filter_map(|gap| gap.since(start))),
-            media: lost.into_iter().map(media).collect(),
+            media: missing(lost),
             retention_days,
             removed_before: removed_before.filter(|until| start.is_none_or(|start| *until > start)),
         })
@@ -152,6 +152,18 @@ impl MessageStore<'_> {
         tx.execute(query(BEAT).bind(now.millis())).await?;
         tx.commit().await
     }
+}
+
+/// Joins the numbers of files by what their recorded reasons mean.
+fn missing(lost: Vec<(String, Option<String>, i64)>) -> Vec<MissingMedia> {
+    let mut counts = BTreeMap::new();
+    for (status, recorded, count) in lost {
+        let reason = recorded.as_deref().map(MediaReason::recorded);
+        // By name, which is the order of readers.
+        *counts.entry((status, reason.map(MediaReason::name), reason)).or_default() += count;
+    }
+    let media = |((status, _, reason), count)| MissingMedia { status, reason, count };
+    counts.into_iter().map(media).collect()
 }
 
 #[cfg(test)]

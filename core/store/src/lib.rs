@@ -144,8 +144,8 @@ pub use keys::{KEYS_OF_USER, Key, NewKey, Rotated};
 pub use logged_changes::LoggedChanges;
 pub use logins::{LOGIN_TIME, NewLogin, PendingLogin};
 pub use media::{
-    BlobClaim, CLAIM, MediaFilter, MediaItem, MediaOutcome, MediaPage, MediaRecord, MediaStatus,
-    NewMedia, OrphanSweep, Preview, SWEEP_LEASE,
+    BlobClaim, CLAIM, MediaFilter, MediaItem, MediaOutcome, MediaPage, MediaReason, MediaRecord,
+    MediaStatus, NewMedia, OrphanSweep, Preview, SWEEP_LEASE,
 };
 pub use members::{Member, MemberStatus};
 pub use messages::{MessageFilter, MessagePage, Order, ReplyOrigin, Sender, StoredMessage};

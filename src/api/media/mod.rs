@@ -19,7 +19,7 @@ use chatkeep_http::{HttpError, Path, Query};
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMedia};
 use chatkeep_services::media::{MediaFile, MediaListQuery, MediaService};
-use chatkeep_store::{MediaItem, MediaRecord};
+use chatkeep_store::{MediaItem, MediaReason, MediaRecord};
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_workers::log_failure;
 use futures_util::TryStreamExt as _;
@@ -70,8 +70,8 @@ struct MediaView {
     sha256: Option<String>,
     /// Duration in milliseconds.
     duration: Option<i64>,
-    /// Reason for the status `failed` or `expired`.
-    reason: Option<String>,
+    /// Reason for the status `failed`, `expired` or `skipped`; null when the status says enough.
+    reason: Option<MediaReason>,
 }
 
 /// Message types that have files.

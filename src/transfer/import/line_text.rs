@@ -2,7 +2,7 @@
 
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ImportId, ImportedMedia, ImportedMessage, ImportedPerson};
+use chatkeep_store::{ImportId, ImportedMedia, ImportedMessage, ImportedPerson, MediaReason};
 
 use super::super::TransferError;
 use super::super::line::{ParsedLine, ParsedMessage};
@@ -12,7 +12,7 @@ use super::source::open;
 use super::summary::{ImportProgress, Summary};
 use super::text::TextLine;
 use super::zone::Zone;
-use super::{Import, NO_FILE, Numbered};
+use super::{Import, Numbered};
 
 impl Import<'_> {
     /// Imports the text that was planned.
@@ -84,7 +84,7 @@ impl TextImport {
         let kind = said.content.as_ref().map_or(MessageType::Text, Content::kind);
         let media = kind.is_media().then(|| ImportedMedia {
             status: "expired".to_owned(),
-            reason: Some(NO_FILE.to_owned()),
+            reason: Some(MediaReason::NotInExport),
         });
         let message = ImportedMessage {
             id,

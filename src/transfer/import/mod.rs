@@ -37,9 +37,6 @@ use super::TransferError;
 use super::jsonl::Line;
 use super::line::DateOrder;
 
-/// Reason in the record of an imported media message without a file.
-pub(super) const NO_FILE: &str = "not in the export";
-
 /// Lines between two progress reports.
 const STEP: u64 = 500;
 

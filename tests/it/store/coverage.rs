@@ -2,7 +2,7 @@
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{BusRecord, Gap, IngestOutcome, PresenceEvidenceKind};
+use chatkeep_store::{BusRecord, Gap, IngestOutcome, MediaReason, PresenceEvidenceKind};
 
 use super::{Fixture, at, delete_before, item, on_both, said};
 
@@ -315,7 +315,9 @@ async fn lost_media_are_counted_by_reason(fixture: Fixture) {
         ("b", "pending", "NULL"),
         ("c", "failed", "'too_large'"),
         ("d", "failed", "'too_large'"),
-        ("e", "failed", "'gone'"),
+        ("e", "failed", "'the database failed: 10.0.0.7'"),
+        ("h", "failed", "'the database failed: 10.0.0.8'"),
+        ("i", "expired", "'not in the export'"),
         ("f", "expired", "NULL"),
         ("g", "skipped", "NULL"),
     ];
@@ -328,12 +330,13 @@ async fn lost_media_are_counted_by_reason(fixture: Fixture) {
     let lost: Vec<_> = coverage
         .media
         .iter()
-        .map(|lost| (lost.status.as_str(), lost.reason.as_deref(), lost.count))
+        .map(|lost| (lost.status.as_str(), lost.reason.map(MediaReason::name), lost.count))
         .collect();
     let expected = [
         ("expired", None, 1),
-        ("failed", Some("gone"), 1),
+        ("expired", Some("not_in_export"), 1),
         ("failed", Some("too_large"), 2),
+        ("failed", Some("unavailable"), 2),
         ("skipped", None, 1),
     ];
     assert_eq!(lost, expected);

@@ -7,7 +7,7 @@ use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{
     ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
-    ImportedPerson, IngestOutcome, NewImport, NewMedia, Subscribed,
+    ImportedPerson, IngestOutcome, MediaReason, NewImport, NewMedia, Subscribed,
 };
 
 use super::{Fixture, at, delete_before, erase_person, on_both, said, sized, unsent};
@@ -63,7 +63,7 @@ async fn counts_what_is_new_and_nothing_twice(fixture: Fixture) {
     let mut image = message("image", 14, 50);
     image.kind = MessageType::Image;
     image.content = Some(r#"{"type":"image"}"#.to_owned());
-    let reason = Some("not in the export".to_owned());
+    let reason = Some(MediaReason::NotInExport);
     image.media = Some(ImportedMedia { status: "expired".to_owned(), reason });
     let batch =
         [message("live", 10, 70), message("a", 11, 200), gone, image, message("a", 11, 200)];

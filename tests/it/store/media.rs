@@ -7,8 +7,8 @@ use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageChange, MessageType, Received};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{
-    BlobClaim, ChannelChange, MediaFigures, MediaFilter, MediaItem, MediaOutcome, MediaStatus,
-    NewMedia, OrphanSweep,
+    BlobClaim, ChannelChange, MediaFigures, MediaFilter, MediaItem, MediaOutcome, MediaReason,
+    MediaStatus, NewMedia, OrphanSweep,
 };
 
 use super::{Fixture, at, change, on_both, said, unsent};
@@ -104,7 +104,7 @@ async fn a_file_is_stored_and_read_with_its_message(fixture: Fixture) {
     assert_eq!(kept, MediaOutcome::Stored);
     let record = item(&fixture, "p").await.unwrap().record;
     assert_eq!((record.status, record.bytes), (MediaStatus::Stored, 1_000));
-    assert_eq!((record.stored_at, record.reason.clone()), (Some(at(31)), None));
+    assert_eq!((record.stored_at, record.reason), (Some(at(31)), None));
     assert_eq!(
         (record.blob.clone(), record.content_type.as_deref()),
         (Some(blob('a')), Some("image/jpeg"))
@@ -129,7 +129,12 @@ async fn figures_count_a_shared_file_once(fixture: Fixture) {
     for message in ["p", "q"] {
         assert_eq!(store(&fixture, message, 'a', 1_000, 30).await, MediaOutcome::Stored);
     }
-    fixture.store.media().fail_media(&"C1".into(), &"r".into(), "x", at(31)).await.unwrap();
+    fixture
+        .store
+        .media()
+        .fail_media(&"C1".into(), &"r".into(), MediaReason::Refused, at(31))
+        .await
+        .unwrap();
     let expected = MediaFigures { files: 1, bytes: 1_000, pending: 1, failed: 1 };
     assert_eq!(figures().await, expected);
     assert_eq!(fixture.store.media().count_pending_media().await.unwrap(), 1);
@@ -214,7 +219,7 @@ async fn a_full_quota_skips_and_records_the_gap(fixture: Fixture) {
     let gap = gaps().await[0].clone();
     assert_eq!((gap.from, gap.to, gap.skipped), (at(10), None, Some(1)));
     let record = item(&fixture, "late").await.unwrap().record;
-    assert_eq!((record.status, record.reason.as_deref()), (MediaStatus::Skipped, Some("quota")));
+    assert_eq!((record.status, record.reason), (MediaStatus::Skipped, Some(MediaReason::Quota)));
     assert_eq!(fixture.used("U1").await, Plan::Free.quota() + 950);
     assert_eq!(orphans(&fixture).await, [blob('b')]);
     assert!(fixture.store.accounts().set_plan(&"U1".into(), Plan::Standard, at(40)).await.unwrap());
@@ -261,18 +266,24 @@ async fn what_cannot_be_had_says_why(fixture: Fixture) {
     assert_eq!(waiting(21, 9).await, ["p".into()]);
     let (channel, id) = ("C1".into(), "p".into());
     let store = &fixture.store;
-    assert!(store.media().fail_media(&channel, &id, "http 500", at(9)).await.unwrap());
+    assert!(store.media().fail_media(&channel, &id, MediaReason::TooSlow, at(9)).await.unwrap());
     let record = item(&fixture, "p").await.unwrap().record;
-    assert_eq!((record.status, record.reason.as_deref()), (MediaStatus::Failed, Some("http 500")));
+    assert_eq!((record.status, record.reason), (MediaStatus::Failed, Some(MediaReason::TooSlow)));
     assert_eq!(waiting(99, 9).await, ["q".into()]);
-    assert!(store.media().expire_media(&channel, &id, "gone", at(9)).await.unwrap());
+    assert!(store.media().expire_media(&channel, &id, at(9)).await.unwrap());
     assert_eq!(item(&fixture, "p").await.unwrap().record.status, MediaStatus::Expired);
-    assert!(!store.media().fail_media(&channel, &id, "late", at(9)).await.unwrap());
+    assert!(!store.media().fail_media(&channel, &id, MediaReason::Refused, at(9)).await.unwrap());
     // A later attempt succeeded after all.
     assert_eq!(self::store(&fixture, "p", 'a', 10, 40).await, MediaOutcome::Stored);
     assert_eq!(item(&fixture, "p").await.unwrap().record.reason, None);
-    assert!(!store.media().expire_media(&channel, &id, "late", at(9)).await.unwrap());
-    assert!(!store.media().fail_media(&channel, &"none".into(), "x", at(9)).await.unwrap());
+    assert!(!store.media().expire_media(&channel, &id, at(9)).await.unwrap());
+    assert!(
+        !store
+            .media()
+            .fail_media(&channel, &"none".into(), MediaReason::Refused, at(9))
+            .await
+            .unwrap()
+    );
 }
 
 async fn pages_are_newest_first_and_filtered(fixture: Fixture) {

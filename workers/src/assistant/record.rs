@@ -10,7 +10,7 @@ use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_store::{ChannelChange, Exchange, IngestOutcome, ReplyFailure};
 
 use super::reply::{BACKOFF, GrantedReply};
-use crate::backup::{change_of, count};
+use crate::backup::{change_of, count, stored_content};
 use crate::members::evidence_of;
 use crate::outcome::Outcome;
 
@@ -53,7 +53,7 @@ impl GrantedReply {
             }
         };
         let own = self.own_messages(texts, ids).await?;
-        let question: Vec<_> = change_of(event).into_iter().collect();
+        let question: Vec<_> = change_of(event)?.into_iter().collect();
         let joined = match event.kind {
             EventKind::MembersJoined(_) => evidence_of(event),
             _ => Vec::new(),
@@ -82,7 +82,7 @@ impl GrantedReply {
         // The platform's clock may be ahead of ours; no reply is dated before its question.
         let at = assistant.clock.now().max(event.at.plus(Duration::from_millis(1)));
         let own = |(id, text): (&MessageId, &String)| {
-            let content = serde_json::to_string(&Content::text(text.as_str())).ok()?;
+            let content = stored_content(&Content::text(text.as_str()))?;
             let received = Received {
                 at,
                 sender: sender.clone(),
@@ -93,8 +93,8 @@ impl GrantedReply {
             };
             let change = MessageChange::Received(received);
             let channel = self.channel.id.clone();
-            Some(ChannelChange { channel, message: id.clone(), change })
+            Ok(ChannelChange { channel, message: id.clone(), change })
         };
-        Ok(ids.iter().zip(texts).filter_map(own).collect())
+        ids.iter().zip(texts).map(own).collect()
     }
 }

@@ -9,7 +9,7 @@ use chatkeep_core::http::minimum_rate::{MinimumRate, MinimumRateStream, TooSlow}
 use chatkeep_core::message::MessageType;
 use chatkeep_core::outage::Failure;
 use chatkeep_platform::{MediaPart, PlatformError, Preparation};
-use chatkeep_store::{BlobClaim, NewMedia, StoreError};
+use chatkeep_store::{BlobClaim, MediaReason, NewMedia, StoreError};
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _, stream};
 use reqwest::{Method, StatusCode};
@@ -24,6 +24,8 @@ const MAX_PREVIEW: u64 = 2 * 1024 * 1024;
 /// others.
 const POLL: Duration = Duration::from_secs(2);
 const POLLS: usize = 5;
+/// Maximum number of requests for a preview in one download.
+const PREVIEW_TRIES: usize = 3;
 
 /// Timeout until an external server begins its response.
 const HEAD: Duration = Duration::from_secs(15);
@@ -50,7 +52,7 @@ pub(super) enum DownloadError {
     /// The platform no longer has it.
     Gone,
     /// It will never be available, for this reason.
-    Never(&'static str),
+    Never(MediaReason),
     /// It may be available later.
     Later(Outcome),
     /// The bot's token is refused. An operator will fix it; meanwhile no file is given up, and
@@ -61,6 +63,14 @@ pub(super) enum DownloadError {
     /// The file would use the reserve of free disk space, which others still leave. Smaller files do
     /// not wait behind.
     NoRoom,
+}
+
+impl DownloadError {
+    /// Returns the error of a download that is tried again later. After the last attempt this is
+    /// the recorded reason.
+    fn retry(reason: MediaReason) -> Self {
+        Self::Later(Outcome::Retry(reason.name().into()))
+    }
 }
 
 impl From<PlatformError> for DownloadError {
@@ -90,12 +100,12 @@ impl From<DiskLow> for DownloadError {
 impl From<BlobError> for DownloadError {
     fn from(error: BlobError) -> Self {
         match error {
-            BlobError::TooLarge { .. } => Self::Never("too_large"),
+            BlobError::TooLarge { .. } => Self::Never(MediaReason::TooLarge),
             BlobError::Source(cause) if cause.is::<TooSlow>() => Self::Slow,
             BlobError::Source(cause) if cause.is::<DiskLow>() => DiskLow.into(),
             BlobError::Source(cause) => match cause.downcast::<PlatformError>() {
                 Ok(error) => (*error).into(),
-                Err(_) => Self::Later(Outcome::Retry("broke_off".into())),
+                Err(_) => Self::retry(MediaReason::BrokeOff),
             },
             BlobError::Claim(cause) => Self::Later(match cause.downcast::<StoreError>() {
                 Ok(error) => Outcome::from(*error),
@@ -127,7 +137,7 @@ impl Media {
             self.put(source, self.limits.max_bytes).await?
         };
         let content_type = sniff::content_type(&stored.head, item.kind);
-        let preview = self.preview(item, &stored).await;
+        let preview = self.preview(item, &stored).await?;
         let bytes = i64::try_from(stored.bytes).unwrap_or(i64::MAX);
         Ok(NewMedia { claim, bytes, content_type, preview })
     }
@@ -144,7 +154,7 @@ impl Media {
                 other => return other,
             }
         }
-        Err(DownloadError::Never("too_slow"))
+        Err(DownloadError::Never(MediaReason::TooSlow))
     }
 
     /// Waits until the platform has a video or sound ready.
@@ -152,11 +162,13 @@ impl Media {
         for _ in 0..POLLS {
             match self.asked(item, item.platform.preparation(&item.message).await).await? {
                 Preparation::Ready => return Ok(()),
-                Preparation::Failed => return Err(DownloadError::Never("transcoding_failed")),
+                Preparation::Failed => {
+                    return Err(DownloadError::Never(MediaReason::TranscodingFailed));
+                }
                 Preparation::Pending => tokio::time::sleep(POLL).await,
             }
         }
-        Err(DownloadError::Later(Outcome::Retry("not_ready".into())))
+        Err(DownloadError::retry(MediaReason::NotReady))
     }
 
     async fn platform_content(
@@ -175,7 +187,7 @@ impl Media {
     fn check_size(&self, bytes: Option<u64>) -> Result<(), DownloadError> {
         let bytes = bytes.unwrap_or(0);
         if bytes > self.limits.max_bytes {
-            return Err(DownloadError::Never("too_large"));
+            return Err(DownloadError::Never(MediaReason::TooLarge));
         }
         if self.disk.is_low() {
             return Err(DiskLow.into());
@@ -202,13 +214,31 @@ impl Media {
         Box::pin(self.blobs.put(source, max, claim)).await
     }
 
-    /// Returns a thumbnail of a picture or video. A file without one is stored as well.
-    async fn preview(&self, item: &Wanted, stored: &Stored) -> Option<(BlobClaim, String)> {
-        match self.try_preview(item, stored).await {
-            Ok(preview) => preview,
-            Err(trouble) => {
-                debug!(?trouble, "no preview image");
-                None
+    /// Returns a thumbnail of a picture or video. A file that has none is stored as well. During an
+    /// outage the file waits, too, for nobody asks for the preview of a stored file again.
+    async fn preview(
+        &self,
+        item: &Wanted,
+        stored: &Stored,
+    ) -> Result<Option<(BlobClaim, String)>, DownloadError> {
+        let mut left = PREVIEW_TRIES;
+        loop {
+            left -= 1;
+            match self.try_preview(item, stored).await {
+                Ok(preview) => return Ok(preview),
+                Err(trouble @ DownloadError::Later(Outcome::Unavailable(_))) => {
+                    return Err(trouble);
+                }
+                // Tried again without the file, whose attempts are limited: none fails for want of
+                // a preview.
+                Err(DownloadError::Later(Outcome::Retry(why))) if why.is_explained && left > 0 => {
+                    debug!(reason = why.text, "no preview image yet");
+                    tokio::time::sleep(POLL).await;
+                }
+                Err(trouble) => {
+                    debug!(?trouble, "no preview image");
+                    return Ok(None);
+                }
             }
         }
     }
@@ -219,7 +249,7 @@ impl Media {
         stored: &Stored,
     ) -> Result<Option<(BlobClaim, String)>, DownloadError> {
         let picture = match item.kind {
-            MessageType::Image => thumbnail::of_blob(&self.blobs, stored).await,
+            MessageType::Image => thumbnail::of_blob(&self.blobs, stored).await?,
             MessageType::Video => self.platform_preview(item).await?,
             _ => None,
         };
@@ -241,13 +271,12 @@ impl Media {
         };
         let mut picture = Vec::new();
         while let Some(chunk) = source.next().await {
-            let Ok(chunk) = chunk else { return Ok(None) };
-            picture.extend_from_slice(&chunk);
+            picture.extend_from_slice(&chunk.map_err(BlobError::Source)?);
             if picture.len() as u64 > MAX_PREVIEW {
                 return Ok(None);
             }
         }
-        Ok(thumbnail::of_bytes(picture.into()).await)
+        Ok(thumbnail::small_picture(picture.into(), thumbnail::SIDE).await)
     }
 
     /// Downloads a file that the platform does not have itself.
@@ -257,9 +286,9 @@ impl Media {
         part: MediaPart,
     ) -> Result<Source, DownloadError> {
         let Ok(url) = self.external.check(address) else {
-            return Err(DownloadError::Never("forbidden_address"));
+            return Err(DownloadError::Never(MediaReason::ForbiddenAddress));
         };
-        let unreachable = || DownloadError::Later(Outcome::Retry("unreachable".into()));
+        let unreachable = || DownloadError::retry(MediaReason::Unreachable);
         let answer =
             tokio::time::timeout(HEAD, self.external.request(Method::GET, url).send()).await;
         let answer = answer.map_err(|_| DownloadError::Slow)?.map_err(|_| unreachable())?;
@@ -271,9 +300,9 @@ impl Media {
             }
             StatusCode::NOT_FOUND | StatusCode::GONE => Err(DownloadError::Gone),
             status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                Err(DownloadError::Later(Outcome::Retry("refused".into())))
+                Err(DownloadError::retry(MediaReason::Refused))
             }
-            _ => Err(DownloadError::Never("refused")),
+            _ => Err(DownloadError::Never(MediaReason::Refused)),
         }
     }
 

@@ -16,13 +16,12 @@ use std::time::Duration;
 
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
-use chatkeep_core::causes::with_causes;
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::metric;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::{Bots, SharedPlatform};
-use chatkeep_store::{MediaItem, MediaOutcome, MediaStatus, Store};
+use chatkeep_store::{MediaItem, MediaOutcome, MediaReason, MediaStatus, Store};
 use download::DownloadError;
 pub use reminder::PendingMediaJob;
 pub use throttle::ContentThrottle;
@@ -158,9 +157,11 @@ impl Stage for Media {
         outcomes
     }
 
-    /// Records after the last attempt that the file failed, and the reason.
+    /// Records after the last attempt that the file failed. Texts of errors are for the log and the
+    /// dead letter alone, so a reason that is none of a file is recorded as `unavailable`.
     async fn on_dead_letter(&self, job: &MediaJob, reason: &str) {
         let now = self.clock.now();
+        let reason = MediaReason::parse(reason).unwrap_or(MediaReason::Unavailable);
         let done = self.store.media().fail_media(&job.channel, &job.message, reason, now).await;
         if let Err(error) = done {
             log_failure!(warn, &error, "cannot mark a file as failed");
@@ -205,8 +206,7 @@ impl Media {
 
     /// Forwards a file to the lane that it belongs to.
     async fn forward(&self, job: &MediaJob) -> Result<(), Outcome> {
-        let job = external_media_job(job, &(self.clock.now().millis() / SAME).to_string())
-            .map_err(|error| Outcome::Drop(with_causes(&error)))?;
+        let job = external_media_job(job, &(self.clock.now().millis() / SAME).to_string());
         Ok(self.bus.publish(vec![job]).await?)
     }
 
@@ -230,19 +230,16 @@ impl Media {
         let (channel, message, now) = (&item.channel, &item.message, self.clock.now());
         let reason = match trouble {
             DownloadError::Gone => {
-                self.store
-                    .media()
-                    .expire_media(channel, message, "gone_from_platform", now)
-                    .await?;
+                self.store.media().expire_media(channel, message, now).await?;
                 "expired"
             }
             DownloadError::Never(reason) => {
                 self.store.media().fail_media(channel, message, reason, now).await?;
-                reason
+                reason.name()
             }
             DownloadError::Later(outcome) => return Err(outcome),
             // The platform's own files are tried as often as after its other failures.
-            DownloadError::Slow => return Err(Outcome::Retry("too_slow".into())),
+            DownloadError::Slow => return Err(Outcome::Retry(MediaReason::TooSlow.name().into())),
             // It stays pending, and the reminder requests it again.
             DownloadError::Unauthorized => "unauthorized",
             DownloadError::NoRoom => "no_room",

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use chatkeep_bus::Bus;
-use chatkeep_core::causes::with_causes;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::Store;
 use tokio_util::sync::CancellationToken;
@@ -61,8 +60,7 @@ impl PendingMediaJob {
         let pending = self.store.media().pending_media(before, BATCH, skip).await?;
         let files = pending.len();
         let keys = pending.into_iter().map(|item| (item.channel, item.message));
-        let jobs = media_jobs(keys, &format!("again:{}", now / age))
-            .map_err(|error| Outcome::Drop(with_causes(&error)))?;
+        let jobs = media_jobs(keys, &format!("again:{}", now / age));
         if !jobs.is_empty() {
             self.bus.publish(jobs).await?;
         }

@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
-use chatkeep_blobs::{Blobs, Stored};
+use chatkeep_blobs::{BlobError, Blobs, Stored};
 use futures_util::TryStreamExt as _;
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageDecoder as _, ImageReader, Limits};
@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tracing::debug;
 
 /// Length of a thumbnail's longer side, in pixels.
-const SIDE: u32 = 480;
+pub(super) const SIDE: u32 = 480;
 /// JPEG quality of a thumbnail.
 const QUALITY: u8 = 80;
 /// Maximum size of a picture that is decoded, in bytes.
@@ -26,36 +26,53 @@ const MAX_MEMORY: u64 = 64 * 1024 * 1024;
 /// Lock of decoding, one picture at a time: each may take [`MAX_MEMORY`].
 static TURN: Semaphore = Semaphore::const_new(1);
 
-/// Returns the thumbnail of a stored picture; `None` if it cannot be made.
-pub(super) async fn of_blob(blobs: &Blobs, stored: &Stored) -> Option<Bytes> {
+/// Places for stored pictures that are read, or wait for their turn: each may take [`MAX_FILE`].
+static READ: Semaphore = Semaphore::const_new(4);
+
+/// Returns the thumbnail of a stored picture; `None` if it is none that can be made smaller.
+///
+/// # Errors
+/// Fails when the media store fails.
+pub(super) async fn of_blob(blobs: &Blobs, stored: &Stored) -> Result<Option<Bytes>, BlobError> {
     if stored.bytes > MAX_FILE || !infer::is_image(&stored.head) {
-        return None;
+        return Ok(None);
     }
-    let _turn = TURN.acquire().await.ok()?;
-    let read = blobs.get(&stored.id, None).await.ok()?;
+    // Before the turn, in which nobody should wait for a slow media store. Never closed.
+    let place = READ.acquire().await.ok();
+    let read = blobs.get(&stored.id, None).await?;
     let bytes = read.stream.try_fold(Vec::new(), async |mut all, piece| {
         all.extend_from_slice(&piece);
         Ok(all)
     });
-    shrunk(bytes.await.ok()?.into(), SIDE).await
-}
-
-/// Returns the thumbnail of a picture in memory.
-pub(super) async fn of_bytes(picture: Bytes) -> Option<Bytes> {
-    small_picture(picture, SIDE).await
+    let picture: Bytes = bytes.await?.into();
+    let made = in_turn(move || {
+        let made = make(&picture, SIDE);
+        drop(place);
+        made
+    });
+    Ok(made.await)
 }
 
 /// Returns a picture as JPEG whose longer side has at most `side` pixels; `None` if it is no picture
 /// that can be read within the limits.
 #[boxed]
 pub async fn small_picture(picture: Bytes, side: u32) -> Option<Bytes> {
-    let _turn = TURN.acquire().await.ok()?;
-    shrunk(picture, side).await
+    in_turn(move || make(&picture, side)).await
 }
 
-async fn shrunk(picture: Bytes, side: u32) -> Option<Bytes> {
-    let made = tokio::task::spawn_blocking(move || make(&picture, side)).await.ok()?;
-    made.inspect_err(|error| debug!(%error, "no thumbnail")).ok()
+/// Decodes a picture when it is its turn. The turn ends with the work, which a caller that is gone
+/// does not stop.
+async fn in_turn(
+    work: impl FnOnce() -> Result<Bytes, image::ImageError> + Send + 'static,
+) -> Option<Bytes> {
+    // Never closed.
+    let turn = TURN.acquire().await.ok()?;
+    let made = tokio::task::spawn_blocking(move || {
+        let made = work();
+        drop(turn);
+        made
+    });
+    made.await.ok()?.inspect_err(|error| debug!(%error, "no thumbnail")).ok()
 }
 
 fn make(picture: &[u8], side: u32) -> Result<Bytes, image::ImageError> {
@@ -77,6 +94,8 @@ fn make(picture: &[u8], side: u32) -> Result<Bytes, image::ImageError> {
 
 #[cfg(test)]
 mod tests {
+    use chatkeep_core::blob::BlobId;
+    use chatkeep_core::config::{BlobsKind, S3Config};
     use image::{ImageFormat, RgbImage};
 
     use super::*;
@@ -91,6 +110,39 @@ mod tests {
     fn a_thumbnail_is_small_and_keeps_its_form() {
         let small = image::load_from_memory(&make(&png(2_000, 1_000), SIDE).unwrap()).unwrap();
         assert_eq!((small.width(), small.height()), (480, 240));
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_is_gone_ends_no_turn_before_its_time() {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let mut call = Box::pin(in_turn(move || {
+            ended.recv().unwrap_err();
+            make(b"not a picture", SIDE)
+        }));
+        assert!(futures_util::poll!(&mut call).is_pending());
+        drop(call);
+        assert_eq!(TURN.available_permits(), 0, "it is worked on");
+        drop(end);
+        drop(TURN.acquire().await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_media_store_that_fails_is_no_picture_without_a_thumbnail() {
+        let folder = tempfile::tempdir().unwrap();
+        let s3 = S3Config {
+            endpoint: None,
+            region: String::new(),
+            access_key_id: None,
+            secret_access_key: None,
+            path_style: true,
+        };
+        let blobs = Blobs::open(&BlobsKind::Folder(folder.path().to_owned()), &s3).unwrap();
+        let head = Bytes::from(png(2, 2));
+        let id = BlobId::from_digest(&[7; 32]);
+        let stored = Stored { id, bytes: head.len() as u64, head };
+        assert!(matches!(of_blob(&blobs, &stored).await, Err(BlobError::NotFound(_))));
+        let none = Stored { head: Bytes::from_static(b"%PDF-1.7"), ..stored };
+        assert_eq!(of_blob(&blobs, &none).await.unwrap(), None);
     }
 
     #[test]

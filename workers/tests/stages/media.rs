@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::panics;
 use chatkeep_core::plan::Plan;
@@ -39,7 +40,7 @@ async fn send(bench: &Bench, group: &Group, post: Post) -> Vec<Event> {
 /// Publishes a further job for a file.
 async fn request(bench: &Bench, group: &Group, events: &[Event], cause: &str) {
     let bot = Some("main".to_owned());
-    let job = media_job(group.channel(), message(events), bot, cause).unwrap();
+    let job = media_job(group.channel(), message(events), bot, cause);
     bench.bus.publish(vec![job]).await.unwrap();
 }
 
@@ -54,7 +55,7 @@ async fn record(bench: &Bench, group: &Group, events: &[Event]) -> MediaRecord {
 
 async fn status(bench: &Bench, group: &Group, events: &[Event]) -> (MediaStatus, String) {
     let record = record(bench, group, events).await;
-    (record.status, record.reason.unwrap_or_default())
+    (record.status, record.reason.map(|reason| reason.name().to_owned()).unwrap_or_default())
 }
 
 fn why(status: MediaStatus, reason: &str) -> (MediaStatus, String) {
@@ -184,6 +185,75 @@ async fn a_file_that_failed_too_often_is_stored_once_its_dead_letter_is_retried(
 }
 
 #[tokio::test]
+async fn the_text_of_an_error_is_no_reason_for_readers() {
+    let (bench, group) = Bench::with_group().await;
+    let sent = send(&bench, &group, pdf()).await;
+    bench
+        .sql(
+            "CREATE TRIGGER refuse BEFORE INSERT ON blob_orphans
+             BEGIN SELECT RAISE(ABORT, 'nothing is taken at /srv/data'); END",
+        )
+        .await;
+    for pause in [1, 2, 4, 8] {
+        download(&bench).await;
+        bench.clock.advance(Duration::from_secs(pause));
+    }
+    assert_eq!(status(&bench, &group, &sent).await, why(MediaStatus::Failed, "unavailable"));
+    let [letter] = &bench.dead_letters().await[..] else { panic!("one letter") };
+    assert_ne!(letter.reason, "unavailable", "operators read the cause");
+    bench.sql("DROP TRIGGER refuse").await;
+    assert!(bench.bus.retry_dead_letter(&letter.id).await.unwrap());
+    assert_eq!(download(&bench).await, 1);
+    assert_eq!(status(&bench, &group, &sent).await, why(MediaStatus::Stored, ""));
+}
+
+#[tokio::test]
+async fn a_preview_is_not_lost_to_an_outage_of_the_platform() {
+    let (bench, group) = Bench::with_group().await;
+    let mut picture = std::io::Cursor::new(Vec::new());
+    image::RgbImage::new(8, 8).write_to(&mut picture, image::ImageFormat::Png).unwrap();
+    let picture = Some(Bytes::from(picture.into_inner()));
+    let film = || {
+        let file = File { preview: picture.clone(), ..File::new("video/mp4", vec![7; 9]) };
+        Post::Video(file, 1)
+    };
+    let faults = [
+        // Tried again with the file, after the pause.
+        Fault::Status { status: 429, retry_after: Some(1) },
+        // Tried again by itself.
+        Fault::Status { status: 500, retry_after: None },
+        Fault::CutBefore,
+    ];
+    for fault in faults {
+        bench.line.fail_next(Target::Preview, 1, fault.clone());
+        let sent = send(&bench, &group, film()).await;
+        let runner = bench.runner(bench.media(Lane::Platform));
+        let running = tokio::spawn(async move { runner.drain().await });
+        until("it is stored", async || {
+            bench.clock.advance(Duration::from_secs(1));
+            skip(Duration::from_secs(1)).await;
+            running.is_finished()
+        })
+        .await;
+        let record = record(&bench, &group, &sent).await;
+        let found = (record.status, record.preview.is_some());
+        assert_eq!(found, (MediaStatus::Stored, true), "{fault:?}");
+    }
+    // A video that has none is stored without it, and so is one whose preview fails for good.
+    bench.line.fail_next(Target::Preview, 9, Fault::Status { status: 500, retry_after: None });
+    let sent = send(&bench, &group, film()).await;
+    let runner = bench.runner(bench.media(Lane::Platform));
+    let running = tokio::spawn(async move { runner.drain().await });
+    until("it is stored", async || {
+        skip(Duration::from_secs(1)).await;
+        running.is_finished()
+    })
+    .await;
+    let record = record(&bench, &group, &sent).await;
+    assert_eq!((record.status, record.preview), (MediaStatus::Stored, None));
+}
+
+#[tokio::test]
 async fn a_video_in_preparation_makes_way_and_is_stored_when_it_is_ready() {
     let (bench, group) = Bench::with_group().await;
     let film = File { state: MediaState::ReadyAfter(60_000), ..File::new("video/mp4", vec![7; 9]) };
@@ -305,7 +375,7 @@ async fn files_wait_while_the_disk_is_low_or_has_no_room_for_them() {
     let (bench, group) = Bench::with_group().await;
     let sent = send(&bench, &group, pdf()).await;
     let stage = bench.media(Lane::Platform);
-    let job = media_job(group.channel(), message(&sent), Some("main".to_owned()), "x").unwrap();
+    let job = media_job(group.channel(), message(&sent), Some("main".to_owned()), "x");
     let job = [stage.decode(&job.payload).unwrap()];
     bench.disk.record(DISK_RESERVE - 1);
     let outcomes = stage.handle(&job).await;

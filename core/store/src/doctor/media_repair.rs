@@ -13,7 +13,7 @@ use super::super::ledger::Ledger;
 use super::super::media::{erase_media, file_kind, mark, names};
 use super::super::outbox_kind::OutboxEventKind;
 use super::super::outbox_log::{NewOutboxEvent, log};
-use super::super::{AuditStore, MediaStatus, StoreError};
+use super::super::{AuditStore, MediaReason, MediaStatus, StoreError};
 use super::media::{MediaAudit, id, is_lost};
 use crate::query::{query, query_as};
 
@@ -55,7 +55,7 @@ const LOCK: Sql = locking!(
 );
 /// The record goes on naming the file and its preview.
 const LOST: &str = "
-    UPDATE media SET status = 'failed', reason = 'file_lost', bytes = 0, stored_at = NULL,
+    UPDATE media SET status = 'failed', reason = $4, bytes = 0, stored_at = NULL,
                      lost_stored_at = $3
     WHERE channel_id = $1 AND message_id = $2";
 const FOUND: &str = "
@@ -153,8 +153,12 @@ impl LockedRow {
             MediaRepair::Lose if self.blob().is_some() => {
                 return self.lose(tx, ledger, (c, m), now).await;
             }
-            MediaRepair::Lose => self.fail(tx, ledger, (c, m, "file_lost"), now).await?,
-            MediaRepair::Discard => self.fail(tx, ledger, (c, m, "file_damaged"), now).await?,
+            MediaRepair::Lose => {
+                self.fail(tx, ledger, (c, m, MediaReason::FileLost), now).await?;
+            }
+            MediaRepair::Discard => {
+                self.fail(tx, ledger, (c, m, MediaReason::FileDamaged), now).await?;
+            }
             MediaRepair::Find(bytes) => self.find(tx, ledger, (c, m, *bytes), now).await?,
             MediaRepair::Empty => {
                 tx.execute(query(EMPTY).bind(c).bind(m)).await?;
@@ -180,7 +184,8 @@ impl LockedRow {
     ) -> Result<(), StoreError> {
         self.charge(ledger, c, -self.bytes);
         let stored_at = self.stored_at.unwrap_or(now.millis());
-        tx.execute(query(LOST).bind(c).bind(m).bind(stored_at)).await?;
+        let reason = MediaReason::FileLost.name();
+        tx.execute(query(LOST).bind(c).bind(m).bind(stored_at).bind(reason)).await?;
         tell(tx, OutboxEventKind::MediaFailed, (c, m), now).await
     }
 
@@ -189,11 +194,11 @@ impl LockedRow {
         &self,
         tx: &mut Tx,
         ledger: &mut Ledger,
-        (c, m, reason): (&str, &str, &str),
+        (c, m, reason): (&str, &str, MediaReason),
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.charge(ledger, c, -self.bytes);
-        tx.execute(query(FAILED).bind(c).bind(m).bind(reason)).await?;
+        tx.execute(query(FAILED).bind(c).bind(m).bind(reason.name())).await?;
         tell(tx, OutboxEventKind::MediaFailed, (c, m), now).await
     }
 

@@ -8,6 +8,7 @@ use super::imported::{ImportedMessage, ImportedPerson};
 use super::imports::ImportId;
 use super::sql::SavedMessage;
 use crate::activity::Counted;
+use crate::media::MediaReason;
 
 #[derive(Serialize)]
 pub(super) struct PersonRow<'a> {
@@ -23,7 +24,7 @@ pub(super) struct ImportMediaRow<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     sent: i64,
-    why: Option<&'a str>,
+    why: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -91,7 +92,7 @@ pub(super) const ADD_MEDIA: &str = "
 pub(super) const ADD_EXPIRED: &str = "
     INSERT INTO media (channel_id, message_id, status, created_at, type, sent_at, reason)
     SELECT $1, value ->> 'm', 'expired', CAST(value ->> 'at' AS BIGINT), value ->> 'type',
-           CAST(value ->> 'sent' AS BIGINT), 'the import of its file was undone'
+           CAST(value ->> 'sent' AS BIGINT), $3
     FROM json_each($2) WHERE TRUE
     ON CONFLICT (channel_id, message_id) DO NOTHING";
 
@@ -170,7 +171,7 @@ impl ImportedMessage {
             status: &media.status,
             kind: self.kind.name(),
             sent: self.sent_at.millis(),
-            why: media.reason.as_deref(),
+            why: media.reason.map(MediaReason::name),
         })
     }
 }

@@ -4,6 +4,8 @@ use chatkeep_core::id::{MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
 
+use crate::media::MediaReason;
+
 /// Imported message.
 #[derive(Clone, Debug)]
 pub struct ImportedMessage {
@@ -48,7 +50,7 @@ pub struct ImportedMedia {
     /// Media status.
     pub status: String,
     /// Reason for a missing file, if known.
-    pub reason: Option<String>,
+    pub reason: Option<MediaReason>,
 }
 
 /// Person named by imported messages.

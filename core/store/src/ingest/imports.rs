@@ -13,7 +13,7 @@ use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::super::db::Tx;
-use super::super::media::erase_media;
+use super::super::media::{MediaReason, erase_media};
 use super::super::{ImportStore, StoreError};
 use super::import_sql::{ADD_EXPIRED, LostFile};
 use super::removal::{RemovalMode, Removed, remove, rows_of};
@@ -244,7 +244,8 @@ async fn drop_files(
         ids.iter().map(|id| BulkKey { c: channel.as_str(), m: Some(id.as_str()) }).collect();
     let bytes = erase_media(tx, &mut ledger, &keys).await?;
     let rows = serde_json::to_string(&files)?;
-    tx.execute(query(ADD_EXPIRED).bind(channel.as_str()).bind(&rows)).await?;
+    let reason = MediaReason::ImportUndone.name();
+    tx.execute(query(ADD_EXPIRED).bind(channel.as_str()).bind(&rows).bind(reason)).await?;
     save_ledger(tx, &ledger, now).await?;
     Ok((bytes, last))
 }

@@ -12,14 +12,14 @@ use super::super::ingest::{Skips, lock_ledger, open_gap};
 use super::super::outbox_kind::OutboxEventKind;
 use super::super::outbox_log::{NewOutboxEvent, log};
 use super::super::{MediaStore, StoreError, parsed};
-use super::{MediaStatus, file_kind};
+use super::{MediaReason, MediaStatus, file_kind};
 use crate::query::{query, query_as};
 
 const RECORD: Sql =
     locking!("SELECT status, type, sent_at FROM media WHERE channel_id = $1 AND message_id = $2");
 
 const SKIPPED: &str = "
-    UPDATE media SET status = 'skipped', reason = 'quota'
+    UPDATE media SET status = 'skipped', reason = $3
     WHERE channel_id = $1 AND message_id = $2";
 
 const GIVEN_UP: &str = "
@@ -66,7 +66,7 @@ impl MediaStore<'_> {
         &self,
         channel: &ChannelId,
         message: &MessageId,
-        reason: &str,
+        reason: MediaReason,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         self.give_up(channel, message, (MediaStatus::Failed, reason), now).await
@@ -82,23 +82,24 @@ impl MediaStore<'_> {
         &self,
         channel: &ChannelId,
         message: &MessageId,
-        reason: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        self.give_up(channel, message, (MediaStatus::Expired, reason), now).await
+        let why = (MediaStatus::Expired, MediaReason::GoneFromPlatform);
+        self.give_up(channel, message, why, now).await
     }
 
     async fn give_up(
         &self,
         channel: &ChannelId,
         message: &MessageId,
-        (status, reason): (MediaStatus, &str),
+        (status, reason): (MediaStatus, MediaReason),
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let (channel, message) = (channel.as_str(), message.as_str());
+        let (state, reason) = (status.name(), reason.name());
         let mut tx = self.store.db.begin().await?;
         let changed = tx
-            .execute(query(GIVEN_UP).bind(channel).bind(message).bind(status.name()).bind(reason))
+            .execute(query(GIVEN_UP).bind(channel).bind(message).bind(state).bind(reason))
             .await?;
         if changed > 0 {
             let kind = OutboxEventKind::MediaFailed.name();
@@ -152,6 +153,7 @@ pub(super) async fn skip(
     from: Timestamp,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    tx.execute(query(SKIPPED).bind(channel.as_str()).bind(message.as_str())).await?;
+    let (c, m, reason) = (channel.as_str(), message.as_str(), MediaReason::Quota.name());
+    tx.execute(query(SKIPPED).bind(c).bind(m).bind(reason)).await?;
     open_gap(tx, channel, &Skips { from, count: 1 }, now).await
 }

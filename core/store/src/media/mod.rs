@@ -46,11 +46,13 @@ mod given_up;
 mod identity;
 mod list;
 mod orphans;
+mod reason;
 mod stored;
 mod sweep;
 
 pub use orphans::{BlobClaim, CLAIM};
 pub(super) use orphans::{erase_media, mark, names};
+pub use reason::MediaReason;
 pub use stored::{MediaOutcome, NewMedia};
 pub use sweep::{OrphanSweep, SWEEP_LEASE};
 
@@ -120,7 +122,7 @@ pub struct MediaRecord {
     /// Preview picture.
     pub preview: Option<Preview>,
     /// Reason for being failed, expired or skipped.
-    pub reason: Option<String>,
+    pub reason: Option<MediaReason>,
 }
 
 /// Preview picture of a file. It counts for nothing: the platform made it, nobody sent it.
@@ -240,7 +242,7 @@ impl MediaRow {
             content_type: self.media_type.filter(|_| is_stored),
             preview: preview
                 .map(|blob| Preview { blob, content_type: self.preview_type.unwrap_or_default() }),
-            reason: self.media_reason,
+            reason: self.media_reason.as_deref().map(MediaReason::recorded),
         }))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::time::SystemClock;
 use chatkeep_services::doctor::{Doctor, DoctorError, DoctorOptions, Repair};
-use chatkeep_store::{Check, MediaOutcome, MediaRecord, MediaStatus};
+use chatkeep_store::{Check, MediaOutcome, MediaReason, MediaRecord, MediaStatus};
 
 use super::super::{Fixture, at, on_both, said, unsent};
 use super::{DoctorFixture, picture};
@@ -62,7 +62,7 @@ async fn a_lost_file_is_not_deleted_and_is_found_again(fixture: Fixture) {
     let (before, whole) = (used().await, record(&ward).await);
     let (path, away) = lose(&ward, &blob).await;
     let lost = record(&ward).await;
-    assert_eq!((lost.status, lost.reason.as_deref()), (MediaStatus::Failed, Some("file_lost")));
+    assert_eq!((lost.status, lost.reason), (MediaStatus::Failed, Some(MediaReason::FileLost)));
     assert_eq!((lost.blob, lost.preview, lost.content_type), (None, None, None));
     assert_eq!(used().await, [before[0] - 9, before[1]]);
     assert_eq!(ward.fixture.store.media().media_figures().await.unwrap().files, 0);
@@ -116,8 +116,10 @@ async fn a_lost_file_that_is_another_now_is_given_up(fixture: Fixture) {
     fs::write(path, "b picture").unwrap();
     ward.finds("another content", &[Check::MediaFile]).await;
     let record = record(&ward).await;
-    let reason = record.reason.as_deref();
-    assert_eq!((record.status, reason), (MediaStatus::Failed, Some("file_damaged")));
+    assert_eq!(
+        (record.status, record.reason),
+        (MediaStatus::Failed, Some(MediaReason::FileDamaged))
+    );
     let swept = swept(&ward).await;
     assert!(swept.contains(&blob) && swept.len() == 2, "{swept:?}");
 }
