@@ -230,6 +230,10 @@ async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> 
             if position.as_ref().is_some_and(|position| position.last.at >= end) {
                 break;
             }
+            // A running process does not write down every position that it has read up to.
+            if local.unread(store).await?.is_some_and(|messages| messages.is_empty()) {
+                break;
+            }
             if position != last {
                 (last, since) = (position, Instant::now());
             } else if since.elapsed() >= STUCK {

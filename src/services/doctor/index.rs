@@ -46,12 +46,12 @@ impl LocalIndex {
         self.index.progress().as_deref().and_then(LogPosition::parse)
     }
 
-    /// Returns the messages that it has yet to read from the log, for an index that no process
-    /// updates; `None` if it is to be rebuilt, or too far behind to be compared.
-    async fn behind(&self, store: &Store) -> Result<Option<BTreeSet<Key>>, DoctorError> {
-        if self.running {
-            return Ok(Some(BTreeSet::new()));
-        }
+    /// Returns the messages that it has yet to read from the log; `None` if it is to be rebuilt, or
+    /// too far behind to be compared.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails.
+    pub async fn unread(&self, store: &Store) -> Result<Option<BTreeSet<Key>>, DoctorError> {
         let log = store.outbox().log_state().await?;
         let Some(position) = self.position().filter(|position| position.broken(&log).is_none())
         else {
@@ -82,7 +82,12 @@ impl Doctor<'_> {
         report: &mut ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
         for local in self.indexes {
-            let Some(behind) = local.behind(self.store).await? else {
+            let behind = if local.running {
+                Some(BTreeSet::new())
+            } else {
+                local.unread(self.store).await?
+            };
+            let Some(behind) = behind else {
                 let name = if local.name.is_empty() { "the index" } else { &local.name };
                 report.skip(format!(
                     "{name} is not compared: it is brought up to date at the next start"
@@ -114,18 +119,37 @@ impl Doctor<'_> {
         while let Some((mut drifts, read)) = audit.next().await? {
             compared += i64::try_from(read).unwrap_or(i64::MAX);
             drifts.retain(|key, _| !behind.contains(key));
-            if !drifts.is_empty() {
-                let mended = self.reindex(drifts.keys().cloned().collect()).await?;
-                report.add(lines(&local.name, drifts), mended.is_some());
-            }
+            self.set_right(BTreeMap::from([(local.name.clone(), drifts)]), report).await?;
         }
         report.compared(compared);
         Ok(())
     }
 
+    /// Reports the drifts of indexes by their names, and makes all replicas reindex the messages that
+    /// differ in one of them. What cannot be read is not repaired by that.
+    pub(super) async fn set_right(
+        &self,
+        found: BTreeMap<String, BTreeMap<Key, Drift>>,
+        report: &mut ReportWriter<'_>,
+    ) -> Result<(), DoctorError> {
+        let readable = |(_, drift): &(&Key, &Drift)| **drift != Drift::Unreadable;
+        let keys: BTreeSet<_> = found
+            .values()
+            .flat_map(|drifts| drifts.iter().filter(readable).map(|(key, _)| key.clone()))
+            .collect();
+        let mended = if keys.is_empty() { None } else { self.reindex(keys).await? };
+        for (name, drifts) in found {
+            let (unreadable, drifts) =
+                drifts.into_iter().partition(|(_, drift)| *drift == Drift::Unreadable);
+            report.add(lines(&name, drifts), mended.is_some());
+            report.add(lines(&name, unreadable), false);
+        }
+        Ok(())
+    }
+
     /// Makes every replica reindex these messages. Returns the position in the log at which that is
     /// done; `None` if there is nothing to repair.
-    pub(super) async fn reindex(
+    async fn reindex(
         &self,
         messages: BTreeSet<Key>,
     ) -> Result<Option<OutboxPosition>, DoctorError> {
@@ -152,6 +176,7 @@ pub(super) fn lines(name: &str, drifts: BTreeMap<Key, Drift>) -> Vec<Difference>
             Drift::Missing => ("not found", "kept"),
             Drift::Extra => ("found", "not kept"),
             Drift::Repeated => ("found twice", "kept"),
+            Drift::Unreadable => ("not found", "kept, but their content cannot be read"),
         };
         let count = messages.len();
         Difference::new(

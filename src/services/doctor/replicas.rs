@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::index::lines;
 use super::report::ReportWriter;
 use super::{Doctor, DoctorError};
 use crate::processes::running;
@@ -121,20 +120,6 @@ impl Doctor<'_> {
             running.contains(id)
         });
         Ok(!open.is_empty())
-    }
-
-    /// Makes all replicas reindex the messages that differed in one of them.
-    async fn set_right(
-        &self,
-        again: BTreeMap<String, Drifts>,
-        report: &mut ReportWriter<'_>,
-    ) -> Result<(), DoctorError> {
-        let keys: BTreeSet<_> = again.values().flat_map(|drifts| drifts.keys().cloned()).collect();
-        let mended = if keys.is_empty() { None } else { self.reindex(keys).await? };
-        for (name, drifts) in again {
-            report.add(lines(&name, drifts), mended.is_some());
-        }
-        Ok(())
     }
 }
 

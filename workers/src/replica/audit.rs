@@ -11,7 +11,7 @@ use chatkeep_index::search::{IndexChange, IndexError, MessageIndex};
 use chatkeep_store::Store;
 use tokio::time::Instant;
 
-use super::changes::{change_of, changes_to};
+use super::changes::{UnreadableContent, change_of, read_changes_to};
 use super::{PAGE, ReplicaError};
 
 /// Pause between two comparisons of differences that a running indexer may be about to repair.
@@ -31,6 +31,19 @@ pub enum Drift {
     Extra,
     /// It is in the index more than once.
     Repeated,
+    /// Its stored content cannot be read, so it cannot be in the index.
+    Unreadable,
+}
+
+/// Presence of a stored message in the index, as it should be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Wanted {
+    /// Nothing of it belongs there.
+    #[default]
+    Absent,
+    Present,
+    /// Its content cannot be read.
+    Unreadable,
 }
 
 /// State of a comparison.
@@ -76,7 +89,7 @@ impl<'a> IndexAudit<'a> {
         }
         let mut kept = self.kept().await?;
         let mut found = self.found().await?;
-        let bound = [&kept, &found].into_iter().filter_map(Part::bound).min();
+        let bound = [kept.bound(), found.bound()].into_iter().flatten().min();
         if let Some(bound) = &bound {
             kept.items.retain(|key, _| key <= bound);
             found.items.retain(|key, _| key <= bound);
@@ -95,7 +108,7 @@ impl<'a> IndexAudit<'a> {
         Ok(Some((drifts, read)))
     }
 
-    async fn kept(&self) -> Result<Part, ReplicaError> {
+    async fn kept(&self) -> Result<Part<Wanted>, ReplicaError> {
         let page = self.store.messages().all_messages(self.after.as_ref(), PAGE).await?;
         let full = page.len() == PAGE as usize;
         let states = page.into_iter();
@@ -104,14 +117,14 @@ impl<'a> IndexAudit<'a> {
         let items: BTreeMap<_, _> = own
             .map(|(channel, message, state)| {
                 let key = (channel.clone(), message.clone());
-                (key, usize::from(is_put(&change_of(channel, message, state))))
+                (key, Wanted::of(&change_of(channel, message, state)))
             })
             .collect();
         let full = full && items.len() == PAGE as usize;
         Ok(Part { items, full })
     }
 
-    async fn found(&self) -> Result<Part, ReplicaError> {
+    async fn found(&self) -> Result<Part<usize>, ReplicaError> {
         let (index, after) = (self.index.clone(), self.after.clone());
         let keys = tokio::task::spawn_blocking(move || {
             let after = after.as_ref().map(|(c, m)| (c.as_str(), m.as_str()));
@@ -145,54 +158,64 @@ impl<'a> IndexAudit<'a> {
             wanted.into_iter().map(copies).collect::<Result<BTreeMap<_, _>, _>>()
         });
         let copies = copies.await??;
-        let changes = changes_to(self.store, &keys).await?;
-        let kept =
-            changes.into_iter().map(|change| (key_of(&change), usize::from(is_put(&change))));
+        let changes = read_changes_to(self.store, &keys).await?;
+        let kept = changes.into_iter().map(|change| (key_of(&change), Wanted::of(&change)));
         Ok(compare(&kept.collect(), &copies))
     }
 }
 
 /// A page of either side.
-struct Part {
-    /// Number of times that each message is, or should be, in the index.
-    items: BTreeMap<Key, usize>,
+struct Part<T> {
+    /// Messages, and what this side knows of each.
+    items: BTreeMap<Key, T>,
     /// `true` if there may be more.
     full: bool,
 }
 
-impl Part {
+impl<T> Part<T> {
     /// Returns the key up to which this side is known.
     fn bound(&self) -> Option<Key> {
         self.items.last_key_value().filter(|_| self.full).map(|(key, _)| key.clone())
     }
 }
 
-fn compare(kept: &BTreeMap<Key, usize>, found: &BTreeMap<Key, usize>) -> BTreeMap<Key, Drift> {
+/// Returns the differences between what should be in the index and the copies that are.
+fn compare(kept: &BTreeMap<Key, Wanted>, found: &BTreeMap<Key, usize>) -> BTreeMap<Key, Drift> {
     let mut drifts = BTreeMap::new();
     for key in kept.keys().chain(found.keys()) {
-        let count = |side: &BTreeMap<Key, usize>| side.get(key).copied().unwrap_or_default();
-        let drift = match (count(kept), count(found)) {
-            (1, 0) => Drift::Missing,
-            (0, 1..) => Drift::Extra,
-            (_, 2..) => Drift::Repeated,
-            _ => continue,
+        let wanted = kept.get(key).copied().unwrap_or_default();
+        let drift = match (wanted, found.get(key).copied().unwrap_or_default()) {
+            (Wanted::Unreadable, _) => Drift::Unreadable,
+            (Wanted::Present, 0) => Drift::Missing,
+            (Wanted::Absent, 1..) => Drift::Extra,
+            (Wanted::Present, 2..) => Drift::Repeated,
+            (Wanted::Absent, 0) | (Wanted::Present, 1) => continue,
         };
         drifts.insert(key.clone(), drift);
     }
     drifts
 }
 
-fn is_put(change: &IndexChange) -> bool {
-    matches!(change, IndexChange::Put(_))
+impl Wanted {
+    const fn of(change: &Result<IndexChange, UnreadableContent>) -> Self {
+        match change {
+            Ok(IndexChange::Put(_)) => Self::Present,
+            Ok(_) => Self::Absent,
+            Err(_) => Self::Unreadable,
+        }
+    }
 }
 
-fn key_of(change: &IndexChange) -> Key {
+fn key_of(change: &Result<IndexChange, UnreadableContent>) -> Key {
     match change {
-        IndexChange::Put(doc) => (doc.channel_id.as_str().into(), doc.message_id.as_str().into()),
-        IndexChange::Erase { channel_id, message_id } => {
+        Err(unreadable) => (unreadable.channel.clone(), unreadable.message.clone()),
+        Ok(IndexChange::Put(doc)) => {
+            (doc.channel_id.as_str().into(), doc.message_id.as_str().into())
+        }
+        Ok(IndexChange::Erase { channel_id, message_id }) => {
             (channel_id.as_str().into(), message_id.as_str().into())
         }
-        IndexChange::EraseChannel { channel_id } => {
+        Ok(IndexChange::EraseChannel { channel_id }) => {
             (channel_id.as_str().into(), MessageId::new(""))
         }
     }

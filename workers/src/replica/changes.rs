@@ -7,9 +7,25 @@ use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MessageState};
 use chatkeep_index::search::{IndexChange, IndexDoc};
 use chatkeep_store::{Store, StoreError};
+use serde_json::error::Category;
+use tracing::error;
+
+/// Message whose stored content cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the stored content of message {message} in channel {channel} cannot be read: {category:?} at \
+     byte {column}"
+)]
+pub(super) struct UnreadableContent {
+    pub(super) channel: ChannelId,
+    pub(super) message: MessageId,
+    // Category and position suffice: the text of the cause could quote the message.
+    category: Category,
+    column: usize,
+}
 
 /// Returns the changes that bring the index up to the store's state of these messages. Messages
-/// that the store no longer has are erased.
+/// that the store no longer has are erased, as are those whose content cannot be read.
 ///
 /// # Errors
 /// Returns an error when the database fails.
@@ -18,6 +34,14 @@ pub async fn changes_to(
     store: &Store,
     wanted: &BTreeSet<(ChannelId, MessageId)>,
 ) -> Result<Vec<IndexChange>, StoreError> {
+    Ok(read_changes_to(store, wanted).await?.into_iter().map(or_erased).collect())
+}
+
+/// Returns the changes as [`changes_to`] does, and the messages that cannot be read by themselves.
+pub(super) async fn read_changes_to(
+    store: &Store,
+    wanted: &BTreeSet<(ChannelId, MessageId)>,
+) -> Result<Vec<Result<IndexChange, UnreadableContent>>, StoreError> {
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
@@ -27,7 +51,7 @@ pub async fn changes_to(
     let gone = wanted.difference(&found).cloned();
     let changes =
         known.into_iter().map(|(channel, message, state)| change_of(channel, message, state));
-    Ok(changes.chain(gone.map(|(channel, message)| erase(channel, message))).collect())
+    Ok(changes.chain(gone.map(|(channel, message)| Ok(erase(channel, message)))).collect())
 }
 
 /// Returns the change for a message's state.
@@ -35,19 +59,39 @@ pub(super) fn change_of(
     channel: ChannelId,
     message: MessageId,
     state: MessageState,
-) -> IndexChange {
+) -> Result<IndexChange, UnreadableContent> {
     let content = state.content.as_deref().filter(|_| state.counts());
-    let content = content.and_then(|json| serde_json::from_str::<Content>(json).ok());
-    let (Some(content), Some(sent_at)) = (content, state.sent_at) else {
-        return erase(channel, message);
+    let content = match content.map(serde_json::from_str::<Content>).transpose() {
+        Ok(content) => content,
+        Err(error) => {
+            let (category, column) = (error.classify(), error.column());
+            return Err(UnreadableContent { channel, message, category, column });
+        }
     };
-    IndexChange::Put(IndexDoc {
+    let (Some(content), Some(sent_at)) = (content, state.sent_at) else {
+        return Ok(erase(channel, message));
+    };
+    Ok(IndexChange::Put(IndexDoc {
         channel_id: channel.into_string(),
         message_id: message.into_string(),
         sender_id: state.sender.map(UserId::into_string),
         kind: content.kind().name().to_owned(),
         sent_at: sent_at.millis(),
         text: content.searchable().unwrap_or_default().into_owned(),
+    }))
+}
+
+/// Erases a message that cannot be read: an index with all others is worth more than none. The
+/// comparison with the store reports it.
+pub(super) fn or_erased(change: Result<IndexChange, UnreadableContent>) -> IndexChange {
+    change.unwrap_or_else(|unreadable| {
+        error!(
+            channel = %unreadable.channel,
+            message = %unreadable.message,
+            reason = %unreadable,
+            "a message cannot be found by searches"
+        );
+        erase(unreadable.channel, unreadable.message)
     })
 }
 

@@ -24,12 +24,16 @@ use super::{LogPosition, Replica, ReplicaError, ReplicaPhase, ReplicaWork, SAVE}
 const ROWS: u32 = 5_000;
 /// Poll interval of the log when no wake-up comes.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Minimum interval between two commits, so that a steady trickle does not commit every message: a
-/// commit takes as long as indexing a thousand messages, with the merges that follow from it. The
-/// interval is short for a change that comes after a quiet time, and doubles while more keep coming.
+/// Minimum interval between two reads of new rows, so that a steady trickle does not commit every
+/// message: a commit takes as long as indexing a thousand messages, with the merges that follow from
+/// it. The interval is short for a row that comes after a quiet time, and doubles while more keep
+/// coming.
 const PACE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
-/// Time without a commit after which the interval is short again.
+/// Time without new rows after which the interval is short again.
 const QUIET: Duration = Duration::from_secs(2);
+/// Maximum time for which a position is not committed when only the position moves: the purge of the
+/// log must not overtake it, and a restart should read little again.
+const HELD: Duration = Duration::from_mins(1);
 /// First and longest pause after a failure.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 /// Time of failure after which a replica counts as behind, and gets no more requests.
@@ -46,19 +50,38 @@ struct Round {
     superseded: bool,
     failing_since: Option<Instant>,
     backoff: Option<Duration>,
-    committed: Option<Commit>,
+    taken: Option<RowsTaken>,
+    held: Option<HeldPosition>,
 }
 
-/// The last commit.
+/// The last read of new rows.
 #[derive(Clone, Copy, Debug)]
-struct Commit {
+struct RowsTaken {
     at: Instant,
     /// Interval to the next one.
     pace: Duration,
 }
 
-impl Commit {
-    /// Returns a commit of now that follows another one.
+/// Position after rows that change nothing in the index. It is as good as a committed one, except
+/// that it is lost with the process.
+#[derive(Clone, Debug)]
+struct HeldPosition {
+    position: LogPosition,
+    /// Position of the index, which is another one once the index was replaced.
+    committed: LogPosition,
+    since: Instant,
+}
+
+impl Round {
+    /// Returns the position up to which the log was read into an index with that committed position.
+    fn position(&mut self, committed: LogPosition) -> LogPosition {
+        self.held.take_if(|held| held.committed != committed);
+        self.held.as_ref().map_or(committed, |held| held.position.clone())
+    }
+}
+
+impl RowsTaken {
+    /// Returns a read of now that follows another one.
     fn after(last: Option<Self>) -> Self {
         let at = Instant::now();
         let last = last.filter(|last| at - last.at < QUIET);
@@ -87,8 +110,7 @@ impl Replica {
         }
     }
 
-    /// Brings the replica up to date once, for a process that does nothing else. `progress` is
-    /// called with every change of its state.
+    /// Brings the replica up to date once, for a process that does nothing else.
     ///
     /// # Errors
     /// Fails when the index or the store fails.
@@ -110,6 +132,7 @@ impl Replica {
                 continue;
             }
             if !more {
+                self.commit_held(&mut round, Duration::ZERO).await?;
                 self.set_phase(ReplicaPhase::Ready);
                 return Ok(());
             }
@@ -123,7 +146,7 @@ impl Replica {
                 () = self.wake.notified(), if round.backoff.is_none() => {}
                 () = sleep(pause) => {}
             }
-            if let Some(last) = round.committed {
+            if let Some(last) = round.taken {
                 tokio::time::sleep_until(last.at + last.pace).await;
             }
         };
@@ -136,7 +159,8 @@ impl Replica {
             Some(log) => log,
             None => self.store.outbox().log_state().await?,
         };
-        let position = self.position();
+        let committed = self.position();
+        let position = committed.clone().map(|committed| round.position(committed));
         let reason = match &position {
             None => Some("it is new"),
             Some(position) => position.broken(&log),
@@ -153,10 +177,17 @@ impl Replica {
         };
         let more = changes.more;
         if changes.next.at == position.last.at {
+            self.commit_held(round, HELD).await?;
             return Ok(false);
         }
-        self.take(changes, position).await?;
-        round.committed = Some(Commit::after(round.committed));
+        let position = LogPosition { last: changes.next, ..position };
+        if changes.messages.is_empty() && changes.channels.is_empty() {
+            self.hold(round, committed, position).await?;
+        } else {
+            self.take(changes, &position).await?;
+            round.held = None;
+        }
+        round.taken = Some(RowsTaken::after(round.taken));
         // Read again when there is time for it.
         round.log = more.then_some(log);
         Ok(more)
@@ -170,10 +201,32 @@ impl Replica {
         Ok(())
     }
 
+    /// Moves on over rows that change nothing in the index, without a commit for each.
+    async fn hold(
+        &self,
+        round: &mut Round,
+        committed: Option<LogPosition>,
+        position: LogPosition,
+    ) -> Result<(), ReplicaError> {
+        self.note(Some(&position));
+        let since = round.held.as_ref().map_or_else(Instant::now, |held| held.since);
+        round.held = committed.map(|committed| HeldPosition { position, committed, since });
+        self.commit_held(round, HELD).await
+    }
+
+    /// Commits a position that has been held for that long.
+    async fn commit_held(&self, round: &mut Round, age: Duration) -> Result<(), ReplicaError> {
+        if let Some(held) = round.held.take_if(|held| held.since.elapsed() >= age) {
+            self.writer.begin().commit(Vec::new(), &held.position).await?;
+            self.note_position();
+        }
+        Ok(())
+    }
+
     async fn take(
         &self,
         changes: LoggedChanges,
-        position: LogPosition,
+        position: &LogPosition,
     ) -> Result<(), ReplicaError> {
         let mut sequence = self.writer.begin();
         for channel in changes.channels {
@@ -185,9 +238,7 @@ impl Replica {
         }
         let read = changes_to(&self.store, &changes.messages).await?;
         metric::SEARCH_INDEXED.add([], read.len() as u64);
-        let position = LogPosition { last: changes.next, ..position };
-        // Only the position moved: rows of others are no reason for a commit.
-        sequence.commit(read, &position).await?;
+        sequence.commit(read, position).await?;
         self.note_position();
         Ok(())
     }
@@ -277,7 +328,7 @@ impl Replica {
             self.available.fails(Work::Reading, &reason);
         }
         self.writer.abandon().await;
-        round.log = None;
+        (round.log, round.held) = (None, None);
         let since = *round.failing_since.get_or_insert_with(Instant::now);
         let pause = round.backoff.map_or(BACKOFF.0, |pause| (pause * 2).min(BACKOFF.1));
         round.backoff = Some(pause);
@@ -313,13 +364,13 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn commits_are_rarer_while_changes_keep_coming() {
+    async fn reads_are_rarer_while_changes_keep_coming() {
         let mut last = None;
         let mut next = async |pause: Duration| {
             tokio::time::advance(pause).await;
-            let commit = Commit::after(last);
-            last = Some(commit);
-            commit.pace.as_millis()
+            let taken = RowsTaken::after(last);
+            last = Some(taken);
+            taken.pace.as_millis()
         };
         let mut paces = vec![];
         for _ in 0..6 {

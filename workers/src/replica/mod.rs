@@ -198,11 +198,17 @@ impl Replica {
     }
 
     fn note_position(&self) {
-        let (position, messages) = (self.position(), self.index.doc_count());
+        self.note(self.position().as_ref());
+    }
+
+    /// Shows how far the log was read into the index.
+    fn note(&self, position: Option<&LogPosition>) {
+        let messages = self.index.doc_count();
         self.state.send_modify(|state| {
             state.messages = messages;
             if let Some(LogPosition { epoch, last, filled }) = position {
-                (state.epoch, state.position, state.filled) = (epoch, last.at, filled);
+                state.epoch.clone_from(epoch);
+                (state.position, state.filled) = (last.at, *filled);
             }
         });
     }

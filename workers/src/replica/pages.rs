@@ -5,7 +5,7 @@ use chatkeep_index::search::IndexChange;
 use chatkeep_store::{Store, StoreError};
 
 use super::PAGE;
-use super::changes::change_of;
+use super::changes::{change_of, or_erased};
 
 /// Pages of all messages of the store.
 pub(super) struct StorePages<'a> {
@@ -25,7 +25,7 @@ impl<'a> StorePages<'a> {
             return Ok(None);
         };
         self.after = Some((channel.clone(), message.clone()));
-        Ok(Some(page.into_iter().map(|(c, m, state)| change_of(c, m, state)).collect()))
+        Ok(Some(page.into_iter().map(|(c, m, state)| or_erased(change_of(c, m, state))).collect()))
     }
 }
 
@@ -57,8 +57,7 @@ impl<'a> ChannelPages<'a> {
         let channel_id = self.channel.as_str().to_owned();
         let forget = self.after.is_none().then_some(IndexChange::EraseChannel { channel_id });
         self.after = own.last().map(|(_, message, _)| message.clone()).or(self.after.take());
-        let own =
-            own.into_iter().map(|(channel, message, state)| change_of(channel, message, state));
+        let own = own.into_iter().map(|(c, m, state)| or_erased(change_of(c, m, state)));
         Ok(Some(forget.into_iter().chain(own).collect()))
     }
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::time::{Clock as _, SharedClock};
-use chatkeep_emulator::Event;
-use chatkeep_store::IndexRequest;
-use chatkeep_workers::replica::{Drift, IndexAudit, Replica, ReplicaPhase};
+use chatkeep_emulator::{Event, Media as File, Post};
+use chatkeep_store::{IndexRequest, MediaReason};
+use chatkeep_workers::replica::{Drift, IndexAudit, LogPosition, Replica, ReplicaPhase};
 use proptest::test_runner::TestRunner;
 use tokio_util::sync::CancellationToken;
 
 use super::backup::story;
-use super::bench::{Bench, DEADLINE, Group, shuffled_twice};
+use super::bench::{Bench, DEADLINE, Group, message, shuffled_twice, skip, until};
 
 async fn replica(bench: &Bench) -> Replica {
     let clock = Arc::clone(&bench.clock) as SharedClock;
@@ -107,6 +107,68 @@ async fn the_lag_is_the_age_of_what_was_not_read() {
     assert_eq!(replica.lag().await.unwrap(), Duration::from_secs(8));
     replica.catch_up().await.unwrap();
     assert_eq!(replica.lag().await.unwrap(), Duration::ZERO);
+}
+
+#[tokio::test]
+async fn rows_of_the_log_that_concern_no_message_cost_no_commit_each() {
+    let (bench, group) = Bench::with_group().await;
+    let sent =
+        bench.post(&group.id, &group.bob, Post::File(File::new("text/plain", "a"), "a".to_owned()));
+    bench.store_all(&sent).await;
+    let replica = replica(&bench).await;
+    replica.catch_up().await.unwrap();
+    let (index, mut state) = (replica.index(), replica.watch());
+    let committed = || index.progress().as_deref().and_then(LogPosition::parse).unwrap().last.at;
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(replica.clone().run(bench.health.clone(), stop.clone()));
+    let mut read_on = async || {
+        let before = state.borrow_and_update().position;
+        let (channel, file) = (group.channel(), message(&sent));
+        let (media, now) = (bench.store.media(), bench.clock.now());
+        assert!(media.fail_media(&channel, &file, MediaReason::Refused, now).await.unwrap());
+        replica.wake();
+        let read = tokio::time::timeout(DEADLINE, state.wait_for(|now| now.position > before));
+        read.await.unwrap().unwrap().position
+    };
+    let first = committed();
+    let mut last = first;
+    for _ in 0..5 {
+        last = read_on().await;
+        assert_eq!(committed(), first, "no commit");
+    }
+    assert!(replica.is_ready());
+    assert_eq!(replica.lag().await.unwrap(), Duration::ZERO, "it has read everything");
+    // With the next change, and otherwise after a while.
+    bench.store_all(&bench.said_by_bob(&group, 1)).await;
+    replica.wake();
+    until("the message is found", async || found(&replica)[&group.id] == 2).await;
+    assert!(committed() > last);
+    let last = read_on().await;
+    assert!(committed() < last);
+    until("the position is committed", async || {
+        skip(Duration::from_secs(10)).await;
+        committed() == last
+    })
+    .await;
+    stop.cancel();
+    running.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_message_that_cannot_be_read_is_reported() {
+    let (bench, group) = Bench::with_group().await;
+    bench.store_all(&bench.said_by_bob(&group, 3)).await;
+    let replica = replica(&bench).await;
+    let newest = "(SELECT MAX(message_id) FROM messages)";
+    bench.sql(&format!("UPDATE messages SET content = '\"?\"' WHERE message_id = {newest}")).await;
+    replica.catch_up().await.unwrap();
+    assert_eq!(found(&replica), BTreeMap::from([(group.id.clone(), 2)]), "all others");
+    assert_eq!(drifts(&bench, &replica).await, [Drift::Unreadable]);
+    // Also when it was found before, and nothing can be said of what it should be now.
+    let (channel, now) = (group.channel(), bench.clock.now());
+    bench.store.outbox().request_indexing(IndexRequest::Channel(&channel), now).await.unwrap();
+    replica.catch_up().await.unwrap();
+    assert_eq!(drifts(&bench, &replica).await, [Drift::Unreadable]);
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ on_both!(
     lost_and_damaged_files_count_for_nothing,
     files_that_nothing_holds_are_marked,
     the_index_is_made_what_the_store_is,
+    a_message_that_cannot_be_read_is_reported_and_left,
     what_people_wrote_is_never_removed,
     keeping_goes_on_meanwhile,
 );
@@ -238,6 +239,22 @@ async fn the_index_is_made_what_the_store_is(fixture: Fixture) {
     let store = &ward.fixture.store;
     delete_before(store, &"C1".into(), super::at(1_000), super::at(9_100)).await;
     ward.finds("deleted", &[Check::Index]).await;
+}
+
+async fn a_message_that_cannot_be_read_is_reported_and_left(fixture: Fixture) {
+    let ward = ward(fixture).await;
+    ward.index_all().await;
+    ward.fixture.run(r#"UPDATE messages SET content = '"first"' WHERE message_id = 'a'"#).await;
+    for repair in [false, true] {
+        let report = ward.doctor(repair, false).await;
+        let index = report.findings.iter().filter(|f| f.difference.check == Check::Index);
+        let lines: Vec<_> = index.map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            ["C1 a: search index: recorded: 1 not found; true: 1 kept, but their content \
+                 cannot be read"]
+        );
+    }
 }
 
 async fn what_people_wrote_is_never_removed(fixture: Fixture) {
