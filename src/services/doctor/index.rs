@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_index::search::MessageIndex;
 use chatkeep_store::{Check, Difference, IndexRequest, LoggedChanges, OutboxPosition, Store};
@@ -51,6 +52,7 @@ impl LocalIndex {
     ///
     /// # Errors
     /// Returns an error if the database fails.
+    #[boxed]
     pub async fn unread(&self, store: &Store) -> Result<Option<BTreeSet<Key>>, DoctorError> {
         let log = store.outbox().log_state().await?;
         let Some(position) = self.position().filter(|position| position.broken(&log).is_none())
