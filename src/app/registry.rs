@@ -9,7 +9,7 @@ use chatkeep_bus::{Bus, BusState};
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
 use chatkeep_services::media_store::{self, MediaStoreError, OtherMediaStore};
-use chatkeep_services::processes::{LIVE, MEDIA, has_died, namespace};
+use chatkeep_services::processes::{LIVE, MEDIA, has_died, namespace, running};
 use chatkeep_store::{NewProcess, Store, StoreError};
 use chatkeep_workers::replica::{Replica, ReplicaState};
 use chatkeep_workers::{StageName, log_failure};
@@ -75,6 +75,7 @@ impl Registration {
         let known = registration.read_media_store().await;
         known.map_err(|other| PreflightError(other.to_string()))?;
         registration.wait_for_agreement().await?;
+        registration.end_dead_requests().await?;
         // Others may have stored files elsewhere meanwhile.
         let known = registration.read_media_store().await;
         known.map_err(|other| PreflightError(other.to_string()))?;
@@ -109,6 +110,16 @@ impl Registration {
             }
             tokio::time::sleep(RETRY_INTERVAL).await;
         }
+    }
+
+    /// Ends the requests that a process has left unfinished, if no other one can be answering them: who
+    /// repeats one need not wait.
+    async fn end_dead_requests(&self) -> Result<(), StoreError> {
+        let running = running(&self.store).await?;
+        if running.iter().any(|other| other.process.id != self.process.id) {
+            return Ok(());
+        }
+        self.store.idempotency().end_dead_requests().await
     }
 
     /// Adds the media store's identity, unless it cannot be reached: the rest runs without it, and

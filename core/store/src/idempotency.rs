@@ -102,6 +102,8 @@ const RELEASE_UNCHANGED: &str = "
 const END: &str = "
     UPDATE idempotency SET progress = 2
     WHERE owner = $1 AND route = $2 AND key_hash = $3 AND created_at = $4 AND status IS NULL";
+const RELEASE_ALL: &str = "DELETE FROM idempotency WHERE status IS NULL AND progress = 0";
+const END_ALL: &str = "UPDATE idempotency SET progress = 2 WHERE status IS NULL AND progress = 1";
 const PURGE: &str = "
     DELETE FROM idempotency WHERE (owner, route, key_hash) IN (
         SELECT owner, route, key_hash FROM idempotency WHERE created_at < $1 LIMIT $2)";
@@ -211,6 +213,20 @@ impl IdempotencyStore<'_> {
         }
         tx.commit().await?;
         Ok(freed > 0)
+    }
+
+    /// Ends all requests without a response as those of dead processes: releases the keys of those that
+    /// changed nothing. For a process that is the only one; a request that runs all the same changes
+    /// nothing more, or gets its response in the end.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn end_dead_requests(&self) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        tx.execute(query(RELEASE_ALL)).await?;
+        tx.execute(query(END_ALL)).await?;
+        tx.commit().await
     }
 
     /// Deletes a batch of the expired responses. Returns their number.

@@ -8,6 +8,8 @@ use sqlx::{Connection as _, SqliteConnection};
 use chatkeep_store::PresenceEvidenceKind;
 
 use super::{CHANNEL, MEMBER, OWNER, Rest, message, now, send, texts, under};
+use crate::pipeline::conversation::emulator;
+use crate::stack::{Parts, TestEnv};
 use crate::store::{item, unsent};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -170,6 +172,27 @@ async fn of_a_large_answer_little_is_kept() {
         .await
         .unwrap();
     assert!(kept.len() == 2 && kept.iter().all(|size| *size < 1_500), "{kept:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_ends_the_requests_of_a_process_that_died() {
+    let (ground, line) = (TestEnv::new(Parts::Embedded).await, emulator().await);
+    let later = now().millis() + 60_000;
+    let unfinished = format!(
+        "INSERT INTO idempotency (owner, route, key_hash, request, created_at, progress)
+         VALUES ('key:1', '/api/keys', 'unchanged', 'r', {later}, 0),
+                ('key:1', '/api/keys', 'changed', 'r', {later}, 1)"
+    );
+    ground.sql(&unfinished).await;
+    let mut service = ground.serve(&line).await;
+    let file = format!("sqlite://{}/chatkeep.db", ground.folder.path().display());
+    let mut connection = SqliteConnection::connect(&file).await.unwrap();
+    let left: Vec<(String, i64)> = sqlx::query_as("SELECT key_hash, progress FROM idempotency")
+        .fetch_all(&mut connection)
+        .await
+        .unwrap();
+    assert_eq!(left, [("changed".to_owned(), 2)]);
+    assert!(service.terminate().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -14,6 +14,7 @@ on_both!(
     what_changed_something_is_never_run_again,
     a_request_that_was_taken_over_changes_nothing,
     a_failure_frees_its_key_unless_something_changed,
+    requests_of_the_dead_are_ended_at_once,
 );
 
 const DAY: i64 = 86_400_000;
@@ -45,6 +46,23 @@ async fn first(fixture: &Fixture, key: &IdempotencyKey, now: i64) -> Idempotency
 
 fn answered(status: u16, answer: &str) -> IdempotencyState {
     IdempotencyState::Answered { status, answer: answer.to_owned() }
+}
+
+async fn requests_of_the_dead_are_ended_at_once(fixture: Fixture) {
+    let keys =
+        ["unchanged", "changed", "answered"].map(|hash| key("key:1", "/api/keys", hash, "r"));
+    let [unchanged, changed, done] = &keys;
+    let late = first(&fixture, unchanged, 1_000).await;
+    change(&fixture, &first(&fixture, changed, 1_000).await).await.unwrap();
+    let running = first(&fixture, done, 1_000).await;
+    change(&fixture, &running).await.unwrap();
+    fixture.store.idempotency().finish_idempotency(&running, 201, "sealed").await.unwrap();
+    fixture.store.idempotency().end_dead_requests().await.unwrap();
+    assert_eq!(claim(&fixture, changed, 1_001).await, IdempotencyState::Interrupted);
+    assert_eq!(claim(&fixture, done, 1_001).await, answered(201, "sealed"));
+    first(&fixture, unchanged, 1_001).await;
+    let lost = change(&fixture, &late).await.unwrap_err();
+    assert!(matches!(lost, StoreError::ClaimLost), "{lost:?}");
 }
 
 async fn the_first_runs_and_the_others_are_told(fixture: Fixture) {
