@@ -109,12 +109,16 @@ async fn write(
             format!("{}{of} messages, {}", done.messages, HumanBytes(done.bytes))
         });
     };
+    let stopped = match target {
+        ExportTarget::Stdout => "interrupted: what was written is not the whole export",
+        _ => "interrupted: nothing was written",
+    };
     let stop = on_signal()?;
     let packed = exports.pack(&context.operator, channel, request, watch);
     // Aborted in the middle, it removes the partial output.
     let done = stop.run_until_cancelled(packed).await;
     progress.end();
-    done.context("interrupted: nothing was written")?.map_err(anyhow::Error::from)
+    done.context(stopped)?.map_err(anyhow::Error::from)
 }
 
 /// Export as requested, before the channel's time zone is known.

@@ -3,8 +3,8 @@
 
 mod files;
 mod out;
+mod partial;
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use futures_util::TryStreamExt as _;
 
 use self::files::FileWriter;
 use self::out::Out;
+use self::partial::Partial;
 use super::{Export, Format, MediaLinks, MediaSource, TransferError, pages};
 
 /// Extensions of files that no export is.
@@ -100,7 +101,8 @@ pub async fn pack(
     if let Some(media) = &media {
         export.media = MediaLinks::Beside(Arc::clone(media));
     }
-    let partial = target.path().map(|path| Partial::new(path)).transpose()?;
+    let is_folder = matches!(target, ExportTarget::Folder(_));
+    let partial = target.path().map(|path| Partial::new(path, is_folder)).transpose()?;
     let mut out = Out::open(target, partial.as_ref().map(|partial| partial.path.as_path()))?;
     let mut done = PackProgress::default();
     out.start(&format!("messages.{}", export.format.extension()), false).await?;
@@ -119,51 +121,9 @@ pub async fn pack(
     }
     out.finish().await?;
     if let Some(partial) = partial {
-        partial.keep()?;
+        partial.keep().await?;
     }
     Ok(done)
-}
-
-/// Incomplete file or folder; removed on drop.
-struct Partial {
-    path: PathBuf,
-    place: PathBuf,
-    kept: bool,
-}
-
-impl Partial {
-    fn new(place: &Path) -> Result<Self, TransferError> {
-        let taken =
-            place.exists() && !fs::read_dir(place).is_ok_and(|mut dir| dir.next().is_none());
-        if taken {
-            let cause = io::Error::from(io::ErrorKind::AlreadyExists);
-            return Err(failed("will not overwrite", place)(cause));
-        }
-        let mut name = place.file_name().unwrap_or_default().to_owned();
-        name.push(".partial");
-        let path = place.with_file_name(name);
-        remove(&path);
-        Ok(Self { path, place: place.to_owned(), kept: false })
-    }
-
-    fn keep(mut self) -> Result<(), TransferError> {
-        fs::rename(&self.path, &self.place).map_err(failed("cannot finish", &self.place))?;
-        self.kept = true;
-        Ok(())
-    }
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        if !self.kept {
-            remove(&self.path);
-        }
-    }
-}
-
-/// Removes the remains of an earlier export, if any.
-fn remove(path: &Path) {
-    let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
 }
 
 fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TransferError {
@@ -186,20 +146,5 @@ mod tests {
             assert!(of(other).unwrap_err().contains("the format is html"), "{other}");
         }
         assert_eq!(ExportTarget::of(None, Format::Csv), Ok(ExportTarget::Stdout));
-    }
-
-    #[test]
-    fn what_is_not_whole_goes_away() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let place = folder.path().join("out");
-        let partial = Partial::new(&place).unwrap();
-        fs::create_dir_all(partial.path.join("media")).unwrap();
-        drop(partial);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        let partial = Partial::new(&place).unwrap();
-        fs::write(&partial.path, "whole").unwrap();
-        partial.keep().unwrap();
-        assert_eq!(fs::read_to_string(&place).unwrap(), "whole");
-        assert!(Partial::new(&place).is_err(), "it is not overwritten");
     }
 }

@@ -40,10 +40,7 @@ impl Out {
             ExportTarget::Stdout => Self::Stdout(stdout()),
             ExportTarget::File(_) => Self::File(tokio::fs::File::from_std(create()?)),
             ExportTarget::Zip(_) => Self::Zip(ArchiveWriter::new(create()?)),
-            ExportTarget::Folder(_) => {
-                fs::create_dir_all(path).map_err(failed("cannot create", path))?;
-                Self::Folder { path: path.to_owned(), file: None }
-            }
+            ExportTarget::Folder(_) => Self::Folder { path: path.to_owned(), file: None },
         })
     }
 
@@ -89,10 +86,12 @@ impl Out {
         match self {
             Self::Stdout(mut out) => tokio::task::block_in_place(|| out.flush())?,
             Self::Zip(archive) => archive.finish().await?,
-            Self::File(mut file) | Self::Folder { file: Some(mut file), .. } => {
+            Self::File(mut file) => {
                 file.flush().await?;
                 file.sync_all().await?;
             }
+            // Synced as a whole.
+            Self::Folder { file: Some(mut file), .. } => file.flush().await?,
             Self::Folder { file: None, .. } => {}
         }
         Ok(())
