@@ -77,10 +77,10 @@ fn scopes_of(names: &[String]) -> Result<Vec<Scope>, PreflightError> {
     names.iter().map(|name| Scope::parse(name).ok_or_else(|| unknown(name))).collect()
 }
 
-fn time(flag: &str, given: Option<&str>) -> Result<Option<Timestamp>, PreflightError> {
+/// Returns a time in the service's zone, as everywhere without a channel.
+fn time(flag: &str, given: Option<&str>, zone: Tz) -> Result<Option<Timestamp>, PreflightError> {
     let wrong = |text: &str| PreflightError(format!("{flag} {text:?}: {}", When::refusal()));
-    // A key belongs to no channel, so no zone but UTC.
-    let read = |text| When::parse(text).and_then(|when| when.within(Tz::UTC));
+    let read = |text| When::parse(text).and_then(|when| when.within(zone));
     given.map(|text| read(text).ok_or_else(|| wrong(text))).transpose()
 }
 
@@ -97,13 +97,14 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
     }
     let channels: Vec<ChannelId> =
         wanted.channels.iter().map(|id| ChannelId::from(id.as_str())).collect();
+    let zone = context.config.time_zone;
     let key = OperatorKey {
         user: UserId::from(wanted.user.as_str()),
         name: wanted.name.clone(),
         scopes,
         channels: Some(channels).filter(|channels| !channels.is_empty()),
-        not_before: time("--not-before", wanted.not_before.as_deref())?,
-        expires_at: time("--expires", wanted.expires.as_deref())?,
+        not_before: time("--not-before", wanted.not_before.as_deref(), zone)?,
+        expires_at: time("--expires", wanted.expires.as_deref(), zone)?,
         pseudonyms: wanted.pseudonyms.then(new_pseudonyms),
     };
     let store = context.store().await?;
@@ -149,7 +150,7 @@ async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()
                 "keyId": key.id, "name": key.name, "mask": key.mask, "scopes": scopes,
                 "channelIds": key.channels, "notBefore": key.not_before,
                 "createdAt": key.created_at, "expiresAt": key.expires_at,
-                "lastUsedAt": key.last_used_at,
+                "lastUsedAt": key.last_used_at, "pseudonyms": key.pseudonyms.is_some(),
             }))?;
         } else {
             rows.push(vec![

@@ -110,11 +110,12 @@ async fn find(
 fn show(hits: Vec<SearchResult>, links: &Links, json: bool) -> anyhow::Result<()> {
     if json {
         for hit in hits {
-            let score = hit.score;
+            let (score, related) = (hit.score, hit.related);
             let (snippet, highlights) = (hit.snippet.text, hit.snippet.highlights);
             let message = MessageView::new(hit.message, links);
             table::json(&serde_json::json!({
-                "message": message, "score": score, "snippet": snippet, "highlights": highlights,
+                "message": message, "score": score, "related": related, "snippet": snippet,
+                "highlights": highlights,
             }))?;
         }
         return Ok(());

@@ -115,7 +115,7 @@ async fn messages_are_found_from_the_command_line(parts: Parts) {
         .iter()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert!(hits.iter().all(|hit| hit["message"]["channelId"] == *chat));
+    assert!(hits.iter().all(|hit| hit["message"]["channelId"] == *chat && hit["related"] == false));
     assert_eq!(hits[0]["highlights"].as_array().unwrap().len(), 1);
     let shown = found(&stack.line, &["search", "from:Ann 午餐", "--limit", "1"]).await;
     assert_eq!(shown.len(), 2, "{shown:?}");
