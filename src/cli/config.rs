@@ -62,6 +62,7 @@ fn check(args: &ConfigCheckArgs, sources: Sources) -> anyhow::Result<()> {
     {
         problems = preflight_problems(&config, &process_roles);
         warnings.extend(address_warnings(&config));
+        warnings.extend(config.unused.iter().cloned());
         warnings.extend(memory_warning(&config, &process_roles));
     }
     let count = problems.len();

@@ -120,14 +120,14 @@ impl RolesArgs {
     /// Returns an error that names a value which is none.
     pub(super) fn process_roles(&self) -> Result<ProcessRoles, PreflightError> {
         let all = ProcessRoles::default();
+        let roles =
+            chosen("--roles", &self.roles, all.roles, Role::parse, "ingress, api, worker, search")?;
+        if !self.stages.is_empty() && !roles.contains(&Role::Worker) {
+            let why = "--stages chooses stages of the role worker, which --roles leaves out";
+            return Err(PreflightError(why.to_owned()));
+        }
         Ok(ProcessRoles {
-            roles: chosen(
-                "--roles",
-                &self.roles,
-                all.roles,
-                Role::parse,
-                "ingress, api, worker, search",
-            )?,
+            roles,
             stages: chosen(
                 "--stages",
                 &self.stages,
@@ -186,6 +186,7 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
+        assert!(args(&["api"], &["media"]).contains("--stages"));
         for role in Role::ALL {
             assert!(help("roles").contains(role.name()), "{role:?}");
             assert!(args(&["cook"], &[]).contains(role.name()), "{role:?}");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use chatkeep_core::config::{BlobsKind, Config, Database};
+use chatkeep_core::config::{BlobsKind, Config, Database, has_password};
 use chatkeep_services::snapshots::{
     AgeIdentities, ErasedIn, RestoreDestination, RestoreReport, RestoreRequest, SnapshotReason,
     SnapshotRecord, SnapshotRetention, SnapshotService, SnapshotSource,
@@ -209,6 +209,12 @@ fn destination(config: &Config, into: Option<PathBuf>) -> anyhow::Result<Restore
 
 fn erased_in(place: String) -> anyhow::Result<ErasedIn> {
     if place.contains("://") {
+        if has_password(&place) {
+            note!(
+                "chatkeep: --erased-in has a password in it, which everybody on this machine can read \
+                 in the list of processes: leave it out, and name a file with it in PGPASSFILE"
+            );
+        }
         return Ok(ErasedIn::Server(parsed("--erased-in", place)?));
     }
     let folder = PathBuf::from(place);

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::file::{Entry, entries, secret_file};
 use super::hints::{hint, nearest, wrong_type};
 use super::line::single;
-use super::redact::{is_secret, redacted};
+use super::redact::{has_password, is_secret, redacted};
 use super::sources::FILE_VARIABLE;
 use super::{ConfigError, DEFAULTS, Sources};
 
@@ -23,7 +23,7 @@ const DEFAULT: &str = "the defaults";
 pub(super) struct Layers {
     pub(super) values: BTreeMap<String, (Value, String)>,
     /// Default values by path.
-    defaults: BTreeMap<String, Value>,
+    pub(super) defaults: BTreeMap<String, Value>,
     /// Errors, in the order in which they were found. What is wrong is left out.
     pub(super) problems: Vec<ConfigError>,
     /// Likely mistakes that are not certainly errors.
@@ -52,6 +52,9 @@ impl Layers {
         }
         layers.read_environment(sources.environment, &sources.folder);
         for given in sources.overrides {
+            if is_secret(&given.key) && has_password(&given.value) {
+                layers.warnings.push(visible(&given.flag, &variable(&given.key)));
+            }
             let set = layers.set_text(&given.key, given.value, given.flag);
             layers.note(set);
         }
@@ -296,6 +299,14 @@ impl Layers {
         let hint = hint(nearest(self.values.keys(), key).or_else(same_name));
         ConfigError::Unknown { origin: origin.to_owned(), key: key.to_owned(), hint }
     }
+}
+
+/// Returns the warning about a password in a flag, and the variables in which it is safe.
+fn visible(flag: &str, variable: &str) -> String {
+    format!(
+        "{flag} has a password in it, which everybody on this machine can read in the list of \
+         processes: use {variable}, or {variable}_FILE for a file, in its place"
+    )
 }
 
 /// Returns the environment variable of a setting.

@@ -24,6 +24,7 @@ mod sections;
 mod shown;
 mod snapshot;
 mod sources;
+mod unused;
 mod values;
 mod web;
 mod webhooks;
@@ -35,7 +36,7 @@ pub use inspect::{EffectiveSetting, Inspection, SettingValue};
 pub use line::LineConfig;
 pub use media::MediaConfig;
 pub use memory::MemoryConfig;
-pub use redact::public;
+pub use redact::{has_password, public};
 pub use retention::RetentionConfig;
 pub use s3::S3Config;
 pub use sections::{

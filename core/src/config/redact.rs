@@ -26,6 +26,16 @@ pub(super) fn may_hold_password(text: &str) -> bool {
     text.contains("://") && text.contains(['@', '?'])
 }
 
+/// Returns whether an address of a database or a bus has a password in it, or a token in the place of
+/// a user (NATS).
+pub fn has_password(address: &str) -> bool {
+    let Some((scheme, rest)) = address.split_once("://") else { return false };
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let user = rest.rsplit_once('@').map(|(user, _)| user);
+    let is_secret = |user: &str| !scheme.starts_with("postgres") || user.contains(':');
+    user.is_some_and(is_secret) || query.contains("password=")
+}
+
 /// Formats an invalid value for an error.
 pub(super) fn redacted(key: &str, text: &str) -> String {
     if is_secret(key) {

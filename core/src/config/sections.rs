@@ -99,6 +99,9 @@ pub struct Config {
     /// Likely mistakes that are not certainly errors, to be logged.
     #[serde(skip)]
     pub warnings: Vec<String>,
+    /// Warnings about settings that have no effect on a service without another one.
+    #[serde(skip)]
+    pub unused: Vec<String>,
     /// All settings as a file without secrets, for snapshots.
     #[serde(skip)]
     pub shown: String,
@@ -267,6 +270,7 @@ impl Config {
             blobs: config.blobs.in_folder(&config.data),
             shown: layers.shown(),
             warnings: layers.warnings.clone(),
+            unused: layers.unused(),
             ..config
         });
         (config, layers)

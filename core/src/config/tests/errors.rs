@@ -106,6 +106,63 @@ fn unknown_keys_are_errors_that_name_the_likely_one() {
 }
 
 #[test]
+fn a_password_in_a_flag_is_a_warning() {
+    let warned = |key, address| {
+        let warnings = Config::load(sources("", &[], &[(key, address)])).unwrap().warnings;
+        assert!(!format!("{warnings:?}").contains("hunter2"), "{warnings:?}");
+        warnings.concat()
+    };
+    for (key, address) in [
+        ("database", "postgres://me:hunter2@db/x"),
+        ("database", "postgresql://db/x?user=me&password=hunter2"),
+        ("bus", "nats://me:hunter2@a,b"),
+        ("bus", "tls://hunter2@a"),
+    ] {
+        let variable = format!("CHATKEEP_{}_FILE", key.to_uppercase());
+        let warning = warned(key, address);
+        assert!(warning.starts_with(&format!("--{key} ")) && warning.contains(&variable));
+    }
+    for (key, address) in [
+        ("database", "postgres://me@db/x?sslmode=require"),
+        ("database", "sqlite"),
+        ("bus", "nats://a:4222,b"),
+        ("blobs", "s3://bucket"),
+    ] {
+        assert_eq!(warned(key, address), "");
+    }
+    let elsewhere = [("CHATKEEP_DATABASE", "postgres://me:hunter2@db/x")];
+    assert!(load("", &elsewhere).unwrap().warnings.is_empty());
+}
+
+#[test]
+fn settings_without_the_one_that_they_need_are_named() {
+    let file = "[login]\nprompt = \"consent\"\nscopes = \"profile\"\n\
+                [snapshot]\nkeep = 7\nrecipients = \"\"\nbefore_migration_days = 7\n\
+                [s3]\nregion = \"eu\"\n[telemetry]\nsample_ratio = 0.5";
+    let unused = load(file, &[("CHATKEEP_S3_PATH_STYLE", "false")]).unwrap().unused;
+    assert_eq!(
+        unused,
+        [
+            "my.toml, line 2: login.prompt has no effect without login.issuer",
+            "my.toml, line 5: snapshot.keep has no effect without snapshot.target",
+            "environment CHATKEEP_S3_PATH_STYLE: s3.path_style has no effect without a bucket \
+             (s3://…) in blobs or snapshot.target",
+            "my.toml, line 9: s3.region has no effect without a bucket (s3://…) in blobs or \
+             snapshot.target",
+            "my.toml, line 11: telemetry.sample_ratio has no effect without telemetry.endpoint",
+        ]
+    );
+    let switches = [
+        ("CHATKEEP_LOGIN_ISSUER", "https://issuer"),
+        ("CHATKEEP_LOGIN_CLIENT_ID", "me"),
+        ("CHATKEEP_SNAPSHOT_TARGET", "s3://bucket"),
+        ("CHATKEEP_TELEMETRY_ENDPOINT", "http://h"),
+    ];
+    assert_eq!(load(file, &switches).unwrap().unused, [""; 0]);
+    assert_eq!(load("", &[]).unwrap().unused, [""; 0]);
+}
+
+#[test]
 fn a_mistyped_variable_is_a_warning() {
     let given = [("CHATKEEP_LISTN", "hunter2"), ("CHATKEEP_CONFIG", "y"), ("CHATKEEPER", "z")];
     let config = load("", &given).unwrap();
