@@ -17,6 +17,8 @@ use tracing::warn;
 const OWN: u32 = 0o700;
 /// Permission bits of other users.
 const OTHERS: u32 = 0o077;
+/// What nobody but the program makes in a data folder: its owner is the user of the service.
+const MADE: [&str; 4] = ["chatkeep.db", "bus.db", "bus.id", "index"];
 
 /// Restricts files created by this process from now on to its own user. Must be called before there
 /// are threads that create files.
@@ -73,9 +75,57 @@ pub(crate) fn check_data_folder(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Checks that root does not leave files in a data folder which a service of another user has filled:
+/// that service could not use them. A folder without data may be anybody's, as new volumes are.
+///
+/// # Errors
+/// Returns a sentence that names the other user, and what to do.
+pub(crate) fn check_owner(folder: &Path) -> Result<(), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let owner = |name: &&str| fs::symlink_metadata(folder.join(name)).ok().map(|found| found.uid());
+    let Some(owner) = MADE.iter().filter_map(owner).find(|owner| *owner != 0) else {
+        return Ok(());
+    };
+    // Some network file systems give root's files to another user.
+    let new = tempfile::tempfile_in(folder).and_then(|file| file.metadata());
+    if new.is_ok_and(|new| new.uid() == owner) {
+        return Ok(());
+    }
+    let folder = folder.display();
+    Err(format!(
+        "the data in {folder} belong to the user {owner}, who could not use what root leaves there: \
+         run chatkeep as that user (sudo -u '#{owner}' chatkeep …, or docker run --user {owner}), or \
+         give the folder to root for good (chown -R root {folder})"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{chown, lchown};
+
     use super::*;
+
+    #[test]
+    fn root_leaves_nothing_beside_the_data_of_another_user() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        chown(folder.path(), Some(1), Some(1)).unwrap();
+        assert_eq!(check_owner(&folder.path().join("none")), Ok(()));
+        assert_eq!(check_owner(folder.path()), Ok(()), "an empty volume");
+        let index = folder.path().join("index");
+        fs::create_dir(&index).unwrap();
+        fs::write(folder.path().join("somebody's"), "").unwrap();
+        chown(folder.path().join("somebody's"), Some(1), None).unwrap();
+        assert_eq!(check_owner(folder.path()), Ok(()), "all of the program is root's");
+        lchown(&index, Some(65_534), None).unwrap();
+        let refused = check_owner(folder.path()).unwrap_err();
+        assert!(refused.contains("the user 65534") && refused.contains("chown"), "{refused}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left there");
+    }
 
     #[test]
     fn an_open_folder_is_closed_to_others() {

@@ -23,28 +23,30 @@ use super::preflight::{address_warnings, preflight_check};
 use super::registry::Registration;
 use super::secrets::LiveSecrets;
 use super::{
-    App, LineClients, ProcessRoles, memory_warning, no_media_store, open_space, open_store, replica,
+    App, LineClients, PreflightError, ProcessRoles, memory_warning, no_media_store, open_space,
+    open_store, replica,
 };
 use crate::ops;
-use crate::private::make_data_folder;
+use crate::private::{check_owner, make_data_folder};
 
 impl App {
     /// Opens all adapters that `process_roles` need.
     ///
     /// # Errors
-    /// [`PreflightError`](super::PreflightError) when a setting is missing, else whatever could not be
-    /// opened or reached.
+    /// [`PreflightError`] when a setting is missing or the data are another user's, else whatever
+    /// could not be opened or reached.
     pub async fn open(
         config: Config,
         process_roles: ProcessRoles,
         clock: SharedClock,
     ) -> anyhow::Result<Self> {
         preflight_check(&config, &process_roles)?;
-        for warning in
-            address_warnings(&config).into_iter().chain(memory_warning(&config, &process_roles))
-        {
+        let addresses = address_warnings(&config);
+        let memory = memory_warning(&config, &process_roles);
+        for warning in config.unused.iter().chain(&addresses).chain(&memory) {
             warn!("{warning}");
         }
+        check_owner(&config.data).map_err(PreflightError)?;
         make_data_folder(&config.data)?;
         let bus = process_roles.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config, Arc::clone(&clock)).await?;

@@ -2,7 +2,8 @@
 //!
 //! A [`Context`] opens existing data only: in a wrong folder a command reports it instead of
 //! showing an empty list. Only commands that get a [`CreatingContext`] can create a data folder or
-//! a database.
+//! a database, and only `migrate` changes the schema of one: the service beside a command may be of
+//! an earlier version, which would not start any more.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -29,7 +30,7 @@ use chatkeep_transfer::out::note;
 use chatkeep_view::Links;
 
 use crate::app::{self, PreflightError};
-use crate::private::{check_data_folder, make_data_folder};
+use crate::private::{check_data_folder, check_owner, make_data_folder};
 
 /// Settings and clock of a command that works with existing data.
 pub(super) struct Context {
@@ -67,13 +68,15 @@ impl Context {
     /// Opens the database.
     ///
     /// # Errors
-    /// [`PreflightError`] when it has no data of chatkeep, else when it cannot be opened or
-    /// reached.
+    /// [`PreflightError`] when it has no data of chatkeep, or its schema is that of an earlier
+    /// version, else when it cannot be opened or reached.
     pub(super) async fn store(&self) -> anyhow::Result<Store> {
-        if matches!(self.config.database, Database::Sqlite) {
-            self.data_folder()?;
+        match &self.config.database {
+            Database::Sqlite => drop(self.data_folder()?),
+            // Indexes and locks are in the data folder even then.
+            Database::Postgres(_) => check_owner(&self.config.data).map_err(PreflightError)?,
         }
-        self.before_migration().await?;
+        self.refuse_pending().await?;
         let store = Store::open_existing(&self.config.database, &self.config.data).await;
         match store {
             Err(StoreError::NoData) => Err(match &self.config.database {
@@ -83,6 +86,18 @@ impl Context {
             .into()),
             store => opened(&self.config, store),
         }
+    }
+
+    /// Refuses a database whose schema is that of an earlier version; one without data passes.
+    async fn refuse_pending(&self) -> anyhow::Result<()> {
+        let SchemaState { found, known, pending } = self.schema_state().await?;
+        let Some(found) = found.filter(|_| !pending.is_empty()) else { return Ok(()) };
+        Err(PreflightError(format!(
+            "the database has schema {found}, and this program needs {known}: use the program that \
+             the service runs, or bring the database up to date with `chatkeep migrate` (or the \
+             start of this version's service), after which earlier versions do not start on it"
+        ))
+        .into())
     }
 
     /// Copies the database if opening it is about to change its data.
@@ -217,22 +232,25 @@ impl Context {
     /// [`PreflightError`] when there is no such folder, else when the settings do not fit together.
     pub(super) fn blobs(&self) -> anyhow::Result<Blobs> {
         let Config { blobs, s3, .. } = &self.config;
+        if self.has_no_files_yet() {
+            return open_blobs(&self.config, Blobs::open(blobs, s3));
+        }
         if let BlobsKind::Folder(folder) = blobs
             && !folder.exists()
         {
-            // A new SQLite database has no files yet; the folder belongs to it.
-            let own = matches!(self.config.database, Database::Sqlite)
-                && folder.starts_with(&self.config.data);
-            if !own {
-                let folder = folder.display();
-                let why = format!("{folder} contains no media files of chatkeep");
-                return Err(
-                    PreflightError(format!("{why}: give --data, --blobs or --config")).into()
-                );
-            }
-            return open_blobs(&self.config, Blobs::open(blobs, s3));
+            let folder = folder.display();
+            let why = format!("{folder} contains no media files of chatkeep");
+            return Err(PreflightError(format!("{why}: give --data, --blobs or --config")).into());
         }
         open_blobs(&self.config, Blobs::open_existing(blobs, s3))
+    }
+
+    /// Returns true without the folder of media files that belongs to an embedded database: a new one
+    /// has no files yet.
+    fn has_no_files_yet(&self) -> bool {
+        let Config { blobs, database, data, .. } = &self.config;
+        let BlobsKind::Folder(folder) = blobs else { return false };
+        matches!(database, Database::Sqlite) && folder.starts_with(data) && !folder.exists()
     }
 
     /// Opens the media store that the files of the database are in.
@@ -277,25 +295,50 @@ impl CreatingContext {
     /// other commands take a missing folder for a wrong one.
     ///
     /// # Errors
-    /// Returns an error if one of them cannot be created, opened or reached.
+    /// [`PreflightError`] when its schema is that of an earlier version, else when one of them
+    /// cannot be created, opened or reached.
     pub(super) async fn store(&self) -> anyhow::Result<Store> {
+        check_user(&self.0.config.data)?;
+        self.0.refuse_pending().await?;
+        self.open().await
+    }
+
+    /// Opens the database as [`Self::store`] does, and brings its schema up to date. What a
+    /// migration is about to change is copied before.
+    ///
+    /// # Errors
+    /// Returns an error if one of them cannot be created, copied, migrated, opened or reached.
+    pub(super) async fn migrated_store(&self) -> anyhow::Result<Store> {
+        check_user(&self.0.config.data)?;
+        self.0.before_migration().await?;
+        self.open().await
+    }
+
+    async fn open(&self) -> anyhow::Result<Store> {
         let Config { database, data, blobs, .. } = &self.0.config;
-        check_user(data)?;
         make_data_folder(data)?;
         if let BlobsKind::Folder(folder) = blobs {
             let why = || format!("cannot create the media folder {}", folder.display());
             std::fs::create_dir_all(folder).with_context(why)?;
         }
-        self.0.before_migration().await?;
         opened(&self.0.config, Store::open_for_scan(database, data).await)
     }
 
-    /// Opens the media store, creating it where there is none.
+    /// Opens the media store, creating it where there is none; a dry run gets `None` then.
     ///
     /// # Errors
-    /// Returns an error if the folder cannot be created, or the settings do not fit together.
-    pub(super) fn blobs(&self) -> anyhow::Result<Blobs> {
-        open_blobs(&self.0.config, Blobs::open(&self.0.config.blobs, &self.0.config.s3))
+    /// Returns an error if the folder cannot be created, or the settings do not fit together. In a
+    /// dry run, as of [`Context::blobs`].
+    pub(super) fn blobs(&self, dry_run: bool) -> anyhow::Result<Option<Blobs>> {
+        let Self(context) = self;
+        if !dry_run {
+            let Config { blobs, s3, .. } = &context.config;
+            return open_blobs(&context.config, Blobs::open(blobs, s3)).map(Some);
+        }
+        if context.has_no_files_yet() {
+            return Ok(None);
+        }
+        context.blobs().map(Some)
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) async fn run(creator: &CreatingContext, args: &MigrateArgs) -> anyhow
     if args.check {
         return check(creator).await;
     }
-    creator.store().await?.close().await;
+    creator.migrated_store().await?.close().await;
     note!("the database's schema is up to date");
     Ok(())
 }

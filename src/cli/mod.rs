@@ -31,10 +31,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chatkeep_bus::BusError;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::clock::CorrectedClock;
 use chatkeep_core::config::{Config, ConfigError, Override, Sources, UsualFiles};
 use chatkeep_core::time::{SharedClock, SystemClock};
+use chatkeep_store::StoreError;
 use chatkeep_transfer::out::{READER_GONE, is_reader_gone, note, say};
 use clap::{Parser, Subcommand};
 
@@ -44,7 +46,7 @@ use crate::app::PreflightError;
 use crate::private::restrict_umask;
 use context::{Context, CreatingContext};
 
-/// Exit code of a wrong setting or argument.
+/// Exit code of a wrong setting or argument, and of data that this version cannot read.
 const USAGE: u8 = 2;
 /// Heading in `--help` of the options that every command has.
 const SETTINGS: &str = "Settings (every command)";
@@ -182,7 +184,8 @@ pub fn main() -> ExitCode {
             let usage = error.downcast_ref::<ConfigError>().is_some()
                 || error.downcast_ref::<doctor::NotChecked>().is_some()
                 || error.downcast_ref::<line::NotAnswered>().is_some()
-                || error.downcast_ref::<PreflightError>().is_some();
+                || error.downcast_ref::<PreflightError>().is_some()
+                || error.chain().any(is_lasting);
             if error.downcast_ref::<import::UnrecognisedLines>().is_some() {
                 return ExitCode::from(import::UnrecognisedLines::CODE);
             }
@@ -192,6 +195,14 @@ pub fn main() -> ExitCode {
             if usage { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }
+}
+
+/// Returns true for an error of the store or the bus that this program meets with these settings each
+/// time, so that a service need not be started again: the data of a later version, or an address that
+/// is none.
+fn is_lasting(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(StoreError::Newer { .. } | StoreError::BadUrl))
+        || matches!(error.downcast_ref(), Some(BusError::Config(_)))
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {

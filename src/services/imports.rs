@@ -39,8 +39,8 @@ pub struct ImportRequest<'a> {
     pub names: &'a [String],
     /// True for a dry run, which changes nothing.
     pub dry_run: bool,
-    /// Store for media files.
-    pub blobs: Blobs,
+    /// Store for media files; `None` leaves them out.
+    pub blobs: Option<Blobs>,
     /// Maximum size of a media file in bytes; larger ones are left out.
     pub max_file: u64,
 }
@@ -228,7 +228,7 @@ impl ImportService {
         Import {
             store: &self.store,
             trial: request.dry_run,
-            blobs: Some(&request.blobs),
+            blobs: request.blobs.as_ref(),
             clock: &self.clock,
             channel: &request.channel,
             form: request.form,

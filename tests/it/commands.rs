@@ -7,6 +7,7 @@ use chatkeep_emulator::TokenKind;
 use chatkeep_workers::StageName;
 use reqwest::Method;
 use serde_json::{Value, json};
+use sqlx::{Connection as _, Executor as _, SqliteConnection};
 
 use crate::harness::process::{Process, Program};
 use crate::harness::scratch;
@@ -321,10 +322,24 @@ async fn a_newer_schema_is_named(parts: Parts) {
                  FROM _sqlx_migrations WHERE version = 1";
     ground.sql(newer).await;
     for command in [&["user", "list"][..], &["serve"], &["migrate"]] {
-        let said = ends(ground.program(&line, command).start(), 1).await;
+        // The code on which a service is not started again.
+        let said = ends(ground.program(&line, command).start(), 2).await;
         let told = "chatkeep: this database was written by a newer chatkeep (schema 1000; this one";
         assert!(said.contains(told), "{command:?}: {said}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bus_that_this_version_cannot_read_ends_the_service_for_good() {
+    let (ground, line) = (TestEnv::new(Parts::Embedded).await, emulator().await);
+    let file = format!("sqlite://{}?mode=rwc", ground.folder.path().join("bus.db").display());
+    let mut bus = SqliteConnection::connect(&file).await.unwrap();
+    bus.execute("PRAGMA user_version = 77").await.unwrap();
+    bus.close().await.unwrap();
+    let said = ends(ground.program(&line, &["serve"]).start(), 2).await;
+    assert!(said.contains("bus.db has layout 77, this version reads layout"), "{said}");
+    let said = ends(ground.program(&line, &["--bus", "nats://", "serve"]).start(), 2).await;
+    assert!(said.contains("NATS address") || said.contains("--bus"), "{said}");
 }
 
 async fn an_empty_database_stays_empty(parts: Parts) {

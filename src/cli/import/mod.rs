@@ -106,7 +106,8 @@ pub(super) async fn run(creator: &CreatingContext, args: &ImportArgs) -> anyhow:
     // Nothing is created for a file that cannot be read.
     std::fs::metadata(wanted.file)
         .with_context(|| format!("cannot read {}", wanted.file.display()))?;
-    let store = creator.store().await?;
+    // A dry run creates nothing.
+    let store = if args.dry_run { context.store().await? } else { creator.store().await? };
     let summary = import(creator, &context.imports(&store), args, wanted).await;
     store.close().await;
     let summary = summary?;
@@ -130,7 +131,7 @@ async fn import(
     wanted: Wanted<'_>,
 ) -> anyhow::Result<Summary> {
     let context = &creator.0;
-    let request = ImportRequest {
+    let mut request = ImportRequest {
         file: wanted.file,
         channel: wanted.channel,
         form: wanted.form,
@@ -139,13 +140,19 @@ async fn import(
         encoding: wanted.encoding,
         names: &args.names,
         dry_run: args.dry_run,
-        blobs: creator.blobs()?,
+        blobs: None,
         max_file: context.config.media.max_bytes,
     };
     let plan = imports.plan(&context.operator, &request).await;
     let plan = plan.map_err(|error| usage_error(error, context, &request.channel))?;
-    let checked = imports.check_media_store(&context.operator, &request.blobs, args.dry_run);
-    checked.await.map_err(wrong_media_store)?;
+    // Texts can be imported while the media store is away.
+    if plan.may_bring_files()
+        && let Some(blobs) = creator.blobs(args.dry_run)?
+    {
+        let checked = imports.check_media_store(&context.operator, &blobs, args.dry_run);
+        checked.await.map_err(wrong_media_store)?;
+        request.blobs = Some(blobs);
+    }
     if !args.dry_run {
         let bot = args.bot(context)?;
         open(context, imports, &request.channel, (wanted.user.as_ref(), bot)).await?;

@@ -145,11 +145,15 @@ impl SnapshotService {
         if manifest.has_database() {
             return Err(SnapshotError::NeedsFolder(manifest.id));
         }
-        let store = Store::open_existing(database, Path::new("")).await?;
-        let processes = running(&store).await?.len();
+        // Looked at before it is migrated: what runs on it may be of an earlier version.
+        let store = Store::open_as_is(database, Path::new("")).await?;
+        let processes = running(&store).await;
+        store.close().await;
+        let processes = processes?.len();
         if processes > 0 {
             return Err(SnapshotError::InUse(processes));
         }
+        let store = Store::open_existing(database, Path::new("")).await?;
         store.outbox().leave_lost_positions(self.clock.now()).await?;
         let blobs = Blobs::open(blobs, &request.s3)?;
         let scratch = tempfile::tempdir()?;

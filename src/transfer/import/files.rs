@@ -48,9 +48,14 @@ pub(super) struct Files<'a> {
 }
 
 impl Beside {
-    /// Returns the folder beside a file of messages.
+    /// Returns the folder beside a file of messages as a location.
     pub(super) fn folder(messages: &Path) -> Self {
-        Self::Folder(messages.with_file_name(FOLDER))
+        Self::Folder(Self::folder_of(messages))
+    }
+
+    /// Returns the path of the folder beside a file of messages.
+    pub(super) fn folder_of(messages: &Path) -> PathBuf {
+        messages.with_file_name(FOLDER)
     }
 
     /// Opens the file of a message; `None` when the export lacks it.

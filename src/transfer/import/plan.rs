@@ -12,6 +12,7 @@ use encoding_rs::{Encoding, UTF_8};
 use super::super::TransferError;
 use super::super::line::{DateOrder, Fit, LineReader, ParsedLine, Survey};
 use super::encoding::{decoded, detect};
+use super::files::Beside;
 use super::limits::check_line_text;
 use super::people::{NameDirectory, SyntheticIds};
 use super::source::{Source, open};
@@ -56,6 +57,15 @@ impl ImportPlan {
         match self {
             Self::Jsonl(_) | Self::Zip(_) => "jsonl",
             Self::Line(_) => "line",
+        }
+    }
+
+    /// Returns false if no files of messages can come with it: no media store is needed then.
+    pub fn may_bring_files(&self) -> bool {
+        match self {
+            Self::Jsonl(path) => Beside::folder_of(path).exists(),
+            Self::Zip(_) => true,
+            Self::Line(_) => false,
         }
     }
 

@@ -63,6 +63,63 @@ async fn keys_are_created_listed_and_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn days_of_a_key_begin_in_the_time_zone_of_the_service() {
+    let folder = scratch::folder("keys-");
+    let run = async |args: &str| {
+        let program = Program::chatkeep().env("CHATKEEP_DATA", folder.path());
+        let program = program.env("CHATKEEP_TIME_ZONE", "Asia/Taipei");
+        let mut process = program.args(args.split(' ')).start();
+        assert!(process.finish().await.success(), "{args}: {:?}", process.stderr());
+        process.stdout().concat()
+    };
+    run("user add U1").await;
+    let days = "--expires 2999-01-01 --not-before 2020-01-01T09:30";
+    run(&format!("key create --user U1 --pseudonyms {days}")).await;
+    let listed: Value = serde_json::from_str(&run("key list --user U1 --json").await).unwrap();
+    assert_eq!(listed["expiresAt"], "2998-12-31T16:00:00.000Z");
+    assert_eq!(listed["notBefore"], "2020-01-01T01:30:00.000Z");
+    assert_eq!(listed["pseudonyms"], json!(true));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dry_run_of_an_import_creates_nothing() {
+    let folder = scratch::folder("dry-");
+    let (data, file) = (folder.path().join("data"), folder.path().join("export"));
+    std::fs::create_dir_all(file.join("media")).unwrap();
+    std::fs::write(file.join("messages.jsonl"), "").unwrap();
+    let dry = ["import", file.to_str().unwrap(), "--channel", "C1", "--dry-run"];
+    let (_, said) = on_data(&data, &dry, 2).await;
+    assert!(said.contains("contains no chatkeep data: give --data"), "{said}");
+    assert!(!data.exists());
+    on_data(&data, &["user", "add", "U1"], 0).await;
+    std::fs::remove_dir_all(data.join("blobs")).unwrap();
+    on_data(&data, &dry, 0).await;
+    assert!(!data.join("blobs").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn texts_are_imported_while_the_media_store_is_away() {
+    let folder = scratch::folder("away-");
+    let (data, file) = (folder.path().join("data"), folder.path().join("messages.jsonl"));
+    std::fs::write(&file, "").unwrap();
+    let import = async |code| {
+        let program = Program::chatkeep().env("CHATKEEP_DATA", &data);
+        let program = program
+            .env("CHATKEEP_BLOBS", "s3://media")
+            .env("CHATKEEP_S3_ENDPOINT", "http://127.0.0.1:1")
+            .env("CHATKEEP_S3_ACCESS_KEY_ID", "me")
+            .env("CHATKEEP_S3_SECRET_ACCESS_KEY", "secret");
+        let args = ["import", file.to_str().unwrap(), "--channel", "C1", "--user", "U1"];
+        let mut process = program.args(args).start();
+        let status = process.finish().await;
+        assert_eq!(status.code(), Some(code), "{:?}", process.stderr());
+    };
+    import(0).await;
+    std::fs::create_dir(folder.path().join("media")).unwrap();
+    import(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_values_of_an_import_are_said_before_anything_is_read() {
     let folder = scratch::folder("import-");
     for (args, why) in [
