@@ -11,7 +11,8 @@
 //! - [`embed`]: texts as vectors;
 //! - [`semantic`]: matching of rules by meaning;
 //! - [`search`]: the message index, its query language, highlights;
-//! - [`Moment`]: times and days as people write them.
+//! - [`Moment`]: times and days as people write them;
+//! - [`is_longer`]: lengths as people count them.
 
 pub mod answer;
 pub mod embed;
@@ -19,6 +20,7 @@ pub mod fold;
 pub mod fuzzy;
 pub mod keyword;
 mod language;
+mod length;
 mod link;
 mod matrix;
 mod moment;
@@ -28,5 +30,6 @@ pub mod semantic;
 
 pub use fold::{fold, fold_phrase};
 pub use keyword::{KeywordError, KeywordHit, KeywordMatcher, SharedKeyword, duplicates};
+pub use length::{is_longer, length_up_to};
 pub use link::{WebLink, web_links};
 pub use moment::Moment;

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
+use chatkeep_index::is_longer;
 use chatkeep_services::digest::MAX_DAYS;
-use chatkeep_services::is_longer;
 use chatkeep_view::sanitize;
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};

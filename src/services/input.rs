@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use chatkeep_core::assistant::limits;
 use chatkeep_core::id::{ChannelId, UntrustedId};
-use chatkeep_index::fold_phrase;
-use icu_normalizer::ComposingNormalizerBorrowed;
+use chatkeep_index::{fold_phrase, length_up_to};
 
 use super::{Defect, FieldPath, ServiceError};
 
@@ -14,9 +13,6 @@ const CHANNEL: usize = 100;
 
 /// Number of keywords that are looked at for each that may be: some of them may be the same.
 const SPARE: usize = 20;
-
-/// Bytes that may become one character in NFC: of four characters before, with four bytes each.
-const MOST_BYTES: usize = 16;
 
 /// Checks a text's length in characters (Unicode scalar values after NFC), after removing U+0000,
 /// which no database stores.
@@ -28,27 +24,11 @@ pub(super) fn text(
 ) -> Result<String, ServiceError> {
     let given = if given.contains('\0') { given.replace('\0', "") } else { given };
     let too_long = |field| ServiceError::defective(field, Defect::TooLong { max });
-    let Some(length) = length(&given, max) else { return Err(too_long(field)) };
+    let Some(length) = length_up_to(&given, max) else { return Err(too_long(field)) };
     if length < min || (min > 0 && given.trim().is_empty()) {
         return Err(ServiceError::defective(field, Defect::Empty));
     }
     Ok(given)
-}
-
-/// Returns the length of a text in characters of its normalization form C, in which people count;
-/// `None` beyond `max`.
-fn length(text: &str, max: usize) -> Option<usize> {
-    // Far too much is not normalized first.
-    if text.len() > max.saturating_mul(MOST_BYTES) {
-        return None;
-    }
-    let length = ComposingNormalizerBorrowed::new_nfc().normalize(text).chars().count();
-    (length <= max).then_some(length)
-}
-
-/// Returns true if a text is longer than `max` characters, as the lengths of all texts are counted.
-pub fn is_longer(text: &str, max: usize) -> bool {
-    length(text, max).is_none()
 }
 
 /// Checks channel IDs from a caller: at most `max`, each of at most 100 characters and valid for
@@ -228,8 +208,6 @@ mod tests {
         let composed = "\u{3b1}\u{313}\u{300}\u{345}";
         assert!(text(TEXT, composed.repeat(10), 1, 10).is_ok());
         assert!(text(TEXT, composed.repeat(11), 1, 10).is_err());
-        assert!(!is_longer(&composed.repeat(10), 10) && is_longer(&composed.repeat(11), 10));
-        assert!(text(TEXT, "\u{1f600}".repeat(10), 1, 10).is_ok());
         assert!(text(TEXT, "x".repeat(1_000_000), 1, 10).is_err());
         assert_eq!(text(TEXT, "\0".repeat(1_000) + "x", 1, 1).unwrap(), "x");
     }

@@ -100,7 +100,6 @@ pub use access::{Caller, Credential};
 pub use cursor::{Window, decode as decode_cursor, encode as encode_cursor};
 pub use error::{Defect, ServiceError};
 pub use field_path::FieldPath;
-pub use input::is_longer;
 pub use nullable::Nullable;
 pub use time_zone::parse_time_zone;
 

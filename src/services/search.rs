@@ -8,6 +8,8 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_index::is_longer;
+use chatkeep_index::search::MAX_QUERY;
 use chatkeep_platform::Bots;
 use chatkeep_search::{ParsedQuery, QueryPeople, SearchRequest, SearchResult, SearchService, Sort};
 use chatkeep_store::{ReadAction, Store};
@@ -19,14 +21,10 @@ pub use self::failure::SearchFailure;
 use self::failure::refused;
 use super::access::{AccessService, Caller, ChannelAccess, Member, ReadMessages, Scoped};
 use super::gaps::TimeSpan;
-use super::input::is_longer;
 use super::messages::{MessageService, point_in_time};
 use super::operator::Operator;
 use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
 use chatkeep_search::REACH;
-
-/// Maximum length of a query in characters.
-const MAX_QUERY: usize = 200;
 
 /// Location of the query in a request.
 const Q: FieldPath = FieldPath::parameter("q");
@@ -76,6 +74,8 @@ pub struct SearchPage {
 
 /// Channels of a search, with its query and what its times are read by.
 struct Reach {
+    /// Where it was asked for: the cursors of one place serve no other.
+    place: String,
     /// What the reader is shown of people.
     mask: Mask,
     channels: Vec<ChannelId>,
@@ -95,12 +95,12 @@ pub struct MessageSearch {
 }
 
 impl SearchQuery {
-    /// Returns the text that cursors of this search are bound to.
-    fn binding(&self, channels: &[ChannelId]) -> String {
-        let only = if let [channel] = channels { channel.as_str() } else { "" };
+    /// Returns the text that cursors of this search are bound to: what was asked, whatever channels
+    /// it comes to on that page.
+    fn binding(&self, place: &str) -> String {
         let Self { text, zone, from, to, sender, kind, sort, .. } = self;
         let zone = zone.map_or("", Tz::name);
-        format!("search:{only}:{text}:{zone}:{from:?}:{to:?}:{sender:?}:{kind:?}:{sort:?}")
+        format!("search:{place}:{text:?}:{zone}:{from:?}:{to:?}:{sender:?}:{kind:?}:{sort:?}")
     }
 
     fn check(&self) -> Result<(), ServiceError> {
@@ -169,9 +169,10 @@ impl MessageSearch {
         query.check()?;
         let channel = access.read(ReadAction::Search);
         let (parsed, zone) = self.parsed(query, Some(channel)).await?;
-        let channels = vec![channel.clone()];
+        let (place, channels) = (format!("in {channel}"), vec![channel.clone()]);
         let mask = access.caller.mask.clone();
-        let reach = Reach { mask, channels, parsed, zone, not_before: access.not_before() };
+        let not_before = access.not_before();
+        let reach = Reach { place, mask, channels, parsed, zone, not_before };
         Ok(self.run(reach, query).await?)
     }
 
@@ -193,7 +194,8 @@ impl MessageSearch {
         let (parsed, zone) = self.parsed(query, only).await?;
         let mask = access.caller.mask.clone();
         let not_before = access.caller.not_before();
-        let reach = Reach { mask, channels, parsed, zone, not_before };
+        let place = only.map_or_else(|| "all".to_owned(), |channel| format!("only {channel}"));
+        let reach = Reach { place, mask, channels, parsed, zone, not_before };
         Ok(self.run(reach, query).await?)
     }
 
@@ -210,7 +212,8 @@ impl MessageSearch {
         query: &SearchQuery,
     ) -> Result<SearchPage, SearchFailure> {
         let (mask, parsed) = (Mask::none(), ParsedQuery::parse(&query.text, zone)?);
-        self.run(Reach { mask, channels, parsed, zone, not_before: None }, query).await
+        let place = String::new();
+        self.run(Reach { place, mask, channels, parsed, zone, not_before: None }, query).await
     }
 
     /// Returns the channels of a search: `only` that one, or all that the caller may read.
@@ -253,9 +256,9 @@ impl MessageSearch {
     }
 
     async fn run(&self, reach: Reach, query: &SearchQuery) -> Result<SearchPage, SearchFailure> {
-        let Reach { mask, channels, parsed, zone, not_before } = reach;
+        let Reach { place, mask, channels, parsed, zone, not_before } = reach;
         let reader = (&self.store, &mask);
-        let binding = query.binding(&channels);
+        let binding = query.binding(&place);
         let QueryPeople { people, unknown } = parsed.people(reader, &channels).await?;
         let cursor = query.cursor.as_deref().map(|text| decode_cursor(&binding, text));
         let from = point_in_time(FieldPath::FROM, query.from, zone)?;

@@ -51,7 +51,7 @@ pub use index::MessageIndex;
 pub use journal::Touched;
 pub use keys::IndexedKey;
 pub use match_batch::MatchBatch;
-pub use query::{Query, QueryError};
+pub use query::{MAX_QUERY, Query, QueryError};
 pub use rebuild::Rebuild;
 pub use shared::SharedIndex;
 pub use writer::{BatchLimits, MessageWriter, WriterOptions};

@@ -15,8 +15,9 @@ use chrono::NaiveDateTime;
 use crate::Moment;
 use crate::fold::search::fold_for_search;
 use crate::fold::strip_marks;
+use crate::length::is_longer;
 
-/// Maximum length of a query, in characters.
+/// Maximum length of a query, in characters after NFC.
 pub const MAX_QUERY: usize = 200;
 
 /// Message types that `type:` accepts.
@@ -152,7 +153,7 @@ impl Query {
         text: &str,
         point: impl Fn(NaiveDateTime) -> Option<i64>,
     ) -> Result<Self, QueryError> {
-        if text.chars().count() > MAX_QUERY {
+        if is_longer(text, MAX_QUERY) {
             return Err(QueryError::TooLong);
         }
         let mut query = Self::default();
@@ -367,6 +368,9 @@ mod tests {
         assert_eq!(error(" \u{200b} "), "the query is empty");
         assert_eq!(error("\"\""), "the query is empty");
         assert_eq!(error(&"x".repeat(201)), "the query is longer than 200 characters");
+        // As some devices send it: a letter and its accent apart.
+        assert!(Query::parse(&"e\u{301}".repeat(200)).is_ok());
+        assert_eq!(error(&"e\u{301}".repeat(201)), "the query is longer than 200 characters");
         assert_eq!(error("a \"b"), "a quotation mark is not closed");
         assert_eq!(error("from: x"), "nothing follows from:");
         assert_eq!(

@@ -1,9 +1,10 @@
 //! `verify_citation`: whether a message still says what was quoted from it.
 
 use chatkeep_core::role::Scope;
+use chatkeep_index::is_longer;
 use chatkeep_services::access::ReadMessages;
 use chatkeep_services::citations::{CheckedCitation, CitationVerdict};
-use chatkeep_services::{Caller, ServiceError, Services, is_longer};
+use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::StoredMessage;
 use chatkeep_view::pseudonyms::Masked;
 use rmcp::schemars::{self, JsonSchema};

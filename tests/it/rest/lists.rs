@@ -1,9 +1,13 @@
 //! Lists: `Link` leads through them, and a cursor is valid for its own list only.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::RequestBuilder;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{OWNER, Rest, message, send, texts, under};
+use super::{CHANNEL, OWNER, Rest, message, send, texts, under};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
 
 /// Returns the rest of the list after `path`, by following `Link`: each page's elements.
 async fn follow(rest: &Rest, path: &str, list: &str) -> Vec<Vec<Value>> {
@@ -120,6 +124,56 @@ async fn a_cursor_serves_its_own_list_only() {
         }
     }
     assert_eq!(texts(&send(rest.get("/keys?limit=100")).await.ok()["keys"], "name").len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cursor_of_a_search_stays_good_when_channels_are_added() {
+    let rest = Rest::start(&[]).await;
+    let batch = ["a", "b", "c"].map(|id| message(id, OWNER, "2026-01-02T03:04:05Z", "word"));
+    rest.keep(&batch).await;
+    rest.stack.ground.command(&rest.stack.line, &["reindex"]).await;
+    let here = under("/backup/search?q=word&limit=1");
+    until("all are found", DEADLINE, async || send(rest.get(&here)).await.ok()["total"] == 3).await;
+    let paths = [
+        "/search?q=word&limit=1".to_owned(),
+        format!("/search?q=word&limit=1&channelId={CHANNEL}"),
+        here,
+    ];
+    let mut cursors = Vec::new();
+    for path in &paths {
+        let page = send(rest.get(path)).await.ok();
+        cursors.push(page["nextCursor"].as_str().unwrap().to_owned());
+    }
+    rest.channel("C1", &[OWNER]).await;
+    for (of, cursor) in cursors.iter().enumerate() {
+        for (n, path) in paths.iter().enumerate() {
+            let answer = send(rest.get(&format!("{path}&cursor={cursor}"))).await;
+            if of == n {
+                assert_eq!(answer.ok()["hits"].as_array().unwrap().len(), 1, "{path}");
+            } else {
+                assert_eq!(answer.refused(400, "invalid_request")["field"], "cursor", "{path}");
+            }
+        }
+    }
+    // As earlier versions made them.
+    let old =
+        json!({"f": format!("search:{CHANNEL}:word::None:None:None:None:Relevance"), "k": "x"});
+    let old = URL_SAFE_NO_PAD.encode(old.to_string());
+    let refused = send(rest.get(&format!("{}&cursor={old}", paths[0]))).await;
+    assert_eq!(refused.refused(400, "invalid_request")["field"], "cursor");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_query_is_as_long_as_its_characters_composed() {
+    let rest = Rest::start(&[]).await;
+    rest.stack.ground.command(&rest.stack.line, &["reindex"]).await;
+    let path = |letters: usize| format!("/search?q={}", "e%CC%81".repeat(letters));
+    until("the index is ready", DEADLINE, async || {
+        send(rest.get(&path(1))).await.status.is_success()
+    })
+    .await;
+    assert_eq!(send(rest.get(&path(200))).await.ok()["total"], 0);
+    assert_eq!(send(rest.get(&path(201))).await.refused(400, "invalid_request")["field"], "q");
 }
 
 /// Lists of channels and members are whole, up to a thousand elements.
