@@ -125,7 +125,7 @@ pub(crate) struct EverywhereQuery {
     #[param(value_type = Option<String>)]
     pub channel_id: Option<ChannelId>,
     /// Only messages sent at or after this time. A date stands for its first moment in the time
-    /// zone of the channel in `channelId`, otherwise in UTC.
+    /// zone of the channel in `channelId`, otherwise in the service's.
     #[param(inline)]
     pub from: Option<When>,
     /// Only messages sent before this time; interpreted like `from`.

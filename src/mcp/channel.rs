@@ -9,7 +9,6 @@ use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::{Channel, ChannelName};
 use chatkeep_view::LinkTarget;
 use chatkeep_view::pseudonyms::Masked;
-use chrono_tz::Tz;
 
 use super::argument;
 use super::channel_table::{ChannelEntry, ChannelTable, short_name};
@@ -162,7 +161,7 @@ async fn last_activity(
     };
     let ids: Vec<_> = channels.iter().take(LISTED).map(|(id, _)| id.clone()).collect();
     let last = services.channels.last_activity(&access, &ids).await?;
-    let zone = AnswerZone(Tz::UTC);
+    let zone = default_zone(services);
     let tell = |(id, at): (ChannelId, Timestamp)| (id, last_message(zone, at));
     Ok(last.into_iter().map(tell).collect())
 }
@@ -192,7 +191,12 @@ fn entry(id: &ChannelId, name: Option<&str>, zone: AnswerZone) -> (ChannelId, Ch
 
 /// Returns the zone of a channel: its own, otherwise the service's.
 pub(super) fn zone_of(services: &Services, channel: &ChannelName) -> AnswerZone {
-    AnswerZone(channel.zone(services.channels.default_zone()))
+    AnswerZone(channel.zone(default_zone(services).0))
+}
+
+/// Returns the service's zone.
+pub(super) fn default_zone(services: &Services) -> AnswerZone {
+    AnswerZone(services.channels.default_zone())
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_services::access::{ReadMessages, Scoped};
 use chatkeep_services::gaps::TimeSpan;
 use chatkeep_services::{Caller, Services};
-use chrono_tz::Tz;
 
-use super::channel::{self, OpenChannel};
+use super::channel::{self, OpenChannel, default_zone};
 use super::channel_table::ChannelTable;
 use super::error::ToolError;
 use super::gap::GapRows;
@@ -56,9 +55,9 @@ impl Selection {
         self.only.as_ref().and_then(OpenChannel::resolved_id)
     }
 
-    /// Returns the zone of the one channel, otherwise that of all.
-    pub(super) fn zone(&self, of_all: Tz) -> AnswerZone {
-        self.only.as_ref().map_or(AnswerZone(of_all), |only| only.zone)
+    /// Returns the zone of the one channel; of all channels the service's.
+    pub(super) fn zone(&self, services: &Services) -> AnswerZone {
+        self.only.as_ref().map_or_else(|| default_zone(services), |only| only.zone)
     }
 
     /// Returns the gaps of the channels in a time, whose cost comes before that of the rows; the

@@ -146,7 +146,7 @@ impl ToolDefinition for GetOverview {
         asked: OverviewArguments,
     ) -> Result<ToolAnswer<OverviewOutput>, ToolError> {
         let selection = Selection::open(services, caller, asked.channel_id.as_deref()).await?;
-        let zone = selection.zone(services.channels.default_zone());
+        let zone = selection.zone(services);
         let from = begin(services, &asked, zone)?;
         let digest = services.digest.of(&selection.access, &selection.ids, from).await?;
         answer(services, selection, zone, &digest).await

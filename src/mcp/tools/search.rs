@@ -7,17 +7,15 @@ use chatkeep_services::search::SearchQuery;
 use chatkeep_services::{Caller, Services};
 use chatkeep_view::message_uri;
 use chatkeep_view::sanitize;
-use chrono_tz::Tz;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
 use crate::argument::required;
 use crate::budget::{TokenBudget, sent};
-use crate::channel::zone_of;
+use crate::channel::{default_zone, zone_of};
 use crate::document::{self, ChannelNames};
 use crate::error::ToolError;
 use crate::result_builder::json;
-use crate::time::AnswerZone;
 use crate::tool::{ToolAnswer, ToolDefinition};
 
 /// Maximum number of documents.
@@ -74,7 +72,7 @@ impl ToolDefinition for Search {
         let access = services.access.scoped::<ReadMessages>(caller)?;
         let query = SearchQuery {
             text: asked.query,
-            zone: Some(Tz::UTC),
+            zone: None,
             from: None,
             to: None,
             sender: None,
@@ -102,14 +100,11 @@ impl ToolDefinition for Search {
 
 fn found(services: &Services, names: &ChannelNames, hit: &SearchResult) -> FoundDocument {
     let SearchResult { message, snippet, .. } = hit;
-    let zone = names.get(&message.channel).map(|known| zone_of(services, known));
+    let known = names.get(&message.channel);
+    let zone = known.map_or_else(|| default_zone(services), |known| zone_of(services, known));
     FoundDocument {
         id: message_uri(&message.channel, &message.id),
-        title: document::title(
-            message,
-            &names.name(&message.channel),
-            zone.unwrap_or(AnswerZone(Tz::UTC)),
-        ),
+        title: document::title(message, &names.name(&message.channel), zone),
         text: sanitize::clean(&snippet.text),
         url: document::url(&services.links, message),
     }

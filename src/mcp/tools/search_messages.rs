@@ -5,7 +5,6 @@ use chatkeep_search::Sort;
 use chatkeep_services::search::SearchQuery;
 use chatkeep_services::{Caller, FieldPath, Services, parse_time_zone};
 use chatkeep_view::sanitize::quoted;
-use chrono_tz::Tz;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -48,7 +47,7 @@ pub(crate) struct SearchArguments {
     #[serde(default, deserialize_with = "filled")]
     to: Option<String>,
     /// IANA zone of the times above, and of those that are shown: Asia/Taipei. Without it the
-    /// channel's; of all channels UTC.
+    /// channel's; of all channels the server's.
     #[serde(default, deserialize_with = "filled")]
     time_zone: Option<String>,
     /// Sent by this person: userId or name.
@@ -118,7 +117,7 @@ impl ToolDefinition for SearchMessages {
         asked: SearchArguments,
     ) -> Result<ToolAnswer<HitsOutput>, ToolError> {
         let selection = Selection::open(services, caller, asked.channel_id.as_deref()).await?;
-        let zone = zone(&asked, &selection)?;
+        let zone = zone(services, &asked, &selection)?;
         let (access, ids) = (&selection.access, &selection.ids);
         let sender = asked.sender_id.as_deref();
         let sender = person::sender(services, access, ids, zone, sender).await?;
@@ -133,10 +132,14 @@ impl ToolDefinition for SearchMessages {
 }
 
 /// Returns the zone in which a search is read and shown.
-fn zone(asked: &SearchArguments, selection: &Selection) -> Result<AnswerZone, ToolError> {
+fn zone(
+    services: &Services,
+    asked: &SearchArguments,
+    selection: &Selection,
+) -> Result<AnswerZone, ToolError> {
     let zone = asked.time_zone.as_deref();
     let zone = zone.map(|name| parse_time_zone(FieldPath::body("/timeZone"), name)).transpose()?;
-    Ok(zone.map_or_else(|| selection.zone(Tz::UTC), AnswerZone))
+    Ok(zone.map_or_else(|| selection.zone(services), AnswerZone))
 }
 
 fn query(

@@ -122,6 +122,37 @@ async fn searches_of_all_channels_are_read_in_the_zone_of_the_caller() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn searches_of_all_channels_have_the_days_of_the_service() {
+    let models = Models::start(&[("CHATKEEP_TIME_ZONE", "Asia/Taipei")]).await;
+    models.channel("C2", &[ANN]).await;
+    let batch = [
+        message("m1", ANN, "2026-04-30T15:59:59Z", "needle april"),
+        message_in("C2", "m2", ANN, "2026-04-30T16:00:00Z", "needle may"),
+    ];
+    models.keep_findable(&batch, "needle", 2).await;
+    for asked in [
+        json!({"query": "needle", "from": "2026-05-01"}),
+        json!({"query": "needle after:2026-05-01"}),
+    ] {
+        let answer = models.call("search_messages", asked).await;
+        let given = answer.given();
+        assert_eq!(texts(&given["hits"], "id"), ["m2"]);
+        assert_eq!(given["timeZone"], "Asia/Taipei");
+        assert_eq!(given["interpreted"]["from"], "2026-05-01T00:00:00+08:00");
+    }
+    let found = models.call("search", json!({"query": "needle before:2026-05-01"})).await;
+    let titles = texts(&found.given()["results"], "title");
+    assert!(titles[0].ends_with("2026-04-30T23:59:59+08:00"), "{titles:?}");
+    assert_eq!(titles.len(), 1);
+    for id in [CHANNEL, "C2"] {
+        models.name_channel(id, "Twins").await;
+    }
+    let refused = models.call("get_messages", json!({"channelId": "twins"})).await;
+    let last = "(last message 2026-05-01T00:00:00+08:00)";
+    assert!(refused.refusal().contains(last), "{}", refused.refusal());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hours_that_clocks_skip_or_repeat_are_told() {
     let models = Models::start(&[]).await;
     models.set_zone(CHANNEL, NEW_YORK).await;
