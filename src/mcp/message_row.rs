@@ -36,9 +36,6 @@ pub(super) struct MessageRow {
     /// image, video, audio, file, location, sticker or other; absent for text.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub(super) kind: Option<String>,
-    /// Text, or the name of a file. Ends with … where it is cut; in searches it may also begin so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) text: Option<String>,
     /// Number of omitted characters: `get_context` of the message returns them.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) cut: usize,
@@ -56,6 +53,9 @@ pub(super) struct MessageRow {
     /// Sent by the bot.
     #[serde(skip_serializing_if = "is_false")]
     pub(super) bot: bool,
+    /// Text, or the name of a file. Ends with … where it is cut; in searches it may also begin so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) text: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks that way")]

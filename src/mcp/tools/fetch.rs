@@ -36,11 +36,11 @@ pub(crate) struct FetchArguments {
 pub(crate) struct FetchedDocument {
     id: String,
     title: String,
-    /// The message (marked with >) with those before and after it, its quotes, and gaps.
-    text: String,
     url: String,
     /// channelId, channel, sender, sentAt, timeZone, type, edited, unsent.
     metadata: BTreeMap<&'static str, String>,
+    /// The message (marked with >) with those before and after it, its quotes, and gaps.
+    text: String,
 }
 
 impl ToolDefinition for Fetch {

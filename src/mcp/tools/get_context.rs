@@ -57,6 +57,20 @@ pub(crate) struct ContextOutput {
     message_id: String,
     /// The channel's time zone, in which times are shown.
     time_zone: String,
+    /// Rows or texts were left out: too long.
+    truncated: bool,
+    /// The channel has older messages than these.
+    more_before: bool,
+    /// The channel has newer messages than these.
+    more_after: bool,
+    /// More messages quote it.
+    #[serde(skip_serializing_if = "is_false")]
+    more_quoted_by: bool,
+    /// Periods without backup among the messages: silence there means nothing.
+    gaps: Vec<MissingTime>,
+    /// Older gaps that are not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    gaps_omitted: usize,
     /// The people p1, p2 …
     people: PeopleTable,
     /// Quoted messages, in turn up to the first; those among messages are left out.
@@ -65,20 +79,6 @@ pub(crate) struct ContextOutput {
     messages: Vec<MessageRow>,
     /// Quoting messages, in turn, oldest first; those among messages are left out.
     quoted_by: Vec<MessageRow>,
-    /// More messages quote it.
-    #[serde(skip_serializing_if = "is_false")]
-    more_quoted_by: bool,
-    /// The channel has older messages than these.
-    more_before: bool,
-    /// The channel has newer messages than these.
-    more_after: bool,
-    /// Periods without backup among the messages: silence there means nothing.
-    gaps: Vec<MissingTime>,
-    /// Older gaps that are not listed.
-    #[serde(skip_serializing_if = "is_zero")]
-    gaps_omitted: usize,
-    /// Rows or texts were left out: too long.
-    truncated: bool,
 }
 
 impl ToolDefinition for GetContext {

@@ -59,14 +59,14 @@ pub(crate) struct MembersOutput {
     note: &'static str,
     /// The channel's time zone, in which times are shown.
     time_zone: String,
-    /// Arguments as they were read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    interpreted: Option<Interpreted>,
-    members: Vec<MemberRow>,
     /// Cursor of the next page.
     next_cursor: Option<String>,
     /// Rows were left out: too long.
     truncated: bool,
+    /// Arguments as they were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interpreted: Option<Interpreted>,
+    members: Vec<MemberRow>,
 }
 
 /// A person in a channel.

@@ -65,22 +65,22 @@ pub(crate) struct MessagesOutput {
     note: &'static str,
     /// The channel's time zone, in which times are shown.
     time_zone: String,
+    /// Cursor of the next page.
+    next_cursor: Option<String>,
+    /// Rows or texts were left out: too long.
+    truncated: bool,
     /// Arguments as they were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     interpreted: Option<Interpreted>,
-    /// The people p1, p2 …
-    people: PeopleTable,
-    /// Newest first.
-    messages: Vec<MessageRow>,
     /// Periods without backup of the channel: silence there means nothing.
     gaps: Vec<MissingTime>,
     /// Older gaps that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     gaps_omitted: usize,
-    /// Cursor of the next page.
-    next_cursor: Option<String>,
-    /// Rows or texts were left out: too long.
-    truncated: bool,
+    /// The people p1, p2 …
+    people: PeopleTable,
+    /// Newest first.
+    messages: Vec<MessageRow>,
 }
 
 impl ToolDefinition for GetMessages {

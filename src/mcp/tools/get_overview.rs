@@ -56,32 +56,45 @@ pub(crate) struct OverviewOutput {
     time_zone: String,
     /// Begin of the time; it ends now.
     from: String,
+    /// Rows or texts were left out: too long.
+    truncated: bool,
     /// Arguments as they were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     interpreted: Option<Interpreted>,
-    /// The channels c1, c2 …
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    channels: BTreeMap<String, ChannelEntry>,
-    /// The people p1, p2 …
-    people: PeopleTable,
     /// Numbers of all there are; lists have the newest or largest of them. joined and left need
     /// read:members.
     totals: Totals,
     /// Totals and types that may be larger: too many to count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     at_least: Vec<String>,
-    /// Messages by type; text is absent where another type may be larger.
-    by_type: BTreeMap<String, i64>,
-    /// Most messages first.
-    by_channel: Vec<ChannelCount>,
-    /// Most messages first.
-    by_person: Vec<PersonCount>,
     /// byPerson counts since this time only: too many messages before.
     #[serde(skip_serializing_if = "Option::is_none")]
     people_since: Option<String>,
     /// mentions, questions and links are complete since this time: too many texts before.
     #[serde(skip_serializing_if = "Option::is_none")]
     texts_since: Option<String>,
+    /// Periods without backup: silence there means nothing.
+    gaps: Vec<MissingTime>,
+    /// Older gaps that are not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    gaps_omitted: usize,
+    /// Channels with the fewest messages, only counted.
+    #[serde(skip_serializing_if = "is_zero")]
+    channels_unexamined: usize,
+    /// Channels not even counted, nor their gaps looked up.
+    #[serde(skip_serializing_if = "is_zero")]
+    channels_uncounted: usize,
+    /// The channels c1, c2 …
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    channels: BTreeMap<String, ChannelEntry>,
+    /// The people p1, p2 …
+    people: PeopleTable,
+    /// Messages by type; text is absent where another type may be larger.
+    by_type: BTreeMap<String, i64>,
+    /// Most messages first.
+    by_channel: Vec<ChannelCount>,
+    /// Most messages first.
+    by_person: Vec<PersonCount>,
     /// Messages that mention the person, or everybody.
     mentions: Vec<MessageRow>,
     /// Questions that nobody answered: no quote by another, no message of another among the next 5
@@ -94,19 +107,6 @@ pub(crate) struct OverviewOutput {
     unsent: Vec<MessageRow>,
     joined: Vec<MoveRow>,
     left: Vec<MoveRow>,
-    /// Periods without backup: silence there means nothing.
-    gaps: Vec<MissingTime>,
-    /// Older gaps that are not listed.
-    #[serde(skip_serializing_if = "is_zero")]
-    gaps_omitted: usize,
-    /// Channels with the fewest messages, only counted.
-    #[serde(skip_serializing_if = "is_zero")]
-    channels_unexamined: usize,
-    /// Channels not even counted, nor their gaps looked up.
-    #[serde(skip_serializing_if = "is_zero")]
-    channels_uncounted: usize,
-    /// Rows or texts were left out: too long.
-    truncated: bool,
 }
 
 /// Numbers of an overview.

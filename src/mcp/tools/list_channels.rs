@@ -55,20 +55,20 @@ pub(crate) struct ChannelsArguments {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChannelsOutput {
     note: &'static str,
-    channels: Vec<ChannelRow>,
-    /// The people p1, p2 … of recent messages.
-    #[serde(skip_serializing_if = "PeopleTable::is_empty")]
-    people: PeopleTable,
+    /// Cursor of the next page.
+    next_cursor: Option<String>,
+    /// Rows or texts were left out: too long.
+    truncated: bool,
     /// Periods without backup since the recent messages, by channelId.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     gaps: Vec<MissingTime>,
     /// Older gaps that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     gaps_omitted: usize,
-    /// Cursor of the next page.
-    next_cursor: Option<String>,
-    /// Rows or texts were left out: too long.
-    truncated: bool,
+    /// The people p1, p2 … of recent messages.
+    #[serde(skip_serializing_if = "PeopleTable::is_empty")]
+    people: PeopleTable,
+    channels: Vec<ChannelRow>,
 }
 
 /// A channel.

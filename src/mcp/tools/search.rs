@@ -49,9 +49,9 @@ pub(crate) struct FoundDocument {
     /// Id for fetch.
     id: String,
     title: String,
+    url: String,
     /// Excerpt.
     text: String,
-    url: String,
 }
 
 impl ToolDefinition for Search {

@@ -74,18 +74,16 @@ pub(crate) struct HitsOutput {
     at_least: bool,
     /// Time zone in which times are shown.
     time_zone: String,
+    /// Cursor of the next page.
+    next_cursor: Option<String>,
+    /// Rows or texts were left out: too long.
+    truncated: bool,
     /// Arguments as they were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     interpreted: Option<Interpreted>,
-    /// The channels c1, c2 …
-    channels: BTreeMap<String, ChannelEntry>,
-    /// The people p1, p2 …
-    people: PeopleTable,
     /// Names in from: that nobody has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unknown_names: Vec<String>,
-    /// Best match first.
-    hits: Vec<MessageRow>,
     /// Periods without backup of the searched channels: silence there means nothing.
     gaps: Vec<MissingTime>,
     /// Older gaps that are not listed.
@@ -94,10 +92,12 @@ pub(crate) struct HitsOutput {
     /// Channels whose gaps were not looked up: too many.
     #[serde(skip_serializing_if = "is_zero")]
     channels_unexamined: usize,
-    /// Cursor of the next page.
-    next_cursor: Option<String>,
-    /// Rows or texts were left out: too long.
-    truncated: bool,
+    /// The channels c1, c2 …
+    channels: BTreeMap<String, ChannelEntry>,
+    /// The people p1, p2 …
+    people: PeopleTable,
+    /// Best match first.
+    hits: Vec<MessageRow>,
 }
 
 impl ToolDefinition for SearchMessages {

@@ -42,6 +42,8 @@ pub(crate) struct CitationOutput {
     verdict: Verdict,
     /// Meaning of it.
     explanation: &'static str,
+    /// Its text was cut: too long.
+    truncated: bool,
     /// Time of the last edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited_at: Option<String>,
@@ -52,8 +54,6 @@ pub(crate) struct CitationOutput {
     /// The message as it is now.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<MessageRow>,
-    /// Its text was cut: too long.
-    truncated: bool,
 }
 
 /// Verdict on a citation.

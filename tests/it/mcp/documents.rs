@@ -31,7 +31,7 @@ async fn connectors_search_and_fetch() {
     assert_eq!(&serde_json::from_str::<Value>(found.text()).unwrap(), given);
     assert_eq!(keys(given), ["results"]);
     let hit = &given["results"][0];
-    assert_eq!(keys(hit), ["id", "text", "title", "url"]);
+    assert_eq!(keys(hit), ["id", "title", "url", "text"]);
     assert_eq!(hit["url"], format!("{BASE}/c/{CHANNEL}/m/m2"));
     assert_eq!(hit["text"], "lunch at the harbour");
     let title = hit["title"].as_str().unwrap();
@@ -40,7 +40,7 @@ async fn connectors_search_and_fetch() {
     let fetched = models.call("fetch", json!({"id": hit["id"]})).await;
     let document = fetched.given();
     assert_eq!(&serde_json::from_str::<Value>(fetched.text()).unwrap(), document);
-    assert_eq!(keys(document), ["id", "metadata", "text", "title", "url"]);
+    assert_eq!(keys(document), ["id", "title", "url", "metadata", "text"]);
     for same in ["id", "title", "url"] {
         assert_eq!(document[same], hit[same], "{same}");
     }

@@ -54,6 +54,33 @@ fn ids(rows: &[Value]) -> Vec<&str> {
     rows.iter().map(|row| row["id"].as_str().unwrap()).collect()
 }
 
+/// Clients cut what is long: they keep the cursor and what says that rows are missing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn short_fields_come_before_the_rows() {
+    let models = filled(3, |n| format!("text {n}")).await;
+    for (tool, arguments, rows) in [
+        ("list_channels", json!({}), "channels"),
+        ("get_members", json!({"channelId": CHANNEL, "limit": 1}), "members"),
+        ("get_messages", json!({"channelId": CHANNEL, "limit": 1}), "messages"),
+        ("search_messages", json!({"query": "text"}), "hits"),
+    ] {
+        let answer = models.call(tool, arguments).await;
+        let fields: Vec<_> = answer.given().as_object().unwrap().keys().cloned().collect();
+        assert_eq!((&*fields[0], fields.last().unwrap()), ("note", &rows.to_owned()), "{tool}");
+        let place = |name: &str| fields.iter().position(|field| field == name).unwrap();
+        for lists in ["people", "gaps"].into_iter().filter(|name| fields.contains(&(*name).into()))
+        {
+            for short in ["nextCursor", "truncated"] {
+                assert!(place(short) < place(lists), "{tool}: {fields:?}");
+            }
+        }
+    }
+    let context = models.call("get_context", json!({"message": "m0001"})).await;
+    let fields: Vec<_> = context.given().as_object().unwrap().keys().cloned().collect();
+    let first = ["note", "channelId", "messageId", "timeZone", "truncated", "moreBefore"];
+    assert_eq!(fields[..first.len()], first);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_whole_channel_is_read_by_cursors() {
     let models = filled(333, |n| format!("text {n}")).await;
