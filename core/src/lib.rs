@@ -13,6 +13,7 @@ pub mod health;
 pub mod heavy;
 pub mod http;
 pub mod id;
+pub mod media_type;
 pub mod message;
 pub mod metric;
 pub mod outage;

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chatkeep_http::{HttpError, MaskedBytes, Query, attachment};
+use chatkeep_http::{HttpError, MaskedBytes, Query, attachment, weighted};
 use chatkeep_i18n::Language;
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
@@ -52,8 +52,7 @@ pub(super) async fn messages(
     Query(query): Query<ExportQuery>,
 ) -> Result<Document, HttpError> {
     let format = Format::from(query.format);
-    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let language = Language::preferred(accepted.unwrap_or_default());
+    let language = Language::preferred(weighted(&headers, header::ACCEPT_LANGUAGE));
     let request = ExportRequest { format, from: query.from, to: query.to, language };
     let document = services.exports.document(&access, request).await?;
     let name = format!("messages.{}", format.extension());

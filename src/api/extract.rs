@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use axum::http::StatusCode;
-use chatkeep_http::{Body, Path, Query};
+use chatkeep_http::{Body, OptionalBody, Path, Query};
 use chatkeep_services::LIMIT;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::path::{Parameter, ParameterIn};
@@ -22,6 +22,13 @@ impl<T: ToSchema> Input for Body<T> {
             StatusCode::PAYLOAD_TOO_LARGE,
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
         ]);
+    }
+}
+
+impl<T: ToSchema> Input for OptionalBody<T> {
+    fn describe(route: &mut Describe) {
+        Body::<T>::describe(route);
+        route.optional_body = true;
     }
 }
 

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, KeyId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
-use chatkeep_http::{Body, HttpError, Path, Query};
+use chatkeep_http::{Body, HttpError, OptionalBody, Path, Query};
 use chatkeep_services::access::{ManageKeys, Scoped};
 use chatkeep_services::decode::nullable;
 use chatkeep_services::keys::{IssuedKey, KeyDraft};
@@ -170,7 +170,7 @@ pub(super) async fn rotate(
     State(services): State<Services>,
     access: Scoped<ManageKeys>,
     Path(path): Path<KeyPath>,
-    Body(body): Body<RotateBody>,
+    OptionalBody(body): OptionalBody<RotateBody>,
 ) -> Result<CreatedKey, HttpError> {
     let issued = services.keys.rotate(&access, &path.key, body.overlap_seconds).await?;
     Ok(CreatedKey(issued.into()))

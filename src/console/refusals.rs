@@ -2,10 +2,11 @@
 //! large. People get a page in their language in place of JSON.
 
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT, ALLOW, CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderName, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
+use chatkeep_http::takes_pages;
 
 use super::Console;
 use super::error::{PageError, error_page};
@@ -35,7 +36,7 @@ const PROGRAMS: [&str; 9] = [
 
 /// Renders refusals outside of the surfaces of programs, for those who accept pages.
 pub async fn layer(State(console): State<Console>, request: Request, next: Next) -> Response {
-    if !is_page(request.uri().path()) || !accepts_pages(request.headers()) {
+    if !is_page(request.uri().path()) || !takes_pages(request.headers()) {
         return next.run(request).await;
     }
     let visitor = Visitor::stranger(language_of(request.headers()), request.uri().clone());
@@ -55,16 +56,6 @@ fn is_page(path: &str) -> bool {
         path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     !PROGRAMS.into_iter().any(below)
-}
-
-/// Returns true for a browser that opens a page. Scripts and programs accept anything, or ask for
-/// something else.
-fn accepts_pages(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut ranges = accepted.flat_map(|value| value.split(','));
-    ranges.any(|range| {
-        range.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/html")
-    })
 }
 
 /// Returns what a response refuses; `None` for one that is a page, or no refusal.
@@ -111,15 +102,5 @@ mod tests {
         ] {
             assert_eq!(is_page(path), page, "{path}");
         }
-        for (accept, page) in [
-            ("text/html,application/xhtml+xml,*/*;q=0.8", true),
-            ("application/json, TEXT/HTML;q=0.5", true),
-            ("*/*", false),
-            ("text/event-stream", false),
-        ] {
-            let headers = HeaderMap::from_iter([(ACCEPT, accept.parse().unwrap())]);
-            assert_eq!(accepts_pages(&headers), page, "{accept}");
-        }
-        assert!(!accepts_pages(&HeaderMap::new()));
     }
 }

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use chatkeep_core::id::ChannelId;
-use chatkeep_http::{HttpError, Visit, caller};
+use chatkeep_http::{HttpError, Visit, caller, weighted};
 use chatkeep_i18n::Language;
 use chatkeep_services::access::{AtLeast, ChannelAccess, HasScope, Scoped};
 use chatkeep_services::bot_setup::BotOperator;
@@ -153,10 +153,7 @@ pub fn language_of(headers: &HeaderMap) -> Language {
     let mut cookies = lines.flat_map(Cookie::split_parse).filter_map(Result::ok);
     let chosen = cookies.find(|cookie| cookie.name() == LANGUAGE);
     let chosen = chosen.and_then(|cookie| Language::from_tag(cookie.value()));
-    chosen.unwrap_or_else(|| {
-        let accepted = headers.get(header::ACCEPT_LANGUAGE);
-        Language::preferred(accepted.and_then(|value| value.to_str().ok()).unwrap_or_default())
-    })
+    chosen.unwrap_or_else(|| Language::preferred(weighted(headers, header::ACCEPT_LANGUAGE)))
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Visitor {

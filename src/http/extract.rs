@@ -1,10 +1,12 @@
 //! Extractors that reject bad input with a clear 400: JSON bodies, query strings, paths.
 
+use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use chatkeep_core::heavy::{CALLERS, LIGHT};
+use chatkeep_core::media_type::media_type;
 use chatkeep_services::FieldPath;
 use chatkeep_services::decode;
 use chatkeep_view::pseudonyms::Mask;
@@ -21,20 +23,53 @@ impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Bo
     type Rejection = HttpError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, HttpError> {
-        let kind = request.headers().get(header::CONTENT_TYPE);
-        let kind = kind.and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim();
-        if !kind.eq_ignore_ascii_case("application/json") {
+        if !is_json(request.headers()) {
             return Err(HttpError::UnsupportedMediaType);
         }
-        let bytes = axum::body::Bytes::from_request(request, state)
-            .await
-            .map_err(|rejection| unread(&rejection))?;
-        if bytes.len() <= LIGHT {
-            return Ok(Self(decode::body(&bytes)?));
-        }
-        Ok(Self(CALLERS.run(move || decode::body(&bytes)).await?))
+        let bytes = bytes_of(request, state).await?;
+        decoded(bytes).await.map(Self)
     }
+}
+
+/// JSON body of the form `T` whose members are all optional: without one they have their defaults,
+/// whatever type an empty body is said to be of.
+pub struct OptionalBody<T>(pub T);
+
+impl<S, T> FromRequest<S> for OptionalBody<T>
+where
+    S: Send + Sync,
+    T: Default + DeserializeOwned + Send + 'static,
+{
+    type Rejection = HttpError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, HttpError> {
+        let is_json = is_json(request.headers());
+        let bytes = bytes_of(request, state).await?;
+        if bytes.trim_ascii().is_empty() {
+            return Ok(Self(T::default()));
+        }
+        if !is_json {
+            return Err(HttpError::UnsupportedMediaType);
+        }
+        decoded(bytes).await.map(Self)
+    }
+}
+
+/// Returns true for a request whose body is JSON.
+pub fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_some_and(|kind| media_type(kind).eq_ignore_ascii_case("application/json"))
+}
+
+async fn bytes_of<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, HttpError> {
+    Bytes::from_request(request, state).await.map_err(|rejection| unread(&rejection))
+}
+
+async fn decoded<T: DeserializeOwned + Send + 'static>(bytes: Bytes) -> Result<T, HttpError> {
+    if bytes.len() <= LIGHT {
+        return Ok(decode::body(&bytes)?);
+    }
+    Ok(CALLERS.run(move || decode::body(&bytes)).await?)
 }
 
 fn unread(rejection: &BytesRejection) -> HttpError {

@@ -4,6 +4,7 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod accept;
 mod attachment;
 mod browser;
 mod caller_kind;
@@ -25,6 +26,7 @@ mod return_path;
 pub mod server;
 mod trace;
 
+pub use accept::{takes_json, takes_pages, weighted};
 pub use attachment::attachment;
 pub use browser::{BrowserSessions, Visit};
 pub use caller_kind::{CallerKind, KnownCaller};
@@ -32,11 +34,11 @@ pub use complete::layer as run_to_completion;
 pub use error::{HttpError, sentence};
 pub use error_body::ErrorView;
 pub use etag::{Digest, IfMatch, Prepared, Timed, Versioned, tagged};
-pub use extract::{Body, Path, Query};
+pub use extract::{Body, OptionalBody, Path, Query, is_json};
 pub use identify::{Identification, bearer, caller, identify};
 pub use large::{LARGE, LargeResponses, Turn, apart};
 pub use layers::served;
 pub use pseudonymous::MaskedBytes;
 pub use public_url::PublicUrl;
-pub use respond::{NextPage, RequestId, takes_json, with_common_layers};
+pub use respond::{NextPage, RequestId, with_common_layers};
 pub use return_path::is_local;

@@ -104,23 +104,6 @@ fn shown(path: &str) -> &str {
     path.get(..path.floor_char_boundary(MAX_PATH)).unwrap_or_default()
 }
 
-/// Returns true when a caller accepts JSON, explicitly or by naming nothing. A weight of 0 excludes
-/// a type.
-pub fn takes_json(headers: &HeaderMap) -> bool {
-    let given = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut given = given.flat_map(|value| value.split(',')).map(str::trim).peekable();
-    given.peek().is_none()
-        || given.any(|range| {
-            let mut parts = range.split(';').map(|part| part.trim().to_ascii_lowercase());
-            let kind = parts.next().unwrap_or_default();
-            let refused = parts.any(|part| {
-                let weight = part.strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());
-                weight.is_some_and(|weight| weight <= 0.0)
-            });
-            !refused && matches!(&*kind, "*/*" | "application/*" | "application/json" | "")
-        })
-}
-
 /// Catches panics of handlers, which are bugs: the caller gets a plain 500, and the process
 /// continues.
 pub(super) async fn catch_panics(request: Request, next: Next) -> Response {

@@ -10,7 +10,7 @@ use axum::{Json, Router};
 use chatkeep_core::id::UserId;
 use chatkeep_core::random;
 use chatkeep_core::time::Timestamp;
-use chatkeep_http::{HttpError, Query as Strict, is_local};
+use chatkeep_http::{HttpError, Query as Strict, is_local, takes_pages, weighted};
 use chatkeep_i18n::Language;
 use chatkeep_store::{NewLogin, PendingLogin, SignedIn};
 use serde::{Deserialize, Serialize};
@@ -114,8 +114,7 @@ async fn start(
 
 /// Returns the language that a browser prefers.
 fn preferred(headers: &HeaderMap) -> Language {
-    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    Language::preferred(accepted.unwrap_or_default())
+    Language::preferred(weighted(headers, header::ACCEPT_LANGUAGE))
 }
 
 async fn finish(
@@ -142,12 +141,6 @@ async fn finish(
     };
     let (response, cookie) = note;
     Ok((AppendHeaders(cookie.map(set_cookie)), response).into_response())
-}
-
-/// Returns true for a person in a browser, who is helped by a page.
-fn takes_pages(headers: &HeaderMap) -> bool {
-    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
 /// Login that failed, with the path to return to where that is known.

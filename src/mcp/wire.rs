@@ -9,7 +9,7 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use chatkeep_http::{RequestId, takes_json};
+use chatkeep_http::{RequestId, is_json, takes_json};
 use chatkeep_view::sanitize;
 use rmcp::model::{
     CallToolRequestMethod, ClientJsonRpcMessage, ClientRequest, CompleteRequestMethod,
@@ -89,9 +89,7 @@ async fn pass(request: Request, next: Next) -> Result<Response, RpcRefusal> {
         return Err(RpcRefusal::of_request(StatusCode::NOT_ACCEPTABLE, why));
     }
     parts.headers.insert(header::ACCEPT, BOTH);
-    let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
+    if !is_json(&parts.headers) {
         let why = "Content-Type must be application/json";
         return Err(RpcRefusal::of_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
     }

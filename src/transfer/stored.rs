@@ -2,6 +2,7 @@
 
 use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::id::MessageId;
+use chatkeep_core::media_type::media_type;
 use chatkeep_store::{MediaRecord, MediaStatus, StoredMessage};
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -60,7 +61,7 @@ impl MediaSource for StoredMedia {
 
 /// Returns the name of a message's file of that type in an export.
 pub(super) fn name_of(message: &MessageId, content_type: &str) -> String {
-    let kind = content_type.split(';').next().unwrap_or_default().trim();
+    let kind = media_type(content_type);
     let ending = ENDINGS.iter().find(|(known, _)| *known == kind);
     file_name(message, ending.map_or("", |(_, ending)| ending))
 }

@@ -59,18 +59,13 @@ impl Language {
         Self::ALL.into_iter().find(is)
     }
 
-    /// Returns the most preferred language of an `Accept-Language` header that has texts; English
-    /// for none.
-    pub fn preferred(accept_language: &str) -> Self {
+    /// Returns the language with texts that has the greatest weight among these tags, the first one
+    /// of several; a weight of 0 refuses a language. English for none.
+    pub fn preferred<'a>(ranges: impl IntoIterator<Item = (&'a str, f32)>) -> Self {
         let (mut preferred, mut best) = (None, 0.0);
-        for range in accept_language.split(',') {
-            let (tag, weight) = range.split_once(';').map_or((range, 1.0), |(tag, weight)| {
-                let weight = weight.trim().strip_prefix("q=").unwrap_or_default();
-                (tag, weight.parse().unwrap_or(0.0_f32))
-            });
-            // Neither zero, which refuses a language, nor a weight that is no number is greater.
+        for (tag, weight) in ranges {
             if weight > best
-                && let Some(language) = Self::from_tag(tag.trim())
+                && let Some(language) = Self::from_tag(tag)
             {
                 (preferred, best) = (Some(language), weight);
             }
@@ -93,27 +88,21 @@ mod tests {
 
     #[test]
     fn the_most_preferred_language_with_texts_is_chosen() {
-        for (header, expected) in [
-            ("", Language::English),
-            ("*", Language::English),
-            ("fr, de;q=0.9", Language::English),
-            ("zh-TW,zh;q=0.9,en-US;q=0.8,en;q=0.7", Language::TraditionalChinese),
-            ("zh-CN", Language::TraditionalChinese),
-            ("en;q=0.3, th-TH;q=0.9", Language::Thai),
-            ("fr, ja;q=0.2, en;q=0.1", Language::Japanese),
-            (";;q=,,\u{0}", Language::English),
-            ("fr, th;q=0", Language::English),
-            ("th;q=nan, ja;q=0.1", Language::Japanese),
-            ("ja;q=0.5, th;q=0.5", Language::Japanese),
-            ("th;q=x", Language::English),
-            ("ja ; q=0.2, th; q=0.3", Language::Thai),
+        let english = [("en-US", 0.8), ("en", 0.7)];
+        for (ranges, expected) in [
+            (&[][..], Language::English),
+            (&[("*", 1.0)], Language::English),
+            (&[("fr", 1.0), ("de", 0.9)], Language::English),
+            (&[("zh-TW", 1.0), ("zh", 0.9), english[0], english[1]], Language::TraditionalChinese),
+            (&[("zh-CN", 1.0)], Language::TraditionalChinese),
+            (&[("en", 0.3), ("th-TH", 0.9)], Language::Thai),
+            (&[("fr", 1.0), ("ja", 0.2), ("en", 0.1)], Language::Japanese),
+            (&[("fr", 1.0), ("th", 0.0)], Language::English),
+            (&[("th", f32::NAN), ("ja", 0.1)], Language::Japanese),
+            (&[("ja", 0.5), ("th", 0.5)], Language::Japanese),
         ] {
-            assert_eq!(Language::preferred(header), expected, "{header:?}");
+            assert_eq!(Language::preferred(ranges.iter().copied()), expected, "{ranges:?}");
         }
-        // More ranges than a sort by insertion takes, without a consistent order of weights.
-        let ranges = (0..24).map(|n| if n % 2 == 0 { "fr;q=nan" } else { "ja;q=0.5" });
-        let header = ranges.collect::<Vec<_>>().join(", ");
-        assert_eq!(Language::preferred(&header), Language::Japanese);
         assert_eq!(Language::from_tag("TH"), Some(Language::Thai));
         assert_eq!(Language::from_tag("thx"), None);
     }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use chatkeep_core::media_type::media_type;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Types that browsers show without running anything of them.
@@ -87,17 +88,13 @@ pub(super) fn content(headers: &mut HeaderMap, content_type: &str, name: &str) {
     let typed = (!content_type.is_empty()).then(|| HeaderValue::try_from(content_type).ok());
     headers.insert(header::CONTENT_TYPE, typed.flatten().unwrap_or(unknown));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    let shown = SHOWN.contains(&essence(content_type).as_str());
+    let kind = media_type(content_type);
+    let shown = SHOWN.iter().any(|shown| shown.eq_ignore_ascii_case(kind));
     if !shown {
         let sandbox = HeaderValue::from_static("sandbox; default-src 'none'");
         headers.insert(header::CONTENT_SECURITY_POLICY, sandbox);
     }
     set(headers, header::CONTENT_DISPOSITION, disposition(shown, name));
-}
-
-/// Returns a media type without its parameters.
-fn essence(content_type: &str) -> String {
-    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// RFC 6266: a name in ASCII for old programs, and the name as it is.
@@ -123,7 +120,8 @@ pub(super) fn file_name(given: Option<&str>, id: &str, content_type: &str) -> St
     if !given.trim_matches(['.', ' ']).is_empty() {
         return given;
     }
-    let ending = ENDINGS.iter().find(|(kind, _)| *kind == essence(content_type));
+    let kind = media_type(content_type);
+    let ending = ENDINGS.iter().find(|(known, _)| known.eq_ignore_ascii_case(kind));
     format!("{}{}", clean(id), ending.map_or("", |(_, ending)| ending))
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Describe {
     /// True when the route has a query.
     pub(crate) query: bool,
     pub(crate) body: Option<RefOr<Schema>>,
+    /// True when the body may be left out.
+    pub(crate) optional_body: bool,
     pub(crate) answers: Vec<Answer>,
     pub(crate) errors: BTreeSet<u16>,
     /// True when the response is written while it is sent, so that nobody knows its `ETag` before.

@@ -1,6 +1,7 @@
 //! Examples in the document: derived from the schemas, with values by field name from one table, so
 //! that a new field or route has its example automatically.
 
+use chatkeep_core::media_type::media_type;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::path::{Parameter, ParameterBuilder};
 use utoipa::openapi::schema::Components;
@@ -35,7 +36,7 @@ impl Examples {
 
     /// Returns an example of a body of that media type; none for a file.
     pub(crate) fn body(&self, kind: &str, schema: &RefOr<Schema>) -> Option<Value> {
-        let kind = kind.split(';').next().unwrap_or_default();
+        let kind = media_type(kind);
         if kind == "application/json" {
             let schema = serde_json::to_value(schema).unwrap_or_default();
             return Some(self.of("", "", &schema, 0));

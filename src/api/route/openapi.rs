@@ -123,9 +123,9 @@ fn operation(route: &Route, examples: &Examples) -> Operation {
     if let Some(body) = &describe.body {
         let example = examples.body("application/json", body);
         let content = ContentBuilder::new().schema(Some(body.clone())).example(example).build();
-        let body = RequestBodyBuilder::new()
-            .content("application/json", content)
-            .required(Some(Required::True));
+        let required = if describe.optional_body { Required::False } else { Required::True };
+        let body =
+            RequestBodyBuilder::new().content("application/json", content).required(Some(required));
         operation = operation.request_body(Some(body.build()));
     }
     let scopes: Vec<&str> = scope(describe.need).map(Scope::name).into_iter().collect();

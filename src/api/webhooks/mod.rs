@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::time::Timestamp;
-use chatkeep_http::{Body, HttpError, Path, Query};
+use chatkeep_http::{Body, HttpError, OptionalBody, Path, Query};
 use chatkeep_services::Services;
 use chatkeep_services::access::{ManageWebhooks, Scoped};
 use chatkeep_services::webhooks::WebhookWithSecret;
@@ -152,7 +152,7 @@ pub(super) async fn rotate(
     State(services): State<Services>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
-    Body(body): Body<RotateSecretBody>,
+    OptionalBody(body): OptionalBody<RotateSecretBody>,
 ) -> Result<CreatedWebhook, HttpError> {
     let overlap = body.overlap_seconds;
     Ok(services.webhooks.rotate_secret(&access, &path.webhook, overlap).await?.into())

@@ -3,6 +3,7 @@
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ChannelChange, ReplyIntent, ReplySource};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{CHANNEL, MEMBER, Rest, message, now, send, texts, under};
@@ -216,6 +217,10 @@ async fn a_draft_is_tried_on_what_was_said() {
     rest.store.assistant().claim_reply(&given, now()).await.unwrap();
 
     let same = rest.backtest(&json!({})).await;
+    let path = under("/assistant/backtest");
+    let mut bare = send(rest.request(Method::POST, &path)).await.ok();
+    bare["from"] = same["from"].clone();
+    assert_eq!(bare, same, "without a body everything has its default");
     assert_eq!((&same["scanned"], &same["answered"]), (&json!(3), &json!(1)));
     assert_eq!((&same["wasAnswered"], &same["changed"]), (&json!(1), &json!(0)));
 

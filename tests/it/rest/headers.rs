@@ -127,6 +127,10 @@ async fn long_answers_are_compressed_with_a_weak_tag() {
             assert_eq!((again.status.as_u16(), again.body.len()), (304, 0));
         }
     }
+    for refusing in ["gzip;q=0, *", "*;q=1, gzip;q=0.0"] {
+        let plain = send(rest.get(&path).header("accept-encoding", refusing)).await;
+        assert_eq!(plain.header("content-encoding"), "", "{refusing}");
+    }
     let short = send(rest.get("/me").header("accept-encoding", "gzip")).await;
     assert_eq!(short.header("content-encoding"), "", "not worth it");
 }

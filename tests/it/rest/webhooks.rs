@@ -2,6 +2,7 @@
 //! narrow key.
 
 use chatkeep_store::{ActivityFilter, OutboxEventKind, ReadAction, Reader};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{CHANNEL, OWNER, Rest, send, texts};
@@ -43,7 +44,10 @@ async fn a_webhook_lives_and_its_secret_is_shown_once() {
     assert_eq!((&changed["enabled"], &changed["channelIds"]), (&json!(false), &Value::Null));
     assert_eq!((&changed["url"], &changed["description"]), (&body["url"], &body["description"]));
     send(rest.post(&format!("{one}/test"), &json!({}))).await.refused(409, "conflict");
-    let rotated = send(rest.post(&format!("{one}/rotate-secret"), &json!({}))).await.ok();
+    let rotate = format!("{one}/rotate-secret");
+    let form = rest.request(Method::POST, &rotate);
+    let form = form.header("content-type", "application/x-www-form-urlencoded");
+    let rotated = send(form.body("")).await.ok();
     assert_ne!(rotated["secret"], secret);
     assert!(rotated["previousUntil"].is_string());
 

@@ -5,7 +5,7 @@ use axum::extract::State;
 use chatkeep_core::assistant::{QaMode, RuleDraft, Strictness};
 use chatkeep_core::id::RuleId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_http::{Body, HttpError};
+use chatkeep_http::{HttpError, OptionalBody};
 use chatkeep_services::Services;
 use chatkeep_services::assistant::{
     BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, GivenReply, HistoryAccess,
@@ -20,7 +20,7 @@ use crate::editable::{Editable, Shown};
 use crate::input::{Keyword, NotForText};
 
 /// Draft to test against past messages: other rules, another mode or strictness, or all of them.
-#[derive(Deserialize, ToSchema)]
+#[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BacktestBody {
     /// Rules to test; the channel's rules when absent.
@@ -126,7 +126,7 @@ struct ReplyView {
 pub(crate) async fn backtest(
     State(services): State<Services>,
     access: HistoryAccess,
-    Body(body): Body<BacktestBody>,
+    OptionalBody(body): OptionalBody<BacktestBody>,
 ) -> Result<Json<BacktestView>, HttpError> {
     let result = services.assistant.backtest(&access, body.into()).await?;
     Ok(Json(BacktestView::new(result, &services.links)))
