@@ -132,7 +132,6 @@ fn refusal(error: IssueKeyError, user: &str) -> anyhow::Error {
         IssueKeyError::TooMany => anyhow!(
             "{user} has {KEYS_OF_USER} active keys, the maximum; `chatkeep key revoke` deletes one"
         ),
-        IssueKeyError::Gone => anyhow!("the key was deleted at once"),
         IssueKeyError::Store(error) => error.into(),
     }
 }

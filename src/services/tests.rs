@@ -330,29 +330,6 @@ async fn a_key_never_gives_more_than_its_creator_has() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_deleted_at_once_is_not_one_too_many() {
-    let group = Group::new().await;
-    let trigger = "CREATE TRIGGER gone AFTER INSERT ON api_keys
-                   BEGIN DELETE FROM api_keys WHERE key_id = NEW.key_id; END";
-    group.sql(trigger).await;
-    let (name, scopes) = ("program".to_owned(), vec![Scope::ReadMessages]);
-    let (channels, not_before, expires_at) = (None, None, None);
-    let access = group.access.scoped::<ManageKeys>(caller(OWNER)).unwrap();
-    let pseudonyms = None;
-    let draft = KeyDraft { name, scopes, channels, not_before, expires_at, pseudonyms };
-    let gone = group.keys.create(&access, draft).await;
-    assert_eq!(gone.err(), Some(ServiceError::Internal));
-    let (name, scopes) = ("operator".to_owned(), vec![Scope::ReadMessages]);
-    let (user, channels) = (OWNER.into(), None);
-    let pseudonyms = None;
-    let key = OperatorKey { user, name, scopes, channels, not_before, expires_at, pseudonyms };
-    assert!(matches!(
-        group.keys.issue(&Operator::at_command_line(), key).await.err(),
-        Some(IssueKeyError::Gone)
-    ));
-}
-
-#[tokio::test]
 async fn an_overview_is_within_the_bounds_of_its_caller() {
     let group = Group::new().await;
     let elsewhere = ChannelRef { id: ChannelId::from("C2"), kind: ChannelKind::Group };

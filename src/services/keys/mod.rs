@@ -11,7 +11,6 @@ use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::random;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Key, NewKey, Rotated, Store, StoreError};
-use tracing::error;
 
 pub use draft::{KEY_NAME, KeyDraft, OperatorKey, new_pseudonyms};
 
@@ -51,22 +50,9 @@ pub enum IssueKeyError {
     /// The user has as many keys as a user can have.
     #[error("the user has the maximum number of active keys")]
     TooMany,
-    /// The key was deleted before it could be shown.
-    #[error("the key was deleted at once")]
-    Gone,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// Result of storing a new key.
-enum Added {
-    /// It is stored.
-    Done(Box<IssuedKey>),
-    /// The user has as many keys as a user can have.
-    TooMany,
-    /// It was deleted right after it was stored.
-    Gone,
 }
 
 /// API keys. Cheap to clone.
@@ -122,14 +108,7 @@ impl KeyService {
         draft: KeyDraft,
     ) -> Result<IssuedKey, ServiceError> {
         let wanted = draft.checked(&access.caller, self.clock.now())?;
-        match self.add(wanted).await? {
-            Added::Done(issued) => Ok(*issued),
-            Added::TooMany => Err(ServiceError::TooManyKeys),
-            Added::Gone => {
-                error!("a new key was deleted at once");
-                Err(ServiceError::Internal)
-            }
-        }
+        self.add(wanted).await?.ok_or(ServiceError::TooManyKeys)
     }
 
     /// Replaces a key by a new one with the same permissions; the old one stays valid for `overlap`
@@ -204,11 +183,7 @@ impl KeyService {
                 return Err(IssueKeyError::UnknownChannel(channel.clone()));
             }
         }
-        match self.add(wanted).await? {
-            Added::Done(issued) => Ok(*issued),
-            Added::TooMany => Err(IssueKeyError::TooMany),
-            Added::Gone => Err(IssueKeyError::Gone),
-        }
+        self.add(wanted).await?.ok_or(IssueKeyError::TooMany)
     }
 
     /// Returns all keys of a user, oldest first.
@@ -238,8 +213,8 @@ impl KeyService {
         self.store.keys().drop_key(key, self.clock.now()).await
     }
 
-    /// Stores a new key.
-    async fn add(&self, wanted: OperatorKey) -> Result<Added, StoreError> {
+    /// Stores a new key; `None` when the user has as many keys as a user can have.
+    async fn add(&self, wanted: OperatorKey) -> Result<Option<IssuedKey>, StoreError> {
         let (id, secret) = (KeyId::new(random::key_id()), random::api_key());
         let new = NewKey {
             id: &id,
@@ -252,13 +227,8 @@ impl KeyService {
             expires_at: wanted.expires_at,
             pseudonyms: wanted.pseudonyms.as_ref(),
         };
-        if !self.store.keys().add_key(&new, self.clock.now()).await? {
-            return Ok(Added::TooMany);
-        }
-        Ok(match self.store.keys().key(&secret).await? {
-            Some(key) => Added::Done(Box::new(IssuedKey { key, secret, previous_until: None })),
-            None => Added::Gone,
-        })
+        let added = self.store.keys().add_key(&new, self.clock.now()).await?;
+        Ok(added.map(|key| IssuedKey { key, secret, previous_until: None }))
     }
 
     /// Returns the caller's key of that ID, if it is within the caller's permissions; otherwise it

@@ -274,7 +274,7 @@ impl PermissionFixture {
                     // Before the overlap of a caller's key that was rotated.
                     expires_at: Some(at(now().millis() + 3_600_000)),
                 };
-                assert!(self.store.keys().add_key(&key, now()).await.unwrap());
+                assert!(self.store.keys().add_key(&key, now()).await.unwrap().is_some());
                 return id;
             }
             _ => {}

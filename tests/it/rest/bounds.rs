@@ -114,7 +114,7 @@ impl BoundsFixture {
                 not_before: bounds.not_before,
                 expires_at: bounds.expires_at,
             };
-            assert!(rest.store.keys().add_key(&key, at(1)).await.unwrap());
+            assert!(rest.store.keys().add_key(&key, at(1)).await.unwrap().is_some());
         }
         Self { rest, sink: Sink::start().await, keys }
     }

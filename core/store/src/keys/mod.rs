@@ -124,21 +124,25 @@ const ONE_OF_USER: Sql = locking!(
 const DROP: &str = "DELETE FROM api_keys WHERE key_id = $1";
 
 impl KeyStore<'_> {
-    /// Stores a key. `false` when the user has [`KEYS_OF_USER`] working keys already; a key and the
-    /// one that it replaced count as one while both work.
+    /// Stores a key and returns it as stored. `None` when the user has [`KEYS_OF_USER`] working keys
+    /// already; a key and the one that it replaced count as one while both work.
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
     #[boxed]
-    pub async fn add_key(&self, key: &NewKey<'_>, now: Timestamp) -> Result<bool, StoreError> {
+    pub async fn add_key(
+        &self,
+        key: &NewKey<'_>,
+        now: Timestamp,
+    ) -> Result<Option<Key>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         lock_user(&mut tx, key.user).await?;
         if room_of(&mut tx, key.user, now).await? == KeyAllowance::Full {
-            return Ok(false);
+            return Ok(None);
         }
-        add_in(&mut tx, key, now).await?;
+        let added = add_in(&mut tx, key, now).await?;
         tx.commit().await?;
-        Ok(true)
+        Ok(Some(added))
     }
 
     /// Returns the stored key of `secret`, expired or not; `None` for an unknown one.
@@ -233,7 +237,7 @@ impl KeyStore<'_> {
     }
 }
 
-async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), StoreError> {
+async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<Key, StoreError> {
     let scopes = serde_json::to_string(key.scopes)?;
     let channels = key.channels.map(serde_json::to_string).transpose()?;
     tx.execute(
@@ -251,7 +255,19 @@ async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), Sto
             .bind(key.pseudonyms.map(PseudonymKey::to_hex)),
     )
     .await?;
-    Ok(())
+    Ok(Key {
+        id: key.id.clone(),
+        user: key.user.clone(),
+        name: key.name.to_owned(),
+        mask: mask(key.secret),
+        scopes: key.scopes.to_vec(),
+        channels: key.channels.map(<[_]>::to_vec),
+        not_before: key.not_before,
+        created_at: now,
+        pseudonyms: key.pseudonyms.cloned(),
+        expires_at: key.expires_at,
+        last_used_at: None,
+    })
 }
 
 /// Hashes keys and other random secrets. They have 206 bits of randomness, so a plain hash is

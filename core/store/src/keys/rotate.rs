@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::webhooks::carry_webhooks;
 use super::super::{KeyStore, StoreError};
 use super::limits::{KeyAllowance, lock_user, room_of};
-use super::{Key, KeyRow, NewKey, ONE_OF_USER, add_in, mask};
+use super::{Key, KeyRow, NewKey, ONE_OF_USER, add_in};
 use crate::query::{query, query_as};
 
 /// Result of a rotation.
@@ -73,14 +73,12 @@ impl KeyStore<'_> {
             pseudonyms: key.pseudonyms.as_ref(),
             expires_at: key.expires_at,
         };
-        add_in(&mut tx, &new, now).await?;
+        let added = add_in(&mut tx, &new, now).await?;
         let (was, is) = (old.as_str(), id.as_str());
         tx.execute(query(END_BEFORE).bind(was).bind(now.millis()).bind(user.as_str())).await?;
         tx.execute(query(REPLACE).bind(was).bind(old_until.millis()).bind(is)).await?;
         carry_webhooks(&mut tx, old, id).await?;
         tx.commit().await?;
-        let (id, mask) = (id.clone(), mask(secret));
-        let key = Key { id, mask, created_at: now, last_used_at: None, ..key };
-        Ok(Rotated::Done(Box::new(key)))
+        Ok(Rotated::Done(Box::new(added)))
     }
 }

@@ -37,7 +37,7 @@ impl Fixture {
             not_before: bounds.not_before,
             expires_at: bounds.expires_at,
         };
-        assert!(self.store.keys().add_key(&new, at(4)).await.unwrap());
+        assert!(self.store.keys().add_key(&new, at(4)).await.unwrap().is_some());
         let made = self.hook_of(&format!("wh_{name}"), events, Some(&key), bounds).await;
         assert_eq!(made, WebhookMade::Done);
     }
