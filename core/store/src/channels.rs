@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ingest::BulkKey;
 use super::{ChannelStore, StoreError, parsed};
+use crate::presence_sql::{has_left, takes_part};
 use crate::query::query_as;
 
 /// Presence of the bot in a chat.
@@ -76,18 +77,18 @@ struct ChannelRow {
 }
 
 macro_rules! channels {
-    ($rest:literal) => {
+    ($($rest:expr),+) => {
         concat!(
             "SELECT c.channel_id, c.type, c.bot, c.name, c.picture_url,
                     COALESCE(c.member_count, (SELECT COUNT(*) FROM members n
-                        WHERE n.channel_id = c.channel_id AND NOT (n.left_at > 0
-                          AND n.left_at >= n.joined_at AND n.left_at >= n.last_seen_at))
-                    ) AS member_count,
+                        WHERE n.channel_id = c.channel_id AND NOT ",
+            has_left!("n"),
+            ")) AS member_count,
                     c.created_at, c.created_by, c.enabled_at, c.disabled_at,
                     c.resumed_at, c.bytes,
                     c.message_count, c.time_zone, c.retention_days
              FROM channels c ",
-            $rest
+            $($rest),+
         )
     };
 }
@@ -97,9 +98,9 @@ const ONE: &str = channels!("WHERE c.channel_id = $1");
 /// Channels in which the user is an active member, admin or owner.
 const OF_USER: &str = channels!(
     "JOIN members m ON m.channel_id = c.channel_id
-     WHERE m.user_id = $1 AND m.role <> 'guest'
-       AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at AND m.left_at >= m.last_seen_at)
-       AND c.channel_id > $2
+     WHERE m.user_id = $1 AND ",
+    takes_part!("m"),
+    " AND c.channel_id > $2
        AND (CAST($4 AS TEXT) IS NULL
             OR c.channel_id IN (SELECT value ->> 'c' FROM json_each($4)))
      ORDER BY c.channel_id LIMIT $3"

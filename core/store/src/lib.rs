@@ -71,6 +71,7 @@ mod plan;
 mod pools;
 mod presence;
 mod presence_evidence;
+mod presence_sql;
 mod processes;
 mod purge;
 mod query;

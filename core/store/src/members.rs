@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::db::{Sql, locking};
 use super::{MemberStore, StoreError, parsed};
+use crate::presence_sql::has_left;
 use crate::query::{query, query_as};
 
 /// Presence of a person in a channel.
@@ -92,12 +93,12 @@ const SAVE_PROFILES: &str = "
     WHERE users.user_id = p.id";
 
 macro_rules! members {
-    ($where:literal) => {
+    ($($where:expr),+) => {
         concat!(
             "SELECT m.user_id, u.display_name, u.picture_url, u.profile_at, m.role, m.role_at,
                     m.first_seen_at, m.last_seen_at, m.joined_at, m.left_at
              FROM members m JOIN users u ON u.user_id = m.user_id WHERE ",
-            $where
+            $($where),+
         )
     };
 }
@@ -106,8 +107,9 @@ const ONE_MEMBER: &str = members!("m.channel_id = $1 AND m.user_id = $2");
 const ALL_MEMBERS: &str = members!(
     "m.channel_id = $1
      AND (CAST($2 AS TEXT) IS NULL OR m.role = $2) AND ($2 IS NOT NULL OR m.role <> 'guest')
-     AND (CAST($5 AS BIGINT) IS NULL OR $5 = CASE WHEN m.left_at > 0
-          AND m.left_at >= m.joined_at AND m.left_at >= m.last_seen_at THEN 1 ELSE 0 END)
+     AND (CAST($5 AS BIGINT) IS NULL OR $5 = CASE WHEN ",
+    has_left!("m"),
+    " THEN 1 ELSE 0 END)
      AND m.user_id > $3 ORDER BY m.user_id LIMIT $4"
 );
 

@@ -5,6 +5,7 @@ use chatkeep_core::event::{ChannelKind, ChannelRef};
 use chatkeep_core::id::{ChannelId, UserId};
 
 use super::{ChannelStore, MemberStore, StoreError, parsed};
+use crate::presence_sql::has_left;
 use crate::query::query_as;
 
 /// Person without a profile, and a channel that they and a bot are in.
@@ -33,15 +34,16 @@ const NAMELESS_CHANNELS: &str = "
       AND NOT (disabled_at > 0 AND disabled_at >= enabled_at)
     ORDER BY channel_id LIMIT $2";
 
-const NAMELESS_MEMBERS: &str = "
-    SELECT u.user_id, c.channel_id, c.type, c.bot
-    FROM users u JOIN channels c ON c.channel_id =
-        (SELECT MIN(m.channel_id) FROM members m JOIN channels a ON a.channel_id = m.channel_id
-         WHERE m.user_id = u.user_id
-           AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at AND m.left_at >= m.last_seen_at)
-           AND NOT (a.disabled_at > 0 AND a.disabled_at >= a.enabled_at))
-    WHERE u.profile_at = 0 AND u.user_id > $1
-    ORDER BY u.user_id LIMIT $2";
+const NAMELESS_MEMBERS: &str = concat!(
+    "SELECT u.user_id, c.channel_id, c.type, c.bot
+     FROM users u JOIN channels c ON c.channel_id =
+         (SELECT MIN(m.channel_id) FROM members m JOIN channels a ON a.channel_id = m.channel_id
+          WHERE m.user_id = u.user_id AND NOT ",
+    has_left!("m"),
+    "        AND NOT (a.disabled_at > 0 AND a.disabled_at >= a.enabled_at))
+     WHERE u.profile_at = 0 AND u.user_id > $1
+     ORDER BY u.user_id LIMIT $2"
+);
 
 impl MemberStore<'_> {
     /// Returns people whose profile was never fetched, in the order of their ids after `after`.

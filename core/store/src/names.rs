@@ -11,6 +11,7 @@ use chrono_tz::Tz;
 use super::channels::channel_keys;
 use super::members::UserKey;
 use super::{ChannelStore, MemberStore, StoreError};
+use crate::presence_sql::takes_part;
 use crate::query::query_as;
 
 /// Channel with what it is called by and read in.
@@ -32,14 +33,15 @@ impl ChannelName {
 }
 
 /// Ids and names of the channels of a user, without what has to be counted.
-const NAMES_OF_USER: &str = "
-    SELECT c.channel_id, c.name, c.time_zone
-    FROM channels c JOIN members m ON m.channel_id = c.channel_id
-    WHERE m.user_id = $1 AND m.role <> 'guest'
-      AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at AND m.left_at >= m.last_seen_at)
-      AND (CAST($3 AS TEXT) IS NULL
+const NAMES_OF_USER: &str = concat!(
+    "SELECT c.channel_id, c.name, c.time_zone
+     FROM channels c JOIN members m ON m.channel_id = c.channel_id
+     WHERE m.user_id = $1 AND ",
+    takes_part!("m"),
+    " AND (CAST($3 AS TEXT) IS NULL
            OR c.channel_id IN (SELECT value ->> 'c' FROM json_each($3)))
-    ORDER BY c.channel_id LIMIT $2";
+     ORDER BY c.channel_id LIMIT $2"
+);
 
 /// Members, and people whose messages were imported.
 const NAMES: &str = "

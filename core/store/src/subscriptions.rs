@@ -12,6 +12,7 @@ use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, locking};
 use super::ingest::{close_gaps, lock_ledger, save_ledger};
 use super::{AccountStore, StoreError, channel_locks};
+use crate::presence_sql::{has_left, takes_part};
 use crate::query::{query, query_as};
 
 /// Result of subscribing.
@@ -64,22 +65,14 @@ const SAVE: &str = "
     ON CONFLICT (channel_id, user_id) DO UPDATE SET created_at = excluded.created_at,
         cancelled_at = 0, bytes_at_subscribe = excluded.bytes_at_subscribe";
 
-/// Builds the condition that the person `m` is in the channel and more than a guest.
-macro_rules! takes_part {
-    () => {
-        "m.role <> 'guest' AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at
-                                    AND m.left_at >= m.last_seen_at)"
-    };
-}
-
 /// Owners who left become members when another user is about to own the channel: should they come
 /// back, there is one owner all the same.
 const DEPOSE: &str = concat!(
     "UPDATE members SET role = 'member', role_at = $3
-     WHERE channel_id = $1 AND user_id <> $2 AND role = 'owner'
-       AND left_at > 0 AND left_at >= joined_at AND left_at >= last_seen_at
-       AND EXISTS (SELECT 1 FROM members m WHERE m.channel_id = $1 AND m.user_id = $2 AND ",
-    takes_part!(),
+     WHERE channel_id = $1 AND user_id <> $2 AND role = 'owner' AND ",
+    has_left!("members"),
+    " AND EXISTS (SELECT 1 FROM members m WHERE m.channel_id = $1 AND m.user_id = $2 AND ",
+    takes_part!("m"),
     ")"
 );
 
@@ -90,7 +83,7 @@ const CLAIM: &str = concat!(
      WHERE channel_id = $1 AND user_id = $2 AND role <> 'owner'
        AND NOT EXISTS (SELECT 1 FROM members o WHERE o.channel_id = $1 AND o.role = 'owner')
        AND EXISTS (SELECT 1 FROM members m WHERE m.channel_id = $1 AND m.user_id = $2 AND ",
-    takes_part!(),
+    takes_part!("m"),
     ")"
 );
 

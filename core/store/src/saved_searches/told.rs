@@ -21,6 +21,7 @@ use super::super::outbox_log::{
 };
 use super::super::{OutboxPosition, SavedSearchStore, StoreError};
 use super::{channels_in, search_keys};
+use crate::presence_sql::takes_part;
 use crate::query::{query, query_as};
 
 /// Enabled saved search, with those of some channels that it searches.
@@ -62,16 +63,16 @@ const ANY: &str = "
     SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM saved_searches WHERE enabled = 1 LIMIT 1) s";
 
 /// The rule of `GET /api/channels`: whoever may read a channel searches it.
-const WATCHING: &str = "
-    SELECT s.saved_search_id, s.user_id, s.query, s.channel_ids, s.since_tx, s.since_seq,
-           m.channel_id
-    FROM saved_searches s JOIN members m ON m.user_id = s.user_id
-    WHERE s.enabled = 1 AND m.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
-      AND m.role <> 'guest'
-      AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at AND m.left_at >= m.last_seen_at)
-      AND (s.channel_ids IS NULL OR EXISTS (
+const WATCHING: &str = concat!(
+    "SELECT s.saved_search_id, s.user_id, s.query, s.channel_ids, s.since_tx, s.since_seq,
+            m.channel_id
+     FROM saved_searches s JOIN members m ON m.user_id = s.user_id
+     WHERE s.enabled = 1 AND m.channel_id IN (SELECT value ->> 'c' FROM json_each($1)) AND ",
+    takes_part!("m"),
+    " AND (s.channel_ids IS NULL OR EXISTS (
           SELECT 1 FROM json_each(s.channel_ids) t WHERE t.value ->> 'c' = m.channel_id))
-    ORDER BY s.saved_search_id, m.channel_id";
+     ORDER BY s.saved_search_id, m.channel_id"
+);
 
 /// Whoever deletes or changes one of them waits, and whoever did is seen.
 const LOCK_SEARCHES: Sql = locking!(

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::super::db::{Sql, Tx};
 use super::super::{StoreError, WebhookStore};
 use super::rows::{BoundsColumns, EventColumns, EventRef};
+use crate::presence_sql::takes_part;
 use crate::query::query_as;
 
 /// Maximum number of webhooks examined at once, chosen at random, so that with more none waits for
@@ -111,8 +112,8 @@ macro_rules! take {
 
 const TAKE: Sql = Sql { sqlite: take!(""), postgres: take!(" FOR UPDATE OF d SKIP LOCKED") };
 
-const TAKEN: &str = "
-    SELECT d.delivery_no, d.claims, d.attempts, d.event_id, d.type, d.at, d.channel_id,
+const TAKEN: &str = concat!(
+    "SELECT d.delivery_no, d.claims, d.attempts, d.event_id, d.type, d.at, d.channel_id,
            d.subject_id, d.detail_id, d.unstored, w.webhook_id, w.user_id, w.url, w.secret,
            w.not_before, w.scopes, w.bound_channel_ids, w.ends_at, w.pseudonym_secret,
            CASE WHEN w.old_until > $2 THEN w.old_secret END AS old_secret,
@@ -123,14 +124,14 @@ const TAKEN: &str = "
                          WHERE t.value ->> 'c' = d.channel_id) THEN 0
                      WHEN EXISTS (
                          SELECT 1 FROM members m
-                         WHERE m.channel_id = d.channel_id AND m.user_id = w.user_id
-                           AND m.role <> 'guest'
-                           AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at
-                                    AND m.left_at >= m.last_seen_at)) THEN 1
+                         WHERE m.channel_id = d.channel_id AND m.user_id = w.user_id AND ",
+    takes_part!("m"),
+    ") THEN 1
                      ELSE 0 END AS BIGINT) AS may_read
-    FROM webhook_deliveries d JOIN webhooks w ON w.webhook_id = d.webhook_id
-    WHERE d.delivery_no IN (SELECT CAST(value ->> 'n' AS BIGINT) FROM json_each($1))
-    ORDER BY d.due_at, d.delivery_no";
+     FROM webhook_deliveries d JOIN webhooks w ON w.webhook_id = d.webhook_id
+     WHERE d.delivery_no IN (SELECT CAST(value ->> 'n' AS BIGINT) FROM json_each($1))
+     ORDER BY d.due_at, d.delivery_no"
+);
 
 const QUEUE: &str = "
     SELECT COUNT(*), COUNT(CASE WHEN due_at <= $1 THEN 1 END),

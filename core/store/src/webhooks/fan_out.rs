@@ -6,6 +6,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::bookmark::{LogWindow, WINDOW_END, WindowRow};
 use super::super::db::{Sql, locking};
 use super::super::{OutboxPosition, StoreError, WebhookStore};
+use crate::presence_sql::takes_part;
 use crate::query::{query, query_as};
 
 /// Maximum number of events fanned out in one transaction.
@@ -34,10 +35,9 @@ macro_rules! fan_out {
             $tx,
             " AS tx
                  FROM outbox_events h
-                 JOIN members m ON m.channel_id = h.channel_id AND m.role <> 'guest'
-                   AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at
-                            AND m.left_at >= m.last_seen_at)
-                 JOIN webhooks w ON w.user_id = m.user_id AND w.enabled = 1
+                 JOIN members m ON m.channel_id = h.channel_id AND ",
+            takes_part!("m"),
+            " JOIN webhooks w ON w.user_id = m.user_id AND w.enabled = 1
                    AND h.logged_at >= w.since AND (w.ends_at IS NULL OR w.ends_at > $5)
                    AND (h.recipient_id IS NULL OR h.recipient_id = w.user_id)
                  WHERE ",
