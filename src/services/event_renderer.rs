@@ -2,17 +2,14 @@
 //! the pull feed and for outgoing webhooks. Events of a subject that is gone are dropped; those of
 //! a retracted message have its tombstone.
 
-use std::collections::HashMap;
+mod subjects;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
-use chatkeep_core::event::EventOrigin;
 use chatkeep_core::id::{ChannelId, MessageId, UserId, WebhookId};
 use chatkeep_core::plan::Usage;
 use chatkeep_core::time::SharedClock;
-use chatkeep_search::saved_searches::{
-    CompareError, FoundSearches, Rendering, SearchMatcher, ToldHit,
-};
+use chatkeep_search::saved_searches::{CompareError, Rendering, SearchMatcher, ToldHit};
 use chatkeep_store::{
     ClaimedDelivery, EventRef, OutboxEvent, OutboxEventKind, Sender, Store, StoreError, TEST_EVENT,
     UnstoredMessage,
@@ -23,6 +20,7 @@ use chatkeep_view::{
 };
 use chatkeep_workers::notifier::Bodies;
 
+use self::subjects::{Subject, Subjects};
 use crate::masks::{self, MaskFailure};
 
 /// Reason for which events cannot be rendered now. None of them is dropped for it.
@@ -41,8 +39,6 @@ pub enum RenderError {
     #[error("the body of an event cannot be serialized")]
     Json(#[from] serde_json::Error),
 }
-
-type Messages = HashMap<(ChannelId, MessageId), MessageView>;
 
 /// Reader of events.
 #[derive(Clone, Copy, Debug)]
@@ -95,12 +91,6 @@ pub struct EventRenderer {
     pub matcher: SearchMatcher,
 }
 
-/// Subjects of some events, in their present state.
-struct Subjects {
-    messages: Messages,
-    searches: FoundSearches,
-}
-
 impl EventRenderer {
     /// Renders events, in order, and only those within the bounds.
     #[boxed]
@@ -116,150 +106,37 @@ impl EventRenderer {
         let mut events = Vec::with_capacity(told.len());
         for told in told {
             let Some(kind) = told.kind else { continue };
-            let Some(data) = self.data(kind, &told, &subjects, reader).await? else {
-                continue;
-            };
+            let Some(data) = Self::data(kind, &told, &subjects, reader) else { continue };
             events.push(EventView { id: told.id, kind, timestamp: told.at, data });
         }
         Ok(events)
     }
 
-    async fn subjects_of(
-        &self,
-        told: &[EventRef],
-        mask: &Mask,
-        rendering: Rendering,
-    ) -> Result<Subjects, RenderError> {
-        // Readers of pseudonyms are told of no saved searches.
-        let searches = if mask.is_on() {
-            FoundSearches::default()
-        } else {
-            self.matcher.found(told, rendering).await?
-        };
-        let messages = self.messages_of(told, mask).await?;
-        Ok(Subjects { messages, searches })
-    }
-
-    async fn messages_of(&self, told: &[EventRef], mask: &Mask) -> Result<Messages, StoreError> {
-        let about = told.iter().filter(|told| {
-            told.unstored.is_none() && told.kind.is_some_and(OutboxEventKind::is_about_message)
-        });
-        let keys: Vec<_> = about
-            .filter_map(|told| {
-                Some((told.channel.clone()?, MessageId::from(told.subject.clone()?)))
-            })
-            .collect();
-        if keys.is_empty() {
-            return Ok(Messages::new());
-        }
-        let messages = self.store.messages().chosen_messages(&keys).await?;
-        let keyed = messages.into_iter().map(|message| {
-            let key = (message.channel.clone(), message.id.clone());
-            (key, MessageView::new(mask.show(message), &self.links))
-        });
-        Ok(keyed.collect())
-    }
-
-    async fn data(
-        &self,
+    /// Returns the data of an event; `None` when its subject is gone, or beyond the reader.
+    fn data(
         kind: OutboxEventKind,
         told: &EventRef,
         subjects: &Subjects,
         reader: EventReader<'_>,
-    ) -> Result<Option<EventData>, StoreError> {
-        let channel_id = told.channel.clone();
-        let (Some(channel), Some(subject)) = (&channel_id, &told.subject) else {
-            return match (&told.channel, &told.subject) {
-                (None, Some(user)) => self.data_of_user(kind, told, &user.as_str().into()).await,
-                _ => Ok(Some(EventData { channel_id, ..EventData::default() })),
-            };
-        };
-        if let Some(unstored) = &told.unstored {
-            let message =
-                self.unstored_message((kind, told), channel, unstored, reader.mask).await?;
-            return Ok(message.map(|message| EventData {
-                channel_id,
-                message: Some(message),
-                ..EventData::default()
-            }));
-        }
-        if kind.is_about_message() {
-            let key = (channel.clone(), MessageId::from(subject.as_str()));
-            // An edit of today may be of a message of long ago.
-            let readable = |message: &&MessageView| reader.bounds.reads(message.timestamp);
-            let message = subjects.messages.get(&key).filter(readable).cloned();
-            let search = match subjects.searches.of(told) {
-                ToldHit::NoSearch => None,
-                // It would tell which messages have what is masked.
-                _ if reader.mask.is_on() => return Ok(None),
-                ToldHit::NotFound => return Ok(None),
-                ToldHit::Found(search) => Some(search.clone()),
-            };
-            return Ok(message.map(|message| EventData {
-                channel_id,
-                message: Some(message.into()),
-                search,
-                ..EventData::default()
-            }));
-        }
-        let member = self.store.members().member(channel, &UserId::from(subject.as_str())).await?;
-        let member = member.map(|member| MemberView::from(reader.mask.show(member)));
-        Ok(Some(EventData { channel_id, member, ..EventData::default() }))
-    }
-
-    /// Renders an unstored message: nothing of its content, and nothing at all once it was
-    /// retracted or its sender erased.
-    async fn unstored_message(
-        &self,
-        (kind, told): (OutboxEventKind, &EventRef),
-        channel: &ChannelId,
-        unstored: &UnstoredMessage,
-        mask: &Mask,
-    ) -> Result<Option<EventMessage>, StoreError> {
-        let id = MessageId::from(told.subject.as_deref().unwrap_or_default());
-        let trace = EventOrigin {
-            channel: channel.clone(),
-            chat: channel.clone(),
-            message: Some(id.clone()),
-            author: unstored.sender.clone(),
-            at: told.at,
-        };
-        if !self.store.messages().taken_back(&[&trace], self.clock.now()).await?.is_empty() {
-            return Ok(None);
-        }
-        let sender = match &unstored.sender {
-            Some(user) => {
-                let known = self.store.accounts().user(user).await?;
-                let (display_name, picture_url) =
-                    known.map(|user| (user.display_name, user.picture_url)).unwrap_or_default();
-                let sender = Sender { id: user.clone(), display_name, picture_url };
-                Some(SenderView::from(mask.show(sender)))
+    ) -> Option<EventData> {
+        let data = match Subject::of(kind, told) {
+            Subject::Nothing => EventData::default(),
+            Subject::User(user) => data_of_user(kind, told, user, subjects)?,
+            Subject::Member(channel, user) => {
+                let member = subjects.members.get(&(channel, user)).cloned();
+                let member = member.map(|member| MemberView::from(reader.mask.show(member)));
+                EventData { member, ..EventData::default() }
             }
-            None => None,
+            Subject::Message(channel, id) => {
+                data_of_message(told, &(channel, id), subjects, reader)?
+            }
+            Subject::Unstored(channel, id, unstored) => {
+                let bare = MessageView::bare(id, channel.clone(), told.at, unstored.kind);
+                let message = unstored_message((kind, told), bare, unstored, subjects, reader.mask);
+                EventData { message: Some(message?), ..EventData::default() }
+            }
         };
-        let bare = MessageView::bare(id, channel.clone(), told.at, unstored.kind);
-        let is_bot = kind == OutboxEventKind::MessageSent;
-        let message = MessageView { sender, is_bot, ..bare };
-        Ok(Some(EventMessage { message, kept: false, reason: Some(unstored.reason) }))
-    }
-
-    async fn data_of_user(
-        &self,
-        kind: OutboxEventKind,
-        told: &EventRef,
-        user: &UserId,
-    ) -> Result<Option<EventData>, StoreError> {
-        if kind == OutboxEventKind::EndpointDisabled {
-            let webhook_id = told.detail.as_deref().map(WebhookId::from);
-            let user_id = Some(user.clone());
-            return Ok(Some(EventData { user_id, webhook_id, ..EventData::default() }));
-        }
-        let user = self.store.accounts().user(user).await?;
-        Ok(user.map(|user| EventData {
-            percentage: Some(Usage::new(user.used, user.plan).percentage()),
-            user_id: Some(user.id),
-            ..EventData::default()
-        }))
+        Some(EventData { channel_id: told.channel.clone(), ..data })
     }
 
     /// Renders the body for a webhook of these bounds, as its reader may see it; `None` when its
@@ -294,7 +171,7 @@ impl EventRenderer {
         };
         let told_alone = std::slice::from_ref(told);
         let subjects = self.subjects_of(told_alone, reader.mask, rendering).await?;
-        let data = self.data(kind, told, &subjects, reader).await?;
+        let data = Self::data(kind, told, &subjects, reader);
         Ok(data.map(|data| WebhookPayload { kind: kind.name(), timestamp: told.at, data }))
     }
 }
@@ -307,6 +184,64 @@ impl Bodies for EventRenderer {
         let body = self.webhook_body(event, user, bounds, Rendering::Telling).await?;
         Ok(body.map(|body| body.json()).transpose()?)
     }
+}
+
+fn data_of_user(
+    kind: OutboxEventKind,
+    told: &EventRef,
+    user: UserId,
+    subjects: &Subjects,
+) -> Option<EventData> {
+    if kind == OutboxEventKind::EndpointDisabled {
+        let webhook_id = told.detail.as_deref().map(WebhookId::from);
+        return Some(EventData { user_id: Some(user), webhook_id, ..EventData::default() });
+    }
+    let known = subjects.users.get(&user)?;
+    let percentage = Some(Usage::new(known.used, known.plan).percentage());
+    Some(EventData { percentage, user_id: Some(user), ..EventData::default() })
+}
+
+fn data_of_message(
+    told: &EventRef,
+    key: &(ChannelId, MessageId),
+    subjects: &Subjects,
+    reader: EventReader<'_>,
+) -> Option<EventData> {
+    // An edit of today may be of a message of long ago.
+    let readable = |message: &&MessageView| reader.bounds.reads(message.timestamp);
+    let message = subjects.messages.get(key).filter(readable).cloned()?;
+    let search = match subjects.searches.of(told) {
+        ToldHit::NoSearch => None,
+        // It would tell which messages have what is masked.
+        _ if reader.mask.is_on() => return None,
+        ToldHit::NotFound => return None,
+        ToldHit::Found(search) => Some(search.clone()),
+    };
+    Some(EventData { message: Some(message.into()), search, ..EventData::default() })
+}
+
+/// Renders an unstored message: nothing of its content, and nothing at all once it was retracted or
+/// its sender erased.
+fn unstored_message(
+    (kind, told): (OutboxEventKind, &EventRef),
+    bare: MessageView,
+    unstored: &UnstoredMessage,
+    subjects: &Subjects,
+    mask: &Mask,
+) -> Option<EventMessage> {
+    if subjects.retracted.contains(&told.id) {
+        return None;
+    }
+    let sender = unstored.sender.as_ref().map(|user| {
+        let known = subjects.users.get(user).cloned();
+        let (display_name, picture_url) =
+            known.map(|user| (user.display_name, user.picture_url)).unwrap_or_default();
+        let sender = Sender { id: user.clone(), display_name, picture_url };
+        SenderView::from(mask.show(sender))
+    });
+    let is_bot = kind == OutboxEventKind::MessageSent;
+    let message = MessageView { sender, is_bot, ..bare };
+    Some(EventMessage { message, kept: false, reason: Some(unstored.reason) })
 }
 
 fn told(outbox_event: OutboxEvent) -> EventRef {

@@ -1,6 +1,6 @@
 //! Members of channels, and people's names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
@@ -59,6 +59,7 @@ pub struct Member {
 
 #[derive(Debug, sqlx_macros::FromRow)]
 struct MemberRow {
+    channel_id: String,
     user_id: String,
     display_name: Option<String>,
     picture_url: Option<String>,
@@ -95,8 +96,8 @@ const SAVE_PROFILES: &str = "
 macro_rules! members {
     ($($where:expr),+) => {
         concat!(
-            "SELECT m.user_id, u.display_name, u.picture_url, u.profile_at, m.role, m.role_at,
-                    m.first_seen_at, m.last_seen_at, m.joined_at, m.left_at
+            "SELECT m.channel_id, m.user_id, u.display_name, u.picture_url, u.profile_at, m.role,
+                    m.role_at, m.first_seen_at, m.last_seen_at, m.joined_at, m.left_at
              FROM members m JOIN users u ON u.user_id = m.user_id WHERE ",
             $($where),+
         )
@@ -104,6 +105,9 @@ macro_rules! members {
 }
 
 const ONE_MEMBER: &str = members!("m.channel_id = $1 AND m.user_id = $2");
+const CHOSEN: &str = members!(
+    "(m.channel_id, m.user_id) IN (SELECT value ->> 'c', value ->> 'u' FROM json_each($1))"
+);
 const ALL_MEMBERS: &str = members!(
     "m.channel_id = $1
      AND (CAST($2 AS TEXT) IS NULL OR m.role = $2) AND ($2 IS NOT NULL OR m.role <> 'guest')
@@ -120,6 +124,13 @@ const OWNER_PLAN: &str = "
 #[derive(Serialize)]
 pub(super) struct UserKey<'a> {
     pub(super) u: &'a str,
+}
+
+/// Element of the JSON list that [`CHOSEN`] reads.
+#[derive(Serialize)]
+struct MemberKey<'a> {
+    c: &'a str,
+    u: &'a str,
 }
 
 /// Element of the JSON list that [`SAVE_PROFILES`] reads.
@@ -210,6 +221,29 @@ impl MemberStore<'_> {
             .fetch_optional(query_as(ONE_MEMBER).bind(channel.as_str()).bind(user.as_str()))
             .await?;
         row.map(Member::try_from).transpose()
+    }
+
+    /// Returns those people in their channels; those who were never seen there are left out.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn chosen_members(
+        &self,
+        keys: &[(ChannelId, UserId)],
+    ) -> Result<HashMap<(ChannelId, UserId), Member>, StoreError> {
+        if keys.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let keys = keys.iter().map(|(c, u)| MemberKey { c: c.as_str(), u: u.as_str() });
+        let keys = serde_json::to_string(&keys.collect::<Vec<_>>())?;
+        let rows: Vec<MemberRow> = self.store.db.fetch_all(query_as(CHOSEN).bind(&keys)).await?;
+        let keyed = rows.into_iter().map(|row| {
+            let key =
+                (ChannelId::from(row.channel_id.as_str()), UserId::from(row.user_id.as_str()));
+            Ok((key, Member::try_from(row)?))
+        });
+        keyed.collect()
     }
 
     /// Returns people of a channel by user id, after `after`, at most `limit`; guests only when

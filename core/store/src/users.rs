@@ -1,5 +1,7 @@
 //! Users: people with a plan.
 
+use std::collections::HashMap;
+
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::{Plan, Usage};
@@ -7,6 +9,7 @@ use chatkeep_core::time::Timestamp;
 
 use super::db::{Sql, locking};
 use super::ingest::{add_notice, lock_ledger};
+use super::members::UserKey;
 use super::subscriptions::resume;
 use super::{AccountStore, StoreError, parsed};
 use crate::query::{query, query_as};
@@ -48,6 +51,7 @@ macro_rules! users {
 }
 
 const ONE: &str = users!("WHERE user_id = $1");
+const CHOSEN: &str = users!("WHERE user_id IN (SELECT value ->> 'u' FROM json_each($1))");
 const PAGE: &str = users!("WHERE user_id > $1 ORDER BY user_id LIMIT $2");
 const LOCK: Sql = locking!("SELECT plan, used_bytes FROM users WHERE user_id = $1");
 
@@ -84,6 +88,22 @@ impl AccountStore<'_> {
         let row: Option<UserRow> =
             self.store.db.fetch_optional(query_as(ONE).bind(id.as_str())).await?;
         row.map(User::try_from).transpose()
+    }
+
+    /// Returns those users; unknown ones are left out.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn chosen_users(&self, ids: &[UserId]) -> Result<HashMap<UserId, User>, StoreError> {
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let keys: Vec<_> = ids.iter().map(|id| UserKey { u: id.as_str() }).collect();
+        let keys = serde_json::to_string(&keys)?;
+        let rows: Vec<UserRow> = self.store.db.fetch_all(query_as(CHOSEN).bind(&keys)).await?;
+        let users = rows.into_iter().map(User::try_from).collect::<Result<Vec<_>, _>>()?;
+        Ok(users.into_iter().map(|user| (user.id.clone(), user)).collect())
     }
 
     /// Returns users by id, after `after`, at most `limit`.

@@ -2,13 +2,16 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chatkeep_core::profile::Profile;
 use chatkeep_emulator::Entry;
-use chatkeep_store::OutboxPosition;
+use chatkeep_store::{OutboxPosition, PresenceEvidenceKind};
 use serde_json::{Value, json};
 
+use super::{CHANNEL, OWNER, Rest, message, now, send};
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack};
+use crate::store::{item, said, unsent};
 
 /// Reader that continues at its cursor.
 #[derive(Default)]
@@ -166,4 +169,58 @@ async fn check_whole(stack: &Stack, reader: &Reader) {
     let earlier = URL_SAFE_NO_PAD.encode(earlier);
     let rest = stack.get(&format!("/events?limit=100&cursor={earlier}")).await;
     assert_eq!(ids(rest["events"].as_array().unwrap()), ids(&reader.seen[1..]));
+}
+
+/// Subjects are read for a whole page at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_many_events_tells_what_pages_of_one_tell() {
+    let rest = Rest::start(&[]).await;
+    // Nobody subscribes it: no message is kept.
+    let channel = "C00000000000000000000000000000quiet";
+    let mut evidence = vec![
+        item(channel, 1, PresenceEvidenceKind::BotJoined),
+        item(channel, 1, PresenceEvidenceKind::Present(OWNER.into())),
+    ];
+    for (time, person) in [(10, "U1"), (11, "U2"), (12, "U3")] {
+        evidence.push(item(channel, time, PresenceEvidenceKind::Joined(person.into())));
+    }
+    evidence.push(item(channel, 20, PresenceEvidenceKind::Left("U2".into())));
+    rest.store.members().record_presence(&evidence, now()).await.unwrap();
+    let kim = Profile { display_name: "Kim".to_owned(), picture_url: None, language: None };
+    rest.store.members().save_profiles(&[("U1".into(), Some(kim))].into(), now()).await.unwrap();
+    let mut batch = vec![message("kept", OWNER, "2026-01-02T03:04:05Z", "here")];
+    for (time, id) in [(30, "a"), (31, "b"), (32, "c")] {
+        batch.push(said(channel, id, time, "nobody keeps this"));
+    }
+    rest.keep(&batch).await;
+    rest.keep(&[unsent(channel, "b", 40)]).await;
+
+    let whole = send(rest.get("/events?limit=100")).await.ok();
+    assert_eq!(whole["hasMore"], json!(false));
+    let whole = whole["events"].as_array().unwrap();
+    let (mut single, mut path) = (Vec::new(), "/events?limit=1".to_owned());
+    loop {
+        let page = send(rest.get(&path)).await.ok();
+        single.extend(page["events"].as_array().unwrap().iter().cloned());
+        if page["hasMore"] == json!(false) {
+            break;
+        }
+        path = format!("/events?limit=1&cursor={}", page["nextCursor"].as_str().unwrap());
+    }
+    assert_eq!(*whole, single);
+    let of = |wanted: &str| {
+        let events = whole.iter().filter(|event| event["data"]["channelId"] == wanted);
+        events.map(|event| &event["data"]).collect::<Vec<_>>()
+    };
+    let people = of(channel).into_iter().map(|data| &data["member"]).filter(|one| one.is_object());
+    let people: Vec<_> = people.map(|one| (&one["userId"], &one["status"])).collect();
+    let [active, left] = [json!("active"), json!("left")];
+    let [u1, u2, u3] = [json!("U1"), json!("U2"), json!("U3")];
+    assert_eq!(people, [(&u1, &active), (&u2, &left), (&u3, &active), (&u2, &left)]);
+    let told = of(channel).into_iter().map(|data| &data["message"]).filter(|one| one.is_object());
+    let told: Vec<_> = told.map(|one| (&one["id"], &one["sender"]["displayName"])).collect();
+    let kim = json!("Kim");
+    assert_eq!(told, [(&json!("a"), &kim), (&json!("c"), &kim)], "nothing of what was unsent");
+    let kept = of(CHANNEL).into_iter().find(|data| data["message"]["id"] == "kept").unwrap();
+    assert_eq!(kept["message"]["content"], "here");
 }
