@@ -20,6 +20,7 @@ pub mod saved_searches;
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_bus::Bus;
@@ -160,14 +161,14 @@ impl SearchService {
     /// [`SearchError::Unavailable`] if no index is available.
     #[boxed]
     pub async fn find(&self, find: SearchRequest) -> Result<SearchResults, SearchError> {
-        let found = self.find_anywhere(find).await;
+        let found = self.find_anywhere(Arc::new(find)).await;
         self.note(&found);
         found
     }
 
-    async fn find_anywhere(&self, find: SearchRequest) -> Result<SearchResults, SearchError> {
+    async fn find_anywhere(&self, find: Arc<SearchRequest>) -> Result<SearchResults, SearchError> {
         let here = match &self.local {
-            Some(replica) => Some(find_in(replica, find.clone()).await),
+            Some(replica) => Some(find_in(replica, Arc::clone(&find)).await),
             None => None,
         };
         match (here, &self.elsewhere) {

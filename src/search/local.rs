@@ -1,5 +1,7 @@
 //! Searches in an index of this machine.
 
+use std::sync::Arc;
+
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::outage::Work;
@@ -12,7 +14,7 @@ use super::{Hit, SearchCursor, SearchError, SearchRequest, SearchResults, Sort, 
 /// Searches in a replica of this process.
 pub(super) async fn find_in(
     replica: &Replica,
-    find: SearchRequest,
+    find: Arc<SearchRequest>,
 ) -> Result<SearchResults, SearchError> {
     if let Some(reason) = replica.state().unready() {
         return Err(SearchError::Unavailable(reason));
@@ -29,7 +31,7 @@ pub(super) async fn find_in(
 /// Searches in the index of another process on this machine.
 pub(super) async fn find_in_folder(
     shared: SharedIndex,
-    find: SearchRequest,
+    find: Arc<SearchRequest>,
 ) -> Result<SearchResults, SearchError> {
     blocking(move || search(&latest(&shared)?, &find)).await
 }

@@ -1,5 +1,6 @@
 //! Searches over the bus: those of other processes, and those in their replicas.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
@@ -38,7 +39,7 @@ pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
             let replica = asked.clone();
             async move {
                 let found = match serde_json::from_slice(&question) {
-                    Ok(find) => find_in(&replica, find).await,
+                    Ok(find) => find_in(&replica, Arc::new(find)).await,
                     Err(_) => {
                         Err(SearchError::Unavailable("asked in another version's words".into()))
                     }
