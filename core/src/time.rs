@@ -13,6 +13,9 @@ use chrono_tz::{TZ_VARIANTS, Tz};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// A day of UTC.
+pub const DAY: Duration = Duration::from_hours(24);
+
 /// A point in time: milliseconds since the Unix epoch, UTC.
 ///
 /// Serialised as ISO 8601 with milliseconds (`2026-01-02T03:04:05.678Z`), a time beyond the years
@@ -54,6 +57,13 @@ impl Timestamp {
     pub fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+    }
+
+    /// Returns the begin of its day in UTC.
+    #[must_use]
+    pub fn utc_day(self) -> Self {
+        let day = i64::try_from(DAY.as_millis()).unwrap_or(i64::MAX);
+        Self(self.0.saturating_sub(self.0.rem_euclid(day)))
     }
 
     /// Parses an RFC 3339 time with any offset; `None` if it is invalid, or in UTC beyond the years

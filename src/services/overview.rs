@@ -1,12 +1,13 @@
 //! Channels of a caller at a glance, with what needs their attention.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::plan::Usage;
 use chatkeep_core::role::Scope;
-use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_core::time::SharedClock;
 use chatkeep_store::{Channel, ReadAction, Store, StoredMessage, Webhook};
 use chatkeep_view::pseudonyms::Masked;
 
@@ -17,8 +18,8 @@ use super::assistant::Figures;
 use super::channels::ChannelService;
 use super::webhooks::manages;
 
-/// Age in milliseconds up to which a lost file is worth a note: seven days.
-const RECENT: i64 = 7 * 24 * 60 * 60 * 1000;
+/// Age up to which a lost file is worth a note.
+const RECENT: Duration = Duration::from_hours(24 * 7);
 
 /// Page of the channels of a caller.
 #[derive(Debug)]
@@ -91,8 +92,7 @@ impl OverviewService {
         let mut newest = self.store.messages().newest_messages(&ids).await?;
         newest.retain(|_, message| caller.bounds.reads(message.sent_at));
         access.record(newest.keys(), ReadAction::List);
-        let recent = self.clock.now().millis().saturating_sub(RECENT);
-        let since = Timestamp::from_millis(recent);
+        let since = self.clock.now().minus(RECENT);
         let since = caller.not_before().map_or(since, |bound| bound.max(since));
         let lost = self.store.media().lost_media(&ids, since).await?;
         let unanswered = self.unanswered(access, &ids).await?;

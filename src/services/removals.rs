@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::metric;
 use chatkeep_core::random;
-use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_core::time::SharedClock;
 use chatkeep_store::{ChannelJob, Store, StoreError};
 use chatkeep_workers::log_failure;
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
@@ -144,7 +144,7 @@ impl RemovalWorker {
     async fn put_back(&self, job: &ChannelJob, cause: &StoreError) {
         failed(cause, "messages cannot be removed now");
         let now = self.clock.now();
-        let next = later(now, RETRY_DELAY);
+        let next = now.plus(RETRY_DELAY);
         let put = if cause.is_transient() {
             self.store.jobs().release_job(job, &self.worker, next).await
         } else {
@@ -173,14 +173,6 @@ impl PeriodicJob for JobPurge {
         while !stop.is_cancelled() && store.jobs().purge_jobs(before).await? > 0 {}
         Ok(())
     }
-}
-
-fn later(now: Timestamp, time: Duration) -> Timestamp {
-    Timestamp::from_millis(now.millis() + millis(time))
-}
-
-fn millis(time: Duration) -> i64 {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn failed(error: &StoreError, what: &'static str) {

@@ -4,6 +4,8 @@
 //! an earlier copy takes its place. New events then get positions that a reader has passed already,
 //! and may even get the same ones. A reader that remembers when its last event was logged finds out.
 
+use std::time::Duration;
+
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,9 +15,9 @@ use super::db::Sql;
 use super::{OutboxPosition, OutboxStore, StoreError};
 use crate::query::{query, query_as};
 
-/// Milliseconds before a lost event from which its reader gets everything again, ten minutes:
-/// clocks of processes differ.
-const OVERLAP_MILLIS: i64 = 10 * 60 * 1000;
+/// Time before a lost event from which its reader gets everything again: clocks of processes
+/// differ.
+const OVERLAP: Duration = Duration::from_mins(10);
 /// Maximum number of rows that are examined for that time; a reader gets more than this again.
 const REENTRY: i64 = 200_000;
 
@@ -146,7 +148,7 @@ impl OutboxStore<'_> {
 
     /// Returns the position after which a reader goes on whose last event was lost.
     pub(super) async fn reentry(&self, lost: Bookmark) -> Result<OutboxPosition, StoreError> {
-        let since = lost.logged_at.unwrap_or_default().millis().saturating_sub(OVERLAP_MILLIS);
+        let since = lost.logged_at.unwrap_or_default().minus(OVERLAP).millis();
         let before = query_as(BEFORE).bind(since).bind(REENTRY);
         let found: Option<(i64, i64)> = self.store.db.fetch_optional(before).await?;
         Ok(found.map_or_else(OutboxPosition::default, |(tx, seq)| OutboxPosition(tx, seq)))

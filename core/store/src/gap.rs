@@ -97,21 +97,21 @@ impl Gap {
 
 #[cfg(test)]
 mod tests {
+    use chatkeep_core::time::DAY;
+
     use super::GapReason::{OptedOut, Quota};
     use super::*;
 
-    const DAY: i64 = 86_400_000;
-
-    fn gap(reason: GapReason, day: i64, skipped: Option<i64>) -> Gap {
-        let at = |day: i64| Timestamp::from_millis(day * DAY);
+    fn gap(reason: GapReason, day: u32, skipped: Option<i64>) -> Gap {
+        let at = |day: u32| Timestamp::default().plus(DAY * day);
         Gap { from: at(day), to: Some(at(day + 1)), reason, skipped }
     }
 
-    fn told(gaps: Vec<Gap>) -> Vec<(GapReason, i64, i64, Option<i64>)> {
+    fn told(gaps: Vec<Gap>) -> Vec<(GapReason, u64, u64, Option<i64>)> {
         let gaps = Gap::joined(gaps).into_iter();
         gaps.map(|gap| {
-            let to = gap.to.unwrap().millis() / DAY;
-            (gap.reason, gap.from.millis() / DAY, to, gap.skipped)
+            let day = |at: Timestamp| at.since(Timestamp::default()).as_secs() / DAY.as_secs();
+            (gap.reason, day(gap.from), day(gap.to.unwrap()), gap.skipped)
         })
         .collect()
     }

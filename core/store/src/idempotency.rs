@@ -5,18 +5,19 @@
 //! changes anything, and one that died after a change is never run a second time.
 
 use std::future::Future;
+use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{DAY, Timestamp};
 
 use super::db::{Sql, Tx, locking};
 use super::{IdempotencyStore, StoreError};
 use crate::query::{Query, query, query_as};
 
-/// Retention of an idempotency key, in milliseconds: a day.
-const KEPT_MS: i64 = 86_400_000;
-/// Running time after which a request counts as dead with its process, in milliseconds.
-const LOST_MS: i64 = 120_000;
+/// Retention of an idempotency key.
+const KEPT: Duration = DAY;
+/// Running time after which a request counts as dead with its process.
+const LOST: Duration = Duration::from_mins(2);
 /// Batch size for the deletion of old responses.
 const SWEEP: i64 = 1_000;
 
@@ -148,9 +149,9 @@ impl IdempotencyStore<'_> {
         now: Timestamp,
     ) -> Result<IdempotencyState, StoreError> {
         let (owner, route, hash) = (&key.owner, &key.route, &key.key_hash);
-        let (now, lost) = (now.millis(), now.millis() - LOST_MS);
+        let (old, lost) = (now.minus(KEPT).millis(), now.minus(LOST).millis());
+        let now = now.millis();
         let mut tx = self.store.db.begin().await?;
-        let old = now - KEPT_MS;
         tx.execute(query(FORGET).bind(owner).bind(route).bind(hash).bind(old).bind(lost)).await?;
         let taken = tx
             .execute(query(CLAIM).bind(owner).bind(route).bind(hash).bind(&key.request).bind(now))
@@ -236,7 +237,7 @@ impl IdempotencyStore<'_> {
     #[boxed]
     pub async fn purge_idempotency(&self, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let gone = tx.execute(query(PURGE).bind(now.millis() - KEPT_MS).bind(SWEEP)).await?;
+        let gone = tx.execute(query(PURGE).bind(now.minus(KEPT).millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }

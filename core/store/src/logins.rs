@@ -6,7 +6,6 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
 use super::keys::hash;
-use super::sessions::before;
 use super::{SessionStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -88,7 +87,7 @@ impl SessionStore<'_> {
         let row: Option<LoginRow> =
             tx.fetch_optional(query_as(TAKE_LOGIN).bind(hash(state))).await?;
         tx.commit().await?;
-        let in_time = row.filter(|row| row.created_at > before(now, LOGIN_TIME));
+        let in_time = row.filter(|row| row.created_at > now.minus(LOGIN_TIME).millis());
         Ok(in_time.map(|row| PendingLogin {
             nonce: row.nonce,
             verifier: row.verifier,
@@ -103,7 +102,7 @@ impl SessionStore<'_> {
     #[boxed]
     pub async fn purge_logins(&self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let late = before(now, LOGIN_TIME);
+        let late = now.minus(LOGIN_TIME).millis();
         let gone = tx.execute(query(PURGE_LOGINS).bind(late).bind(i64::from(limit))).await?;
         tx.commit().await?;
         Ok(gone >= u64::from(limit))

@@ -174,8 +174,7 @@ impl OAuthStore<'_> {
     pub async fn purge_grants(&self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let most = i64::from(limit);
-        let ago = |age: Duration| now.millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-        let (never, unused) = (ago(NEVER_USED), ago(UNUSED));
+        let (never, unused) = (now.minus(NEVER_USED).millis(), now.minus(UNUSED).millis());
         let secrets = tx.execute(query(PURGE_SECRETS).bind(now.millis()).bind(most)).await?;
         if secrets > 0 {
             tx.execute(query(PURGE_GRANTS)).await?;

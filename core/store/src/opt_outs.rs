@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chatkeep_core::event::{Event, EventOrigin};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{DAY, Timestamp};
 use serde::Serialize;
 
 use super::db::{Db, Tx};
@@ -13,9 +13,6 @@ use super::ingest::BulkKey;
 use super::members::UserKey;
 use super::{Gap, GapReason, StoreError};
 use crate::query::{Query, query, query_as};
-
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
 
 const OF_USERS: &str = "
     SELECT user_id, channel_id, at, opted_out FROM opt_outs
@@ -224,7 +221,7 @@ pub(super) async fn count_opted_out(
     for (channel, message) in new {
         let key = (ChannelId::from(channel), MessageId::from(message));
         if let Some(at) = messages.get(&key) {
-            *days.entry((key.0, at.millis().div_euclid(DAY) * DAY)).or_default() += 1;
+            *days.entry((key.0, at.utc_day().millis())).or_default() += 1;
         }
     }
     let rows: Vec<_> =
@@ -238,7 +235,7 @@ pub(super) async fn count_opted_out(
 pub(super) fn opted_out_day(day: Timestamp, messages: i64) -> Gap {
     Gap {
         from: day,
-        to: Some(Timestamp::from_millis(day.millis() + DAY)),
+        to: Some(day.plus(DAY)),
         reason: GapReason::OptedOut,
         skipped: Some(messages),
     }

@@ -105,7 +105,7 @@ impl MemberStore<'_> {
         now: Timestamp,
         again: Duration,
     ) -> Result<bool, StoreError> {
-        let before = now.millis() - i64::try_from(again.as_millis()).unwrap_or(i64::MAX);
+        let before = now.minus(again).millis();
         let (c, u) = (channel.as_str(), user.as_str());
         let mut tx = self.store.db.begin().await?;
         let claimed =

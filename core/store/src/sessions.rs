@@ -128,7 +128,7 @@ impl SessionStore<'_> {
         let row: Option<SessionRow> = self
             .store
             .db
-            .fetch_optional(query_as(ONE).bind(hash(secret)).bind(before(now, idle)))
+            .fetch_optional(query_as(ONE).bind(hash(secret)).bind(now.minus(idle).millis()))
             .await?;
         Ok(row.map(|row| {
             let session = Session::from(row);
@@ -151,7 +151,7 @@ impl SessionStore<'_> {
         let rows: Vec<SessionRow> = self
             .store
             .db
-            .fetch_all(query_as(OF_USER).bind(user.as_str()).bind(before(now, idle)))
+            .fetch_all(query_as(OF_USER).bind(user.as_str()).bind(now.minus(idle).millis()))
             .await?;
         let sessions = rows.into_iter().map(|row| {
             let session = Session::from(row);
@@ -214,15 +214,11 @@ impl SessionStore<'_> {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let gone = tx.execute(query(PURGE).bind(before(now, idle)).bind(i64::from(limit))).await?;
+        let gone =
+            tx.execute(query(PURGE).bind(now.minus(idle).millis()).bind(i64::from(limit))).await?;
         tx.commit().await?;
         Ok(gone >= u64::from(limit))
     }
-}
-
-/// Returns the latest time that is `age` ago.
-pub(super) fn before(now: Timestamp, age: Duration) -> i64 {
-    now.millis().saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Returns the session with its last use, if that is later than its row says.

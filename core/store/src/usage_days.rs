@@ -11,9 +11,6 @@ use super::db::Tx;
 use super::{AccountStore, StoreError};
 use crate::query::{query, query_as};
 
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
-
 /// Saves what users use as the value of a day. A process whose clock is behind writes into the
 /// newest one.
 const SAVE: &str = "
@@ -81,7 +78,7 @@ impl AccountStore<'_> {
 
 /// Records the present usage of users, an array of objects with their id as `u`.
 pub(super) async fn save_usage(tx: &mut Tx, users: &str, now: Timestamp) -> Result<(), StoreError> {
-    let day = now.millis().div_euclid(DAY) * DAY;
+    let day = now.utc_day().millis();
     tx.execute(query(SAVE).bind(users).bind(day)).await?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::DAY;
 use chatkeep_i18n::Value;
 use chatkeep_services::access::{Admin, Member, Owner, WriteBackup};
 use chatkeep_services::channels::BackupChange;
@@ -17,8 +17,6 @@ use super::super::job;
 use super::super::labels::size;
 use super::super::visitor::Visitor;
 use super::SettingsForm;
-
-const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// Reason for which nothing was changed.
 pub(super) enum SettingsRefusal {
@@ -87,8 +85,8 @@ impl SettingsAction<'_> {
         let change = BackupChange { retention_days: Nullable::To(days), ..BackupChange::default() };
         change.check().map_err(|_| wrong())?;
         if let Some(days) = days.filter(|_| self.form.confirmed != "yes") {
-            let since = self.console.clock.now().millis() - i64::from(days).saturating_mul(DAY);
-            let before = When::parse(&Timestamp::from_millis(since).to_string());
+            let since = self.console.clock.now().minus(DAY * days);
+            let before = When::parse(&since.to_string());
             let estimate =
                 self.console.services.deletion.estimate(&access, before.ok_or_else(wrong)?);
             let estimate = estimate.await.map_err(|error| {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use chatkeep_core::id::{MessageId, UserId};
 use chatkeep_core::message::{Content, MediaInfo};
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{DAY, Timestamp};
 use chrono::{DateTime, Datelike as _, Days, NaiveDate, TimeZone as _, Timelike as _};
 use chrono_tz::Tz;
 
@@ -18,8 +18,6 @@ use super::script::{Hours, Often, Script, ScriptLine, Talk, What};
 
 /// Days of a history.
 pub(super) const DAYS: i64 = 365;
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
 /// Milliseconds since the beginning of the newest conversation, longer than it takes.
 const NEWEST: i64 = 3 * 3_600_000;
 /// Days within which the questions without a rule were asked.
@@ -280,6 +278,6 @@ pub(super) fn begin(now: Timestamp) -> Timestamp {
 }
 
 /// Returns the time that many days before.
-pub(super) const fn days_before(now: Timestamp, days: i64) -> Timestamp {
-    Timestamp::from_millis(now.millis() - days * DAY)
+pub(super) fn days_before(now: Timestamp, days: i64) -> Timestamp {
+    now.minus(DAY * u32::try_from(days).unwrap_or_default())
 }

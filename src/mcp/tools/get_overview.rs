@@ -6,8 +6,8 @@ mod text;
 use std::collections::BTreeMap;
 
 use chatkeep_core::role::Scope;
-use chatkeep_core::time::Timestamp;
-use chatkeep_services::digest::{ChannelDigest, DAY, MAX_DAYS};
+use chatkeep_core::time::{DAY, Timestamp};
+use chatkeep_services::digest::{ChannelDigest, MAX_DAYS};
 use chatkeep_services::gaps::TimeSpan;
 use chatkeep_services::{Caller, Services};
 use rmcp::schemars::{self, JsonSchema};
@@ -167,9 +167,7 @@ fn begin(
         (Some(since), None) => match since.within(zone.0) {
             Some(from) if from > services.digest.days_ago(0) => wrong("is in the future"),
             // A day that began then is meant as a whole.
-            Some(from) if from.millis() + DAY >= services.digest.days_ago(MAX_DAYS).millis() => {
-                Ok(from)
-            }
+            Some(from) if from.plus(DAY) >= services.digest.days_ago(MAX_DAYS) => Ok(from),
             _ => wrong("must be at most 31 days ago; search_messages and get_messages go further"),
         },
     }

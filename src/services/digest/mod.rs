@@ -9,7 +9,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::role::Scope;
-use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_core::time::{DAY, SharedClock, Timestamp};
 use chatkeep_store::{
     DigestKey, DigestScope, MemberMove, MessageEvent, NotedTexts, PeopleCounts, ReadAction, Store,
     StoredMessage, TypeCount,
@@ -24,8 +24,6 @@ pub use texts::HostLinks;
 
 /// Longest time of a digest in days.
 pub const MAX_DAYS: u32 = 31;
-/// Milliseconds of a day.
-pub const DAY: i64 = 86_400_000;
 /// Maximum number of channels whose messages are counted.
 const COUNTED: usize = 1_000;
 /// Maximum number of channels whose texts are examined: those with the most messages.
@@ -42,7 +40,7 @@ const EDGE: i64 = 2_500;
 const CHANGES: (usize, usize) = (500, 20);
 /// Number of messages after a question among which somebody else's is an answer, and the time within
 /// which it was sent, in milliseconds: a day.
-const ANSWER: (u32, i64) = (5, DAY);
+const ANSWER: (u32, i64) = (5, 24 * 3_600_000);
 /// Number of messages that are shown of each kind.
 const SHOWN: usize = 20;
 /// Number of people that are named.
@@ -126,7 +124,7 @@ impl DigestService {
 
     /// Returns the time so many days ago.
     pub fn days_ago(&self, days: u32) -> Timestamp {
-        Timestamp::from_millis(self.clock.now().millis() - i64::from(days) * DAY)
+        self.clock.now().minus(DAY * days)
     }
 
     /// Returns the digest of these channels from the quarter of an hour of that time on, within the

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{DAY, Timestamp};
 use futures_util::TryStreamExt as _;
 
 use super::files::WorkFolder;
@@ -125,7 +125,6 @@ impl SnapshotService {
 
 /// Returns the places of those that stay in a list of times, oldest first.
 fn staying(times: &[Timestamp], retention: SnapshotRetention, now: Timestamp) -> BTreeSet<usize> {
-    const DAY: i64 = 86_400_000;
     // Those that a wrong clock dated into the future stay, and count for nothing.
     let past = times.partition_point(|time| *time <= now.plus(CLOCKS));
     let (times, to_come) = (&times[..past], past..times.len());
@@ -136,10 +135,9 @@ fn staying(times: &[Timestamp], retention: SnapshotRetention, now: Timestamp) ->
         }
         SnapshotRetention::Newest { keep, days } => {
             stays.extend((0..times.len()).rev().take(keep));
-            let day = |time: Timestamp| time.millis().div_euclid(DAY);
             for (nth, time) in times.iter().enumerate() {
-                let last = times.get(nth + 1).is_none_or(|next| day(*next) != day(*time));
-                if last && day(now) - day(*time) < i64::from(days) {
+                let last = times.get(nth + 1).is_none_or(|next| next.utc_day() != time.utc_day());
+                if last && now.utc_day().since(time.utc_day()) < DAY * days {
                     stays.insert(nth);
                 }
             }

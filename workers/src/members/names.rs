@@ -162,8 +162,7 @@ impl NameFetcher {
 
     /// Returns the time before which stored names are refreshed.
     fn stale(&self) -> Timestamp {
-        let age = i64::try_from(STALE.as_millis()).unwrap_or(i64::MAX);
-        Timestamp::from_millis(self.clock.now().millis().saturating_sub(age).max(1))
+        self.clock.now().minus(STALE).max(Timestamp::from_millis(1))
     }
 
     /// Fetches the profiles of people who have none.

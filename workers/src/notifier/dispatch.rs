@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::id::WebhookId;
-use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ClaimRoom, ClaimedDelivery, StoreError};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -112,13 +111,12 @@ impl<B: Bodies> Notifier<B> {
             return Ok(Vec::new());
         }
         let now = self.clock.now();
-        let while_ms = i64::try_from(FAILING_AFTER.as_millis()).unwrap_or(i64::MAX);
         let room = ClaimRoom {
             total: most - held,
             failing: slots.failing.available_permits(),
             each: self.settings.parallel_each * CLAIM_FACTOR,
             per_failed: self.settings.parallel_each,
-            failing_before: Timestamp::from_millis(now.millis() - while_ms),
+            failing_before: now.minus(FAILING_AFTER),
         };
         let lease_end = now.plus(MAX_QUEUE_TIME + self.settings.timeout + LEASE_MARGIN);
         self.store.webhooks().claim_webhooks(room, lease_end, now).await

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use chatkeep_core::metric;
-use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Attempt, ClaimedDelivery, Next};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -67,8 +66,7 @@ impl<B: Bodies> Notifier<B> {
     async fn settle(&self, stop: &CancellationToken, batch: &[Attempt]) {
         loop {
             let now = self.clock.now();
-            let timeout = i64::try_from(self.settings.give_up.as_millis()).unwrap_or(i64::MAX);
-            let give_up = Timestamp::from_millis(now.millis().saturating_sub(timeout));
+            let give_up = now.minus(self.settings.give_up);
             match self.store.webhooks().settle_webhooks(batch, give_up, now).await {
                 Ok(disabled) => {
                     for (webhook, reason) in disabled {

@@ -14,8 +14,6 @@ use super::{ActivityFilter, Actor, ReadAction, Reader};
 use crate::query::{query, query_as};
 use crate::{ActivityLogStore, StoreError, parsed};
 
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
 /// Maximum number of unwritten counters; beyond it, new readers of a channel are counted as one.
 const WAITING: usize = 100_000;
 /// Rows written in one statement.
@@ -128,7 +126,7 @@ impl ActivityLogStore<'_> {
     ) {
         let key = Key {
             channel: channel.clone(),
-            day: now.millis().div_euclid(DAY) * DAY,
+            day: now.utc_day().millis(),
             user: user.clone(),
             reader: reader.clone(),
             action,

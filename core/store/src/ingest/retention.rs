@@ -3,7 +3,7 @@
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{DAY, Timestamp};
 
 use super::super::activity_log::{ChangeKind, NewChange, forget_activity, log_change};
 use super::super::db::Tx;
@@ -12,9 +12,6 @@ use super::super::{ChannelStore, StoreError};
 use super::lock_ledger;
 use super::removal::{ALL, BEFORE, DELETED_BEFORE, RemovalMode, Removed, remove};
 use crate::query::{query, query_as};
-
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
 
 const SET: &str = "UPDATE channels SET retention_days = $2 WHERE channel_id = $1";
 /// A deletion removes as retention does; the later of both times is told.
@@ -240,5 +237,7 @@ async fn cutoff(
 ) -> Result<Option<i64>, StoreError> {
     let row: Option<(Option<i64>, i64)> =
         tx.fetch_optional(query_as(OF_CHANNEL).bind(channel.as_str())).await?;
-    Ok(row.and_then(|(days, _)| days).map(|days| now.millis() - days * DAY))
+    Ok(row
+        .and_then(|(days, _)| days)
+        .map(|days| now.minus(DAY * u32::try_from(days).unwrap_or(u32::MAX)).millis()))
 }

@@ -70,9 +70,8 @@ impl KeyStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn purge_keys(&self, limit: u32, now: Timestamp) -> Result<u64, StoreError> {
-        let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let mut tx = self.store.db.begin().await?;
-        let before = now.millis().saturating_sub(kept);
+        let before = now.minus(KEPT).millis();
         let gone = tx.execute(query(PURGE).bind(before).bind(i64::from(limit))).await?;
         tx.commit().await?;
         Ok(gone)

@@ -10,14 +10,14 @@ use std::time::Duration;
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::cache::Cache;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::DAY;
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::super::super::{FieldPath, ServiceError};
 use super::super::AssistantService;
-use super::{DAY, DAYS, HistoryAccess};
+use super::{DAYS, HistoryAccess};
 
 /// Time for which a number is kept.
 const KEPT: Duration = Duration::from_hours(1);
@@ -109,8 +109,7 @@ impl AssistantService {
         if !source.config.enabled || !source.config.qa.enabled || source.rules.is_empty() {
             return Ok(0);
         }
-        let days = i64::from(DAYS) * DAY;
-        let from = Timestamp::from_millis(self.clock.now().millis() - days);
+        let from = self.clock.now().minus(DAY * DAYS);
         let compiled = self.compiled_anew(channel).await?;
         let mut search = self.question_search(channel, compiled, from);
         self.search_on(&mut search).await?;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{DAY, Timestamp};
 use chatkeep_store::{MessageFilter, Store, StoredMessage};
 
 pub use backtest::{BacktestChange, BacktestDraft, BacktestRequest, BacktestResult, GivenReply};
@@ -44,8 +44,6 @@ const MESSAGES: usize = 20_000;
 const TIME: Duration = Duration::from_secs(10);
 /// Messages read from the store at once.
 const PAGE: u32 = 500;
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
 
 /// A message of a person, and its text.
 type Said = (StoredMessage, String);
@@ -66,7 +64,7 @@ impl AssistantService {
             let why = format_args!("must be from 1 to {MAX_DAYS}");
             return Err(ServiceError::invalid_value(field, why));
         }
-        let from = Timestamp::from_millis(self.clock.now().millis() - i64::from(days) * DAY);
+        let from = self.clock.now().minus(DAY * days);
         Ok(access.not_before().map_or(from, |earliest| earliest.max(from)))
     }
 }
