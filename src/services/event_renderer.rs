@@ -20,7 +20,7 @@ use chatkeep_view::{
 };
 use chatkeep_workers::notifier::Bodies;
 
-use self::subjects::{Subject, Subjects};
+use self::subjects::{EventSubject, Subjects};
 use crate::masks::{self, MaskFailure};
 
 /// Reason for which events cannot be rendered now. None of them is dropped for it.
@@ -119,18 +119,18 @@ impl EventRenderer {
         subjects: &Subjects,
         reader: EventReader<'_>,
     ) -> Option<EventData> {
-        let data = match Subject::of(kind, told) {
-            Subject::Nothing => EventData::default(),
-            Subject::User(user) => data_of_user(kind, told, user, subjects)?,
-            Subject::Member(channel, user) => {
+        let data = match EventSubject::of(kind, told) {
+            EventSubject::Nothing => EventData::default(),
+            EventSubject::User(user) => data_of_user(kind, told, user, subjects)?,
+            EventSubject::Member(channel, user) => {
                 let member = subjects.members.get(&(channel, user)).cloned();
                 let member = member.map(|member| MemberView::from(reader.mask.show(member)));
                 EventData { member, ..EventData::default() }
             }
-            Subject::Message(channel, id) => {
+            EventSubject::Message(channel, id) => {
                 data_of_message(told, &(channel, id), subjects, reader)?
             }
-            Subject::Unstored(channel, id, unstored) => {
+            EventSubject::Unstored(channel, id, unstored) => {
                 let bare = MessageView::bare(id, channel.clone(), told.at, unstored.kind);
                 let message = unstored_message((kind, told), bare, unstored, subjects, reader.mask);
                 EventData { message: Some(message?), ..EventData::default() }

@@ -13,7 +13,7 @@ use chatkeep_view::pseudonyms::Mask;
 use super::{EventRenderer, RenderError};
 
 /// Subject of an event.
-pub(super) enum Subject<'a> {
+pub(super) enum EventSubject<'a> {
     /// None, or only a channel.
     Nothing,
     /// A user.
@@ -26,7 +26,7 @@ pub(super) enum Subject<'a> {
     Unstored(&'a ChannelId, MessageId, &'a UnstoredMessage),
 }
 
-impl<'a> Subject<'a> {
+impl<'a> EventSubject<'a> {
     pub(super) fn of(kind: OutboxEventKind, told: &'a EventRef) -> Self {
         match (&told.channel, told.subject.as_deref(), &told.unstored) {
             (_, None, _) => Self::Nothing,
@@ -57,14 +57,14 @@ impl Keys {
         let mut keys = Self::default();
         for told in told {
             let Some(kind) = told.kind else { continue };
-            match Subject::of(kind, told) {
+            match EventSubject::of(kind, told) {
                 // Its webhook is all that is told.
-                Subject::User(_) if kind == OutboxEventKind::EndpointDisabled => {}
-                Subject::Nothing => {}
-                Subject::User(user) => drop(keys.users.insert(user)),
-                Subject::Member(channel, user) => drop(keys.members.insert((channel, user))),
-                Subject::Message(channel, id) => keys.messages.push((channel, id)),
-                Subject::Unstored(channel, id, unstored) => {
+                EventSubject::User(_) if kind == OutboxEventKind::EndpointDisabled => {}
+                EventSubject::Nothing => {}
+                EventSubject::User(user) => drop(keys.users.insert(user)),
+                EventSubject::Member(channel, user) => drop(keys.members.insert((channel, user))),
+                EventSubject::Message(channel, id) => keys.messages.push((channel, id)),
+                EventSubject::Unstored(channel, id, unstored) => {
                     keys.users.extend(unstored.sender.clone());
                     let origin = EventOrigin {
                         channel: channel.clone(),

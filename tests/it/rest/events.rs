@@ -216,7 +216,7 @@ async fn a_page_of_many_events_tells_what_pages_of_one_tell() {
     let people: Vec<_> = people.map(|one| (&one["userId"], &one["status"])).collect();
     let [active, left] = [json!("active"), json!("left")];
     let [u1, u2, u3] = [json!("U1"), json!("U2"), json!("U3")];
-    assert_eq!(people, [(&u1, &active), (&u2, &left), (&u3, &active), (&u2, &left)]);
+    assert_eq!(people, [(&u1, &active), (&u2, &left), (&u2, &left), (&u3, &active)]);
     let told = of(channel).into_iter().map(|data| &data["message"]).filter(|one| one.is_object());
     let told: Vec<_> = told.map(|one| (&one["id"], &one["sender"]["displayName"])).collect();
     let kim = json!("Kim");
