@@ -5,11 +5,13 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use chatkeep_blobs::Blobs;
 use chatkeep_console::Entrances;
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{Config, LineConfig};
 use chatkeep_core::health::Health;
 use chatkeep_core::time::SharedClock;
 use chatkeep_services::disk::DiskReserves;
 use chatkeep_services::removals::RemovalWorker;
+use chatkeep_services::snapshots::remove_leftovers;
 use chatkeep_services::{ServiceParts, Services};
 use chatkeep_view::Links;
 use chatkeep_workers::assistant::Assistants;
@@ -50,6 +52,10 @@ impl App {
         make_data_folder(&config.data)?;
         let bus = process_roles.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config, Arc::clone(&clock)).await?;
+        if let Err(error) = remove_leftovers(&config.data, &store).await {
+            let error = with_causes(&error);
+            warn!(error, "what an interrupted snapshot left cannot be removed");
+        }
         let blobs =
             Blobs::open(&config.blobs, &config.s3).with_context(|| no_media_store(&config))?;
         let secrets = LiveSecrets::new(&config, &bus, &store, &blobs);

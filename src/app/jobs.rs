@@ -17,7 +17,7 @@ use chatkeep_services::pictures::PictureSweep;
 use chatkeep_services::removals::JobPurge;
 use chatkeep_services::retention::Retention;
 use chatkeep_services::snapshots::{
-    MigrationCopyPurge, SnapshotJob, SnapshotService, SnapshotSource,
+    MigrationCopyPurge, SnapshotJob, SnapshotPlace, SnapshotSource,
 };
 use chatkeep_workers::dead_letters::DeadLetterJob;
 use chatkeep_workers::members::MissingNames;
@@ -35,10 +35,7 @@ impl App {
     }
 
     /// Starts the periodic jobs of this process' roles.
-    ///
-    /// # Errors
-    /// Returns an error if the place of snapshots cannot be opened.
-    pub(super) fn start_jobs(&self, jobs: &PeriodicJobs) -> anyhow::Result<()> {
+    pub(super) fn start_jobs(&self, jobs: &PeriodicJobs) {
         let roles = &self.process_roles.roles;
         let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
         let maintenance = Maintenance { store, clock };
@@ -55,26 +52,28 @@ impl App {
         }
         if roles.contains(&Role::Worker) {
             self.start_worker_jobs(jobs, &maintenance);
-            self.start_snapshots(jobs)?;
+            self.start_snapshots(jobs);
             if matches!(self.config.database, Database::Sqlite) {
                 jobs.add(MigrationCopyPurge::new(self.config.clone(), Arc::clone(&self.clock)));
             }
         }
-        Ok(())
     }
 
     /// Starts the making of snapshots, if there is a place for them.
-    fn start_snapshots(&self, jobs: &PeriodicJobs) -> anyhow::Result<()> {
+    fn start_snapshots(&self, jobs: &PeriodicJobs) {
         if self.config.snapshot.target.is_none() {
-            return Ok(());
+            return;
         }
-        let service = SnapshotService::open(&self.config, None, Arc::clone(&self.clock))?;
-        self.secrets.add_archive(service.archive().clone());
-        jobs.add(SnapshotMetrics(service.clone()));
+        let secrets = self.secrets.clone();
+        let place =
+            SnapshotPlace::new(self.config.clone(), Arc::clone(&self.clock), move |archive| {
+                secrets.add_archive(archive.clone());
+            });
+        jobs.add(SnapshotMetrics(place.clone()));
         let (store, blobs) = (self.store.clone(), self.blobs.clone());
         let source = SnapshotSource::of(&self.config, store, blobs);
-        jobs.add(SnapshotJob::new(service, source, &self.config.snapshot));
-        Ok(())
+        let health = self.health.clone();
+        jobs.add(SnapshotJob::new(place, source, health, &self.config.snapshot));
     }
 
     fn start_worker_jobs(&self, jobs: &PeriodicJobs, maintenance: &Maintenance) {

@@ -146,7 +146,7 @@ impl App {
         self.share_clock(&supervisor).await?;
         self.follow_assistants(&supervisor).await?;
         let router = with_common_layers(finish(self.surfaces(&supervisor)?));
-        self.start_jobs(&jobs)?;
+        self.start_jobs(&jobs);
         self.watch_disk(&supervisor).await;
         let outages = Arc::new(self.outages());
         supervisor.run("outages", move |stop| Arc::clone(&outages).run(stop));

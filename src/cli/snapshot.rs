@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use chatkeep_core::config::{BlobsKind, Config, Database, has_password};
 use chatkeep_services::snapshots::{
     AgeIdentities, ErasedIn, RestoreDestination, RestoreReport, RestoreRequest, SnapshotReason,
@@ -11,8 +11,7 @@ use chatkeep_services::snapshots::{
 use chatkeep_transfer::out::{note, say};
 use serde_json::json;
 
-use super::context::Context;
-use super::table;
+use super::{Context, on_signal, table};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SnapshotArgs {
@@ -76,8 +75,18 @@ pub(super) async fn run(context: &Context, args: SnapshotArgs) -> anyhow::Result
         Some(place) => Some(parsed::<BlobsKind>("--target", place)?),
         None => None,
     };
-    let target = target.as_ref();
-    match args.command {
+    let done = command(context, target.as_ref(), args.command);
+    // Aborted in the middle, it removes its copies of what is stored.
+    let done = on_signal()?.run_until_cancelled(Box::pin(done)).await;
+    done.context("interrupted before it was done")?
+}
+
+async fn command(
+    context: &Context,
+    target: Option<&BlobsKind>,
+    command: SnapshotCommand,
+) -> anyhow::Result<()> {
+    match command {
         SnapshotCommand::Create { json } => Box::pin(create(context, target, json)).await,
         SnapshotCommand::List { json } => list(&context.snapshots(target)?.list().await?, json),
         SnapshotCommand::Verify { id, identity } => {

@@ -11,7 +11,7 @@ use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use super::snapshots::{SnapshotError, SnapshotService};
+use super::snapshots::{SnapshotError, SnapshotPlace};
 use super::status::{ExpiryTime, expiry_times};
 
 /// Measures channels, webhooks and files.
@@ -28,7 +28,7 @@ pub struct ExpiryMetrics {
 
 /// Measures the age of the newest snapshot, whoever made it.
 #[derive(Debug)]
-pub struct SnapshotMetrics(pub SnapshotService);
+pub struct SnapshotMetrics(pub SnapshotPlace);
 
 impl PeriodicJob for StoreMetrics {
     const NAME: &'static str = "store_metrics";
@@ -90,7 +90,7 @@ impl PeriodicJob for SnapshotMetrics {
     const FAILURE: &'static str = "cannot look up the newest snapshot";
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
-        let at = match self.0.manifest("latest").await {
+        let at = match self.0.service().await?.manifest("latest").await {
             Ok(manifest) => seconds(manifest.created_at),
             Err(SnapshotError::Unknown { .. }) => 0.0,
             Err(error) => return Err(error.into()),

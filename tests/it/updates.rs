@@ -288,6 +288,21 @@ async fn data_is_copied_before_a_migration_changes_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_migration_that_fails_again_and_again_leaves_one_copy() {
+    let ground = TestEnv::bare(Parts::Embedded).await;
+    let line = emulator().await;
+    sqlite_of(ground.folder.path(), BEFORE_RENAMING).await;
+    // The migration after it cannot be applied.
+    ground.sql("ALTER TABLE channels RENAME TO channels_away").await;
+    let copies = ground.folder.path().join("before-migration/snapshots");
+    for _ in 0..3 {
+        let mut process = ground.program(&line, &["serve"]).start();
+        assert_eq!(process.finish().await.code(), Some(1), "{}", process.stderr().join("\n"));
+        assert_eq!(fs::read_dir(&copies).unwrap().count(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_copy_of_before_a_migration_goes_with_its_setting() {
     let mut ground = TestEnv::bare(Parts::Embedded).await;
     let line = emulator().await;

@@ -114,6 +114,11 @@ impl Archive {
         self.key.as_ref().map_or(Ok(()), |key| key.replace(s3))
     }
 
+    /// Root of an archive that is a folder.
+    pub fn folder(&self) -> Option<&FilePath> {
+        self.folder.as_deref().map(PathBuf::as_path)
+    }
+
     /// Location of the archive, as in the settings.
     pub fn place(&self) -> &str {
         &self.place

@@ -136,6 +136,7 @@ impl Making<'_> {
         if !encrypt && self.is_whole(&stored).await? {
             return Ok(ListedBlob { blob: name, stored: Some(stored) });
         }
+        self.service.check_room_to_store(stored.bytes).await?;
         let sealed = self.service.recipients.seal(checked(content.stream, name.clone()))?;
         let ObjectDigest { sha256, bytes } =
             match self.service.archive.put_stream(&object, sealed).await {

@@ -18,7 +18,12 @@ use super::{SnapshotError, SnapshotService};
 use crate::media_store;
 
 /// Folder in the data folder for copies on their way.
-const WORK: &str = "snapshot-work";
+pub(super) const WORK: &str = "snapshot-work";
+/// Folder in the data folder for the present ledger on its way.
+pub(super) const LEDGER_WORK: &str = "snapshot-ledger";
+/// Files of the embedded bus, and of the embedded database, in the data folder.
+const BUS_FILES: &[&str] = &["bus.db", "bus.db-wal"];
+const DATABASE_FILES: &[&str] = &["chatkeep.db", "chatkeep.db-wal"];
 
 /// Parts of a deployment that a snapshot is made of.
 #[derive(Clone, Debug)]
@@ -37,8 +42,9 @@ impl SnapshotService {
     ///
     /// # Errors
     /// [`SnapshotError::Busy`] while another one is made, [`SnapshotError::Foreign`],
-    /// [`SnapshotError::MediaStore`], or whatever could not be read or written. Objects written by
-    /// then are no snapshot, and the next pruning removes them.
+    /// [`SnapshotError::MediaStore`], [`SnapshotError::NoSpace`], or whatever could not be read or
+    /// written. Objects written by then are no snapshot, and the next attempt or pruning removes
+    /// them.
     pub async fn create(
         &self,
         source: &SnapshotSource,
@@ -62,6 +68,7 @@ impl SnapshotService {
             // In another media store no file is there, and the snapshot would be without them.
             media_store::check(&source.store, blobs).await?;
         }
+        self.remove_unfinished().await?;
         let now = self.clock.now();
         let work = WorkFolder::create(self.data.join(WORK))?;
         let mut manifest = SnapshotManifest {
@@ -97,7 +104,7 @@ impl SnapshotService {
         written: Option<PresentLedger>,
     ) -> Result<PresentLedger, SnapshotError> {
         self.check_owner(store).await?;
-        let work = WorkFolder::create(self.data.join("snapshot-ledger"))?;
+        let work = WorkFolder::create(self.data.join(LEDGER_WORK))?;
         let file = work.file(LEDGER);
         let entries = write_ledger(store, &file).await?;
         let name = self.recipients.stored_name(LEDGER);
@@ -140,6 +147,7 @@ impl Making<'_> {
     async fn parts(&mut self) -> Result<(), SnapshotError> {
         let data = &self.service.data;
         if self.source.embedded_bus {
+            self.service.check_room_to_copy(BUS_FILES).await?;
             let copy = self.work.file(PartName::Bus.file());
             if copy_bus(data, &copy).await? {
                 check_bus_copy(&copy).await?;
@@ -171,6 +179,7 @@ impl Making<'_> {
         if !self.source.embedded_database {
             return Ok(None);
         }
+        self.service.check_room_to_copy(DATABASE_FILES).await?;
         let copy = self.work.file(PartName::Database.file());
         Store::copy_embedded(&self.service.data, &copy).await?;
         self.manifest.schema = Store::check_copy(&copy).await?;

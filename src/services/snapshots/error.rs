@@ -37,9 +37,16 @@ pub enum SnapshotError {
     Foreign(String),
     #[error("another snapshot or pruning of this deployment is under way")]
     Busy,
+    #[error(
+        "the disk of {folder} has {free} bytes free, and a snapshot needs {needed}, of which {reserve} \
+         are disk.ingress_reserve_bytes: make room there"
+    )]
+    NoSpace { folder: String, needed: u64, free: u64, reserve: u64 },
     #[error("there is no snapshot {id} in {place}; `chatkeep snapshot list` shows them")]
     Unknown { id: String, place: String },
-    #[error("snapshot {0} was never finished and cannot be restored; the next pruning removes it")]
+    #[error(
+        "snapshot {0} was never finished and cannot be restored; the next snapshot or pruning removes it"
+    )]
     Unfinished(String),
     #[error("snapshot {id} is damaged: {object} {why}")]
     Damaged { id: String, object: String, why: String },
@@ -66,6 +73,8 @@ pub enum SnapshotError {
          do not use it"
     )]
     Differs(u64),
+    #[error("the restored data could not be checked: {0}")]
+    Unchecked(String),
     #[error("{0}; nothing is removed until its folder is")]
     Unprunable(String),
     #[error("a ledger of erasures cannot be read: {0}")]

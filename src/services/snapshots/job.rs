@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use chatkeep_core::config::SnapshotConfig;
+use chatkeep_core::health::Health;
+use chatkeep_core::outage::Failure;
 use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -13,13 +15,17 @@ use super::create::PresentLedger;
 use super::layout::CLOCKS;
 use super::lock::{LEASE_NAME, SnapshotLock};
 use super::prune::{PruneReport, SnapshotRetention};
-use super::{SnapshotError, SnapshotReason, SnapshotService, SnapshotSource};
+use super::{SnapshotError, SnapshotPlace, SnapshotReason, SnapshotService, SnapshotSource};
+
+/// Part of the process that has a problem while snapshots fail.
+const PART: &str = "snapshots";
 
 /// Job of a process with the worker role.
 #[derive(Debug)]
 pub struct SnapshotJob {
-    service: SnapshotService,
+    place: SnapshotPlace,
     source: SnapshotSource,
+    health: Health,
     every: Option<Duration>,
     retention: SnapshotRetention,
     /// Ledger that was written last.
@@ -27,33 +33,39 @@ pub struct SnapshotJob {
 }
 
 impl SnapshotJob {
-    /// Creates the job of a deployment.
-    pub fn new(service: SnapshotService, source: SnapshotSource, config: &SnapshotConfig) -> Self {
-        let retention = SnapshotRetention::of(config);
-        Self { service, source, every: config.every, retention, written: Mutex::new(None) }
+    /// Creates the job of a deployment. While it fails, `health` has a problem.
+    pub fn new(
+        place: SnapshotPlace,
+        source: SnapshotSource,
+        health: Health,
+        config: &SnapshotConfig,
+    ) -> Self {
+        let (every, retention) = (config.every, SnapshotRetention::of(config));
+        Self { place, source, health, every, retention, written: Mutex::new(None) }
     }
 
     async fn round(&self) -> Result<(), SnapshotError> {
-        self.ledger().await?;
-        if !self.is_due().await? {
+        let service = self.place.service().await?;
+        self.ledger(&service).await?;
+        if !self.is_due(&service).await? {
             return Ok(());
         }
         // With PostgreSQL the job itself is leased.
         let _lock = if self.source.embedded_database {
-            Some(SnapshotLock::of(&self.service.data)?)
+            Some(SnapshotLock::of(&service.data)?)
         } else {
             None
         };
-        let made = self.service.create_locked(&self.source, SnapshotReason::Schedule).await?;
+        let made = service.create_locked(&self.source, SnapshotReason::Schedule).await?;
         // A wrong clock makes the newest ones look old.
-        let gone = if self.service.clock.is_confirmed() {
-            self.service.prune_locked(self.retention).await?
+        let gone = if service.clock.is_confirmed() {
+            service.prune_locked(self.retention).await?
         } else {
             PruneReport::default()
         };
         info!(
             snapshot = made.id,
-            place = self.service.place(),
+            place = service.place(),
             files = made.files,
             removed_snapshots = gone.snapshots,
             removed_files = gone.files,
@@ -64,20 +76,20 @@ impl SnapshotJob {
 
     /// Keeps the ledger in the archive up to date. Not everything that it lists leaves a trace
     /// elsewhere, such as an event of the outbox, so it is read whole.
-    async fn ledger(&self) -> Result<(), SnapshotError> {
+    async fn ledger(&self, service: &SnapshotService) -> Result<(), SnapshotError> {
         let written = || self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let last = written().clone();
-        let present = self.service.refresh_ledger(&self.source.store, last).await?;
+        let present = service.refresh_ledger(&self.source.store, last).await?;
         *written() = Some(present);
         Ok(())
     }
 
-    async fn is_due(&self) -> Result<bool, SnapshotError> {
+    async fn is_due(&self, service: &SnapshotService) -> Result<bool, SnapshotError> {
         let Some(every) = self.every else { return Ok(false) };
-        let Some(newest) = self.service.newest().await? else { return Ok(true) };
-        match self.service.manifest(&newest).await {
+        let Some(newest) = service.newest().await? else { return Ok(true) };
+        match service.manifest(&newest).await {
             Ok(newest) => {
-                let (now, made) = (self.service.clock.now(), newest.created_at);
+                let (now, made) = (service.clock.now(), newest.created_at);
                 // One that a wrong clock dated into the future says nothing about when it was made.
                 Ok(now.since(made) >= every || made > now.plus(CLOCKS))
             }
@@ -106,7 +118,15 @@ impl PeriodicJob for SnapshotJob {
         match stop.run_until_cancelled(self.round()).await {
             // Somebody makes one at the command line.
             None | Some(Err(SnapshotError::Busy)) => Ok(()),
-            Some(done) => Ok(done?),
+            Some(Ok(())) => {
+                self.health.clear(PART);
+                Ok(())
+            }
+            Some(Err(error)) => {
+                // The frame of the jobs logs it.
+                self.health.raise(PART, Failure::new(&error, true));
+                Err(error.into())
+            }
         }
     }
 }
@@ -116,39 +136,36 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use chatkeep_blobs::Archive;
-    use chatkeep_core::config::{BlobsKind, Database, S3Config};
+    use chatkeep_core::config::{Config, Database, Sources};
     use chatkeep_core::id::{ChannelId, UserId};
     use chatkeep_core::time::{SystemClock, Timestamp};
     use chatkeep_store::{JobKind, NewChannelJob, Store};
 
-    use super::super::seal::AgeRecipients;
     use super::*;
 
-    async fn job(folder: &Path) -> SnapshotJob {
-        let place = BlobsKind::Folder(folder.join("archive"));
-        let s3 = S3Config {
-            endpoint: None,
-            region: String::new(),
-            access_key_id: None,
-            secret_access_key: None,
-            path_style: true,
-        };
-        let service = SnapshotService {
-            archive: Archive::open(&place, &s3).unwrap(),
-            recipients: AgeRecipients::default(),
-            clock: Arc::new(SystemClock),
-            data: folder.to_owned(),
-            settings: String::new(),
-        };
-        let source = SnapshotSource {
+    fn config(folder: &Path) -> Config {
+        let setting = |name: &str, value: &Path| (name.to_owned(), value.display().to_string());
+        let environment = vec![
+            setting("CHATKEEP_DATA", folder),
+            setting("CHATKEEP_SNAPSHOT_TARGET", &folder.join("archive")),
+        ];
+        Config::load(Sources::new(None, environment, Vec::new())).unwrap()
+    }
+
+    async fn source(folder: &Path) -> SnapshotSource {
+        SnapshotSource {
             store: Store::open(&Database::Sqlite, folder, 1).await.unwrap(),
             blobs: None,
             embedded_database: true,
             embedded_bus: false,
-        };
+        }
+    }
+
+    async fn job(folder: &Path) -> SnapshotJob {
+        let place = SnapshotPlace::new(config(folder), Arc::new(SystemClock), |_| {});
         let retention = SnapshotRetention::Newest { keep: 1, days: 0 };
-        SnapshotJob { service, source, every: None, retention, written: Mutex::default() }
+        let (source, health) = (source(folder).await, Health::new(Arc::new(SystemClock)));
+        SnapshotJob { place, source, health, every: None, retention, written: Mutex::default() }
     }
 
     #[tokio::test]
@@ -187,5 +204,73 @@ mod tests {
         assert_eq!(modified(), before);
         std::fs::remove_file(&file).unwrap();
         assert_eq!(ledger().await, told);
+    }
+
+    #[tokio::test]
+    async fn a_place_that_is_not_there_is_a_problem_until_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut job = job(folder.path()).await;
+        job.every = Some(Duration::from_hours(1));
+        let (place, stop) = (folder.path().join("archive"), CancellationToken::new());
+        std::fs::write(&place, "no folder").unwrap();
+        assert!(job.run(&stop).await.is_err());
+        let problems = job.health.problems();
+        assert_eq!((problems.len(), problems[0].part.as_str()), (1, PART));
+        std::fs::remove_file(&place).unwrap();
+        job.run(&stop).await.unwrap();
+        assert_eq!(job.health.problems(), []);
+        let service = job.place.service().await.unwrap();
+        assert_eq!(service.manifests().await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_snapshot_that_would_fill_the_disk_is_not_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut service =
+            SnapshotService::open(&config(folder.path()), None, Arc::new(SystemClock)).unwrap();
+        service.reserve = u64::MAX;
+        let source = source(folder.path()).await;
+        let refused = service.create(&source, SnapshotReason::Manual).await.unwrap_err();
+        let told = refused.to_string();
+        assert!(matches!(refused, SnapshotError::NoSpace { .. }), "{told}");
+        let needed = format!("a snapshot needs {}, of which {0} are disk.ingress", u64::MAX);
+        assert!(told.contains(" bytes free") && told.contains(&needed), "{told}");
+        assert!(service.objects().await.unwrap().is_empty());
+        assert!(!folder.path().join("snapshot-work").exists());
+    }
+
+    #[tokio::test]
+    async fn attempts_that_failed_do_not_add_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let service =
+            SnapshotService::open(&config(folder.path()), None, Arc::new(SystemClock)).unwrap();
+        let left = folder.path().join("archive/snapshots/20200101T000000000Z-0badcafe");
+        std::fs::create_dir_all(&left).unwrap();
+        for part in ["bus.db", "chatkeep.db#1"] {
+            std::fs::write(left.join(part), "half").unwrap();
+        }
+        let source = source(folder.path()).await;
+        service.create(&source, SnapshotReason::Manual).await.unwrap();
+        assert!(!left.exists());
+        assert_eq!(service.objects().await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_copy_of_before_the_same_migration_replaces_the_earlier_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let service =
+            SnapshotService::open(&config(folder.path()), None, Arc::new(SystemClock)).unwrap();
+        let source = source(folder.path()).await;
+        let make = async |reason| service.create_locked(&source, reason).await.unwrap();
+        let mut earlier = make(SnapshotReason::Migration).await;
+        let manual = make(SnapshotReason::Manual).await;
+        let last = make(SnapshotReason::Migration).await;
+        service.drop_replaced(&last).await.unwrap();
+        let ids = async || service.objects().await.unwrap().into_keys().collect::<Vec<_>>();
+        assert_eq!(ids().await, [manual.id.clone(), last.id.clone()]);
+        // One of another schema has what the last one has not.
+        earlier.schema = 1;
+        service.drop_replaced(&earlier).await.unwrap();
+        assert_eq!(ids().await, [manual.id, last.id]);
     }
 }

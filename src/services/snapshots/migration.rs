@@ -35,7 +35,8 @@ pub enum BeforeMigration {
 }
 
 /// Copies an embedded database if a migration of this version is about to change its data, and
-/// removes old copies. Must be called before the database is opened.
+/// removes old copies, and those that the new one replaces. Must be called before the database is
+/// opened.
 ///
 /// # Errors
 /// Returns an error if the copy cannot be made: the database must not be migrated then.
@@ -70,6 +71,7 @@ pub async fn copy_before_migration(
     let made = service.create_locked(&source, SnapshotReason::Migration).await;
     source.store.close().await;
     let made = made?;
+    service.drop_replaced(&made).await?;
     // At the start the time is not known yet: the periodic job removes them later.
     if service.clock.is_confirmed() {
         service.prune_locked(SnapshotRetention::For(kept)).await?;

@@ -14,6 +14,7 @@ mod files;
 mod job;
 mod layout;
 mod ledger;
+mod leftovers;
 mod lock;
 mod manifest;
 mod migration;
@@ -21,10 +22,12 @@ mod new_folder;
 mod objects;
 mod overlap;
 mod owner;
+mod place;
 mod prune;
 mod replay;
 mod restore;
 mod seal;
+mod space;
 mod stored;
 mod verify;
 
@@ -33,8 +36,10 @@ use std::path::PathBuf;
 pub use create::SnapshotSource;
 pub use error::SnapshotError;
 pub use job::SnapshotJob;
+pub use leftovers::remove_leftovers;
 pub use manifest::{SnapshotManifest, SnapshotReason};
 pub use migration::{BeforeMigration, MigrationCopyPurge, copy_before_migration};
+pub use place::SnapshotPlace;
 pub use prune::SnapshotRetention;
 pub use replay::ErasedIn;
 pub use restore::{RestoreDestination, RestoreReport, RestoreRequest};
@@ -48,6 +53,8 @@ use chatkeep_core::time::SharedClock;
 use chatkeep_store::Store;
 use seal::AgeRecipients;
 
+use crate::disk::DiskReserves;
+
 /// Snapshots of a deployment in one place. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct SnapshotService {
@@ -58,6 +65,8 @@ pub struct SnapshotService {
     data: PathBuf,
     /// Settings without secrets.
     settings: String,
+    /// Bytes of the data folder's disk that a snapshot leaves free.
+    reserve: u64,
 }
 
 impl SnapshotService {
@@ -76,15 +85,21 @@ impl SnapshotService {
         Self::over(archive, config, clock)
     }
 
-    /// Checks the settings alone: the keys, and that the media store does not lie in a folder of the
-    /// snapshots.
+    /// Checks the settings alone: the keys, the access to a bucket, and that the media store does not
+    /// lie in a folder of the snapshots.
     ///
     /// # Errors
-    /// [`SnapshotError::Recipient`], [`SnapshotError::Recipients`] or [`SnapshotError::Overlaps`].
+    /// [`SnapshotError::Recipient`], [`SnapshotError::Recipients`], [`SnapshotError::Overlaps`], or
+    /// [`SnapshotError::Archive`] for a bucket whose settings do not fit together.
     pub fn check_settings(config: &Config) -> Result<(), SnapshotError> {
         AgeRecipients::parse(&config.snapshot.recipients)?;
-        let target = config.snapshot.target.as_ref();
-        target.map_or(Ok(()), |target| overlap::check(target, &config.blobs))
+        let Some(target) = &config.snapshot.target else { return Ok(()) };
+        overlap::check(target, &config.blobs)?;
+        if matches!(target, BlobsKind::S3 { .. }) {
+            // Calls nobody yet.
+            Archive::open(target, &config.s3)?;
+        }
+        Ok(())
     }
 
     /// Opens the same place, which has to be there, for pruning.
@@ -119,6 +134,7 @@ impl SnapshotService {
             clock,
             data: config.data.clone(),
             settings: config.shown.clone(),
+            reserve: DiskReserves::new(config).ingress.minimum(),
         })
     }
 

@@ -11,10 +11,10 @@ use super::files::WorkFolder;
 use super::layout::{BLOBS, CLOCKS, DAMAGED, MANIFEST, SNAPSHOTS, noted_object, object};
 use super::lock::{SnapshotLock, leased};
 use super::manifest::SnapshotManifest;
-use super::{SnapshotError, SnapshotService, SnapshotSource};
+use super::{SnapshotError, SnapshotReason, SnapshotService, SnapshotSource};
 
 /// Folder in the data folder for lists of files.
-const WORK: &str = "snapshot-lists";
+pub(super) const WORK: &str = "snapshot-lists";
 
 /// Snapshots that stay.
 #[derive(Clone, Copy, Debug)]
@@ -60,21 +60,53 @@ impl SnapshotService {
     ) -> Result<PruneReport, SnapshotError> {
         let kept = self.kept(retention).await?;
         let mut report = PruneReport::default();
-        for (id, mut objects) in self.objects().await? {
+        for (id, objects) in self.objects().await? {
             if kept.iter().any(|manifest| manifest.id == id) {
                 continue;
             }
-            // The manifest goes first: what is left is no snapshot.
-            let manifest = object(&id, MANIFEST);
-            objects.sort_by_key(|name| *name != manifest);
-            for name in objects {
-                self.archive.delete(&name).await?;
-            }
+            self.remove(&id, objects).await?;
             report.snapshots += 1;
         }
         report.files = self.drop_unlisted(&kept).await?;
         self.archive.sweep(&[SNAPSHOTS, BLOBS, DAMAGED]).await?;
         Ok(report)
+    }
+
+    /// Removes what snapshots that were never finished have left, so that attempts which fail again
+    /// and again do not add up. The caller has the lock.
+    pub(super) async fn remove_unfinished(&self) -> Result<(), SnapshotError> {
+        for (id, objects) in self.objects().await? {
+            if !objects.contains(&object(&id, MANIFEST)) {
+                self.remove(&id, objects).await?;
+            }
+        }
+        Ok(self.archive.sweep(&[SNAPSHOTS]).await?)
+    }
+
+    /// Removes the earlier copies of before the same migration: it failed after them, and `made` has
+    /// everything that they have. Goes by no clock. The caller has the lock.
+    pub(super) async fn drop_replaced(&self, made: &SnapshotManifest) -> Result<(), SnapshotError> {
+        let mut objects = self.objects().await?;
+        for earlier in self.manifests().await? {
+            let is_replaced = earlier.reason == SnapshotReason::Migration
+                && earlier.schema == made.schema
+                && earlier.id != made.id;
+            if is_replaced && let Some(objects) = objects.remove(&earlier.id) {
+                self.remove(&earlier.id, objects).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the objects of a snapshot.
+    async fn remove(&self, id: &str, mut objects: Vec<String>) -> Result<(), SnapshotError> {
+        // The manifest goes first: what is left is no snapshot.
+        let manifest = object(id, MANIFEST);
+        objects.sort_by_key(|name| *name != manifest);
+        for name in objects {
+            self.archive.delete(&name).await?;
+        }
+        Ok(())
     }
 
     async fn kept(

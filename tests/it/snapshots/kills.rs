@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::Scene;
 use crate::harness::files::below;
 use crate::harness::process::{Process, Program};
+use crate::harness::scratch;
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
@@ -293,4 +294,32 @@ async fn a_kill_of_the_service_leaves_only_what_can_be_restored() {
         sound(&scene, (&target, &next), &folder).await;
     }
     print(&[("snapshots of the service", &tally)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_interrupted_command_leaves_no_copy_of_what_is_stored() {
+    let scene = Scene::new(&[]).await;
+    for n in 0..6_u8 {
+        scene.send(&vec![n; 200_000]).await;
+    }
+    let scratch = scratch::folder("interrupted-");
+    let work = scene.stack.ground.folder.path().join("snapshot-work");
+    let each = kills().div_ceil(4);
+    for args in [&["snapshot", "create"][..], &["snapshot", "verify", "latest"]] {
+        let program = || scene.program(args).env("TMPDIR", scratch.path());
+        let (_, usual) = measured(program()).await;
+        let mut interrupted = 0;
+        // The command may be faster than a busy observer, so rounds go on until one was not.
+        let mut rounds = (0..10 * each).peekable();
+        while let Some(round) = rounds.next_if(|round| *round < each || interrupted == 0) {
+            let mut process = program().start();
+            process.work(moment(usual, round % each, each)).await;
+            process.terminate().await;
+            let said = process.stderr().join("\n");
+            interrupted += u32::from(said.contains("interrupted before it was done"));
+            assert!(!work.exists(), "{args:?}: {said}");
+            assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "{args:?}: {said}");
+        }
+        assert!(interrupted > 0, "{args:?}: none was interrupted");
+    }
 }

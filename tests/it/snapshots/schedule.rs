@@ -35,6 +35,35 @@ async fn a_service_makes_snapshots_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_place_that_cannot_be_opened_stops_nothing_else() {
+    let mut scene = Scene::new(&[("CHATKEEP_SNAPSHOT_EVERY_HOURS", "1".to_owned())]).await;
+    let target = scene.new_folder("away").join("snapshots");
+    fs::write(target.parent().unwrap(), "a disk that is not mounted").unwrap();
+    let setting = ("CHATKEEP_SNAPSHOT_TARGET", target.display().to_string());
+    scene.stack.ground.settings.push(setting);
+    scene.restart().await;
+    scene.say("it is stored all the same").await;
+    let address = format!("http://{}/readyz", scene.stack.ground.address);
+    until("the problem is listed", DEADLINE, async || {
+        let answer = reqwest::get(&address).await.unwrap();
+        assert!(answer.status().is_success());
+        answer.text().await.unwrap().contains(r#""part":"snapshots""#)
+    })
+    .await;
+    fs::remove_file(target.parent().unwrap()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_that_a_killed_snapshot_left_are_removed_at_the_start() {
+    let mut scene = Scene::new(&[]).await;
+    let work = scene.stack.ground.folder.path().join("snapshot-work");
+    fs::create_dir(&work).unwrap();
+    fs::write(work.join("chatkeep.db"), "a plain copy").unwrap();
+    scene.restart().await;
+    assert!(!work.exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn old_snapshots_go_and_the_files_of_the_others_stay() {
     let keep = [("KEEP", "2"), ("KEEP_DAYS", "0")];
     let keep = keep.map(|(name, value)| match name {
