@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use chatkeep_bus::ConsumerStatus;
 use chatkeep_core::causes::with_causes;
-use chatkeep_core::config::LineConfig;
+use chatkeep_core::config::{Database, LineConfig};
+use chatkeep_platform::Bots;
 use chatkeep_services::status::{
-    DeploymentStatus, DiskFigures, DiskStatus, Expiry, Inquiries, ProcessStatus, SnapshotStatus,
-    StatusService, expiries, snapshots,
+    DeploymentStatus, DiskFigures, DiskStatus, Expiry, Inquiries, MediaStatistics, ProcessStatus,
+    SnapshotStatus, StatusService, Unread, WebhookStatistics, expiries, snapshots,
 };
 use chatkeep_transfer::out::{is_reader_gone, note, say};
 use chatkeep_workers::StageName;
@@ -19,7 +20,7 @@ use indicatif::{HumanBytes, HumanDuration};
 use tokio::time::Instant;
 
 use super::{Context, table};
-use crate::app::{self, Role};
+use crate::app::{self, PreflightError, Role};
 
 /// Interval between two questions to other machines, which `--watch` does not repeat each time.
 const ASK_INTERVAL: Duration = Duration::from_mins(10);
@@ -57,7 +58,12 @@ pub(super) async fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<
     // A wrong folder or server is told at once; later, it may come back.
     let first = read(context, args, &mut asked).await?;
     let Some(seconds) = args.watch else {
-        return if args.json { table::json(&first) } else { Ok(say!("{}", page(&first))?) };
+        if args.json {
+            table::json(&first)?;
+        } else {
+            say!("{}", page(&first))?;
+        }
+        return unread(&first).map_or(Ok(()), |parts| Err(anyhow::Error::msg(parts)));
     };
     let mut found = Ok(first);
     loop {
@@ -78,9 +84,12 @@ fn show_again(
 ) -> anyhow::Result<()> {
     let page = match found {
         Ok(status) if args.json => return table::json(&status),
-        Ok(status) => page(&status),
+        Ok(status) => match unread(&status) {
+            Some(parts) => format!("{}\n\n{parts}", page(&status)),
+            None => page(&status),
+        },
         Err(error) => {
-            let error = with_causes(error.as_ref());
+            let error = told(&error);
             if args.json {
                 note!("chatkeep: {error}");
                 return Ok(());
@@ -104,19 +113,24 @@ struct Asked {
 }
 
 impl Asked {
-    async fn again(&mut self, context: &Context) -> anyhow::Result<()> {
+    async fn again(&mut self, context: &Context) {
         if self.at.is_none_or(|at| at.elapsed() >= ASK_INTERVAL) {
             let Context { config, clock, operator } = context;
             let token = |bot: &LineConfig| bot.access_token.clone().map(Into::into);
-            let bots = app::LineClients::new(config, token, clock)?.bots(config);
+            let (bots, unread) = match app::LineClients::new(config, token, clock) {
+                Ok(clients) => (clients.bots(config), Vec::new()),
+                Err(error) => {
+                    (Bots::default(), vec![Unread { part: "access tokens", error: told(&error) }])
+                }
+            };
             let base_url = config.api.base_url.as_deref();
             self.answers = Inquiries {
                 expiries: expiries(operator, base_url, &bots, clock).await,
                 snapshots: snapshots(operator, config, clock).await,
+                unread,
             };
             self.at = Some(Instant::now());
         }
-        Ok(())
     }
 }
 
@@ -125,36 +139,69 @@ async fn read(
     args: &StatusArgs,
     asked: &mut Asked,
 ) -> anyhow::Result<DeploymentStatus> {
-    let store = context.store().await?;
-    let bus = context.known_bus().await?;
-    if !args.local {
-        asked.again(context).await?;
+    if matches!(context.config.database, Database::Sqlite) {
+        // Before the bus is opened: as another user, that would leave files in the folder.
+        context.data_folder()?;
     }
-    let service = StatusService::new(store.clone(), bus.clone(), Arc::clone(&context.clock));
-    let answers = asked.answers.clone();
-    let status = service.status(&context.operator, &context.config, answers).await;
-    if let Some(bus) = bus {
+    // Side by side, so that the times after which each is given up do not add up.
+    let (store, bus) = tokio::join!(context.store(), context.known_bus());
+    let (known_store, known_bus) = (store.as_ref().ok().cloned(), bus.as_ref().ok().cloned());
+    let status = match store {
+        // There is nothing of the deployment.
+        Err(error) if error.is::<PreflightError>() => Err(error),
+        store => {
+            if !args.local {
+                asked.again(context).await;
+            }
+            let (store, bus) = (store.map_err(|e| told(&e)), bus.map_err(|e| told(&e)));
+            let service = StatusService::new(store, bus, Arc::clone(&context.clock));
+            let answers = asked.answers.clone();
+            Ok(service.status(&context.operator, &context.config, answers).await)
+        }
+    };
+    if let Some(bus) = known_bus.flatten() {
         bus.close().await;
     }
-    store.close().await;
-    Ok(status?)
+    if let Some(store) = known_store {
+        store.close().await;
+    }
+    status
 }
 
-/// Returns the status as one page of tables.
+fn told(error: &anyhow::Error) -> String {
+    with_causes(error.as_ref())
+}
+
+/// Names the parts that could not be read, if there are any.
+fn unread(status: &DeploymentStatus) -> Option<String> {
+    let parts: Vec<_> =
+        status.unread.iter().map(|Unread { part, error }| format!("\n  {part}: {error}")).collect();
+    (!parts.is_empty()).then(|| format!("not everything could be read:{}", parts.concat()))
+}
+
+/// Returns what was read as one page of tables.
 fn page(status: &DeploymentStatus) -> String {
     let width = table::terminal_width();
-    let processes: Vec<_> = status.processes.iter().map(process).collect();
-    let mut lines = if processes.is_empty() {
-        vec!["no process runs".to_owned()]
-    } else {
-        table::lines(&["PROCESS", "VERSION", "STARTED", "ROLES", "SEARCH"], &processes, width)
-    };
-    let consumers: Vec<_> = status.consumers.iter().map(|one| consumer(status, one)).collect();
-    lines.push(String::new());
-    lines.extend(table::lines(&["CONSUMER", "WAITING", "OLDEST", ""], &consumers, width));
-    lines.push(String::new());
-    lines.extend(table::lines(&["WHAT", "STATE", "DETAILS"], &facts(status), width));
-    lines.join("\n")
+    let processes = status.processes.as_ref().map(|processes| {
+        let rows: Vec<_> = processes.iter().map(process).collect();
+        match &*rows {
+            [] => vec!["no process runs".to_owned()],
+            rows => {
+                table::lines(&["PROCESS", "VERSION", "STARTED", "ROLES", "SEARCH"], rows, width)
+            }
+        }
+    });
+    let consumers = status.consumers.as_ref().map(|consumers| {
+        let rows: Vec<_> = consumers.iter().map(|one| consumer(status, one)).collect();
+        table::lines(&["CONSUMER", "WAITING", "OLDEST", ""], &rows, width)
+    });
+    let facts = table::lines(&["WHAT", "STATE", "DETAILS"], &facts(status), width);
+    let parts: Vec<_> = [processes, consumers, Some(facts)]
+        .into_iter()
+        .flatten()
+        .map(|one| one.join("\n"))
+        .collect();
+    parts.join("\n\n")
 }
 
 /// Formats a duration in its largest unit, such as `5m`.
@@ -183,11 +230,12 @@ fn replica(state: &ReplicaState) -> String {
 }
 
 fn consumer(status: &DeploymentStatus, consumer: &ConsumerStatus) -> Vec<String> {
-    let served = status.processes.iter().any(|p| p.stages.contains(&consumer.name));
+    let serves = |process: &ProcessStatus| process.stages.contains(&consumer.name);
+    let served = status.processes.as_ref().map(|processes| processes.iter().any(serves));
     let note = match (served, StageName::has_consumer(&consumer.name)) {
-        (true, _) => "",
-        (false, true) => "no process runs this stage",
-        (false, false) => "no process serves it (chatkeep bus remove-consumer)",
+        (None | Some(true), _) => "",
+        (Some(false), true) => "no process runs this stage",
+        (Some(false), false) => "no process serves it (chatkeep bus remove-consumer)",
     };
     let oldest = consumer.oldest_seconds.map(age);
     let (name, backlog) = (consumer.name.clone(), consumer.backlog.to_string());
@@ -196,31 +244,40 @@ fn consumer(status: &DeploymentStatus, consumer: &ConsumerStatus) -> Vec<String>
 
 /// Returns the rows of single facts: name, value, note.
 fn facts(status: &DeploymentStatus) -> Vec<Vec<String>> {
-    let DeploymentStatus { media, webhooks, dead_letters, .. } = status;
-    let row = |name: &str, value: &dyn Display, note: String| {
-        vec![name.to_owned(), value.to_string(), note]
-    };
+    let mut rows = Vec::new();
+    if let Some(letters) = status.dead_letters {
+        let note = if letters > 0 { "chatkeep dead list" } else { "" };
+        rows.push(row("dead letters", &letters, note.to_owned()));
+    }
+    rows.extend(status.media.as_ref().map(media));
+    rows.extend(status.webhooks.as_ref().map(webhooks));
+    rows.extend(status.disks.iter().map(disk));
+    rows.extend(status.snapshots.iter().map(snapshot));
+    rows.extend(status.expiries.iter().map(expiry));
+    rows.push(row("this program", &status.version, String::new()));
+    rows
+}
+
+fn row(name: &str, value: &dyn Display, note: String) -> Vec<String> {
+    vec![name.to_owned(), value.to_string(), note]
+}
+
+fn media(media: &MediaStatistics) -> Vec<String> {
     let bytes = HumanBytes(media.bytes.unsigned_abs());
-    let files = format!("{bytes}; {} pending, {} failed", media.pending, media.failed);
+    let note = format!("{bytes}; {} pending, {} failed", media.pending, media.failed);
+    row("media files", &media.files, note)
+}
+
+fn webhooks(webhooks: &WebhookStatistics) -> Vec<String> {
     let oldest = webhooks.oldest_due_seconds.map(|due| format!(", the oldest for {}", age(due)));
-    let deliveries = format!(
+    let note = format!(
         "{} of them failing, {} disabled; {} deliveries due{}",
         webhooks.failing,
         webhooks.disabled,
         webhooks.due,
         oldest.unwrap_or_default()
     );
-    let letters = if *dead_letters > 0 { "chatkeep dead list" } else { "" };
-    let mut rows = vec![
-        row("dead letters", dead_letters, letters.to_owned()),
-        row("media files", &media.files, files),
-        row("webhooks", &format_args!("{} enabled", webhooks.enabled), deliveries),
-    ];
-    rows.extend(status.disks.iter().map(disk));
-    rows.extend(status.snapshots.iter().map(snapshot));
-    rows.extend(status.expiries.iter().map(expiry));
-    rows.push(row("this program", &status.version, String::new()));
-    rows
+    row("webhooks", &format_args!("{} enabled", webhooks.enabled), note)
 }
 
 fn disk(disk: &DiskStatus) -> Vec<String> {

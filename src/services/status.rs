@@ -3,11 +3,14 @@
 mod disks;
 mod inquiries;
 
+use std::error::Error;
+
 use async_recursion::async_recursion as boxed;
-use chatkeep_bus::{Bus, BusError, ConsumerStatus};
+use chatkeep_bus::{Bus, ConsumerStatus};
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::Config;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_store::{ProcessRecord, Store, StoreError};
+use chatkeep_store::{MediaFigures, ProcessRecord, Store, StoreError};
 use chatkeep_workers::replica::ReplicaState;
 use serde::Serialize;
 
@@ -17,22 +20,35 @@ pub(super) use self::inquiries::{ExpiryTime, expiry_times};
 use super::operator::Operator;
 use super::processes::running;
 
-/// Status of a deployment.
+/// Status of a deployment, as far as it could be read: a part that could not is `None`, and
+/// [`DeploymentStatus::unread`] says why.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeploymentStatus {
     /// Version of the program that asked.
     pub version: &'static str,
-    pub processes: Vec<ProcessStatus>,
+    pub processes: Option<Vec<ProcessStatus>>,
     /// Durable consumers of the bus, most of which are stages.
-    pub consumers: Vec<ConsumerStatus>,
-    pub dead_letters: u64,
+    pub consumers: Option<Vec<ConsumerStatus>>,
+    pub dead_letters: Option<u64>,
     pub disks: Vec<DiskStatus>,
-    pub media: MediaStatistics,
-    pub webhooks: WebhookStatistics,
+    pub media: Option<MediaStatistics>,
+    pub webhooks: Option<WebhookStatistics>,
     pub expiries: Vec<Expiry>,
     /// Snapshots; `None` when the settings name no place for them, or nobody asked.
     pub snapshots: Option<SnapshotStatus>,
+    /// Parts that could not be read.
+    pub unread: Vec<Unread>,
+}
+
+/// Part of a status that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unread {
+    /// The part: `database`, `bus`, or what is read from them.
+    pub part: &'static str,
+    /// The error with its causes. Never holds a secret.
+    pub error: String,
 }
 
 /// A process that runs.
@@ -76,70 +92,79 @@ pub struct WebhookStatistics {
     pub oldest_due_seconds: Option<u64>,
 }
 
-/// Status of a deployment. Cheap to clone.
+/// Reader of a deployment's status. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct StatusService {
-    store: Store,
-    /// `None` while no process has run on it.
-    bus: Option<Bus>,
+    store: Result<Store, String>,
+    bus: Result<Option<Bus>, String>,
     clock: SharedClock,
 }
 
-/// Error of reading the status.
-#[derive(Debug, thiserror::Error)]
-pub enum StatusError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Bus(#[from] BusError),
-}
-
 impl StatusService {
-    /// Creates the service; commands have it without the others.
-    pub const fn new(store: Store, bus: Option<Bus>, clock: SharedClock) -> Self {
+    /// Creates the service of what could be opened, or the errors; commands have it without the
+    /// others. The bus is `None` while no process has run on it.
+    pub const fn new(
+        store: Result<Store, String>,
+        bus: Result<Option<Bus>, String>,
+        clock: SharedClock,
+    ) -> Self {
         Self { store, bus, clock }
     }
 
     /// Returns the present status, with what other machines answered.
-    ///
-    /// # Errors
-    /// Returns an error when the store or the bus fails.
     #[boxed]
     pub async fn status(
         &self,
         _: &Operator,
         config: &Config,
-        Inquiries { expiries, snapshots }: Inquiries,
-    ) -> Result<DeploymentStatus, StatusError> {
-        let (consumers, dead_letters) = match &self.bus {
-            Some(bus) => (bus.consumers().await?, bus.count_dead_letters().await?),
-            None => (Vec::new(), 0),
+        Inquiries { expiries, snapshots, mut unread }: Inquiries,
+    ) -> DeploymentStatus {
+        let closed = [("database", self.store.as_ref().err()), ("bus", self.bus.as_ref().err())];
+        let error = |(part, error): (_, Option<&String>)| Some((part, error?.clone()));
+        let closed = closed.into_iter().filter_map(error);
+        unread.extend(closed.map(|(part, error)| Unread { part, error }));
+        let of_bus = async {
+            match &self.bus {
+                Ok(Some(bus)) => Some(tokio::join!(bus.consumers(), bus.count_dead_letters())),
+                Ok(None) => Some((Ok(Vec::new()), Ok(0))),
+                Err(_) => None,
+            }
         };
-        let processes = running(&self.store).await?;
+        let of_store = async {
+            let Ok(store) = &self.store else { return (None, None, None) };
+            let media = store.media();
+            let (processes, media, webhooks) =
+                tokio::join!(running(store), media.media_figures(), self.webhooks(store));
+            (Some(processes), Some(media), Some(webhooks))
+        };
+        let (of_bus, (processes, media, webhooks)) = tokio::join!(of_bus, of_store);
+        let (consumers, dead_letters) = of_bus.unzip();
         let now = self.clock.now();
-        let media = self.store.media().media_figures().await?;
-        Ok(DeploymentStatus {
+        let processes = read(&mut unread, "processes", processes);
+        let processes =
+            processes.map(|all| all.into_iter().map(|one| ProcessStatus::new(one, now)).collect());
+        let consumers = read(&mut unread, "consumers", consumers);
+        let dead_letters = read(&mut unread, "dead letters", dead_letters);
+        let media = read(&mut unread, "media files", media).map(MediaStatistics::from);
+        let webhooks = read(&mut unread, "webhooks", webhooks);
+        DeploymentStatus {
             version: env!("CARGO_PKG_VERSION"),
-            processes: processes.into_iter().map(|one| ProcessStatus::new(one, now)).collect(),
+            processes,
             consumers,
             dead_letters,
             disks: disks::statuses(config),
-            media: MediaStatistics {
-                files: media.files,
-                bytes: media.bytes,
-                pending: media.pending,
-                failed: media.failed,
-            },
-            webhooks: self.webhooks().await?,
+            media,
+            webhooks,
             expiries,
             snapshots,
-        })
+            unread,
+        }
     }
 
-    async fn webhooks(&self) -> Result<WebhookStatistics, StoreError> {
+    async fn webhooks(&self, store: &Store) -> Result<WebhookStatistics, StoreError> {
         let now = self.clock.now();
-        let figures = self.store.webhooks().webhook_figures().await?;
-        let queue = self.store.webhooks().webhook_queue(now).await?;
+        let figures = store.webhooks().webhook_figures().await?;
+        let queue = store.webhooks().webhook_queue(now).await?;
         Ok(WebhookStatistics {
             enabled: figures.enabled,
             failing: figures.failing,
@@ -147,6 +172,28 @@ impl StatusService {
             due: queue.due,
             oldest_due_seconds: queue.oldest_due.map(|at| now.since(at).as_secs()),
         })
+    }
+}
+
+/// Returns what was read; notes the error of what was not.
+fn read<T, E: Error + 'static>(
+    unread: &mut Vec<Unread>,
+    part: &'static str,
+    found: Option<Result<T, E>>,
+) -> Option<T> {
+    match found? {
+        Ok(found) => Some(found),
+        Err(error) => {
+            unread.push(Unread { part, error: with_causes(&error) });
+            None
+        }
+    }
+}
+
+impl From<MediaFigures> for MediaStatistics {
+    fn from(figures: MediaFigures) -> Self {
+        let MediaFigures { files, bytes, pending, failed } = figures;
+        Self { files, bytes, pending, failed }
     }
 }
 

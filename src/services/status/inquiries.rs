@@ -10,6 +10,7 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{Bots, PlatformError, SharedPlatform};
 use serde::Serialize;
 
+use super::Unread;
 use crate::certificates;
 use crate::operator::Operator;
 use crate::snapshots::{SnapshotError, SnapshotService};
@@ -35,6 +36,8 @@ pub struct SnapshotStatus {
 pub struct Inquiries {
     pub expiries: Vec<Expiry>,
     pub snapshots: Option<SnapshotStatus>,
+    /// Parts that could not be opened, and so are not asked.
+    pub unread: Vec<Unread>,
 }
 
 /// A certificate or a token that expires.
