@@ -6,15 +6,16 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_index::search::MessageIndex;
 use chatkeep_services::doctor::{
     CheckedCounts, Doctor, DoctorOptions, FileChecks, Finding, LocalIndex, Repair, Replicas, Report,
 };
-use chatkeep_services::media_store;
+use chatkeep_services::media_store::{self, MediaStoreError};
 use chatkeep_services::processes::{media_store_of, running};
-use chatkeep_store::{ProcessRecord, Store};
+use chatkeep_store::{OutboxPosition, ProcessRecord, Store};
 use chatkeep_transfer::out::{note, say};
 use chatkeep_workers::replica::{self, Replica};
 use tokio::time::Instant;
@@ -27,6 +28,8 @@ use crate::app::{self, PreflightError};
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Time without progress after which a replica is considered stopped.
 const STUCK: Duration = Duration::from_secs(5);
+/// Time without a sign of life after which a running replica is given up.
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Poll interval of a replica's position.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -67,11 +70,18 @@ pub(super) async fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<
     } else {
         note!("{}", summary(&report));
     }
-    match report.left() {
-        0 => Ok(()),
-        1 => bail!("1 difference remains"),
-        left => bail!("{left} differences remain"),
-    }
+    let left = match report.left() {
+        0 => None,
+        1 => Some("1 difference remains".to_owned()),
+        left => Some(format!("{left} differences remain")),
+    };
+    let unchecked = match report.unchecked.len() {
+        0 => return left.map_or(Ok(()), |left| Err(anyhow::Error::msg(left))),
+        1 => "1 part could not be checked".to_owned(),
+        parts => format!("{parts} parts could not be checked"),
+    };
+    let sentences = left.into_iter().chain([unchecked]).collect::<Vec<_>>();
+    bail!(NotChecked(anyhow::Error::msg(sentences.join("; "))))
 }
 
 async fn checked(context: &Context, args: &DoctorArgs) -> anyhow::Result<Report> {
@@ -82,28 +92,68 @@ async fn checked(context: &Context, args: &DoctorArgs) -> anyhow::Result<Report>
 }
 
 async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow::Result<Report> {
-    let blobs = context.blobs()?;
     let running = running(store).await?;
-    same_media_store(&blobs, &running).await?;
-    own_media_store(args, store, &blobs).await?;
-    let running: Vec<_> = running.into_iter().filter(|record| record.search.is_some()).collect();
-    let bus = asked(context, &running).await?;
-    let replicas = bus.as_ref().map(|bus| Replicas { bus, processes: running.clone() });
-    let indexes = match &replicas {
-        Some(_) => Vec::new(),
-        None => open_indexes(context, !running.is_empty()).await?,
+    let mut unchecked = Vec::new();
+    let blobs = match media_store(context, args, store, &running).await {
+        Ok(blobs) => Some(blobs),
+        Err(error) if is_refusal(&error) || args.new_media_store => return Err(error),
+        Err(error) => {
+            unchecked.push(format!("files are not checked: {}", with_causes(error.as_ref())));
+            None
+        }
     };
-    caught_up(store, &indexes).await?;
+    let running: Vec<_> = running.into_iter().filter(|record| record.search.is_some()).collect();
+    let are_asked = !running.is_empty() && !matches!(context.config.bus, BusKind::Embedded);
+    let bus = match asked(context, are_asked).await {
+        Err(error) if error.is::<PreflightError>() => return Err(error),
+        Err(error) => {
+            let error = with_causes(error.as_ref());
+            unchecked.push(format!("running search indexes are not compared: {error}"));
+            None
+        }
+        bus => bus?,
+    };
+    let indexes = if are_asked {
+        Vec::new()
+    } else {
+        open_indexes(context, !running.is_empty(), &mut unchecked).await?
+    };
+    let indexes = caught_up(store, indexes, &mut unchecked).await?;
+    let is_alone = running.is_empty();
+    let replicas =
+        bus.as_ref().map(|bus| Replicas { bus, processes: running, patience: TIMEOUT + PATIENCE });
     let repair = Repair { clock: Arc::clone(&context.clock) };
     let options = DoctorOptions {
         deep: args.deep,
         channels: channels(store, args).await?,
-        timeout: if running.is_empty() { Duration::ZERO } else { TIMEOUT },
+        timeout: if is_alone { Duration::ZERO } else { TIMEOUT },
         repair: args.repair.then_some(repair),
         files: FileChecks::All,
     };
-    let doctor = Doctor { store, blobs: &blobs, indexes: &indexes, replicas, options };
-    let json = args.json;
+    let doctor = Doctor { store, blobs: blobs.as_ref(), indexes: &indexes, replicas, options };
+    let report = told(&doctor, args.json).await;
+    if let Some(bus) = &bus {
+        bus.close().await;
+    }
+    let mut report = report?;
+    report.unchecked.splice(..0, unchecked);
+    if args.repair && report.repaired > 0 && is_alone && !indexes.is_empty() {
+        drop(indexes);
+        if let Err(error) = bring_up_to_date(context, store).await {
+            let error = with_causes(error.as_ref());
+            report.unchecked.push(format!("the search index is not brought up to date: {error}"));
+        }
+    } else if args.repair {
+        caught_up(store, indexes, &mut report.unchecked).await?;
+    }
+    for sentence in report.skipped.iter().chain(&report.unchecked) {
+        note!("chatkeep: {sentence}");
+    }
+    Ok(report)
+}
+
+/// Runs the check, and prints each finding.
+async fn told(doctor: &Doctor<'_>, json: bool) -> anyhow::Result<Report> {
     // Repairs go on although nobody reads the output any more.
     let mut told = Ok(());
     let mut listener = |finding: &Finding| {
@@ -111,22 +161,34 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
             told = print_finding(finding, json);
         }
     };
-    let report = doctor.run(&mut listener).await;
-    if let Some(bus) = &bus {
-        bus.close().await;
-    }
-    let report = report?;
+    let report = doctor.run(&mut listener).await?;
     told?;
-    for sentence in &report.skipped {
-        note!("chatkeep: {sentence}");
-    }
-    if args.repair && report.mended > 0 && running.is_empty() && !indexes.is_empty() {
-        drop(indexes);
-        bring_up_to_date(context, store).await?;
-    } else if args.repair {
-        caught_up(store, &indexes).await?;
-    }
     Ok(report)
+}
+
+/// Opens the media store, which has the files of the database and of the running processes.
+async fn media_store(
+    context: &Context,
+    args: &DoctorArgs,
+    store: &Store,
+    running: &[ProcessRecord],
+) -> anyhow::Result<Blobs> {
+    let blobs = context.blobs()?;
+    same_media_store(&blobs, running).await?;
+    own_media_store(args, store, &blobs).await?;
+    Ok(blobs)
+}
+
+/// Opens the bus for requests to running replicas, if they are asked.
+async fn asked(context: &Context, are_asked: bool) -> anyhow::Result<Option<Bus>> {
+    Ok(if are_asked { Some(context.bus().await?) } else { None })
+}
+
+/// Returns true if nothing is to be checked after an error: the settings name something else, or the
+/// database fails.
+fn is_refusal(error: &anyhow::Error) -> bool {
+    let is_store = |error: &MediaStoreError| matches!(error, MediaStoreError::Store(_));
+    error.is::<PreflightError>() || error.downcast_ref::<MediaStoreError>().is_some_and(is_store)
 }
 
 /// Verifies that the media store is that of the running processes: in another one every file would
@@ -158,14 +220,6 @@ async fn own_media_store(args: &DoctorArgs, store: &Store, blobs: &Blobs) -> any
     Ok(())
 }
 
-/// Opens the bus for requests to running replicas.
-async fn asked(context: &Context, running: &[ProcessRecord]) -> anyhow::Result<Option<Bus>> {
-    if running.is_empty() || matches!(context.config.bus, BusKind::Embedded) {
-        return Ok(None);
-    }
-    Ok(Some(context.bus().await?))
-}
-
 fn print_finding(finding: &Finding, json: bool) -> anyhow::Result<()> {
     if json {
         return table::json(finding);
@@ -188,60 +242,86 @@ async fn channels(store: &Store, args: &DoctorArgs) -> anyhow::Result<Option<Vec
     Ok(Some(channels))
 }
 
-/// Opens the indexes in the data folder.
-async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<LocalIndex>> {
+/// Opens the indexes in the data folder; says in `unchecked` which ones cannot be opened.
+async fn open_indexes(
+    context: &Context,
+    running: bool,
+    unchecked: &mut Vec<String>,
+) -> anyhow::Result<Vec<LocalIndex>> {
     let first = app::index_folder(&context.config);
-    let open = move || -> anyhow::Result<Vec<LocalIndex>> {
-        let mut indexes = Vec::new();
+    let open = move || -> anyhow::Result<(Vec<LocalIndex>, Vec<String>)> {
+        let (mut indexes, mut broken) = (Vec::new(), Vec::new());
         let folders = replica::folders(&first)?;
         for folder in &folders {
             let name =
                 if folders.len() == 1 { String::new() } else { folder.display().to_string() };
-            if let Some(index) = MessageIndex::open_existing(folder)? {
-                indexes.push(LocalIndex { name, index, running });
+            match MessageIndex::open_existing(folder) {
+                Ok(Some(index)) => indexes.push(LocalIndex { name, index, running }),
+                Ok(None) => {}
+                Err(error) => {
+                    let (folder, error) = (folder.display(), with_causes(&error));
+                    broken.push(format!("the search index in {folder} is not compared: {error}"));
+                }
             }
         }
-        Ok(indexes)
+        Ok((indexes, broken))
     };
-    let indexes =
+    let (indexes, broken) =
         tokio::task::spawn_blocking(open).await?.context("cannot open the search index")?;
-    if indexes.is_empty() && running {
+    if indexes.is_empty() && broken.is_empty() && running {
         let folder = context.config.data.display();
         bail!(PreflightError(format!(
             "the search index of the running process is not in {folder}: give --data or --config"
         )));
     }
-    if indexes.is_empty() {
+    if indexes.is_empty() && broken.is_empty() {
         note!("chatkeep: no search index found here, not checked");
     }
+    unchecked.extend(broken);
     Ok(indexes)
 }
 
 /// Waits until indexes that a process updates have read the log up to its present end, or make no
-/// progress any more.
-async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> {
+/// progress any more. Returns those that can be read, and says in `unchecked` which ones cannot.
+async fn caught_up(
+    store: &Store,
+    indexes: Vec<LocalIndex>,
+    unchecked: &mut Vec<String>,
+) -> anyhow::Result<Vec<LocalIndex>> {
     let end = store.outbox().log_state().await?.newest().at;
-    for local in indexes.iter().filter(|local| local.running) {
-        let (mut last, mut since) = (None, Instant::now());
-        loop {
-            let index = local.index.clone();
-            tokio::task::spawn_blocking(move || index.refresh()).await??;
-            let position = local.position();
-            if position.as_ref().is_some_and(|position| position.last.at >= end) {
-                break;
+    let mut readable = Vec::with_capacity(indexes.len());
+    for local in indexes {
+        match wait_for(store, &local, end).await {
+            Ok(()) => readable.push(local),
+            Err(error) => {
+                let (name, error) = (local.known(), with_causes(error.as_ref()));
+                unchecked.push(format!("{name} is not compared: {error}"));
             }
-            // A running process does not write down every position that it has read up to.
-            if local.unread(store).await?.is_some_and(|messages| messages.is_empty()) {
-                break;
-            }
-            if position != last {
-                (last, since) = (position, Instant::now());
-            } else if since.elapsed() >= STUCK {
-                note!("chatkeep: the search index is behind the store");
-                break;
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
         }
+    }
+    Ok(readable)
+}
+
+async fn wait_for(store: &Store, local: &LocalIndex, end: OutboxPosition) -> anyhow::Result<()> {
+    let (mut last, mut since) = (None, Instant::now());
+    while local.running {
+        let index = local.index.clone();
+        tokio::task::spawn_blocking(move || index.refresh()).await??;
+        let position = local.position();
+        if position.as_ref().is_some_and(|position| position.last.at >= end) {
+            break;
+        }
+        // A running process does not write down every position that it has read up to.
+        if local.unread(store).await?.is_some_and(|messages| messages.is_empty()) {
+            break;
+        }
+        if position != last {
+            (last, since) = (position, Instant::now());
+        } else if since.elapsed() >= STUCK {
+            note!("chatkeep: the search index is behind the store");
+            break;
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(())
 }
@@ -255,11 +335,11 @@ async fn bring_up_to_date(context: &Context, store: &Store) -> anyhow::Result<()
 
 fn summary(report: &Report) -> String {
     let CheckedCounts { channels, messages, media, users, files, indexed, replicas } =
-        report.looked;
-    let found = match (report.differences, report.mended) {
+        report.checked;
+    let found = match (report.differences, report.repaired) {
         (0, _) => "no differences".to_owned(),
         (found, 0) => format!("{found} different"),
-        (found, mended) => format!("{found} different, {mended} of them repaired"),
+        (found, repaired) => format!("{found} different, {repaired} of them repaired"),
     };
     let index = match (indexed, replicas) {
         (None, _) => String::new(),

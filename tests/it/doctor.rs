@@ -66,13 +66,13 @@ async fn differences_are_told_and_set_right(parts: Parts) {
     found.is(1);
     let line: Value = serde_json::from_str(&found.printed[0]).unwrap();
     assert_eq!((&line["check"], &line["truth"]), (&"channel_messages".into(), &"12".into()));
-    assert_eq!((&line["place"], &line["mended"]), (&channel.as_str().into(), &false.into()));
+    assert_eq!((&line["place"], &line["repaired"]), (&channel.as_str().into(), &false.into()));
     assert_eq!(found.summary()["differences"], 1);
 
-    let mended = doctor(&stack, &["--repair", "--json"]).await;
-    mended.is(0);
+    let repaired = doctor(&stack, &["--repair", "--json"]).await;
+    repaired.is(0);
     assert_eq!(
-        (&mended.summary()["differences"], &mended.summary()["mended"]),
+        (&repaired.summary()["differences"], &repaired.summary()["repaired"]),
         (&1.into(), &1.into())
     );
     doctor(&stack, &[]).await.is(0);

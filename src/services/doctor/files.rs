@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chatkeep_blobs::BlobError;
+use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_store::{Check, Difference, MediaAudit, MediaRepair};
@@ -37,24 +37,45 @@ impl Doctor<'_> {
                 return Ok(());
             };
             after = Some(last.message.clone());
-            report.looked.media += i64::try_from(page.len()).unwrap_or(i64::MAX);
-            let looks = futures_util::stream::iter(page)
-                .map(|found| async move { self.medium(channel, &found).await.map(|w| (found, w)) });
+            report.checked.media += i64::try_from(page.len()).unwrap_or(i64::MAX);
             // All of them before any repair: those under way would keep the connections that it needs,
             // and nobody would drive them meanwhile.
-            let looked: Vec<_> = looks.buffered(AT_ONCE).try_collect().await?;
-            for (found, wrong) in looked {
+            let wrong = match self.differing(channel, &page, self.files(report)).await {
+                Err(error) if error.is_of_media_store() => {
+                    report.leave_files(&error);
+                    self.differing(channel, &page, None).await?
+                }
+                wrong => wrong?,
+            };
+            for (found, wrong) in page.into_iter().zip(wrong) {
                 if let Some((difference, mend)) = wrong {
-                    let mended = match self.repairing() {
+                    let repaired = match self.repairing() {
                         Some(now) => {
                             self.store.audits().mend_media(channel, &found, &mend, now).await?
                         }
                         None => false,
                     };
-                    report.add(one(difference), mended);
+                    report.add(one(difference), repaired);
                 }
             }
         }
+    }
+
+    /// Returns the media store, as far as files are to be checked.
+    fn files(&self, report: &ReportWriter<'_>) -> Option<&Blobs> {
+        let are_checked = self.options.files != FileChecks::None && !report.files_left;
+        self.blobs.filter(|_| are_checked)
+    }
+
+    /// Returns the difference of each record.
+    async fn differing(
+        &self,
+        channel: &ChannelId,
+        page: &[MediaAudit],
+        blobs: Option<&Blobs>,
+    ) -> Result<Vec<Option<Wrong>>, DoctorError> {
+        let checks: Vec<_> = page.iter().map(|found| self.medium(channel, found, blobs)).collect();
+        futures_util::stream::iter(checks).buffered(AT_ONCE).try_collect().await
     }
 
     /// Returns the difference of a record, one at most, so that each is repaired as it was found.
@@ -62,6 +83,7 @@ impl Doctor<'_> {
         &self,
         channel: &ChannelId,
         found: &MediaAudit,
+        blobs: Option<&Blobs>,
     ) -> Result<Option<Wrong>, DoctorError> {
         let place = format!("{channel} {}", found.message);
         if let Some(fault) = found.fault {
@@ -69,11 +91,9 @@ impl Doctor<'_> {
             let difference = Difference::new(Check::MediaRecord, place, recorded, fault.words());
             return Ok(Some((difference, fault.mend())));
         }
-        if self.options.files == FileChecks::None {
-            return Ok(None);
-        }
+        let Some(blobs) = blobs else { return Ok(None) };
         if let Some(blob) = &found.blob
-            && let Some((truth, mend)) = self.change_of(found, blob).await?
+            && let Some((truth, mend)) = self.change_of(blobs, found, blob).await?
         {
             let recorded = if found.lost {
                 format!("lost, {blob}")
@@ -84,9 +104,9 @@ impl Doctor<'_> {
             return Ok(self.still(channel, found).await?.then_some((difference, mend)));
         }
         if let Some(preview) = found.preview.as_ref().filter(|_| !found.lost)
-            && self.blobs.size(preview).await?.is_none()
+            && blobs.size(preview).await?.is_none()
         {
-            media_store::check(self.store, self.blobs).await?;
+            media_store::check(self.store, blobs).await?;
             let difference = Difference::new(Check::MediaPreview, place, preview, "no such file");
             let wrong = (difference, MediaRepair::DropPreview);
             return Ok(self.still(channel, found).await?.then_some(wrong));
@@ -103,22 +123,23 @@ impl Doctor<'_> {
     /// Returns the actual state of a record's file, where it differs.
     async fn change_of(
         &self,
+        blobs: &Blobs,
         found: &MediaAudit,
         blob: &BlobId,
     ) -> Result<Option<(String, MediaRepair)>, DoctorError> {
-        let Some(size) = self.blobs.size(blob).await? else {
-            return self.missing(found).await;
+        let Some(size) = blobs.size(blob).await? else {
+            return self.missing(blobs, found).await;
         };
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         if size == found.bytes && !found.lost && !self.options.deep {
             return Ok(None);
         }
-        Ok(match self.sound(blob).await {
+        Ok(match sound(blobs, blob).await {
             Ok(false) => Some((format!("{size} bytes of other content"), MediaRepair::Discard)),
             Ok(true) if found.lost => Some((format!("{size} bytes"), MediaRepair::Find(size))),
             Ok(true) if size == found.bytes => None,
             Ok(true) => Some((format!("{size} bytes"), MediaRepair::Resize(size))),
-            Err(BlobError::NotFound(_)) => return self.missing(found).await,
+            Err(BlobError::NotFound(_)) => return self.missing(blobs, found).await,
             Err(error) => return Err(error.into()),
         })
     }
@@ -127,53 +148,66 @@ impl Doctor<'_> {
     /// of a disk which was unmounted a moment ago, no file is.
     async fn missing(
         &self,
+        blobs: &Blobs,
         found: &MediaAudit,
     ) -> Result<Option<(String, MediaRepair)>, DoctorError> {
         if found.lost {
             return Ok(None);
         }
-        media_store::check(self.store, self.blobs).await?;
+        media_store::check(self.store, blobs).await?;
         Ok(Some(("no such file".to_owned(), MediaRepair::Lose)))
     }
 
-    /// Returns true if the SHA-256 of a file's content is its name.
-    async fn sound(&self, blob: &BlobId) -> Result<bool, BlobError> {
-        let mut stream = self.blobs.get(blob, None).await?.stream;
-        let mut hash = Sha256::new();
-        while let Some(piece) = stream.try_next().await? {
-            hash.update(&piece);
+    /// Reports unreferenced files that the orphan sweep does not know of.
+    pub(super) async fn unreferenced_files(
+        &self,
+        report: &mut ReportWriter<'_>,
+    ) -> Result<(), DoctorError> {
+        let Some(blobs) = self.files(report) else { return Ok(()) };
+        match self.orphans(blobs, report).await {
+            Err(error) if error.is_of_media_store() => {
+                report.leave_files(&error);
+                Ok(())
+            }
+            done => done,
         }
-        Ok(hex::encode(hash.finalize()) == blob.as_str())
     }
 
-    /// Reports unreferenced files that the orphan sweep does not know of.
-    pub(super) async fn orphans(&self, report: &mut ReportWriter<'_>) -> Result<(), DoctorError> {
-        let mut names = self.blobs.list().try_chunks(NAMES);
+    async fn orphans(
+        &self,
+        blobs: &Blobs,
+        report: &mut ReportWriter<'_>,
+    ) -> Result<(), DoctorError> {
+        let mut names = blobs.list().try_chunks(NAMES);
         while let Some(chunk) = names.try_next().await.map_err(|error| error.1)? {
-            report.looked.files += i64::try_from(chunk.len()).unwrap_or(i64::MAX);
+            report.checked.files += i64::try_from(chunk.len()).unwrap_or(i64::MAX);
             let unheld =
                 self.store.audits().unreferenced_blobs(&chunk.into_iter().collect()).await?;
-            let unheld = self.still_there(unheld).await?;
+            let unheld = self.still_there(blobs, unheld).await?;
             if unheld.is_empty() {
                 continue;
             }
-            let mended = self.repairing().is_some();
-            if mended {
+            let repaired = self.repairing().is_some();
+            if repaired {
                 self.store.audits().mark_blobs(&unheld).await?;
             }
             let difference = |blob: &BlobId| {
                 Difference::new(Check::File, blob.as_str(), "held by nothing", "it may go")
             };
-            report.add(unheld.iter().map(difference), mended);
+            report.add(unheld.iter().map(difference), repaired);
         }
         Ok(())
     }
 
     /// Returns those that were not swept since they were listed, and are still unreferenced.
-    async fn still_there(&self, unheld: BTreeSet<BlobId>) -> Result<BTreeSet<BlobId>, DoctorError> {
+    async fn still_there(
+        &self,
+        blobs: &Blobs,
+        unheld: BTreeSet<BlobId>,
+    ) -> Result<BTreeSet<BlobId>, DoctorError> {
         let mut there = BTreeSet::new();
         for blob in unheld {
-            if self.blobs.size(&blob).await?.is_some() {
+            if blobs.size(&blob).await?.is_some() {
                 there.insert(blob);
             }
         }
@@ -183,4 +217,14 @@ impl Doctor<'_> {
             self.store.audits().unreferenced_blobs(&there).await?
         })
     }
+}
+
+/// Returns true if the SHA-256 of a file's content is its name.
+async fn sound(blobs: &Blobs, blob: &BlobId) -> Result<bool, BlobError> {
+    let mut stream = blobs.get(blob, None).await?.stream;
+    let mut hash = Sha256::new();
+    while let Some(piece) = stream.try_next().await? {
+        hash.update(&piece);
+    }
+    Ok(hex::encode(hash.finalize()) == blob.as_str())
 }

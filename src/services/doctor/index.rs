@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_recursion::async_recursion as boxed;
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_index::search::MessageIndex;
 use chatkeep_store::{Check, Difference, IndexRequest, LoggedChanges, OutboxPosition, Store};
@@ -47,6 +48,11 @@ impl LocalIndex {
         self.index.progress().as_deref().and_then(LogPosition::parse)
     }
 
+    /// Returns its name for use in a sentence.
+    pub fn known(&self) -> &str {
+        if self.name.is_empty() { "the index" } else { &self.name }
+    }
+
     /// Returns the messages that it has yet to read from the log; `None` if it is to be rebuilt, or
     /// too far behind to be compared.
     ///
@@ -84,29 +90,43 @@ impl Doctor<'_> {
         report: &mut ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
         for local in self.indexes {
-            let behind = if local.running {
-                Some(BTreeSet::new())
-            } else {
-                local.unread(self.store).await?
-            };
-            let Some(behind) = behind else {
-                let name = if local.name.is_empty() { "the index" } else { &local.name };
-                report.skip(format!(
-                    "{name} is not compared: it is brought up to date at the next start"
-                ));
-                continue;
-            };
-            report.looked.replicas += 1;
-            match &self.options.channels {
-                None => self.part(local, &behind, None, report).await?,
-                Some(channels) => {
-                    for channel in channels {
-                        self.part(local, &behind, Some(channel), report).await?;
-                    }
+            match self.local_index(local, report).await {
+                Err(error) if error.is_of_index() => {
+                    let (name, error) = (local.known(), with_causes(&error));
+                    report.uncheck(format!("{name} is not compared: {error}"));
                 }
+                done => done?,
             }
         }
         Ok(())
+    }
+
+    async fn local_index(
+        &self,
+        local: &LocalIndex,
+        report: &mut ReportWriter<'_>,
+    ) -> Result<(), DoctorError> {
+        let behind = if local.running {
+            Some(BTreeSet::new())
+        } else {
+            local.unread(self.store).await?
+        };
+        let Some(behind) = behind else {
+            let name = local.known();
+            let why = "it is brought up to date at the next start";
+            report.skip(format!("{name} is not compared: {why}"));
+            return Ok(());
+        };
+        report.checked.replicas += 1;
+        match &self.options.channels {
+            None => self.part(local, &behind, None, report).await,
+            Some(channels) => {
+                for channel in channels {
+                    self.part(local, &behind, Some(channel), report).await?;
+                }
+                Ok(())
+            }
+        }
     }
 
     async fn part(
@@ -139,11 +159,11 @@ impl Doctor<'_> {
             .values()
             .flat_map(|drifts| drifts.iter().filter(readable).map(|(key, _)| key.clone()))
             .collect();
-        let mended = if keys.is_empty() { None } else { self.reindex(keys).await? };
+        let repaired = if keys.is_empty() { None } else { self.reindex(keys).await? };
         for (name, drifts) in found {
             let (unreadable, drifts) =
                 drifts.into_iter().partition(|(_, drift)| *drift == Drift::Unreadable);
-            report.add(lines(&name, drifts), mended.is_some());
+            report.add(lines(&name, drifts), repaired.is_some());
             report.add(lines(&name, unreadable), false);
         }
         Ok(())
@@ -164,7 +184,7 @@ impl Doctor<'_> {
 }
 
 /// Summarises a channel's drifts in one line each.
-pub(super) fn lines(name: &str, drifts: BTreeMap<Key, Drift>) -> Vec<Difference> {
+fn lines(name: &str, drifts: BTreeMap<Key, Drift>) -> Vec<Difference> {
     let mut groups: BTreeMap<(ChannelId, Drift), Vec<MessageId>> = BTreeMap::new();
     for ((channel, message), drift) in drifts {
         groups.entry((channel, drift)).or_default().push(message);

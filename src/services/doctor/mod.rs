@@ -85,7 +85,8 @@ pub enum FileChecks {
 /// A check: its subjects and options.
 pub struct Doctor<'a> {
     pub store: &'a Store,
-    pub blobs: &'a Blobs,
+    /// Media store; `None` when it cannot be read, and no files are checked.
+    pub blobs: Option<&'a Blobs>,
     /// Search indexes in local folders.
     pub indexes: &'a [LocalIndex],
     /// Search indexes of running processes.
@@ -113,14 +114,29 @@ pub async fn check(
     indexes: &[LocalIndex],
 ) -> Result<Report, DoctorError> {
     let options = DoctorOptions { timeout: TIMEOUT, ..DoctorOptions::default() };
-    Doctor { store, blobs, indexes, replicas: None, options }.run(&mut |_| {}).await
+    Doctor { store, blobs: Some(blobs), indexes, replicas: None, options }.run(&mut |_| {}).await
+}
+
+impl DoctorError {
+    /// Returns true for a failure of the media store.
+    const fn is_of_media_store(&self) -> bool {
+        matches!(self, Self::Blobs(_) | Self::MediaStore(MediaStoreError::Blobs(_)))
+    }
+
+    /// Returns true for a failure of a search index alone.
+    const fn is_of_index(&self) -> bool {
+        matches!(self, Self::Index(error) if !matches!(error, ReplicaError::Store(_)))
+    }
 }
 
 impl Doctor<'_> {
     /// Checks, repairs where requested, and reports the findings.
     ///
+    /// A media store, search index or bus that fails is in the report, and the rest is checked.
+    ///
     /// # Errors
-    /// Returns an error if something cannot be read or written. Repairs made by then are kept.
+    /// Returns an error if the database fails, or the media store turns out to be another one.
+    /// Repairs made by then are kept.
     #[boxed]
     pub async fn run<'s>(&'s self, listener: FindingListener<'s>) -> Result<Report, DoctorError> {
         let mut report = report::ReportWriter::new(listener);
@@ -133,7 +149,7 @@ impl Doctor<'_> {
         if self.options.channels.is_none() {
             self.loose_rows(&mut report).await?;
             if self.options.files == FileChecks::All {
-                Box::pin(self.orphans(&mut report)).await?;
+                Box::pin(self.unreferenced_files(&mut report)).await?;
             }
         }
         Box::pin(self.local_indexes(&mut report)).await?;
@@ -163,21 +179,21 @@ impl Doctor<'_> {
             return Ok(());
         };
         let ChannelAudit { differences, parts: off, messages } = audit;
-        report.looked.channels += 1;
-        report.looked.messages += messages;
-        let mended = match self.repairing() {
+        report.checked.channels += 1;
+        report.checked.messages += messages;
+        let repaired = match self.repairing() {
             Some(now) if !differences.is_empty() => {
                 self.store.audits().repair_channel(channel, now).await?;
                 true
             }
             _ => false,
         };
-        if !mended {
+        if !repaired {
             for (user, bytes) in off {
                 *parts.entry(user).or_default() += bytes;
             }
         }
-        report.add(differences, mended);
+        report.add(differences, repaired);
         Ok(())
     }
 
@@ -195,26 +211,26 @@ impl Doctor<'_> {
             };
             after = Some(last.user.clone());
             for audit in page {
-                report.looked.users += 1;
-                let mended = match self.repairing() {
+                report.checked.users += 1;
+                let repaired = match self.repairing() {
                     Some(now) if !audit.differences.is_empty() => {
                         self.store.audits().repair_user(&audit.user, now).await?;
                         true
                     }
                     _ => false,
                 };
-                report.add(audit.differences, mended);
+                report.add(audit.differences, repaired);
             }
         }
     }
 
     async fn loose_rows(&self, report: &mut report::ReportWriter<'_>) -> Result<(), DoctorError> {
         let (spare, precious) = self.store.audits().orphaned_rows().await?;
-        let mended = self.repairing().is_some() && !spare.is_empty();
-        if mended {
+        let repaired = self.repairing().is_some() && !spare.is_empty();
+        if repaired {
             self.store.audits().delete_orphaned_rows().await?;
         }
-        report.add(spare, mended);
+        report.add(spare, repaired);
         report.add(precious, false);
         Ok(())
     }

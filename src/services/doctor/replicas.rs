@@ -2,18 +2,22 @@
 //! with the store, and reads their results from the store.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::Future;
+use std::convert::Infallible;
+use std::future::{Future, pending};
 use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_bus::{Bus, BusError};
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_store::{ProcessRecord, ReplicaCheck, Store, StoreError};
 use chatkeep_workers::log_failure;
 use chatkeep_workers::replica::{Drift, IndexAudit, Replica, ReplicaError};
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::report::ReportWriter;
 use super::{Doctor, DoctorError};
@@ -21,6 +25,10 @@ use crate::processes::running;
 
 /// Topic of the check request.
 const TOPIC: &str = "check_replica";
+/// Topic on which a process tells, by its id, that it makes progress with a comparison.
+const WORKING: &str = "comparing_replica";
+/// Minimum interval between two such signs.
+const WORKING_INTERVAL: Duration = Duration::from_secs(2);
 /// Poll interval of the results.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Polls between two repetitions of the request, for replicas that missed it.
@@ -34,6 +42,9 @@ pub struct Replicas<'a> {
     pub bus: &'a Bus,
     /// Running processes, with a replica each.
     pub processes: Vec<ProcessRecord>,
+    /// Time without a sign of life after which a replica is given up. One that is being compared,
+    /// however long that takes, gives signs.
+    pub patience: Duration,
 }
 
 /// The part of a [`Question`] that every version of the program reads.
@@ -76,13 +87,31 @@ impl Doctor<'_> {
             channels: self.options.channels.clone(),
             timeout_ms: u64::try_from(self.options.timeout.as_millis()).unwrap_or(u64::MAX),
         };
-        let text = Bytes::from(serde_json::to_vec(&question)?);
-        let several = replicas.processes.len() > 1;
-        let name = |record: &ProcessRecord| if several { name(record) } else { String::new() };
-        let mut open: BTreeMap<String, String> = (replicas.processes.iter())
-            .map(|record| (record.process.id.clone(), name(record)))
-            .collect();
+        let mut awaited = Awaited::new(&replicas.processes, replicas.patience);
         let mut again = BTreeMap::new();
+        match self.ask(replicas, &question, &mut awaited, &mut again, report).await {
+            Err(DoctorError::Bus(error)) => {
+                let error = with_causes(&error);
+                for name in awaited.names() {
+                    report.uncheck(format!("{} was not compared: {error}", known(name)));
+                }
+            }
+            done => done?,
+        }
+        self.set_right(again, report).await
+    }
+
+    /// Asks the replicas until each has answered, ended or been silent for too long.
+    async fn ask(
+        &self,
+        replicas: &Replicas<'_>,
+        question: &Question,
+        awaited: &mut Awaited,
+        again: &mut BTreeMap<String, Drifts>,
+        report: &mut ReportWriter<'_>,
+    ) -> Result<(), DoctorError> {
+        let text = Bytes::from(serde_json::to_vec(question)?);
+        let mut signs = replicas.bus.subscribe(WORKING).await?;
         for look in 0_u32.. {
             if look % REPEAT == 0 {
                 replicas.bus.broadcast(TOPIC, text.clone()).await?;
@@ -90,50 +119,100 @@ impl Doctor<'_> {
             for ReplicaCheck { process_id, result } in
                 self.store.processes().replica_checks(&question.id).await?
             {
-                if let Some(name) = open.remove(&process_id) {
+                if let Some(name) = awaited.remove(&process_id) {
                     again.extend(take(&name, serde_json::from_str(&result)?, report));
                 }
             }
-            if !self.drop_ended(&mut open, report).await? {
+            let running = running(self.store).await?;
+            awaited.drop_ended(&running, report);
+            awaited.drop_silent(Instant::now(), report);
+            if awaited.is_empty() {
                 break;
             }
-            tokio::time::sleep(POLL_INTERVAL).await;
+            let end = Instant::now() + POLL_INTERVAL;
+            while let Ok(Some(process)) = timeout_at(end, signs.next()).await {
+                awaited.renew(&process, Instant::now());
+            }
+            // The subscription has ended with the bus, or the time is over.
+            sleep_until(end).await;
         }
-        self.set_right(again, report).await
+        Ok(())
+    }
+}
+
+/// Replicas whose results are still to come.
+#[derive(Debug)]
+struct Awaited {
+    /// Names of the replicas, and the last signs of life, by the id of the process.
+    replicas: BTreeMap<String, (String, Instant)>,
+    patience: Duration,
+}
+
+impl Awaited {
+    fn new(processes: &[ProcessRecord], patience: Duration) -> Self {
+        let (several, now) = (processes.len() > 1, Instant::now());
+        let name = |record: &ProcessRecord| if several { name(record) } else { String::new() };
+        let awaited = |one: &ProcessRecord| (one.process.id.clone(), (name(one), now));
+        Self { replicas: processes.iter().map(awaited).collect(), patience }
     }
 
-    /// Drops replicas whose process has ended. Returns true while a result is still to come.
-    async fn drop_ended(
-        &self,
-        open: &mut BTreeMap<String, String>,
-        report: &mut ReportWriter<'_>,
-    ) -> Result<bool, DoctorError> {
-        if open.is_empty() {
-            return Ok(false);
+    fn is_empty(&self) -> bool {
+        self.replicas.is_empty()
+    }
+
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.replicas.values().map(|(name, _)| name)
+    }
+
+    /// Removes a replica whose result has come. Returns its name.
+    fn remove(&mut self, process: &str) -> Option<String> {
+        self.replicas.remove(process).map(|(name, _)| name)
+    }
+
+    /// Records that a process compares a replica, for this check or for one before it.
+    fn renew(&mut self, process: &[u8], now: Instant) {
+        let replica = std::str::from_utf8(process).ok().and_then(|id| self.replicas.get_mut(id));
+        if let Some((_, since)) = replica {
+            *since = now;
         }
-        let running = running(self.store).await?;
-        let running: BTreeSet<_> = running.into_iter().map(|record| record.process.id).collect();
-        open.retain(|id, name| {
-            if !running.contains(id) {
+    }
+
+    /// Drops replicas whose process has ended: what replaces them is brought up to date.
+    fn drop_ended(&mut self, running: &[ProcessRecord], report: &mut ReportWriter<'_>) {
+        self.replicas.retain(|id, (name, _)| {
+            let runs = running.iter().any(|record| record.process.id == *id);
+            if !runs {
                 report.skip(format!("{} was not compared: its process ended", known(name)));
             }
-            running.contains(id)
+            runs
         });
-        Ok(!open.is_empty())
+    }
+
+    /// Drops replicas that have given no sign of life for too long, as those of a process of another
+    /// version or without a connection to the bus.
+    fn drop_silent(&mut self, now: Instant, report: &mut ReportWriter<'_>) {
+        let patience = self.patience;
+        self.replicas.retain(|_, (name, since)| {
+            let waits = now.saturating_duration_since(*since) < patience;
+            if !waits {
+                report.uncheck(format!("{} was not compared: it did not answer", known(name)));
+            }
+            waits
+        });
     }
 }
 
 /// Adds a result to the report; returns the drifts by the name of the replica.
 fn take(name: &str, findings: Findings, report: &mut ReportWriter<'_>) -> Option<(String, Drifts)> {
     if let Some(error) = findings.error {
-        report.skip(format!("{} was not compared: {error}", known(name)));
+        report.uncheck(format!("{} was not compared: {error}", known(name)));
         return None;
     }
-    report.looked.replicas += 1;
+    report.checked.replicas += 1;
     report.compared(i64::try_from(findings.compared).unwrap_or(i64::MAX));
     if findings.unnamed > 0 {
         let unnamed = findings.unnamed;
-        report.skip(format!("{}: {unnamed} more messages differ", known(name)));
+        report.uncheck(format!("{}: {unnamed} more messages differ", known(name)));
     }
     let drifts =
         findings.drifts.into_iter().map(|(channel, message, drift)| ((channel, message), drift));
@@ -162,9 +241,16 @@ pub async fn answer_checks(
     stop: CancellationToken,
 ) -> Result<impl Future<Output = ()> + Send + use<>, BusError> {
     let mut questions = bus.subscribe(TOPIC).await?;
+    let bus = bus.clone();
     Ok(async move {
         while let Some(Some(question)) = stop.run_until_cancelled(questions.next()).await {
-            let answered = answer(&store, &replica, &process, &question);
+            let (steps, watched) = watch::channel(());
+            let answered = async {
+                tokio::select! {
+                    answered = answer(&store, &replica, &process, &question, &steps) => answered,
+                    never = tell_working(&bus, &process, watched) => match never {},
+                }
+            };
             match stop.run_until_cancelled(answered).await {
                 None => return,
                 Some(Ok(())) => {}
@@ -176,6 +262,17 @@ pub async fn answer_checks(
     })
 }
 
+/// Tells those who wait for results that this process makes progress with a comparison.
+async fn tell_working(bus: &Bus, process: &str, mut steps: watch::Receiver<()>) -> Infallible {
+    while steps.changed().await.is_ok() {
+        if let Err(error) = bus.broadcast(WORKING, Bytes::from(process.to_owned())).await {
+            debug!(%error, "cannot broadcast that a replica is being compared");
+        }
+        sleep(WORKING_INTERVAL).await;
+    }
+    pending().await
+}
+
 /// Compares `replica` with the store as requested, and stores the result. The request is repeated
 /// until every replica has responded: one that has a result already changes nothing, and one whose
 /// result could not be stored is answered again.
@@ -184,6 +281,7 @@ async fn answer(
     replica: &Replica,
     process: &str,
     question: &[u8],
+    steps: &watch::Sender<()>,
 ) -> Result<(), StoreError> {
     let Ok(QuestionId { id }) = serde_json::from_slice(question) else {
         warn!("check request of another version ignored");
@@ -194,7 +292,7 @@ async fn answer(
         return Ok(());
     }
     let findings = match serde_json::from_slice(question) {
-        Ok(question) => compare(store, replica, &question).await,
+        Ok(question) => compare(store, replica, &question, steps).await,
         Err(_) => Findings::failed("its program has another version".to_owned()),
     };
     // Numbers and names: always valid JSON.
@@ -208,13 +306,18 @@ impl Findings {
     }
 }
 
-async fn compare(store: &Store, replica: &Replica, question: &Question) -> Findings {
+async fn compare(
+    store: &Store,
+    replica: &Replica,
+    question: &Question,
+    steps: &watch::Sender<()>,
+) -> Findings {
     if let Some(reason) = replica.state().unready() {
         return Findings::failed(reason);
     }
-    match find(store, replica, question).await {
+    match find(store, replica, question, steps).await {
         Ok(findings) => findings,
-        Err(error) => Findings::failed(error.to_string()),
+        Err(error) => Findings::failed(with_causes(&error)),
     }
 }
 
@@ -222,6 +325,7 @@ async fn find(
     store: &Store,
     replica: &Replica,
     question: &Question,
+    steps: &watch::Sender<()>,
 ) -> Result<Findings, ReplicaError> {
     let mut findings = Findings::default();
     let only: Vec<Option<&ChannelId>> = match &question.channels {
@@ -232,6 +336,7 @@ async fn find(
     for only in only {
         let mut audit = IndexAudit::new(store, &index, only, timeout);
         while let Some((drifts, read)) = audit.next().await? {
+            steps.send_replace(());
             findings.compared += read as u64;
             for ((channel, message), drift) in drifts {
                 if findings.drifts.len() < NAMED {
@@ -278,7 +383,7 @@ mod tests {
 
         async fn answer(&self, question: &serde_json::Value) -> Result<(), StoreError> {
             let question = serde_json::to_vec(question).unwrap();
-            answer(&self.store, &self.replica, PROCESS, &question).await
+            answer(&self.store, &self.replica, PROCESS, &question, &watch::Sender::new(())).await
         }
 
         async fn results(&self) -> Vec<String> {
@@ -341,12 +446,12 @@ mod tests {
         assert_eq!((name.as_str(), drifts.len()), ("", 1));
         let report = report.end();
         assert_eq!(
-            report.skipped,
+            report.unchecked,
             [
                 "replica of process 1 on a was not compared: its index is being filled",
                 "the search index: 2 more messages differ",
             ]
         );
-        assert_eq!((report.looked.replicas, report.looked.indexed), (1, Some(7)));
+        assert_eq!((report.checked.replicas, report.checked.indexed), (1, Some(7)));
     }
 }

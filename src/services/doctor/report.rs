@@ -1,7 +1,9 @@
 //! Report of the doctor.
 
+use std::error::Error;
 use std::fmt;
 
+use chatkeep_core::causes::with_causes;
 use chatkeep_store::Difference;
 use serde::Serialize;
 
@@ -9,6 +11,8 @@ use super::FindingListener;
 
 /// Maximum number of findings in a report; further ones are only counted.
 const MOST: usize = 1_000;
+/// Beginning of the sentence about a media store that fails.
+const UNCHECKED_FILES: &str = "files are not checked any further";
 
 /// A difference, and the result of its repair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -16,7 +20,7 @@ pub struct Finding {
     #[serde(flatten)]
     pub difference: Difference,
     /// True if it was repaired.
-    pub mended: bool,
+    pub repaired: bool,
 }
 
 /// Numbers of checked items.
@@ -38,27 +42,30 @@ pub struct CheckedCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    pub looked: CheckedCounts,
+    pub checked: CheckedCounts,
     /// Number of differences.
     pub differences: u64,
     /// Number of repaired ones.
-    pub mended: u64,
+    pub repaired: u64,
     /// The first thousand findings.
     #[serde(skip)]
     pub findings: Vec<Finding>,
-    /// Sentences about items that could not be compared.
+    /// Sentences about items that were not compared and need not be: they are brought up to date at
+    /// the next start.
     pub skipped: Vec<String>,
+    /// Sentences about items that could not be checked because of an error.
+    pub unchecked: Vec<String>,
 }
 
 impl Report {
-    /// Returns true if there are no differences.
+    /// Returns true if everything was checked and there are no differences.
     pub const fn is_clean(&self) -> bool {
-        self.differences == 0
+        self.differences == 0 && self.unchecked.is_empty()
     }
 
     /// Returns the number of differences that are still there.
     pub const fn left(&self) -> u64 {
-        self.differences - self.mended
+        self.differences - self.repaired
     }
 }
 
@@ -66,56 +73,78 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Difference { check, place, recorded, truth } = &self.difference;
         write!(f, "{place}: {}: recorded: {recorded}; true: {truth}", check.words())?;
-        if self.mended { f.write_str(" (repaired)") } else { Ok(()) }
+        if self.repaired { f.write_str(" (repaired)") } else { Ok(()) }
     }
 }
 
 impl fmt::Display for Report {
-    /// Writes all findings, one a line, and their number: for tests that fail.
+    /// Writes all findings and what was not checked, one a line, and their number: for tests that
+    /// fail.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.findings {
             writeln!(f, "{finding}")?;
         }
-        write!(f, "{} differences, {} of them repaired", self.differences, self.mended)
+        for sentence in &self.unchecked {
+            writeln!(f, "{sentence}")?;
+        }
+        write!(f, "{} differences, {} of them repaired", self.differences, self.repaired)
     }
 }
 
 /// Writer of a report.
 pub(super) struct ReportWriter<'a> {
-    pub(super) looked: CheckedCounts,
+    pub(super) checked: CheckedCounts,
+    /// True once the media store has failed.
+    pub(super) files_left: bool,
     report: Report,
     listener: FindingListener<'a>,
 }
 
 impl<'a> ReportWriter<'a> {
     pub(super) fn new(listener: FindingListener<'a>) -> Self {
-        Self { looked: CheckedCounts::default(), report: Report::default(), listener }
+        let (checked, report) = (CheckedCounts::default(), Report::default());
+        Self { checked, files_left: false, report, listener }
     }
 
-    pub(super) fn add(&mut self, differences: impl IntoIterator<Item = Difference>, mended: bool) {
+    pub(super) fn add(
+        &mut self,
+        differences: impl IntoIterator<Item = Difference>,
+        repaired: bool,
+    ) {
         for difference in differences {
-            let finding = Finding { difference, mended };
+            let finding = Finding { difference, repaired };
             (self.listener)(&finding);
             self.report.differences += 1;
-            self.report.mended += u64::from(mended);
+            self.report.repaired += u64::from(repaired);
             if self.report.findings.len() < MOST {
                 self.report.findings.push(finding);
             }
         }
     }
 
-    /// Records an item that could not be compared.
+    /// Records an item that was not compared and need not be.
     pub(super) fn skip(&mut self, sentence: String) {
         self.report.skipped.push(sentence);
     }
 
+    /// Records an item that could not be checked because of an error.
+    pub(super) fn uncheck(&mut self, sentence: String) {
+        self.report.unchecked.push(sentence);
+    }
+
+    /// Records that the media store failed: no more files are checked.
+    pub(super) fn leave_files(&mut self, error: &(dyn Error + 'static)) {
+        self.files_left = true;
+        self.uncheck(format!("{UNCHECKED_FILES}: {}", with_causes(error)));
+    }
+
     /// Records the number of messages compared with one search index, or with a channel of it.
     pub(super) fn compared(&mut self, messages: i64) {
-        let indexed = self.looked.indexed.unwrap_or_default();
-        self.looked.indexed = Some(indexed + messages);
+        let indexed = self.checked.indexed.unwrap_or_default();
+        self.checked.indexed = Some(indexed + messages);
     }
 
     pub(super) fn end(self) -> Report {
-        Report { looked: self.looked, ..self.report }
+        Report { checked: self.checked, ..self.report }
     }
 }

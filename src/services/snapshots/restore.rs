@@ -203,7 +203,7 @@ impl Restoration<'_> {
         }
         let doctor = self.check(store, blobs, found).await?;
         let messages = store.messages().count_messages().await?;
-        let (repaired, left) = (doctor.mended, doctor.left());
+        let (repaired, left) = (doctor.repaired, doctor.left());
         let Self { manifest, .. } = self;
         Ok(RestoreReport { manifest, messages, files, missing, replayed, unread, repaired, left })
     }
@@ -226,12 +226,18 @@ impl Restoration<'_> {
         let mut listener = |finding: &Finding| {
             // Rows without their channel were so before, and nobody sees them.
             let is_loose = finding.difference.check == Check::LooseRows;
-            wrong += u64::from(!finding.mended && !is_loose);
+            wrong += u64::from(!finding.repaired && !is_loose);
             found(finding);
         };
-        let doctor = Doctor { store, blobs, indexes: &[], replicas: None, options };
+        let doctor = Doctor { store, blobs: Some(blobs), indexes: &[], replicas: None, options };
         let report = doctor.run(&mut listener).await?;
-        if wrong > 0 { Err(SnapshotError::Differs(wrong)) } else { Ok(report) }
+        if wrong > 0 {
+            return Err(SnapshotError::Differs(wrong));
+        }
+        match report.unchecked.first() {
+            Some(why) => Err(SnapshotError::Unchecked(why.clone())),
+            None => Ok(report),
+        }
     }
 
     /// Restores the files that messages still refer to. Returns their number, and that of missing

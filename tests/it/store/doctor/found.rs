@@ -302,7 +302,7 @@ async fn keeping_goes_on_meanwhile(fixture: Fixture) {
     });
     for _ in 0..20 {
         let options = chatkeep_services::doctor::DoctorOptions::default();
-        let (store, blobs) = (&ward.fixture.store, &ward.blobs);
+        let (store, blobs) = (&ward.fixture.store, Some(&ward.blobs));
         let doctor = chatkeep_services::doctor::Doctor {
             store,
             blobs,

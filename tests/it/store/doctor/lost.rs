@@ -135,7 +135,7 @@ async fn no_file_is_lost_in_another_media_store(fixture: Fixture) {
         for repair in [false, true] {
             let repair = repair.then(|| Repair { clock: Arc::new(SystemClock) });
             let options = DoctorOptions { repair, ..DoctorOptions::default() };
-            let (store, blobs) = (&ward.fixture.store, &ward.blobs);
+            let (store, blobs) = (&ward.fixture.store, Some(&ward.blobs));
             let doctor = Doctor { store, blobs, indexes: &[], replicas: None, options };
             let refused = doctor.run(&mut |_| {}).await.unwrap_err();
             assert!(matches!(refused, DoctorError::MediaStore(_)), "{refused}");

@@ -85,7 +85,7 @@ impl DoctorFixture {
         let repair = repair.then(|| Repair { clock: Arc::new(SystemClock) });
         let timeout = Duration::ZERO;
         let options = DoctorOptions { deep, timeout, repair, ..DoctorOptions::default() };
-        let (store, blobs) = (&self.fixture.store, &self.blobs);
+        let (store, blobs) = (&self.fixture.store, Some(&self.blobs));
         let indexes = [LocalIndex::only(self.index.clone(), true)];
         let doctor = Doctor { store, blobs, indexes: &indexes, replicas: None, options };
         doctor.run(&mut |_| {}).await.unwrap()
@@ -112,9 +112,9 @@ impl DoctorFixture {
         let report = self.doctor(false, true).await;
         let found: BTreeSet<_> = report.findings.iter().map(|f| f.difference.check).collect();
         assert_eq!(found, checks.iter().copied().collect(), "{what}: {report}");
-        assert_eq!(report.mended, 0, "{what}");
-        let mended = self.doctor(true, true).await;
-        assert_eq!((mended.left(), mended.is_clean()), (0, false), "{what}: {mended}");
+        assert_eq!(report.repaired, 0, "{what}");
+        let repaired = self.doctor(true, true).await;
+        assert_eq!((repaired.left(), repaired.is_clean()), (0, false), "{what}: {repaired}");
         self.index_all().await;
         let after = self.doctor(false, true).await;
         assert!(after.is_clean(), "{what}: {after}");
