@@ -1,37 +1,33 @@
 //! `chatkeep doctor`: compares counters, files and index with the store, and repairs differences.
 
+mod indexes;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_index::search::MessageIndex;
 use chatkeep_services::doctor::{
-    CheckedCounts, Doctor, DoctorOptions, FileChecks, Finding, LocalIndex, Repair, Replicas, Report,
+    CheckedCounts, Doctor, DoctorOptions, FileChecks, Finding, Repair, Replicas, Report,
 };
 use chatkeep_services::media_store::{self, MediaStoreError};
 use chatkeep_services::processes::{media_store_of, running};
-use chatkeep_store::{OutboxPosition, ProcessRecord, Store};
+use chatkeep_store::{ProcessRecord, Store};
 use chatkeep_transfer::out::{note, say};
-use chatkeep_workers::replica::{self, Replica};
-use tokio::time::Instant;
 
+use self::indexes::{bring_up_to_date, caught_up, open_indexes};
 use super::context::wrong_media_store;
 use super::{Context, table};
-use crate::app::{self, PreflightError};
+use crate::app::PreflightError;
 
 /// Time that a running replica may take to index the latest entries of the log.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Time without progress after which a replica is considered stopped.
-const STUCK: Duration = Duration::from_secs(5);
 /// Time without a sign of life after which a running replica is given up.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Poll interval of a replica's position.
-const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Incomplete check. Ends the program with exit code 2.
 #[derive(Debug, thiserror::Error)]
@@ -240,97 +236,6 @@ async fn channels(store: &Store, args: &DoctorArgs) -> anyhow::Result<Option<Vec
         }
     }
     Ok(Some(channels))
-}
-
-/// Opens the indexes in the data folder; says in `unchecked` which ones cannot be opened.
-async fn open_indexes(
-    context: &Context,
-    running: bool,
-    unchecked: &mut Vec<String>,
-) -> anyhow::Result<Vec<LocalIndex>> {
-    let first = app::index_folder(&context.config);
-    let open = move || -> anyhow::Result<(Vec<LocalIndex>, Vec<String>)> {
-        let (mut indexes, mut broken) = (Vec::new(), Vec::new());
-        let folders = replica::folders(&first)?;
-        for folder in &folders {
-            let name =
-                if folders.len() == 1 { String::new() } else { folder.display().to_string() };
-            match MessageIndex::open_existing(folder) {
-                Ok(Some(index)) => indexes.push(LocalIndex { name, index, running }),
-                Ok(None) => {}
-                Err(error) => {
-                    let (folder, error) = (folder.display(), with_causes(&error));
-                    broken.push(format!("the search index in {folder} is not compared: {error}"));
-                }
-            }
-        }
-        Ok((indexes, broken))
-    };
-    let (indexes, broken) =
-        tokio::task::spawn_blocking(open).await?.context("cannot open the search index")?;
-    if indexes.is_empty() && broken.is_empty() && running {
-        let folder = context.config.data.display();
-        bail!(PreflightError(format!(
-            "the search index of the running process is not in {folder}: give --data or --config"
-        )));
-    }
-    if indexes.is_empty() && broken.is_empty() {
-        note!("chatkeep: no search index found here, not checked");
-    }
-    unchecked.extend(broken);
-    Ok(indexes)
-}
-
-/// Waits until indexes that a process updates have read the log up to its present end, or make no
-/// progress any more. Returns those that can be read, and says in `unchecked` which ones cannot.
-async fn caught_up(
-    store: &Store,
-    indexes: Vec<LocalIndex>,
-    unchecked: &mut Vec<String>,
-) -> anyhow::Result<Vec<LocalIndex>> {
-    let end = store.outbox().log_state().await?.newest().at;
-    let mut readable = Vec::with_capacity(indexes.len());
-    for local in indexes {
-        match wait_for(store, &local, end).await {
-            Ok(()) => readable.push(local),
-            Err(error) => {
-                let (name, error) = (local.known(), with_causes(error.as_ref()));
-                unchecked.push(format!("{name} is not compared: {error}"));
-            }
-        }
-    }
-    Ok(readable)
-}
-
-async fn wait_for(store: &Store, local: &LocalIndex, end: OutboxPosition) -> anyhow::Result<()> {
-    let (mut last, mut since) = (None, Instant::now());
-    while local.running {
-        let index = local.index.clone();
-        tokio::task::spawn_blocking(move || index.refresh()).await??;
-        let position = local.position();
-        if position.as_ref().is_some_and(|position| position.last.at >= end) {
-            break;
-        }
-        // A running process does not write down every position that it has read up to.
-        if local.unread(store).await?.is_some_and(|messages| messages.is_empty()) {
-            break;
-        }
-        if position != last {
-            (last, since) = (position, Instant::now());
-        } else if since.elapsed() >= STUCK {
-            note!("chatkeep: the search index is behind the store");
-            break;
-        }
-        tokio::time::sleep(POLL_INTERVAL).await;
-    }
-    Ok(())
-}
-
-/// Updates the index in place of a process with the role search, for none runs.
-async fn bring_up_to_date(context: &Context, store: &Store) -> anyhow::Result<()> {
-    let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
-    let replica = Replica::open(store.clone(), folder, clock).await?;
-    Ok(replica.catch_up().await?)
 }
 
 fn summary(report: &Report) -> String {

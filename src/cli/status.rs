@@ -230,8 +230,8 @@ fn replica(state: &ReplicaState) -> String {
 }
 
 fn consumer(status: &DeploymentStatus, consumer: &ConsumerStatus) -> Vec<String> {
-    let serves = |process: &ProcessStatus| process.stages.contains(&consumer.name);
-    let served = status.processes.as_ref().map(|processes| processes.iter().any(serves));
+    let runs_stage = |process: &ProcessStatus| process.stages.contains(&consumer.name);
+    let served = status.processes.as_ref().map(|processes| processes.iter().any(runs_stage));
     let note = match (served, StageName::has_consumer(&consumer.name)) {
         (None | Some(true), _) => "",
         (Some(false), true) => "no process runs this stage",

@@ -205,6 +205,44 @@ async fn the_status_has_everything_at_a_glance(parts: Parts) {
     assert!(stack.process.terminate().await.success());
 }
 
+async fn the_status_shows_what_can_be_read(parts: Parts) {
+    let mut stack = Stack::start(parts, emulator().await).await;
+    let status = async |args: &[&str]| {
+        let args = [&["status", "--local"], args].concat();
+        let mut process = stack.ground.program(&stack.line, &args).start();
+        let code = process.finish().await.code();
+        let (told, said) = (process.stdout().join("\n"), process.stderr().join("\n"));
+        assert_eq!(code, Some(1), "{told}\n{said}");
+        assert!(said.contains("not everything could be read:"), "{said}");
+        assert!(!told.contains("hunter2") && !said.contains("hunter2"), "{told}\n{said}");
+        (told, said)
+    };
+    let away = ["--bus", "nats://someone:hunter2@127.0.0.1:1"];
+    let (told, said) = status(&away).await;
+    assert!(told.contains("PROCESS") && told.contains("media files"), "{told}");
+    assert!(!told.contains("CONSUMER") && !told.contains("dead letters"), "{told}");
+    assert!(said.contains("  bus: cannot open the bus nats://"), "{said}");
+    let (told, _) = status(&[&away[..], &["--json"]].concat()).await;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["processes"].as_array().unwrap().len(), 1, "{told}");
+    assert_eq!((&told["consumers"], &told["deadLetters"]), (&Value::Null, &Value::Null));
+    let unread = told["unread"].as_array().unwrap();
+    assert_eq!((unread.len(), &unread[0]["part"]), (1, &json!("bus")), "{told}");
+
+    let away = ["--database", "postgres://someone:hunter2@127.0.0.1:1/none"];
+    let (told, said) = status(&away).await;
+    assert!(!told.contains("PROCESS") && told.contains("CONSUMER"), "{told}");
+    assert!(told.contains("data folder") && !told.contains("no process runs"), "{told}");
+    assert!(said.contains("  database: cannot open the database postgres://"), "{said}");
+    let (told, _) = status(&[&away[..], &["--json"]].concat()).await;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    for part in ["processes", "media", "webhooks"] {
+        assert_eq!(told[part], Value::Null, "{told}");
+    }
+    assert_eq!((&told["deadLetters"], &told["unread"][0]["part"]), (&json!(0), &json!("database")));
+    assert!(stack.process.terminate().await.success());
+}
+
 /// Starts the program in a folder with this settings file, and ends it with that code. Returns what
 /// it printed.
 async fn in_folder_with(file: &str, args: &[&str], code: i32) -> (String, String) {
@@ -415,4 +453,5 @@ on_both!(
     a_newer_schema_is_named,
     an_empty_database_stays_empty,
     the_status_has_everything_at_a_glance,
+    the_status_shows_what_can_be_read,
 );

@@ -4,6 +4,8 @@ mod media_store;
 
 use serde_json::Value;
 
+use crate::harness::files::below;
+use crate::harness::s3::S3;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
@@ -102,8 +104,48 @@ async fn what_cannot_be_checked_ends_it_with_code_2(parts: Parts) {
     assert!(away.said.contains("cannot open the database"), "{}", away.said);
 }
 
+async fn what_fails_leaves_the_rest_to_be_checked(parts: Parts) {
+    let (mut stack, channel) = talking(parts).await;
+    stack.ground.sql("UPDATE channels SET message_count = message_count + 1").await;
+    let line = format!("{channel}: messages of the channel: recorded: 13; true: 12");
+    let without = async |stack: &Stack, args: &[&str], sentence: &str| {
+        let found = doctor(stack, args).await;
+        found.is(2);
+        assert!(found.printed.contains(&line), "{:?}", found.printed);
+        assert!(found.said.contains(sentence), "{}", found.said);
+        let told = "1 difference remains; 1 part could not be checked";
+        assert!(found.said.ends_with(told), "{}", found.said);
+        let json = doctor(stack, &[args, &["--json"]].concat()).await;
+        json.is(2);
+        let unchecked = &json.summary()["unchecked"];
+        assert_eq!(unchecked.as_array().unwrap().len(), 1, "{unchecked}");
+        assert!(unchecked[0].as_str().unwrap().contains(sentence), "{unchecked}");
+        json
+    };
+    let away = ["--bus", "nats://someone:hunter2@127.0.0.1:1"];
+    let found = without(&stack, &away, "running search indexes are not compared: ").await;
+    assert!(!found.said.contains("hunter2"), "{}", found.said);
+
+    let mut s3 = S3::start();
+    s3.kill();
+    let settings = stack.ground.settings.len();
+    stack.ground.settings.extend(s3.environment());
+    let found = without(&stack, &[], "files are not checked: ").await;
+    assert_eq!(found.summary()["checked"]["files"], 0);
+    assert_eq!(found.summary()["checked"]["indexed"], 12);
+    stack.ground.settings.truncate(settings);
+
+    assert!(stack.process.terminate().await.success());
+    let index = stack.ground.folder.path().join("index");
+    for file in below(&index).into_iter().filter(|file| file.ends_with("meta.json")) {
+        std::fs::write(file, "{").unwrap();
+    }
+    without(&stack, &[], &format!("the search index in {} is not", index.display())).await;
+}
+
 on_both!(
     differences_are_told_and_set_right,
     a_running_service_sets_its_index_right,
     what_cannot_be_checked_ends_it_with_code_2,
+    what_fails_leaves_the_rest_to_be_checked,
 );

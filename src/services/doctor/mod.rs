@@ -4,6 +4,7 @@
 //! It may run beside the service. Each part is checked in one snapshot of the database, and
 //! anything outside of it (files, index) is checked a second time before it counts as a difference.
 
+mod awaited;
 mod files;
 mod index;
 mod replicas;

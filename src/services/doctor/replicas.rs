@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use super::awaited::{Awaited, known};
 use super::report::ReportWriter;
 use super::{Doctor, DoctorError};
 use crate::processes::running;
@@ -140,68 +141,6 @@ impl Doctor<'_> {
     }
 }
 
-/// Replicas whose results are still to come.
-#[derive(Debug)]
-struct Awaited {
-    /// Names of the replicas, and the last signs of life, by the id of the process.
-    replicas: BTreeMap<String, (String, Instant)>,
-    patience: Duration,
-}
-
-impl Awaited {
-    fn new(processes: &[ProcessRecord], patience: Duration) -> Self {
-        let (several, now) = (processes.len() > 1, Instant::now());
-        let name = |record: &ProcessRecord| if several { name(record) } else { String::new() };
-        let awaited = |one: &ProcessRecord| (one.process.id.clone(), (name(one), now));
-        Self { replicas: processes.iter().map(awaited).collect(), patience }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.replicas.is_empty()
-    }
-
-    fn names(&self) -> impl Iterator<Item = &String> {
-        self.replicas.values().map(|(name, _)| name)
-    }
-
-    /// Removes a replica whose result has come. Returns its name.
-    fn remove(&mut self, process: &str) -> Option<String> {
-        self.replicas.remove(process).map(|(name, _)| name)
-    }
-
-    /// Records that a process compares a replica, for this check or for one before it.
-    fn renew(&mut self, process: &[u8], now: Instant) {
-        let replica = std::str::from_utf8(process).ok().and_then(|id| self.replicas.get_mut(id));
-        if let Some((_, since)) = replica {
-            *since = now;
-        }
-    }
-
-    /// Drops replicas whose process has ended: what replaces them is brought up to date.
-    fn drop_ended(&mut self, running: &[ProcessRecord], report: &mut ReportWriter<'_>) {
-        self.replicas.retain(|id, (name, _)| {
-            let runs = running.iter().any(|record| record.process.id == *id);
-            if !runs {
-                report.skip(format!("{} was not compared: its process ended", known(name)));
-            }
-            runs
-        });
-    }
-
-    /// Drops replicas that have given no sign of life for too long, as those of a process of another
-    /// version or without a connection to the bus.
-    fn drop_silent(&mut self, now: Instant, report: &mut ReportWriter<'_>) {
-        let patience = self.patience;
-        self.replicas.retain(|_, (name, since)| {
-            let waits = now.saturating_duration_since(*since) < patience;
-            if !waits {
-                report.uncheck(format!("{} was not compared: it did not answer", known(name)));
-            }
-            waits
-        });
-    }
-}
-
 /// Adds a result to the report; returns the drifts by the name of the replica.
 fn take(name: &str, findings: Findings, report: &mut ReportWriter<'_>) -> Option<(String, Drifts)> {
     if let Some(error) = findings.error {
@@ -218,15 +157,6 @@ fn take(name: &str, findings: Findings, report: &mut ReportWriter<'_>) -> Option
         findings.drifts.into_iter().map(|(channel, message, drift)| ((channel, message), drift));
     let drifts: BTreeMap<_, _> = drifts.collect();
     (!drifts.is_empty()).then(|| (name.to_owned(), drifts))
-}
-
-/// Returns the name of a replica for use in a sentence.
-fn known(name: &str) -> &str {
-    if name.is_empty() { "the search index" } else { name }
-}
-
-fn name(record: &ProcessRecord) -> String {
-    format!("replica of process {} on {}", record.process.pid, record.process.host)
 }
 
 /// Compares `replica` with the store on each request, until `stop`.
@@ -354,11 +284,16 @@ async fn find(
 mod tests {
     use std::sync::Arc;
 
+    use chatkeep_bus::BusLimits;
+    use chatkeep_bus::embedded::EmbeddedBus;
     use chatkeep_core::config::Database;
+    use chatkeep_core::panics;
     use chatkeep_core::time::SystemClock;
+    use chatkeep_store::NewProcess;
     use sqlx::{Connection as _, Executor as _, SqliteConnection};
     use tempfile::TempDir;
 
+    use super::super::DoctorOptions;
     use super::super::report::Finding;
     use super::*;
 
@@ -432,6 +367,56 @@ mod tests {
         assert_eq!(findings.error.as_deref(), Some("its program has another version"));
         fixture.answer(&serde_json::json!({"of": "nobody"})).await.unwrap();
         assert_eq!(fixture.results().await.len(), 1);
+    }
+
+    async fn bus(folder: &TempDir) -> Bus {
+        let dedupe_window = Duration::from_mins(2);
+        let limits = BusLimits { max_backlog: 1_000, dedupe_window };
+        let bus = EmbeddedBus::open(folder.path(), limits, Arc::new(SystemClock)).await;
+        Bus::Embedded(bus.unwrap())
+    }
+
+    async fn registered(store: &Store) -> Vec<ProcessRecord> {
+        let process = NewProcess {
+            id: PROCESS.to_owned(),
+            host: "elsewhere".to_owned(),
+            pid: 1,
+            version: "0".to_owned(),
+            roles: Vec::new(),
+            stages: Vec::new(),
+            shared: BTreeMap::new(),
+        };
+        store.processes().heartbeat(&process, None).await.unwrap();
+        running(store).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_replica_that_never_answers_is_given_up() {
+        let fixture = Fixture::new().await;
+        let bus = bus(&fixture.folder).await;
+        let processes = registered(&fixture.store).await;
+        let patience = Duration::from_millis(1);
+        let replicas = Some(Replicas { bus: &bus, processes, patience });
+        let (store, options) = (&fixture.store, DoctorOptions::default());
+        let doctor = Doctor { store, blobs: None, indexes: &[], replicas, options };
+        let report = doctor.run(&mut |_| {}).await.unwrap();
+        let told = "the search index was not compared: it did not answer";
+        assert_eq!((report.unchecked, report.skipped.len()), (vec![told.to_owned()], 0));
+    }
+
+    #[tokio::test]
+    async fn a_process_that_compares_its_replica_gives_signs() {
+        let Fixture { store, replica, folder } = Fixture::new().await;
+        let (bus, stop) = (bus(&folder).await, CancellationToken::new());
+        let mut signs = bus.subscribe(WORKING).await.unwrap();
+        let answers =
+            answer_checks(&bus, store, replica, PROCESS.to_owned(), stop.clone()).await.unwrap();
+        let answers = panics::spawn("answers", answers);
+        let question = serde_json::to_vec(&question()).unwrap();
+        bus.broadcast(TOPIC, question.into()).await.unwrap();
+        assert_eq!(signs.next().await.unwrap(), PROCESS);
+        stop.cancel();
+        answers.await.unwrap().unwrap();
     }
 
     #[test]
