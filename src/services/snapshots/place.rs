@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::Archive;
 use chatkeep_core::config::Config;
 use chatkeep_core::time::SharedClock;
@@ -44,6 +45,7 @@ impl SnapshotPlace {
     ///
     /// # Errors
     /// As of [`SnapshotService::open`]; the next call tries again.
+    #[boxed]
     pub async fn service(&self) -> Result<SnapshotService, SnapshotError> {
         if let Some(service) = self.0.service.get() {
             return Ok(service.clone());
