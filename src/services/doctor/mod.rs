@@ -46,7 +46,7 @@ pub enum DoctorError {
     Index(#[from] ReplicaError),
     #[error("the bus failed")]
     Bus(#[from] BusError),
-    #[error("a request to a search replica, or its reply, cannot be decoded")]
+    #[error("a request to the search replicas cannot be written")]
     Json(#[from] serde_json::Error),
 }
 

@@ -121,7 +121,7 @@ impl Doctor<'_> {
                 self.store.processes().replica_checks(&question.id).await?
             {
                 if let Some(name) = awaited.remove(&process_id) {
-                    again.extend(take(&name, serde_json::from_str(&result)?, report));
+                    again.extend(take(&name, Findings::read(&result), report));
                 }
             }
             let running = running(self.store).await?;
@@ -231,6 +231,12 @@ async fn answer(
 }
 
 impl Findings {
+    /// Reads a result, which a process of another version may have stored.
+    fn read(result: &str) -> Self {
+        let read = serde_json::from_str(result);
+        read.unwrap_or_else(|error| Self::failed(format!("its result cannot be read: {error}")))
+    }
+
     fn failed(error: String) -> Self {
         Self { error: Some(error), ..Self::default() }
     }
@@ -425,6 +431,7 @@ mod tests {
         let mut report = ReportWriter::new(&mut listener);
         let failed = Findings::failed("its index is being filled".to_owned());
         assert!(take("replica of process 1 on a", failed, &mut report).is_none());
+        assert!(take("replica of process 2 on a", Findings::read("{}"), &mut report).is_none());
         let drift = ("C1".into(), "m1".into(), Drift::Missing);
         let found = Findings { compared: 7, drifts: vec![drift], unnamed: 2, error: None };
         let (name, drifts) = take("", found, &mut report).unwrap();
@@ -434,6 +441,8 @@ mod tests {
             report.unchecked,
             [
                 "replica of process 1 on a was not compared: its index is being filled",
+                "replica of process 2 on a was not compared: its result cannot be read: missing field \
+                 `compared` at line 1 column 2",
                 "the search index: 2 more messages differ",
             ]
         );
