@@ -144,17 +144,17 @@ async fn read(
         context.data_folder()?;
     }
     // Side by side, so that the times after which each is given up do not add up.
-    let (store, bus) = tokio::join!(context.store(), context.known_bus());
-    let (known_store, known_bus) = (store.as_ref().ok().cloned(), bus.as_ref().ok().cloned());
-    let status = match store {
+    let (database, bus) = tokio::join!(context.store(), context.known_bus());
+    let (known_store, known_bus) = (database.as_ref().ok().cloned(), bus.as_ref().ok().cloned());
+    let status = match database {
         // There is nothing of the deployment.
         Err(error) if error.is::<PreflightError>() => Err(error),
-        store => {
+        database => {
             if !args.local {
                 asked.again(context).await;
             }
-            let (store, bus) = (store.map_err(|e| told(&e)), bus.map_err(|e| told(&e)));
-            let service = StatusService::new(store, bus, Arc::clone(&context.clock));
+            let (database, bus) = (database.map_err(|e| told(&e)), bus.map_err(|e| told(&e)));
+            let service = StatusService::new(database, bus, Arc::clone(&context.clock));
             let answers = asked.answers.clone();
             Ok(service.status(&context.operator, &context.config, answers).await)
         }

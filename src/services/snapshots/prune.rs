@@ -95,7 +95,7 @@ impl SnapshotService {
                 self.remove(&earlier.id, objects).await?;
             }
         }
-        Ok(())
+        Ok(self.archive.sweep(&[SNAPSHOTS]).await?)
     }
 
     /// Removes the objects of a snapshot.
