@@ -233,12 +233,7 @@ pub(super) async fn count_opted_out(
 
 /// Returns the gap for a day on which people wrote who had opted out.
 pub(super) fn opted_out_day(day: Timestamp, messages: i64) -> Gap {
-    Gap {
-        from: day,
-        to: Some(day.plus(DAY)),
-        reason: GapReason::OptedOut,
-        skipped: Some(messages),
-    }
+    Gap { from: day, to: Some(day.plus(DAY)), reason: GapReason::OptedOut, skipped: Some(messages) }
 }
 
 #[cfg(test)]

@@ -106,11 +106,8 @@ impl Doctor<'_> {
         local: &LocalIndex,
         report: &mut ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
-        let behind = if local.running {
-            Some(BTreeSet::new())
-        } else {
-            local.unread(self.store).await?
-        };
+        let behind =
+            if local.running { Some(BTreeSet::new()) } else { local.unread(self.store).await? };
         let Some(behind) = behind else {
             let name = local.known();
             let why = "it is brought up to date at the next start";

@@ -1,7 +1,7 @@
 //! Check of running replicas: the doctor requests over the bus that all of them compare themselves
 //! with the store, and reads their results from the store.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::{Future, pending};
 use std::time::Duration;
