@@ -184,8 +184,7 @@ pub fn main() -> ExitCode {
             let usage = error.downcast_ref::<ConfigError>().is_some()
                 || error.downcast_ref::<doctor::NotChecked>().is_some()
                 || error.downcast_ref::<line::NotAnswered>().is_some()
-                || error.downcast_ref::<PreflightError>().is_some()
-                || error.chain().any(is_lasting);
+                || is_wrong(&error);
             if error.downcast_ref::<import::UnrecognisedLines>().is_some() {
                 return ExitCode::from(import::UnrecognisedLines::CODE);
             }
@@ -195,6 +194,12 @@ pub fn main() -> ExitCode {
             if usage { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }
+}
+
+/// Returns true for an error of the settings, or of data that this program cannot work with: with
+/// these it never ends otherwise.
+fn is_wrong(error: &anyhow::Error) -> bool {
+    error.is::<PreflightError>() || error.chain().any(is_lasting)
 }
 
 /// Returns true for an error of the store or the bus that this program meets with these settings each

@@ -19,8 +19,8 @@ use chatkeep_workers::replica::ReplicaState;
 use indicatif::{HumanBytes, HumanDuration};
 use tokio::time::Instant;
 
-use super::{Context, table};
-use crate::app::{self, PreflightError, Role};
+use super::{Context, is_wrong, table};
+use crate::app::{self, Role};
 
 /// Interval between two questions to other machines, which `--watch` does not repeat each time.
 const ASK_INTERVAL: Duration = Duration::from_mins(10);
@@ -147,8 +147,8 @@ async fn read(
     let (database, bus) = tokio::join!(context.store(), context.known_bus());
     let (known_store, known_bus) = (database.as_ref().ok().cloned(), bus.as_ref().ok().cloned());
     let status = match database {
-        // There is nothing of the deployment.
-        Err(error) if error.is::<PreflightError>() => Err(error),
+        // There is nothing of the deployment, or it is of a later version.
+        Err(error) if is_wrong(&error) => Err(error),
         database => {
             if !args.local {
                 asked.again(context).await;

@@ -41,10 +41,10 @@ fn bare_rows(schema: &mut Value, in_row: bool) {
     let Value::Object(object) = schema else {
         return;
     };
-    object.remove("minimum");
+    object.shift_remove("minimum");
     if in_row {
-        object.remove("description");
-        object.remove("required");
+        object.shift_remove("description");
+        object.shift_remove("required");
     }
     for property in
         object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten()
@@ -68,7 +68,7 @@ fn schema<T: JsonSchema>(settings: SchemaSettings) -> Arc<JsonObject> {
     shorten(&mut schema);
     let mut object = schema.as_object().cloned().unwrap_or_default();
     // The tool has a description of its own.
-    object.remove("description");
+    object.shift_remove("description");
     Arc::new(object)
 }
 
@@ -78,10 +78,10 @@ fn shorten(schema: &mut Value) {
     let Value::Object(object) = schema else {
         return;
     };
-    object.remove("title");
-    object.remove("format");
+    object.shift_remove("title");
+    object.shift_remove("format");
     if object.get("default").is_some_and(Value::is_null) {
-        object.remove("default");
+        object.shift_remove("default");
     }
     if let Some(text) = object.get_mut("description")
         && let Some(lines) = text.as_str()
@@ -91,7 +91,7 @@ fn shorten(schema: &mut Value) {
     if let Some(Value::Array(types)) = object.get("type") {
         // Some providers know only one type in each place.
         let types = types.iter().map(|one| serde_json::json!({ "type": one })).collect();
-        object.remove("type");
+        object.shift_remove("type");
         object.insert("anyOf".to_owned(), Value::Array(types));
     }
     let required = object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -120,7 +120,7 @@ fn never_null(schema: &mut Value) {
     if let Some(Value::Array(choices)) = object.get("anyOf") {
         let mut left = choices.iter().filter(|choice| choice["type"] != "null");
         if let (Some(Value::Object(only)), None) = (left.next().cloned(), left.next()) {
-            object.remove("anyOf");
+            object.shift_remove("anyOf");
             for (key, value) in only {
                 object.entry(key).or_insert(value);
             }

@@ -74,7 +74,7 @@ pub struct SearchPage {
 
 /// Channels of a search, with its query and what its times are read by.
 struct Reach {
-    /// Where it was asked for: the cursors of one place serve no other.
+    /// Place of the request: the cursors of one place serve no other.
     place: String,
     /// What the reader is shown of people.
     mask: Mask,

@@ -15,11 +15,11 @@ pub struct Notice {
     pub stage: &'static str,
     /// Id of the event (or, for jobs, of the job).
     pub event: String,
-    /// What became of it there.
+    /// Result of the step for the event.
     pub step: EventStep,
 }
 
-/// What became of an event in a step.
+/// Result of an event in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventStep {
     /// It was published on the bus.

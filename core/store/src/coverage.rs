@@ -71,10 +71,8 @@ const BEAT: &str = "
     ON CONFLICT (id) DO UPDATE SET alive_at =
         CASE WHEN excluded.alive_at > heartbeat.alive_at
              THEN excluded.alive_at ELSE heartbeat.alive_at END";
-pub(super) const ADD_OUTAGE: &str = "
-    INSERT INTO outages (from_at, to_at) VALUES ($1, $2)
-    ON CONFLICT (from_at) DO UPDATE SET to_at =
-        CASE WHEN excluded.to_at > outages.to_at THEN excluded.to_at ELSE outages.to_at END";
+pub(super) const ADD_OUTAGE: &str =
+    "INSERT INTO outages (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING";
 
 impl CoverageChange {
     pub(super) fn parse(name: &str) -> Option<Self> {

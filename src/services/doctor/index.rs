@@ -195,7 +195,7 @@ fn lines(name: &str, drifts: BTreeMap<Key, Drift>) -> Vec<Difference> {
             Drift::Missing => ("not found", "kept"),
             Drift::Extra => ("found", "not kept"),
             Drift::Repeated => ("found twice", "kept"),
-            Drift::Unreadable => ("not found", "kept, but their content cannot be read"),
+            Drift::Unreadable => ("not as stored", "kept, but their content cannot be read"),
         };
         let count = messages.len();
         Difference::new(

@@ -193,7 +193,7 @@ async fn a_page_has_all_that_one_message_has(fixture: Fixture) {
             "INSERT INTO media (channel_id, message_id, status, bytes, created_at, stored_at,
                                 sha256, content_type, preview_sha256, preview_type, reason)
              VALUES ('C1', 'm', 'stored', 7, 14, 15, '{file}', 'image/png', '{preview}',
-                     'image/webp', 'why')"
+                     'image/webp', 'too_large')"
         ),
     ] {
         fixture.run(&sql).await;
@@ -205,7 +205,9 @@ async fn a_page_has_all_that_one_message_has(fixture: Fixture) {
         format!("{:?}", found.unwrap())
     };
     let expected = [one("m").await, one("plain").await];
-    for value in ["\"q\"", "12", "13", "is_bot: true", "Qa", "\"r\"", "Ann", "https://p", "why"] {
+    for value in
+        ["\"q\"", "12", "13", "is_bot: true", "Qa", "\"r\"", "Ann", "https://p", "TooLarge"]
+    {
         assert!(expected[0].contains(value), "{value} in {}", expected[0]);
     }
     let filter = MessageFilter { limit: 10, ..MessageFilter::default() };

@@ -230,7 +230,8 @@ mod tests {
         let fuzzy = compiled(|config| config.qa.mode = QaMode::Fuzzy);
         assert_eq!(said(fuzzy.decide("rules")), Some("Be kind".to_owned()));
         let broken = "he broke the rules of football once more";
-        assert_eq!((said(fuzzy.decide(broken)), fuzzy.trigger_of(broken)), (None, None));
+        assert_eq!(fuzzy.trigger_of(broken), None);
+        assert_ne!(said(fuzzy.decide(broken)), Some("Be kind".to_owned()));
         let contains = compiled(|config| {
             config.qa.mode = QaMode::Fuzzy;
             config.qa.keyword_match = KeywordMatch::Contains;

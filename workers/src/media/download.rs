@@ -226,12 +226,15 @@ impl Media {
             left -= 1;
             match self.try_preview(item, stored).await {
                 Ok(preview) => return Ok(preview),
-                Err(trouble @ DownloadError::Later(Outcome::Unavailable(_))) => {
+                // After failures of its own it may be what the others wait for.
+                Err(trouble @ DownloadError::Later(Outcome::Unavailable(_)))
+                    if left + 1 == PREVIEW_TRIES =>
+                {
                     return Err(trouble);
                 }
                 // Tried again without the file, whose attempts are limited: none fails for want of
                 // a preview.
-                Err(DownloadError::Later(Outcome::Retry(why))) if why.is_explained && left > 0 => {
+                Err(DownloadError::Later(Outcome::Retry(why))) if left > 0 => {
                     debug!(reason = why.text, "no preview image yet");
                     tokio::time::sleep(POLL).await;
                 }

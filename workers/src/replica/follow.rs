@@ -166,11 +166,14 @@ impl Replica {
             Some(position) => position.broken(&log),
         };
         let Some(position) = position.filter(|_| reason.is_none()) else {
+            round.held = None;
             self.fill(reason.unwrap_or_default()).await?;
             return Ok(true);
         };
         self.start_rebuild(round, &position, &log).await?;
         let Some(changes) = self.store.outbox().logged_changes(position.last, ROWS).await? else {
+            // The new index may begin at the same position as the one before.
+            round.held = None;
             self.record_loss(&position).await?;
             self.fill("it has what the database has lost").await?;
             return Ok(true);

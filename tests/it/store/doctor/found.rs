@@ -251,7 +251,7 @@ async fn a_message_that_cannot_be_read_is_reported_and_left(fixture: Fixture) {
         let lines: Vec<_> = index.map(ToString::to_string).collect();
         assert_eq!(
             lines,
-            ["C1 a: search index: recorded: 1 not found; true: 1 kept, but their content \
+            ["C1 a: search index: recorded: 1 not as stored; true: 1 kept, but their content \
                  cannot be read"]
         );
     }
