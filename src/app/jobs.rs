@@ -92,7 +92,8 @@ impl App {
         let Maintenance { store, clock } = maintenance.clone();
         jobs.add(Retention { store, clock, config: self.config.retention });
         let Maintenance { store, clock } = maintenance.clone();
-        jobs.add(BusLosses { store, bus: self.bus.clone(), clock });
+        let first = self.registration.bus_reading.clone();
+        jobs.add(BusLosses::new(store, self.bus.clone(), clock, first));
         let Maintenance { store, clock } = maintenance.clone();
         jobs.add(DeadLetterJob::new(store, self.bus.clone(), clock));
         let Maintenance { store, clock } = maintenance.clone();

@@ -8,9 +8,10 @@ use chatkeep_blobs::Blobs;
 use chatkeep_bus::{Bus, BusState};
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
+use chatkeep_services::bus_losses::BusReading;
 use chatkeep_services::media_store::{self, MediaStoreError, OtherMediaStore};
 use chatkeep_services::processes::{LIVE, MEDIA, has_died, namespace, running};
-use chatkeep_store::{NewProcess, Store, StoreError};
+use chatkeep_store::{NewProcess, ProcessRecord, Store, StoreError};
 use chatkeep_workers::replica::{Replica, ReplicaState};
 use chatkeep_workers::{StageName, log_failure};
 use tokio::sync::watch;
@@ -38,6 +39,8 @@ const BUS: &str = "the bus";
 pub(super) struct Registration {
     pub(super) store: Store,
     bus: Bus,
+    /// State of the bus before anything was accepted.
+    pub(super) bus_reading: BusReading,
     pub(super) blobs: Blobs,
     pub(super) health: Health,
     process: NewProcess,
@@ -59,7 +62,9 @@ impl Registration {
         (store, bus, blobs, health): (&Store, &Bus, &Blobs, &Health),
     ) -> anyhow::Result<Self> {
         let mut shared = shared_settings(config);
-        shared.insert(BUS.to_owned(), bus.state().await?.identity);
+        let known = store.processes().bus_record().await?;
+        let bus_reading = BusReading { known, state: bus.state().await? };
+        shared.insert(BUS.to_owned(), bus_reading.state.identity.clone());
         let process = NewProcess {
             id: format!("{}-{}", namespace(), chatkeep_core::random::text(12)),
             host: gethostname::gethostname().to_string_lossy().into_owned(),
@@ -71,7 +76,8 @@ impl Registration {
         };
         let (store, bus, blobs) = (store.clone(), bus.clone(), blobs.clone());
         let health = health.clone();
-        let mut registration = Self { store, bus, blobs, health, process, is_shared: true };
+        let is_shared = true;
+        let mut registration = Self { store, bus, bus_reading, blobs, health, process, is_shared };
         let known = registration.read_media_store().await;
         known.map_err(|other| PreflightError(other.to_string()))?;
         registration.wait_for_agreement().await?;
@@ -113,10 +119,12 @@ impl Registration {
     }
 
     /// Ends the requests that a process has left unfinished, if no other one can be answering them: who
-    /// repeats one need not wait.
+    /// repeats one need not wait. An embedded bus is open in one process alone, so that another one
+    /// has ended, although its entry may be young.
     async fn end_dead_requests(&self) -> Result<(), StoreError> {
-        let running = running(&self.store).await?;
-        if running.iter().any(|other| other.process.id != self.process.id) {
+        let is_other = |other: &ProcessRecord| other.process.id != self.process.id;
+        if !matches!(self.bus, Bus::Embedded(_)) && running(&self.store).await?.iter().any(is_other)
+        {
             return Ok(());
         }
         self.store.idempotency().end_dead_requests().await

@@ -30,7 +30,7 @@ use chatkeep_transfer::out::note;
 use chatkeep_view::Links;
 
 use crate::app::{self, PreflightError};
-use crate::private::{check_data_folder, check_owner, make_data_folder};
+use crate::private::{check_data_folder, check_owner, has_data, make_data_folder};
 
 /// Settings and clock of a command that works with existing data.
 pub(super) struct Context {
@@ -279,6 +279,9 @@ fn no_data(place: impl std::fmt::Display, flag: &str) -> PreflightError {
 /// Refuses to work as root in the data folder of another user: the service, which runs as that user,
 /// could not use the files that root creates there.
 fn check_user(folder: &Path) -> Result<(), PreflightError> {
+    if has_data(folder) {
+        return check_owner(folder).map_err(PreflightError);
+    }
     let owner = std::fs::metadata(folder).map_or(0, |found| found.uid());
     if owner == 0 || !rustix::process::geteuid().is_root() {
         return Ok(());

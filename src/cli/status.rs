@@ -20,7 +20,8 @@ use indicatif::{HumanBytes, HumanDuration};
 use tokio::time::Instant;
 
 use super::{Context, is_wrong, table};
-use crate::app::{self, Role};
+use crate::app::{self, PreflightError, Role};
+use crate::private::check_owner;
 
 /// Interval between two questions to other machines, which `--watch` does not repeat each time.
 const ASK_INTERVAL: Duration = Duration::from_mins(10);
@@ -139,9 +140,10 @@ async fn read(
     args: &StatusArgs,
     asked: &mut Asked,
 ) -> anyhow::Result<DeploymentStatus> {
-    if matches!(context.config.database, Database::Sqlite) {
-        // Before the bus is opened: as another user, that would leave files in the folder.
-        context.data_folder()?;
+    // Before the bus is opened: as another user, that would leave files in the folder.
+    match context.config.database {
+        Database::Sqlite => drop(context.data_folder()?),
+        Database::Postgres(_) => check_owner(&context.config.data).map_err(PreflightError)?,
     }
     // Side by side, so that the times after which each is given up do not add up.
     let (database, bus) = tokio::join!(context.store(), context.known_bus());

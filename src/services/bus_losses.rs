@@ -1,9 +1,10 @@
 //! Events that the bus has lost after accepting them: they are in no message list and no dead
 //! letter, so coverage shows an outage for their time.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use chatkeep_bus::Bus;
+use chatkeep_bus::{Bus, BusState};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{BusRecord, Store};
 use chatkeep_workers::StageName;
@@ -11,14 +12,36 @@ use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-/// Compares the bus with its last recorded state, and records its state.
+/// Last recorded state of the bus, and its present one, read after that: a bus that has lost nothing is
+/// never behind it.
+#[derive(Clone, Debug)]
+pub struct BusReading {
+    /// Recorded state; `None` before the first record.
+    pub known: Option<BusRecord>,
+    /// State of the bus.
+    pub state: BusState,
+}
+
+/// Compares the bus with its last recorded state, and records its state. A bus that was set back
+/// while a process runs, and that has accepted more than it lost before the next run, goes unnoticed.
 pub struct BusLosses {
-    pub store: Store,
-    pub bus: Bus,
-    pub clock: SharedClock,
+    store: Store,
+    bus: Bus,
+    clock: SharedClock,
+    /// Reading of before this process accepted anything, until it is compared.
+    first: Mutex<Option<BusReading>>,
 }
 
 impl BusLosses {
+    /// Creates the job with the reading of before the process accepted anything.
+    pub const fn new(store: Store, bus: Bus, clock: SharedClock, first: BusReading) -> Self {
+        Self { store, bus, clock, first: Mutex::new(Some(first)) }
+    }
+
+    fn first(&self) -> MutexGuard<'_, Option<BusReading>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the time before which every accepted event has been handled by the stage that stores
     /// messages.
     async fn handled_until(&self) -> Result<Timestamp, JobFailure> {
@@ -42,9 +65,13 @@ impl PeriodicJob for BusLosses {
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         let processes = self.store.processes();
-        let known = processes.bus_record().await?;
-        // After the record, so that a bus that has lost nothing is never behind it.
-        let state = self.bus.state().await?;
+        let first = self.first().clone();
+        let BusReading { known, state } = if let Some(first) = first {
+            first
+        } else {
+            let known = processes.bus_record().await?;
+            BusReading { known, state: self.bus.state().await? }
+        };
         let found = BusRecord {
             identity: state.identity,
             last_sequence: state.last_sequence,
@@ -52,6 +79,7 @@ impl PeriodicJob for BusLosses {
         };
         let now = self.clock.now();
         let is_recorded = processes.replace_bus_record(known.as_ref(), &found, now).await?;
+        *self.first() = None;
         if let Some(known) = known.filter(|known| is_recorded && known.is_lost_in(&found)) {
             warn!(
                 from = %known.handled_until,
@@ -99,7 +127,8 @@ mod tests {
             let store = Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap();
             let clock: SharedClock = hands.clone();
             let bus = bus(&folder, &clock).await;
-            Self { folder, job: BusLosses { store, bus, clock }, hands }
+            let first = BusReading { known: None, state: bus.state().await.unwrap() };
+            Self { folder, job: BusLosses::new(store, bus, clock, first), hands }
         }
 
         async fn accept(&self, id: &str) {
@@ -131,6 +160,14 @@ mod tests {
                 std::fs::remove_file(self.folder.path().join("bus").join(file)).unwrap();
             }
             self.job.bus = bus(&self.folder, &self.job.clock).await;
+        }
+
+        /// Starts the job of another process, which reads both before it accepts anything.
+        async fn restart(&mut self) {
+            let BusLosses { store, bus, clock, .. } = &self.job;
+            let known = store.processes().bus_record().await.unwrap();
+            let first = BusReading { known, state: bus.state().await.unwrap() };
+            self.job = BusLosses::new(store.clone(), bus.clone(), clock.clone(), first);
         }
     }
 
@@ -171,6 +208,21 @@ mod tests {
         deployment.accept("a").await;
         deployment.run().await;
         assert_eq!(deployment.outages().await, [(1_000, 1_010)]);
+    }
+
+    #[tokio::test]
+    async fn a_bus_that_has_caught_up_since_the_start_was_behind() {
+        let mut deployment = Deployment::new().await;
+        deployment.accept("a").await;
+        deployment.run().await;
+        deployment.run().await;
+        deployment.lose_bus(&["bus.db"]).await;
+        deployment.restart().await;
+        deployment.accept("b").await;
+        deployment.accept("c").await;
+        deployment.pass(5);
+        deployment.run().await;
+        assert_eq!(deployment.outages().await, [(999, 1_005)]);
     }
 
     #[tokio::test]

@@ -142,12 +142,19 @@ async fn limits_that_would_delete_events_are_reset() {
         max_bytes: 1 << 30,
         ..before.clone()
     };
-    context.update_stream(deleting).await.unwrap();
-    bus.close().await;
-
-    let bus = fixture.open().await;
-    bus.ensure(&events("backup")).await.unwrap();
-    assert_eq!(config().await, Config { max_bytes: 1 << 30, ..before });
+    let refusing = Config {
+        max_messages_per_subject: 1,
+        discard_new_per_subject: true,
+        max_bytes: 1 << 30,
+        ..before.clone()
+    };
+    for limits in [deleting, refusing] {
+        context.update_stream(limits).await.unwrap();
+        let bus = fixture.open().await;
+        bus.ensure(&events("backup")).await.unwrap();
+        assert_eq!(config().await, Config { max_bytes: 1 << 30, ..before.clone() });
+        bus.close().await;
+    }
     bus.close().await;
 }
 

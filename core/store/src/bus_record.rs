@@ -83,7 +83,9 @@ impl ProcessStore<'_> {
             return Ok(false);
         }
         if let Some(known) = known.filter(|known| known.is_lost_in(found)) {
-            let (from, to) = (known.handled_until.millis(), now.millis());
+            // The clock may have been set back.
+            let to = now.max(known.handled_until).millis();
+            let from = known.handled_until.millis();
             tx.execute(query(ADD_OUTAGE).bind(from).bind(to)).await?;
         }
         tx.commit().await?;

@@ -34,6 +34,10 @@ const RECORDED: &str = "SELECT MAX(bytes) FROM media WHERE sha256 = $1 AND statu
 const FORGET_PROCESSES: &str = "DELETE FROM processes";
 const FORGET_LEASES: &str = "DELETE FROM job_leases";
 
+const COPY_SIZE: &str = "
+    SELECT (page_count - freelist_count) * page_size
+    FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+
 impl Store {
     /// Copies the SQLite file of a data folder into the new file `into`, in one state. Processes
     /// that use it go on writing. The copy has no free pages, so nothing that was erased.
@@ -47,6 +51,19 @@ impl Store {
         let name = into.to_string_lossy().into_owned();
         sqlx::query("VACUUM INTO ?1").bind(name).execute(&mut conn).await?;
         Ok(conn.close().await?)
+    }
+
+    /// Returns the size in bytes of a copy of the SQLite file of a data folder, which has no free
+    /// pages.
+    ///
+    /// # Errors
+    /// [`StoreError::NoData`] if there is no such file, or when it cannot be read.
+    #[boxed]
+    pub async fn copy_size(folder: &Path) -> Result<u64, StoreError> {
+        let mut conn = read_only(&folder.join(FILE)).await?;
+        let size: i64 = sqlx::query_scalar(COPY_SIZE).fetch_one(&mut conn).await?;
+        conn.close().await?;
+        Ok(size.unsigned_abs())
     }
 
     /// Rewrites the SQLite file of a data folder that no process uses, so that nothing is left in it of

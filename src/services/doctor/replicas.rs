@@ -151,7 +151,7 @@ fn take(name: &str, findings: Findings, report: &mut ReportWriter<'_>) -> Option
     report.compared(i64::try_from(findings.compared).unwrap_or(i64::MAX));
     if findings.unnamed > 0 {
         let unnamed = findings.unnamed;
-        report.uncheck(format!("{}: {unnamed} more messages differ", known(name)));
+        report.add_unnamed(unnamed, format!("{}: {unnamed} more messages differ", known(name)));
     }
     let drifts =
         findings.drifts.into_iter().map(|(channel, message, drift)| ((channel, message), drift));

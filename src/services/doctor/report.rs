@@ -50,8 +50,8 @@ pub struct Report {
     /// The first thousand findings.
     #[serde(skip)]
     pub findings: Vec<Finding>,
-    /// Sentences about items that were not compared and need not be: they are brought up to date at
-    /// the next start.
+    /// Sentences about items that were not compared and need not be, for they are brought up to date
+    /// at the next start, and about differences that are only counted.
     pub skipped: Vec<String>,
     /// Sentences about items that could not be checked because of an error.
     pub unchecked: Vec<String>,
@@ -120,6 +120,12 @@ impl<'a> ReportWriter<'a> {
                 self.report.findings.push(finding);
             }
         }
+    }
+
+    /// Records differences of which only the number is known; a repair leaves them.
+    pub(super) fn add_unnamed(&mut self, differences: u64, sentence: String) {
+        self.report.differences += differences;
+        self.skip(sentence);
     }
 
     /// Records an item that was not compared and need not be.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use chatkeep_blobs::{Blobs, BoxError, ObjectDigest};
-use chatkeep_bus::embedded::{check_bus_copy, copy_bus};
+use chatkeep_bus::embedded::{bus_copy_size, check_bus_copy, copy_bus};
 use chatkeep_core::config::Database;
 use chatkeep_store::Store;
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -21,9 +21,6 @@ use crate::media_store;
 pub(super) const WORK: &str = "snapshot-work";
 /// Folder in the data folder for the present ledger on its way.
 pub(super) const LEDGER_WORK: &str = "snapshot-ledger";
-/// Files of the embedded bus, and of the embedded database, in the data folder.
-const BUS_FILES: &[&str] = &["bus.db", "bus.db-wal"];
-const DATABASE_FILES: &[&str] = &["chatkeep.db", "chatkeep.db-wal"];
 
 /// Parts of a deployment that a snapshot is made of.
 #[derive(Clone, Debug)]
@@ -147,7 +144,7 @@ impl Making<'_> {
     async fn parts(&mut self) -> Result<(), SnapshotError> {
         let data = &self.service.data;
         if self.source.embedded_bus {
-            self.service.check_room_to_copy(BUS_FILES).await?;
+            self.service.check_room_to_copy(bus_copy_size(data).await?).await?;
             let copy = self.work.file(PartName::Bus.file());
             if copy_bus(data, &copy).await? {
                 check_bus_copy(&copy).await?;
@@ -179,7 +176,8 @@ impl Making<'_> {
         if !self.source.embedded_database {
             return Ok(None);
         }
-        self.service.check_room_to_copy(DATABASE_FILES).await?;
+        let size = Store::copy_size(&self.service.data).await?;
+        self.service.check_room_to_copy(size).await?;
         let copy = self.work.file(PartName::Database.file());
         Store::copy_embedded(&self.service.data, &copy).await?;
         self.manifest.schema = Store::check_copy(&copy).await?;

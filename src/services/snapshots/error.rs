@@ -39,7 +39,7 @@ pub enum SnapshotError {
     Busy,
     #[error(
         "the disk of {folder} has {free} bytes free, and a snapshot needs {needed}, of which {reserve} \
-         are disk.ingress_reserve_bytes: make room there"
+         are disk.ingress_reserve_bytes: make room there, or run `chatkeep snapshot prune`"
     )]
     NoSpace { folder: String, needed: u64, free: u64, reserve: u64 },
     #[error("there is no snapshot {id} in {place}; `chatkeep snapshot list` shows them")]

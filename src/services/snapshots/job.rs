@@ -56,7 +56,15 @@ impl SnapshotJob {
         } else {
             None
         };
-        let made = service.create_locked(&self.source, SnapshotReason::Schedule).await?;
+        let create = || service.create_locked(&self.source, SnapshotReason::Schedule);
+        let made = match create().await {
+            // Those that are not to stay make room, perhaps.
+            Err(SnapshotError::NoSpace { .. }) if service.clock.is_confirmed() => {
+                service.prune_locked(self.retention).await?;
+                create().await?
+            }
+            done => done?,
+        };
         // A wrong clock makes the newest ones look old.
         let gone = if service.clock.is_confirmed() {
             service.prune_locked(self.retention).await?
@@ -262,15 +270,13 @@ mod tests {
             SnapshotService::open(&config(folder.path()), None, Arc::new(SystemClock)).unwrap();
         let source = source(folder.path()).await;
         let make = async |reason| service.create_locked(&source, reason).await.unwrap();
-        let mut earlier = make(SnapshotReason::Migration).await;
+        let earlier = make(SnapshotReason::Migration).await;
         let manual = make(SnapshotReason::Manual).await;
-        let last = make(SnapshotReason::Migration).await;
-        service.drop_replaced(&last).await.unwrap();
         let ids = async || service.objects().await.unwrap().into_keys().collect::<Vec<_>>();
-        assert_eq!(ids().await, [manual.id.clone(), last.id.clone()]);
-        // One of another schema has what the last one has not.
-        earlier.schema = 1;
-        service.drop_replaced(&earlier).await.unwrap();
-        assert_eq!(ids().await, [manual.id, last.id]);
+        // One of another schema has what the next one will not have.
+        service.drop_migration_copies(earlier.schema + 1).await.unwrap();
+        assert_eq!(ids().await, [earlier.id, manual.id.clone()]);
+        service.drop_migration_copies(earlier.schema).await.unwrap();
+        assert_eq!(ids().await, [manual.id]);
     }
 }

@@ -55,12 +55,17 @@ pub async fn copy_before_migration(
     }
     let _lock = locked(config).await?;
     // Another process may have been faster.
-    if !Store::schema_state(&config.database, &config.data).await?.changes_data() {
+    let state = Store::schema_state(&config.database, &config.data).await?;
+    if !state.changes_data() {
         return Ok(BeforeMigration::Nothing);
     }
     let folder = config.data.join(FOLDER);
     let archive = Archive::open(&BlobsKind::Folder(folder.clone()), &config.s3)?;
     let service = SnapshotService::over(archive, config, clock)?;
+    if let Some(schema) = state.found {
+        // First, so that two copies need not fit on the disk.
+        service.drop_migration_copies(schema).await?;
+    }
     let store = Store::open_as_is(&config.database, &config.data).await?;
     let source = SnapshotSource {
         store,
@@ -71,7 +76,6 @@ pub async fn copy_before_migration(
     let made = service.create_locked(&source, SnapshotReason::Migration).await;
     source.store.close().await;
     let made = made?;
-    service.drop_replaced(&made).await?;
     // At the start the time is not known yet: the periodic job removes them later.
     if service.clock.is_confirmed() {
         service.prune_locked(SnapshotRetention::For(kept)).await?;

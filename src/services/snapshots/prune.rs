@@ -83,14 +83,13 @@ impl SnapshotService {
         Ok(self.archive.sweep(&[SNAPSHOTS]).await?)
     }
 
-    /// Removes the earlier copies of before the same migration: it failed after them, and `made` has
-    /// everything that they have. Goes by no clock. The caller has the lock.
-    pub(super) async fn drop_replaced(&self, made: &SnapshotManifest) -> Result<(), SnapshotError> {
+    /// Removes the copies of before a migration of that schema. The database still has it, and so
+    /// everything that they have: the migration failed. Goes by no clock. The caller has the lock.
+    pub(super) async fn drop_migration_copies(&self, schema: i64) -> Result<(), SnapshotError> {
         let mut objects = self.objects().await?;
         for earlier in self.manifests().await? {
-            let is_replaced = earlier.reason == SnapshotReason::Migration
-                && earlier.schema == made.schema
-                && earlier.id != made.id;
+            let is_replaced =
+                earlier.reason == SnapshotReason::Migration && earlier.schema == schema;
             if is_replaced && let Some(objects) = objects.remove(&earlier.id) {
                 self.remove(&earlier.id, objects).await?;
             }

@@ -7,21 +7,12 @@ use super::{SnapshotError, SnapshotService};
 use crate::disk::DiskSpace;
 
 impl SnapshotService {
-    /// Checks that the disk of the data folder has room for a copy of these files of it, which may
-    /// not be there, and for the copy that is stored where the place is on the same disk.
+    /// Checks that the disk of the data folder has room for a copy of that size in bytes, and for the
+    /// one that is stored where the place is on the same disk.
     ///
     /// # Errors
     /// [`SnapshotError::NoSpace`], or when the file system cannot be asked.
-    pub(super) async fn check_room_to_copy(
-        &self,
-        files: &'static [&'static str],
-    ) -> Result<(), SnapshotError> {
-        let data = self.data.clone();
-        let size = move || {
-            let sizes = files.iter().map(|file| std::fs::metadata(data.join(file)));
-            sizes.filter_map(Result::ok).map(|found| found.len()).sum::<u64>()
-        };
-        let size = blocking(move || Ok(size())).await?;
+    pub(super) async fn check_room_to_copy(&self, size: u64) -> Result<(), SnapshotError> {
         let copies = if self.is_on_disk_of_data().await? { 2 } else { 1 };
         self.check_room(size.saturating_mul(copies)).await
     }

@@ -27,6 +27,23 @@ pub async fn copy_bus(folder: &Path, into: &Path) -> Result<bool, BusError> {
     Ok(true)
 }
 
+/// Returns the size in bytes of a copy of the bus file of a data folder; 0 if there is none.
+///
+/// # Errors
+/// [`BusError::Storage`] when the file cannot be read.
+#[boxed]
+pub async fn bus_copy_size(folder: &Path) -> Result<u64, BusError> {
+    if !file(folder).try_exists().map_err(sqlx::Error::Io)? {
+        return Ok(0);
+    }
+    let mut conn = options(folder).read_only(true).connect().await?;
+    let size = "SELECT (page_count - freelist_count) * page_size
+                FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+    let size: i64 = query_scalar(size).fetch_one(&mut conn).await?;
+    conn.close().await?;
+    Ok(size.unsigned_abs())
+}
+
 /// Checks that a copy is whole, and of a layout that this version reads.
 ///
 /// # Errors

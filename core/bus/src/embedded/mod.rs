@@ -35,7 +35,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 pub use self::consumer::{EmbeddedConsumer, EmbeddedLease};
-pub use self::copy::{check_bus_copy, copy_bus};
+pub use self::copy::{bus_copy_size, check_bus_copy, copy_bus};
 use self::file::BusFile;
 use self::ops::{Op, RoutedMessage};
 use self::pubsub::PubSub;

@@ -239,6 +239,8 @@ fn keeping_messages(config: &Config) -> Config {
         discard: DiscardPolicy::New,
         max_age: Duration::ZERO,
         max_messages_per_subject: config.max_messages_per_subject.min(UNLIMITED),
+        // It needs that limit.
+        discard_new_per_subject: false,
         ..config.clone()
     };
     if kept != *config {
