@@ -102,8 +102,9 @@ pub(crate) fn check_owner(folder: &Path) -> Result<(), String> {
     let folder = folder.display();
     Err(format!(
         "the data in {folder} belong to the user {owner}, who could not use what root leaves there: \
-         run chatkeep as that user (sudo -u '#{owner}' chatkeep …, or docker run --user {owner}), or \
-         give the folder to root for good (chown -R root {folder})"
+         run the command as that user (sudo -u '#{owner}' chatkeep …; of the installed service: sudo -u \
+         chatkeep chatkeep …; in a container: --user {owner}), or give the folder to root for good \
+         (chown -R root {folder})"
     ))
 }
 
