@@ -27,7 +27,7 @@ use crate::app::PreflightError;
 /// Time that a running replica may take to index the latest entries of the log.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Time without a sign of life after which a running replica is given up.
-const PATIENCE: Duration = Duration::from_mins(1);
+const SILENCE: Duration = Duration::from_mins(1);
 
 /// Incomplete check. Ends the program with exit code 2.
 #[derive(Debug, thiserror::Error)]
@@ -116,8 +116,11 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
     };
     let indexes = caught_up(store, indexes, &mut unchecked).await?;
     let is_alone = running.is_empty();
-    let replicas =
-        bus.as_ref().map(|bus| Replicas { bus, processes: running, patience: TIMEOUT + PATIENCE });
+    let replicas = bus.as_ref().map(|bus| Replicas {
+        bus,
+        processes: running,
+        silence_timeout: TIMEOUT + SILENCE,
+    });
     let repair = Repair { clock: Arc::clone(&context.clock) };
     let options = DoctorOptions {
         deep: args.deep,

@@ -1,4 +1,4 @@
-//! State of the bus at the last look, by which a bus that has lost events is noticed: another one
+//! Last recorded state of the bus, by which a bus that has lost events is noticed: another one
 //! than before, or one that is behind. What it lost was accepted and never stored, so coverage shows
 //! an outage.
 
@@ -43,7 +43,7 @@ const NEXT: &str = "
     WHERE bus_identity = $4 AND bus_last_sequence = $5 AND bus_handled_until = $6";
 
 impl ProcessStore<'_> {
-    /// Returns the state of the bus at the last look; `None` before the first one.
+    /// Returns the last recorded state of the bus; `None` before the first one.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -14,15 +14,15 @@ use super::report::ReportWriter;
 pub(super) struct Awaited {
     /// Names of the replicas, and the last signs of life, by the id of the process.
     replicas: BTreeMap<String, (String, Instant)>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Awaited {
-    pub(super) fn new(processes: &[ProcessRecord], patience: Duration) -> Self {
+    pub(super) fn new(processes: &[ProcessRecord], timeout: Duration) -> Self {
         let (several, now) = (processes.len() > 1, Instant::now());
         let name = |record: &ProcessRecord| if several { name(record) } else { String::new() };
         let awaited = |one: &ProcessRecord| (one.process.id.clone(), (name(one), now));
-        Self { replicas: processes.iter().map(awaited).collect(), patience }
+        Self { replicas: processes.iter().map(awaited).collect(), timeout }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -60,9 +60,9 @@ impl Awaited {
     /// Drops replicas that have given no sign of life for too long, as those of a process of another
     /// version or without a connection to the bus.
     pub(super) fn drop_silent(&mut self, now: Instant, report: &mut ReportWriter<'_>) {
-        let patience = self.patience;
+        let timeout = self.timeout;
         self.replicas.retain(|_, (name, since)| {
-            let waits = now.saturating_duration_since(*since) < patience;
+            let waits = now.saturating_duration_since(*since) < timeout;
             if !waits {
                 report.uncheck(format!("{} was not compared: it did not answer", known(name)));
             }
@@ -101,18 +101,18 @@ mod tests {
         };
         let (started_at, silent_for) = (Timestamp::from_millis(0), Duration::ZERO);
         let processes = [ProcessRecord { process, search: None, started_at, silent_for }];
-        let patience = Duration::from_secs(10);
-        let mut awaited = Awaited::new(&processes, patience);
+        let timeout = Duration::from_secs(10);
+        let mut awaited = Awaited::new(&processes, timeout);
         let mut listener = |_: &Finding| {};
         let mut report = ReportWriter::new(&mut listener);
         let start = Instant::now();
         for round in 1..100 {
-            awaited.renew(b"p1", start + patience / 2 * round);
+            awaited.renew(b"p1", start + timeout / 2 * round);
             awaited.renew(b"another", start);
-            awaited.drop_silent(start + patience / 2 * (round + 1), &mut report);
+            awaited.drop_silent(start + timeout / 2 * (round + 1), &mut report);
             assert!(!awaited.is_empty());
         }
-        awaited.drop_silent(start + patience * 60, &mut report);
+        awaited.drop_silent(start + timeout * 60, &mut report);
         assert!(awaited.is_empty());
     }
 }

@@ -26,10 +26,10 @@ use crate::processes::running;
 
 /// Topic of the check request.
 const TOPIC: &str = "check_replica";
-/// Topic on which a process tells, by its id, that it makes progress with a comparison.
-const WORKING: &str = "comparing_replica";
-/// Minimum interval between two such signs.
-const WORKING_INTERVAL: Duration = Duration::from_secs(2);
+/// Topic of the ids of processes that make progress with a comparison.
+const PROGRESS: &str = "comparing_replica";
+/// Minimum interval between two broadcasts of a process.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 /// Poll interval of the results.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Polls between two repetitions of the request, for replicas that missed it.
@@ -45,7 +45,7 @@ pub struct Replicas<'a> {
     pub processes: Vec<ProcessRecord>,
     /// Time without a sign of life after which a replica is given up. One that is being compared,
     /// however long that takes, gives signs.
-    pub patience: Duration,
+    pub silence_timeout: Duration,
 }
 
 /// The part of a [`Question`] that every version of the program reads.
@@ -88,7 +88,7 @@ impl Doctor<'_> {
             channels: self.options.channels.clone(),
             timeout_ms: u64::try_from(self.options.timeout.as_millis()).unwrap_or(u64::MAX),
         };
-        let mut awaited = Awaited::new(&replicas.processes, replicas.patience);
+        let mut awaited = Awaited::new(&replicas.processes, replicas.silence_timeout);
         let mut again = BTreeMap::new();
         match self.ask(replicas, &question, &mut awaited, &mut again, report).await {
             Err(DoctorError::Bus(error)) => {
@@ -112,7 +112,7 @@ impl Doctor<'_> {
         report: &mut ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
         let text = Bytes::from(serde_json::to_vec(question)?);
-        let mut signs = replicas.bus.subscribe(WORKING).await?;
+        let mut signs = replicas.bus.subscribe(PROGRESS).await?;
         for look in 0_u32.. {
             if look % REPEAT == 0 {
                 replicas.bus.broadcast(TOPIC, text.clone()).await?;
@@ -178,7 +178,7 @@ pub async fn answer_checks(
             let answered = async {
                 tokio::select! {
                     answered = answer(&store, &replica, &process, &question, &steps) => answered,
-                    never = tell_working(&bus, &process, watched) => match never {},
+                    never = broadcast_progress(&bus, &process, watched) => match never {},
                 }
             };
             match stop.run_until_cancelled(answered).await {
@@ -192,13 +192,17 @@ pub async fn answer_checks(
     })
 }
 
-/// Tells those who wait for results that this process makes progress with a comparison.
-async fn tell_working(bus: &Bus, process: &str, mut steps: watch::Receiver<()>) -> Infallible {
+/// Broadcasts that this process makes progress with a comparison, for those who wait for its result.
+async fn broadcast_progress(
+    bus: &Bus,
+    process: &str,
+    mut steps: watch::Receiver<()>,
+) -> Infallible {
     while steps.changed().await.is_ok() {
-        if let Err(error) = bus.broadcast(WORKING, Bytes::from(process.to_owned())).await {
+        if let Err(error) = bus.broadcast(PROGRESS, Bytes::from(process.to_owned())).await {
             debug!(%error, "cannot broadcast that a replica is being compared");
         }
-        sleep(WORKING_INTERVAL).await;
+        sleep(PROGRESS_INTERVAL).await;
     }
     pending().await
 }
@@ -401,8 +405,8 @@ mod tests {
         let fixture = Fixture::new().await;
         let bus = bus(&fixture.folder).await;
         let processes = registered(&fixture.store).await;
-        let patience = Duration::from_millis(1);
-        let replicas = Some(Replicas { bus: &bus, processes, patience });
+        let silence_timeout = Duration::from_millis(1);
+        let replicas = Some(Replicas { bus: &bus, processes, silence_timeout });
         let (store, options) = (&fixture.store, DoctorOptions::default());
         let doctor = Doctor { store, blobs: None, indexes: &[], replicas, options };
         let report = doctor.run(&mut |_| {}).await.unwrap();
@@ -414,7 +418,7 @@ mod tests {
     async fn a_process_that_compares_its_replica_gives_signs() {
         let Fixture { store, replica, folder } = Fixture::new().await;
         let (bus, stop) = (bus(&folder).await, CancellationToken::new());
-        let mut signs = bus.subscribe(WORKING).await.unwrap();
+        let mut signs = bus.subscribe(PROGRESS).await.unwrap();
         let answers =
             answer_checks(&bus, store, replica, PROCESS.to_owned(), stop.clone()).await.unwrap();
         let answers = panics::spawn("answers", answers);

@@ -27,8 +27,8 @@ pub(super) enum EventSubject<'a> {
 }
 
 impl<'a> EventSubject<'a> {
-    pub(super) fn of(kind: OutboxEventKind, told: &'a EventRef) -> Self {
-        match (&told.channel, told.subject.as_deref(), &told.unstored) {
+    pub(super) fn of(kind: OutboxEventKind, event_ref: &'a EventRef) -> Self {
+        match (&event_ref.channel, event_ref.subject.as_deref(), &event_ref.unstored) {
             (_, None, _) => Self::Nothing,
             (None, Some(user), _) => Self::User(user.into()),
             (Some(channel), Some(id), Some(unstored)) => {
@@ -53,11 +53,11 @@ struct Keys {
 }
 
 impl Keys {
-    fn of(told: &[EventRef]) -> Self {
+    fn of(event_refs: &[EventRef]) -> Self {
         let mut keys = Self::default();
-        for told in told {
-            let Some(kind) = told.kind else { continue };
-            match EventSubject::of(kind, told) {
+        for event_ref in event_refs {
+            let Some(kind) = event_ref.kind else { continue };
+            match EventSubject::of(kind, event_ref) {
                 // Its webhook is all that is told.
                 EventSubject::User(_) if kind == OutboxEventKind::EndpointDisabled => {}
                 EventSubject::Nothing => {}
@@ -71,9 +71,9 @@ impl Keys {
                         chat: channel.clone(),
                         message: Some(id),
                         author: unstored.sender.clone(),
-                        at: told.at,
+                        at: event_ref.at,
                     };
-                    keys.unstored.push((told.id.clone(), origin));
+                    keys.unstored.push((event_ref.id.clone(), origin));
                 }
             }
         }
@@ -94,7 +94,7 @@ pub(super) struct Subjects {
 impl EventRenderer {
     pub(super) async fn subjects_of(
         &self,
-        told: &[EventRef],
+        event_refs: &[EventRef],
         mask: &Mask,
         rendering: Rendering,
     ) -> Result<Subjects, RenderError> {
@@ -102,9 +102,9 @@ impl EventRenderer {
         let searches = if mask.is_on() {
             FoundSearches::default()
         } else {
-            self.matcher.found(told, rendering).await?
+            self.matcher.found(event_refs, rendering).await?
         };
-        let (store, keys) = (&self.store, Keys::of(told));
+        let (store, keys) = (&self.store, Keys::of(event_refs));
         let users: Vec<_> = keys.users.into_iter().collect();
         let members: Vec<_> = keys.members.into_iter().collect();
         Ok(Subjects {
