@@ -5,10 +5,10 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::role::Role;
+use chatkeep_core::role::{Role, Scope};
 use chatkeep_http::{HttpError, caller};
 use chatkeep_services::access::{
-    AtLeast, Caller, ChannelAccess, Credential, HasScope, Reaches, Scoped,
+    AtLeast, Caller, ChannelAccess, Credential, HasScope, JobAccess, Reaches, Scoped,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -113,6 +113,31 @@ impl<S: HasScope> Input for Reaches<S> {
         route.need = Need::Channel { role: Role::Guest, scope: S::SCOPE };
         route.parameters.extend(ChannelPath::into_params(|| Some(ParameterIn::Path)));
         route.refuses(&[StatusCode::FORBIDDEN]);
+    }
+}
+
+impl FromRequestParts<Api> for JobAccess {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, HttpError> {
+        let caller = Caller::from_request_parts(parts, api).await?;
+        // A key without either scope learns nothing about the channel.
+        api.services.access.any_jobs(&caller)?;
+        let channel = channel_of(parts, api).await?;
+        Ok(api.services.access.jobs(caller, channel).await?)
+    }
+}
+
+impl Input for JobAccess {
+    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), HttpError> {
+        admitted::<Self>(parts, api).await
+    }
+
+    fn describe(route: &mut Describe) {
+        let (removals, exports) = (Scope::WriteBackup, Scope::ReadMessages);
+        route.need = Need::Job { removals, exports };
+        route.parameters.extend(ChannelPath::into_params(|| Some(ParameterIn::Path)));
+        route.refuses(&[StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN]);
     }
 }
 

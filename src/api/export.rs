@@ -16,9 +16,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::route::{Answer, Describe, Output};
 
+/// Format of an export.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
+#[schema(as = ExportFormat)]
 #[serde(rename_all = "lowercase")]
-enum FormatParam {
+pub(super) enum FormatParam {
     Jsonl,
     Csv,
     Html,

@@ -1,4 +1,4 @@
-//! Background deletions: jobs that continue without the request that started them.
+//! Deletions and exports in the background: jobs that continue without the request that started them.
 
 use axum::Json;
 use axum::extract::State;
@@ -8,14 +8,16 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_http::{HttpError, Path, PublicUrl};
 use chatkeep_services::Services;
-use chatkeep_services::access::{Reaches, WriteBackup};
-use chatkeep_store::{ChannelJob, JobKind, JobStatus};
+use chatkeep_services::access::JobAccess;
+use chatkeep_services::jobs::Job;
+use chatkeep_store::{ChannelJob, ExportJob, JobKind, JobStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::export_jobs::document_url;
 use super::route::{Describe, Output};
 
-/// Background deletion of many messages.
+/// Deletion of many messages, or export, in the background.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Job)]
 #[serde(rename_all = "camelCase")]
@@ -24,13 +26,13 @@ pub(super) struct JobView {
     id: String,
     /// ID of the channel.
     channel_id: ChannelId,
-    /// Kind of deletion.
+    /// Kind of job.
     kind: KindView,
     /// The state of the job.
     status: StatusView,
-    /// Number of messages deleted so far.
+    /// Number of messages deleted or exported so far.
     done: i64,
-    /// Number of messages to delete.
+    /// Number of messages to delete or to export.
     total: i64,
     /// Time of the request.
     created_at: Timestamp,
@@ -40,10 +42,12 @@ pub(super) struct JobView {
     error: Option<String>,
     /// Address of the job's status.
     url: String,
+    /// Address of the document of an export; null for deletions, and until the export is completed.
+    document_url: Option<String>,
 }
 
-/// Kind of deletion job: `erasure` of a person's messages, `deletion` of messages sent before a
-/// time.
+/// Kind of job: `erasure` of a person's messages, `deletion` of messages sent before a time,
+/// `export` of messages.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum KindView {
@@ -51,12 +55,14 @@ enum KindView {
     Erasure,
     /// Deletion of messages sent before a time.
     Deletion,
+    /// Export of messages.
+    Export,
 }
 
 /// State of a job, in order; it ends as `done` or `failed`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum StatusView {
+pub(super) enum StatusView {
     Pending,
     Running,
     Done,
@@ -79,10 +85,13 @@ pub(super) struct JobPath {
 pub(super) async fn read(
     State(services): State<Services>,
     State(url): State<PublicUrl>,
-    access: Reaches<WriteBackup>,
+    access: JobAccess,
     Path(path): Path<JobPath>,
 ) -> Result<Json<JobView>, HttpError> {
-    Ok(Json(JobView::new(services.deletion.job(&access, &path.job).await?, &url)))
+    Ok(Json(match services.job(&access, &path.job).await? {
+        Job::Removal(job) => JobView::new(job, &url),
+        Job::Export(export) => JobView::of_export(export, &url),
+    }))
 }
 
 impl<T> Removal<T> {
@@ -109,33 +118,64 @@ impl JobView {
                 JobKind::Erasure(_) => KindView::Erasure,
                 JobKind::Deletion => KindView::Deletion,
             },
-            status: match job.status {
-                JobStatus::Pending => StatusView::Pending,
-                JobStatus::Running => StatusView::Running,
-                JobStatus::Done => StatusView::Done,
-                JobStatus::Failed => StatusView::Failed,
-            },
+            status: job.status.into(),
             done: job.done,
             total: job.total,
             created_at: job.created_at,
             finished_at: job.finished_at,
             error: job.error,
+            document_url: None,
+        }
+    }
+
+    fn of_export(export: ExportJob, url: &PublicUrl) -> Self {
+        let is_completed = export.status == JobStatus::Done;
+        Self {
+            url: format!("{url}/api/channels/{}/jobs/{}", export.channel, export.id),
+            document_url: is_completed.then(|| document_url(&export, url)),
+            id: export.id,
+            channel_id: export.channel,
+            kind: KindView::Export,
+            status: export.status.into(),
+            done: export.done,
+            total: export.total,
+            created_at: export.created_at,
+            finished_at: export.finished_at,
+            error: export.error,
+        }
+    }
+}
+
+/// Returns the response to a request that began a job, which has that address.
+pub(super) fn accepted(job: impl Serialize, address: &str) -> Response {
+    let location = HeaderValue::from_str(address);
+    let mut response = (StatusCode::ACCEPTED, Json(job)).into_response();
+    if let Ok(location) = location {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+impl From<JobStatus> for StatusView {
+    fn from(status: JobStatus) -> Self {
+        match status {
+            JobStatus::Pending => Self::Pending,
+            JobStatus::Running => Self::Running,
+            JobStatus::Done => Self::Done,
+            JobStatus::Failed => Self::Failed,
         }
     }
 }
 
 impl<T: Serialize> IntoResponse for Removal<T> {
     fn into_response(self) -> Response {
-        let job = match self {
-            Self::Done(body) => return Json(body).into_response(),
-            Self::Begun(job) => job,
-        };
-        let location = HeaderValue::from_str(&job.url);
-        let mut response = (StatusCode::ACCEPTED, Json(job)).into_response();
-        if let Ok(location) = location {
-            response.headers_mut().insert(header::LOCATION, location);
+        match self {
+            Self::Done(body) => Json(body).into_response(),
+            Self::Begun(job) => {
+                let address = job.url.clone();
+                accepted(job, &address)
+            }
         }
-        response
     }
 }
 

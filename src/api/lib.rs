@@ -17,6 +17,7 @@ mod editable;
 mod etag;
 mod events;
 mod export;
+mod export_jobs;
 mod extract;
 mod idempotency;
 mod input;

@@ -6,8 +6,8 @@ use super::route::Tag::{
 };
 use super::route::{Routes, text};
 use super::{
-    assistant, backup, channels, events, export, jobs, keys, me, media, members, messages,
-    saved_searches, search, subscriptions, webhooks,
+    assistant, backup, channels, events, export, export_jobs, jobs, keys, me, media, members,
+    messages, saved_searches, search, subscriptions, webhooks,
 };
 
 /// Description of related messages in search results.
@@ -19,7 +19,8 @@ const RELATED: &str = "A question, or words of which no message contains all, al
 pub(super) fn routes() -> Routes {
     let routes = account(Routes::default());
     let routes = assistant_routes(channel_routes(routes));
-    key_routes(webhooks::routes(media_routes(saved_search_routes(backup_routes(routes)))))
+    let routes = export_routes(backup_routes(routes));
+    key_routes(webhooks::routes(media_routes(saved_search_routes(routes))))
 }
 
 fn account(routes: Routes) -> Routes {
@@ -243,9 +244,10 @@ fn backup_routes(routes: Routes) -> Routes {
         .get(
             "/channels/{channelId}/jobs/{jobId}",
             jobs::read,
-            text("get_job", Backup, "Get the state of a deletion job").more(
-                "Allowed for the owner and for the person whose messages are erased. A finished \
-                 job is available for 30 days.",
+            text("get_job", Backup, "Get the state of a job").more(
+                "A deletion or erasure: for the owner and for the person whose messages are \
+                 erased, with the scope `write:backup`, until 30 days after its end. An export: \
+                 for the person who began it, with the scope `read:messages`, until it expires.",
             ),
         )
         .get(
@@ -257,6 +259,45 @@ fn backup_routes(routes: Routes) -> Routes {
             "/channels/{channelId}/backup/messages/{messageId}",
             messages::one,
             text("get_message", Messages, "Get a stored message"),
+        )
+}
+
+fn export_routes(routes: Routes) -> Routes {
+    routes
+        .get(
+            "/channels/{channelId}/backup/exports",
+            export_jobs::list,
+            text("list_exports", Messages, "List the caller's background exports of a channel"),
+        )
+        .post(
+            "/channels/{channelId}/backup/exports",
+            export_jobs::begin,
+            text("create_export", Messages, "Export the messages of a channel in the background")
+                .more(
+                    "The export survives a closed connection and a restart of the service. It is \
+                     for the caller alone, expires three days after its completion, and the \
+                     oldest of more than five is deleted.",
+                ),
+        )
+        .get(
+            "/channels/{channelId}/backup/exports/{exportId}",
+            export_jobs::one,
+            text("get_export", Messages, "Get a background export"),
+        )
+        .get(
+            "/channels/{channelId}/backup/exports/{exportId}/document",
+            export_jobs::document,
+            text("get_export_document", Messages, "Download the document of an export").more(
+                "Supports `Range`, `If-Range` and `If-None-Match`. While the export is not \
+                 completed the response is 409. When a message of it is unsent, erased, deleted \
+                 or edited, the document is written again: the export is `pending` until then, \
+                 and the document has another `ETag`.",
+            ),
+        )
+        .delete(
+            "/channels/{channelId}/backup/exports/{exportId}",
+            export_jobs::delete,
+            text("delete_export", Messages, "Delete an export; one that is being written ends"),
         )
 }
 

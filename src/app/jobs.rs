@@ -7,6 +7,7 @@ use chatkeep_core::config::Database;
 use chatkeep_services::assistant::UnansweredFigures;
 use chatkeep_services::bus_losses::BusLosses;
 use chatkeep_services::deployment_metrics::{ExpiryMetrics, SnapshotMetrics, StoreMetrics};
+use chatkeep_services::export_jobs::ExportPurge;
 use chatkeep_services::maintenance::{
     ActivityPurge, ExpiredWebhooks, FutureTimes, IdempotencyPurge, IngressPresence,
     InterruptedReplies, Maintenance, OutboxPurge, ReadRecords, RowPurge, SessionPurge, UseRecords,
@@ -86,6 +87,7 @@ impl App {
         jobs.add(InterruptedReplies(maintenance.clone()));
         jobs.add(WalCheckpoint(maintenance.clone()));
         jobs.add(JobPurge(self.removals()));
+        jobs.add(ExportPurge(self.exports()));
         let sweeper = OrphanSweeper { store, blobs: self.blobs.clone(), clock };
         jobs.add(UploadSweeper(sweeper.clone()));
         jobs.add(sweeper);

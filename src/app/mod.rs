@@ -35,6 +35,7 @@ use chatkeep_platform::Bots;
 use chatkeep_search::SearchService;
 use chatkeep_services::Services;
 use chatkeep_services::disk::DiskReserves;
+use chatkeep_services::export_jobs::ExportWorker;
 use chatkeep_services::maintenance::last_records;
 use chatkeep_services::removals::RemovalWorker;
 use chatkeep_store::Store;
@@ -210,6 +211,13 @@ impl App {
     /// Creates a worker that removes messages.
     fn removals(&self) -> RemovalWorker {
         RemovalWorker::new(self.store.clone(), Arc::clone(&self.clock))
+    }
+
+    /// Creates a worker that writes exports.
+    fn exports(&self) -> ExportWorker {
+        let (store, blobs, clock) =
+            (self.store.clone(), self.blobs.clone(), Arc::clone(&self.clock));
+        ExportWorker::new(store, blobs, clock, self.services.links.clone())
     }
 
     /// Starts this process' stages.

@@ -55,6 +55,8 @@ impl Starter<'_> {
         self.follow_saved_searches();
         let removals = app.removals();
         self.supervisor.run("removals", move |stop| removals.clone().run(stop));
+        let exports = app.exports();
+        self.supervisor.run("exports", move |stop| exports.clone().run(stop));
         Ok(())
     }
 

@@ -36,7 +36,7 @@ pub(super) struct ExportForm {
 
 /// Errors of a form: keys of the sentences beside the fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Mistakes {
+pub(super) struct Mistakes {
     from: Option<&'static str>,
     to: Option<&'static str>,
 }
@@ -96,7 +96,8 @@ pub(super) async fn file(
     Ok(response)
 }
 
-async fn shown(
+/// Renders the form with what is wrong in it.
+pub(super) async fn shown(
     console: &Console,
     visitor: &Visitor,
     access: &ChannelAccess<Member, ReadMessages>,
@@ -133,7 +134,7 @@ async fn shown(
 }
 
 /// Formats with their labels, the one for people first.
-const FORMATS: [(Format, &str, &str); 3] = [
+pub(super) const FORMATS: [(Format, &str, &str); 3] = [
     (Format::Html, "export-html", "export-html-hint"),
     (Format::Csv, "export-csv", "export-csv-hint"),
     (Format::Jsonl, "export-jsonl", "export-jsonl-hint"),
@@ -146,7 +147,7 @@ impl ExportForm {
     }
 
     /// Returns the export of the form. The last day is in it.
-    fn request(&self, language: Language) -> Result<ExportRequest, Mistakes> {
+    pub(super) fn request(&self, language: Language) -> Result<ExportRequest, Mistakes> {
         let day = |text: &str| match text {
             "" => Ok(None),
             text => text.parse::<NaiveDate>().map(Some).map_err(|_| "export-bad-date"),

@@ -19,6 +19,7 @@ mod channel;
 mod dates;
 mod error;
 mod export;
+mod exports;
 mod form;
 mod frame;
 mod home;
@@ -124,6 +125,9 @@ pub fn router(console: Console) -> Router {
         .merge(assistant::router())
         .route("/c/{channel}/export", get(export::page))
         .route("/c/{channel}/export/file", get(export::file))
+        .route("/c/{channel}/exports", get(exports::page).post(exports::delete))
+        .route("/c/{channel}/exports/new", post(exports::begin))
+        .route("/c/{channel}/exports/{export}/document", get(exports::document))
         .route("/c/{channel}/picture", get(picture::channel))
         .route("/c/{channel}/people/{person}/picture", get(picture::person))
         .route("/c/{channel}/news", get(live::news))

@@ -1,12 +1,16 @@
-//! Documents to save: streamed as they are written.
+//! Documents to save: streamed as they are written, or read from the files of an export that was
+//! written in the background.
 
 use axum::body::Body;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use chatkeep_services::export_jobs::{ExportDocument, ExportJobService};
 use chatkeep_transfer::TransferError;
 use chatkeep_workers::log_failure;
 use futures_util::{Stream, TryStreamExt as _};
+
+use super::range::{RequestedRange, requested_range, revalidated, sized, unsatisfiable};
 
 /// The page is read from a disk later on, too; here it gets what it says itself.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
@@ -21,13 +25,56 @@ pub fn attachment(
     let stream = export.inspect_err(|cause| {
         log_failure!(error, cause, "an export was interrupted");
     });
-    let name = format!("attachment; filename=\"{name}\"");
     let mut response = Body::from_stream(stream).into_response();
+    describe(response.headers_mut(), content_type, name);
+    response
+}
+
+/// Returns the document of an export that was written in the background, or the requested range of
+/// it, as a file.
+pub fn download(
+    exports: &ExportJobService,
+    document: ExportDocument,
+    asked: &HeaderMap,
+) -> Response {
+    let (size, format) = (document.size, document.format);
+    let etag = format!("\"{}\"", document.etag);
+    let range = match requested_range(asked, &document.etag, size) {
+        RequestedRange::Unsatisfiable => return unsatisfiable(size),
+        RequestedRange::Whole => Some(None),
+        RequestedRange::Part(part) => Some(Some(part)),
+        RequestedRange::Unchanged => None,
+    };
+    let mut response = match &range {
+        None => StatusCode::NOT_MODIFIED.into_response(),
+        Some(part) => {
+            let stream = exports.read(document, part.clone()).inspect_err(|cause| {
+                log_failure!(warn, cause, "sending an export was interrupted");
+            });
+            let status = if part.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
+            (status, Body::from_stream(stream)).into_response()
+        }
+    };
     let headers = response.headers_mut();
+    revalidated(headers);
+    if let Ok(etag) = HeaderValue::try_from(etag) {
+        headers.insert(header::ETAG, etag);
+    }
+    if let Some(part) = &range {
+        sized(headers, part.as_ref(), size);
+        let name = format!("messages.{}", format.extension());
+        describe(headers, format.content_type(), &name);
+    }
+    response
+}
+
+/// Adds the headers of a document to save.
+fn describe(headers: &mut HeaderMap, content_type: &'static str, name: &str) {
+    let name = format!("attachment; filename=\"{name}\"");
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     if let Ok(name) = HeaderValue::from_str(&name) {
         headers.insert(header::CONTENT_DISPOSITION, name);
     }
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
-    response
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }

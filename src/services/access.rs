@@ -4,6 +4,7 @@
 //! takes one cannot be called without it.
 
 mod caller;
+mod jobs;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use chatkeep_platform::Bots;
 use chatkeep_store::{MemberStatus, ReadAction, Store};
 
 pub use self::caller::{Caller, Credential};
+pub use self::jobs::JobAccess;
 use super::ServiceError;
 use super::reading::{Reads, ReadsNone, Recorder};
 

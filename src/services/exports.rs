@@ -139,7 +139,7 @@ impl ExportService {
     }
 
     /// Returns the channel's zone, and the times between which messages are exported.
-    async fn range(
+    pub(super) async fn range(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         request: ExportRequest,

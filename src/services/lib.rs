@@ -39,6 +39,7 @@ pub mod doctor;
 mod error;
 pub mod event_renderer;
 pub mod events;
+pub mod export_jobs;
 pub mod exports;
 mod field_path;
 pub mod gaps;
@@ -47,6 +48,7 @@ pub mod idempotency;
 pub mod imports;
 pub mod indexing;
 mod input;
+pub mod jobs;
 pub mod keys;
 pub mod live;
 pub mod maintenance;
@@ -114,6 +116,7 @@ use credentials::CredentialService;
 use deletion::DeletionService;
 use digest::DigestService;
 use events::EventService;
+use export_jobs::ExportJobService;
 use exports::ExportService;
 use grants::GrantService;
 use idempotency::IdempotencyService;
@@ -191,6 +194,8 @@ pub struct ServiceSet {
     pub digest: DigestService,
     /// Feed of events.
     pub events: EventService,
+    /// Exports of channels in the background.
+    pub export_jobs: ExportJobService,
     /// Exports of channels.
     pub exports: ExportService,
     /// Consents of people to programs.
@@ -249,6 +254,7 @@ impl Services {
         let private = parts.allow_private_webhooks;
         let assistant = AssistantService::new(store(), clock(), bus, assistants);
         let figures = assistant.figures();
+        let exports = ExportService::new(store(), zone, links.clone());
         Self(Arc::new(ServiceSet {
             live: LiveService::new(store(), access.clone()),
             overview: OverviewService::new(
@@ -270,7 +276,8 @@ impl Services {
             deletion,
             digest: DigestService::new(store(), clock()),
             events: EventService::new(store(), renderer.clone()),
-            exports: ExportService::new(store(), zone, links.clone()),
+            export_jobs: ExportJobService::new(store(), blobs.clone(), clock(), exports.clone()),
+            exports,
             grants: GrantService::new(store(), clock()),
             idempotency: IdempotencyService::new(store(), clock()),
             keys: KeyService::new(store(), clock()),

@@ -19,7 +19,7 @@ use super::format::{ExportPage, ExportWriter, Head};
 use super::{Format, MediaLinks, TransferError, jsonl};
 
 /// Page size when reading messages.
-const PAGE: u32 = 1_000;
+pub(super) const PAGE: u32 = 1_000;
 
 /// Export of a channel: format and limits.
 #[derive(Clone, Debug)]
@@ -131,25 +131,34 @@ impl Work {
     }
 
     async fn begin(&mut self) -> Result<Bytes, TransferError> {
-        let Export { format, from, to, not_before, zone, language, .. } = self.export;
-        let gaps = self.store.messages().gaps(&self.channel, from, to).await?;
-        let channel = self.store.channels().channel(&self.channel).await?;
-        let head = Head {
-            channel: channel.map(|channel| self.export.mask.show(channel)),
-            id: self.channel.as_str().to_owned(),
-            gaps: gaps.into_iter().filter_map(|gap| gap.since(not_before)).collect(),
-            zone,
-            language,
-        };
-        let writer = ExportWriter::new(format, head, &self.export);
+        let head = head(&self.store, &self.channel, &self.export).await?;
+        let writer = ExportWriter::new(self.export.format, head, &self.export);
         let bytes = writer.begin()?;
         self.writer = Some(writer);
         Ok(masked(&self.export.mask, bytes))
     }
 }
 
+/// Returns the head of a document: the channel, and the gaps that its reader may know of.
+pub(super) async fn head(
+    store: &Store,
+    channel: &ChannelId,
+    export: &Export,
+) -> Result<Head, TransferError> {
+    let Export { from, to, not_before, zone, language, .. } = *export;
+    let gaps = store.messages().gaps(channel, from, to).await?;
+    let named = store.channels().channel(channel).await?;
+    Ok(Head {
+        channel: named.map(|channel| export.mask.show(channel)),
+        id: channel.as_str().to_owned(),
+        gaps: gaps.into_iter().filter_map(|gap| gap.since(not_before)).collect(),
+        zone,
+        language,
+    })
+}
+
 /// Returns the messages of a page as their reader may see them, each with its verbatim content.
-fn shown(
+pub(super) fn shown(
     messages: Vec<StoredMessage>,
     mut verbatim: HashMap<MessageId, String>,
     mask: &Mask,
@@ -172,7 +181,7 @@ fn masked(mask: &Mask, bytes: Bytes) -> Bytes {
 }
 
 /// Returns the contents of messages as they are stored, where the message alone does not give them.
-async fn verbatim(
+pub(super) async fn verbatim(
     store: &Store,
     channel: &ChannelId,
     messages: &[StoredMessage],

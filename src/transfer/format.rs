@@ -1,6 +1,7 @@
 //! Formats of an export.
 
 use bytes::Bytes;
+use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
 use chatkeep_store::{Channel, Gap, StoredMessage};
 use chatkeep_view::Links;
@@ -78,6 +79,14 @@ impl ExportWriter {
             Format::Html => {
                 Self::Html(Box::new(html::HtmlPage::new(head, export.media.clone(), links)))
             }
+        }
+    }
+
+    /// Returns the writer of a part that follows that many messages, the last one sent at that time.
+    pub(super) fn following(self, messages: u64, last: Timestamp) -> Self {
+        match self {
+            Self::Html(page) => Self::Html(Box::new(page.following(messages, last))),
+            other => other,
         }
     }
 

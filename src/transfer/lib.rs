@@ -15,6 +15,7 @@ mod media;
 pub mod out;
 mod own;
 pub mod pack;
+mod part;
 mod stored;
 
 use chatkeep_store::{ImportId, StoreError};
@@ -23,6 +24,7 @@ pub use export::{Export, export, pages};
 pub use format::Format;
 pub use media::{MediaLinks, MediaSource};
 pub use own::{OwnExport, OwnFormat, own_data};
+pub use part::{PartSummary, export_part};
 pub use stored::StoredMedia;
 
 /// Error of an export or an import.

@@ -46,6 +46,7 @@ fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
         return UNKNOWN;
     }
     match route.need {
+        Need::Job { removals, exports } => expected_of_job(caller, [removals, exports]),
         Need::Scope(scope) | Need::Channel { scope, .. } if !caller.bounds.has(scope) => {
             LACKS_SCOPE
         }
@@ -53,8 +54,6 @@ fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
         Need::Channel { role: Role::Guest, .. } => {
             let may = match route.id {
                 "unsubscribe" => caller.role >= Role::Member || caller.subscribed,
-                // It is of the target, who has no key here.
-                "get_job" => caller.role == Role::Owner,
                 "set_own_backup" => caller.known,
                 "erase_member_data" => caller.role == Role::Owner || (own && caller.known),
                 other => panic!("{other} decides for itself: say here what is right"),
@@ -67,8 +66,20 @@ fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
     }
 }
 
+/// The job is an erasure of the target, who has no key here.
+fn expected_of_job(caller: &Caller, [removals, exports]: [Scope; 2]) -> Refusal {
+    if !caller.bounds.has(removals) && !caller.bounds.has(exports) {
+        return LACKS_SCOPE;
+    }
+    if !caller.sees || caller.channel != CHANNEL {
+        return DENIED;
+    }
+    if caller.bounds.has(removals) && caller.role == Role::Owner { None } else { DENIED }
+}
+
 fn is_unmaskable(route: &RouteInfo) -> bool {
     matches!(route.id, "get_media" | "list_unanswered" | "backtest_rules")
+        || (route.id.contains("export") && route.id != "export_messages")
         || route.id.contains("saved_search")
 }
 
@@ -85,6 +96,10 @@ impl PermissionFixture {
         if caller.valid && route.path.starts_with("/saved-searches") {
             self.saved_search(caller).await;
         }
+        let export = match expected(route, caller, own) {
+            None if route.path.contains("{exportId}") => self.export(route, caller).await,
+            _ => "exp_none".to_owned(),
+        };
         let user = if own { caller.user.as_str() } else { TARGET };
         let rule = if route.id == "remove_rule" { "qa_gone" } else { "qa_kept" };
         let path = route
@@ -94,6 +109,7 @@ impl PermissionFixture {
             .replace("{qaId}", rule)
             .replace("{messageId}", "m1")
             .replace("{jobId}", "job_kept")
+            .replace("{exportId}", &export)
             .replace("{keyId}", key.as_str())
             .replace("{savedSearchId}", &format!("ss_{}", caller.name))
             .replace("{webhookId}", &format!("wh_{}", caller.name))
@@ -157,13 +173,19 @@ fn recorded(id: &str) -> Option<ReadAction> {
         "list_messages" => ReadAction::List,
         "get_message" => ReadAction::Open,
         "search" | "search_channel" => ReadAction::Search,
-        "export_messages" => ReadAction::Export,
+        "export_messages" | "get_export_document" => ReadAction::Export,
         "list_media" | "get_media" => ReadAction::Media,
         "list_events" => ReadAction::Events,
         // What was typed for a search, and nothing of messages.
         "list_unanswered" | "backtest_rules" => ReadAction::History,
         // Times and numbers.
-        "list_saved_searches" | "get_saved_search" | "get_coverage" => return None,
+        "list_saved_searches"
+        | "get_saved_search"
+        | "get_coverage"
+        | "list_exports"
+        | "create_export"
+        | "get_export"
+        | "delete_export" => return None,
         other => panic!("{other} may read messages or files: say here how that is recorded"),
     })
 }

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use crate::harness::process::Program;
 use crate::harness::scratch;
+use crate::harness::wait::until;
 use crate::media::Scene;
-use crate::stack::Stack;
+use crate::stack::{DEADLINE, Stack};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schema");
 
@@ -23,6 +24,7 @@ const SPARE_KEYS: usize = 30;
 const RULES: usize = 30;
 const WEBHOOKS: usize = 14;
 const SAVED_SEARCHES: usize = 30;
+const SPARE_EXPORTS: usize = 30;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_answer_is_as_documented() {
@@ -107,6 +109,7 @@ async fn prepare(stack: &Stack, folder: &Path, channel: &str, spare: &str) {
     write(folder, "spare-rule", "id", &rules(stack, spare).await);
     write(folder, "spare-key", "keyId", &json!(keys));
     job(stack, folder, channel).await;
+    exports(stack, folder, channel).await;
     webhooks(stack, folder).await;
     saved_searches(stack, folder).await;
 }
@@ -119,6 +122,31 @@ async fn job(stack: &Stack, folder: &Path, channel: &str) {
     let sql = format!("INSERT INTO channel_jobs ({columns}, finished_at) VALUES ({row}, 2)");
     stack.sql(sql).await;
     write(folder, "job", "id", &json!([{"id": "job_ended"}]));
+}
+
+/// Creates a completed export, and some that may be deleted; those that the run creates are of the
+/// spare channel.
+async fn exports(stack: &Stack, folder: &Path, channel: &str) {
+    let path = format!("/channels/{channel}/backup/exports");
+    let export = stack.post(&path, json!({"format": "jsonl"})).await;
+    until("the export is completed", DEADLINE, async || {
+        stack.get(&path).await["exports"][0]["status"] == "done"
+    })
+    .await;
+    write(folder, "export", "id", &json!([export]));
+    let me = user(stack).await;
+    let ids: Vec<_> = (0..SPARE_EXPORTS).map(|number| format!("exp_spare{number}")).collect();
+    for id in &ids {
+        let columns = "id, channel_id, created_by, created_at, format, sent_before, time_zone,
+                       language, total, status, finished_at, expires_at";
+        let row = format!(
+            "'{id}', '{channel}', '{me}', 1, 'csv', 1, 'UTC', 'en', 0, 'failed', 1, {}",
+            i64::MAX
+        );
+        stack.sql(format!("INSERT INTO exports ({columns}) VALUES ({row})")).await;
+    }
+    let spare: Vec<_> = ids.iter().map(|id| json!({"id": id})).collect();
+    write(folder, "spare-export", "id", &json!(spare));
 }
 
 /// Creates a webhook with a delivery, and some that may be deleted; there is room for those that

@@ -54,6 +54,10 @@ def before_call(context, case, kwargs):
         # A webhook goes to a public https address; to one that nobody has.
         if isinstance(case.body.get("url"), str):
             case.body["url"] = "https://hooks.invalid/"
+        # A text that a rule must not answer is none of its keywords, however either is written.
+        for rule in [case.body, *(case.body.get("rules") or [])]:
+            if isinstance(rule, dict) and "notFor" in rule:
+                rule["notFor"] = [f"not for {next(NUMBERS)}" for _ in rule["notFor"] or []]
         # A welcome is written in one of two forms.
         if case.path.endswith("/assistant/welcome") and not {"message", "messages"} & case.body.keys():
             case.body["message"] = "hello {displayName}"

@@ -33,6 +33,8 @@ const REFERENCED: &str = "
 const RECORDED: &str = "SELECT MAX(bytes) FROM media WHERE sha256 = $1 AND status = 'stored'";
 const FORGET_PROCESSES: &str = "DELETE FROM processes";
 const FORGET_LEASES: &str = "DELETE FROM job_leases";
+/// Files of exports are in no snapshot.
+const FORGET_EXPORTS: [&str; 2] = ["DELETE FROM export_parts", "DELETE FROM exports"];
 
 const COPY_SIZE: &str = "
     SELECT (page_count - freelist_count) * page_size
@@ -159,8 +161,8 @@ impl MediaStore<'_> {
 }
 
 impl ProcessStore<'_> {
-    /// Forgets every registered process and the leases of periodic jobs: in a copy they are those
-    /// of the original.
+    /// Forgets every registered process, the leases of periodic jobs, and the exports with their
+    /// files: in a copy they are those of the original.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -169,6 +171,9 @@ impl ProcessStore<'_> {
         let mut tx = self.store.db.begin().await?;
         tx.execute(query(FORGET_PROCESSES)).await?;
         tx.execute(query(FORGET_LEASES)).await?;
+        for forget in FORGET_EXPORTS {
+            tx.execute(query(forget)).await?;
+        }
         tx.commit().await
     }
 }

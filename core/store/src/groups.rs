@@ -37,6 +37,8 @@ groups! {
     audits AuditStore;
     /// Channels: properties, bots that are in them, retention.
     channels ChannelStore;
+    /// Exports that are written in the background.
+    exports ExportStore;
     /// Idempotency keys of requests, and their recorded responses.
     idempotency IdempotencyStore;
     /// Imports of chat histories.

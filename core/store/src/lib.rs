@@ -30,6 +30,7 @@ mod digest;
 mod doctor;
 mod erasures;
 mod error;
+mod exports;
 mod fault;
 mod figures;
 mod future_times;
@@ -128,13 +129,18 @@ pub use digest::{
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaRepair, UserAudit};
 pub use erasures::{Erasure, ErasurePosition};
 pub use error::StoreError;
+pub use exports::{
+    EXPORT_RETENTION, EXPORTS_OF_PERSON, ExportJob, ExportKeyset, ExportPart, ExportStep,
+    NewExportJob, PartBlob, PartOutcome, WrittenPart,
+};
 pub use fault::DatabaseFault;
 pub use figures::{ChannelFigures, MediaFigures, WebhookFigures};
 pub use gap::{Gap, GapReason};
 pub use groups::{
     AccountStore, ActivityLogStore, ActivityStore, AssistantStore, AuditStore, ChannelStore,
-    IdempotencyStore, ImportStore, JobStore, KeyStore, MediaStore, MemberStore, MessageStore,
-    OAuthStore, OutboxStore, ProcessStore, SavedSearchStore, SessionStore, WebhookStore,
+    ExportStore, IdempotencyStore, ImportStore, JobStore, KeyStore, MediaStore, MemberStore,
+    MessageStore, OAuthStore, OutboxStore, ProcessStore, SavedSearchStore, SessionStore,
+    WebhookStore,
 };
 pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 pub use ingest::{

@@ -1,8 +1,6 @@
 //! The headers that go with a file. Files come from strangers: nothing in one may run in the
 //! caller's browser with the rights of this service's own pages.
 
-use std::ops::Range;
-
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use chatkeep_core::media_type::media_type;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -66,21 +64,6 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'`')
     .remove(b'|')
     .remove(b'~');
-
-/// Allows only private caching with revalidation: the message may be unsent.
-pub(super) fn caching(headers: &mut HeaderMap) {
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-}
-
-pub(super) fn length(headers: &mut HeaderMap, bytes: u64) {
-    headers.insert(header::CONTENT_LENGTH, bytes.into());
-}
-
-pub(super) fn part(headers: &mut HeaderMap, part: &Range<u64>, size: u64) {
-    length(headers, part.end - part.start);
-    set(headers, header::CONTENT_RANGE, format!("bytes {}-{}/{size}", part.start, part.end - 1));
-}
 
 /// Adds type and name, and headers that keep a browser from executing the file.
 pub(super) fn content(headers: &mut HeaderMap, content_type: &str, name: &str) {

@@ -5,7 +5,6 @@
 //! and `media_missing` when the record knows of a file that is gone from the media store.
 
 mod headers;
-mod range;
 mod refused;
 
 use axum::body::Body;
@@ -15,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use chatkeep_http::{HttpError, Path, Query};
+use chatkeep_http::{HttpError, Path, Query, RequestedRange, requested_range, revalidated, sized};
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMedia};
 use chatkeep_services::media::{MediaFile, MediaListQuery, MediaService};
@@ -31,7 +30,6 @@ use super::cursor::Page;
 use super::extract::Limit;
 use super::messages::MessagePath;
 use super::route::{Answer, Describe, Output};
-use range::RequestedRange;
 use refused::Refused;
 
 /// `GET …/backup/media`.
@@ -142,7 +140,7 @@ async fn send(
     asked: &HeaderMap,
 ) -> Result<Response, Refused> {
     let size = file.size;
-    let (wanted, etag) = (range::wanted(asked, file.blob.as_str(), size), etag(file)?);
+    let (wanted, etag) = (requested_range(asked, file.blob.as_str(), size), etag(file)?);
     let mut response = match &wanted {
         RequestedRange::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
         RequestedRange::Unsatisfiable => return Err(Refused::Unsatisfiable(size)),
@@ -154,10 +152,10 @@ async fn send(
     };
     let headers = response.headers_mut();
     headers.insert(header::ETAG, etag);
-    headers::caching(headers);
+    revalidated(headers);
     match wanted {
-        RequestedRange::Whole => headers::length(headers, size),
-        RequestedRange::Part(part) => headers::part(headers, &part, size),
+        RequestedRange::Whole => sized(headers, None, size),
+        RequestedRange::Part(part) => sized(headers, Some(&part), size),
         RequestedRange::Unchanged | RequestedRange::Unsatisfiable => return Ok(response),
     }
     headers::content(headers, &file.content_type, &name(file));

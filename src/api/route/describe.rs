@@ -35,6 +35,13 @@ pub enum Need {
         /// Scope of the key.
         scope: Scope,
     },
+    /// A key with one of these scopes: which one, and for whom, depends on the job of the path.
+    Job {
+        /// Scope for deletions.
+        removals: Scope,
+        /// Scope for exports.
+        exports: Scope,
+    },
 }
 
 /// Description of a route's requests and responses.

@@ -149,6 +149,11 @@ fn description(route: &Route) -> String {
                 scope.name()
             )
         }
+        Need::Job { removals, exports } => format!(
+            "Requires the scope `{}` or `{}`; the permitted callers are listed above.",
+            removals.name(),
+            exports.name()
+        ),
         Need::Channel { role, scope } => {
             format!("Requires the scope `{}` and the role `{role}` in the channel.", scope.name())
         }
@@ -162,7 +167,7 @@ fn description(route: &Route) -> String {
 const fn scope(need: Need) -> Option<Scope> {
     match need {
         Need::Scope(scope) | Need::Channel { scope, .. } => Some(scope),
-        Need::Nothing | Need::Key => None,
+        Need::Nothing | Need::Key | Need::Job { .. } => None,
     }
 }
 

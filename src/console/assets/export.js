@@ -106,6 +106,8 @@ function offer(content, format) {
 }
 
 form.addEventListener('submit', async (event) => {
+  // The button for an export in the background leads to a page.
+  if (event.submitter?.formMethod === 'post') return;
   event.preventDefault();
   const data = new FormData(form);
   const url = `${form.action}?${new URLSearchParams(data)}`;

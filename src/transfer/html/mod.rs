@@ -85,6 +85,15 @@ impl HtmlPage {
         self
     }
 
+    /// Returns the page of a part that follows that many messages, the last one sent at that time. Its
+    /// messages depend on none before: days and names stand there anew, and what they quote of an
+    /// earlier part is a link, for any part may be written again without the others.
+    pub(crate) fn following(mut self, messages: u64, last: Timestamp) -> Self {
+        self.count = messages;
+        self.gaps.retain(|gap| gap.from > last);
+        self
+    }
+
     /// Returns the part up to the first message.
     pub(crate) fn head(&self) -> String {
         let language = self.language;

@@ -5,6 +5,7 @@ mod activity;
 mod activity_log;
 mod assistant;
 mod backup_settings;
+mod exports;
 mod first_run;
 mod home;
 pub(crate) mod journeys;

@@ -17,7 +17,7 @@ use crate::stack::DEADLINE;
 use crate::store::at;
 
 /// Pages of a channel.
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 15] = [
     "",
     "?around=p003",
     "/m/p003",
@@ -31,6 +31,7 @@ const PAGES: [&str; 14] = [
     "/settings",
     "/export",
     "/export/file?format=csv",
+    "/exports",
     "/rows?id=p003",
 ];
 /// Addresses that its pages fetch.
@@ -114,8 +115,11 @@ async fn a_job_is_for_whom_it_is_and_leads_back_to_this_service() {
 async fn every_page_of_a_channel_is_in_one_of_the_lists() {
     for route in routes().into_iter().filter(|route| route.opens) {
         let Some(rest) = route.pattern.strip_prefix("/c/{channel}") else { continue };
-        // Pages of the assistant, of jobs and of the activity log have lists of their own.
-        if ["/assistant", "/jobs", "/activity-log"].iter().any(|own| rest.starts_with(own)) {
+        // Pages of the assistant, of jobs, of exports and of the activity log have lists of their own.
+        if ["/assistant", "/jobs", "/exports/", "/activity-log"]
+            .iter()
+            .any(|own| rest.starts_with(own))
+        {
             continue;
         }
         let path = route.path();
@@ -144,7 +148,7 @@ async fn home_lists_the_channels_of_its_visitor() {
 
 /// Actions that each page is in the activity log with. A job, a rule, a key and a consent are not
 /// there.
-const READS: [(&str, &[ReadAction]); 49] = [
+const READS: [(&str, &[ReadAction]); 51] = [
     ("/console", &[ReadAction::List]),
     ("/c/{}", &[ReadAction::List]),
     ("/c/{}?around=p003", &[ReadAction::List]),
@@ -159,6 +163,9 @@ const READS: [(&str, &[ReadAction]); 49] = [
     ("/c/{}/assistant", &[]),
     ("/c/{}/settings", &[]),
     ("/c/{}/export", &[]),
+    ("/c/{}/exports", &[]),
+    // There is none of that id.
+    ("/c/{}/exports/exp_1/document", &[]),
     // Names.
     ("/c/{}/people", &[]),
     ("/c/{}/people/Umember", &[]),

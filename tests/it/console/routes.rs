@@ -26,6 +26,7 @@ impl Route {
             ("{user}", "Umember"),
             ("{person}", "Umember"),
             ("{job}", "job_1"),
+            ("{export}", "exp_1"),
             ("{rule}", "qa_1_a"),
             ("{key}", "key_1"),
             ("{webhook}", "wh_1"),

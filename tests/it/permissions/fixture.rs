@@ -10,14 +10,15 @@ use chatkeep_core::role::{Role, Scope};
 use chatkeep_core::signing;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
-    JobKind, NewChannelJob, NewKey, NewSavedSearch, NewWebhook, OutboxEventKind,
-    PresenceEvidenceKind, RuleChange, SavedSearchChange, Store, WebhookChange, WebhookMade,
-    WebhookMaker,
+    JobKind, JobStatus, NewChannelJob, NewExportJob, NewKey, NewSavedSearch, NewWebhook,
+    OutboxEventKind, PresenceEvidenceKind, RuleChange, SavedSearchChange, Store, WebhookChange,
+    WebhookMade, WebhookMaker,
 };
 use reqwest::Client;
 
 use super::{CHANNEL, OTHER, TARGET};
 use crate::harness::http;
+use crate::harness::wait::until;
 use crate::pipeline::conversation::emulator;
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 use crate::store::{at, item, said};
@@ -309,6 +310,38 @@ impl PermissionFixture {
         let event = format!("evt_test_{id}");
         let number = self.store.webhooks().test_webhook(&id, &event, now()).await.unwrap();
         format!("dlv_{}", number.unwrap())
+    }
+
+    /// Begins an export of the caller, unless it is there, and waits for its completion; returns its
+    /// id.
+    pub(super) async fn export(&mut self, route: &RouteInfo, caller: &Caller) -> String {
+        self.made += 1;
+        let id = match route.id {
+            "delete_export" => format!("exp_gone{}", self.made),
+            _ => format!("exp_{}", caller.user),
+        };
+        let (channel, exports) = (ChannelId::from(CHANNEL), self.store.exports());
+        if exports.export(&channel, &id).await.unwrap().is_none() {
+            let new = NewExportJob {
+                id: &id,
+                channel: &channel,
+                by: &caller.user,
+                format: "jsonl",
+                from: None,
+                before: now(),
+                not_before: None,
+                time_zone: "UTC",
+                language: "en",
+                total: 1,
+            };
+            exports.begin_export(&new, now()).await.unwrap();
+        }
+        until("the export is completed", DEADLINE, async || {
+            let export = exports.export(&channel, &id).await.unwrap();
+            export.is_some_and(|export| export.status == JobStatus::Done)
+        })
+        .await;
+        id
     }
 
     /// Saves a search of the caller within their key's bounds, unless it is there.

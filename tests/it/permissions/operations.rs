@@ -26,6 +26,10 @@ pub(super) fn operation(id: &str) -> Option<Operation> {
         "get_media" => ("", Value::Null, "/error"),
         // Not JSON: the first line of a page.
         "export_messages" => ("?format=jsonl", Value::Null, ""),
+        "get_export_document" => ("", Value::Null, ""),
+        "list_exports" => ("", Value::Null, "/exports"),
+        "create_export" => ("", json!({"format": "jsonl"}), "/documentUrl"),
+        "get_export" => ("", Value::Null, "/documentUrl"),
         "list_events" => ("?limit=2", Value::Null, "/events"),
         "get_channel" => ("", Value::Null, "/meta/channelId"),
         "list_members" => ("?status=active", Value::Null, "/members/0/userId"),
@@ -44,9 +48,12 @@ pub(super) fn operation(id: &str) -> Option<Operation> {
         "try_assistant" => ("", json!({"text": "hello"}), "/source"),
         "list_unanswered" => ("?days=1", Value::Null, "/questions"),
         "backtest_rules" => ("", json!({"days": 1}), "/changes"),
-        "remove_rule" | "subscribe" | "unsubscribe" | "delete_key" | "delete_saved_search" => {
-            ("", Value::Null, "/success")
-        }
+        "remove_rule"
+        | "subscribe"
+        | "unsubscribe"
+        | "delete_key"
+        | "delete_saved_search"
+        | "delete_export" => ("", Value::Null, "/success"),
         "set_backup_config" => ("", json!({"timeZone": "Asia/Taipei"}), "/config/backup/timeZone"),
         "get_coverage" => ("", Value::Null, "/gaps"),
         "list_messages" => ("", Value::Null, "/messages/0/id"),

@@ -12,6 +12,7 @@ use chatkeep_store::{NewKey, OutboxEventKind, PresenceEvidenceKind};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::exports::exported;
 use super::{CHANNEL, MEMBER, OWNER, Rest, channel_id, message, now, send, texts, under};
 use crate::harness::wait::until;
 use crate::hooks::sink::{Received, Sink};
@@ -233,21 +234,22 @@ fn events_of(bounds: &Bounds) -> Vec<OutboxEventKind> {
 }
 
 /// Returns the paths of a route with all values of its parameters.
-fn paths(route: &RouteInfo, webhooks: &[String]) -> Vec<String> {
+fn paths(route: &RouteInfo, webhooks: &[String], export: &str) -> Vec<String> {
     let query = match route.id {
         "search" | "search_channel" => "?q=mark",
         "export_messages" => "?format=jsonl",
         _ => "",
     };
     let deliveries: Vec<_> = (1..9).map(|number| format!("dlv_{number}")).collect();
-    let choices: [(&str, Vec<&str>); 8] = [
+    let choices: [(&str, Vec<&str>); 9] = [
         ("{channelId}", vec![CHANNEL, ELSEWHERE]),
         ("{messageId}", vec!["old", "new", "away"]),
         ("{userId}", vec![MEMBER, STRANGER]),
         ("{keyId}", vec!["key_of_full", "key_of_here"]),
         ("{webhookId}", webhooks.iter().map(String::as_str).collect()),
         ("{deliveryId}", deliveries.iter().map(String::as_str).collect()),
-        ("{jobId}", vec!["none"]),
+        ("{jobId}", vec!["none", export]),
+        ("{exportId}", vec![export]),
         ("{savedSearchId}", vec!["none"]),
     ];
     let mut paths = vec![format!("{}{query}", route.path)];
@@ -281,9 +283,10 @@ async fn nothing_that_is_read_shows_more_than_its_key_may() {
         found["total"].as_u64() >= Some(3)
     })
     .await;
+    let export = exported(&world.rest, CHANNEL, &secret("full")).await;
     let (mut seen, mut answers) = (vec![false; MARKS.len()], 0);
     for route in catalogue().iter().filter(|route| route.method == Method::GET) {
-        for path in paths(route, &webhooks) {
+        for path in paths(route, &webhooks, &export) {
             for (name, bounds) in &world.keys {
                 let answer = world.call(name, Method::GET, &path, None).await;
                 assert_ne!(answer.status.as_u16(), 401, "{name} {path}");

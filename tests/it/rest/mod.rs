@@ -5,6 +5,7 @@ mod answers;
 mod bounds;
 mod docs;
 mod events;
+mod exports;
 mod headers;
 mod idempotency;
 mod inputs;

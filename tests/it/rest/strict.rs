@@ -16,6 +16,7 @@ fn path_of(route: &RouteInfo) -> String {
         "{webhookId}",
         "{deliveryId}",
         "{jobId}",
+        "{exportId}",
         "{qaId}",
         "{savedSearchId}",
     ];

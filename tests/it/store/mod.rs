@@ -10,6 +10,7 @@ mod digest;
 mod doctor;
 mod erasures;
 mod exchanges;
+mod exports;
 mod future_times;
 mod idempotency;
 mod import;

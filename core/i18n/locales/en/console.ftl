@@ -683,6 +683,17 @@ export-again = New export
 export-failed = The export was interrupted. Please try again.
 export-cancelled = The export was cancelled.
 export-hint = Was nothing saved? Open this page in your usual browser, such as Safari or Chrome.
+export-prepare = Prepare in the background
+export-prepare-hint = For large chats: it continues when you leave this page, and an interrupted download can be resumed.
+exports-title = Prepared exports
+exports-text = Only you can download them, for three days. What is taken back or deleted meanwhile is removed from them.
+exports-empty = Nothing is prepared.
+exports-running = { $done } of { $total } messages
+exports-failed = It could not be prepared. Please try again.
+exports-ready = Messages: { $total }, { $size }. Available until { $end }.
+exports-download = Download
+exports-days = { $first } – { $last }
+exports-until = Everything until { $last }
 
 ## Refusals
 error-page-title = There is no such page

@@ -611,6 +611,17 @@ export-again = もう一度エクスポート
 export-failed = エクスポートが中断されました。もう一度お試しください。
 export-cancelled = エクスポートをキャンセルしました。
 export-hint = 保存されない場合は、SafariやChromeなど、ふだんのブラウザでこのページを開いてください。
+export-prepare = バックグラウンドで作成
+export-prepare-hint = 大きなトーク向けです。このページを離れても続行され、中断したダウンロードは再開できます。
+exports-title = 作成したエクスポート
+exports-text = ダウンロードできるのはあなただけで、期限は3日間です。その間に取り消しや削除されたものは、ファイルからも除かれます。
+exports-empty = 作成したエクスポートはありません。
+exports-running = { $total }件中{ $done }件
+exports-failed = 作成できませんでした。もう一度お試しください。
+exports-ready = { $total }件、{ $size }。{ $end }まで利用できます。
+exports-download = ダウンロード
+exports-days = { $first } – { $last }
+exports-until = { $last }までのすべて
 
 ## Refusals
 error-page-title = ページが見つかりません

@@ -612,6 +612,17 @@ export-again = ส่งออกใหม่
 export-failed = การส่งออกถูกขัดจังหวะ โปรดลองอีกครั้ง
 export-cancelled = ยกเลิกการส่งออกแล้ว
 export-hint = ถ้าไฟล์ไม่ถูกบันทึก ให้เปิดหน้านี้ในเบราว์เซอร์ที่ใช้ประจำ เช่น Safari หรือ Chrome
+export-prepare = เตรียมในเบื้องหลัง
+export-prepare-hint = สำหรับแชทขนาดใหญ่ ทำต่อแม้คุณออกจากหน้านี้ และดาวน์โหลดต่อได้เมื่อถูกขัดจังหวะ
+exports-title = ไฟล์ส่งออกที่เตรียมไว้
+exports-text = มีแค่คุณที่ดาวน์โหลดได้ ภายในสามวัน สิ่งที่ถูกยกเลิกการส่งหรือถูกลบระหว่างนั้นจะถูกนำออกจากไฟล์
+exports-empty = ไม่มีไฟล์ที่เตรียมไว้
+exports-running = { $done } จาก { $total } ข้อความ
+exports-failed = เตรียมไฟล์ไม่สำเร็จ โปรดลองอีกครั้ง
+exports-ready = { $total } ข้อความ, { $size } ดาวน์โหลดได้ถึง { $end }
+exports-download = ดาวน์โหลด
+exports-days = { $first } – { $last }
+exports-until = ทั้งหมดจนถึง { $last }
 
 ## Refusals
 error-page-title = ไม่พบหน้านี้

@@ -612,6 +612,17 @@ export-again = 重新匯出
 export-failed = 匯出中斷了，請再試一次。
 export-cancelled = 已取消匯出。
 export-hint = 沒有存到檔案？請改用平常的瀏覽器（例如 Safari 或 Chrome）開啟這個頁面。
+export-prepare = 在背景準備
+export-prepare-hint = 適合大型聊天室：離開這個頁面後仍會繼續，下載中斷也能接續。
+exports-title = 已準備的匯出
+exports-text = 只有您能下載，保留三天。期間收回或刪除的內容也會從檔案中移除。
+exports-empty = 沒有已準備的匯出。
+exports-running = { $done }／{ $total } 則訊息
+exports-failed = 無法準備，請再試一次。
+exports-ready = { $total } 則訊息，{ $size }。可下載至 { $end }。
+exports-download = 下載
+exports-days = { $first } – { $last }
+exports-until = 截至 { $last } 的全部訊息
 
 ## Refusals
 error-page-title = 找不到這個頁面

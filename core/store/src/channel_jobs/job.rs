@@ -105,7 +105,7 @@ impl JobKind {
 }
 
 impl JobStatus {
-    pub(super) fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "pending" => Self::Pending,
             "running" => Self::Running,

@@ -59,6 +59,7 @@ const UNHELD: &str = "
     SELECT value ->> 's' FROM json_each($1)
     WHERE NOT EXISTS (SELECT 1 FROM media WHERE sha256 = value ->> 's')
       AND NOT EXISTS (SELECT 1 FROM media WHERE preview_sha256 = value ->> 's')
+      AND NOT EXISTS (SELECT 1 FROM export_parts WHERE sha256 = value ->> 's')
       AND NOT EXISTS (SELECT 1 FROM blob_orphans WHERE sha256 = value ->> 's')";
 
 impl AuditStore<'_> {

@@ -16,6 +16,7 @@ use super::{ChannelChange, IngestOutcome, save_ledger};
 use crate::activity::Counted;
 use crate::change_log::log_messages;
 use crate::db::Tx;
+use crate::exports::outdate_exports;
 use crate::ledger::Ledger;
 use crate::logged_changes::changes_index;
 use crate::media::erase_media;
@@ -247,6 +248,7 @@ impl Batch {
         self.save_media(tx, now).await?;
         let changed = self.events.iter().filter(|event| !event.kind.is_new_message());
         delete_responses(tx, changed.map(|event| &event.key)).await?;
+        outdate_exports(tx, self.changed_times()).await?;
         self.log_events(tx, now).await?;
         self.save_counters(tx, now).await
     }
@@ -323,6 +325,15 @@ impl Batch {
             erase_media(tx, &mut self.ledger, &gone).await?;
         }
         Ok(())
+    }
+
+    /// Returns the times of sending of messages whose stored content changed.
+    fn changed_times(&self) -> impl Iterator<Item = (&ChannelId, Timestamp)> {
+        let changed = self.events.iter().filter(|event| !event.kind.is_new_message());
+        changed.filter_map(|event| {
+            let sent_at = self.states.get(&event.key)?.sent_at?;
+            Some((&event.key.0, sent_at))
+        })
     }
 
     fn changed(&self) -> impl Iterator<Item = (&MessageKey, &MessageState)> {

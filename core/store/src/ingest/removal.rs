@@ -10,6 +10,7 @@ use chatkeep_core::time::Timestamp;
 
 use super::super::change_log::log_messages;
 use super::super::db::Tx;
+use super::super::exports::outdate_exports;
 use super::super::media::erase_media;
 use super::super::messages::{MessageRow, origin_of, state_of};
 use super::super::retractions::record_retractions;
@@ -207,6 +208,8 @@ pub(crate) async fn remove(
     }
     take_messages(tx, channel, &states, &all, how, now).await?;
     delete_responses_in(tx, channel, &all).await?;
+    let sent = states.iter().filter_map(|(_, state)| Some((channel, state.sent_at?)));
+    outdate_exports(tx, sent).await?;
     if !matches!(how, RemovalMode::Undo) {
         forget_unknown_of(tx, channel, &all).await?;
     }

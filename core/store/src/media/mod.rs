@@ -51,7 +51,7 @@ mod stored;
 mod sweep;
 
 pub use orphans::{BlobClaim, CLAIM};
-pub(super) use orphans::{erase_media, mark, names};
+pub(super) use orphans::{erase_media, hold, mark, names, release};
 pub use reason::MediaReason;
 pub use stored::{MediaOutcome, NewMedia};
 pub use sweep::{OrphanSweep, SWEEP_LEASE};

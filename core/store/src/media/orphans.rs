@@ -55,7 +55,8 @@ const RELEASE: &str = "
 const THERE: &str = "
     SELECT value ->> 's' FROM json_each($1)
     WHERE EXISTS (SELECT 1 FROM media WHERE sha256 = value ->> 's' AND status = 'stored')
-       OR EXISTS (SELECT 1 FROM media WHERE preview_sha256 = value ->> 's' AND status = 'stored')";
+       OR EXISTS (SELECT 1 FROM media WHERE preview_sha256 = value ->> 's' AND status = 'stored')
+       OR EXISTS (SELECT 1 FROM export_parts WHERE sha256 = value ->> 's')";
 
 const ERASE: &str = "
     DELETE FROM media
@@ -129,7 +130,7 @@ impl BlobClaim {
 }
 
 /// Locks the mark of a blob for a message to hold; `false` when the blob may be gone.
-pub(super) async fn hold(tx: &mut Tx, claim: &BlobClaim) -> Result<bool, StoreError> {
+pub(crate) async fn hold(tx: &mut Tx, claim: &BlobClaim) -> Result<bool, StoreError> {
     let name = claim.blob.as_str();
     let found: Option<(String,)> = tx.fetch_optional(query_as(MARK).bind(name)).await?;
     if found.is_some_and(|(mark,)| mark == claim.mark) {
@@ -145,7 +146,7 @@ pub(super) async fn hold(tx: &mut Tx, claim: &BlobClaim) -> Result<bool, StoreEr
 }
 
 /// Ends claims: the next sweep examines these blobs.
-pub(super) async fn release(tx: &mut Tx, claims: &[&BlobClaim]) -> Result<(), StoreError> {
+pub(crate) async fn release(tx: &mut Tx, claims: &[&BlobClaim]) -> Result<(), StoreError> {
     let names = names(claims.iter().map(|claim| claim.blob.as_str()))?;
     tx.execute(query(RELEASE).bind(&names)).await?;
     Ok(())

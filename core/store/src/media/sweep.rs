@@ -32,11 +32,13 @@ const OLD: Sql = at_now!(
     " FOR UPDATE SKIP LOCKED"
 );
 
-/// Blobs that records of messages hold, those of lost files too: what comes back is not deleted.
+/// Blobs that records of messages hold, those of lost files too (what comes back is not deleted), and
+/// those of exports.
 const HELD: &str = "
     SELECT value ->> 's' FROM json_each($1)
     WHERE EXISTS (SELECT 1 FROM media WHERE sha256 = value ->> 's')
-       OR EXISTS (SELECT 1 FROM media WHERE preview_sha256 = value ->> 's')";
+       OR EXISTS (SELECT 1 FROM media WHERE preview_sha256 = value ->> 's')
+       OR EXISTS (SELECT 1 FROM export_parts WHERE sha256 = value ->> 's')";
 
 const UNMARK: &str = "
     DELETE FROM blob_orphans WHERE sha256 IN (SELECT value ->> 's' FROM json_each($1))";

@@ -8,6 +8,7 @@ use chatkeep_api::{RouteInfo, catalogue};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::super::exports::exported;
 use super::super::{CHANNEL, MEMBER, OWNER, message};
 use super::world::{FULL, MASKED, NOBODY, SECRETS, World, pseudonym, said_by};
 use crate::harness::wait::until;
@@ -17,7 +18,7 @@ use crate::stack::DEADLINE;
 type Answers = Vec<(String, String)>;
 
 /// Returns the paths of a route, each person named by their id and by their pseudonym.
-fn paths(route: &RouteInfo, webhooks: &[String]) -> Vec<String> {
+fn paths(route: &RouteInfo, webhooks: &[String], export: &str) -> Vec<String> {
     let queries: &[&str] = match route.id {
         "search" | "search_channel" => &[
             "?q=lunch&limit=1",
@@ -34,14 +35,15 @@ fn paths(route: &RouteInfo, webhooks: &[String]) -> Vec<String> {
     };
     let stand_in = [OWNER, MEMBER].map(|user| pseudonym(user).id);
     let deliveries: Vec<_> = (1..30).map(|number| format!("dlv_{number}")).collect();
-    let choices: [(&str, Vec<&str>); 10] = [
+    let choices: [(&str, Vec<&str>); 11] = [
         ("{channelId}", vec![CHANNEL, OWNER, &stand_in[0]]),
         ("{messageId}", vec!["m1", "m2", "m3", "m4", "m5", "m6", "d1"]),
         ("{userId}", vec![MEMBER, &stand_in[1], NOBODY]),
         ("{keyId}", vec!["key_of_owner", "key_of_masked"]),
         ("{webhookId}", webhooks.iter().map(String::as_str).collect()),
         ("{deliveryId}", deliveries.iter().map(String::as_str).collect()),
-        ("{jobId}", vec!["none"]),
+        ("{jobId}", vec!["none", export]),
+        ("{exportId}", vec![export]),
         ("{qaId}", vec!["qa_none"]),
         ("{savedSearchId}", vec!["none"]),
         ("OWNER", vec![OWNER, &stand_in[0]]),
@@ -127,6 +129,7 @@ fn arguments(tool: &str) -> Vec<Value> {
 impl World {
     async fn rest(&self, key: &str, webhooks: &[String]) -> Answers {
         let mut answers = Vec::new();
+        let export = exported(&self.rest, CHANNEL, FULL).await;
         // What is deleted cannot be read: reading comes first.
         let mut routes = catalogue();
         routes.sort_by_key(|route| (route.method == Method::DELETE, route.method != Method::GET));
@@ -135,7 +138,7 @@ impl World {
             if matches!(route.id, "delete_key" | "rotate_key" | "delete_webhook") {
                 continue;
             }
-            for path in paths(route, webhooks) {
+            for path in paths(route, webhooks, &export) {
                 let body = json!({});
                 let has_body = [Method::POST, Method::PUT].contains(&route.method);
                 // The other key reads alone: it would change what is compared.

@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use http_range_header::parse_range_header;
 
-/// Result: the part to send.
+use super::HttpError;
+
+/// Part of a file that a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum RequestedRange {
+pub enum RequestedRange {
     /// 200.
     Whole,
     /// 206; never empty.
@@ -19,7 +22,7 @@ pub(super) enum RequestedRange {
 }
 
 /// Evaluates the headers for a file with this name (its entity tag without quotes) and size.
-pub(super) fn wanted(asked: &HeaderMap, name: &str, size: u64) -> RequestedRange {
+pub fn requested_range(asked: &HeaderMap, name: &str, size: u64) -> RequestedRange {
     if values(asked, &header::IF_NONE_MATCH).any(|tags| matches_any(tags, name)) {
         return RequestedRange::Unchanged;
     }
@@ -30,6 +33,36 @@ pub(super) fn wanted(asked: &HeaderMap, name: &str, size: u64) -> RequestedRange
         (Some(range), None) if same => part(range, size),
         _ => RequestedRange::Whole,
     }
+}
+
+/// Adds the headers of the whole file, or of that part of it.
+pub fn sized(headers: &mut HeaderMap, part: Option<&Range<u64>>, size: u64) {
+    let length = part.map_or(size, |part| part.end - part.start);
+    headers.insert(header::CONTENT_LENGTH, length.into());
+    let range = part.map(|part| format!("bytes {}-{}/{size}", part.start, part.end - 1));
+    if let Some(range) = range.and_then(|range| HeaderValue::try_from(range).ok()) {
+        headers.insert(header::CONTENT_RANGE, range);
+    }
+}
+
+/// Allows only private caching with revalidation: what is in the file may be unsent.
+pub fn revalidated(headers: &mut HeaderMap) {
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+}
+
+/// Returns the response to a request for a range behind the end of a file of that size.
+pub fn unsatisfiable(size: u64) -> Response {
+    let refused = HttpError::Refused {
+        status: StatusCode::RANGE_NOT_SATISFIABLE,
+        code: "range_not_satisfiable",
+        error: "The range is outside the file",
+    };
+    let mut response = refused.into_response();
+    if let Ok(range) = HeaderValue::try_from(format!("bytes */{size}")) {
+        response.headers_mut().insert(header::CONTENT_RANGE, range);
+    }
+    response
 }
 
 fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {

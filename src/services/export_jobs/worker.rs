@@ -1,0 +1,248 @@
+//! Worker that writes exports, part by part.
+//!
+//! It runs in every process with the worker role. Each export is worked on for a time slice and then
+//! released, so that a large one delays no small one, and several processes share the queue. A
+//! process that dies half-way loses its claim, and another one goes on with the next part.
+
+use std::time::{Duration, Instant};
+
+use async_recursion::async_recursion as boxed;
+use chatkeep_blobs::{BlobError, Blobs, BoxError};
+use chatkeep_core::random;
+use chatkeep_core::time::SharedClock;
+use chatkeep_i18n::Language;
+use chatkeep_store::{
+    BlobClaim, ExportJob, ExportPart, ExportStep, PartOutcome, Store, StoreError, WrittenPart,
+};
+use chatkeep_transfer::{Export, Format, MediaLinks, PartSummary, TransferError, export_part};
+use chatkeep_view::Links;
+use chatkeep_view::pseudonyms::Mask;
+use chatkeep_workers::log_failure;
+use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+/// Poll interval of exports.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Time slice of an export before others have their turn.
+const SLICE: Duration = Duration::from_secs(5);
+/// Period in which a claim is renewed while a part is written, however slow the media store is.
+const RENEWAL: Duration = Duration::from_secs(3);
+/// Retry delay of an export that failed, or whose stores are down.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
+/// Error text of a failed export for its caller.
+const FAILED: &str = "The export could not be written; the service's log says why";
+
+/// Failure of an attempt.
+#[derive(Debug, thiserror::Error)]
+enum AttemptError {
+    #[error("the store failed")]
+    Store(#[from] StoreError),
+    #[error("the file of a part cannot be stored")]
+    Blob(#[from] BlobError),
+    #[error("the export has an unknown {0}")]
+    Unknown(&'static str),
+}
+
+/// Worker with its resources. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ExportWorker {
+    store: Store,
+    blobs: Blobs,
+    clock: SharedClock,
+    /// Addresses of the messages' pages.
+    links: Links,
+    /// Name of this worker's claims.
+    worker: String,
+}
+
+impl ExportWorker {
+    /// Creates a worker with a unique name, so that no other has its claims.
+    pub fn new(store: Store, blobs: Blobs, clock: SharedClock, links: Links) -> Self {
+        Self { store, blobs, clock, links, worker: random::text(16) }
+    }
+
+    /// Writes waiting exports until `stop` is cancelled.
+    #[boxed]
+    pub async fn run(self, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = ticks.tick() => while !stop.is_cancelled() && self.turn(&stop).await {},
+            }
+        }
+    }
+
+    /// Works on the next export for a time slice. Returns true if there was one.
+    async fn turn(&self, stop: &CancellationToken) -> bool {
+        let export = match self.store.exports().claim_export(&self.worker, self.clock.now()).await {
+            Ok(Some(export)) => export,
+            Ok(None) => return false,
+            Err(error) => {
+                log_failure!(warn, &error, "cannot claim an export");
+                return false;
+            }
+        };
+        // A part that is half written when the process stops is given up.
+        let attempt = stop.run_until_cancelled(self.attempt(&export, stop)).await;
+        match attempt.unwrap_or(Ok(false)) {
+            Ok(true) => {}
+            Ok(false) => {
+                let (exports, now) = (self.store.exports(), self.clock.now());
+                log_outcome(exports.release_export(&export, &self.worker, now).await);
+            }
+            Err(error) => self.put_back(&export, &error).await,
+        }
+        true
+    }
+
+    /// Writes parts for a time slice. Returns true once the export is completed, or somebody else's.
+    async fn attempt(
+        &self,
+        export: &ExportJob,
+        stop: &CancellationToken,
+    ) -> Result<bool, AttemptError> {
+        let wanted = self.wanted(export)?;
+        let until = Instant::now() + SLICE;
+        let mut present = export.clone();
+        while !stop.is_cancelled() && Instant::now() < until {
+            let exports = self.store.exports();
+            match exports.next_export_part(&present, &self.worker, self.clock.now()).await? {
+                ExportStep::Part(part) => match self.hold(&present, &wanted, &part).await? {
+                    PartOutcome::Stored(next) => present = *next,
+                    PartOutcome::Outdated => {}
+                    PartOutcome::Lost => return Ok(true),
+                },
+                ExportStep::Completed(export) => {
+                    let (id, messages) = (&export.id, export.done);
+                    info!(export = id, channel = %export.channel, messages, "export completed");
+                    return Ok(true);
+                }
+                ExportStep::Lost => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Writes a part while the claim is renewed.
+    async fn hold(
+        &self,
+        export: &ExportJob,
+        wanted: &Export,
+        part: &ExportPart,
+    ) -> Result<PartOutcome, AttemptError> {
+        let renewals = async {
+            loop {
+                tokio::time::sleep(RENEWAL).await;
+                let (exports, now) = (self.store.exports(), self.clock.now());
+                log_outcome(exports.renew_export(export, &self.worker, now).await);
+            }
+        };
+        tokio::select! {
+            written = self.write(export, wanted, part) => written,
+            never = renewals => never,
+        }
+    }
+
+    /// Writes a part into the media store.
+    async fn write(
+        &self,
+        export: &ExportJob,
+        wanted: &Export,
+        part: &ExportPart,
+    ) -> Result<PartOutcome, AttemptError> {
+        let channel = export.channel.clone();
+        let (stream, summary) =
+            export_part(self.store.clone(), channel, wanted.clone(), part.clone());
+        let claim = async |blob| -> Result<BlobClaim, BoxError> {
+            Ok(self.store.media().claim_blob(blob, self.clock.now()).await?)
+        };
+        let (stored, claim) = self.blobs.put(stream, u64::MAX, claim).await?;
+        let PartSummary { messages, last, is_last } = {
+            let summary = summary.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            summary.clone()
+        };
+        let written = WrittenPart {
+            claim: &claim,
+            bytes: stored.bytes,
+            messages,
+            last: last.as_ref(),
+            is_last,
+        };
+        let exports = self.store.exports();
+        let now = self.clock.now();
+        Ok(exports.store_export_part(export, &self.worker, part, &written, now).await?)
+    }
+
+    /// Returns the export that a row describes. Its reader sees people as they are.
+    fn wanted(&self, export: &ExportJob) -> Result<Export, AttemptError> {
+        Ok(Export {
+            format: Format::parse(&export.format).ok_or(AttemptError::Unknown("format"))?,
+            from: export.from,
+            to: Some(export.before),
+            not_before: export.not_before,
+            zone: export.time_zone.parse().map_err(|_| AttemptError::Unknown("time zone"))?,
+            language: Language::from_tag(&export.language)
+                .ok_or(AttemptError::Unknown("language"))?,
+            media: MediaLinks::None,
+            links: self.links.clone(),
+            mask: Mask::none(),
+        })
+    }
+
+    /// Releases an export for a later attempt. An outage is waited for; a permanent error fails the
+    /// export in the end.
+    async fn put_back(&self, export: &ExportJob, cause: &AttemptError) {
+        log_failure!(warn, cause, "an export cannot be written now");
+        let now = self.clock.now();
+        let next = now.plus(RETRY_DELAY);
+        let exports = self.store.exports();
+        log_outcome(if cause.is_transient() {
+            exports.release_export(export, &self.worker, next).await
+        } else {
+            exports.fail_export(export, &self.worker, FAILED, (now, next)).await
+        });
+    }
+}
+
+impl AttemptError {
+    /// Returns whether trying again later may help.
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_transient(),
+            // The stream of a part fails when the database does.
+            Self::Blob(BlobError::Source(cause)) => match cause.downcast_ref::<TransferError>() {
+                Some(TransferError::Store(error)) => error.is_transient(),
+                _ => false,
+            },
+            Self::Blob(error) => error.is_transient(),
+            Self::Unknown(_) => false,
+        }
+    }
+}
+
+/// Purges expired exports.
+#[derive(Debug)]
+pub struct ExportPurge(pub ExportWorker);
+
+impl PeriodicJob for ExportPurge {
+    const NAME: &'static str = "export_purge";
+    const PERIOD: Duration = Duration::from_mins(10);
+    const FAILURE: &'static str = "cannot purge expired exports";
+    const SCOPE: Scope = Scope::Deployment;
+    const GOES_BY_AGE: bool = true;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        let Self(ExportWorker { store, clock, .. }) = self;
+        while !stop.is_cancelled() && store.exports().purge_exports(clock.now()).await? > 0 {}
+        Ok(())
+    }
+}
+
+fn log_outcome(released: Result<(), StoreError>) {
+    if let Err(error) = released {
+        log_failure!(warn, &error, "the claim of an export cannot be changed");
+    }
+}

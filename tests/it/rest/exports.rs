@@ -1,0 +1,164 @@
+//! Exports in the background: begun, watched, downloaded in ranges, written again.
+
+use reqwest::header::{CONTENT_RANGE, RANGE};
+use serde_json::{Value, json};
+
+use super::{Answer, CHANNEL, MEMBER, OWNER, Rest, message, now, send, under};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+use crate::store::unsent;
+
+/// More than two parts.
+const MANY: usize = 25_000;
+const DAY: &str = "2026-01-02T03:04:05Z";
+
+async fn stored(rest: &Rest, count: usize) {
+    let text = |n| format!("message number {n}");
+    let all: Vec<_> =
+        (0..count).map(|n| message(&format!("m{n:05}"), MEMBER, DAY, &text(n))).collect();
+    for batch in all.chunks(5_000) {
+        rest.keep(batch).await;
+    }
+}
+
+async fn begin(rest: &Rest, body: Value) -> Answer {
+    send(rest.post(&under("/backup/exports"), &body)).await
+}
+
+async fn job(rest: &Rest, id: &str) -> Value {
+    send(rest.get(&under(&format!("/jobs/{id}")))).await.ok()
+}
+
+async fn completed(rest: &Rest, id: &str) -> Value {
+    let mut present = Value::Null;
+    until("the export is completed", DEADLINE, async || {
+        present = job(rest, id).await;
+        assert!(present["done"].as_u64() <= present["total"].as_u64(), "{present}");
+        present["status"] == "done"
+    })
+    .await;
+    present
+}
+
+/// Begins an export of a channel with that key and waits for its completion; returns its id.
+pub(super) async fn exported(rest: &Rest, channel: &str, key: &str) -> String {
+    let url = format!("http://{}/api/channels/{channel}/backup/exports", rest.stack.ground.address);
+    let body = json!({"format": "jsonl"});
+    let begun = send(rest.http.post(&url).bearer_auth(key).json(&body)).await.ok();
+    let id = begun["id"].as_str().unwrap().to_owned();
+    until("the export is completed", DEADLINE, async || {
+        let export = send(rest.http.get(format!("{url}/{id}")).bearer_auth(key)).await.ok();
+        export["status"] == "done"
+    })
+    .await;
+    id
+}
+
+fn document(id: &str) -> String {
+    under(&format!("/backup/exports/{id}/document"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_survives_its_caller_and_a_kill() {
+    let mut rest = Rest::start(&[]).await;
+    stored(&rest, MANY).await;
+    let begun = begin(&rest, json!({"format": "jsonl"})).await;
+    assert_eq!(begun.status.as_u16(), 202, "{}", begun.json());
+    let export = begun.json();
+    let id = export["id"].as_str().unwrap().to_owned();
+    assert_eq!((&export["format"], &export["total"]), (&json!("jsonl"), &json!(MANY)));
+    assert_eq!(begun.header("location"), export["url"].as_str().unwrap());
+    until("some of it is written", DEADLINE, async || job(&rest, &id).await["done"] != 0).await;
+    rest.stack.process.kill().await;
+    rest.stack.process = rest.stack.ground.serve(&rest.stack.line).await;
+    let done = completed(&rest, &id).await;
+    assert_eq!((&done["done"], &done["total"]), (&json!(MANY), &json!(MANY)));
+    assert_eq!(done["kind"], "export");
+    let address = done["documentUrl"].as_str().unwrap();
+    assert!(address.ends_with(&document(&id)) && export["documentUrl"] == address, "{address}");
+    let export = send(rest.get(&under(&format!("/backup/exports/{id}")))).await.ok();
+    assert!(export["expiresAt"].is_string(), "{export}");
+    // The document is what the export that is streamed would be.
+    let streamed = send(rest.get(&under("/backup/export?format=jsonl"))).await;
+    let whole = send(rest.get(&document(&id))).await;
+    assert_eq!(whole.body.len(), streamed.body.len());
+    assert_eq!(export["bytes"], whole.body.len());
+    assert!(whole.body == streamed.body, "the same bytes");
+    assert_eq!(whole.header("content-length"), whole.body.len().to_string());
+    assert_eq!(whole.header("content-disposition"), "attachment; filename=\"messages.jsonl\"");
+    assert_eq!(whole.header("content-type"), "application/x-ndjson");
+    rest.stack.is_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_download_can_be_resumed_until_something_is_taken_back() {
+    let rest = Rest::start(&[]).await;
+    stored(&rest, MANY).await;
+    let id = begin(&rest, json!({"format": "csv"})).await.ok()["id"].as_str().unwrap().to_owned();
+    completed(&rest, &id).await;
+    let whole = send(rest.get(&document(&id))).await;
+    let etag = whole.header("etag").to_owned();
+    let size = whole.body.len();
+    // Over the border of two parts.
+    let middle = size / 3..size - 10;
+    let range = format!("bytes={}-{}", middle.start, middle.end - 1);
+    let resumed = rest.get(&document(&id)).header(RANGE, &range).header("if-range", &etag);
+    let resumed = send(resumed).await;
+    assert_eq!(resumed.status.as_u16(), 206);
+    assert_eq!(resumed.header(CONTENT_RANGE.as_str()), format!("{range}/{size}").replace('=', " "));
+    assert!(resumed.body == whole.body[middle.clone()], "the same bytes");
+    let same = send(rest.get(&document(&id)).header("if-none-match", &etag)).await;
+    assert_eq!(same.status.as_u16(), 304);
+    let beyond = rest.get(&document(&id)).header(RANGE, format!("bytes={size}-"));
+    send(beyond).await.refused(416, "range_not_satisfiable");
+    // Taken back: nothing of it can be downloaded any more, and the rest stays.
+    let text = String::from_utf8(whole.body.clone()).unwrap();
+    assert!(text.contains("message number 12345,"), "{}", &text[..300]);
+    rest.keep(&[unsent(CHANNEL, "m12345", now().millis())]).await;
+    let refused = send(rest.get(&document(&id))).await;
+    assert!(refused.status.as_u16() == 409 || refused.header("etag") != etag, "{refused:?}");
+    completed(&rest, &id).await;
+    let again = rest.get(&document(&id)).header(RANGE, &range).header("if-range", &etag);
+    let again = send(again).await;
+    assert_eq!(again.status.as_u16(), 200, "half of another document is of no use");
+    let text = String::from_utf8(again.body).unwrap();
+    assert!(!text.contains("message number 12345,") && text.contains("message number 12346,"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_is_for_whoever_began_it() {
+    let mut rest = Rest::start(&[]).await;
+    let seen = Some(chatkeep_core::time::Timestamp::parse("2026-01-02T00:00:00Z").unwrap());
+    rest.key("ck_recent", OWNER, |key| key.not_before = seen).await;
+    rest.keep(&[
+        message("old", MEMBER, "2026-01-01T03:04:05Z", "long ago"),
+        message("new", MEMBER, DAY, "of today"),
+    ])
+    .await;
+    let body = json!({"format": "html", "to": "2026-02-01"});
+    let all = begin(&rest, body.clone()).await.ok()["id"].as_str().unwrap().to_owned();
+    completed(&rest, &all).await;
+    rest.stack.use_key("ck_recent");
+    let recent = begin(&rest, body).await.ok()["id"].as_str().unwrap().to_owned();
+    let page =
+        async |id: &str| String::from_utf8(send(rest.get(&document(id))).await.body).unwrap();
+    completed(&rest, &recent).await;
+    assert!(!page(&recent).await.contains("long ago") && page(&recent).await.contains("of today"));
+    send(rest.get(&document(&all))).await.refused(404, "not_found");
+    let list = send(rest.get(&under("/backup/exports"))).await.ok();
+    assert_eq!(list["exports"].as_array().unwrap().len(), 1, "{list}");
+    rest.stack.use_key("ck_owner");
+    let list = send(rest.get(&under("/backup/exports"))).await.ok();
+    let ids: Vec<_> = list["exports"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
+    assert_eq!(ids, [&json!(recent), &json!(all)], "newest first");
+    rest.stack.use_key("ck_member");
+    send(rest.get(&document(&all))).await.refused(404, "not_found");
+    send(rest.get(&under(&format!("/jobs/{all}")))).await.refused(404, "not_found");
+    let path = under(&format!("/backup/exports/{all}"));
+    send(rest.delete(&path)).await.refused(404, "not_found");
+    rest.stack.use_key("ck_owner");
+    send(rest.delete(&path)).await.ok();
+    send(rest.get(&document(&all))).await.refused(404, "not_found");
+    let bad = begin(&rest, json!({"format": "xls"})).await;
+    bad.refused(400, "invalid_request");
+}
