@@ -66,12 +66,12 @@ impl App {
             return;
         }
         let secrets = self.secrets.clone();
-        let place =
-            SnapshotPlace::new(self.config.clone(), Arc::clone(&self.clock), move |archive| {
-                secrets.add_archive(archive.clone());
-            });
-        jobs.add(SnapshotMetrics(place.clone()));
         let (store, blobs) = (self.store.clone(), self.blobs.clone());
+        let (config, clock) = (self.config.clone(), Arc::clone(&self.clock));
+        let place = SnapshotPlace::new(config, store.clone(), clock, move |archive| {
+            secrets.add_archive(archive.clone());
+        });
+        jobs.add(SnapshotMetrics(place.clone()));
         let source = SnapshotSource::of(&self.config, store, blobs);
         let health = self.health.clone();
         jobs.add(SnapshotJob::new(place, source, health, &self.config.snapshot));

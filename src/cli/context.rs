@@ -144,16 +144,17 @@ impl Context {
         opened_snapshots(SnapshotService::open_for_pruning(&self.config, target, clock))
     }
 
-    /// Returns the same, creating a folder where there is none.
+    /// Returns the same for a database, creating the folder of a place that it has not used yet.
     ///
     /// # Errors
     /// As of [`Self::snapshots`].
-    pub(super) fn new_snapshots(
+    pub(super) async fn new_snapshots(
         &self,
+        store: &Store,
         target: Option<&BlobsKind>,
     ) -> anyhow::Result<SnapshotService> {
         let clock = Arc::clone(&self.clock);
-        opened_snapshots(SnapshotService::open(&self.config, target, clock))
+        opened_snapshots(SnapshotService::open_for(store, &self.config, target, clock).await)
     }
 
     /// Opens what a snapshot is made of.

@@ -49,7 +49,8 @@ enum SnapshotCommand {
     /// Removes the snapshots that need not stay by the settings, and files that none has any more.
     Prune,
     /// Makes this database the owner of the snapshot target, even if that has snapshots of another
-    /// one. The ledger of erasures there becomes that of this database.
+    /// one, or is another target than the database has used at that address. The ledger of erasures
+    /// there becomes that of this database.
     Adopt,
 }
 
@@ -127,7 +128,7 @@ async fn made(
     target: Option<&BlobsKind>,
     source: &SnapshotSource,
 ) -> anyhow::Result<chatkeep_services::snapshots::SnapshotManifest> {
-    let service = context.new_snapshots(target)?;
+    let service = context.new_snapshots(&source.store, target).await?;
     Ok(service.create(source, SnapshotReason::Manual).await?)
 }
 

@@ -114,7 +114,11 @@ struct Asked {
 }
 
 impl Asked {
-    async fn again(&mut self, context: &Context) {
+    async fn again(
+        &mut self,
+        context: &Context,
+        snapshots: impl Future<Output = Option<SnapshotStatus>>,
+    ) {
         if self.at.is_none_or(|at| at.elapsed() >= ASK_INTERVAL) {
             let Context { config, clock, operator } = context;
             let token = |bot: &LineConfig| bot.access_token.clone().map(Into::into);
@@ -127,7 +131,7 @@ impl Asked {
             let base_url = config.api.base_url.as_deref();
             self.answers = Inquiries {
                 expiries: expiries(operator, base_url, &bots, clock).await,
-                snapshots: snapshots(operator, config, clock).await,
+                snapshots: snapshots.await,
                 unread,
             };
             self.at = Some(Instant::now());
@@ -153,7 +157,9 @@ async fn read(
         Err(error) if is_wrong(&error) => Err(error),
         database => {
             if !args.local {
-                asked.again(context).await;
+                let Context { config, clock, operator } = context;
+                let store = database.as_ref().ok();
+                asked.again(context, snapshots(operator, config, store, clock)).await;
             }
             let (database, bus) = (database.map_err(|e| told(&e)), bus.map_err(|e| told(&e)));
             let service = StatusService::new(database, bus, Arc::clone(&context.clock));

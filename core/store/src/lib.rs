@@ -84,6 +84,7 @@ mod roles;
 mod rows;
 mod saved_searches;
 mod sessions;
+mod snapshot_targets;
 mod subscriptions;
 mod transaction;
 mod unknown_events;

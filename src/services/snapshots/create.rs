@@ -38,16 +38,16 @@ impl SnapshotService {
     /// Makes a snapshot while the service may be running.
     ///
     /// # Errors
-    /// [`SnapshotError::Busy`] while another one is made, [`SnapshotError::Foreign`],
-    /// [`SnapshotError::MediaStore`], [`SnapshotError::NoSpace`], or whatever could not be read or
-    /// written. Objects written by then are no snapshot, and the next attempt or pruning removes
+    /// [`SnapshotError::Busy`] while another one is made, [`SnapshotError::OtherTarget`],
+    /// [`SnapshotError::Foreign`], [`SnapshotError::MediaStore`], [`SnapshotError::NoSpace`], or
+    /// whatever could not be read or written. Objects written by then are no snapshot, and the next attempt or pruning removes
     /// them.
     pub async fn create(
         &self,
         source: &SnapshotSource,
         reason: SnapshotReason,
     ) -> Result<SnapshotManifest, SnapshotError> {
-        self.check_owner(&source.store).await?;
+        self.claim(&source.store).await?;
         if source.embedded_database {
             let _lock = SnapshotLock::wait(&self.data).await?;
             return self.create_locked(source, reason).await;
@@ -94,13 +94,14 @@ impl SnapshotService {
     /// last, or is not there as it was written.
     ///
     /// # Errors
-    /// [`SnapshotError::Foreign`], or when the database or the archive fails.
+    /// [`SnapshotError::OtherTarget`], [`SnapshotError::Foreign`], or when the database or the archive
+    /// fails.
     pub(super) async fn refresh_ledger(
         &self,
         store: &Store,
         written: Option<PresentLedger>,
     ) -> Result<PresentLedger, SnapshotError> {
-        self.check_owner(store).await?;
+        self.claim(store).await?;
         let work = WorkFolder::create(self.data.join(LEDGER_WORK))?;
         let file = work.file(LEDGER);
         let entries = write_ledger(store, &file).await?;

@@ -6,6 +6,7 @@ use chatkeep_blobs::{ArchiveError, BlobError};
 use chatkeep_bus::BusError;
 use chatkeep_store::StoreError;
 
+use super::OtherSnapshotTarget;
 use crate::doctor::DoctorError;
 use crate::media_store::MediaStoreError;
 
@@ -35,6 +36,8 @@ pub enum SnapshotError {
          nobody needs them, `chatkeep snapshot adopt` gives it the place"
     )]
     Foreign(String),
+    #[error(transparent)]
+    OtherTarget(#[from] OtherSnapshotTarget),
     #[error("another snapshot or pruning of this deployment is under way")]
     Busy,
     #[error(

@@ -170,9 +170,10 @@ mod tests {
     }
 
     async fn job(folder: &Path) -> SnapshotJob {
-        let place = SnapshotPlace::new(config(folder), Arc::new(SystemClock), |_| {});
-        let retention = SnapshotRetention::Newest { keep: 1, days: 0 };
         let (source, health) = (source(folder).await, Health::new(Arc::new(SystemClock)));
+        let (store, clock) = (source.store.clone(), Arc::new(SystemClock));
+        let place = SnapshotPlace::new(config(folder), store, clock, |_| {});
+        let retention = SnapshotRetention::Newest { keep: 1, days: 0 };
         SnapshotJob { place, source, health, every: None, retention, written: Mutex::default() }
     }
 

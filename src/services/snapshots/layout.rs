@@ -1,9 +1,9 @@
 //! Names of the objects of snapshots.
 //!
 //! `snapshots/<id>/manifest.json` makes a snapshot; beside it lie its parts. Files of messages lie
-//! once for all snapshots under `blobs/`. `ledger.jsonl` is the present ledger of erasures, and
-//! `owner` has the id of the database that all of it is of. Below `damaged/` are notes about files
-//! that a check has found damaged.
+//! once for all snapshots under `blobs/`. `ledger.jsonl` is the present ledger of erasures, `owner`
+//! has the id of the database that all of it is of, and `snapshot-target.id` that of the place.
+//! Below `damaged/` are notes about files that a check has found damaged.
 
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const LEDGER: &str = "ledger.jsonl";
 /// Id of the database that the snapshots and the present ledger are of.
 pub(super) const OWNER: &str = "owner";
+/// Id of the place, by which a database knows it again.
+pub(super) const TARGET_ID: &str = "snapshot-target.id";
 /// End of the names of encrypted objects.
 pub(super) const AGE: &str = ".age";
 

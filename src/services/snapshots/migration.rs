@@ -60,8 +60,9 @@ pub async fn copy_before_migration(
         return Ok(BeforeMigration::Nothing);
     }
     let folder = config.data.join(FOLDER);
-    let archive = Archive::open(&BlobsKind::Folder(folder.clone()), &config.s3)?;
-    let service = SnapshotService::over(archive, config, clock)?;
+    let target = BlobsKind::Folder(folder.clone());
+    let archive = Archive::open(&target, &config.s3)?;
+    let service = SnapshotService::over(archive, &target, config, clock)?;
     if let Some(schema) = state.found {
         // First, so that two copies need not fit on the disk.
         service.drop_migration_copies(schema).await?;
@@ -102,7 +103,8 @@ impl MigrationCopyPurge {
             Err(ArchiveError::Missing(_)) => return Ok(()),
             archive => archive?,
         };
-        let service = SnapshotService::over(archive, &self.config, Arc::clone(&self.clock))?;
+        let clock = Arc::clone(&self.clock);
+        let service = SnapshotService::over(archive, &folder, &self.config, clock)?;
         let _lock = SnapshotLock::of(&self.config.data)?;
         let kept = self.config.snapshot.before_migration.unwrap_or_default();
         let gone = service.prune_locked(SnapshotRetention::For(kept)).await?;

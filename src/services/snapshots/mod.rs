@@ -29,6 +29,7 @@ mod restore;
 mod seal;
 mod space;
 mod stored;
+mod target_id;
 mod verify;
 
 use std::path::PathBuf;
@@ -45,6 +46,7 @@ pub use replay::ErasedIn;
 pub use restore::{RestoreDestination, RestoreReport, RestoreRequest};
 pub use seal::AgeIdentities;
 pub use stored::SnapshotRecord;
+pub use target_id::OtherSnapshotTarget;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::{Archive, Blobs};
@@ -59,6 +61,8 @@ use crate::disk::DiskReserves;
 #[derive(Clone, Debug)]
 pub struct SnapshotService {
     archive: Archive,
+    /// Address by which databases record the place.
+    address: String,
     recipients: AgeRecipients,
     clock: SharedClock,
     /// Data folder of the deployment.
@@ -81,8 +85,8 @@ impl SnapshotService {
         target: Option<&BlobsKind>,
         clock: SharedClock,
     ) -> Result<Self, SnapshotError> {
-        let archive = Archive::open(place_for_writing(config, target)?, &config.s3)?;
-        Self::over(archive, config, clock)
+        let target = place_for_writing(config, target)?;
+        Self::over(Archive::open(target, &config.s3)?, target, config, clock)
     }
 
     /// Checks the settings alone: the keys, the access to a bucket, and that the media store does not
@@ -123,13 +127,19 @@ impl SnapshotService {
         target: Option<&BlobsKind>,
         clock: SharedClock,
     ) -> Result<Self, SnapshotError> {
-        let archive = Archive::open_existing(place(config, target)?, &config.s3)?;
-        Self::over(archive, config, clock)
+        let target = place(config, target)?;
+        Self::over(Archive::open_existing(target, &config.s3)?, target, config, clock)
     }
 
-    fn over(archive: Archive, config: &Config, clock: SharedClock) -> Result<Self, SnapshotError> {
+    fn over(
+        archive: Archive,
+        target: &BlobsKind,
+        config: &Config,
+        clock: SharedClock,
+    ) -> Result<Self, SnapshotError> {
         Ok(Self {
             archive,
+            address: target_id::address(target, &config.s3),
             recipients: AgeRecipients::parse(&config.snapshot.recipients)?,
             clock,
             data: config.data.clone(),

@@ -11,33 +11,48 @@ use super::layout::{AGE, LEDGER, OWNER};
 use super::{SnapshotError, SnapshotService, SnapshotSource};
 
 impl SnapshotService {
-    /// Checks that the place belongs to a database. One without a snapshot and without an erasure
-    /// in its ledger belongs to whoever comes. A restored database is the same one.
+    /// Checks that the place is that of a database, and records it as such. One without a snapshot
+    /// and without an erasure in its ledger becomes that of whoever comes, unless the database has
+    /// used another one at the address. A restored database is the same one.
     ///
     /// # Errors
-    /// [`SnapshotError::Foreign`], or when the database or the archive fails.
-    pub(super) async fn check_owner(&self, store: &Store) -> Result<(), SnapshotError> {
-        let own = store.processes().store_id().await?;
-        let owner = self.archive.read(OWNER).await?;
-        if owner.is_some_and(|owner| owner.trim_ascii() == own.as_bytes()) {
-            return Ok(());
+    /// [`SnapshotError::OtherTarget`], [`SnapshotError::Foreign`], or when the database or the
+    /// archive fails; nothing is changed then.
+    pub(super) async fn claim(&self, store: &Store) -> Result<(), SnapshotError> {
+        // First: an empty folder in place of the disk would belong to whoever comes.
+        self.check_target_id(store).await?;
+        if !self.is_owned(store).await? {
+            if self.is_filled().await? {
+                return Err(SnapshotError::Foreign(self.place().to_owned()));
+            }
+            self.take(store).await?;
         }
-        if self.is_filled().await? {
-            return Err(SnapshotError::Foreign(self.place().to_owned()));
-        }
-        self.take(own).await
+        self.record_target(store).await
     }
 
-    /// Gives the place to a database, whatever is there.
+    /// Gives the place to a database, whatever is there, and whatever was there before.
     ///
     /// # Errors
     /// Returns an error when the database or the archive fails.
     #[boxed]
     pub async fn adopt(&self, source: &SnapshotSource) -> Result<(), SnapshotError> {
-        self.take(source.store.processes().store_id().await?).await
+        self.take(&source.store).await?;
+        self.record_target(&source.store).await
     }
 
-    async fn take(&self, own: String) -> Result<(), SnapshotError> {
+    /// Returns true if there is something that is not of this database.
+    pub(super) async fn is_foreign(&self, store: &Store) -> Result<bool, SnapshotError> {
+        Ok(!self.is_owned(store).await? && self.is_filled().await?)
+    }
+
+    async fn is_owned(&self, store: &Store) -> Result<bool, SnapshotError> {
+        let own = store.processes().store_id().await?;
+        let owner = self.archive.read(OWNER).await?;
+        Ok(owner.is_some_and(|owner| owner.trim_ascii() == own.as_bytes()))
+    }
+
+    async fn take(&self, store: &Store) -> Result<(), SnapshotError> {
+        let own = store.processes().store_id().await?;
         Ok(self.archive.put(OWNER, Bytes::from(own + "\n")).await?)
     }
 

@@ -8,6 +8,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::Archive;
 use chatkeep_core::config::Config;
 use chatkeep_core::time::SharedClock;
+use chatkeep_store::Store;
 
 use super::{SnapshotError, SnapshotService};
 
@@ -17,6 +18,7 @@ pub struct SnapshotPlace(Arc<State>);
 
 struct State {
     config: Config,
+    store: Store,
     clock: SharedClock,
     /// Called with the archive as soon as it is open.
     opened: Box<dyn Fn(&Archive) + Send + Sync>,
@@ -30,34 +32,41 @@ impl fmt::Debug for SnapshotPlace {
 }
 
 impl SnapshotPlace {
-    /// Creates the place of these settings without opening it. `opened` is called with the archive
+    /// Creates the place of these settings, for a database, without opening it. `opened` is called with the archive
     /// as soon as it is open.
     pub fn new(
         config: Config,
+        store: Store,
         clock: SharedClock,
         opened: impl Fn(&Archive) + Send + Sync + 'static,
     ) -> Self {
         let opened = Box::new(opened);
-        Self(Arc::new(State { config, clock, opened, service: OnceLock::new() }))
+        Self(Arc::new(State { config, store, clock, opened, service: OnceLock::new() }))
     }
 
     /// Returns the snapshots there; opens the place if it is not open yet.
     ///
     /// # Errors
-    /// As of [`SnapshotService::open`]; the next call tries again.
+    /// As of [`SnapshotService::open_for`], and [`SnapshotError::OtherTarget`]; the next call tries
+    /// again.
     #[boxed]
     pub async fn service(&self) -> Result<SnapshotService, SnapshotError> {
-        if let Some(service) = self.0.service.get() {
-            return Ok(service.clone());
-        }
-        let state = Arc::clone(&self.0);
-        // A file system of another machine may not answer.
-        let open = move || SnapshotService::open(&state.config, None, Arc::clone(&state.clock));
-        let service = tokio::task::spawn_blocking(open).await.map_err(std::io::Error::other)??;
-        let known = self.0.service.get_or_init(|| {
-            (self.0.opened)(service.archive());
-            service
+        let service = match self.0.service.get() {
+            Some(service) => service.clone(),
+            None => self.open().await?,
+        };
+        // Each time, for its disk may be unmounted at any time.
+        service.check_target_id(&self.0.store).await?;
+        Ok(service)
+    }
+
+    async fn open(&self) -> Result<SnapshotService, SnapshotError> {
+        let State { config, store, clock, .. } = &*self.0;
+        let new = SnapshotService::open_for(store, config, None, Arc::clone(clock)).await?;
+        let opened = self.0.service.get_or_init(|| {
+            (self.0.opened)(new.archive());
+            new
         });
-        Ok(known.clone())
+        Ok(opened.clone())
     }
 }

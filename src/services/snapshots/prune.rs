@@ -38,14 +38,14 @@ impl SnapshotService {
     /// Removes the snapshots that need not stay.
     ///
     /// # Errors
-    /// [`SnapshotError::Busy`] while a snapshot is made, [`SnapshotError::Foreign`], or whatever cannot be read or removed;
-    /// what is left stays usable.
+    /// [`SnapshotError::Busy`] while a snapshot is made, [`SnapshotError::OtherTarget`],
+    /// [`SnapshotError::Foreign`], or whatever cannot be read or removed; what is left stays usable.
     pub async fn prune(
         &self,
         source: &SnapshotSource,
         retention: SnapshotRetention,
     ) -> Result<PruneReport, SnapshotError> {
-        self.check_owner(&source.store).await?;
+        self.claim(&source.store).await?;
         if source.embedded_database {
             let _lock = SnapshotLock::wait(&self.data).await?;
             return self.prune_locked(retention).await;

@@ -201,6 +201,7 @@ impl Restoration<'_> {
         if self.manifest.part(PartName::Blobs).is_some() {
             media_store::adopt(store, blobs).await?;
         }
+        self.service.record_source(store).await?;
         let doctor = self.check(store, blobs, found).await?;
         let messages = store.messages().count_messages().await?;
         let (repaired, left) = (doctor.repaired, doctor.left());

@@ -8,6 +8,7 @@ use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::Config;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{Bots, PlatformError, SharedPlatform};
+use chatkeep_store::Store;
 use serde::Serialize;
 
 use super::Unread;
@@ -101,19 +102,22 @@ async fn token_lifetime(platform: &SharedPlatform) -> Result<Option<Duration>, P
     Ok(lifetime)
 }
 
-/// Looks at the newest snapshot; `None` when the settings name no place for snapshots.
+/// Looks at the newest snapshot; `None` when the settings name no place for snapshots. With a database
+/// that can be read, another place than its own is an error.
 #[boxed]
 pub async fn snapshots(
     _: &Operator,
     config: &Config,
+    store: Option<&Store>,
     clock: &SharedClock,
 ) -> Option<SnapshotStatus> {
     let place = config.snapshot.target.as_ref()?.to_string();
     let newest = async {
-        match SnapshotService::open_existing(config, None, Arc::clone(clock))?
-            .manifest("latest")
-            .await
-        {
+        let service = SnapshotService::open_existing(config, None, Arc::clone(clock))?;
+        if let Some(store) = store {
+            service.check_target_id(store).await?;
+        }
+        match service.manifest("latest").await {
             Ok(manifest) => Ok(Some(manifest.created_at)),
             Err(SnapshotError::Unknown { .. }) => Ok(None),
             Err(error) => Err(error),

@@ -54,6 +54,54 @@ async fn a_place_that_cannot_be_opened_stops_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_folder_in_place_of_the_target_is_a_problem_until_it_is_adopted() {
+    let mut scene = Scene::new(&[("CHATKEEP_SNAPSHOT_EVERY_HOURS", "1".to_owned())]).await;
+    let (target, away) = (scene.target(), scene.new_folder("away"));
+    let first = scene.snapshot().await;
+    fs::rename(&target, &away).unwrap();
+    fs::create_dir(&target).unwrap();
+    scene.restart().await;
+    let advice = "it has no snapshot-target.id. Mount it";
+    let address = format!("http://{}/readyz", scene.stack.ground.address);
+    let problems = async || reqwest::get(&address).await.unwrap().text().await.unwrap();
+    until("the problem is listed", DEADLINE, async || {
+        let listed = problems().await;
+        listed.contains(r#""part":"snapshots""#) && listed.contains(advice)
+    })
+    .await;
+    until("it is in the log", DEADLINE, async || {
+        scene.stack.process.stderr().iter().any(|line| line.contains(advice))
+    })
+    .await;
+    let (code, said) = scene.run(&["status"]).await;
+    assert!(code == Some(0) && said.contains("`chatkeep snapshot adopt"), "{said}");
+    for command in ["create", "prune"] {
+        let (code, said) = scene.run(&["snapshot", command]).await;
+        assert!(code == Some(1) && said.contains(advice), "{command}: {said}");
+    }
+    assert_eq!(below(&target), Vec::<std::path::PathBuf>::new());
+    // The right one is mounted: a new database that is restored from it goes on there.
+    fs::remove_dir(&target).unwrap();
+    fs::rename(&away, &target).unwrap();
+    let restored = scene.new_folder("restored");
+    scene.restore(&first, &restored, &[]).await;
+    scene = scene.move_to(&restored).await;
+    let next = scene.snapshot().await;
+    until("no problem is left", DEADLINE, async || !problems().await.contains("snapshots")).await;
+    let (_, listed) = scene.run(&["snapshot", "list"]).await;
+    assert!(listed.contains(&first) && listed.contains(&next), "{listed}");
+    // Or it is lost, and an empty one takes its place.
+    fs::remove_dir_all(&target).unwrap();
+    let (code, said) = scene.run(&["snapshot", "create"]).await;
+    assert!(code == Some(1) && said.contains("there is no such folder"), "{said}");
+    assert!(!target.exists());
+    fs::create_dir(&target).unwrap();
+    let (code, said) = scene.run(&["snapshot", "adopt"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    scene.snapshot().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn copies_that_a_killed_snapshot_left_are_removed_at_the_start() {
     let mut scene = Scene::new(&[]).await;
     let work = scene.stack.ground.folder.path().join("snapshot-work");

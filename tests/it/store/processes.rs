@@ -7,7 +7,12 @@ use chatkeep_store::{NewProcess, ReplicaCheck};
 
 use super::{Fixture, on_both};
 
-on_both!(processes_are_known_while_they_run, a_process_that_differs_is_refused, checks_are_kept);
+on_both!(
+    processes_are_known_while_they_run,
+    a_process_that_differs_is_refused,
+    checks_are_kept,
+    snapshot_targets_are_recorded_by_address,
+);
 
 const LIVE: Duration = Duration::from_secs(20);
 
@@ -81,4 +86,15 @@ async fn checks_are_kept(fixture: Fixture) {
         store.processes().replica_checks("c").await.unwrap(),
         [check("a", "2"), check("b", "3")]
     );
+}
+
+async fn snapshot_targets_are_recorded_by_address(fixture: Fixture) {
+    let processes = fixture.store.processes();
+    let recorded = async |address| processes.snapshot_target_ids(address).await.unwrap();
+    assert_eq!(recorded("/mnt/a").await, [] as [&str; 0]);
+    for (address, id) in [("/mnt/a", "2"), ("/mnt/a", "1"), ("/mnt/a", "2"), ("/mnt/b", "2")] {
+        processes.record_snapshot_target(address, id).await.unwrap();
+    }
+    assert_eq!(recorded("/mnt/a").await, ["1", "2"]);
+    assert_eq!(recorded("/mnt/b").await, ["2"]);
 }
