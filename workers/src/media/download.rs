@@ -24,8 +24,11 @@ const MAX_PREVIEW: u64 = 2 * 1024 * 1024;
 /// others.
 const POLL: Duration = Duration::from_secs(2);
 const POLLS: usize = 5;
-/// Maximum number of requests for a preview in one download.
+/// Maximum number of requests for a preview that fail in one download.
 const PREVIEW_TRIES: usize = 3;
+/// Maximum number of times that one of them waits for the platform's circuit, of which the first
+/// pauses are shorter than that.
+const PREVIEW_WAITS: usize = 5;
 
 /// Timeout until an external server begins its response.
 const HEAD: Duration = Duration::from_secs(15);
@@ -215,34 +218,60 @@ impl Media {
     }
 
     /// Returns a thumbnail of a picture or video. A file that has none is stored as well. During an
-    /// outage the file waits, too, for nobody asks for the preview of a stored file again.
+    /// outage the file waits, too, for nobody requests the preview of a stored file again.
     async fn preview(
         &self,
         item: &Wanted,
         stored: &Stored,
     ) -> Result<Option<(BlobClaim, String)>, DownloadError> {
-        let mut left = PREVIEW_TRIES;
+        let (mut failures, mut waits) = (0, 0);
         loop {
-            left -= 1;
             match self.try_preview(item, stored).await {
                 Ok(preview) => return Ok(preview),
-                // After failures of its own it may be what the others wait for.
-                Err(trouble @ DownloadError::Later(Outcome::Unavailable(_)))
-                    if left + 1 == PREVIEW_TRIES =>
+                // After failures of its own it may be what opened the circuit: the next answer shows
+                // that, unless the outage lasts.
+                Err(DownloadError::Later(Outcome::Unavailable(why)))
+                    if failures > 0 && waits < PREVIEW_WAITS =>
                 {
+                    waits += 1;
+                    debug!(reason = why.text, "no preview image yet");
+                }
+                Err(trouble @ DownloadError::Later(Outcome::Unavailable(_))) => {
                     return Err(trouble);
                 }
                 // Tried again without the file, whose attempts are limited: none fails for want of
                 // a preview.
-                Err(DownloadError::Later(Outcome::Retry(why))) if left > 0 => {
-                    debug!(reason = why.text, "no preview image yet");
-                    tokio::time::sleep(POLL).await;
+                Err(DownloadError::Later(Outcome::Retry(why))) => {
+                    failures += 1;
+                    debug!(reason = why.text, failures, "no preview image yet");
+                    if failures == PREVIEW_TRIES {
+                        return self.check_outage(item, why).await.map(|()| None);
+                    }
                 }
                 Err(trouble) => {
                     debug!(?trouble, "no preview image");
                     return Ok(None);
                 }
             }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Checks that a preview has failed by itself, and not in an outage that began meanwhile: the
+    /// platform gives the file, then.
+    async fn check_outage(&self, item: &Wanted, why: Failure) -> Result<(), DownloadError> {
+        if !why.is_explained {
+            return Ok(());
+        }
+        if item.kind != MessageType::Video {
+            // Made here, of a file in the media store.
+            return Err(DownloadError::Later(Outcome::Unavailable(why)));
+        }
+        match self.platform_content(item, MediaPart::Original).await {
+            Err(DownloadError::Later(Outcome::Unavailable(why) | Outcome::Retry(why))) => {
+                Err(DownloadError::Later(Outcome::Unavailable(why)))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -207,16 +207,32 @@ async fn the_text_of_an_error_is_no_reason_for_readers() {
     assert_eq!(status(&bench, &group, &sent).await, why(MediaStatus::Stored, ""));
 }
 
+/// Returns a video with a preview.
+fn film() -> Post {
+    let mut picture = std::io::Cursor::new(Vec::new());
+    image::RgbImage::new(8, 8).write_to(&mut picture, image::ImageFormat::Png).unwrap();
+    let preview = Some(Bytes::from(picture.into_inner()));
+    Post::Video(File { preview, ..File::new("video/mp4", vec![7; 9]) }, 1)
+}
+
+/// Downloads what waits, through all pauses and attempts. `meanwhile` is called again and again.
+async fn download_through(bench: &Bench, mut meanwhile: impl FnMut()) {
+    while bench.backlog(StageName::Media).await > 0 {
+        let runner = bench.runner(bench.media(Lane::Platform));
+        let running = tokio::spawn(async move { runner.drain().await });
+        until("the attempt is over", async || {
+            meanwhile();
+            bench.clock.advance(Duration::from_secs(1));
+            skip(Duration::from_secs(1)).await;
+            running.is_finished()
+        })
+        .await;
+    }
+}
+
 #[tokio::test]
 async fn a_preview_is_not_lost_to_an_outage_of_the_platform() {
     let (bench, group) = Bench::with_group().await;
-    let mut picture = std::io::Cursor::new(Vec::new());
-    image::RgbImage::new(8, 8).write_to(&mut picture, image::ImageFormat::Png).unwrap();
-    let picture = Some(Bytes::from(picture.into_inner()));
-    let film = || {
-        let file = File { preview: picture.clone(), ..File::new("video/mp4", vec![7; 9]) };
-        Post::Video(file, 1)
-    };
     let faults = [
         // Tried again with the file, after the pause.
         Fault::Status { status: 429, retry_after: Some(1) },
@@ -227,14 +243,7 @@ async fn a_preview_is_not_lost_to_an_outage_of_the_platform() {
     for fault in faults {
         bench.line.fail_next(Target::Preview, 1, fault.clone());
         let sent = send(&bench, &group, film()).await;
-        let runner = bench.runner(bench.media(Lane::Platform));
-        let running = tokio::spawn(async move { runner.drain().await });
-        until("it is stored", async || {
-            bench.clock.advance(Duration::from_secs(1));
-            skip(Duration::from_secs(1)).await;
-            running.is_finished()
-        })
-        .await;
+        download_through(&bench, || {}).await;
         let record = record(&bench, &group, &sent).await;
         let found = (record.status, record.preview.is_some());
         assert_eq!(found, (MediaStatus::Stored, true), "{fault:?}");
@@ -242,15 +251,39 @@ async fn a_preview_is_not_lost_to_an_outage_of_the_platform() {
     // A video that has none is stored without it, and so is one whose preview fails for good.
     bench.line.fail_next(Target::Preview, 9, Fault::Status { status: 500, retry_after: None });
     let sent = send(&bench, &group, film()).await;
-    let runner = bench.runner(bench.media(Lane::Platform));
-    let running = tokio::spawn(async move { runner.drain().await });
-    until("it is stored", async || {
-        skip(Duration::from_secs(1)).await;
-        running.is_finished()
-    })
-    .await;
+    download_through(&bench, || {}).await;
     let record = record(&bench, &group, &sent).await;
     assert_eq!((record.status, record.preview), (MediaStatus::Stored, None));
+}
+
+#[tokio::test]
+async fn a_preview_is_not_lost_to_an_outage_that_begins_during_its_tries() {
+    let broken = || Fault::Status { status: 500, retry_after: None };
+    // After a first failure everything fails: as long as the tries of one last, for so long that the
+    // circuit opens, and while several are tried, so that it opens during the tries of some.
+    for (films, failures) in [(1, 3), (1, 6), (4, 6)] {
+        let (bench, group) = Bench::with_group().await;
+        bench.line.fail_next(Target::Preview, films, broken());
+        let mut sent = Vec::new();
+        for _ in 0..films {
+            sent.push(send(&bench, &group, film()).await);
+        }
+        let mut begun = false;
+        download_through(&bench, || {
+            if !begun && bench.calls("/content/preview") > 0 {
+                begun = true;
+                bench.line.fail_next(Target::Any, failures, broken());
+            }
+        })
+        .await;
+        assert!(begun);
+        for sent in sent {
+            let record = record(&bench, &group, &sent).await;
+            let found = (record.status, record.preview.is_some());
+            assert_eq!(found, (MediaStatus::Stored, true), "{films} {failures}");
+        }
+        assert!(bench.dead_letters().await.is_empty());
+    }
 }
 
 #[tokio::test]
