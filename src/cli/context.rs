@@ -12,6 +12,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::{Bus, BusError};
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{BlobsKind, BusKind, Config, Database};
 use chatkeep_core::time::SharedClock;
 use chatkeep_services::account::AccountService;
@@ -24,6 +25,7 @@ use chatkeep_services::media_store::{self, MediaStoreError};
 use chatkeep_services::operator::Operator;
 use chatkeep_services::snapshots::{
     BeforeMigration, SnapshotError, SnapshotService, SnapshotSource, copy_before_migration,
+    remove_leftovers,
 };
 use chatkeep_store::{SchemaState, Store, StoreError};
 use chatkeep_transfer::out::note;
@@ -162,7 +164,17 @@ impl Context {
     /// # Errors
     /// As of [`Self::store`] and [`Self::blobs`].
     pub(super) async fn snapshot_source(&self) -> anyhow::Result<SnapshotSource> {
-        Ok(SnapshotSource::of(&self.config, self.store().await?, self.blobs()?))
+        let store = self.store().await?;
+        self.remove_leftovers(&store).await;
+        Ok(SnapshotSource::of(&self.config, store, self.blobs()?))
+    }
+
+    /// Removes the copies of what is stored that a killed command or service has left.
+    async fn remove_leftovers(&self, store: &Store) {
+        if let Err(error) = remove_leftovers(&self.config.data, store).await {
+            let error = with_causes(&error);
+            note!("chatkeep: what an interrupted snapshot left cannot be removed: {error}");
+        }
     }
 
     /// Returns the accounts of users.
@@ -315,7 +327,9 @@ impl CreatingContext {
     pub(super) async fn migrated_store(&self) -> anyhow::Result<Store> {
         check_user(&self.0.config.data)?;
         self.0.before_migration().await?;
-        self.open().await
+        let store = self.open().await?;
+        self.0.remove_leftovers(&store).await;
+        Ok(store)
     }
 
     async fn open(&self) -> anyhow::Result<Store> {

@@ -1,9 +1,9 @@
 //! `chatkeep migrate`.
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use chatkeep_transfer::out::{note, say};
 
-use super::CreatingContext;
+use super::{CreatingContext, on_signal};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct MigrateArgs {
@@ -16,7 +16,9 @@ pub(super) async fn run(creator: &CreatingContext, args: &MigrateArgs) -> anyhow
     if args.check {
         return check(creator).await;
     }
-    creator.migrated_store().await?.close().await;
+    // Aborted in the middle, it removes its copies of what is stored.
+    let migrated = on_signal()?.run_until_cancelled(Box::pin(creator.migrated_store())).await;
+    migrated.context("interrupted before it was done: run it again")??.close().await;
     note!("the database's schema is up to date");
     Ok(())
 }

@@ -18,6 +18,7 @@ use sqlx::migrate::Migrator;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 
+use crate::harness::files::below;
 use crate::harness::postgres::Postgres;
 use crate::harness::scratch;
 use crate::harness::wait::until;
@@ -285,6 +286,35 @@ async fn data_is_copied_before_a_migration_changes_it() {
     // What needs no migration needs no copy.
     assert_eq!(run(&["migrate"]).await.0, Some(0));
     assert_eq!(run(&["snapshot", "list", "--json", "--target", &place]).await.1, list);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_migration_that_is_interrupted_or_killed_leaves_no_copy_of_what_is_stored() {
+    let ground = TestEnv::bare(Parts::Embedded).await;
+    let line = emulator().await;
+    sqlite_of(ground.folder.path(), BEFORE_RENAMING).await;
+    // The copy takes a while.
+    ground.sql("CREATE TABLE large AS SELECT zeroblob(64000000) AS content").await;
+    let (work, migrate) = (ground.folder.path().join("snapshot-work"), ["migrate"]);
+    let begun = async || {
+        let process = ground.program(&line, &migrate).start();
+        until("the copy is begun", DEADLINE, async || work.join("chatkeep.db").exists()).await;
+        process
+    };
+    let mut process = begun().await;
+    let code = process.terminate().await.code();
+    let said = process.stderr().join("\n");
+    assert!(code == Some(1) && said.contains("interrupted before it was done"), "{said}");
+    assert!(!work.exists());
+    assert_eq!(below(&ground.folder.path().join("before-migration")), [] as [PathBuf; 0]);
+
+    let mut process = begun().await;
+    process.kill().await;
+    assert!(work.exists());
+    let program = ground.program(&line, &migrate);
+    let mut process = program.env("CHATKEEP_SNAPSHOT_BEFORE_MIGRATION_DAYS", "0").start();
+    assert_eq!(process.finish().await.code(), Some(0), "{}", process.stderr().join("\n"));
+    assert!(!work.exists(), "though no copy was made");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
