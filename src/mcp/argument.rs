@@ -29,9 +29,6 @@ pub(super) const fn neighbours() -> u32 {
 /// Deserialises an argument; an empty one counts as absent.
 pub(super) fn filled<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(value)?;
-    if text.as_ref().is_some_and(|text| text.contains('\0')) {
-        return Err(D::Error::custom("contains U+0000"));
-    }
     Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
 }
 

@@ -81,8 +81,8 @@ impl Line {
         let sender = self.view.sender.as_ref()?;
         Some(ImportedPerson {
             id: sender.user_id.clone(),
-            display_name: sender.display_name.as_deref().map(without_nul),
-            picture_url: sender.picture_url.as_deref().map(without_nul),
+            display_name: sender.display_name.clone(),
+            picture_url: sender.picture_url.clone(),
         })
     }
 
@@ -204,10 +204,6 @@ fn json(content: Content) -> Option<String> {
 pub(super) fn length(content: &Content) -> i64 {
     let json = serde_json::to_string(content).unwrap_or_default();
     i64::try_from(json.len()).unwrap_or(i64::MAX)
-}
-
-fn without_nul(text: &str) -> String {
-    text.replace('\0', "")
 }
 
 #[cfg(test)]
@@ -398,9 +394,9 @@ mod tests {
         assert_eq!((read.content, read.unsent_at), (None, Some(Timestamp::from_millis(9))));
         // Even if a line contains it after all.
         let (message, _) = stored(&Content::text("secret"), 1);
-        let told = written(&message, &json)
+        let line = written(&message, &json)
             .replace("\"unsentAt\":null", "\"unsentAt\":\"2026-01-01T00:00:00Z\"");
-        assert_eq!(Line::read(&told).unwrap().message(&"C1".into()).unwrap().content, None);
+        assert_eq!(Line::read(&line).unwrap().message(&"C1".into()).unwrap().content, None);
     }
 
     #[test]

@@ -54,6 +54,10 @@ fn counts(summary: &Summary, dry_run: bool) -> Vec<String> {
             "skipped: they were erased or deleted, or their sender was erased or had asked not to be \
              kept",
         ),
+        (
+            summary.replaced,
+            "texts and names in which U+FFFD stands for U+0000, which no database stores",
+        ),
         (summary.happened, "lines about events in the chat (joined, left, unsent …)"),
         (summary.not_understood, "lines that could not be parsed"),
     ] {

@@ -83,6 +83,11 @@ impl ValueReader {
     }
 }
 
+/// Rejects U+0000, which no database stores: to leave it out would change what the caller wrote.
+fn storable(text: String) -> Result<String, DecodeError> {
+    if text.contains('\0') { Err(DecodeError::new("contains U+0000")) } else { Ok(text) }
+}
+
 macro_rules! whole_numbers {
     ($($method:ident $least:expr, $most:expr;)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
@@ -103,7 +108,7 @@ impl<'de> Deserializer<'de> for ValueReader {
                 (None, Some(number), _) => visitor.visit_i64(number),
                 (None, None, number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
             },
-            Json::Text(text) => visitor.visit_string(text),
+            Json::Text(text) => visitor.visit_string(storable(text)?),
             Json::List(items) => visitor.visit_seq(ListItems::new(items, self.rules)),
             Json::Object(_) => visitor.visit_map(self.members()?),
         }
@@ -153,7 +158,7 @@ impl<'de> Deserializer<'de> for ValueReader {
             Json::Text(text) if self.rules == Rules::Query && text.is_empty() => {
                 Err(DecodeError::new("must not be empty"))
             }
-            Json::Text(text) => visitor.visit_string(text),
+            Json::Text(text) => visitor.visit_string(storable(text)?),
             _ => Err(self.must_be("a text")),
         }
     }

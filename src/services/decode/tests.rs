@@ -64,6 +64,12 @@ fn what_is_wrong_with_a_body_is_said_with_its_place() {
         (json!({"mode": {"keyword": 1}}), "/mode", "mode must be one of keyword, fuzzy"),
         (json!({"words": "one"}), "/words", "words must be a list"),
         (json!({"words": ["one", 2]}), "/words/1", "words[1] must be a text"),
+        (json!({"words": ["one", "t\0wo"]}), "/words/1", "words[1] contains U+0000"),
+        (
+            nested(json!([{"text": "\0"}])),
+            "/inner/items/0/text",
+            "inner.items[0].text contains U+0000",
+        ),
         (json!({"inner": []}), "/inner", "inner must be an object"),
         (json!({"inner": {}}), "/inner/items", "inner.items is missing"),
         (

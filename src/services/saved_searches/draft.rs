@@ -5,7 +5,7 @@ use chatkeep_store::{SavedSearch, SavedSearchChange};
 use chrono_tz::Tz;
 
 use super::super::access::Caller;
-use super::super::input::{channel_ids, text};
+use super::super::input::{channel_ids, check_storable, text};
 use super::super::search::check_query;
 use super::super::{FieldPath, Nullable, ServiceError};
 
@@ -27,7 +27,7 @@ pub struct SavedSearchDraft {
     pub query: String,
     /// Channels to search; all that the caller may read when absent.
     pub channels: Option<Vec<String>>,
-    /// True if new hits are told.
+    /// True if new hits are reported.
     pub enabled: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct SavedSearchUpdate {
     pub query: Option<String>,
     /// Channels to search.
     pub channels: Nullable<Vec<String>>,
-    /// True if new hits are told.
+    /// True if new hits are reported.
     pub enabled: Option<bool>,
 }
 
@@ -76,8 +76,8 @@ impl SavedSearchDraft {
         time_zone: Tz,
     ) -> Result<CheckedSearch, ServiceError> {
         let name = text(NAME, self.name, 1, SAVED_SEARCH_NAME)?;
-        // A database stores no U+0000, and a search by it finds nothing.
-        let query = self.query.replace('\0', "");
+        let query = self.query;
+        check_storable(&QUERY, &query)?;
         check_query(&QUERY, &query, time_zone)?;
         let channels = self.channels;
         let channels = channels.map(|ids| channel_ids(&CHANNEL_IDS, ids, CHANNELS)).transpose()?;

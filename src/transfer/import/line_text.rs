@@ -32,7 +32,10 @@ impl Import<'_> {
             let line = input.next(&summary, watch)?;
             let ended = line.is_none();
             match line {
-                Some((number, TextLine::Text(line))) => reader.line(number, &line, &mut found),
+                Some((number, TextLine::Text(mut line))) => {
+                    summary.make_storable(&mut line);
+                    reader.line(number, &line, &mut found);
+                }
                 Some((number, TextLine::Broken(why))) => {
                     summary.unknown(number, Some(why.to_owned()), "");
                 }
@@ -70,7 +73,7 @@ impl TextImport {
         &mut self,
         said: &ParsedMessage,
     ) -> Result<(ImportedMessage, Option<ImportedPerson>), TransferError> {
-        let name = said.name.replace('\0', "");
+        let name = said.name.clone();
         let minute = self.zone.at(said.at);
         let (id, at) = self.ids.next(minute, &name, &said.text);
         let (user, candidates, person) = match self.people.find(&name) {

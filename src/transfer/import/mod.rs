@@ -5,6 +5,7 @@ mod encoding;
 mod files;
 mod limits;
 mod line_text;
+mod nul;
 mod people;
 mod plan;
 mod sink;
@@ -205,7 +206,8 @@ impl Import<'_> {
                 Ok((line.message(self.channel)?, person, file))
             });
             match read {
-                Ok((message, person, file)) => {
+                Ok((mut message, mut person, file)) => {
+                    summary.make_message_storable(&mut message, person.as_mut());
                     let brought = |(message, content_type)| MediaEntry { message, content_type };
                     files.extend(file.map(brought));
                     let name = person.as_ref().and_then(|person| person.display_name.clone());

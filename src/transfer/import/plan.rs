@@ -14,6 +14,7 @@ use super::super::line::{DateOrder, Fit, LineReader, ParsedLine, Survey};
 use super::encoding::{decoded, detect};
 use super::files::Beside;
 use super::limits::check_line_text;
+use super::nul::replace_nul;
 use super::people::{NameDirectory, SyntheticIds};
 use super::source::{Source, open};
 use super::summary::Summary;
@@ -207,16 +208,18 @@ impl Import<'_> {
             number += 1;
             let ended = line.is_none();
             match line {
-                Some(TextLine::Text(line)) => reader.line(number, &line, &mut found),
+                Some(TextLine::Text(mut line)) => {
+                    replace_nul(&mut line);
+                    reader.line(number, &line, &mut found);
+                }
                 Some(TextLine::Broken(_)) => {}
                 None => reader.end(&mut found),
             }
             for found in found.drain(..) {
                 let ParsedLine::Said(said) = found else { continue };
-                let name = said.name.replace('\0', "");
                 for place in &mut places {
                     let at = place.zone.at(said.at);
-                    place.batch.push(place.ids.next(at, &name, &said.text).0);
+                    place.batch.push(place.ids.next(at, &said.name, &said.text).0);
                 }
             }
             for place in &mut places {

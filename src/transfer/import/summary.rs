@@ -45,6 +45,8 @@ pub struct Summary {
     /// Number of messages that had been erased, or are of a deleted time, or whose sender had been
     /// erased, or had opted out when they were sent.
     pub erased: u64,
+    /// Number of texts and names in which U+FFFD stands for U+0000, which no database stores.
+    pub replaced: u64,
     /// Number of lines about events in the chat instead of messages.
     pub happened: u64,
     /// Number of unrecognised lines.

@@ -51,6 +51,18 @@ async fn what_no_database_keeps_is_refused_by_name() {
         let answer = send(rest.post("/webhooks", &hook)).await;
         assert_eq!(answer.refused(400, "invalid_request")["field"], "/channelIds/0", "{id:?}");
     }
+    let rule = json!({"keywords": ["hours"], "answer": "9\0-5"});
+    let rules = under("/assistant/qa");
+    for (path, body, field) in [
+        ("/keys", json!({"name": "a\0b", "scopes": ["read:messages"]}), "/name"),
+        ("/saved-searches", json!({"name": "n", "query": "a\0b"}), "/query"),
+        (&rules, rule, "/answer"),
+    ] {
+        let answer = send(rest.post(path, &body)).await;
+        let refused = answer.refused(400, "invalid_request");
+        assert_eq!(refused["field"], field, "{path}");
+        assert!(refused["error"].as_str().unwrap().ends_with("contains U+0000"), "{refused}");
+    }
     for path in ["/webhooks/a%00b", "/keys/a%00b", "/saved-searches/a%00b"] {
         let answer = send(rest.delete(path)).await;
         assert_eq!(answer.status.as_u16(), 404, "{path}");

@@ -15,6 +15,7 @@ on_both!(
     what_was_erased_stays_away,
     lines_that_are_not_understood_are_told,
     names_that_are_known_stay,
+    what_no_database_keeps_is_replaced_and_counted,
     search_finds_what_was_imported_beside_a_running_service,
 );
 
@@ -126,6 +127,29 @@ async fn names_that_are_known_stay(parts: Parts) {
     let members: Vec<_> = members.iter().map(|member| member.user.as_str()).collect();
     assert_eq!(members, [OWNER], "naming somebody makes them no member");
     store.close().await;
+}
+
+async fn what_no_database_keeps_is_replaced_and_counted(parts: Parts) {
+    let home = Home::with_user(parts).await;
+    // One text, and one name in two messages.
+    let text = lines(3).replacen("xxx", "x\\u0000x", 1).replace("of U7", "of\\u0000U7");
+    let imported = home.import(home.write("nul.jsonl", text), &["--user", OWNER]).await;
+    let imported = imported.succeeded();
+    assert_eq!((imported.count("stored"), imported.count("replaced")), (3, 2));
+    let messages = home.messages().await;
+    let sender = messages[0].sender.as_ref().unwrap();
+    assert_eq!(sender.display_name.as_deref(), Some("name of\u{fffd}U7"));
+    let content = messages[0].content.as_ref().unwrap();
+    assert!(content.searchable().unwrap().contains("x\u{fffd}x"));
+    let text = "2024/01/05(Fri)\n09:31\tA\0nn\thello\0\n09:32\tBob\tgood morning\n\
+                09:33\tBob\tthe café opens at nine, come when you can\n";
+    let file = home.write("nul.txt", text);
+    let imported = home.import(&file, &["--time-zone", "Asia/Tokyo"]).await.succeeded();
+    assert_eq!((imported.count("stored"), imported.count("replaced")), (3, 1));
+    let again = home.run(&["import", &file, "--channel", GROUP, "--time-zone", "Asia/Tokyo"]).await;
+    let again = again.succeeded();
+    assert!(again.stderr.contains("1 texts and names in which U+FFFD"), "{}", again.stderr);
+    assert!(again.stderr.contains("3 already stored"), "{}", again.stderr);
 }
 
 async fn search_finds_what_was_imported_beside_a_running_service(parts: Parts) {
