@@ -15,6 +15,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A day of UTC.
 pub const DAY: Duration = Duration::from_hours(24);
+/// The same in milliseconds, as times are stored.
+pub const DAY_MILLIS: i64 = 86_400_000;
 
 /// A point in time: milliseconds since the Unix epoch, UTC.
 ///
@@ -62,8 +64,7 @@ impl Timestamp {
     /// Returns the begin of its day in UTC.
     #[must_use]
     pub fn utc_day(self) -> Self {
-        let day = i64::try_from(DAY.as_millis()).unwrap_or(i64::MAX);
-        Self(self.0.saturating_sub(self.0.rem_euclid(day)))
+        Self(self.0.saturating_sub(self.0.rem_euclid(DAY_MILLIS)))
     }
 
     /// Parses an RFC 3339 time with any offset; `None` if it is invalid, or in UTC beyond the years

@@ -8,6 +8,7 @@ use chatkeep_blobs::Blobs;
 use chatkeep_bus::{Bus, BusState};
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
+use chatkeep_core::time::DAY;
 use chatkeep_services::bus_losses::BusReading;
 use chatkeep_services::media_store::{self, MediaStoreError, OtherMediaStore};
 use chatkeep_services::processes::{LIVE, MEDIA, has_died, namespace, running};
@@ -95,7 +96,7 @@ impl Registration {
 
     async fn wait_for_agreement(&self) -> anyhow::Result<()> {
         let until = Instant::now() + LIVE;
-        let mut told = false;
+        let mut is_logged = false;
         loop {
             let differing = self.store.processes().register_process(&self.process, LIVE).await?;
             let Some(other) = differing.iter().find(|other| !has_died(other)) else {
@@ -111,7 +112,7 @@ impl Registration {
             if Instant::now() >= until {
                 return Err(PreflightError(conflict).into());
             }
-            if !std::mem::replace(&mut told, true) {
+            if !std::mem::replace(&mut is_logged, true) {
                 warn!(conflict, "waiting for the other process to end");
             }
             tokio::time::sleep(RETRY_INTERVAL).await;
@@ -285,7 +286,10 @@ async fn within_timeout<T>(change: impl Future<Output = Result<T, StoreError>>) 
 /// Returns the settings that decide about data shared by all processes, by name.
 fn shared_settings(config: &Config) -> BTreeMap<String, String> {
     let days = |time: Option<Duration>| {
-        time.map_or_else(|| "never".to_owned(), |time| format!("{} days", time.as_secs() / 86_400))
+        time.map_or_else(
+            || "never".to_owned(),
+            |time| format!("{} days", time.as_secs() / DAY.as_secs()),
+        )
     };
     let settings = [
         ("retention.unsubscribed_days", days(config.retention.unsubscribed)),

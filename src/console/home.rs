@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use chatkeep_core::http::host_of;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::access::ReadMessages;
 use chatkeep_services::overview::ChannelOverview;
@@ -188,8 +189,7 @@ impl Note {
             _ => language.text("attention-webhook-disabled"),
         };
         // The rest of an address may hold a secret.
-        let url = url::Url::parse(&webhook.url).ok();
-        let host = url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+        let host = host_of(&webhook.url).unwrap_or_default();
         Self { about: host, href: account::webhook_path(&webhook.id), text }
     }
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use axum::http::Method;
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::http::host_of;
 use chatkeep_store::OAuthClient;
 use chatkeep_view::sanitize::one_line;
 use futures_util::StreamExt as _;
 use serde::Deserialize;
 use tracing::info;
-use url::Url;
 
 use super::Inner;
 use super::error::OAuthError;
@@ -95,6 +95,5 @@ pub(super) fn name(given: Option<&str>, id: &str) -> String {
     if !given.trim().is_empty() {
         return given;
     }
-    let host = Url::parse(id).ok().and_then(|url| url.host_str().map(str::to_owned));
-    host.unwrap_or_else(|| "A program without a name".to_owned())
+    host_of(id).unwrap_or_else(|| "A program without a name".to_owned())
 }

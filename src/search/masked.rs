@@ -10,10 +10,10 @@
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::heavy::CALLERS;
-use chatkeep_core::id::UserId;
-use chatkeep_index::search::{IndexChange, IndexDoc, IndexError, MessageIndex, WriterOptions};
+use chatkeep_index::search::{IndexChange, IndexError, MessageIndex, WriterOptions};
 use chatkeep_store::{Store, StoredMessage};
 use chatkeep_view::pseudonyms::{Mask, Masked};
+use chatkeep_workers::replica::put_message;
 
 use super::local::search;
 use super::{Hit, SearchError, SearchRequest, SearchResults, SearchService, Sort, unavailable};
@@ -72,18 +72,14 @@ fn indexed(messages: &[Masked<StoredMessage>]) -> Result<MessageIndex, IndexErro
 
 fn put(message: &StoredMessage) -> Option<IndexChange> {
     let content = message.content.as_ref()?;
-    Some(IndexChange::Put(IndexDoc {
-        channel_id: message.channel.as_str().to_owned(),
-        message_id: message.id.as_str().to_owned(),
-        sender_id: message.sender.as_ref().map(|sender| UserId::as_str(&sender.id).to_owned()),
-        kind: content.kind().name().to_owned(),
-        sent_at: message.sent_at.millis(),
-        text: content.searchable().unwrap_or_default().into_owned(),
-    }))
+    let sender = message.sender.as_ref().map(|sender| sender.id.clone());
+    let (channel, id) = (message.channel.clone(), message.id.clone());
+    Some(put_message(channel, id, sender, message.sent_at, content))
 }
 
 #[cfg(test)]
 mod tests {
+    use chatkeep_index::search::IndexDoc;
     use chrono_tz::Tz;
 
     use super::super::ParsedQuery;

@@ -85,6 +85,12 @@ pub fn is_this_machine(url: &Url) -> bool {
     }
 }
 
+/// Returns the host of an address, for people to see: the rest may hold a secret. `None` if it is no
+/// address, or has no host.
+pub fn host_of(address: &str) -> Option<String> {
+    Url::parse(address).ok()?.host_str().map(str::to_owned)
+}
+
 /// Creates a client for requests to this machine, which no proxy is for.
 ///
 /// # Errors

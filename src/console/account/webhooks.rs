@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use chatkeep_core::bounds::Bounds;
+use chatkeep_core::http::host_of;
 use chatkeep_i18n::Language;
 use chatkeep_services::access::ManageWebhooks;
 use chatkeep_store::{Channel, DisabledReason, OutboxEventKind, Webhook};
@@ -74,13 +75,11 @@ pub(super) async fn page(
 impl WebhookCard {
     pub(super) fn of(webhook: &Webhook, chats: &[Channel], dates: Dates) -> Self {
         let language = dates.language;
-        let host = url::Url::parse(&webhook.url).ok();
-        let host = host.and_then(|url| url.host_str().map(str::to_owned));
         let described = Some(&webhook.description).filter(|text| !text.trim().is_empty());
         let previous = webhook.old_until.filter(|at| *at > dates.now);
         Self {
             path: webhook_path(&webhook.id),
-            name: described.cloned().or(host).unwrap_or_default(),
+            name: described.cloned().or_else(|| host_of(&webhook.url)).unwrap_or_default(),
             url: webhook.url.clone(),
             enabled: webhook.enabled,
             state: WebhookState::of(webhook, dates),

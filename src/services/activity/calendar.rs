@@ -1,6 +1,6 @@
 //! Calendar of a chart over time: the days and bars of a period, and the clocks of a time zone.
 
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{DAY_MILLIS, Timestamp};
 use chatkeep_store::ClockShift;
 use chatkeep_view::when::{first, local_time};
 use chrono::{
@@ -10,8 +10,6 @@ use chrono_tz::Tz;
 
 /// Milliseconds of a quarter of an hour, the unit of the counters.
 const QUARTER: i64 = 900_000;
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
 
 /// Years before today that everything at most goes back, and after it: imports may have any dates.
 const YEARS: u32 = 60;
@@ -123,7 +121,7 @@ pub(super) fn shifts(zone: Tz, bars: &[Timestamp]) -> Vec<ClockShift> {
     let (end, mut from, mut found) = (end.millis(), start.millis(), Vec::new());
     let mut at = from;
     while at < end {
-        let next = (at + DAY).min(end);
+        let next = (at + DAY_MILLIS).min(end);
         let present = offset(zone, at);
         if offset(zone, next) != present || next == end {
             let change = change(zone, at, next);

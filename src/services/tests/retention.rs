@@ -4,15 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::config::RetentionConfig;
-use chatkeep_core::time::Clock as _;
+use chatkeep_core::time::{Clock as _, DAY};
 use chatkeep_store::ActivityFilter;
 use chatkeep_workers::periodic::PeriodicJob as _;
 use tokio_util::sync::CancellationToken;
 
 use super::super::retention::Retention;
 use super::{GROUP, Group, OWNER, say};
-
-const DAY: Duration = Duration::from_hours(24);
 
 /// Runs a round of the job with that time for what nobody subscribes to.
 async fn round(group: &Group, unsubscribed: Option<Duration>) {

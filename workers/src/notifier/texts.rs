@@ -1,6 +1,7 @@
 //! Texts of notices about disabled webhook endpoints in the supported languages; English for all
 //! others.
 
+use chatkeep_core::http::host_of;
 use chatkeep_i18n::Language;
 use chatkeep_store::{DisabledReason, PendingNotice};
 
@@ -12,13 +13,8 @@ pub(super) fn text(webhook: &PendingNotice, language: &str) -> String {
         DisabledReason::Gone => "webhook-gone",
         DisabledReason::Failing => "webhook-failing",
     };
-    language.format(key, &[("host", host(&webhook.url).into())])
-}
-
-/// Returns only the host: the rest of an address may hold a secret.
-fn host(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split(['/', '?', '#']).next().unwrap_or_default()
+    let host = host_of(&webhook.url).unwrap_or_default();
+    language.format(key, &[("host", (&*host).into())])
 }
 
 #[cfg(test)]
@@ -31,7 +27,7 @@ mod tests {
         let mut webhook = PendingNotice {
             id: "wh_1".into(),
             user: "U1".into(),
-            url: "https://example.org/hook?key=hidden".to_owned(),
+            url: "https://hidden:hidden@example.org/hook?key=hidden".to_owned(),
             reason: DisabledReason::Failing,
             at: Timestamp::from_millis(0),
             chat: None,

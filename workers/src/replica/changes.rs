@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MessageState};
+use chatkeep_core::time::Timestamp;
 use chatkeep_index::search::{IndexChange, IndexDoc};
 use chatkeep_store::{Store, StoreError};
 use serde_json::error::Category;
@@ -71,14 +72,25 @@ pub(super) fn change_of(
     let (Some(content), Some(sent_at)) = (content, state.sent_at) else {
         return Ok(erase(channel, message));
     };
-    Ok(IndexChange::Put(IndexDoc {
+    Ok(put_message(channel, message, state.sender, sent_at, &content))
+}
+
+/// Returns the change that puts a message with its content into the index.
+pub fn put_message(
+    channel: ChannelId,
+    message: MessageId,
+    sender: Option<UserId>,
+    sent_at: Timestamp,
+    content: &Content,
+) -> IndexChange {
+    IndexChange::Put(IndexDoc {
         channel_id: channel.into_string(),
         message_id: message.into_string(),
-        sender_id: state.sender.map(UserId::into_string),
+        sender_id: sender.map(UserId::into_string),
         kind: content.kind().name().to_owned(),
         sent_at: sent_at.millis(),
         text: content.searchable().unwrap_or_default().into_owned(),
-    }))
+    })
 }
 
 /// Erases a message that cannot be read: an index with all others is worth more than none. The

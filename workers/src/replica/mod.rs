@@ -30,7 +30,7 @@ use chatkeep_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 
 pub use audit::{Drift, IndexAudit};
-pub use changes::changes_to;
+pub use changes::{changes_to, put_message};
 pub use position::LogPosition;
 pub use purge::Purger;
 pub use state::{ReplicaPhase, ReplicaState, ReplicaWork};

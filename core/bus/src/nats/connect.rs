@@ -7,6 +7,7 @@ use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::{Auth, Client, ConnectOptions, Event, ServerAddr};
 use chatkeep_core::outage::{Availability, Work};
+use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tracing::debug;
@@ -129,18 +130,14 @@ fn parse(servers: &str) -> Result<Target, BusError> {
 fn decode(text: &str) -> Result<String, BusError> {
     let broken =
         || BusError::Config("the credentials of the NATS address are not URL-encoded".into());
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || rest.next().and_then(|b| char::from(b).to_digit(16));
-        let value = digit().zip(digit()).ok_or_else(broken)?;
-        bytes.push(u8::try_from(value.0 * 16 + value.1).map_err(|_| broken())?);
+    // The decoder leaves what is no escape as it is: a password whose % was not encoded would be
+    // another one.
+    let is_escape = |after: &str| after.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    if !text.split('%').skip(1).all(is_escape) {
+        return Err(broken());
     }
-    String::from_utf8(bytes).map_err(|_| broken())
+    let decoded = percent_decode_str(text).decode_utf8().map_err(|_| broken())?;
+    Ok(decoded.into_owned())
 }
 
 #[cfg(test)]
@@ -188,7 +185,14 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_address() {
-        for servers in ["http://one", "nats://", "nats://one,,two", "nats://a%zz:b@one"] {
+        for servers in [
+            "http://one",
+            "nats://",
+            "nats://one,,two",
+            "nats://a%zz:b@one",
+            "nats://a%4@one",
+            "nats://%ff@one",
+        ] {
             assert!(matches!(parse(servers), Err(BusError::Config(_))), "{servers}");
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::{MessageState, MessageType};
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{DAY_MILLIS, Timestamp};
 use serde::Serialize;
 
 use super::sql::{ADD, ADD_ARRAYS, DROP_EMPTY};
@@ -19,7 +19,7 @@ pub(crate) const QUARTER: i64 = 900_000;
 /// Milliseconds of an hour: the step of nearly all time zones.
 pub(crate) const HOUR: i64 = 3_600_000;
 /// Milliseconds of a day.
-pub(crate) const DAY: i64 = 86_400_000;
+pub(crate) const DAY: i64 = DAY_MILLIS;
 /// Milliseconds of a block, 32 days: with it, a year of a person takes a dozen rows.
 pub(crate) const BLOCK: i64 = 32 * DAY;
 

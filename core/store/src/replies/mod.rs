@@ -6,7 +6,7 @@ mod kinds;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, EventId, MessageId, RuleId};
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{DAY_MILLIS, Timestamp};
 use serde::Serialize;
 
 use super::db::Tx;
@@ -85,7 +85,7 @@ const TO_MESSAGES: &str = "
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
 
 /// Maximum time between the claim of a reply and the message that it became, in milliseconds.
-const APART: i64 = 86_400_000;
+const APART: i64 = DAY_MILLIS;
 const ASKED: &str = "
     SELECT r.message_id, r.sent_ids
     FROM messages m JOIN replies r ON r.channel_id = m.channel_id
