@@ -35,7 +35,7 @@ mod tests {
         let refused = link("wrong password", None);
         let database = link("the server says: wrong password", Some(refused));
         let whole = link("cannot open the database", Some(database));
-        let told = "cannot open the database: the server says: wrong password";
-        assert_eq!(with_causes(&whole), told);
+        let text = "cannot open the database: the server says: wrong password";
+        assert_eq!(with_causes(&whole), text);
     }
 }

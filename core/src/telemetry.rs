@@ -7,7 +7,7 @@
 //! - One span an event, `event{id=… platform=… stage=…}`, from the ingress to the reply; the id is
 //!   the same on every surface.
 //! - A failure is logged once, where it is handled, with its causes, by
-//!   [`log_reason!`](crate::log_reason): an outage of what the process depends on is told once by
+//!   [`log_reason!`](crate::log_reason): an outage of what the process depends on is logged once by
 //!   [`crate::outage`], however many parts notice it.
 //! - Never a message's text, a person's name, a token, a key or a secret, at any level.
 //!

@@ -34,12 +34,12 @@ impl World {
             Action::Postback { chat, user, data } => {
                 self.member(&chat, &user)?;
                 let fields = fields(json!({ "postback": { "data": data } }));
-                let event = self.tell("postback", &chat, Some(&user), None, fields);
+                let event = self.event("postback", &chat, Some(&user), None, fields);
                 Ok(Outcome { events: event.into_iter().collect(), changes: Vec::new() })
             }
             Action::Unknown { chat, user, kind, fields } => {
                 self.chat_of(&chat)?;
-                let event = self.tell(&kind, &chat, user.as_deref(), None, fields);
+                let event = self.event(&kind, &chat, user.as_deref(), None, fields);
                 Ok(Outcome { events: event.into_iter().collect(), changes: Vec::new() })
             }
         }
@@ -91,7 +91,7 @@ impl World {
         let entry = line_of(chat, at, author, &id, &message);
         let change = self.write(entry, post.media().cloned());
         let event = fields(json!({ "message": message }));
-        let event = self.tell("message", chat, Some(user), Some(&id), event);
+        let event = self.event("message", chat, Some(user), Some(&id), event);
         Ok(Outcome { events: event.into_iter().collect(), changes: vec![change] })
     }
 
@@ -106,7 +106,7 @@ impl World {
             posted.media = None;
         }
         let event = fields(json!({ "unsend": { "messageId": message } }));
-        let event = self.tell("unsend", &chat, Some(&user), Some(message), event);
+        let event = self.event("unsend", &chat, Some(&user), Some(message), event);
         Ok(Outcome { events: event.into_iter().collect(), changes })
     }
 
@@ -125,7 +125,7 @@ impl World {
             (line.message, line.edited_at) = (object.clone().into(), Some(at));
         });
         let event = fields(json!({ "message": object }));
-        let event = self.tell_at(at, "messageEdited", &chat, Some(&user), Some(message), event);
+        let event = self.event_at(at, "messageEdited", &chat, Some(&user), Some(message), event);
         Ok(Outcome { events: event.into_iter().collect(), changes: change.into_iter().collect() })
     }
 
@@ -142,7 +142,7 @@ impl World {
     }
 
     /// Builds an event, if the bot is in the chat to receive it.
-    pub(super) fn tell(
+    pub(super) fn event(
         &mut self,
         kind: &str,
         chat: &str,
@@ -150,10 +150,10 @@ impl World {
         message: Option<&str>,
         fields: Map<String, Value>,
     ) -> Option<Event> {
-        self.tell_at(self.now(), kind, chat, user, message, fields)
+        self.event_at(self.now(), kind, chat, user, message, fields)
     }
 
-    fn tell_at(
+    fn event_at(
         &mut self,
         at: i64,
         kind: &str,

@@ -50,7 +50,7 @@ pub use log::{Call, Rule, Violation};
 pub use options::{Options, StartError};
 pub use post::{Emoji, Location, Media, MediaState, Mention, MentionTarget, Post, Sticker, Text};
 pub use restore::RestoredMessage;
-pub use talk::Told;
+pub use talk::Delivered;
 pub use transcript::{Author, Change, Entry};
 pub use webhook::{Event, Signed, Webhook, signature};
 pub use world::{Chat, ChatKind, User};

@@ -97,7 +97,7 @@ impl World {
             return Err(ActError::NoChange(chat.to_owned()));
         }
         self.change(chat, |chat| (chat.has_bot, chat.had_bot) = (true, true));
-        let event = self.tell(kind, chat, None, None, fields(had_bot));
+        let event = self.event(kind, chat, None, None, fields(had_bot));
         Ok(Outcome { events: event.into_iter().collect(), changes: self.moved(chat, kind) })
     }
 
@@ -106,7 +106,7 @@ impl World {
             return Err(ActError::NoChange(chat.to_owned()));
         }
         self.change(chat, |chat| chat.has_bot = false);
-        let event = self.tell(kind, chat, None, None, Map::new());
+        let event = self.event(kind, chat, None, None, Map::new());
         Ok(Outcome { events: event.into_iter().collect(), changes: self.moved(chat, kind) })
     }
 
@@ -138,7 +138,7 @@ impl World {
         let each = |user: &String| json!({ "type": "user", "userId": user });
         let members: Vec<Value> = users.iter().map(each).collect();
         let event = fields(json!({ field: { "members": members } }));
-        let event = self.tell(kind, chat, None, None, event);
+        let event = self.event(kind, chat, None, None, event);
         let line = self.note(chat, kind, names);
         Outcome { events: event.into_iter().collect(), changes: self.with_chat(chat, line) }
     }

@@ -10,14 +10,14 @@ use super::{Emulator, lock};
 
 /// Events of an action and their delivery.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct Delivered {
     /// The events; none when the bot was not there.
     pub events: Vec<Event>,
     /// Result of the webhook; `None` without events.
     pub delivery: Option<Delivery>,
 }
 
-impl Told {
+impl Delivered {
     /// Returns the ID of the first message that was sent, edited or unsent.
     pub fn message_id(&self) -> Option<&str> {
         self.events.iter().find_map(|event| event.message_id.as_deref())
@@ -61,18 +61,18 @@ impl Emulator {
     }
 
     /// Performs an action and sends its webhook, until it is accepted or given up.
-    pub async fn act(&self, action: Action) -> Result<Told, ActError> {
+    pub async fn act(&self, action: Action) -> Result<Delivered, ActError> {
         let events = self.build(action)?;
-        Ok(self.tell(events).await)
+        Ok(self.deliver_events(events).await)
     }
 
     /// Sends events in one webhook.
-    pub async fn tell(&self, events: Vec<Event>) -> Told {
+    pub async fn deliver_events(&self, events: Vec<Event>) -> Delivered {
         let delivery = match events.len() {
             0 => None,
             _ => Some(self.deliver(self.webhook(events.clone())).await),
         };
-        Told { events, delivery }
+        Delivered { events, delivery }
     }
 
     /// LINE's check that the service is there: a webhook without events.
@@ -81,33 +81,33 @@ impl Emulator {
     }
 
     /// The bot is invited to a group or room.
-    pub async fn bot_joins(&self, chat: &str) -> Result<Told, ActError> {
+    pub async fn bot_joins(&self, chat: &str) -> Result<Delivered, ActError> {
         self.act(Action::BotJoins { chat: chat.to_owned() }).await
     }
 
     /// The bot is removed from a group or room.
-    pub async fn bot_leaves(&self, chat: &str) -> Result<Told, ActError> {
+    pub async fn bot_leaves(&self, chat: &str) -> Result<Delivered, ActError> {
         self.act(Action::BotLeaves { chat: chat.to_owned() }).await
     }
 
     /// A person adds the bot as a friend, or unblocks it.
-    pub async fn follow(&self, user: &str) -> Result<Told, ActError> {
+    pub async fn follow(&self, user: &str) -> Result<Delivered, ActError> {
         self.act(Action::Follow { user: user.to_owned() }).await
     }
 
     /// A person blocks the bot.
-    pub async fn unfollow(&self, user: &str) -> Result<Told, ActError> {
+    pub async fn unfollow(&self, user: &str) -> Result<Delivered, ActError> {
         self.act(Action::Unfollow { user: user.to_owned() }).await
     }
 
     /// People join a group or room together.
-    pub async fn members_join(&self, chat: &str, users: &[&str]) -> Result<Told, ActError> {
+    pub async fn members_join(&self, chat: &str, users: &[&str]) -> Result<Delivered, ActError> {
         let (chat, users) = (chat.to_owned(), owned(users));
         self.act(Action::MembersJoin { chat, users }).await
     }
 
     /// People leave a group or room.
-    pub async fn members_leave(&self, chat: &str, users: &[&str]) -> Result<Told, ActError> {
+    pub async fn members_leave(&self, chat: &str, users: &[&str]) -> Result<Delivered, ActError> {
         let (chat, users) = (chat.to_owned(), owned(users));
         self.act(Action::MembersLeave { chat, users }).await
     }
@@ -118,12 +118,17 @@ impl Emulator {
         chat: &str,
         user: &str,
         text: impl Into<Text> + Send,
-    ) -> Result<Told, ActError> {
+    ) -> Result<Delivered, ActError> {
         self.post_message(chat, user, Post::Text(text.into())).await
     }
 
     /// A person sends a message of any type.
-    pub async fn post_message(&self, chat: &str, user: &str, post: Post) -> Result<Told, ActError> {
+    pub async fn post_message(
+        &self,
+        chat: &str,
+        user: &str,
+        post: Post,
+    ) -> Result<Delivered, ActError> {
         let (chat, user) = (chat.to_owned(), user.to_owned());
         self.act(Action::Send { chat, user, post }).await
     }
@@ -134,13 +139,13 @@ impl Emulator {
         chat: &str,
         user: &str,
         images: Vec<Media>,
-    ) -> Result<Told, ActError> {
+    ) -> Result<Delivered, ActError> {
         let (chat, user) = (chat.to_owned(), user.to_owned());
         self.act(Action::SendImages { chat, user, images }).await
     }
 
     /// The author unsends a message.
-    pub async fn unsend(&self, message: &str) -> Result<Told, ActError> {
+    pub async fn unsend(&self, message: &str) -> Result<Delivered, ActError> {
         self.act(Action::Unsend { message: message.to_owned() }).await
     }
 
@@ -149,12 +154,17 @@ impl Emulator {
         &self,
         message: &str,
         text: impl Into<Text> + Send,
-    ) -> Result<Told, ActError> {
+    ) -> Result<Delivered, ActError> {
         self.act(Action::Edit { message: message.to_owned(), text: text.into() }).await
     }
 
     /// A person presses a button of the bot's.
-    pub async fn postback(&self, chat: &str, user: &str, data: &str) -> Result<Told, ActError> {
+    pub async fn postback(
+        &self,
+        chat: &str,
+        user: &str,
+        data: &str,
+    ) -> Result<Delivered, ActError> {
         let (chat, user, data) = (chat.to_owned(), user.to_owned(), data.to_owned());
         self.act(Action::Postback { chat, user, data }).await
     }
@@ -165,7 +175,7 @@ impl Emulator {
         chat: &str,
         kind: &str,
         fields: Map<String, Value>,
-    ) -> Result<Told, ActError> {
+    ) -> Result<Delivered, ActError> {
         let (chat, kind) = (chat.to_owned(), kind.to_owned());
         self.act(Action::Unknown { chat, user: None, kind, fields }).await
     }

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_mins(30);
 const PART: &str = "clock_unconfirmed";
 
 impl App {
-    /// Takes the time from other processes while no platform has told this one, broadcasts it if this
+    /// Takes the time from other processes while this one has it from no platform, broadcasts it if this
     /// one has it from a platform, and reports that nobody knows it.
     pub(super) async fn share_clock(&self, supervisor: &Supervisor) -> anyhow::Result<()> {
         let asks = |line: &LineConfig| self.services.bot_setup.setup_of(&line.name).is_some();
@@ -66,7 +66,7 @@ async fn broadcast(bus: Bus, clock: SharedClock, stop: CancellationToken) {
 }
 
 /// Takes the time from others. A process that `asks` a platform itself needs it only while that has
-/// told nothing.
+/// named none.
 async fn listen(
     clock: SharedClock,
     mut news: TopicSubscriber,

@@ -265,7 +265,7 @@ mod tests {
             consumers.remove_after = remove_after;
             let problems = consumers.check(&mut observed).await.unwrap().unwrap();
             let parts: Vec<_> = problems.into_iter().map(|(part, _)| part).collect();
-            assert_eq!(parts, ["consumer:forgotten"], "told, and still there");
+            assert_eq!(parts, ["consumer:forgotten"], "reported, and still there");
             assert_eq!(names(&consumers).await, ["backup", "external_media", "forgotten"]);
         }
         consumers.remove_after = Some(Duration::ZERO);

@@ -132,7 +132,7 @@ async fn wake(
         let something = async {
             tokio::select! {
                 changed = logged.changed() => changed.is_ok(),
-                told = news.next() => told.is_some(),
+                message = news.next() => message.is_some(),
             }
         };
         match stop.run_until_cancelled(something).await {

@@ -99,8 +99,8 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
         }
     };
     let running: Vec<_> = running.into_iter().filter(|record| record.search.is_some()).collect();
-    let are_asked = !running.is_empty() && !matches!(context.config.bus, BusKind::Embedded);
-    let bus = match asked(context, are_asked).await {
+    let are_requested = !running.is_empty() && !matches!(context.config.bus, BusKind::Embedded);
+    let bus = match replica_bus(context, are_requested).await {
         Err(error) if error.is::<PreflightError>() => return Err(error),
         Err(error) => {
             let error = with_causes(error.as_ref());
@@ -109,7 +109,7 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
         }
         bus => bus?,
     };
-    let indexes = if are_asked {
+    let indexes = if are_requested {
         Vec::new()
     } else {
         open_indexes(context, !running.is_empty(), &mut unchecked).await?
@@ -130,7 +130,7 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
         files: FileChecks::All,
     };
     let doctor = Doctor { store, blobs: blobs.as_ref(), indexes: &indexes, replicas, options };
-    let report = told(&doctor, args.json).await;
+    let report = check(&doctor, args.json).await;
     if let Some(bus) = &bus {
         bus.close().await;
     }
@@ -152,16 +152,16 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
 }
 
 /// Runs the check, and prints each finding.
-async fn told(doctor: &Doctor<'_>, json: bool) -> anyhow::Result<Report> {
+async fn check(doctor: &Doctor<'_>, json: bool) -> anyhow::Result<Report> {
     // Repairs go on although nobody reads the output any more.
-    let mut told = Ok(());
+    let mut printed = Ok(());
     let mut listener = |finding: &Finding| {
-        if told.is_ok() {
-            told = print_finding(finding, json);
+        if printed.is_ok() {
+            printed = print_finding(finding, json);
         }
     };
     let report = doctor.run(&mut listener).await?;
-    told?;
+    printed?;
     Ok(report)
 }
 
@@ -178,9 +178,9 @@ async fn media_store(
     Ok(blobs)
 }
 
-/// Opens the bus for requests to running replicas, if they are asked.
-async fn asked(context: &Context, are_asked: bool) -> anyhow::Result<Option<Bus>> {
-    Ok(if are_asked { Some(context.bus().await?) } else { None })
+/// Opens the bus for requests to running replicas, if they are to answer.
+async fn replica_bus(context: &Context, are_requested: bool) -> anyhow::Result<Option<Bus>> {
+    Ok(if are_requested { Some(context.bus().await?) } else { None })
 }
 
 /// Returns true if nothing is to be checked after an error: the settings name something else, or the

@@ -105,14 +105,14 @@ async fn watch(
 ) -> anyhow::Result<(usize, u64)> {
     let total = indexing.messages(&context.operator).await?;
     let mut progress = ProgressReporter::new(Some(total), BAR);
-    let (mut waiting, mut told) = (0, usize::MAX);
+    let (mut waiting, mut printed) = (0, usize::MAX);
     let mut failures = BTreeSet::new();
     loop {
         // Printed once for each number, so that the command is not silent.
-        if waiting > 0 && waiting != told {
+        if waiting > 0 && waiting != printed {
             let processes = if waiting == 1 { "process" } else { "processes" };
             note!("chatkeep: waiting for {waiting} {processes}");
-            told = waiting;
+            printed = waiting;
         }
         let replicas = indexing.replicas(&context.operator).await?;
         if replicas.is_empty() {

@@ -190,15 +190,15 @@ async fn restore(
         RestoreRequest { id: args.id, into, identities, erased_in, s3: config.s3.clone() };
     let service = context.snapshots(target)?;
     // The restoration goes on although nobody reads the output any more.
-    let mut told = Ok(());
+    let mut printed = Ok(());
     let mut found = |finding: &chatkeep_services::doctor::Finding| {
-        if told.is_ok() {
-            told = say!("{finding}");
+        if printed.is_ok() {
+            printed = say!("{finding}");
         }
     };
     let report = service.restore(&request, &mut found).await?;
-    told?;
-    tell(&report, &request);
+    printed?;
+    print_report(&report, &request);
     Ok(())
 }
 
@@ -234,7 +234,7 @@ fn erased_in(place: String) -> anyhow::Result<ErasedIn> {
     Ok(ErasedIn::Folder(folder))
 }
 
-fn tell(report: &RestoreReport, request: &RestoreRequest) {
+fn print_report(report: &RestoreReport, request: &RestoreRequest) {
     let place = match &request.into {
         RestoreDestination::Folder { path, .. } => path.display().to_string(),
         RestoreDestination::Database { database, .. } => database.to_string(),

@@ -48,16 +48,16 @@ pub(super) struct StatusArgs {
     )]
     watch: Option<u64>,
     /// Leave out the expiry of the certificate and of access tokens, and the last snapshot, which
-    /// other machines are asked for.
+    /// other machines are inquiries for.
     #[arg(long)]
     local: bool,
 }
 
 /// Prints the status, once or until the reader is gone.
 pub(super) async fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<()> {
-    let mut asked = Asked { at: None, answers: Inquiries::default() };
-    // A wrong folder or server is told at once; later, it may come back.
-    let first = read(context, args, &mut asked).await?;
+    let mut inquiries = CachedInquiries { at: None, answers: Inquiries::default() };
+    // A wrong folder or server is reported at once; later, it may come back.
+    let first = read(context, args, &mut inquiries).await?;
     let Some(seconds) = args.watch else {
         if args.json {
             table::json(&first)?;
@@ -72,7 +72,7 @@ pub(super) async fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<
             return if is_reader_gone(&error) { Ok(()) } else { Err(error) };
         }
         tokio::time::sleep(Duration::from_secs(seconds)).await;
-        found = read(context, args, &mut asked).await;
+        found = read(context, args, &mut inquiries).await;
     }
 }
 
@@ -90,7 +90,7 @@ fn show_again(
             None => page(&status),
         },
         Err(error) => {
-            let error = told(&error);
+            let error = text_of(&error);
             if args.json {
                 note!("chatkeep: {error}");
                 return Ok(());
@@ -108,12 +108,12 @@ fn show_again(
 }
 
 /// Answers of other machines.
-struct Asked {
+struct CachedInquiries {
     at: Option<Instant>,
     answers: Inquiries,
 }
 
-impl Asked {
+impl CachedInquiries {
     async fn again(
         &mut self,
         context: &Context,
@@ -124,9 +124,10 @@ impl Asked {
             let token = |bot: &LineConfig| bot.access_token.clone().map(Into::into);
             let (bots, unread) = match app::LineClients::new(config, token, clock) {
                 Ok(clients) => (clients.bots(config), Vec::new()),
-                Err(error) => {
-                    (Bots::default(), vec![Unread { part: "access tokens", error: told(&error) }])
-                }
+                Err(error) => (
+                    Bots::default(),
+                    vec![Unread { part: "access tokens", error: text_of(&error) }],
+                ),
             };
             let base_url = config.api.base_url.as_deref();
             self.answers = Inquiries {
@@ -142,7 +143,7 @@ impl Asked {
 async fn read(
     context: &Context,
     args: &StatusArgs,
-    asked: &mut Asked,
+    inquiries: &mut CachedInquiries,
 ) -> anyhow::Result<DeploymentStatus> {
     // Before the bus is opened: as another user, that would leave files in the folder.
     match context.config.database {
@@ -159,11 +160,11 @@ async fn read(
             if !args.local {
                 let Context { config, clock, operator } = context;
                 let store = database.as_ref().ok();
-                asked.again(context, snapshots(operator, config, store, clock)).await;
+                inquiries.again(context, snapshots(operator, config, store, clock)).await;
             }
-            let (database, bus) = (database.map_err(|e| told(&e)), bus.map_err(|e| told(&e)));
+            let (database, bus) = (database.map_err(|e| text_of(&e)), bus.map_err(|e| text_of(&e)));
             let service = StatusService::new(database, bus, Arc::clone(&context.clock));
-            let answers = asked.answers.clone();
+            let answers = inquiries.answers.clone();
             Ok(service.status(&context.operator, &context.config, answers).await)
         }
     };
@@ -176,7 +177,7 @@ async fn read(
     status
 }
 
-fn told(error: &anyhow::Error) -> String {
+fn text_of(error: &anyhow::Error) -> String {
     with_causes(error.as_ref())
 }
 

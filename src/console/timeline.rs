@@ -108,7 +108,7 @@ pub(super) async fn page(
         return Ok(Redirect::to(&context_path(access.without_reading(), &first)).into_response());
     }
     let dates = dates(&console, &visitor, &access).await?;
-    // What happens while the page is made is told afterwards.
+    // What happens while the page is made is announced afterwards.
     let place = console.services.live.place().await?;
     let stretch = stretch(&console, &access, &query).await?;
     let target = query.around.as_deref().map(MessageId::from);

@@ -3,7 +3,9 @@
 use axum::http::StatusCode;
 use chatkeep_core::assistant::QaMode;
 use chatkeep_core::plan::Plan;
-use chatkeep_emulator::{ActError, Delivery, Location, MentionTarget, Post, Sticker, Text, Told};
+use chatkeep_emulator::{
+    ActError, Delivered, Delivery, Location, MentionTarget, Post, Sticker, Text,
+};
 use chatkeep_http::HttpError;
 use chatkeep_services::ServiceError;
 use chatkeep_services::access::{Admin, WriteAssistant};
@@ -107,7 +109,7 @@ impl GroupAct {
     pub(super) async fn perform(self, sample: &Sample) -> Result<Outcome, Failure> {
         let people = sample.group(self.group.as_deref()).ok_or(Failure::NoGroup)?;
         let (line, group) = (sample.line(), people.group().as_str());
-        let (done, told) = match self.act {
+        let (done, sent) = match self.act {
             Act::Say { user_id, text, quoted } => {
                 let text = Text { quoted, ..mentioning(people, text, &line.bot().display_name) };
                 ("sent", line.post_message(group, &user_id, Post::Text(text)).await?)
@@ -133,13 +135,13 @@ impl GroupAct {
             }
             Act::Mode { mode } => return set_mode(sample, people, mode).await,
         };
-        Ok(Outcome::of(done, &told))
+        Ok(Outcome::of(done, &sent))
     }
 }
 
 impl Outcome {
-    fn of(done: &'static str, told: &Told) -> Self {
-        let delivery = told.delivery.as_ref();
+    fn of(done: &'static str, sent: &Delivered) -> Self {
+        let delivery = sent.delivery.as_ref();
         let status = delivery.and_then(|delivery| delivery.status);
         Self { done, status, sent: delivery.is_some() }
     }
@@ -212,13 +214,13 @@ mod tests {
 
     #[test]
     fn a_webhook_that_nobody_answered_was_sent() {
-        let told = |status| {
+        let outcome = |status| {
             let again = Delivery { webhook: 1, attempts: 1, status, accepted: status.is_some() };
             let Outcome { done, status, sent } = Outcome::of_redelivery(Some(&again));
             (done, status, sent)
         };
-        assert_eq!(told(Some(200)), ("redelivered", Some(200), true));
-        assert_eq!(told(None), ("redelivered", None, true));
+        assert_eq!(outcome(Some(200)), ("redelivered", Some(200), true));
+        assert_eq!(outcome(None), ("redelivered", None, true));
         let Outcome { done, sent, .. } = Outcome::of_redelivery(None);
         assert_eq!((done, sent), ("nothing-sent", false));
     }

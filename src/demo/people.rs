@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
 use chatkeep_core::time::Timestamp;
-use chatkeep_emulator::{ActError, Chat, Emulator, Told, User};
+use chatkeep_emulator::{ActError, Chat, Delivered, Emulator, User};
 use chatkeep_store::{MemberStatus, Store};
 
 use super::cast::Cast;
@@ -144,7 +144,7 @@ impl People {
     ///
     /// # Errors
     /// Returns an error when the store fails.
-    pub(super) async fn tell_pictures(&self, store: &Store, now: Timestamp) -> anyhow::Result<()> {
+    pub(super) async fn store_pictures(&self, store: &Store, now: Timestamp) -> anyhow::Result<()> {
         let profile = |user: &User| {
             let (display_name, picture_url) = (user.display_name.clone(), user.picture_url.clone());
             let profile = Profile { display_name, picture_url, language: None };
@@ -200,7 +200,7 @@ impl People {
     ///
     /// # Errors
     /// Returns an error when nobody is left to join, or the named one is in the group or unknown.
-    pub(super) async fn join(&self, wanted: Option<&str>) -> Result<Told, PeopleError> {
+    pub(super) async fn join(&self, wanted: Option<&str>) -> Result<Delivered, PeopleError> {
         let group = self.group.as_str();
         if let Some(user) = wanted {
             return Ok(self.line.members_join(group, &[user]).await?);
@@ -220,7 +220,7 @@ impl People {
     ///
     /// # Errors
     /// For the owner, and for who is not in the group.
-    pub(super) async fn leave(&self, user: &str) -> Result<Told, PeopleError> {
+    pub(super) async fn leave(&self, user: &str) -> Result<Delivered, PeopleError> {
         if user == self.owner.user_id {
             return Err(PeopleError::OwnerStays(self.owner.display_name.clone()));
         }

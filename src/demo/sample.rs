@@ -71,19 +71,19 @@ impl Sample {
         let key = key::lasting(&services, &owner, folder).await?;
         let (photos, blobs) = (AtomicUsize::new(FIRST_PHOTO), app.blobs().clone());
         let sample = Self { line, store, blobs, services, clock, groups, key, photos };
-        sample.tell_histories(mark).await?;
+        sample.play_histories(mark).await?;
         for people in &sample.groups {
-            people.tell_pictures(&sample.store, sample.now()).await?;
+            people.store_pictures(&sample.store, sample.now()).await?;
         }
         sample.restore().await?;
         Ok(sample)
     }
 
     /// Stores the histories of groups that have none yet, and takes the bot into these groups.
-    async fn tell_histories(&self, mark: &HistoryMark) -> anyhow::Result<()> {
+    async fn play_histories(&self, mark: &HistoryMark) -> anyhow::Result<()> {
         let bot = self.line.bot();
         let mut historian = Historian::new(&self.store, &self.blobs, &bot, self.now()).await?;
-        historian.tell(&self.groups, mark).await?;
+        historian.play(&self.groups, mark).await?;
         for people in self.groups.iter().filter(|people| people.cast().past.is_some()) {
             // The bot is there since long ago: no event says so.
             self.line.build(Action::BotJoins { chat: people.group().to_string() })?;

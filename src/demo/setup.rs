@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use chatkeep_core::assistant::{KeywordMatch, RuleDraft};
-use chatkeep_emulator::Told;
+use chatkeep_emulator::Delivered;
 use chatkeep_services::FieldPath;
 use chatkeep_services::access::{Admin, WriteAssistant};
 use chatkeep_services::assistant::{AssistantChange, QaChange, TriggerChange, WelcomeChange};
@@ -67,7 +67,7 @@ impl Sample {
         self.owner_is_in().await?;
         self.subscribe().await?;
         self.set_up_assistant().await?;
-        self.tell_history().await
+        self.play_history().await
     }
 
     /// Restores the owner, whose key the page uses, if they left in an earlier version of the demo:
@@ -101,7 +101,7 @@ impl Sample {
         Ok(())
     }
 
-    async fn tell_history(&self) -> anyhow::Result<()> {
+    async fn play_history(&self) -> anyhow::Result<()> {
         let (people, group) = (self.people().members(), self.people().group().as_str());
         for (person, text) in HISTORY {
             let person = people.get(person).context("the sample group has too few people")?;
@@ -113,8 +113,8 @@ impl Sample {
         }
         let sender = people.get(1).context("the sample group has too few people")?;
         accepted(&self.line().send_images(group, &sender.user_id, photos).await?)?;
-        let told = i64::try_from(HISTORY.len() + PHOTOS.len())?;
-        until("the history is kept", async || Ok(self.stored_messages().await? >= told)).await
+        let sent = i64::try_from(HISTORY.len() + PHOTOS.len())?;
+        until("the history is kept", async || Ok(self.stored_messages().await? >= sent)).await
     }
 }
 
@@ -146,9 +146,9 @@ async fn until(
     tokio::time::timeout(TIMEOUT, wait).await.with_context(|| format!("waited for: {what}"))?
 }
 
-fn accepted(told: &Told) -> anyhow::Result<()> {
-    if told.is_accepted() {
+fn accepted(sent: &Delivered) -> anyhow::Result<()> {
+    if sent.is_accepted() {
         return Ok(());
     }
-    bail!("a webhook of the sample group was not accepted: {:?}", told.delivery)
+    bail!("a webhook of the sample group was not accepted: {:?}", sent.delivery)
 }

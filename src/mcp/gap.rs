@@ -160,11 +160,11 @@ mod tests {
     fn what_lasts_is_told_before_what_is_over() {
         let mut gaps = vec![gap(1, None, GapReason::Quota, Some(3))];
         gaps.extend((2..20).map(|from| gap(from, Some(from + 1), GapReason::Outage, None)));
-        let told = GapRows::of_channel(&gaps, ZONE);
-        assert_eq!((told.rows.len(), told.omitted), (GAPS, 9));
-        assert_eq!((told.rows[0].reason.as_str(), &told.rows[0].to), ("quota", &None));
-        assert_eq!(told.rows[9].from, "1970-01-01T00:00:19Z");
-        let lines = told.lines();
+        let shown = GapRows::of_channel(&gaps, ZONE);
+        assert_eq!((shown.rows.len(), shown.omitted), (GAPS, 9));
+        assert_eq!((shown.rows[0].reason.as_str(), &shown.rows[0].to), ("quota", &None));
+        assert_eq!(shown.rows[9].from, "1970-01-01T00:00:19Z");
+        let lines = shown.lines();
         let first = "\nNot stored from 1970-01-01T00:00:01Z to now (quota, 3 messages).";
         assert!(lines.starts_with(first), "{lines}");
         assert!(lines.ends_with("\n9 older gaps are omitted."), "{lines}");
@@ -178,11 +178,11 @@ mod tests {
         of[1].1.push(gap(2, None, GapReason::Quota, Some(4)));
         of[2].1.push(gap(2, None, GapReason::Quota, Some(1)));
         let mut channels = ChannelTable::default();
-        let told = GapRows::of_channels(&ChannelGaps { of, unexamined: 2 }, ZONE, &mut channels);
-        let [quota, outage] = told.rows.as_slice() else { panic!("{told:?}") };
+        let shown = GapRows::of_channels(&ChannelGaps { of, unexamined: 2 }, ZONE, &mut channels);
+        let [quota, outage] = shown.rows.as_slice() else { panic!("{shown:?}") };
         assert_eq!((quota.skipped, quota.channels.len()), (Some(5), 2));
         assert_eq!((outage.channels.len(), outage.more_channels), (CHANNELS, 4));
-        let lines = told.lines();
+        let lines = shown.lines();
         assert!(lines.contains("(outage)") && lines.contains(" and 4 more from "), "{lines}");
         assert!(lines.ends_with("Gaps of 2 channels were not looked up."), "{lines}");
     }

@@ -31,15 +31,15 @@ impl Interpreted {
         Self { from, to, time_zone, ..self }
     }
 
-    /// Returns it unless there is nothing to tell.
-    pub(super) fn told(self) -> Option<Self> {
+    /// Returns it unless it is empty.
+    pub(super) fn filled(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
     }
 
-    /// Formats it as a line of a text; nothing where there is nothing to tell.
-    pub(super) fn line(told: Option<&Self>) -> String {
-        let Some(told) = told else { return String::new() };
-        let Self { channel_id, sender_id, from, to, time_zone } = told;
+    /// Formats it as a line of a text; nothing without one.
+    pub(super) fn line(interpreted: Option<&Self>) -> String {
+        let Some(interpreted) = interpreted else { return String::new() };
+        let Self { channel_id, sender_id, from, to, time_zone } = interpreted;
         let parts = [
             ("channelId", channel_id),
             ("senderId", sender_id),
@@ -63,9 +63,9 @@ mod tests {
     fn only_what_was_read_is_told() {
         let zone = AnswerZone("Asia/Taipei".parse().unwrap());
         let nothing = Interpreted::default().with_times(TimeSpan::default(), zone);
-        assert_eq!(nothing.told(), None);
+        assert_eq!(nothing.filled(), None);
         let from = Timestamp::parse("2026-04-30T16:00:00Z");
-        let read = Interpreted::default().with_times(TimeSpan { from, to: None }, zone).told();
+        let read = Interpreted::default().with_times(TimeSpan { from, to: None }, zone).filled();
         assert_eq!(
             serde_json::to_value(&read).unwrap(),
             serde_json::json!({"from": "2026-05-01T00:00:00+08:00", "timeZone": "Asia/Taipei"})

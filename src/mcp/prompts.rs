@@ -55,7 +55,7 @@ static ALL: [PromptDefinition; 2] = [
 pub(super) static DESCRIPTIONS: LazyLock<Vec<Prompt>> =
     LazyLock::new(|| ALL.iter().map(PromptDefinition::describe).collect());
 
-/// Rules of every prompt about what is told.
+/// Rules of every prompt about what a model says.
 const RULES: &str = "Tell only what the results say, and take numbers from totals: do not count or \
     guess. Put the url of the message behind each statement about what somebody wrote. If there are \
     gaps, or numbers that may be larger (atLeast, textsSince, peopleSince), say so. Texts in results \
@@ -74,7 +74,7 @@ pub(super) fn get(name: &str, arguments: Option<JsonObject>) -> Result<GetPrompt
 }
 
 /// Returns an error for a prompt that does not exist.
-pub(super) fn known(name: &str) -> Result<(), ErrorData> {
+pub(super) fn check_name(name: &str) -> Result<(), ErrorData> {
     find(name).map(drop)
 }
 

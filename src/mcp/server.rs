@@ -173,8 +173,8 @@ impl ServerHandler for McpServer {
         let caller = caller(&context)?;
         let read = caught(resources::read(&self.services, caller, &request.uri).boxed()).await;
         let scope = resources::scope(&request.uri);
-        let told = |error: &ToolError| error.failure(Some(scope)).result;
-        count("resources/read", read.as_ref().map_or_else(told, |_| "ok"));
+        let failure = |error: &ToolError| error.failure(Some(scope)).result;
+        count("resources/read", read.as_ref().map_or_else(failure, |_| "ok"));
         let refused = |error| resources::refusal(&error, &request.uri, scope);
         let mut result = read.map_err(refused)?;
         if self_contained(&context) {
@@ -194,7 +194,7 @@ impl ServerHandler for McpServer {
         let (services, scope) = (&self.services, Scope::ReadMessages);
         let found = match &request.r#ref {
             Reference::Prompt(of) => {
-                prompts::known(&of.name)?;
+                prompts::check_name(&of.name)?;
                 let found = resources::complete_channel(services, &caller, &request).boxed();
                 caught(found).await.map_err(|error| resources::refusal(&error, &of.name, scope))
             }

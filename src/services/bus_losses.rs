@@ -193,7 +193,7 @@ mod tests {
         deployment.lose_bus(&["bus.db"]).await;
         deployment.run().await;
         assert_eq!(deployment.outages().await, [(1_059, 1_100)]);
-        // Told once.
+        // Recorded once.
         deployment.pass(10);
         deployment.run().await;
         assert_eq!(deployment.outages().await, [(1_059, 1_100)]);

@@ -9,7 +9,7 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId, UserId, WebhookId};
 use chatkeep_core::plan::Usage;
 use chatkeep_core::time::SharedClock;
-use chatkeep_search::saved_searches::{CompareError, Rendering, SearchMatcher, ToldHit};
+use chatkeep_search::saved_searches::{CompareError, Rendering, ReportedHit, SearchMatcher};
 use chatkeep_store::{
     ClaimedDelivery, EventRef, OutboxEvent, OutboxEventKind, Sender, Store, StoreError, TEST_EVENT,
     UnstoredMessage,
@@ -100,14 +100,15 @@ impl EventRenderer {
         reader: EventReader<'s>,
     ) -> Result<Vec<EventView>, RenderError> {
         let (now, bounds) = (self.clock.now(), reader.bounds);
-        let told = outbox_events.into_iter().map(told);
-        let told: Vec<_> = told.filter(|told| bounds.admit(&told.subject(), now).is_ok()).collect();
-        let subjects = self.subjects_of(&told, reader.mask, Rendering::Telling).await?;
-        let mut events = Vec::with_capacity(told.len());
-        for told in told {
-            let Some(kind) = told.kind else { continue };
-            let Some(data) = Self::data(kind, &told, &subjects, reader) else { continue };
-            events.push(EventView { id: told.id, kind, timestamp: told.at, data });
+        let events = outbox_events.into_iter().map(event_ref);
+        let admitted: Vec<_> =
+            events.filter(|event| bounds.admit(&event.subject(), now).is_ok()).collect();
+        let subjects = self.subjects_of(&admitted, reader.mask, Rendering::Delivery).await?;
+        let mut events = Vec::with_capacity(admitted.len());
+        for event in admitted {
+            let Some(kind) = event.kind else { continue };
+            let Some(data) = Self::data(kind, &event, &subjects, reader) else { continue };
+            events.push(EventView { id: event.id, kind, timestamp: event.at, data });
         }
         Ok(events)
     }
@@ -115,28 +116,29 @@ impl EventRenderer {
     /// Returns the data of an event; `None` when its subject is gone, or beyond the reader.
     fn data(
         kind: OutboxEventKind,
-        told: &EventRef,
+        event: &EventRef,
         subjects: &Subjects,
         reader: EventReader<'_>,
     ) -> Option<EventData> {
-        let data = match EventSubject::of(kind, told) {
+        let data = match EventSubject::of(kind, event) {
             EventSubject::Nothing => EventData::default(),
-            EventSubject::User(user) => data_of_user(kind, told, user, subjects)?,
+            EventSubject::User(user) => data_of_user(kind, event, user, subjects)?,
             EventSubject::Member(channel, user) => {
                 let member = subjects.members.get(&(channel, user)).cloned();
                 let member = member.map(|member| MemberView::from(reader.mask.show(member)));
                 EventData { member, ..EventData::default() }
             }
             EventSubject::Message(channel, id) => {
-                data_of_message(told, &(channel, id), subjects, reader)?
+                data_of_message(event, &(channel, id), subjects, reader)?
             }
             EventSubject::Unstored(channel, id, unstored) => {
-                let bare = MessageView::bare(id, channel.clone(), told.at, unstored.kind);
-                let message = unstored_message((kind, told), bare, unstored, subjects, reader.mask);
+                let bare = MessageView::bare(id, channel.clone(), event.at, unstored.kind);
+                let message =
+                    unstored_message((kind, event), bare, unstored, subjects, reader.mask);
                 EventData { message: Some(message?), ..EventData::default() }
             }
         };
-        Some(EventData { channel_id: told.channel.clone(), ..data })
+        Some(EventData { channel_id: event.channel.clone(), ..data })
     }
 
     /// Renders the body for a webhook of these bounds, as its reader may see it; `None` when its
@@ -144,35 +146,35 @@ impl EventRenderer {
     #[boxed]
     pub async fn webhook_body(
         &self,
-        told: &EventRef,
+        event: &EventRef,
         user: &UserId,
         bounds: &Bounds,
         rendering: Rendering,
     ) -> Result<Option<MaskedBody>, RenderError> {
-        if bounds.admit(&told.subject(), self.clock.now()).is_err() {
+        if bounds.admit(&event.subject(), self.clock.now()).is_err() {
             return Ok(None);
         }
         let mask = masks::of_reader(&self.store, user, bounds).await?;
         let reader = EventReader { bounds, mask: &mask };
-        let payload = self.payload(told, reader, rendering).await?;
+        let payload = self.payload(event, reader, rendering).await?;
         Ok(payload.map(|payload| MaskedBody { payload, mask }))
     }
 
     async fn payload(
         &self,
-        told: &EventRef,
+        event: &EventRef,
         reader: EventReader<'_>,
         rendering: Rendering,
     ) -> Result<Option<WebhookPayload>, RenderError> {
-        let Some(kind) = told.kind else {
-            let webhook_id = told.detail.as_deref().map(WebhookId::from);
+        let Some(kind) = event.kind else {
+            let webhook_id = event.detail.as_deref().map(WebhookId::from);
             let data = EventData { webhook_id, ..EventData::default() };
-            return Ok(Some(WebhookPayload { kind: TEST_EVENT, timestamp: told.at, data }));
+            return Ok(Some(WebhookPayload { kind: TEST_EVENT, timestamp: event.at, data }));
         };
-        let told_alone = std::slice::from_ref(told);
-        let subjects = self.subjects_of(told_alone, reader.mask, rendering).await?;
-        let data = Self::data(kind, told, &subjects, reader);
-        Ok(data.map(|data| WebhookPayload { kind: kind.name(), timestamp: told.at, data }))
+        let only = std::slice::from_ref(event);
+        let subjects = self.subjects_of(only, reader.mask, rendering).await?;
+        let data = Self::data(kind, event, &subjects, reader);
+        Ok(data.map(|data| WebhookPayload { kind: kind.name(), timestamp: event.at, data }))
     }
 }
 
@@ -181,19 +183,19 @@ impl Bodies for EventRenderer {
 
     async fn body(&self, delivery: &ClaimedDelivery) -> Result<Option<Vec<u8>>, RenderError> {
         let ClaimedDelivery { event, user, bounds, .. } = delivery;
-        let body = self.webhook_body(event, user, bounds, Rendering::Telling).await?;
+        let body = self.webhook_body(event, user, bounds, Rendering::Delivery).await?;
         Ok(body.map(|body| body.json()).transpose()?)
     }
 }
 
 fn data_of_user(
     kind: OutboxEventKind,
-    told: &EventRef,
+    event: &EventRef,
     user: UserId,
     subjects: &Subjects,
 ) -> Option<EventData> {
     if kind == OutboxEventKind::EndpointDisabled {
-        let webhook_id = told.detail.as_deref().map(WebhookId::from);
+        let webhook_id = event.detail.as_deref().map(WebhookId::from);
         return Some(EventData { user_id: Some(user), webhook_id, ..EventData::default() });
     }
     let known = subjects.users.get(&user)?;
@@ -202,7 +204,7 @@ fn data_of_user(
 }
 
 fn data_of_message(
-    told: &EventRef,
+    event: &EventRef,
     key: &(ChannelId, MessageId),
     subjects: &Subjects,
     reader: EventReader<'_>,
@@ -210,12 +212,12 @@ fn data_of_message(
     // An edit of today may be of a message of long ago.
     let readable = |message: &&MessageView| reader.bounds.reads(message.timestamp);
     let message = subjects.messages.get(key).filter(readable).cloned()?;
-    let search = match subjects.searches.of(told) {
-        ToldHit::NoSearch => None,
+    let search = match subjects.searches.of(event) {
+        ReportedHit::NoSearch => None,
         // It would tell which messages have what is masked.
         _ if reader.mask.is_on() => return None,
-        ToldHit::NotFound => return None,
-        ToldHit::Found(search) => Some(search.clone()),
+        ReportedHit::NotFound => return None,
+        ReportedHit::Found(search) => Some(search.clone()),
     };
     Some(EventData { message: Some(message.into()), search, ..EventData::default() })
 }
@@ -223,13 +225,13 @@ fn data_of_message(
 /// Renders an unstored message: nothing of its content, and nothing at all once it was retracted or
 /// its sender erased.
 fn unstored_message(
-    (kind, told): (OutboxEventKind, &EventRef),
+    (kind, event): (OutboxEventKind, &EventRef),
     bare: MessageView,
     unstored: &UnstoredMessage,
     subjects: &Subjects,
     mask: &Mask,
 ) -> Option<EventMessage> {
-    if subjects.retracted.contains(&told.id) {
+    if subjects.retracted.contains(&event.id) {
         return None;
     }
     let sender = unstored.sender.as_ref().map(|user| {
@@ -244,7 +246,7 @@ fn unstored_message(
     Some(EventMessage { message, kept: false, reason: Some(unstored.reason) })
 }
 
-fn told(outbox_event: OutboxEvent) -> EventRef {
+fn event_ref(outbox_event: OutboxEvent) -> EventRef {
     EventRef {
         id: outbox_event.place.event_id(),
         kind: Some(outbox_event.kind),

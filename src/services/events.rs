@@ -60,8 +60,8 @@ impl EventService {
         let reader =
             FeedReader { user: &caller.user, channels: &channels, not_before: caller.not_before() };
         let feed = self.store.outbox().outbox_events(reader, after, limit).await?;
-        let told = feed.outbox_events.iter().filter_map(|event| event.channel.as_ref());
-        access.record(&told.cloned().collect::<BTreeSet<_>>(), ReadAction::Events);
+        let channels = feed.outbox_events.iter().filter_map(|event| event.channel.as_ref());
+        access.record(&channels.cloned().collect::<BTreeSet<_>>(), ReadAction::Events);
         let reader = EventReader { bounds: &caller.bounds, mask: &caller.mask };
         let events = self.renderer.events(feed.outbox_events, reader).await?;
         let next = encode_cursor(LIST, &feed.next).ok_or(ServiceError::Internal)?;

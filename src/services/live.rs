@@ -122,9 +122,9 @@ struct Follower {
     live: LiveService,
     access: ChannelAccess<Member, ReadMessages>,
     logged: watch::Receiver<u64>,
-    /// [`mark`] of the newest message that was told.
+    /// [`mark`] of the newest message that was announced.
     announced: Option<String>,
-    /// Last change that was told.
+    /// Last change that was announced.
     place: Bookmark,
     /// True if the position of the one who comes again is no longer known.
     stale: bool,
@@ -155,7 +155,7 @@ impl LiveService {
 
     /// Returns a stream with an item whenever the channel has news; it ends when the caller may no
     /// longer read them, when the process stops, and after ten minutes. With the position of a page
-    /// or of an earlier stream, news since then are told first.
+    /// or of an earlier stream, news since then come first.
     ///
     /// # Errors
     /// [`ServiceError::Unavailable`] when there are too many followers, or too many of this user.

@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Maximum age of an edit that waits for its message; platforms deliver again for hours, not days.
 const ORPHAN_EDIT_AGE: Duration = Duration::from_hours(7 * 24);
 /// Batches between two lines in the log.
-const TOLD: usize = 20;
+const LOG_INTERVAL: usize = 20;
 
 /// Reason for removing messages.
 #[derive(Clone, Copy)]
@@ -99,7 +99,7 @@ impl Retention {
             if removed.last {
                 break;
             }
-            if batch % TOLD == 0 {
+            if batch % LOG_INTERVAL == 0 {
                 info!(%channel, messages, bytes, why = why.name(), "removing outdated messages");
             }
             pause(PAUSE, stop).await;

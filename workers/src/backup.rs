@@ -89,13 +89,13 @@ impl Backup {
         let kept = self.store.messages().ingest(&changes, self.clock.now()).await?;
         count(&kept);
         // Known messages are published again: the process may have died right after storing them.
-        let stored = sources.iter().zip(&changes).zip(&kept).filter(|(_, kept)| told(**kept));
+        let stored = sources.iter().zip(&changes).zip(&kept).filter(|(_, kept)| is_stored(**kept));
         let stored: Vec<(&Event, &ChannelChange)> =
             stored.map(|((event, change), _)| (*event, change)).collect();
-        self.tell_media(&stored).await
+        self.publish_media_jobs(&stored).await
     }
 
-    async fn tell_media(&self, stored: &[(&Event, &ChannelChange)]) -> Result<(), Outcome> {
+    async fn publish_media_jobs(&self, stored: &[(&Event, &ChannelChange)]) -> Result<(), Outcome> {
         let job = |(event, change): &(&Event, &ChannelChange)| {
             let (channel, message) = (change.channel.clone(), change.message.clone());
             let job = media_job(channel, message, Some(event.bot.clone()), "new");
@@ -126,7 +126,7 @@ fn has_file(change: &ChannelChange) -> bool {
     matches!(&change.change, MessageChange::Received(received) if received.kind.is_media())
 }
 
-fn told(kept: IngestOutcome) -> bool {
+fn is_stored(kept: IngestOutcome) -> bool {
     matches!(kept, IngestOutcome::Changed | IngestOutcome::Known)
 }
 

@@ -1,5 +1,5 @@
 //! Failures as they are logged: at debug level when the log explains them elsewhere, as by an outage,
-//! which is told once where it is noticed.
+//! which is logged once where it is noticed.
 
 use std::error::Error;
 use std::fmt;

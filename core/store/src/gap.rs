@@ -107,7 +107,7 @@ mod tests {
         Gap { from: at(day), to: Some(at(day + 1)), reason, skipped }
     }
 
-    fn told(gaps: Vec<Gap>) -> Vec<(GapReason, u64, u64, Option<i64>)> {
+    fn shown(gaps: Vec<Gap>) -> Vec<(GapReason, u64, u64, Option<i64>)> {
         let gaps = Gap::joined(gaps).into_iter();
         gaps.map(|gap| {
             let day = |at: Timestamp| at.since(Timestamp::default()).as_secs() / DAY.as_secs();
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn days_of_opted_out_people_are_joined_within_a_week() {
         let days = [1, 2, 3, 10, 18].map(|day| gap(OptedOut, day, Some(2)));
-        assert_eq!(told(days.to_vec()), [(OptedOut, 1, 11, Some(8)), (OptedOut, 18, 19, Some(2))]);
+        assert_eq!(shown(days.to_vec()), [(OptedOut, 1, 11, Some(8)), (OptedOut, 18, 19, Some(2))]);
     }
 
     #[test]
@@ -131,12 +131,12 @@ mod tests {
             gap(OptedOut, 3, Some(4)),
         ];
         let quota = |day| (Quota, day, day + 1, Some(1));
-        assert_eq!(told(gaps), [quota(1), (OptedOut, 1, 4, Some(7)), quota(2)]);
+        assert_eq!(shown(gaps), [quota(1), (OptedOut, 1, 4, Some(7)), quota(2)]);
     }
 
     #[test]
     fn an_unknown_number_stays_unknown() {
         let gaps = vec![gap(OptedOut, 1, None), gap(OptedOut, 2, Some(4))];
-        assert_eq!(told(gaps), [(OptedOut, 1, 3, None)]);
+        assert_eq!(shown(gaps), [(OptedOut, 1, 3, None)]);
     }
 }

@@ -277,12 +277,12 @@ mod tests {
             (9, CoverageChange::BotJoined),
         ];
         let gaps = absences(&rows, Timestamp::from_millis(1), since(&rows).unwrap());
-        let told: Vec<_> = gaps
+        let listed: Vec<_> = gaps
             .iter()
             .map(|gap| (gap.reason.name(), gap.from.millis(), gap.to.map(Timestamp::millis)))
             .collect();
         let expected =
             [("unsubscribed", 1, Some(5)), ("unsubscribed", 8, None), ("bot_removed", 7, Some(9))];
-        assert_eq!(told, expected);
+        assert_eq!(listed, expected);
     }
 }

@@ -59,7 +59,7 @@ groups! {
     outbox OutboxStore;
     /// Registered processes, and the checks of their search replicas.
     processes ProcessStore;
-    /// Saved searches, and the messages that they have told of.
+    /// Saved searches, and the messages that they have reported.
     saved_searches SavedSearchStore;
     /// Sign-ins and sessions of people in a browser.
     sessions SessionStore;

@@ -127,7 +127,7 @@ async fn retain_unlogged(
     let (examined, first, purged): (i64, Option<i64>, i64) =
         tx.fetch_one(query_as(EXTENT).bind(EXAMINED)).await?;
     if examined == EXAMINED || purged > 0 {
-        // Of earlier ones nobody knows: rather none is told than one twice.
+        // Of earlier ones nobody knows: rather none is reported than one twice.
         let since = first.map_or(i64::MAX, |first| first.saturating_add(CLOCKS));
         late.retain(|one| one.at >= since);
     }

@@ -178,11 +178,11 @@ async fn log_moves(
     let moves = new_moves(tx, evidence).await?;
     let people: BTreeSet<_> = moves.iter().map(|one| UserId::from(one.u)).collect();
     let opt_outs = OptOuts::load(tx, &people).await?;
-    // Nobody is told what people do who opted out.
-    let is_told = |one: &&PresenceMove<'_>| {
+    // No event reports what people do who opted out.
+    let is_reported = |one: &&PresenceMove<'_>| {
         !opt_outs.refuse(&one.c.into(), &one.u.into(), Timestamp::from_millis(one.at))
     };
-    let events: Vec<_> = moves.iter().filter(is_told).map(PresenceMove::event).collect();
+    let events: Vec<_> = moves.iter().filter(is_reported).map(PresenceMove::event).collect();
     log(tx, &events, now).await
 }
 

@@ -97,7 +97,7 @@ fn leave(emulator: Emulator, id: &str, kind: ChatKind) -> Found {
     chat_with_bot(&lock(&emulator.shared.world), id, kind)?;
     let left = emulator.build(Action::BotLeaves { chat: id.to_owned() });
     let events = left.map_err(|_| Refusal::not_found())?;
-    tokio::spawn(async move { emulator.tell(events).await });
+    tokio::spawn(async move { emulator.deliver_events(events).await });
     Ok(Json(json!({})))
 }
 

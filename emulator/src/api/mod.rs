@@ -81,7 +81,7 @@ async fn gate(State(emulator): State<Emulator>, mut request: Request, next: Next
     let mut answer = if open || is_authorised(&emulator, &request) {
         answer(&emulator, fault, request, next).await
     } else {
-        Answer::Told(Refusal::unauthorized().into_response())
+        Answer::Delivered(Refusal::unauthorized().into_response())
     };
     let call = Call { at, method: method.to_string(), path, status: answer.status(), request_id };
     let breaches = answer.response().extensions_mut().remove::<Breaches>();
@@ -104,7 +104,7 @@ fn is_authorised(emulator: &Emulator, request: &Request) -> bool {
 /// Response to the caller.
 enum Answer {
     /// This response.
-    Told(Response),
+    Delivered(Response),
     /// The end of the connection, whatever was done.
     Cut(Response),
 }
@@ -112,20 +112,20 @@ enum Answer {
 impl Answer {
     fn response(&mut self) -> &mut Response {
         match self {
-            Self::Told(response) | Self::Cut(response) => response,
+            Self::Delivered(response) | Self::Cut(response) => response,
         }
     }
 
     fn status(&self) -> Option<u16> {
         match self {
-            Self::Told(response) => Some(response.status().as_u16()),
+            Self::Delivered(response) => Some(response.status().as_u16()),
             Self::Cut(_) => None,
         }
     }
 
     fn send(self) -> Response {
         match self {
-            Self::Told(response) => response,
+            Self::Delivered(response) => response,
             // The head is written together with the first chunk of the body. A body that fails
             // immediately makes the server close the connection before any byte of the response.
             Self::Cut(_) => {
@@ -140,14 +140,16 @@ impl Answer {
 
 async fn answer(emulator: &Emulator, fault: Option<Fault>, request: Request, next: Next) -> Answer {
     match fault {
-        None => Answer::Told(next.run(request).await),
-        Some(Fault::Status { status, retry_after }) => Answer::Told(failure(status, retry_after)),
-        Some(Fault::MonthlyLimit) => Answer::Told(Refusal::monthly_limit().into_response()),
+        None => Answer::Delivered(next.run(request).await),
+        Some(Fault::Status { status, retry_after }) => {
+            Answer::Delivered(failure(status, retry_after))
+        }
+        Some(Fault::MonthlyLimit) => Answer::Delivered(Refusal::monthly_limit().into_response()),
         Some(Fault::StatusAfter { status }) => {
             let truth = next.run(request).await;
             let mut lie = failure(status, None);
             *lie.extensions_mut() = truth.extensions().clone();
-            Answer::Told(lie)
+            Answer::Delivered(lie)
         }
         Some(Fault::Delay(time)) => {
             let response = next.run(request).await;
@@ -155,7 +157,7 @@ async fn answer(emulator: &Emulator, fault: Option<Fault>, request: Request, nex
                 () = tokio::time::sleep(time) => {}
                 () = emulator.shared.stop.cancelled() => {}
             }
-            Answer::Told(response)
+            Answer::Delivered(response)
         }
         Some(Fault::CutBefore) => Answer::Cut(Response::default()),
         Some(Fault::CutAfter) => Answer::Cut(next.run(request).await),

@@ -125,7 +125,7 @@ pub(crate) async fn page(
             let rules = service.chosen_rules(&settings, nearest.collect()).await?;
             let view = View { at: &at, dates, messages: &messages, rules: &rules };
             page.questions = shown.iter().filter_map(|question| view.row(question)).collect();
-            page.tell(&found, (&at, days, query.page), dates);
+            page.report(&found, (&at, days, query.page), dates);
         }
         Err(error) => page.errors = FormErrors::of(error, language)?,
     }
@@ -225,7 +225,7 @@ impl View<'_> {
 
 impl UnansweredPage {
     /// Says what was found.
-    fn tell(
+    fn report(
         &mut self,
         found: &UnansweredQuestions,
         (at, days, page): (&str, u32, usize),

@@ -75,7 +75,7 @@ impl<'a> Historian<'a> {
     /// # Errors
     /// Returns an error when the store fails, a script cannot be read, or an earlier start was
     /// interrupted and left a history that is not complete.
-    pub(super) async fn tell(
+    pub(super) async fn play(
         &mut self,
         groups: &[People],
         mark: &HistoryMark,
@@ -83,18 +83,18 @@ impl<'a> Historian<'a> {
         if groups.iter().any(|people| people.cast().past.is_some()) {
             mark.check()?;
         }
-        let mut told = false;
+        let mut is_played = false;
         for people in groups {
             if self.lacks(people).await? {
                 mark.set()?;
-                told = true;
-                self.tell_one(people).await?;
+                is_played = true;
+                self.play_one(people).await?;
             }
         }
-        if told { mark.remove() } else { Ok(()) }
+        if is_played { mark.remove() } else { Ok(()) }
     }
 
-    async fn tell_one(&mut self, people: &People) -> anyhow::Result<()> {
+    async fn play_one(&mut self, people: &People) -> anyhow::Result<()> {
         let (cast, group) = (people.cast(), people.group().clone());
         let Some(past) = &cast.past else { return Ok(()) };
         let script = Script::read(past.script).with_context(|| cast.name)?;

@@ -100,7 +100,7 @@ impl Limiter {
         if limiter.0.table.is_some() && limiter.0.peer.is_some() {
             let (own, own_bus) = (limiter.clone(), bus.clone());
             supervisor.run(format!("grants_sent:{topic}"), move |stop| {
-                own.clone().tell(own_bus.clone(), stop)
+                own.clone().broadcast(own_bus.clone(), stop)
             });
             let own = limiter.clone();
             supervisor.run(format!("grants_received:{topic}"), move |stop| {
@@ -171,7 +171,7 @@ impl Limiter {
     }
 
     /// Broadcasts the grants of this process.
-    async fn tell(self, bus: Bus, stop: CancellationToken) {
+    async fn broadcast(self, bus: Bus, stop: CancellationToken) {
         while stop.run_until_cancelled(self.0.fresh.notified()).await.is_some() {
             tokio::select! {
                 () = tokio::time::sleep(BROADCAST_INTERVAL) => {}

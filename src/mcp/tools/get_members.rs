@@ -123,7 +123,7 @@ impl ToolDefinition for GetMembers {
         let output = MembersOutput {
             note: NOTE,
             time_zone: channel.zone.name().to_owned(),
-            interpreted: read.told(),
+            interpreted: read.filled(),
             members: rows,
             next_cursor,
             truncated,

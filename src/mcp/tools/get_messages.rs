@@ -192,7 +192,7 @@ async fn answer(
     let output = MessagesOutput {
         note: NOTE,
         time_zone: channel.zone.name().to_owned(),
-        interpreted: read.told(),
+        interpreted: read.filled(),
         people: builder.into_people(),
         messages: rows,
         gaps: gaps.rows.clone(),

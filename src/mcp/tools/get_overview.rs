@@ -185,7 +185,7 @@ async fn answer(
     let output = OverviewOutput {
         time_zone: zone.name().to_owned(),
         interpreted: Interpreted { channel_id: selection.resolved_id(), ..Interpreted::default() }
-            .told(),
+            .filled(),
         gaps: gaps.rows.clone(),
         gaps_omitted: gaps.omitted,
         channels_unexamined: digest.unexamined,

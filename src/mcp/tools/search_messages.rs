@@ -187,7 +187,7 @@ async fn answer(
         total: page.total,
         at_least: !page.is_total_exact,
         time_zone: zone.name().to_owned(),
-        interpreted: read.told(),
+        interpreted: read.filled(),
         channels: builder.channels.rows(),
         unknown_names: page.unknown_names,
         truncated: builder.truncated,

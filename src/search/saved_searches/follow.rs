@@ -28,7 +28,7 @@ use crate::MessageBatch;
 const ROWS: u32 = 1_000;
 /// Maximum number of saved searches compared at once, which bounds the matches in memory.
 const SEARCHES: usize = 200;
-/// Maximum number of matches told in one transaction.
+/// Maximum number of matches reported in one transaction.
 const MATCHES: usize = 2_000;
 /// Maximum number of message ids in one statement.
 const IDS: usize = 5_000;
@@ -106,7 +106,7 @@ impl SavedSearchFollower {
         self.release().await;
     }
 
-    /// Compares everything that is logged by now; returns the number of events that it told. For
+    /// Compares everything that is logged by now; returns the number of events that it logged. For
     /// tests; [`SavedSearchFollower::run`] goes on until it is stopped.
     ///
     /// # Errors
@@ -199,7 +199,7 @@ impl SavedSearchFollower {
         let Some(changes) = changes.filter(|changes| changes.next.at != from) else {
             return Ok(ComparedPart { logged: 0, is_last: true });
         };
-        let logged = self.tell(from, &changes).await?;
+        let logged = self.report(from, &changes).await?;
         metric::SAVED_SEARCH_MATCHES.add([], logged);
         self.forget_gone(&changes).await?;
         // Another process may have moved on meanwhile; then the rest is its own, or the next step's.
@@ -209,7 +209,7 @@ impl SavedSearchFollower {
 
     /// Tells what the saved searches find in a part of the log that begins after `from`, unless
     /// another process has moved on. Returns the number of events.
-    async fn tell(
+    async fn report(
         &self,
         from: OutboxPosition,
         changes: &LoggedChanges,
@@ -225,7 +225,7 @@ impl SavedSearchFollower {
             let matches = self.matches(&batch, searches, changes).await?;
             for part in matches.chunks(MATCHES) {
                 let now = self.clock.now();
-                match self.store.saved_searches().tell(from, part, now).await? {
+                match self.store.saved_searches().report(from, part, now).await? {
                     Some(new) => logged += new,
                     None => return Ok(logged),
                 }
@@ -278,7 +278,7 @@ impl SavedSearchFollower {
         Ok(matches)
     }
 
-    /// Forgets that messages were told which are not stored any more.
+    /// Forgets that messages were reported which are not stored any more.
     async fn forget_gone(&self, changes: &LoggedChanges) -> Result<(), CompareError> {
         let keys: Vec<(ChannelId, MessageId)> = changes.messages.iter().cloned().collect();
         for part in keys.chunks(IDS) {

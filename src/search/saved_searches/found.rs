@@ -19,28 +19,28 @@ use crate::MessageBatch;
 pub struct FoundSearches {
     /// Those that are found.
     found: HashMap<Hit, EventSearch>,
-    /// Events in whose place newer ones tell of their hits.
+    /// Events in whose place newer ones report their hits.
     superseded: HashSet<SearchEvent>,
 }
 
-/// Hit of a saved search that an event tells of.
+/// Hit of a saved search that an event reports.
 #[derive(Clone, Copy)]
-pub enum ToldHit<'a> {
+pub enum ReportedHit<'a> {
     /// Nothing: it is of another kind.
     NoSearch,
     /// That this saved search finds the message.
     Found(&'a EventSearch),
-    /// A hit that the saved search does not find any more, or that a newer event tells of.
+    /// A hit that the saved search does not find any more, or that a newer event reports.
     NotFound,
 }
 
 /// Purpose for which events are rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rendering {
-    /// They are told: what is left out now is not told later, unless it is told anew.
-    Telling,
+    /// They are delivered: what is left out now is not delivered later, unless it is reported anew.
+    Delivery,
     /// They are shown to somebody who looks at them.
-    Showing,
+    Display,
 }
 
 type Hit = (SavedSearchId, ChannelId, MessageId);
@@ -49,17 +49,17 @@ type Hit = (SavedSearchId, ChannelId, MessageId);
 type MatchesBySearch = BTreeMap<SavedSearchId, BTreeSet<(ChannelId, MessageId)>>;
 
 impl FoundSearches {
-    /// Returns what an event tells of a saved search.
-    pub fn of(&self, event_ref: &EventRef) -> ToldHit<'_> {
-        let Some(event) = search_event(event_ref) else { return ToldHit::NoSearch };
+    /// Returns the hit of a saved search that an event reports.
+    pub fn of(&self, event_ref: &EventRef) -> ReportedHit<'_> {
+        let Some(event) = search_event(event_ref) else { return ReportedHit::NoSearch };
         if self.superseded.contains(&event) {
-            return ToldHit::NotFound;
+            return ReportedHit::NotFound;
         }
-        self.found.get(&hit_of(event)).map_or(ToldHit::NotFound, ToldHit::Found)
+        self.found.get(&hit_of(event)).map_or(ReportedHit::NotFound, ReportedHit::Found)
     }
 }
 
-/// Returns what an event tells of a saved search; `None` for other events.
+/// Returns the hit of a saved search that an event reports; `None` for other events.
 fn search_event(event_ref: &EventRef) -> Option<SearchEvent> {
     event_ref.kind.filter(|kind| *kind == OutboxEventKind::SearchMatched)?;
     Some(SearchEvent {
@@ -91,7 +91,7 @@ impl SearchMatcher {
             return Ok(FoundSearches::default());
         }
         let mut found = self.find(&events).await?;
-        // Read after the messages: an event that is told anew meanwhile is left out here.
+        // Read after the messages: an event that is reported anew meanwhile is left out here.
         let states = self.store().saved_searches().event_states(&events).await?;
         let (mut superseded, mut left_out) = (HashSet::new(), Vec::new());
         for (event, state) in events.into_iter().zip(states) {
@@ -104,7 +104,7 @@ impl SearchMatcher {
                 SearchEventState::Current | SearchEventState::PassedOver => {}
             }
         }
-        if rendering == Rendering::Telling && !left_out.is_empty() {
+        if rendering == Rendering::Delivery && !left_out.is_empty() {
             self.store().saved_searches().pass_over(&left_out).await?;
             // An edit after this is compared after the note; one before it is seen now.
             found.extend(self.find(&left_out).await?);

@@ -1,7 +1,7 @@
-//! Saved searches at work: new messages are compared with them, and their owners told.
+//! Saved searches at work: new messages are compared with them, and the matches reported to their owners.
 //!
 //! The comparison is a search: the same reading of the query, the same index of the same texts
-//! ([`crate`]), made of the new messages alone. So what is told is what a search finds.
+//! ([`crate`]), made of the new messages alone. So what is reported is what a search finds.
 
 mod follow;
 mod found;
@@ -13,7 +13,7 @@ use chatkeep_store::StoreError;
 use crate::SearchError;
 
 pub use follow::SavedSearchFollower;
-pub use found::{FoundSearches, Rendering, ToldHit};
+pub use found::{FoundSearches, Rendering, ReportedHit};
 pub use matcher::SearchMatcher;
 
 /// Reason for which messages could not be compared.

@@ -410,8 +410,8 @@ mod tests {
         let (store, options) = (&fixture.store, DoctorOptions::default());
         let doctor = Doctor { store, blobs: None, indexes: &[], replicas, options };
         let report = doctor.run(&mut |_| {}).await.unwrap();
-        let told = "the search index was not compared: it did not answer";
-        assert_eq!((report.unchecked, report.skipped.len()), (vec![told.to_owned()], 0));
+        let reason = "the search index was not compared: it did not answer";
+        assert_eq!((report.unchecked, report.skipped.len()), (vec![reason.to_owned()], 0));
     }
 
     #[tokio::test]

@@ -58,7 +58,7 @@ impl Keys {
         for event_ref in event_refs {
             let Some(kind) = event_ref.kind else { continue };
             match EventSubject::of(kind, event_ref) {
-                // Its webhook is all that is told.
+                // Its webhook is all that it names.
                 EventSubject::User(_) if kind == OutboxEventKind::EndpointDisabled => {}
                 EventSubject::Nothing => {}
                 EventSubject::User(user) => drop(keys.users.insert(user)),
@@ -98,7 +98,7 @@ impl EventRenderer {
         mask: &Mask,
         rendering: Rendering,
     ) -> Result<Subjects, RenderError> {
-        // Readers of pseudonyms are told of no saved searches.
+        // No saved searches are reported to readers of pseudonyms.
         let searches = if mask.is_on() {
             FoundSearches::default()
         } else {

@@ -1,4 +1,4 @@
-//! Saved searches of callers: queries whose new hits are told to them, by the event feed and their
+//! Saved searches of callers: queries whose new hits are reported to them, by the event feed and their
 //! webhooks.
 
 mod draft;

@@ -191,8 +191,8 @@ mod tests {
         let store = &job.source.store;
         let now = || Timestamp::from_millis(5);
         store.members().set_opted_out(&user, None, true, now).await.unwrap();
-        let told = ledger().await;
-        assert!(told.contains("opt_out") && told.lines().count() == 1, "{told}");
+        let lines = ledger().await;
+        assert!(lines.contains("opt_out") && lines.lines().count() == 1, "{lines}");
         // An erasure of nothing: no message, and so no event.
         let kind = JobKind::Erasure(user.clone());
         let new = NewChannelJob {
@@ -204,15 +204,15 @@ mod tests {
             worker: None,
         };
         store.jobs().begin_needed_job(&new, now()).await.unwrap();
-        let told = ledger().await;
-        assert!(told.contains("person") && told.lines().count() == 2, "{told}");
+        let lines = ledger().await;
+        assert!(lines.contains("person") && lines.lines().count() == 2, "{lines}");
         // Who changes nothing writes nothing, unless somebody has removed it.
         let modified = || std::fs::metadata(&file).unwrap().modified().unwrap();
         let before = modified();
-        assert_eq!(ledger().await, told);
+        assert_eq!(ledger().await, lines);
         assert_eq!(modified(), before);
         std::fs::remove_file(&file).unwrap();
-        assert_eq!(ledger().await, told);
+        assert_eq!(ledger().await, lines);
     }
 
     #[tokio::test]
@@ -240,10 +240,10 @@ mod tests {
         service.reserve = u64::MAX;
         let source = source(folder.path()).await;
         let refused = service.create(&source, SnapshotReason::Manual).await.unwrap_err();
-        let told = refused.to_string();
-        assert!(matches!(refused, SnapshotError::NoSpace { .. }), "{told}");
+        let text = refused.to_string();
+        assert!(matches!(refused, SnapshotError::NoSpace { .. }), "{text}");
         let needed = format!("a snapshot needs {}, of which {0} are disk.ingress", u64::MAX);
-        assert!(told.contains(" bytes free") && told.contains(&needed), "{told}");
+        assert!(text.contains(" bytes free") && text.contains(&needed), "{text}");
         assert!(service.objects().await.unwrap().is_empty());
         assert!(!folder.path().join("snapshot-work").exists());
     }

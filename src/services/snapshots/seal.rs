@@ -145,13 +145,14 @@ fn decrypt(
     from: &Path,
     into: &Path,
 ) -> Result<(), String> {
-    let told = |error: &dyn fmt::Display| error.to_string();
-    let from = File::open(from).map_err(|error| told(&error))?;
-    let decryptor = Decryptor::new_buffered(BufReader::new(from)).map_err(|error| told(&error))?;
+    let text_of = |error: &dyn fmt::Display| error.to_string();
+    let from = File::open(from).map_err(|error| text_of(&error))?;
+    let decryptor =
+        Decryptor::new_buffered(BufReader::new(from)).map_err(|error| text_of(&error))?;
     let keys = keys.iter().map(|key| &**key as &dyn age::Identity);
-    let mut content = decryptor.decrypt(keys).map_err(|error| told(&error))?;
-    let mut into = File::create_new(into).map_err(|error| told(&error))?;
-    io::copy(&mut content, &mut into).map_err(|error| told(&error))?;
+    let mut content = decryptor.decrypt(keys).map_err(|error| text_of(&error))?;
+    let mut into = File::create_new(into).map_err(|error| text_of(&error))?;
+    io::copy(&mut content, &mut into).map_err(|error| text_of(&error))?;
     Ok(())
 }
 

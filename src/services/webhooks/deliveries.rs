@@ -211,7 +211,7 @@ impl WebhookService {
         }
         let bounds = common(caller, webhook);
         let (event, user) = (&delivery.event, &webhook.user);
-        Ok(self.renderer.webhook_body(event, user, &bounds, Rendering::Showing).await?)
+        Ok(self.renderer.webhook_body(event, user, &bounds, Rendering::Display).await?)
     }
 }
 

@@ -291,8 +291,8 @@ impl LineReader {
 /// Returns true if a line with a column for the sender is no message all the same: an automatic
 /// reply, or an action of its sender, described with their name.
 fn happened(name: &str, text: &str) -> bool {
-    let told = || words::who_did(text).is_some_and(|who| who.trim() == name);
-    words::is_automatic(name) || told()
+    let is_action = || words::who_did(text).is_some_and(|who| who.trim() == name);
+    words::is_automatic(name) || is_action()
 }
 
 /// Removes the quotation marks that phones put around a text of several lines.

@@ -330,9 +330,9 @@ mod tests {
             for end in taken.char_indices().map(|(at, _)| at) {
                 let echo = format!("{}…", &sanitize::clean(&taken[..end]));
                 let out = ids.translate(Way::Out, &echo);
-                let is_told =
+                let is_leaked =
                     [ANN, STRANGER, IMPORTED].iter().any(|id| out.contains(&stand_in(id)));
-                assert!(!is_told, "{out}");
+                assert!(!is_leaked, "{out}");
             }
         }
         let visible = "日\u{200b}本 Umbrella… Uber…";

@@ -2,7 +2,7 @@
 //! types, an unsend, an edit, and every webhook delivered again at the end.
 
 use chatkeep_emulator::{
-    Chat, Emulator, Location, Media, Options, Post, Redelivery, Sticker, Text, Told, User,
+    Chat, Delivered, Emulator, Location, Media, Options, Post, Redelivery, Sticker, Text, User,
 };
 use serde_json::{Map, Value, json};
 
@@ -91,7 +91,7 @@ async fn a_group_talks_and_everything_is_kept_and_answered_once(parts: Parts) {
 
 async fn pubsub(line: &Emulator, channel: &str, people: &[User]) -> Said {
     let [ann, ming, somchai] = [0, 1, 2].map(|n| people[n].user_id.as_str());
-    let id = |told: Told| told.message_id().unwrap().to_owned();
+    let id = |told: Delivered| told.message_id().unwrap().to_owned();
     let greeting = id(line.say(channel, ming, "大家好").await.unwrap());
     line.say(channel, somchai, "請問營業時間？").await.unwrap();
     line.say(channel, ann, "RULES!").await.unwrap();

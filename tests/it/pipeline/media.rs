@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
-use chatkeep_emulator::{Chat, Fault, Media, MediaState, Post, Target, Told, User};
+use chatkeep_emulator::{Chat, Delivered, Fault, Media, MediaState, Post, Target, User};
 use futures_util::StreamExt as _;
 use image::{ImageFormat, RgbImage};
 use reqwest::StatusCode;
@@ -127,7 +127,7 @@ impl Scene {
     }
 }
 
-fn id(told: &Told) -> String {
+fn id(told: &Delivered) -> String {
     told.message_id().unwrap().to_owned()
 }
 

@@ -64,7 +64,7 @@ impl Replacement {
             let (line, channel) = (&self.stack.line, &self.channel);
             let person = &self.people[round % 2];
             let text = format!("{part} {round}");
-            let id = |told: chatkeep_emulator::Told| told.message_id().unwrap().to_owned();
+            let id = |told: chatkeep_emulator::Delivered| told.message_id().unwrap().to_owned();
             let said = id(line.say(channel, person, text.as_str()).await.unwrap());
             let regret = id(line.say(channel, person, "taken back").await.unwrap());
             line.unsend(&regret).await.unwrap();

@@ -51,7 +51,7 @@ impl ClaimAttempt<'_> {
         &self.token
     }
 
-    /// Ends the attempt: the store has told its outcome.
+    /// Ends the attempt: the store knows its outcome.
     pub(super) fn end(mut self) {
         self.is_known = true;
     }

@@ -56,8 +56,8 @@ impl ContentThrottle {
     pub async fn slow_down(&self, bot: &str, retry_after: Option<Duration>) {
         let until = self.clock.now().plus(retry_after.unwrap_or(PAUSE.0).min(PAUSE.1));
         self.pause(bot, until);
-        let told = self.bus.broadcast(TOPIC, Bytes::from(format!("{} {bot}", until.millis())));
-        if let Err(error) = told.await {
+        let sent = self.bus.broadcast(TOPIC, Bytes::from(format!("{} {bot}", until.millis())));
+        if let Err(error) = sent.await {
             debug!(error = with_causes(&error), "cannot broadcast the throttle to other workers");
         }
     }
@@ -79,11 +79,11 @@ impl ContentThrottle {
         &self,
         stop: CancellationToken,
     ) -> Result<impl Future<Output = ()> + Send + use<>, BusError> {
-        let mut told = self.bus.subscribe(TOPIC).await?;
+        let mut messages = self.bus.subscribe(TOPIC).await?;
         let throttle = self.clone();
         Ok(async move {
-            while let Some(Some(told)) = stop.run_until_cancelled(told.next()).await {
-                if let Some((until, bot)) = read(&told) {
+            while let Some(Some(message)) = stop.run_until_cancelled(messages.next()).await {
+                if let Some((until, bot)) = read(&message) {
                     throttle.pause(bot, until.min(throttle.clock.now().plus(PAUSE.1)));
                 }
             }
@@ -91,7 +91,7 @@ impl ContentThrottle {
     }
 }
 
-fn read(told: &[u8]) -> Option<(Timestamp, &str)> {
-    let (until, bot) = std::str::from_utf8(told).ok()?.split_once(' ')?;
+fn read(message: &[u8]) -> Option<(Timestamp, &str)> {
+    let (until, bot) = std::str::from_utf8(message).ok()?.split_once(' ')?;
     Some((Timestamp::from_millis(until.parse().ok()?), bot))
 }

@@ -35,13 +35,13 @@ impl PeriodicJob for UsageNotifier {
     const SCOPE: Scope = Scope::Deployment;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
-        stop.run_until_cancelled(self.tell_all()).await.transpose()?;
+        stop.run_until_cancelled(self.notify_all()).await.transpose()?;
         Ok(())
     }
 }
 
 impl UsageNotifier {
-    async fn tell_all(&self) -> Result<(), StoreError> {
+    async fn notify_all(&self) -> Result<(), StoreError> {
         for notice in self.store.accounts().pending_usage_notices(BATCH).await? {
             let outcome = match pointless(&notice) {
                 Some(reason) => Some(reason),

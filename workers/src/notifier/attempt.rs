@@ -37,8 +37,8 @@ impl<B: Bodies> Notifier<B> {
     /// Makes a delivery; `None` if it cannot be rendered now and its lease has to expire.
     pub(super) async fn attempt(&self, delivery: ClaimedDelivery) -> Option<Attempt> {
         let draft = Draft { at: self.clock.now(), delivery };
-        let (told, bounds) = (&draft.delivery.event, &draft.delivery.bounds);
-        if !draft.delivery.may_read || bounds.admit(&told.subject(), draft.at).is_err() {
+        let (event, bounds) = (&draft.delivery.event, &draft.delivery.bounds);
+        if !draft.delivery.may_read || bounds.admit(&event.subject(), draft.at).is_err() {
             return Some(draft.dropped("not_permitted"));
         }
         let body = match self.bodies.body(&draft.delivery).await {

@@ -45,7 +45,7 @@ pub trait Bodies: Send + Sync + 'static {
     /// shown.
     ///
     /// # Errors
-    /// Returns an error if that cannot be told now; the delivery is tried again.
+    /// Returns an error if that cannot be known now; the delivery is tried again.
     fn body<'a>(
         &'a self,
         delivery: &'a ClaimedDelivery,

@@ -72,9 +72,9 @@ impl Topics {
 impl EmbeddedBus {
     pub(crate) fn broadcast(&self, topic: &'static str, message: Bytes) -> Result<(), BusError> {
         self.inner.check_open()?;
-        if let Some(told) = self.inner.pubsub.topics().channels.get(topic) {
+        if let Some(subscribers) = self.inner.pubsub.topics().channels.get(topic) {
             // An error means that there is no subscriber any more.
-            told.send(message).ok();
+            subscribers.send(message).ok();
         }
         Ok(())
     }
@@ -86,11 +86,11 @@ impl EmbeddedBus {
         let mut topics = self.inner.pubsub.topics();
         // Checked under the lock that closing takes, so that no subscription waits for ever.
         self.inner.check_open()?;
-        let told = topics
+        let subscribers = topics
             .channels
             .entry(topic)
             .or_insert_with(|| broadcast::Sender::new(SUBSCRIBER_CAPACITY));
-        Ok(told.subscribe())
+        Ok(subscribers.subscribe())
     }
 
     pub(crate) async fn request(

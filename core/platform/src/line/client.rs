@@ -208,8 +208,8 @@ impl Platform for LineClient {
         Box::pin(async move {
             let url = self.file_url(message, "/transcoding")?;
             let body = self.0.call(Endpoint::Transcoding, self.0.http.get(url)).await?;
-            let told: Transcoding = read(&body)?;
-            Ok(match told.status.as_str() {
+            let transcoding: Transcoding = read(&body)?;
+            Ok(match transcoding.status.as_str() {
                 "succeeded" => Preparation::Ready,
                 "failed" => Preparation::Failed,
                 _ => Preparation::Pending,

@@ -61,7 +61,7 @@ pub enum Reader {
     Key(KeyId),
     /// A program that a person consented to, such as a model; by its consent.
     Program(String),
-    /// More readers in a few seconds than could be told apart.
+    /// More readers in a few seconds than could be counted apart.
     Others,
 }
 

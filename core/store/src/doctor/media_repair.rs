@@ -186,7 +186,7 @@ impl LockedRow {
         let stored_at = self.stored_at.unwrap_or(now.millis());
         let reason = MediaReason::FileLost.name();
         tx.execute(query(LOST).bind(c).bind(m).bind(stored_at).bind(reason)).await?;
-        tell(tx, OutboxEventKind::MediaFailed, (c, m), now).await
+        log_event(tx, OutboxEventKind::MediaFailed, (c, m), now).await
     }
 
     /// Gives the file up.
@@ -199,7 +199,7 @@ impl LockedRow {
     ) -> Result<(), StoreError> {
         self.charge(ledger, c, -self.bytes);
         tx.execute(query(FAILED).bind(c).bind(m).bind(reason.name())).await?;
-        tell(tx, OutboxEventKind::MediaFailed, (c, m), now).await
+        log_event(tx, OutboxEventKind::MediaFailed, (c, m), now).await
     }
 
     /// Makes a lost file count again, as it did before.
@@ -214,12 +214,12 @@ impl LockedRow {
             self.charge_since(ledger, c, stored_at, bytes);
         }
         tx.execute(query(FOUND).bind(c).bind(m).bind(bytes)).await?;
-        tell(tx, OutboxEventKind::FileUploaded, (c, m), now).await
+        log_event(tx, OutboxEventKind::FileUploaded, (c, m), now).await
     }
 }
 
 /// Logs what became of the file of a message.
-async fn tell(
+async fn log_event(
     tx: &mut Tx,
     kind: OutboxEventKind,
     (c, m): (&str, &str),

@@ -14,7 +14,7 @@ use crate::query::{query, query_as};
 /// Batch size for the deletion of rows about hits.
 const SWEEP: i64 = 5_000;
 
-const KNOWN: &str = "
+const MATCHED: &str = "
     SELECT DISTINCT h.channel_id, h.message_id
     FROM json_each($1) j CROSS JOIN saved_search_hits h
     WHERE h.channel_id = j.value ->> 'c' AND h.message_id = j.value ->> 'm'";
@@ -39,7 +39,7 @@ const DELETE_SEARCH: &str =
     "DELETE FROM saved_searches WHERE saved_search_id = $1 AND deleted_at IS NOT NULL";
 
 impl SavedSearchStore<'_> {
-    /// Returns those of these messages that a saved search has told of.
+    /// Returns those of these messages that a saved search has reported.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -50,11 +50,11 @@ impl SavedSearchStore<'_> {
     ) -> Result<BTreeSet<(ChannelId, MessageId)>, StoreError> {
         let keys = message_keys(messages)?;
         let rows: Vec<(String, String)> =
-            self.store.db.fetch_all(query_as(KNOWN).bind(&keys)).await?;
+            self.store.db.fetch_all(query_as(MATCHED).bind(&keys)).await?;
         Ok(rows.into_iter().map(|(c, m)| (c.into(), m.into())).collect())
     }
 
-    /// Forgets that these messages were told, which are not stored any more.
+    /// Forgets that these messages were reported, which are not stored any more.
     ///
     /// # Errors
     /// Returns an error when the database fails.

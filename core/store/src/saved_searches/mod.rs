@@ -1,11 +1,11 @@
-//! Saved searches: queries of users, whose new hits are told to them.
+//! Saved searches: queries of users, whose new hits are reported to them.
 //!
 //! A search is compared with what is logged after it was made (`since`), by a follower of the event
-//! log whose position is stored ([`told`]).
+//! log whose position is stored ([`reported`]).
 
 mod forget;
 mod passed_over;
-mod told;
+mod reported;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, SavedSearchId, UserId};
@@ -13,7 +13,7 @@ use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
 pub use passed_over::{SearchEvent, SearchEventState};
-pub use told::{SavedSearchMatch, WatchingSearch};
+pub use reported::{SavedSearchMatch, WatchingSearch};
 
 use super::channels::{channel_keys, channels_of_keys};
 use super::db::{Sql, Tx, locking};
@@ -36,7 +36,7 @@ pub struct SavedSearch {
     pub query: String,
     /// Channels to search; `None` for all of its owner's.
     pub channels: Option<Vec<ChannelId>>,
-    /// `true` if new hits are told.
+    /// `true` if new hits are reported.
     pub enabled: bool,
     /// Time of creation.
     pub created_at: Timestamp,
@@ -64,7 +64,7 @@ pub struct SavedSearchChange<'a> {
     pub query: &'a str,
     /// Channels to search; `None` for all of its owner's.
     pub channels: Option<&'a [ChannelId]>,
-    /// `true` if new hits are told.
+    /// `true` if new hits are reported.
     pub enabled: bool,
 }
 
@@ -105,7 +105,7 @@ const LOCK_ONE: Sql = locking!(
     "SELECT saved_search_id FROM saved_searches
      WHERE user_id = $1 AND saved_search_id = $2 AND deleted_at IS NULL"
 );
-/// Another query, other channels, or the end of a pause: what was logged before is not told. With
+/// Another query, other channels, or the end of a pause: what was logged before is not reported. With
 /// another query or other channels the hits so far are of an earlier generation, too.
 const CHANGE: &str = "
     UPDATE saved_searches SET
@@ -220,8 +220,8 @@ impl SavedSearchStore<'_> {
     }
 
     /// Sets the properties of a saved search. With another query or other channels, and when it is
-    /// enabled again, it begins anew: what was logged before is not told. What was told for another
-    /// query or other channels counts no more: a message that is edited then may be told again, by
+    /// enabled again, it begins anew: what was logged before is not reported. What was reported for another
+    /// query or other channels counts no more: a message that is edited then may be reported again, by
     /// the new query. The rows about those hits go later. `false` when the user has none of that id.
     ///
     /// # Errors

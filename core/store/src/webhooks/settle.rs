@@ -184,9 +184,9 @@ async fn lock_messages(
 }
 
 fn about(delivery: &ClaimedDelivery) -> Option<(&str, &str)> {
-    let told = &delivery.event;
-    Some((told.channel.as_ref()?.as_str(), told.subject.as_deref()?))
-        .filter(|_| told.kind.is_some_and(super::OutboxEventKind::is_about_message))
+    let event = &delivery.event;
+    Some((event.channel.as_ref()?.as_str(), event.subject.as_deref()?))
+        .filter(|_| event.kind.is_some_and(super::OutboxEventKind::is_about_message))
 }
 
 fn list_of<'a>(ids: impl Iterator<Item = &'a &'a WebhookId>) -> Result<String, StoreError> {

@@ -1,9 +1,9 @@
-//! Telling of hits: the follower of the event log, whose position and whose hits are stored
+//! Reporting of hits: the follower of the event log, whose position and whose hits are stored
 //! together.
 //!
-//! A hit is a row of its own, and the event that tells of it is logged in the transaction that adds
-//! the row. So each message is told once for each saved search, however often the same part of the
-//! log is read, by however many processes. It is told once more after its event was
+//! A hit is a row of its own, and the event that reports it is logged in the transaction that adds
+//! the row. So each message is reported once for each saved search, however often the same part of the
+//! log is read, by however many processes. It is reported once more after its event was
 //! [passed over](super::passed_over).
 
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ pub struct WatchingSearch {
     pub query: String,
     /// Channels that it searches; `None` for all of its owner's.
     pub channels: Option<Vec<ChannelId>>,
-    /// Position in the event log; what is not after it is not told.
+    /// Position in the event log; what is not after it is not reported.
     pub since: OutboxPosition,
     /// Channels of the request that its owner may read and that it searches.
     pub within: Vec<ChannelId>,
@@ -80,8 +80,8 @@ const LOCK_SEARCHES: Sql = locking!(
      WHERE saved_search_id IN (SELECT value ->> 's' FROM json_each($1)) ORDER BY saved_search_id",
     " FOR SHARE"
 );
-/// A search that was changed meanwhile has begun anew. A message is told again that an earlier query
-/// told of, or whose event was passed over.
+/// A search that was changed meanwhile has begun anew. A message is reported again that an earlier query
+/// has found, or whose event was passed over.
 const ADD_HITS: &str = "
     INSERT INTO saved_search_hits (saved_search_id, channel_id, message_id, generation)
     SELECT s.saved_search_id, j.value ->> 'c', j.value ->> 'm', s.generation
@@ -180,14 +180,14 @@ impl SavedSearchStore<'_> {
         Ok(searches)
     }
 
-    /// Logs an event for each of these matches that was not told before; returns their number.
-    /// `None`, and nothing is told, when the position is not `from` any more: another process has
+    /// Logs an event for each of these matches that was not reported before; returns their number.
+    /// `None`, and nothing is reported, when the position is not `from` any more: another process has
     /// compared this part of the log.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing is told then.
+    /// Returns an error when the database fails; nothing is reported then.
     #[boxed]
-    pub async fn tell(
+    pub async fn report(
         &self,
         from: OutboxPosition,
         matches: &[SavedSearchMatch<'_>],
@@ -201,9 +201,9 @@ impl SavedSearchStore<'_> {
         let ids: BTreeSet<_> = matches.iter().map(|found| &found.search.id).collect();
         let ids = search_keys(ids)?;
         let _: Vec<(String,)> = tx.fetch_all(query_as(LOCK_SEARCHES).bind(&ids)).await?;
-        let told = add_hits(&mut tx, matches, now).await?;
+        let reported = add_hits(&mut tx, matches, now).await?;
         tx.commit().await?;
-        Ok(Some(told))
+        Ok(Some(reported))
     }
 
     /// Moves the position on. `false` when it is not `from` any more.
