@@ -22,7 +22,7 @@ use tracing::{info, warn};
 
 use super::open;
 use super::preflight::{address_warnings, preflight_check};
-use super::registry::Registration;
+use super::registry::{Registration, RegistrationParts};
 use super::secrets::LiveSecrets;
 use super::{
     App, LineClients, PreflightError, ProcessRoles, memory_warning, no_media_store, open_space,
@@ -63,7 +63,7 @@ impl App {
         let clients = LineClients::new(&config, token, &clock)?;
         let bots = clients.bots(&config);
         let health = Health::new(Arc::clone(&clock));
-        let parts = (&store, &bus, &blobs, &health);
+        let parts = RegistrationParts { store: &store, bus: &bus, blobs: &blobs, health: &health };
         let registration = Registration::new(&config, &process_roles, parts).await?;
         let replica = replica::open(&config, &process_roles, &store, &clock).await?;
         let search = open::search(&config, replica.as_ref(), &bus);

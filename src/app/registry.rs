@@ -35,6 +35,14 @@ const PART: &str = "deployment";
 
 const BUS: &str = "the bus";
 
+/// Parts of a process that its registration needs.
+pub(super) struct RegistrationParts<'a> {
+    pub(super) store: &'a Store,
+    pub(super) bus: &'a Bus,
+    pub(super) blobs: &'a Blobs,
+    pub(super) health: &'a Health,
+}
+
 /// Entry of this process in the registry.
 #[derive(Clone, Debug)]
 pub(super) struct Registration {
@@ -60,8 +68,9 @@ impl Registration {
     pub(super) async fn new(
         config: &Config,
         process_roles: &ProcessRoles,
-        (store, bus, blobs, health): (&Store, &Bus, &Blobs, &Health),
+        parts: RegistrationParts<'_>,
     ) -> anyhow::Result<Self> {
+        let RegistrationParts { store, bus, blobs, health } = parts;
         let mut shared = shared_settings(config);
         let known = store.processes().bus_record().await?;
         let bus_reading = BusReading { known, state: bus.state().await? };

@@ -55,13 +55,19 @@ pub(super) struct MyDataForm {
     typed: String,
 }
 
+/// What was typed into a form that was refused, and why.
+#[derive(Default)]
+struct RefusedForm {
+    typed: String,
+    errors: FormErrors,
+}
+
 pub(super) async fn list(
     State(console): State<Console>,
     visitor: Visitor,
     Asked(query): Asked<OwnListQuery>,
 ) -> Result<Response, PageError> {
-    listed(&console, &visitor, query.cursor.as_deref(), (String::new(), FormErrors::default()))
-        .await
+    listed(&console, &visitor, query.cursor.as_deref(), RefusedForm::default()).await
 }
 
 pub(super) async fn change_all(
@@ -77,7 +83,8 @@ pub(super) async fn change_all(
             let frame = visitor.frame(String::new());
             if !agrees(&form.typed, &own_name(&frame)) {
                 let errors = mistyped(visitor.language);
-                return listed(&console, &visitor, None, (form.typed, errors)).await;
+                let refused = RefusedForm { typed: form.typed, errors };
+                return listed(&console, &visitor, None, refused).await;
             }
             service.erase_everywhere(&access).await.map(|_| Done::Erasing)
         }
@@ -87,7 +94,8 @@ pub(super) async fn change_all(
         Ok(done) => Ok(done.at(PATH)),
         Err(error) => {
             let errors = FormErrors::of(error, visitor.language)?;
-            listed(&console, &visitor, None, (String::new(), errors)).await
+            let refused = RefusedForm { errors, ..RefusedForm::default() };
+            listed(&console, &visitor, None, refused).await
         }
     }
 }
@@ -98,8 +106,7 @@ pub(super) async fn one(
     Path(channel): Path<String>,
     Asked(query): Asked<OwnChannelQuery>,
 ) -> Result<Response, PageError> {
-    let refused = (String::new(), FormErrors::default());
-    shown(&console, &visitor, (&channel, query.job.as_deref()), refused).await
+    shown(&console, &visitor, &channel, query.job.as_deref(), RefusedForm::default()).await
 }
 
 pub(super) async fn change(
@@ -115,8 +122,9 @@ pub(super) async fn change(
         "erase" => {
             let named = Heading::of_own(&console, &visitor, &access).await?.name;
             if !agrees(&form.typed, &named) {
-                let refused = (form.typed, mistyped(visitor.language));
-                return shown(&console, &visitor, (&channel, None), refused).await;
+                let errors = mistyped(visitor.language);
+                let refused = RefusedForm { typed: form.typed, errors };
+                return shown(&console, &visitor, &channel, None, refused).await;
             }
             let leads = |job: ChannelJob| format!("{path}?job={}", segment(&job.id));
             service.erase(&access).await.map(|job| Redirect::to(&leads(job)).into_response())
@@ -126,8 +134,9 @@ pub(super) async fn change(
     match done {
         Ok(response) => Ok(response),
         Err(error) => {
-            let refused = (String::new(), FormErrors::of(error, visitor.language)?);
-            shown(&console, &visitor, (&channel, None), refused).await
+            let errors = FormErrors::of(error, visitor.language)?;
+            let refused = RefusedForm { errors, ..RefusedForm::default() };
+            shown(&console, &visitor, &channel, None, refused).await
         }
     }
 }
@@ -154,7 +163,7 @@ async fn listed(
     console: &Console,
     visitor: &Visitor,
     cursor: Option<&str>,
-    (typed, errors): (String, FormErrors),
+    refused: RefusedForm,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ReadMessages>(console)?;
     let own = console.services.my_data.page(&access, LIMIT, cursor).await?;
@@ -165,8 +174,8 @@ async fn listed(
         next: own.next.map(|cursor| format!("{PATH}?cursor={cursor}")),
         kept: own.kept_everywhere,
         name: own_name(&frame),
-        typed,
-        errors,
+        typed: refused.typed,
+        errors: refused.errors,
         frame,
     };
     let status = page.errors.status();
@@ -177,14 +186,15 @@ async fn listed(
 async fn shown(
     console: &Console,
     visitor: &Visitor,
-    (channel, job): (&str, Option<&str>),
-    (typed, errors): (String, FormErrors),
+    channel: &str,
+    job: Option<&str>,
+    refused: RefusedForm,
 ) -> Result<Response, PageError> {
     let access = reaches::<ReadMessages>(console, visitor, channel).await?;
     let own = console.services.my_data.one(&access).await?;
     let zone = own.channel.zone(console.services.channels.default_zone());
     let job = match job {
-        Some(id) => Some(erasure(console, visitor, (channel, id)).await?),
+        Some(id) => Some(erasure(console, visitor, channel, id).await?),
         None => console.services.my_data.running_erasure(&access).await?,
     };
     let job = job.map(|job| OwnJob::new(&job, visitor.language));
@@ -193,6 +203,7 @@ async fn shown(
     let stored =
         if running { None } else { Some(console.services.my_data.messages(&access).await?) };
     let page = OwnChannelPage::new(&own, stored, visitor, (console.clock.now(), zone));
+    let RefusedForm { typed, errors } = refused;
     let page = OwnChannelPage { job, typed, errors, ..page };
     let status = page.errors.status();
     if status == StatusCode::OK { rendered(&page) } else { Ok(rendered_as(status, &page)) }
@@ -202,7 +213,8 @@ async fn shown(
 async fn erasure(
     console: &Console,
     visitor: &Visitor,
-    (channel, id): (&str, &str),
+    channel: &str,
+    id: &str,
 ) -> Result<ChannelJob, PageError> {
     if id.contains('\0') {
         return Err(PageError::Input);

@@ -66,7 +66,7 @@ pub(super) async fn page(
         kind: None,
     };
     let around = services.messages.page(&access, &query).await?.messages;
-    let items = items(&console, &access, (&around, Vec::new()), (dates, Some(&id))).await?;
+    let items = items(&console, &access, &around, Vec::new(), dates, Some(&id)).await?;
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Messages).await?;
     let page = PermalinkPage {
         frame: visitor.frame(language.text("permalink-title")),

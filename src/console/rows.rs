@@ -46,7 +46,7 @@ pub(super) async fn page(
     let mut messages = console.services.messages.several(&access, ids).await?;
     messages.sort_by(|one, other| (one.sent_at, &one.id).cmp(&(other.sent_at, &other.id)));
     let dates = dates(&console, &visitor, &access).await?;
-    let items = items(&console, &access, (&messages, Vec::new()), (dates, None)).await?;
+    let items = items(&console, &access, &messages, Vec::new(), dates, None).await?;
     let frame = visitor.frame(visitor.language.text("timeline-label"));
     rendered(&Rows { frame, items })
 }

@@ -113,8 +113,7 @@ pub(super) async fn page(
     let stretch = stretch(&console, &access, &query).await?;
     let target = query.around.as_deref().map(MessageId::from);
     let messages = &stretch.messages;
-    let shown = (dates, target.as_ref());
-    let items = items(&console, &access, (messages, stretch.gaps), shown).await?;
+    let items = items(&console, &access, messages, stretch.gaps, dates, target.as_ref()).await?;
     let path = channel_path(access.without_reading());
     let before = messages.first().and_then(|first| ordered(Order::Descending).cursor_after(first));
     let after = messages.last().and_then(|last| ordered(Order::Ascending).cursor_after(last));
@@ -230,8 +229,10 @@ fn is_within(gap: &Gap, before: Option<Timestamp>, until: Option<Timestamp>, at_
 pub(super) async fn items(
     console: &Console,
     access: &ChannelAccess<Member, ReadMessages>,
-    (messages, gaps): (&[Masked<StoredMessage>], Vec<Gap>),
-    (dates, target): (Dates, Option<&MessageId>),
+    messages: &[Masked<StoredMessage>],
+    gaps: Vec<Gap>,
+    dates: Dates,
+    target: Option<&MessageId>,
 ) -> Result<Vec<Item>, PageError> {
     let quoted = messages.iter().filter_map(|message| message.quoted.clone());
     let quoted = console.services.messages.several(access, quoted).await?;

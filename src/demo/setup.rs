@@ -7,7 +7,9 @@ use chatkeep_core::assistant::{KeywordMatch, RuleDraft};
 use chatkeep_emulator::Delivered;
 use chatkeep_services::FieldPath;
 use chatkeep_services::access::{Admin, WriteAssistant};
-use chatkeep_services::assistant::{AssistantChange, QaChange, TriggerChange, WelcomeChange};
+use chatkeep_services::assistant::{
+    AssistantChange, FieldText, QaChange, TriggerChange, WelcomeChange,
+};
 
 use super::media;
 use super::sample::Sample;
@@ -87,7 +89,7 @@ impl Sample {
         let access = self.access::<Admin, WriteAssistant>(self.people()).await?;
         let assistant = &self.services().assistant;
         assistant.change_settings(&access, settings(), None).await?;
-        let group_rules = (FieldPath::BODY, GROUP_RULES.to_owned());
+        let group_rules = FieldText { field: FieldPath::BODY, text: GROUP_RULES.to_owned() };
         assistant.set_group_rules(&access, group_rules, None).await?;
         for (keywords, question, answer) in RULES {
             let draft = RuleDraft {

@@ -120,7 +120,7 @@ impl Inner {
         let make = |seed: &str, at| {
             timed(successor(ACCESS_TOKEN, seed, token), successor(REFRESH, seed, token), at)
         };
-        let next = self.grants.refresh(token, admit, (&seed, make)).await?;
+        let next = self.grants.refresh(token, admit, &seed, make).await?;
         next.ok_or(refusal)
     }
 }

@@ -124,7 +124,7 @@ impl ActivityService {
         });
         let rules = self.assistant.visible_rules(access, rules).await?;
         let mask = &access.caller.mask;
-        Ok(Some(Activity::new((days, &starts), counts, &rules, mask)))
+        Ok(Some(Activity::new(days, &starts, counts, &rules, mask)))
     }
 
     async fn zone(&self, channel: &ChannelId) -> Result<Tz, ServiceError> {
@@ -135,7 +135,8 @@ impl ActivityService {
 
 impl Activity {
     fn new(
-        (days, starts): (Span, &[NaiveDate]),
+        days: Span,
+        starts: &[NaiveDate],
         counts: ActivityCounts,
         rules: &VisibleRules,
         mask: &Mask,

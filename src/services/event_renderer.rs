@@ -133,8 +133,7 @@ impl EventRenderer {
             }
             EventSubject::Unstored(channel, id, unstored) => {
                 let bare = MessageView::bare(id, channel.clone(), event.at, unstored.kind);
-                let message =
-                    unstored_message((kind, event), bare, unstored, subjects, reader.mask);
+                let message = unstored_message(kind, event, bare, unstored, subjects, reader.mask);
                 EventData { message: Some(message?), ..EventData::default() }
             }
         };
@@ -225,7 +224,8 @@ fn data_of_message(
 /// Renders an unstored message: nothing of its content, and nothing at all once it was retracted or
 /// its sender erased.
 fn unstored_message(
-    (kind, event): (OutboxEventKind, &EventRef),
+    kind: OutboxEventKind,
+    event: &EventRef,
     bare: MessageView,
     unstored: &UnstoredMessage,
     subjects: &Subjects,

@@ -173,9 +173,10 @@ impl GrantService {
         &self,
         token: &str,
         admit: impl FnOnce(&Grant) -> bool + Send,
-        (seed, make): (&str, impl Fn(&str, Timestamp) -> Tokens + Send),
+        seed: &str,
+        make: impl Fn(&str, Timestamp) -> Tokens + Send,
     ) -> Result<Option<(Grant, Tokens)>, ServiceError> {
-        Ok(self.store.oauth().refresh_grant(token, admit, (seed, make), self.clock.now()).await?)
+        Ok(self.store.oauth().refresh_grant(token, admit, seed, make, self.clock.now()).await?)
     }
 
     /// Ends the consent that a token belongs to, if there is one.

@@ -85,12 +85,17 @@ pub(super) fn keywords(
     min: usize,
     max: usize,
 ) -> Result<Vec<String>, ServiceError> {
-    let many = Defect::TooManyKeywords { max };
-    let kept = phrases(field.clone(), given, (limits::KEYWORD, max), (many, &HashSet::new()))?;
-    if kept.len() < min {
+    let rule = PhraseRule {
+        longest: limits::KEYWORD,
+        max,
+        too_many: Defect::TooManyKeywords { max },
+        excluded: &HashSet::new(),
+    };
+    let checked = phrases(field.clone(), given, &rule)?;
+    if checked.len() < min {
         return Err(ServiceError::defective(field, Defect::TooFewKeywords { min }));
     }
-    Ok(kept)
+    Ok(checked)
 }
 
 /// Checks the texts that a rule must not answer, as keywords are checked; none may be one of its
@@ -100,25 +105,41 @@ pub(super) fn not_for(
     given: Vec<String>,
     keywords: &[String],
 ) -> Result<Vec<String>, ServiceError> {
-    let many = Defect::TooManyTexts { max: limits::NOT_FOR };
-    let keywords = keywords.iter().map(|keyword| fold_phrase(keyword)).collect();
-    phrases(field, given, (limits::NOT_FOR_TEXT, limits::NOT_FOR), (many, &keywords))
+    let rule = PhraseRule {
+        longest: limits::NOT_FOR_TEXT,
+        max: limits::NOT_FOR,
+        too_many: Defect::TooManyTexts { max: limits::NOT_FOR },
+        excluded: &keywords.iter().map(|keyword| fold_phrase(keyword)).collect(),
+    };
+    phrases(field, given, &rule)
 }
 
-/// Checks phrases of at most `longest` characters; `many` is the defect of more than `max`, and none
-/// may be one of the folded `keywords`.
+/// Rule of a list of phrases.
+struct PhraseRule<'a> {
+    /// Maximum characters of each.
+    longest: usize,
+    /// Maximum number of them.
+    max: usize,
+    /// Defect of more than that.
+    too_many: Defect,
+    /// Folded keywords, none of which may be among them.
+    excluded: &'a HashSet<String>,
+}
+
+/// Checks phrases by a rule.
 fn phrases(
     field: FieldPath,
     given: Vec<String>,
-    (longest, max): (usize, usize),
-    (many, keywords): (Defect, &HashSet<String>),
+    rule: &PhraseRule<'_>,
 ) -> Result<Vec<String>, ServiceError> {
-    let too_many = |field| Err(ServiceError::defective(field, many));
+    let PhraseRule { longest, max, too_many, excluded } = rule;
+    let (longest, max) = (*longest, *max);
+    let too_many = |field| Err(ServiceError::defective(field, *too_many));
     if given.len() > max.saturating_mul(SPARE) {
         return too_many(field);
     }
     let mut seen = HashSet::with_capacity(max);
-    let mut kept: Vec<String> = Vec::with_capacity(max);
+    let mut checked: Vec<String> = Vec::with_capacity(max);
     for (index, keyword) in given.into_iter().enumerate() {
         let keyword = text(field.clone().item(index), keyword, 1, longest)?;
         let keyword = keyword.trim();
@@ -127,18 +148,18 @@ fn phrases(
         if folded.is_empty() {
             return Err(ServiceError::defective(field.item(index), Defect::Empty));
         }
-        if keywords.contains(&folded) {
+        if excluded.contains(&folded) {
             return Err(ServiceError::defective(field.item(index), Defect::IsKeyword));
         }
         if !seen.insert(folded) {
             continue;
         }
-        if kept.len() == max {
+        if checked.len() == max {
             return too_many(field);
         }
-        kept.push(keyword.to_owned());
+        checked.push(keyword.to_owned());
     }
-    Ok(kept)
+    Ok(checked)
 }
 
 #[cfg(test)]

@@ -41,8 +41,8 @@ use super::access::{
 };
 use super::account::AccountService;
 use super::assistant::{
-    AssistantChange, AssistantService, ComparisonRequest, Difference, KeywordWarningKind, Progress,
-    QaChange, TrialReason, TriggerChange, UnansweredFigures,
+    AssistantChange, AssistantService, ComparisonRequest, Difference, FieldText,
+    KeywordWarningKind, Progress, QaChange, TrialReason, TriggerChange, UnansweredFigures,
 };
 use super::channels::ChannelService;
 use super::keys::{IssueKeyError, KeyDraft, KeyService, OperatorKey};
@@ -229,7 +229,7 @@ async fn a_trial_knows_the_words_of_the_link() {
         ..AssistantChange::default()
     };
     assistant.change_settings(&access, change(true), None).await.unwrap();
-    let text = (FieldPath::body("/groupRules"), "Be kind".to_owned());
+    let text = FieldText { field: FieldPath::body("/groupRules"), text: "Be kind".to_owned() };
     assistant.set_group_rules(&access, text, None).await.unwrap();
     assistant.add_rule(&access, draft("連結"), None).await.unwrap();
     let tried = async |text: &str| {

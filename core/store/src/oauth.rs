@@ -10,7 +10,7 @@ use chatkeep_core::time::Timestamp;
 
 use super::keys::hash;
 use super::oauth_secrets::{
-    GrantRow, SECRET, SingleUse, add_secret, add_tokens, drop_grant, once, use_up,
+    GrantRow, NewSecret, SECRET, SingleUse, add_secret, add_tokens, drop_grant, once, use_up,
 };
 use super::{OAuthStore, StoreError};
 use crate::query::{query, query_as};
@@ -108,8 +108,15 @@ impl OAuthStore<'_> {
         )
         .await?;
         tx.execute(query(CLIENT_USED).bind(grant.client_id).bind(now.millis())).await?;
-        let bound = (Some(grant.redirect_uri), Some(grant.challenge));
-        add_secret(&mut tx, "code", grant.id, (grant.code, grant.code_until), bound).await?;
+        let code = NewSecret {
+            kind: "code",
+            grant: grant.id,
+            secret: grant.code,
+            until: grant.code_until,
+            redirect_uri: Some(grant.redirect_uri),
+            challenge: Some(grant.challenge),
+        };
+        add_secret(&mut tx, &code).await?;
         tx.commit().await
     }
 
@@ -156,7 +163,8 @@ impl OAuthStore<'_> {
         &self,
         refresh: &str,
         admit: impl FnOnce(&Grant) -> bool,
-        (seed, make): (&str, impl Fn(&str, Timestamp) -> Tokens),
+        seed: &str,
+        make: impl Fn(&str, Timestamp) -> Tokens,
         now: Timestamp,
     ) -> Result<Option<(Grant, Tokens)>, StoreError> {
         let mut tx = self.store.db.begin().await?;

@@ -78,27 +78,35 @@ pub(super) async fn add_tokens(
     tokens: &Tokens,
 ) -> Result<(), StoreError> {
     for (kind, (secret, until)) in [("access", &tokens.access), ("refresh", &tokens.refresh)] {
-        add_secret(tx, kind, grant, (secret, *until), (None, None)).await?;
+        let until = *until;
+        let secret = NewSecret { kind, grant, secret, until, redirect_uri: None, challenge: None };
+        add_secret(tx, &secret).await?;
     }
     Ok(())
 }
 
+/// Code or token of a grant. No `Debug`: it holds a secret.
+pub(super) struct NewSecret<'a> {
+    pub(super) kind: &'a str,
+    pub(super) grant: &'a str,
+    pub(super) secret: &'a str,
+    pub(super) until: Timestamp,
+    /// Address that a code was made for.
+    pub(super) redirect_uri: Option<&'a str>,
+    /// Challenge that whoever exchanges a code answers.
+    pub(super) challenge: Option<&'a str>,
+}
+
 /// Stores a code or token of a grant.
-pub(super) async fn add_secret(
-    tx: &mut Tx,
-    kind: &str,
-    grant: &str,
-    (secret, until): (&str, Timestamp),
-    (redirect_uri, challenge): (Option<&str>, Option<&str>),
-) -> Result<(), StoreError> {
+pub(super) async fn add_secret(tx: &mut Tx, new: &NewSecret<'_>) -> Result<(), StoreError> {
     tx.execute(
         query(ADD_SECRET)
-            .bind(hash(secret))
-            .bind(kind)
-            .bind(grant)
-            .bind(until.millis())
-            .bind(redirect_uri)
-            .bind(challenge),
+            .bind(hash(new.secret))
+            .bind(new.kind)
+            .bind(new.grant)
+            .bind(new.until.millis())
+            .bind(new.redirect_uri)
+            .bind(new.challenge),
     )
     .await?;
     Ok(())

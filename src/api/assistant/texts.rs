@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use chatkeep_http::{Body, HttpError, IfMatch, Versioned};
-use chatkeep_services::assistant::{SettingsAccess, VersionedText};
+use chatkeep_services::assistant::{FieldText, SettingsAccess, VersionedText};
 use chatkeep_services::{FieldPath, Services};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -67,16 +67,16 @@ impl Shown for WelcomeBody {
 
 impl WelcomeBody {
     /// Returns the text with its place in the body.
-    fn text(self) -> Result<(FieldPath, String), HttpError> {
+    fn text(self) -> Result<FieldText, HttpError> {
         match (self.message, self.messages) {
-            (Some(message), _) => Ok((FieldPath::body("/message"), message)),
+            (Some(text), _) => Ok(FieldText { field: FieldPath::body("/message"), text }),
             (None, Some(mut messages)) => {
                 if messages.len() > 1 {
                     let field = FieldPath::body("/messages");
                     return Err(HttpError::invalid_value(field, "must contain at most one text"));
                 }
-                let content = messages.pop().map(|one| one.content).unwrap_or_default();
-                Ok((FieldPath::body("/messages/0/content"), content))
+                let text = messages.pop().map(|one| one.content).unwrap_or_default();
+                Ok(FieldText { field: FieldPath::body("/messages/0/content"), text })
             }
             (None, None) => {
                 Err(HttpError::invalid_value(FieldPath::body("/message"), "is missing"))
@@ -128,7 +128,7 @@ pub(crate) async fn set_rules(
     IfMatch(versions): IfMatch,
     Body(Editable(body)): Body<Editable<RulesBody>>,
 ) -> Result<Versioned<RulesView>, HttpError> {
-    let text = (FieldPath::body("/content"), body.content);
+    let text = FieldText { field: FieldPath::body("/content"), text: body.content };
     Ok(rules_view(services.assistant.set_group_rules(&access, text, versions.as_deref()).await?))
 }
 

@@ -19,7 +19,7 @@ use super::Section;
 use super::rule_form::{RuleForm, RuleHints};
 use super::rules::{RulesQuery, rules_path, warnings_about};
 use super::switch::compared;
-use super::wrong_reply::WrongReply;
+use super::wrong_reply::{MessageReader, WrongReply};
 
 #[derive(Template)]
 #[template(path = "console/rule.html", whitespace = "minimize")]
@@ -205,7 +205,8 @@ pub(super) async fn edit_page(
     let (console, visitor, query) = (&console, &visitor, &query);
     let desk = Desk { console, visitor, access: &access, query, rule: Some(&rule) };
     let SavedRule { form, mut warnings } = desk.saved(&rule).await?.ok_or(PageError::NoRule)?;
-    let (form, about) = wrong.excluded_in(form, (console, visitor, &access)).await?;
+    let reader = MessageReader { console, visitor, access: &access };
+    let (form, about) = wrong.excluded_in(form, reader).await?;
     warnings.extend(about.map(|key| visitor.language.text(key)));
     desk.page(form.prefilled(visitor), Remarks { warnings, ..Remarks::default() }).await
 }

@@ -8,7 +8,8 @@ use chatkeep_core::assistant::{AssistantConfig, limits};
 use chatkeep_i18n::Language;
 use chatkeep_services::access::{Admin, WriteAssistant};
 use chatkeep_services::assistant::{
-    AssistantChange, QaChange, SettingsAccess, TriggerChange, VersionedText, WelcomeChange,
+    AssistantChange, FieldText, QaChange, SettingsAccess, TextVersions, TriggerChange,
+    VersionedText, WelcomeChange,
 };
 use chatkeep_services::{FieldPath, Nullable};
 use chatkeep_view::channel_path;
@@ -86,7 +87,7 @@ pub(crate) async fn page(
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
     let form = present(&console, &access).await?;
-    shown(&console, &visitor, &access, (form, Present::default()), FormErrors::default()).await
+    shown(&console, &visitor, &access, form, Present::default(), FormErrors::default()).await
 }
 
 pub(crate) async fn save(
@@ -97,11 +98,11 @@ pub(crate) async fn save(
     let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
     let form = form.normalized();
     if form.act == "preview" {
-        let nothing = (Present::default(), FormErrors::default());
-        return shown(&console, &visitor, &access, (form, nothing.0), nothing.1).await;
+        let (present, errors) = (Present::default(), FormErrors::default());
+        return shown(&console, &visitor, &access, form, present, errors).await;
     }
-    let group_rules = (GROUP_RULES, form.rules_text.clone());
-    let versions = (form.version, form.rules_version);
+    let group_rules = FieldText { field: GROUP_RULES, text: form.rules_text.clone() };
+    let versions = TextVersions { settings: form.version, group_rules: form.rules_version };
     let service = &console.services.assistant;
     match service.change_texts(&access, form.change(), group_rules, versions).await {
         Ok(()) => {
@@ -111,7 +112,8 @@ pub(crate) async fn save(
         Err(error) => {
             let errors = FormErrors::of(error, visitor.language)?;
             let present = present(&console, &access).await?;
-            let changed = versions != (present.version, present.rules_version);
+            let changed =
+                form.version != present.version || form.rules_version != present.rules_version;
             let differing = if changed {
                 form.differing(&present, visitor.language)
             } else {
@@ -122,7 +124,7 @@ pub(crate) async fn save(
                 rules_version: present.rules_version,
                 ..form
             };
-            shown(&console, &visitor, &access, (form, differing), errors).await
+            shown(&console, &visitor, &access, form, differing, errors).await
         }
     }
 }
@@ -139,7 +141,8 @@ async fn shown(
     console: &Console,
     visitor: &Visitor,
     access: &SettingsAccess,
-    (form, present): (TextsForm, Present),
+    form: TextsForm,
+    present: Present,
     errors: FormErrors,
 ) -> Result<Response, PageError> {
     let language = visitor.language;

@@ -19,7 +19,8 @@ use super::rule_form::RuleForm;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct WrongReply {
-    asked: Option<MessageId>,
+    #[serde(rename = "asked")]
+    question: Option<MessageId>,
     reply: Option<MessageId>,
     #[serde(rename = "notFor")]
     text: Option<String>,
@@ -39,16 +40,14 @@ impl WrongReply {
     pub(super) async fn excluded_in(
         self,
         form: RuleForm,
-        (console, visitor, access): (&Console, &Visitor, &SettingsAccess),
+        reader: MessageReader<'_>,
     ) -> Result<(RuleForm, Option<&'static str>), PageError> {
         let answered = match self {
             Self { text: Some(text), .. } if !text.trim().is_empty() => AnsweredText::Known(text),
-            Self { asked: Some(asked), .. } => {
-                text_of(message(console, visitor, access, &asked).await?.as_deref())
+            Self { question: Some(question), .. } => {
+                text_of(reader.message(&question).await?.as_deref())
             }
-            Self { reply: Some(reply), .. } => {
-                before_reply(console, visitor, access, &reply).await?
-            }
+            Self { reply: Some(reply), .. } => reader.before_reply(&reply).await?,
             Self { .. } => return Ok((form, None)),
         };
         let text = match answered {
@@ -63,40 +62,43 @@ impl WrongReply {
     }
 }
 
-/// Returns the text of the message that a reply of the bot answered.
-async fn before_reply(
-    console: &Console,
-    visitor: &Visitor,
-    access: &SettingsAccess,
-    reply: &MessageId,
-) -> Result<AnsweredText, PageError> {
-    let history: HistoryAccess = visitor.channel(console, access.channel().as_str()).await?;
-    let Some(asked) = console.services.assistant.asked(&history, reply).await? else {
-        return Ok(AnsweredText::Gone);
-    };
-    let reply = message(console, visitor, access, reply).await?;
-    let asked = message(console, visitor, access, &asked).await?;
-    let edited = asked.as_ref().and_then(|asked| asked.edited_at);
-    let is_edited = edited.zip(reply).is_some_and(|(edited, reply)| edited > reply.sent_at);
-    Ok(match text_of(asked.as_deref()) {
-        AnsweredText::Known(_) if is_edited => AnsweredText::Edited,
-        text => text,
-    })
+/// Reader of messages for the form of a rule.
+#[derive(Clone, Copy)]
+pub(super) struct MessageReader<'a> {
+    pub(super) console: &'a Console,
+    pub(super) visitor: &'a Visitor,
+    pub(super) access: &'a SettingsAccess,
 }
 
-/// Returns a message that the visitor may read; `None` if there is none.
-async fn message(
-    console: &Console,
-    visitor: &Visitor,
-    access: &SettingsAccess,
-    id: &MessageId,
-) -> Result<Option<Masked<StoredMessage>>, PageError> {
-    let readable: ChannelAccess<Member, ReadMessages> =
-        visitor.channel(console, access.channel().as_str()).await?;
-    match console.services.messages.one(&readable, id).await {
-        Ok(message) => Ok(Some(message)),
-        Err(ServiceError::NotFound) => Ok(None),
-        Err(error) => Err(error.into()),
+impl MessageReader<'_> {
+    /// Returns the text of the message that a reply of the bot answered.
+    async fn before_reply(self, reply: &MessageId) -> Result<AnsweredText, PageError> {
+        let Self { console, visitor, access } = self;
+        let history: HistoryAccess = visitor.channel(console, access.channel().as_str()).await?;
+        let question = console.services.assistant.question_of(&history, reply).await?;
+        let Some(question) = question else {
+            return Ok(AnsweredText::Gone);
+        };
+        let reply = self.message(reply).await?;
+        let question = self.message(&question).await?;
+        let edited = question.as_ref().and_then(|question| question.edited_at);
+        let is_edited = edited.zip(reply).is_some_and(|(edited, reply)| edited > reply.sent_at);
+        Ok(match text_of(question.as_deref()) {
+            AnsweredText::Known(_) if is_edited => AnsweredText::Edited,
+            text => text,
+        })
+    }
+
+    /// Returns a message that the visitor may read; `None` if there is none.
+    async fn message(self, id: &MessageId) -> Result<Option<Masked<StoredMessage>>, PageError> {
+        let Self { console, visitor, access } = self;
+        let readable: ChannelAccess<Member, ReadMessages> =
+            visitor.channel(console, access.channel().as_str()).await?;
+        match console.services.messages.one(&readable, id).await {
+            Ok(message) => Ok(Some(message)),
+            Err(ServiceError::NotFound) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use chatkeep_core::id::MessageId;
 use chatkeep_core::role::Scope;
-use chatkeep_core::time::Timestamp;
 use chatkeep_services::access::ReadMessages;
 use chatkeep_services::context::{ContextQuery, MessageContext};
 use chatkeep_services::gaps::TimeSpan;
@@ -198,15 +197,22 @@ async fn answer(
 ) -> Result<(ContextOutput, String), ToolError> {
     let bounds = &channel.access.caller.bounds;
     let (before, after) = (&context.before, &context.after);
-    let whole =
-        span(&context, (before.messages.len(), before.more), (after.messages.len(), after.more));
+    let whole = span(
+        &context,
+        ShownSide { count: before.messages.len(), more: before.more },
+        ShownSide { count: after.messages.len(), more: after.more },
+    );
     let gaps = services.messages.gaps(bounds, channel.id(), whole).await?;
     builder.spend_gaps(&GapRows::of_channel(&gaps, channel.zone));
     let ContextRows { quotes, before, message, after, quoted_by, more_quoting } =
         ContextRows::new(&mut builder, &context);
     let more_before = context.before.more || before.len() < context.before.messages.len();
     let more_after = context.after.more || after.len() < context.after.messages.len();
-    let shown = span(&context, (before.len(), more_before), (after.len(), more_after));
+    let shown = span(
+        &context,
+        ShownSide { count: before.len(), more: more_before },
+        ShownSide { count: after.len(), more: more_after },
+    );
     let gaps = if shown == whole {
         gaps
     } else {
@@ -234,19 +240,23 @@ async fn answer(
     Ok((output, text))
 }
 
+/// Neighbours on one side of a message that are shown.
+#[derive(Clone, Copy)]
+struct ShownSide {
+    count: usize,
+    /// The channel has more of them.
+    more: bool,
+}
+
 /// Returns the time of so many neighbours on each side, which has no end where there are no more.
-fn span(
-    context: &MessageContext,
-    (before, more_before): (usize, bool),
-    (after, more_after): (usize, bool),
-) -> TimeSpan {
-    let edge = |side: &[Masked<StoredMessage>], shown: usize| {
-        side[..shown].last().map_or(context.message.sent_at, |last| last.sent_at)
+fn span(context: &MessageContext, before: ShownSide, after: ShownSide) -> TimeSpan {
+    let end = |side: &[Masked<StoredMessage>], shown: ShownSide| {
+        let last = side[..shown.count].last();
+        shown.more.then(|| last.map_or(context.message.sent_at, |last| last.sent_at))
     };
-    let end = |more: bool, at: Timestamp| more.then_some(at);
     TimeSpan {
-        from: end(more_before, edge(&context.before.messages, before)),
-        to: end(more_after, edge(&context.after.messages, after)),
+        from: end(&context.before.messages, before),
+        to: end(&context.after.messages, after),
     }
 }
 

@@ -39,7 +39,7 @@ pub use origins::VisibleRules;
 pub use rules::{
     KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, RuleField, RuleUpdate,
 };
-pub use texts::VersionedText;
+pub use texts::{FieldText, TextVersions, VersionedText};
 pub use trial::{ModeTrial, Rehearsal, ScoredRule, Trial, TrialCandidate, TrialReason};
 
 use history::Examinations;

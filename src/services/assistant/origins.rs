@@ -60,12 +60,12 @@ impl AssistantService {
     /// # Errors
     /// Returns an error when the store fails.
     #[boxed]
-    pub async fn asked(
+    pub async fn question_of(
         &self,
         access: &HistoryAccess,
         reply: &MessageId,
     ) -> Result<Option<MessageId>, ServiceError> {
-        Ok(self.store.assistant().asked(access.without_reading(), reply).await?)
+        Ok(self.store.assistant().question_of(access.without_reading(), reply).await?)
     }
 
     /// Returns the rules with these ids, as far as they exist.

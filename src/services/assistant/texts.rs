@@ -22,6 +22,27 @@ pub struct VersionedText {
     pub text: String,
 }
 
+/// Text of a request.
+#[derive(Clone, Debug)]
+pub struct FieldText {
+    /// Field that it stands in.
+    pub field: FieldPath,
+    pub text: String,
+}
+
+/// Versions of what is changed together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextVersions {
+    pub settings: i64,
+    pub group_rules: i64,
+}
+
+impl FieldText {
+    fn checked(self) -> Result<String, ServiceError> {
+        text(self.field, self.text, 0, limits::TEXT)
+    }
+}
+
 impl AssistantService {
     /// Returns the welcome message.
     ///
@@ -33,8 +54,7 @@ impl AssistantService {
             .await
     }
 
-    /// Sets the welcome message, which stands in `field` of the request, if it has one of the
-    /// `expected` versions.
+    /// Sets the welcome message if it has one of the `expected` versions.
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a text that is too long, [`ServiceError::Stale`] for another
@@ -43,10 +63,10 @@ impl AssistantService {
     pub async fn set_welcome(
         &self,
         access: &SettingsAccess,
-        (field, message): (FieldPath, String),
+        message: FieldText,
         expected: Option<&[i64]>,
     ) -> Result<VersionedText, ServiceError> {
-        let message = text(field, message, 0, limits::TEXT)?;
+        let message = message.checked()?;
         let change = |mut config: AssistantConfig, versions: SettingVersions| {
             if expected.is_some_and(|expected| !expected.contains(&versions.welcome)) {
                 return Err(ServiceError::Stale);
@@ -79,8 +99,7 @@ impl AssistantService {
         .await
     }
 
-    /// Sets the group rules, which stand in `field` of the request, if they have one of the
-    /// `expected` versions.
+    /// Sets the group rules if they have one of the `expected` versions.
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a text that is too long, [`ServiceError::Stale`] for another
@@ -89,10 +108,10 @@ impl AssistantService {
     pub async fn set_group_rules(
         &self,
         access: &SettingsAccess,
-        (field, content): (FieldPath, String),
+        content: FieldText,
         expected: Option<&[i64]>,
     ) -> Result<VersionedText, ServiceError> {
-        let content = text(field, content, 0, limits::TEXT)?;
+        let content = content.checked()?;
         let (channel, now) = (access.channel(), self.clock.now());
         let user = access.user();
         if !self.store.assistant().set_group_rules(channel, &content, expected, user, now).await? {
@@ -102,8 +121,7 @@ impl AssistantService {
         self.group_rules(access).await
     }
 
-    /// Changes settings and the group rules, which stand in `field` of the request, at once if both
-    /// have the `expected` versions.
+    /// Changes settings and the group rules at once if both have the `expected` versions.
     ///
     /// # Errors
     /// As of [`Self::change_settings`] and [`Self::set_group_rules`].
@@ -112,14 +130,14 @@ impl AssistantService {
         &self,
         access: &SettingsAccess,
         change: AssistantChange,
-        (field, content): (FieldPath, String),
-        (settings, group_rules): (i64, i64),
+        content: FieldText,
+        expected: TextVersions,
     ) -> Result<(), ServiceError> {
-        let content = text(field, content, 0, limits::TEXT)?;
+        let content = content.checked()?;
         let channel = access.channel();
         let plan = self.store.members().owner_plan(channel).await?;
-        let (expected, version) = ([settings], [group_rules]);
-        let change = self.checked_change(channel, change, plan, Some(&expected));
+        let (settings, version) = ([expected.settings], [expected.group_rules]);
+        let change = self.checked_change(channel, change, plan, Some(&settings));
         let group_rules = (content.as_str(), Some(version.as_slice()));
         let now = self.clock.now();
         let store = self.store.assistant();

@@ -57,12 +57,8 @@ async fn exchange(
 /// Exchanges a refresh token: the next tokens are named after the seed.
 async fn refresh(fixture: &Fixture, secret: &str, seed: &str, time: i64) -> Option<String> {
     let make = |seed: &str, _| tokens(&format!("a{seed}"), &format!("r{seed}"));
-    let next = fixture
-        .store
-        .oauth()
-        .refresh_grant(secret, |_| true, (seed, make), at(time))
-        .await
-        .unwrap();
+    let next =
+        fixture.store.oauth().refresh_grant(secret, |_| true, seed, make, at(time)).await.unwrap();
     next.map(|(_, tokens)| tokens.refresh.0)
 }
 
@@ -140,7 +136,7 @@ async fn what_does_not_fit_uses_nothing_up(fixture: Fixture) {
     assert!(exchange(&fixture, "c", ("a1", "r1"), 3).await.is_some());
     let make = |_: &str, _| tokens("a2", "r2");
     assert!(
-        store.oauth().refresh_grant("r1", |_| false, ("s", make), at(4)).await.unwrap().is_none()
+        store.oauth().refresh_grant("r1", |_| false, "s", make, at(4)).await.unwrap().is_none()
     );
     assert_eq!(refresh(&fixture, "r1", "3", 60_000).await.as_deref(), Some("r3"));
 }

@@ -304,21 +304,21 @@ async fn the_message_that_was_answered_is_found(fixture: Fixture) {
         let exchange = Exchange { own: &own, ..Exchange::default() };
         assistant().finish_reply(&event.into(), Ok(()), exchange, at(11)).await.unwrap();
     }
-    let asked = async |channel: &str, reply: &str| {
-        let asked = assistant().asked(&channel.into(), &reply.into()).await.unwrap();
-        asked.map(|message| message.to_string())
+    let question_of = async |channel: &str, reply: &str| {
+        let question = assistant().question_of(&channel.into(), &reply.into()).await.unwrap();
+        question.map(|message| message.to_string())
     };
     for (reply, message) in
         [("a_b", "to-one"), ("second", "to-one"), ("axb", "to-two"), ("b%", "to-two")]
     {
-        assert_eq!(asked("C1", reply).await.as_deref(), Some(message), "{reply}");
+        assert_eq!(question_of("C1", reply).await.as_deref(), Some(message), "{reply}");
     }
     for (channel, reply) in [("C2", "a_b"), ("C1", "%"), ("C1", "to-one"), ("C1", "nothing")] {
-        assert_eq!(asked(channel, reply).await, None, "{channel} {reply}");
+        assert_eq!(question_of(channel, reply).await, None, "{channel} {reply}");
     }
     assert_eq!(claim_link(&fixture, "link", "C1", 10).await, Claim::Granted);
     let own = [said("C1", "linked", 10, "https://chat.example.org")];
     let exchange = Exchange { own: &own, ..Exchange::default() };
     assistant().finish_reply(&"link".into(), Ok(()), exchange, at(11)).await.unwrap();
-    assert_eq!(asked("C1", "linked").await, None, "no rule answered");
+    assert_eq!(question_of("C1", "linked").await, None, "no rule answered");
 }

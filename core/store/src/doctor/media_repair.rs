@@ -151,15 +151,15 @@ impl LockedRow {
                 return Ok(());
             }
             MediaRepair::Lose if self.blob().is_some() => {
-                return self.lose(tx, ledger, (c, m), now).await;
+                return self.lose(tx, ledger, c, m, now).await;
             }
             MediaRepair::Lose => {
-                self.fail(tx, ledger, (c, m, MediaReason::FileLost), now).await?;
+                self.fail(tx, ledger, c, m, MediaReason::FileLost, now).await?;
             }
             MediaRepair::Discard => {
-                self.fail(tx, ledger, (c, m, MediaReason::FileDamaged), now).await?;
+                self.fail(tx, ledger, c, m, MediaReason::FileDamaged, now).await?;
             }
-            MediaRepair::Find(bytes) => self.find(tx, ledger, (c, m, *bytes), now).await?,
+            MediaRepair::Find(bytes) => self.find(tx, ledger, c, m, *bytes, now).await?,
             MediaRepair::Empty => {
                 tx.execute(query(EMPTY).bind(c).bind(m)).await?;
             }
@@ -179,14 +179,15 @@ impl LockedRow {
         &self,
         tx: &mut Tx,
         ledger: &mut Ledger,
-        (c, m): (&str, &str),
+        channel: &str,
+        message: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.charge(ledger, c, -self.bytes);
+        self.charge(ledger, channel, -self.bytes);
         let stored_at = self.stored_at.unwrap_or(now.millis());
         let reason = MediaReason::FileLost.name();
-        tx.execute(query(LOST).bind(c).bind(m).bind(stored_at).bind(reason)).await?;
-        log_event(tx, OutboxEventKind::MediaFailed, (c, m), now).await
+        tx.execute(query(LOST).bind(channel).bind(message).bind(stored_at).bind(reason)).await?;
+        log_event(tx, OutboxEventKind::MediaFailed, channel, message, now).await
     }
 
     /// Gives the file up.
@@ -194,12 +195,14 @@ impl LockedRow {
         &self,
         tx: &mut Tx,
         ledger: &mut Ledger,
-        (c, m, reason): (&str, &str, MediaReason),
+        channel: &str,
+        message: &str,
+        reason: MediaReason,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.charge(ledger, c, -self.bytes);
-        tx.execute(query(FAILED).bind(c).bind(m).bind(reason.name())).await?;
-        log_event(tx, OutboxEventKind::MediaFailed, (c, m), now).await
+        self.charge(ledger, channel, -self.bytes);
+        tx.execute(query(FAILED).bind(channel).bind(message).bind(reason.name())).await?;
+        log_event(tx, OutboxEventKind::MediaFailed, channel, message, now).await
     }
 
     /// Makes a lost file count again, as it did before.
@@ -207,14 +210,16 @@ impl LockedRow {
         &self,
         tx: &mut Tx,
         ledger: &mut Ledger,
-        (c, m, bytes): (&str, &str, i64),
+        channel: &str,
+        message: &str,
+        bytes: i64,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         if let Some(stored_at) = self.lost_stored_at {
-            self.charge_since(ledger, c, stored_at, bytes);
+            self.charge_since(ledger, channel, stored_at, bytes);
         }
-        tx.execute(query(FOUND).bind(c).bind(m).bind(bytes)).await?;
-        log_event(tx, OutboxEventKind::FileUploaded, (c, m), now).await
+        tx.execute(query(FOUND).bind(channel).bind(message).bind(bytes)).await?;
+        log_event(tx, OutboxEventKind::FileUploaded, channel, message, now).await
     }
 }
 
@@ -222,9 +227,11 @@ impl LockedRow {
 async fn log_event(
     tx: &mut Tx,
     kind: OutboxEventKind,
-    (c, m): (&str, &str),
+    channel: &str,
+    message: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let event = NewOutboxEvent { kind: kind.name(), at: now.millis(), c: Some(c), s: Some(m) };
+    let (c, s) = (Some(channel), Some(message));
+    let event = NewOutboxEvent { kind: kind.name(), at: now.millis(), c, s };
     log(tx, &[event], now).await
 }

@@ -86,7 +86,7 @@ const TO_MESSAGES: &str = "
 
 /// Maximum time between the claim of a reply and the message that it became, in milliseconds.
 const APART: i64 = DAY_MILLIS;
-const ASKED: &str = "
+const QUESTION: &str = "
     SELECT r.message_id, r.sent_ids
     FROM messages m JOIN replies r ON r.channel_id = m.channel_id
                                   AND r.created_at BETWEEN m.sent_at - $3 AND m.sent_at + $3
@@ -160,12 +160,12 @@ impl AssistantStore<'_> {
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
-    pub async fn asked(
+    pub async fn question_of(
         &self,
         channel: &ChannelId,
         reply: &MessageId,
     ) -> Result<Option<MessageId>, StoreError> {
-        let replies = query_as(ASKED).bind(channel.as_str()).bind(reply.as_str()).bind(APART);
+        let replies = query_as(QUESTION).bind(channel.as_str()).bind(reply.as_str()).bind(APART);
         let replies: Vec<(String, String)> = self.store.db.fetch_all(replies).await?;
         // In a pattern, some characters stand for others.
         let is_of = |sent: &str| {

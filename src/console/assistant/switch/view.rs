@@ -111,7 +111,7 @@ impl View<'_> {
             DIFFERENCES.into_iter().find(|(_, name, _)| Some(*name) == query.show.as_deref());
         let only = show.map(|(difference, ..)| difference);
         let service = &console.services.assistant;
-        let listed = service.compared_messages(access, found, only, (query.page, SIZE)).await?;
+        let listed = service.compared_messages(access, found, only, query.page, SIZE).await?;
         let show = show.map(|(_, name, key)| (name, key));
         let address = |number| query.address(page, show.map(|(name, _)| name), number);
         let date = dates.date(dates.day(found.from));

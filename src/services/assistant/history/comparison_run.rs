@@ -95,7 +95,8 @@ impl AssistantService {
         access: &HistoryAccess,
         comparison: &Comparison,
         only: Option<Difference>,
-        (page, size): (usize, usize),
+        page: usize,
+        size: usize,
     ) -> Result<ComparedPage, ServiceError> {
         let listed = comparison.different.iter().chain(&comparison.same);
         let listed = listed.filter(|one| only.is_none_or(|only| only == one.difference));
