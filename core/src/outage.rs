@@ -34,7 +34,7 @@ const CALM: Duration = Duration::from_mins(1);
 const UNSURE: Duration = Duration::from_mins(1);
 
 /// Everything that the process depends on, for the metrics.
-static KNOWN: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
+static DEPENDENCIES: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
 
 /// A kind of work that something fails to do, or does. What takes changes can also be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,9 +101,9 @@ impl Availability {
             closed: AtomicBool::new(false),
             state: Mutex::default(),
         });
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|known| known.strong_count() > 0);
-        known.push(Arc::downgrade(&this));
+        let mut dependencies = DEPENDENCIES.lock().unwrap_or_else(PoisonError::into_inner);
+        dependencies.retain(|one| one.strong_count() > 0);
+        dependencies.push(Arc::downgrade(&this));
         Self(this)
     }
 
@@ -213,8 +213,8 @@ impl Availability {
 
 /// Sets `chatkeep_dependency_up` of everything that the process depends on, as it is now.
 pub fn show_all() {
-    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    for availability in known.iter().filter_map(Weak::upgrade).map(Availability) {
+    let dependencies = DEPENDENCIES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    for availability in dependencies.iter().filter_map(Weak::upgrade).map(Availability) {
         availability.show(!availability.is_away());
     }
 }

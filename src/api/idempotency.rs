@@ -36,7 +36,7 @@ const TRUE: HeaderValue = HeaderValue::from_static("true");
 const MAX_KEY: usize = 255;
 const NONCE: usize = 12;
 /// Maximum bytes of a response that is stored in full.
-const MAX_KEPT: usize = 64 * 1024;
+const MAX_STORED: usize = 64 * 1024;
 /// Headers that are stored with a response.
 const HEADERS: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
 
@@ -114,7 +114,7 @@ impl Idempotency {
             IdempotencyState::Interrupted => return Err(INTERRUPTED),
             IdempotencyState::Other => return Err(OTHER),
             IdempotencyState::Answered { status, answer } => {
-                let kept = seal.open(&answer).ok_or(NOT_KEPT)?;
+                let kept = seal.open(&answer).ok_or(NOT_STORED)?;
                 if let (None, Some(note)) = (&kept.body, &kept.note) {
                     parts.extensions.insert(ReplayNote(note.clone()));
                     let request = Request::from_parts(parts, body.into());
@@ -186,7 +186,7 @@ const INTERRUPTED: HttpError = HttpError::Refused {
             look at what is there before you send it with another key",
 };
 
-const NOT_KEPT: HttpError = HttpError::Refused {
+const NOT_STORED: HttpError = HttpError::Refused {
     status: StatusCode::CONFLICT,
     code: "answer_not_kept",
     error: "The request with this Idempotency-Key was completed; its response cannot be replayed",
@@ -238,7 +238,7 @@ impl StoredResponse {
             let value = parts.headers.get(name)?.to_str().ok()?;
             Some((name.as_str().to_owned(), value.to_owned()))
         };
-        let small = Some(body).filter(|body| body.len() <= MAX_KEPT);
+        let small = Some(body).filter(|body| body.len() <= MAX_STORED);
         Self {
             headers: HEADERS.iter().filter_map(kept).collect(),
             body: small.and_then(|body| String::from_utf8(body.to_vec()).ok()),
@@ -247,7 +247,7 @@ impl StoredResponse {
     }
 
     fn replay(self, status: u16) -> Result<StoredReplay, HttpError> {
-        let body = self.body.ok_or(NOT_KEPT)?;
+        let body = self.body.ok_or(NOT_STORED)?;
         let status = StatusCode::from_u16(status).map_err(|_| HttpError::Internal)?;
         let headers = self.headers.into_iter().filter_map(|(name, value)| {
             Some((name.parse::<HeaderName>().ok()?, value.parse::<HeaderValue>().ok()?))
@@ -284,9 +284,9 @@ mod tests {
 
     #[test]
     fn a_large_answer_is_not_kept() {
-        let largest: &'static str = "x".repeat(MAX_KEPT).leak();
+        let largest: &'static str = "x".repeat(MAX_STORED).leak();
         assert!(answer(largest).body.is_some());
-        let large: &'static str = "x".repeat(MAX_KEPT + 1).leak();
+        let large: &'static str = "x".repeat(MAX_STORED + 1).leak();
         let kept = answer(large);
         assert!(kept.body.is_none() && kept.note.is_none() && kept.replay(200).is_err());
     }

@@ -125,7 +125,7 @@ pub(super) async fn set_own_backup(
     access: Reaches<WriteBackup>,
     Body(own): Body<OwnBackupView>,
 ) -> Result<Json<OwnBackupView>, HttpError> {
-    services.my_data.set_kept(&access, own.kept).await?;
+    services.my_data.set_opted_in(&access, own.kept).await?;
     Ok(Json(own))
 }
 

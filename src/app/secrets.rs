@@ -115,7 +115,8 @@ impl LiveSecrets {
             let replaced = archives.iter().map(|archive| archive.replace_access_key(&config.s3));
             let replaced = replaced.chain([self.blobs.replace_access_key(&config.s3)]);
             // All of them, also after one that fails.
-            replaced.fold(true, |all, replaced| is_used("s3.secret_access_key", &replaced) && all)
+            let used = replaced.map(|replaced| is_used("s3.secret_access_key", &replaced));
+            used.collect::<Vec<_>>().into_iter().all(|is_used| is_used)
         });
         if is_same(old.as_ref(), new.as_ref()) {
             present.s3 = config.s3.clone();

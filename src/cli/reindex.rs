@@ -34,7 +34,7 @@ pub(super) struct ReindexArgs {
 
 pub(super) async fn run(context: &Context, args: &ReindexArgs) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let done = match known(context, &context.channels(&store), args).await {
+    let done = match chosen_channel(context, &context.channels(&store), args).await {
         Ok(channel) => reindex(context, args, &context.indexing(&store), channel).await,
         Err(error) => Err(error),
     };
@@ -43,7 +43,7 @@ pub(super) async fn run(context: &Context, args: &ReindexArgs) -> anyhow::Result
 }
 
 /// Returns the channel to reindex, if only one is.
-async fn known(
+async fn chosen_channel(
     context: &Context,
     channels: &ChannelService,
     args: &ReindexArgs,

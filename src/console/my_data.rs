@@ -77,8 +77,8 @@ pub(super) async fn change_all(
     let access = visitor.scoped::<WriteBackup>(&console)?;
     let service = &console.services.my_data;
     let done = match form.action.as_str() {
-        "out" => service.set_kept_everywhere(&access, false).await.map(|()| Done::Saved),
-        "in" => service.set_kept_everywhere(&access, true).await.map(|()| Done::Saved),
+        "out" => service.set_opted_in_everywhere(&access, false).await.map(|()| Done::Saved),
+        "in" => service.set_opted_in_everywhere(&access, true).await.map(|()| Done::Saved),
         "erase" => {
             let frame = visitor.frame(String::new());
             if !agrees(&form.typed, &own_name(&frame)) {
@@ -117,8 +117,8 @@ pub(super) async fn change(
     let access = reaches::<WriteBackup>(&console, &visitor, &channel).await?;
     let (service, path) = (&console.services.my_data, own_path(&access.channel));
     let done = match form.action.as_str() {
-        "out" => service.set_kept(&access, false).await.map(|()| Done::Saved.at(&path)),
-        "in" => service.set_kept(&access, true).await.map(|()| Done::Saved.at(&path)),
+        "out" => service.set_opted_in(&access, false).await.map(|()| Done::Saved.at(&path)),
+        "in" => service.set_opted_in(&access, true).await.map(|()| Done::Saved.at(&path)),
         "erase" => {
             let named = Heading::of_own(&console, &visitor, &access).await?.name;
             if !agrees(&form.typed, &named) {

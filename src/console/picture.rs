@@ -17,7 +17,7 @@ use super::visitor::{Asked, Visitor};
 
 /// Caching of the version that the address names, which never changes; not for longer than it is
 /// kept here.
-const KNOWN: &str = "private, max-age=86400, immutable";
+const IMMUTABLE: &str = "private, max-age=86400, immutable";
 /// Caching of a picture that is not there: perhaps the platform was away.
 const MISSING: &str = "private, max-age=600";
 
@@ -54,7 +54,7 @@ fn sent(picture: Option<(String, Bytes)>, query: &PictureQuery) -> Response {
     let Some((version, picture)) = picture else {
         return ([(header::CACHE_CONTROL, MISSING)], StatusCode::NOT_FOUND).into_response();
     };
-    let caching = if version == query.v { KNOWN } else { "private, no-cache" };
+    let caching = if version == query.v { IMMUTABLE } else { "private, no-cache" };
     let headers = [(header::CONTENT_TYPE, "image/jpeg"), (header::CACHE_CONTROL, caching)];
     let mut response = (headers, picture).into_response();
     if let Ok(tag) = HeaderValue::try_from(format!("\"{version}\"")) {

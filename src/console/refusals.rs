@@ -12,8 +12,8 @@ use super::Console;
 use super::error::{PageError, error_page};
 use super::visitor::{Visitor, language_of, secured};
 
-/// Headers of a refusal that its page keeps.
-const KEPT: [HeaderName; 5] = [
+/// Headers of a refusal that its page has as well.
+const PRESERVED: [HeaderName; 5] = [
     ALLOW,
     RETRY_AFTER,
     HeaderName::from_static("x-ratelimit-limit"),
@@ -43,7 +43,7 @@ pub async fn layer(State(console): State<Console>, request: Request, next: Next)
     let response = next.run(request).await;
     let Some(error) = refusal(&response) else { return response };
     let mut page = secured(error_page(&console, &visitor, &error), console.entrances.framed);
-    for name in KEPT {
+    for name in PRESERVED {
         if let Some(value) = response.headers().get(&name) {
             page.headers_mut().insert(name, value.clone());
         }

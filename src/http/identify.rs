@@ -37,7 +37,7 @@ pub struct Identification {
 }
 
 /// Whose request it is; a forged one came from somebody else's page.
-struct Known {
+struct IdentifiedCaller {
     caller: Caller,
     forged: bool,
 }
@@ -71,7 +71,7 @@ pub async fn identify(
     if !entry.verdict.allowed {
         return refused(entry.verdict);
     }
-    let identity = parts.known(request.method(), request.headers()).await;
+    let identity = parts.identified(request.method(), request.headers()).await;
     let lookup = match &identity {
         Ok(known) => Lookup::Of(&known.caller.user),
         Err(HttpError::InvalidKey) => Lookup::Nobody,
@@ -82,8 +82,8 @@ pub async fn identify(
         return refused(verdict);
     }
     let identity = match identity {
-        Ok(Known { forged: true, .. }) => Err(HttpError::FORGED),
-        Ok(Known { caller, .. }) => Ok(caller),
+        Ok(IdentifiedCaller { forged: true, .. }) => Err(HttpError::FORGED),
+        Ok(IdentifiedCaller { caller, .. }) => Ok(caller),
         Err(error) => Err(error),
     };
     if let Ok(caller) = &identity {
@@ -135,16 +135,20 @@ impl Identification {
     }
 
     /// Returns the caller: of a key, where one is given; else of a session.
-    async fn known(&self, method: &Method, headers: &HeaderMap) -> Result<Known, HttpError> {
+    async fn identified(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<IdentifiedCaller, HttpError> {
         if !headers.contains_key(AUTHORIZATION)
             && let Some(session) = self.sessions.of_request(headers).await?
         {
             let forged = !self.sessions.allows(method, headers, &session);
-            return Ok(Known { caller: session.into(), forged });
+            return Ok(IdentifiedCaller { caller: session.into(), forged });
         }
         let secret = bearer(headers).ok_or(HttpError::InvalidKey)?;
         let caller = self.credentials.caller(secret).await?;
-        Ok(Known { caller, forged: false })
+        Ok(IdentifiedCaller { caller, forged: false })
     }
 }
 

@@ -49,13 +49,13 @@ pub(super) struct Discovery {
     redirect: RedirectUrl,
     pub(super) http: reqwest::Client,
     clock: SharedClock,
-    known: Mutex<Known>,
+    known: Mutex<CachedProvider>,
     pub(super) available: Availability,
 }
 
 /// Metadata of the provider.
 #[derive(Debug, Default)]
-struct Known {
+struct CachedProvider {
     client: Option<(Arc<Client>, Timestamp)>,
     /// Version of the client secret that the client has.
     secret: u64,
@@ -115,7 +115,7 @@ impl Discovery {
                 self.available.works(Work::Reading);
                 let client = Arc::new(self.build(metadata));
                 let kept = Some((Arc::clone(&client), now));
-                *known = Known { client: kept, secret, failed_at: None };
+                *known = CachedProvider { client: kept, secret, failed_at: None };
                 Ok((client, now))
             }
             Err(cause) => {

@@ -42,7 +42,7 @@ impl IdempotencyService {
     #[boxed]
     pub async fn abandon_after_failure(&self, claim: &IdempotencyClaim) {
         if let Err(error) = self.store.idempotency().abandon_idempotency(claim).await {
-            not_kept(&error);
+            log_unstored(&error);
         }
     }
 
@@ -53,11 +53,11 @@ impl IdempotencyService {
     pub async fn finish(&self, claim: &IdempotencyClaim, status: u16, sealed: &str) {
         if let Err(error) = self.store.idempotency().finish_idempotency(claim, status, sealed).await
         {
-            not_kept(&error);
+            log_unstored(&error);
         }
     }
 }
 
-fn not_kept(error: &StoreError) {
+fn log_unstored(error: &StoreError) {
     log_failure!(warn, error, "cannot store the response for its Idempotency-Key");
 }

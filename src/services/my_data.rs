@@ -102,7 +102,7 @@ impl MyDataService {
     pub async fn one(&self, access: &Reaches<ReadMessages>) -> Result<OwnChannel, ServiceError> {
         access.caller.sees_people()?;
         let (user, channel) = (&access.caller.user, &access.channel);
-        self.known(user, channel).await?;
+        self.check_takes_part(user, channel).await?;
         let opt_outs = self.store.members().opt_outs([user]).await?;
         let own = self.own_channels(user, vec![channel.clone()], &opt_outs).await?;
         own.into_iter().next().ok_or(ServiceError::PermissionDenied)
@@ -119,7 +119,7 @@ impl MyDataService {
     ) -> Result<OwnMessages, ServiceError> {
         access.caller.sees_people()?;
         let (user, channel) = (&access.caller.user, &access.channel);
-        self.known(user, channel).await?;
+        self.check_takes_part(user, channel).await?;
         Ok(self.store.members().own_messages(user, channel).await?)
     }
 
@@ -134,7 +134,7 @@ impl MyDataService {
         access: &Reaches<ReadMessages>,
     ) -> Result<Option<ChannelJob>, ServiceError> {
         let (user, channel) = (&access.caller.user, &access.channel);
-        self.known(user, channel).await?;
+        self.check_takes_part(user, channel).await?;
         Ok(self.store.jobs().running_erasure(channel, user).await?)
     }
 
@@ -163,7 +163,11 @@ impl MyDataService {
     }
 
     /// Refuses somebody whom the channel does not know, neither as a member nor from an import.
-    async fn known(&self, user: &UserId, channel: &ChannelId) -> Result<(), ServiceError> {
+    async fn check_takes_part(
+        &self,
+        user: &UserId,
+        channel: &ChannelId,
+    ) -> Result<(), ServiceError> {
         let known = self.store.members().is_known(user, channel).await?;
         if known { Ok(()) } else { Err(ServiceError::PermissionDenied) }
     }
@@ -175,13 +179,13 @@ impl MyDataService {
     /// [`ServiceError::PermissionDenied`] for somebody whom the channel does not know,
     /// [`ServiceError::Conflict`] after a thousand changes.
     #[boxed]
-    pub async fn set_kept(
+    pub async fn set_opted_in(
         &self,
         access: &Reaches<WriteBackup>,
         kept: bool,
     ) -> Result<(), ServiceError> {
         let user = &access.caller.user;
-        self.known(user, &access.channel).await?;
+        self.check_takes_part(user, &access.channel).await?;
         self.change(user, Some(&access.channel), kept).await
     }
 
@@ -189,10 +193,10 @@ impl MyDataService {
     /// in again, whatever they said about single channels before.
     ///
     /// # Errors
-    /// As of [`Self::set_kept`]; [`ServiceError::PermissionDenied`] for a credential that is
+    /// As of [`Self::set_opted_in`]; [`ServiceError::PermissionDenied`] for a credential that is
     /// restricted to channels.
     #[boxed]
-    pub async fn set_kept_everywhere(
+    pub async fn set_opted_in_everywhere(
         &self,
         access: &Scoped<WriteBackup>,
         kept: bool,
@@ -222,7 +226,7 @@ impl MyDataService {
     /// [`ServiceError::PermissionDenied`] for somebody whom the channel does not know.
     #[boxed]
     pub async fn erase(&self, access: &Reaches<WriteBackup>) -> Result<ChannelJob, ServiceError> {
-        self.known(&access.caller.user, &access.channel).await?;
+        self.check_takes_part(&access.caller.user, &access.channel).await?;
         self.deletion.erase_own(access).await
     }
 
@@ -230,7 +234,7 @@ impl MyDataService {
     /// that has some.
     ///
     /// # Errors
-    /// As of [`Self::set_kept_everywhere`]; the first error when the erasure cannot begin in some
+    /// As of [`Self::set_opted_in_everywhere`]; the first error when the erasure cannot begin in some
     /// channels, after it began in all the others.
     #[boxed]
     pub async fn erase_everywhere(

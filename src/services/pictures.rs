@@ -33,7 +33,7 @@ const REMEMBERED: usize = 10_000;
 /// Maximum number of pictures that are fetched at once.
 const FETCHES: usize = 8;
 /// Maximum number of pictures on disk, about 8 KB each.
-const KEPT: usize = 50_000;
+const MAX_PICTURES: usize = 50_000;
 
 /// Pictures of people and channels. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -139,7 +139,8 @@ impl PictureService {
             }
         }
         files.sort_unstable();
-        let old = files.iter().enumerate().filter(|(nth, (age, _))| *nth >= KEPT || *age >= AGE);
+        let old =
+            files.iter().enumerate().filter(|(nth, (age, _))| *nth >= MAX_PICTURES || *age >= AGE);
         for (_, (_, file)) in old {
             match fs::remove_file(file).await {
                 // Another process that shares the folder was faster.

@@ -29,7 +29,7 @@ const SLICE: Duration = Duration::from_secs(2);
 /// Retry delay of a job that failed, or whose database is down.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
 /// Retention of finished jobs.
-const KEPT: Duration = Duration::from_hours(30 * 24);
+const RETENTION: Duration = Duration::from_hours(30 * 24);
 /// Error text of a failed job for its caller.
 const FAILED: &str = "The messages could not be removed; the service's log says why";
 
@@ -169,7 +169,7 @@ impl PeriodicJob for JobPurge {
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let Self(RemovalWorker { store, clock, .. }) = self;
-        let before = clock.now().minus(KEPT);
+        let before = clock.now().minus(RETENTION);
         while !stop.is_cancelled() && store.jobs().purge_jobs(before).await? > 0 {}
         Ok(())
     }

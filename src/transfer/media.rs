@@ -19,7 +19,7 @@ pub(crate) const FOLDER: &str = "media";
 /// Maximum length of a file's name without its extension; file systems take 255 bytes.
 const LONGEST: usize = 120;
 /// Length of the part of a longer one that is kept, for people.
-const KEPT: usize = 50;
+const MAX_NAME: usize = 50;
 
 /// Stream of a file's bytes.
 pub(crate) type FileBytes = BoxStream<'static, Result<Bytes, TransferError>>;
@@ -72,7 +72,7 @@ fn injective(id: &str) -> String {
     let mut name = escaped(id);
     if name.len() > LONGEST {
         // Two underscores stand in no name that is written out.
-        name.truncate(KEPT);
+        name.truncate(MAX_NAME);
         let _ = write!(name, "__{}", hex::encode(Sha256::digest(id.as_bytes())));
     }
     name

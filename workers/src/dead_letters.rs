@@ -33,7 +33,7 @@ const PAGE: usize = 200;
 const LETTERS: usize = 2_000;
 /// Maximum number of letters whose traces are in memory. If there are more, all are read anew
 /// whenever something is retracted.
-const KNOWN: usize = 100_000;
+const MAX_CHECKED: usize = 100_000;
 /// Maximum number of channels handled in one tick.
 const CHANNELS: u32 = 500;
 
@@ -83,7 +83,7 @@ impl DeadLetterCare {
             self.begin(now);
         }
         let (mut dropped, complete) = self.read_new(now).await?;
-        dropped += self.check_known(now).await?;
+        dropped += self.check_present(now).await?;
         if complete {
             self.store.messages().settle_retractions(&self.notes).await?;
             self.notes.clear();
@@ -123,7 +123,7 @@ impl DeadLetterCare {
 
     fn remember(&mut self, traces: BTreeMap<String, EventOrigin>) {
         for (letter, trace) in traces {
-            if self.known.len() < KNOWN {
+            if self.known.len() < MAX_CHECKED {
                 self.known.insert(letter, trace);
             } else {
                 self.overflown = true;
@@ -132,7 +132,7 @@ impl DeadLetterCare {
     }
 
     /// Checks the known letters in the channels of the notes.
-    async fn check_known(&mut self, now: Timestamp) -> Result<usize, Outcome> {
+    async fn check_present(&mut self, now: Timestamp) -> Result<usize, Outcome> {
         if self.notes.is_empty() || self.known.is_empty() {
             return Ok(0);
         }

@@ -15,7 +15,7 @@ use super::{IdempotencyStore, StoreError};
 use crate::query::{Query, query, query_as};
 
 /// Retention of an idempotency key.
-const KEPT: Duration = DAY;
+const RETENTION: Duration = DAY;
 /// Running time after which a request counts as dead with its process.
 const LOST: Duration = Duration::from_mins(2);
 /// Batch size for the deletion of old responses.
@@ -68,7 +68,7 @@ pub enum IdempotencyState {
 }
 
 #[derive(Debug, sqlx_macros::FromRow)]
-struct KnownRow {
+struct ExistingRow {
     request: String,
     status: Option<i64>,
     answer: Option<String>,
@@ -83,7 +83,7 @@ const CLAIM: &str = "
     INSERT INTO idempotency (owner, route, key_hash, request, created_at)
     VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (owner, route, key_hash) DO NOTHING";
-const KNOWN: Sql = locking!(
+const EXISTING: Sql = locking!(
     "SELECT request, status, answer, progress, created_at FROM idempotency
      WHERE owner = $1 AND route = $2 AND key_hash = $3"
 );
@@ -149,17 +149,17 @@ impl IdempotencyStore<'_> {
         now: Timestamp,
     ) -> Result<IdempotencyState, StoreError> {
         let (owner, route, hash) = (&key.owner, &key.route, &key.key_hash);
-        let (old, lost) = (now.minus(KEPT).millis(), now.minus(LOST).millis());
+        let (old, lost) = (now.minus(RETENTION).millis(), now.minus(LOST).millis());
         let now = now.millis();
         let mut tx = self.store.db.begin().await?;
         tx.execute(query(FORGET).bind(owner).bind(route).bind(hash).bind(old).bind(lost)).await?;
         let taken = tx
             .execute(query(CLAIM).bind(owner).bind(route).bind(hash).bind(&key.request).bind(now))
             .await?;
-        let known: Option<KnownRow> = if taken > 0 {
+        let known: Option<ExistingRow> = if taken > 0 {
             None
         } else {
-            tx.fetch_optional(query_as(KNOWN).bind(owner).bind(route).bind(hash)).await?
+            tx.fetch_optional(query_as(EXISTING).bind(owner).bind(route).bind(hash)).await?
         };
         tx.commit().await?;
         Ok(match known {
@@ -237,13 +237,13 @@ impl IdempotencyStore<'_> {
     #[boxed]
     pub async fn purge_idempotency(&self, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let gone = tx.execute(query(PURGE).bind(now.minus(KEPT).millis()).bind(SWEEP)).await?;
+        let gone = tx.execute(query(PURGE).bind(now.minus(RETENTION).millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)
     }
 }
 
-impl KnownRow {
+impl ExistingRow {
     /// Converts to the state for a request with that hash; a run begun before `lost` is dead.
     fn into_repeated(self, request: &str, lost: i64) -> IdempotencyState {
         if self.request != request {

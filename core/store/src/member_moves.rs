@@ -19,7 +19,7 @@ const EXAMINED: i64 = 100_000;
 /// which gives that of its logging.
 const CLOCKS: i64 = 10 * 60 * 1_000;
 
-const KNOWN: Sql = locking!(
+const PRESENT: Sql = locking!(
     "SELECT channel_id, user_id, joined_at, left_at FROM members
      WHERE (channel_id, user_id) IN (SELECT value ->> 'c', value ->> 'u' FROM json_each($1))
      ORDER BY channel_id, user_id"
@@ -99,7 +99,7 @@ pub(super) async fn new_moves<'a>(
         return Ok(moves);
     }
     let keys = serde_json::to_string(&moves)?;
-    let rows: Vec<(String, String, i64, i64)> = tx.fetch_all(query_as(KNOWN).bind(&keys)).await?;
+    let rows: Vec<(String, String, i64, i64)> = tx.fetch_all(query_as(PRESENT).bind(&keys)).await?;
     let known = rows.iter().map(|(c, u, on, off)| ((c.as_str(), u.as_str()), (*on, *off)));
     let known: HashMap<_, _> = known.collect();
     let (mut new, mut late) = (BTreeSet::new(), BTreeSet::new());

@@ -29,7 +29,7 @@ const CHANNELS: &str = "
     UNION
     SELECT channel_id FROM imported_senders WHERE user_id = $1 AND channel_id > $2
     ORDER BY 1 LIMIT $3";
-const KNOWN: &str = "
+const TAKES_PART: &str = "
     SELECT (SELECT COUNT(*) FROM members WHERE user_id = $1 AND channel_id = $2)
            + (SELECT COUNT(*) FROM imported_senders WHERE user_id = $1 AND channel_id = $2)";
 const MESSAGES: &str = "
@@ -74,7 +74,7 @@ impl MemberStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn is_known(&self, user: &UserId, channel: &ChannelId) -> Result<bool, StoreError> {
-        let known = query_as(KNOWN).bind(user.as_str()).bind(channel.as_str());
+        let known = query_as(TAKES_PART).bind(user.as_str()).bind(channel.as_str());
         let (known,): (i64,) = self.store.db.fetch_one(known).await?;
         Ok(known > 0)
     }

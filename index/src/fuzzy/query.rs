@@ -13,7 +13,7 @@ const HASTE: f32 = 0.7;
 
 /// A feature of a message that phrases have.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct SharedFeature {
     id: u32,
     /// Square of its weight: the share of a message and a phrase that both have it.
     product: f32,
@@ -23,7 +23,7 @@ pub(super) struct Known {
 #[derive(Debug, Default)]
 pub(super) struct MessageVector {
     /// Features that phrases have, by id.
-    pub(super) known: Vec<Known>,
+    pub(super) shared: Vec<SharedFeature>,
     /// Length of the vector, unknown features included.
     pub(super) norm: f32,
 }
@@ -38,7 +38,7 @@ impl Phrases {
                 Some(&id) => {
                     let product = self.weights[id as usize].powi(2);
                     squares += product;
-                    query.known.push(Known { id, product });
+                    query.shared.push(SharedFeature { id, product });
                 }
                 None => squares += (feature.weight * self.unknown).powi(2),
             }
@@ -49,17 +49,17 @@ impl Phrases {
 
     /// Returns the phrases with the most of the message's rare features, the best first.
     pub(super) fn candidates(&self, query: &MessageVector, most: usize) -> Vec<u32> {
-        let postings = |known: &Known| {
-            let id = known.id as usize;
+        let postings = |feature: &SharedFeature| {
+            let id = feature.id as usize;
             self.starts[id] as usize..self.starts[id + 1] as usize
         };
-        let mut known = query.known.clone();
-        known.sort_unstable_by_key(|known| postings(known).len());
+        let mut shared = query.shared.clone();
+        shared.sort_unstable_by_key(|feature| postings(feature).len());
         let mut scores = vec![0.0_f32; self.rules.len()];
         let mut touched = Vec::new();
         let mut walked = 0;
-        for known in &known {
-            let range = postings(known);
+        for feature in &shared {
+            let range = postings(feature);
             walked += range.len();
             if walked > POSTINGS && !touched.is_empty() {
                 break;
@@ -69,7 +69,7 @@ impl Phrases {
                 if *score == 0.0 {
                     touched.push(phrase);
                 }
-                *score += known.product;
+                *score += feature.product;
             }
         }
         self.best(&touched, &scores, most)
@@ -102,8 +102,8 @@ impl Phrases {
     /// Returns the set of a message's features.
     pub(super) fn members(&self, query: &MessageVector) -> Members {
         let mut bits = vec![0_u64; self.weights.len() / 64 + 1];
-        for known in &query.known {
-            bits[known.id as usize / 64] |= 1 << (known.id % 64);
+        for feature in &query.shared {
+            bits[feature.id as usize / 64] |= 1 << (feature.id % 64);
         }
         Members { bits }
     }

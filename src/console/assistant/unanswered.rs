@@ -154,7 +154,7 @@ async fn messages(
         .iter()
         .flat_map(|question| question.messages.iter().chain([&question.representative]));
     let ids: Vec<_> = ids.cloned().collect();
-    Ok(console.services.assistant.asked_messages(access, ids).await?)
+    Ok(console.services.assistant.listed_messages(access, ids).await?)
 }
 
 /// Returns the text of a message that has not been unsent.

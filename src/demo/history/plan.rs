@@ -21,7 +21,7 @@ pub(super) const DAYS: i64 = 365;
 /// Milliseconds since the beginning of the newest conversation, longer than it takes.
 const NEWEST: i64 = 3 * 3_600_000;
 /// Days within which the questions without a rule were asked.
-const ASKED: i64 = 26;
+const QUESTION_DAYS: i64 = 26;
 /// Recordings of a history, and the days between them.
 const RECORDINGS: i64 = 28;
 const BETWEEN: i64 = 10;
@@ -203,7 +203,7 @@ impl<'a> Planner<'a> {
                 unsent: false,
             };
             let talk = Talk { hours: Hours::Noon, often: Often::Once, lines: vec![line] };
-            let days = self.dice.between(2, ASKED).unsigned_abs();
+            let days = self.dice.between(2, QUESTION_DAYS).unsigned_abs();
             if let Some(date) = today.checked_sub_days(Days::new(days)) {
                 self.talk_on(date, &talk);
             }

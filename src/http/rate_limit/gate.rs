@@ -26,7 +26,7 @@ const USER: u32 = 5;
 /// Rate of files of pages, as a multiple of that of other requests.
 const FILE: u32 = 10;
 /// Maximum number of secrets cached with their users: about 20 MB.
-const KNOWN: usize = 100_000;
+const CACHED_SECRETS: usize = 100_000;
 /// Idle time after which a secret is looked up like a new one.
 const IDLE: Duration = Duration::from_hours(24);
 
@@ -115,7 +115,7 @@ impl RateLimitGate {
     }
 
     fn build(ordinary: Limits, files: Limits) -> Self {
-        let known = Cache::new(KNOWN, IDLE).renewed_by_reads();
+        let known = Cache::new(CACHED_SECRETS, IDLE).renewed_by_reads();
         Self { ordinary, files, known }
     }
 

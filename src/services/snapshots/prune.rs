@@ -58,16 +58,16 @@ impl SnapshotService {
         &self,
         retention: SnapshotRetention,
     ) -> Result<PruneReport, SnapshotError> {
-        let kept = self.kept(retention).await?;
+        let retained = self.retained(retention).await?;
         let mut report = PruneReport::default();
         for (id, objects) in self.objects().await? {
-            if kept.iter().any(|manifest| manifest.id == id) {
+            if retained.iter().any(|manifest| manifest.id == id) {
                 continue;
             }
             self.remove(&id, objects).await?;
             report.snapshots += 1;
         }
-        report.files = self.drop_unlisted(&kept).await?;
+        report.files = self.drop_unlisted(&retained).await?;
         self.archive.sweep(&[SNAPSHOTS, BLOBS, DAMAGED]).await?;
         Ok(report)
     }
@@ -108,7 +108,7 @@ impl SnapshotService {
         Ok(())
     }
 
-    async fn kept(
+    async fn retained(
         &self,
         retention: SnapshotRetention,
     ) -> Result<Vec<SnapshotManifest>, SnapshotError> {
@@ -120,16 +120,16 @@ impl SnapshotService {
         let manifests: Vec<_> = records.into_iter().filter_map(|record| record.manifest).collect();
         let times: Vec<_> = manifests.iter().map(|manifest| manifest.created_at).collect();
         let stays = staying(&times, retention, self.clock.now());
-        let kept = manifests.into_iter().enumerate().filter(|(nth, _)| stays.contains(nth));
-        Ok(kept.map(|(_, manifest)| manifest).collect())
+        let retained = manifests.into_iter().enumerate().filter(|(nth, _)| stays.contains(nth));
+        Ok(retained.map(|(_, manifest)| manifest).collect())
     }
 
     /// Removes the files that none of these snapshots lists; none, if a list cannot be read.
-    async fn drop_unlisted(&self, kept: &[SnapshotManifest]) -> Result<usize, SnapshotError> {
+    async fn drop_unlisted(&self, retained: &[SnapshotManifest]) -> Result<usize, SnapshotError> {
         let work = WorkFolder::create(self.data.join(WORK))?;
         // Hashes of names. Two names with the same one keep a file too many, never one too few.
         let (hasher, mut listed) = (RandomState::new(), HashSet::new());
-        for manifest in kept {
+        for manifest in retained {
             let Some(mut list) = self.blob_list(manifest, &work).await? else { continue };
             while let Some(entry) = list.next().await? {
                 listed.extend(entry.stored.map(|stored| hasher.hash_one(&stored.object)));
@@ -186,14 +186,14 @@ mod tests {
         let hour = |hour: i64| Timestamp::from_millis(hour * 3_600_000);
         // Days 0, 0, 1, 1, 2, 2.
         let times = [1, 23, 25, 47, 49, 60].map(hour);
-        let kept = |keep, days| {
+        let retained = |keep, days| {
             let retention = SnapshotRetention::Newest { keep, days };
             staying(&times, retention, hour(61)).into_iter().collect::<Vec<_>>()
         };
-        assert_eq!(kept(1, 0), [5]);
-        assert_eq!(kept(3, 0), [3, 4, 5]);
-        assert_eq!(kept(1, 2), [3, 5], "today and yesterday");
-        assert_eq!(kept(2, 30), [1, 3, 4, 5]);
+        assert_eq!(retained(1, 0), [5]);
+        assert_eq!(retained(3, 0), [3, 4, 5]);
+        assert_eq!(retained(1, 2), [3, 5], "today and yesterday");
+        assert_eq!(retained(2, 30), [1, 3, 4, 5]);
         let retention = SnapshotRetention::For(Duration::from_hours(20));
         assert_eq!(staying(&times, retention, hour(61)), BTreeSet::from([3, 4, 5]));
         let retention = SnapshotRetention::Newest { keep: 1, days: 0 };

@@ -114,14 +114,13 @@ impl SnapshotService {
     /// # Errors
     /// Returns an error when the database or the archive fails.
     pub(super) async fn record_target(&self, store: &Store) -> Result<(), SnapshotError> {
-        let id = match self.target_id().await? {
-            Some(id) => id,
-            None => {
-                self.archive.put(TARGET_ID, Bytes::from(random_name() + "\n")).await?;
-                // Of two processes that do so at once the id of the later one stays. Both record
-                // what they read, and each takes either.
-                self.target_id().await?.unwrap_or_default()
-            }
+        let id = if let Some(id) = self.target_id().await? {
+            id
+        } else {
+            self.archive.put(TARGET_ID, Bytes::from(random_name() + "\n")).await?;
+            // Of two processes that do so at once the id of the later one stays. Both record what
+            // they read, and each takes either.
+            self.target_id().await?.unwrap_or_default()
         };
         if !store.processes().snapshot_target_ids(&self.address).await?.contains(&id) {
             store.processes().record_snapshot_target(&self.address, &id).await?;

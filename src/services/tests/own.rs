@@ -121,11 +121,11 @@ async fn everybody_sees_exports_and_erases_what_is_theirs() {
     }
 
     let reaches = group.access.reaches(caller(OTHER), GROUP.into()).await.unwrap();
-    my_data.set_kept(&reaches, false).await.unwrap();
+    my_data.set_opted_in(&reaches, false).await.unwrap();
     group.say("two").await;
     let page = my_data.page(&read, 10, None).await.unwrap();
     assert_eq!((page.channels[0].messages, page.channels[0].kept), (1, false));
-    my_data.set_kept_everywhere(&write, true).await.unwrap();
+    my_data.set_opted_in_everywhere(&write, true).await.unwrap();
     let job = my_data.erase(&reaches).await.unwrap();
     assert_eq!((job.status, job.done), (JobStatus::Done, 0), "nothing is older than now");
     assert_eq!(my_data.erase_everywhere(&write).await.unwrap(), [], "nor is then");
@@ -200,7 +200,7 @@ async fn a_request_reads_once_and_a_page_that_refreshes_itself_not_at_all() {
     };
     assert_eq!((steps, read().await), (2, vec![(ReadAction::History, 1)]));
     let ids = vec![found.questions[0].representative.clone()];
-    group.assistant.asked_messages(&access().await, ids).await.unwrap();
+    group.assistant.listed_messages(&access().await, ids).await.unwrap();
     assert_eq!(read().await, [(ReadAction::History, 2)], "the result is looked at");
     let mode = Some(QaMode::Fuzzy);
     let request = ComparisonRequest { mode, ..ComparisonRequest::default() };
@@ -223,11 +223,11 @@ async fn a_restricted_credential_is_not_for_all_channels() {
     restricted.bounds.channels = Some(vec![GROUP.into()]);
     let write = group.access.scoped::<WriteBackup>(restricted).unwrap();
     let denied = Err(ServiceError::PermissionDenied);
-    assert_eq!(group.my_data().set_kept_everywhere(&write, false).await, denied);
+    assert_eq!(group.my_data().set_opted_in_everywhere(&write, false).await, denied);
     let erased = group.my_data().erase_everywhere(&write).await;
     assert_eq!(erased.unwrap_err(), ServiceError::PermissionDenied);
     let stranger = group.access.reaches(caller("U9"), GROUP.into()).await.unwrap();
-    assert_eq!(group.my_data().set_kept(&stranger, false).await, denied);
+    assert_eq!(group.my_data().set_opted_in(&stranger, false).await, denied);
 }
 
 #[tokio::test]

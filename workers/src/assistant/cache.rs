@@ -201,7 +201,7 @@ impl Assistants {
         &self,
         channel: &ChannelId,
     ) -> Result<Option<Arc<Compiled>>, Arc<CompileError>> {
-        let known = self.known(channel).await.map_err(|error| Arc::new(error.into()))?;
+        let known = self.state_of(channel).await.map_err(|error| Arc::new(error.into()))?;
         let Some(state) = known.state else {
             return Ok(None);
         };
@@ -217,7 +217,7 @@ impl Assistants {
         Ok(Some(compiled))
     }
 
-    async fn known(&self, channel: &ChannelId) -> Result<CachedState, StoreError> {
+    async fn state_of(&self, channel: &ChannelId) -> Result<CachedState, StoreError> {
         let known = self.states.get(channel);
         if let Some(known) = known
             && known.at.is_some_and(|at| at.elapsed() < STATE_TTL)
@@ -367,7 +367,7 @@ impl From<Arc<CompileError>> for Outcome {
 mod tests {
     use super::*;
 
-    fn known(version: i64, before: Option<(i64, bool)>) -> CachedState {
+    fn cached(version: i64, before: Option<(i64, bool)>) -> CachedState {
         let state = Some(AssistantState { version, plan: None });
         CachedState { state, at: Some(Instant::now()), before }
     }
@@ -382,9 +382,9 @@ mod tests {
         let since = states.invalidations();
         // Nothing is cached yet that could be marked.
         states.invalidate(&channel);
-        states.insert(&channel, known(1, None), since);
+        states.insert(&channel, cached(1, None), since);
         assert!(!is_checked(&states, &channel));
-        states.insert(&channel, known(2, None), states.invalidations());
+        states.insert(&channel, cached(2, None), states.invalidations());
         assert!(is_checked(&states, &channel));
         states.invalidate(&channel);
         assert!(!is_checked(&states, &channel));
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn a_previous_state_is_forgotten_once_and_a_later_one_is_not() {
         let (states, channel) = (CachedStates::new(), ChannelId::from("C1"));
-        states.insert(&channel, known(3, Some((2, false))), 0);
+        states.insert(&channel, cached(3, Some((2, false))), 0);
         states.forget_before(&channel, (1, false));
         assert_eq!(states.get(&channel).unwrap().before, Some((2, false)));
         states.forget_before(&channel, (2, false));

@@ -163,7 +163,7 @@ impl Media {
     /// Waits until the platform has a video or sound ready.
     async fn prepared(&self, item: &Wanted) -> Result<(), DownloadError> {
         for _ in 0..POLLS {
-            match self.asked(item, item.platform.preparation(&item.message).await).await? {
+            match self.accepted(item, item.platform.preparation(&item.message).await).await? {
                 Preparation::Ready => return Ok(()),
                 Preparation::Failed => {
                     return Err(DownloadError::Never(MediaReason::TranscodingFailed));
@@ -179,7 +179,8 @@ impl Media {
         item: &Wanted,
         part: MediaPart,
     ) -> Result<Source, DownloadError> {
-        let download = self.asked(item, item.platform.content(&item.message, part).await).await?;
+        let download =
+            self.accepted(item, item.platform.content(&item.message, part).await).await?;
         // Of a preview, no more than a little is read.
         self.check_size(download.length.filter(|_| part == MediaPart::Original))?;
         Ok(self.paced(download.bytes))
@@ -199,7 +200,7 @@ impl Media {
     }
 
     /// Maps the platform's response; if it asked to slow down, pauses all workers of the bot.
-    async fn asked<T>(
+    async fn accepted<T>(
         &self,
         item: &Wanted,
         answer: Result<T, PlatformError>,

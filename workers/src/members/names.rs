@@ -135,7 +135,7 @@ impl NameFetcher {
         user: &UserId,
         channel: &ChannelRef,
     ) -> Option<(UserId, Option<Profile>)> {
-        let directory = self.asked(bot, user.as_str())?;
+        let directory = self.directory_of(bot, user.as_str())?;
         match directory.profile(channel, user).await {
             Ok(profile) => Some((user.clone(), profile)),
             Err(error) => {
@@ -147,7 +147,7 @@ impl NameFetcher {
 
     async fn summary(&self, chat: &Chat<'_>) -> Option<(ChannelId, ChannelSummary)> {
         let Chat { bot, channel, changed } = *chat;
-        let directory = self.asked(bot, channel.id.as_str())?;
+        let directory = self.directory_of(bot, channel.id.as_str())?;
         if changed {
             directory.forget_summary(&channel.id);
         }
@@ -199,7 +199,7 @@ impl NameFetcher {
 
     /// Returns the bot to call about a person or chat; `None` if it failed recently, or is not
     /// configured any more: its evidence counts all the same.
-    fn asked(&self, bot: &str, key: &str) -> Option<&Directory> {
+    fn directory_of(&self, bot: &str, key: &str) -> Option<&Directory> {
         if self.failed.contains(&failure_key(bot, key)) {
             return None;
         }

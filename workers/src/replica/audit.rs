@@ -87,7 +87,7 @@ impl<'a> IndexAudit<'a> {
         if self.done {
             return Ok(None);
         }
-        let mut kept = self.kept().await?;
+        let mut kept = self.stored_part().await?;
         let mut found = self.found().await?;
         let bound = [kept.bound(), found.bound()].into_iter().flatten().min();
         if let Some(bound) = &bound {
@@ -108,7 +108,7 @@ impl<'a> IndexAudit<'a> {
         Ok(Some((drifts, read)))
     }
 
-    async fn kept(&self) -> Result<Part<Wanted>, ReplicaError> {
+    async fn stored_part(&self) -> Result<Part<Wanted>, ReplicaError> {
         let page = self.store.messages().all_messages(self.after.as_ref(), PAGE).await?;
         let full = page.len() == PAGE as usize;
         let states = page.into_iter();

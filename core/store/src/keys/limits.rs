@@ -17,7 +17,7 @@ pub const KEYS_OF_USER: usize = 50;
 /// second could be created without end.
 const ENDED_OF_USER: i64 = 100;
 /// Retention of ended keys.
-const KEPT: Duration = Duration::from_hours(24 * 30);
+const RETENTION: Duration = Duration::from_hours(24 * 30);
 
 const LOCK_USER: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
 const COUNT: &str = "
@@ -71,7 +71,7 @@ impl KeyStore<'_> {
     #[boxed]
     pub async fn purge_keys(&self, limit: u32, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let before = now.minus(KEPT).millis();
+        let before = now.minus(RETENTION).millis();
         let gone = tx.execute(query(PURGE).bind(before).bind(i64::from(limit))).await?;
         tx.commit().await?;
         Ok(gone)

@@ -105,7 +105,7 @@ impl AssistantService {
         let more = rows.len() > size;
         rows.truncate(size);
         let ids = rows.iter().map(|row| row.message.clone()).collect();
-        let mut messages = self.asked_messages(access, ids).await?;
+        let mut messages = self.listed_messages(access, ids).await?;
         let row = |row: ComparedId| {
             let ComparedId { message, difference, today, other } = row;
             let message = messages.remove(&message)?;

@@ -19,12 +19,12 @@ use super::super::super::{FieldPath, ServiceError};
 use super::super::AssistantService;
 use super::{DAYS, HistoryAccess};
 
-/// Time for which a number is kept.
-const KEPT: Duration = Duration::from_hours(1);
+/// Time for which a number is cached.
+const CACHE_TTL: Duration = Duration::from_hours(1);
 /// Maximum number of channels with a number.
 const CHANNELS: usize = 10_000;
-/// Maximum number of channels whose number is asked for.
-const ASKED: usize = 200;
+/// Maximum number of channels whose number is requested.
+const REQUESTED_CHANNELS: usize = 200;
 
 /// Numbers of unanswered questions of the last [`DAYS`] days by channel. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -38,7 +38,10 @@ pub struct UnansweredFigures(pub AssistantService);
 
 impl Default for Figures {
     fn default() -> Self {
-        Self { known: Cache::new(CHANNELS, KEPT), asked: Cache::new(ASKED, KEPT) }
+        Self {
+            known: Cache::new(CHANNELS, CACHE_TTL),
+            asked: Cache::new(REQUESTED_CHANNELS, CACHE_TTL),
+        }
     }
 }
 

@@ -20,8 +20,8 @@ use super::unanswered::{QuestionSearch, UnansweredQuestions};
 const STEP: Duration = Duration::from_millis(600);
 /// Maximum number of examinations of each kind; each may hold the texts of a month.
 const EXAMINATIONS: usize = 8;
-/// Time for which an examination is kept: what was said since is not in it.
-const KEPT: Duration = Duration::from_mins(5);
+/// Time for which an examination is cached: what was said since is not in it.
+const CACHE_TTL: Duration = Duration::from_mins(5);
 
 /// State of an examination.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl<R, T> Step<R, T> {
 }
 
 fn cache<K: Clone + Hash + Eq, R, T>() -> Cache<K, Shared<R, T>> {
-    Cache::new(EXAMINATIONS, KEPT)
+    Cache::new(EXAMINATIONS, CACHE_TTL)
 }
 
 fn nothing<R, T>() -> Shared<R, T> {

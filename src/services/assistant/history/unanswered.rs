@@ -126,7 +126,7 @@ impl AssistantService {
     /// # Errors
     /// Returns an error when the store fails.
     #[boxed]
-    pub async fn asked_messages(
+    pub async fn listed_messages(
         &self,
         access: &HistoryAccess,
         messages: Vec<MessageId>,
