@@ -11,24 +11,16 @@ use chatkeep_core::outage::Failure;
 use chatkeep_platform::{MediaPart, PlatformError, Preparation};
 use chatkeep_store::{BlobClaim, MediaReason, NewMedia, StoreError};
 use futures_util::stream::BoxStream;
-use futures_util::{Stream, StreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _};
 use reqwest::{Method, StatusCode};
-use tracing::debug;
 
-use super::{Media, Wanted, sniff, thumbnail};
+use super::{Media, Wanted, sniff};
 use crate::outcome::Outcome;
 
-/// Maximum size of a preview, in bytes; LINE's have about 50 KB.
-const MAX_PREVIEW: u64 = 2 * 1024 * 1024;
 /// Poll interval while a video is prepared, and number of polls before the job makes way for
 /// others.
-const POLL: Duration = Duration::from_secs(2);
+pub(super) const POLL: Duration = Duration::from_secs(2);
 const POLLS: usize = 5;
-/// Maximum number of requests for a preview that fail in one download.
-const PREVIEW_TRIES: usize = 3;
-/// Maximum number of times that one of them waits for the platform's circuit, of which the first
-/// pauses are shorter than that.
-const PREVIEW_WAITS: usize = 5;
 
 /// Timeout until an external server begins its response.
 const HEAD: Duration = Duration::from_secs(15);
@@ -174,7 +166,7 @@ impl Media {
         Err(DownloadError::retry(MediaReason::NotReady))
     }
 
-    async fn platform_content(
+    pub(super) async fn platform_content(
         &self,
         item: &Wanted,
         part: MediaPart,
@@ -211,109 +203,19 @@ impl Media {
         Ok(answer?)
     }
 
-    async fn put(&self, source: Source, max: u64) -> Result<(Stored, BlobClaim), BlobError> {
+    pub(super) async fn put(
+        &self,
+        source: Source,
+        max: u64,
+    ) -> Result<(Stored, BlobClaim), BlobError> {
         let claim = |blob| async {
             self.store.media().claim_blob(blob, self.clock.now()).await.map_err(BoxError::from)
         };
         Box::pin(self.blobs.put(source, max, claim)).await
     }
 
-    /// Returns a thumbnail of a picture or video. A file that has none is stored as well. During an
-    /// outage the file waits, too, for nobody requests the preview of a stored file again.
-    async fn preview(
-        &self,
-        item: &Wanted,
-        stored: &Stored,
-    ) -> Result<Option<(BlobClaim, String)>, DownloadError> {
-        let (mut failures, mut waits) = (0, 0);
-        loop {
-            match self.try_preview(item, stored).await {
-                Ok(preview) => return Ok(preview),
-                // After failures of its own it may be what opened the circuit: the next answer shows
-                // that, unless the outage lasts.
-                Err(DownloadError::Later(Outcome::Unavailable(why)))
-                    if failures > 0 && waits < PREVIEW_WAITS =>
-                {
-                    waits += 1;
-                    debug!(reason = why.text, "no preview image yet");
-                }
-                Err(trouble @ DownloadError::Later(Outcome::Unavailable(_))) => {
-                    return Err(trouble);
-                }
-                // Tried again without the file, whose attempts are limited: none fails for want of
-                // a preview.
-                Err(DownloadError::Later(Outcome::Retry(why))) => {
-                    failures += 1;
-                    debug!(reason = why.text, failures, "no preview image yet");
-                    if failures == PREVIEW_TRIES {
-                        return self.check_outage(item, why).await.map(|()| None);
-                    }
-                }
-                Err(trouble) => {
-                    debug!(?trouble, "no preview image");
-                    return Ok(None);
-                }
-            }
-            tokio::time::sleep(POLL).await;
-        }
-    }
-
-    /// Checks that a preview has failed by itself, and not in an outage that began meanwhile: the
-    /// platform gives the file, then.
-    async fn check_outage(&self, item: &Wanted, why: Failure) -> Result<(), DownloadError> {
-        if !why.is_explained {
-            return Ok(());
-        }
-        if item.kind != MessageType::Video {
-            // Made here, of a file in the media store.
-            return Err(DownloadError::Later(Outcome::Unavailable(why)));
-        }
-        match self.platform_content(item, MediaPart::Original).await {
-            Err(DownloadError::Later(Outcome::Unavailable(why) | Outcome::Retry(why))) => {
-                Err(DownloadError::Later(Outcome::Unavailable(why)))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    async fn try_preview(
-        &self,
-        item: &Wanted,
-        stored: &Stored,
-    ) -> Result<Option<(BlobClaim, String)>, DownloadError> {
-        let picture = match item.kind {
-            MessageType::Image => thumbnail::of_blob(&self.blobs, stored).await?,
-            MessageType::Video => self.platform_preview(item).await?,
-            _ => None,
-        };
-        let Some(picture) = picture else {
-            return Ok(None);
-        };
-        let source = stream::once(async { Ok(picture) }).boxed();
-        let (stored, claim) = self.put(source, MAX_PREVIEW).await?;
-        Ok(Some((claim, sniff::content_type(&stored.head, MessageType::Image))))
-    }
-
-    /// Returns the platform's own picture of a video, made safe by re-encoding it.
-    async fn platform_preview(&self, item: &Wanted) -> Result<Option<Bytes>, DownloadError> {
-        let external = (&item.info.original_url, &item.info.preview_url);
-        let mut source = match external {
-            (None, _) => self.platform_content(item, MediaPart::Preview).await?,
-            (Some(_), Some(address)) => self.external_content(address, MediaPart::Preview).await?,
-            (Some(_), None) => return Ok(None),
-        };
-        let mut picture = Vec::new();
-        while let Some(chunk) = source.next().await {
-            picture.extend_from_slice(&chunk.map_err(BlobError::Source)?);
-            if picture.len() as u64 > MAX_PREVIEW {
-                return Ok(None);
-            }
-        }
-        Ok(thumbnail::small_picture(picture.into(), thumbnail::SIDE).await)
-    }
-
     /// Downloads a file that the platform does not have itself.
-    async fn external_content(
+    pub(super) async fn external_content(
         &self,
         address: &str,
         part: MediaPart,

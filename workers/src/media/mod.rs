@@ -5,6 +5,7 @@
 //! that comes twice, late or after a crash does no more than its first time.
 
 mod download;
+mod preview;
 mod reminder;
 mod sniff;
 mod throttle;
