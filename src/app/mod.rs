@@ -217,7 +217,8 @@ impl App {
     fn exports(&self) -> ExportWorker {
         let (store, blobs, clock) =
             (self.store.clone(), self.blobs.clone(), Arc::clone(&self.clock));
-        ExportWorker::new(store, blobs, clock, self.services.links.clone())
+        let (disk, links) = (self.disk.media.clone(), self.services.links.clone());
+        ExportWorker::new(store, blobs, clock, disk, links)
     }
 
     /// Starts this process' stages.

@@ -3,7 +3,9 @@
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::http::{
+    Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header,
+};
 use axum::middleware::{from_fn, from_fn_with_state, map_request};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -51,7 +53,11 @@ fn compression() -> CompressionLayer<impl Predicate> {
         .and(NotForContentType::const_new("video/"))
         .and(NotForContentType::const_new("audio/"))
         .and(NotForContentType::const_new("application/octet-stream"))
-        .and(NotForContentType::const_new("application/zip"));
+        .and(NotForContentType::const_new("application/zip"))
+        // A range is one of the file itself, and a compressed download could not be resumed.
+        .and(|_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions| {
+            !headers.contains_key(header::ACCEPT_RANGES)
+        });
     CompressionLayer::new().compress_when(worth)
 }
 
@@ -69,6 +75,7 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
             header::CONTENT_TYPE,
             header::IF_MATCH,
             header::IF_NONE_MATCH,
+            header::IF_RANGE,
             header::RANGE,
             named("idempotency-key"),
             named("x-request-id"),

@@ -120,6 +120,14 @@ impl ExportWriter {
         }
     }
 
+    /// Returns what stands after the last message of a part that others follow, up to that time.
+    pub(super) fn part_end(&mut self, until: Option<Timestamp>) -> Bytes {
+        match (self, until) {
+            (Self::Html(page), Some(until)) => page.gaps(until).into(),
+            _ => Bytes::new(),
+        }
+    }
+
     /// Returns the part after the last message.
     pub(super) fn end(&mut self) -> Bytes {
         match self {

@@ -24,7 +24,7 @@ pub use export::{Export, export, pages};
 pub use format::Format;
 pub use media::{MediaLinks, MediaSource};
 pub use own::{OwnExport, OwnFormat, own_data};
-pub use part::{PartSummary, export_part};
+pub use part::{PartRange, PartSummary, export_part};
 pub use stored::StoredMedia;
 
 /// Error of an export or an import.

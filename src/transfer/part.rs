@@ -2,10 +2,12 @@
 //! interruption, and a part can be written again alone. Put together, they are one document.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
     ExportKeyset, ExportPart, MessageFilter, MessagePage, Order, Store, StoredMessage,
 };
@@ -18,8 +20,17 @@ use super::{Export, Format, TransferError};
 
 /// Number of messages at which a part ends.
 const MESSAGES: u64 = 10_000;
-/// Number of bytes at which a part ends.
-const BYTES: usize = 32 * 1024 * 1024;
+/// Number of bytes at which a part ends: an object store gets it in one request.
+const BYTES: usize = 4 * 1024 * 1024;
+
+/// Part to write.
+#[derive(Clone, Debug)]
+pub struct PartRange {
+    /// The part.
+    pub part: ExportPart,
+    /// Messages that were stored in this time are left out: they came after the request.
+    pub late: Range<Timestamp>,
+}
 
 /// Summary of a written part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +49,7 @@ pub fn export_part(
     store: Store,
     channel: ChannelId,
     export: Export,
-    part: ExportPart,
+    PartRange { part, late }: PartRange,
 ) -> (impl Stream<Item = Result<Bytes, TransferError>> + Send + 'static, Arc<Mutex<PartSummary>>) {
     let filter = MessageFilter {
         from: export.from,
@@ -56,6 +67,7 @@ pub fn export_part(
         filter,
         export,
         part,
+        late,
         writer: None,
         bytes: 0,
         so_far: PartSummary::default(),
@@ -75,6 +87,7 @@ struct PartWork {
     filter: MessageFilter,
     export: Export,
     part: ExportPart,
+    late: Range<Timestamp>,
     /// Set once the beginning is written.
     writer: Option<ExportWriter>,
     /// Number of bytes so far.
@@ -92,7 +105,11 @@ impl PartWork {
         let MessagePage { mut messages, next } =
             self.store.messages().list(&self.channel, &self.filter).await?;
         let is_whole = self.cut(&mut messages);
-        self.note(&messages);
+        if let Some(last) = messages.last() {
+            self.so_far.last = Some((last.sent_at, last.id.clone()));
+        }
+        messages.retain(|message| !self.late.contains(&message.backed_up_at));
+        self.so_far.messages += messages.len() as u64;
         let mut bytes = self.written(messages).await?;
         self.bytes += bytes.len();
         let is_full =
@@ -105,10 +122,10 @@ impl PartWork {
             Some(_) => self.part.is_last,
             None => next.is_none(),
         };
-        if self.so_far.is_last
-            && let Some(writer) = &mut self.writer
-        {
-            bytes = [bytes, writer.end()].concat().into();
+        let end = self.part.until.as_ref().or(self.so_far.last.as_ref()).map(|(at, _)| *at);
+        if let Some(writer) = &mut self.writer {
+            let rest = if self.so_far.is_last { writer.end() } else { writer.part_end(end) };
+            bytes = [bytes, rest].concat().into();
         }
         *self.end.lock().unwrap_or_else(PoisonError::into_inner) = self.so_far.clone();
         Ok((bytes, false))
@@ -137,13 +154,6 @@ impl PartWork {
         let is_whole = within < messages.len();
         messages.truncate(within);
         is_whole
-    }
-
-    fn note(&mut self, messages: &[StoredMessage]) {
-        self.so_far.messages += messages.len() as u64;
-        if let Some(last) = messages.last() {
-            self.so_far.last = Some((last.sent_at, last.id.clone()));
-        }
     }
 
     async fn written(&mut self, messages: Vec<StoredMessage>) -> Result<Bytes, TransferError> {

@@ -11,7 +11,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::pools::{BUSY, FILE};
-use super::{MediaStore, ProcessStore, Store, StoreError, parsed};
+use super::{ExportStore, MediaStore, ProcessStore, Store, StoreError, parsed};
 use crate::query::{query, query_as};
 
 /// Name of the file of the database while it is rewritten.
@@ -33,8 +33,14 @@ const REFERENCED: &str = "
 const RECORDED: &str = "SELECT MAX(bytes) FROM media WHERE sha256 = $1 AND status = 'stored'";
 const FORGET_PROCESSES: &str = "DELETE FROM processes";
 const FORGET_LEASES: &str = "DELETE FROM job_leases";
-/// Files of exports are in no snapshot.
-const FORGET_EXPORTS: [&str; 2] = ["DELETE FROM export_parts", "DELETE FROM exports"];
+/// Files of exports are in no snapshot; those that the media store still has are given up.
+const FORGET_EXPORTS: [&str; 3] = [
+    "INSERT INTO blob_orphans (sha256, mark, since)
+     SELECT DISTINCT sha256, 'forgotten', 0 FROM export_parts WHERE sha256 IS NOT NULL
+     ON CONFLICT (sha256) DO NOTHING",
+    "DELETE FROM export_parts",
+    "DELETE FROM exports",
+];
 
 const COPY_SIZE: &str = "
     SELECT (page_count - freelist_count) * page_size
@@ -161,8 +167,8 @@ impl MediaStore<'_> {
 }
 
 impl ProcessStore<'_> {
-    /// Forgets every registered process, the leases of periodic jobs, and the exports with their
-    /// files: in a copy they are those of the original.
+    /// Forgets every registered process and the leases of periodic jobs: in a copy they are those
+    /// of the original.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -171,6 +177,19 @@ impl ProcessStore<'_> {
         let mut tx = self.store.db.begin().await?;
         tx.execute(query(FORGET_PROCESSES)).await?;
         tx.execute(query(FORGET_LEASES)).await?;
+        tx.commit().await
+    }
+}
+
+impl ExportStore<'_> {
+    /// Forgets all exports in the background: in a copy they are those of the original, and their
+    /// files are not copied.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing has changed then.
+    #[boxed]
+    pub async fn forget_exports(&self) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
         for forget in FORGET_EXPORTS {
             tx.execute(query(forget)).await?;
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
-use super::{JobStore, StoreError};
+use super::{EXPORT_RETENTION, JobStore, StoreError};
 use crate::query::query;
 
 /// Maximum time by which clocks of a deployment differ, and more than any claim lasts.
@@ -15,17 +15,26 @@ const CLOCKS: Duration = Duration::from_hours(1);
 /// that is chosen at random.
 const PAUSE: Duration = Duration::from_hours(9 * 24);
 
+/// Maximum time for which an export is retained, and as much as clocks differ.
+const EXPORTS: Duration = EXPORT_RETENTION.saturating_add(CLOCKS);
+
 /// Statements with the times beyond which nothing is right; each takes the present and that time.
 ///
 /// Nothing that is still to be said may be refused as said before a deletion or an erasure. What an
 /// opt-out is about begins now at the latest, and changes of mind keep their order.
-const RESET: [(&str, Duration); 8] = [
+const RESET: [(&str, Duration); 11] = [
     ("UPDATE heartbeat SET alive_at = $1 WHERE alive_at > $2", CLOCKS),
     (
         "UPDATE channel_jobs SET claimed_until = $1
          WHERE finished_at IS NULL AND claimed_until > $2",
         CLOCKS,
     ),
+    (
+        "UPDATE exports SET claimed_until = $1 WHERE finished_at IS NULL AND claimed_until > $2",
+        CLOCKS,
+    ),
+    ("UPDATE exports SET created_at = $1 WHERE created_at > $2", CLOCKS),
+    ("UPDATE exports SET expires_at = $1 WHERE expires_at > $2", EXPORTS),
     ("UPDATE webhooks SET not_until = $1 WHERE not_until > $2", PAUSE),
     (
         "UPDATE webhook_deliveries SET due_at = $1

@@ -1,9 +1,15 @@
 //! Access to the jobs of a channel, of which each kind needs another scope.
 
+use std::marker::PhantomData;
+
 use async_recursion::async_recursion as boxed;
+use chatkeep_core::bounds::Subject;
 use chatkeep_core::id::ChannelId;
 
-use super::{AccessService, Caller, ChannelAccess, Member, Reaches, ReadMessages, WriteBackup};
+use super::{
+    AccessService, AtLeast as _, Caller, ChannelAccess, HasScope as _, Member, Reaches,
+    ReadMessages, WriteBackup,
+};
 use crate::ServiceError;
 
 /// A caller who may see a channel, with a credential for one kind of its jobs at least; the use case
@@ -44,21 +50,27 @@ impl AccessService {
         channel: ChannelId,
     ) -> Result<JobAccess, ServiceError> {
         self.any_jobs(&caller)?;
-        let removals = self.reaches(caller.clone(), channel.clone()).await;
-        let exports = self.channel(caller, channel).await;
-        let (removals, exports) = (allowed(removals)?, allowed(exports)?);
+        let role = match self.role(&caller, &channel).await {
+            Ok(role) => Some(role),
+            Err(ServiceError::PermissionDenied) => None,
+            Err(error) => return Err(error),
+        };
+        // Nothing of a channel that the credential is not valid for.
+        caller.admit(&Subject::of_channel(&channel, None), self.clock.now())?;
+        let has = |scope| caller.bounds.has(scope);
+        let removals = has(WriteBackup::SCOPE).then(|| Reaches {
+            channel: channel.clone(),
+            caller: caller.clone(),
+            role,
+            proof: PhantomData,
+        });
+        let role = role.filter(|role| has(ReadMessages::SCOPE) && *role >= Member::ROLE);
+        let recorder = self.recorder();
+        let exports =
+            role.map(|role| ChannelAccess { channel, caller, role, recorder, proof: PhantomData });
         if removals.is_none() && exports.is_none() {
             return Err(ServiceError::PermissionDenied);
         }
         Ok(JobAccess { removals, exports })
-    }
-}
-
-/// Returns the access, or `None` where it is refused.
-fn allowed<T>(access: Result<T, ServiceError>) -> Result<Option<T>, ServiceError> {
-    match access {
-        Ok(access) => Ok(Some(access)),
-        Err(ServiceError::PermissionDenied | ServiceError::InsufficientPermissions) => Ok(None),
-        Err(error) => Err(error),
     }
 }

@@ -9,6 +9,7 @@ mod worker;
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
@@ -20,12 +21,16 @@ use chatkeep_transfer::Format;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use sha2::{Digest as _, Sha256};
+use tracing::warn;
 
 use super::ServiceError;
 use super::access::{ChannelAccess, Member, ReadMessages};
 use super::exports::{ExportRequest, ExportService};
 
 pub use worker::{ExportPurge, ExportWorker};
+
+/// Interval at which a part that is being sent is checked for changes.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Beginning of the id of every export.
 pub(super) const EXPORT_ID: &str = "exp_";
@@ -202,11 +207,33 @@ impl ExportJobService {
         range: Range<u64>,
     ) -> Result<BoxStream<'static, Result<Bytes, DocumentError>>, DocumentError> {
         // The file of an outdated part is deleted within a minute, and must not be read until then.
-        if !self.store.exports().is_export_file(id, part).await? {
-            return Err(DocumentError::Changed);
-        }
-        let read = self.blobs.get(&part.blob, Some(range)).await?;
-        Ok(read.stream.map_err(DocumentError::from).boxed())
+        self.check(id, part).await?;
+        let read = match self.blobs.get(&part.blob, Some(range)).await {
+            Err(BlobError::NotFound(_)) => {
+                warn!(export = id, part = part.part, "the file of an export is missing");
+                self.store.exports().lose_export_file(id, part, self.clock.now()).await?;
+                return Err(DocumentError::Changed);
+            }
+            read => read?,
+        };
+        let state = (self.clone(), Arc::<str>::from(id), part.clone(), Instant::now(), read.stream);
+        let checked = stream::try_unfold(state, async move |state| {
+            let (service, id, part, mut checked, mut stream) = state;
+            // Who reads slowly holds the file open, however long ago it was deleted.
+            if checked.elapsed() > CHECK_INTERVAL {
+                service.check(&id, &part).await?;
+                checked = Instant::now();
+            }
+            let bytes = stream.try_next().await?;
+            Ok(bytes.map(|bytes| (bytes, (service, id, part, checked, stream))))
+        });
+        Ok(checked.boxed())
+    }
+
+    /// Checks that nothing in a part was changed or removed since it was written.
+    async fn check(&self, id: &str, part: &PartBlob) -> Result<(), DocumentError> {
+        let current = self.store.exports().is_export_file(id, part).await?;
+        if current { Ok(()) } else { Err(DocumentError::Changed) }
     }
 }
 

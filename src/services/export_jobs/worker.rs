@@ -8,13 +8,16 @@ use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::{BlobError, Blobs, BoxError};
+use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::random;
 use chatkeep_core::time::SharedClock;
 use chatkeep_i18n::Language;
 use chatkeep_store::{
     BlobClaim, ExportJob, ExportPart, ExportStep, PartOutcome, Store, StoreError, WrittenPart,
 };
-use chatkeep_transfer::{Export, Format, MediaLinks, PartSummary, TransferError, export_part};
+use chatkeep_transfer::{
+    Export, Format, MediaLinks, PartRange, PartSummary, TransferError, export_part,
+};
 use chatkeep_view::Links;
 use chatkeep_view::pseudonyms::Mask;
 use chatkeep_workers::log_failure;
@@ -28,8 +31,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const SLICE: Duration = Duration::from_secs(5);
 /// Period in which a claim is renewed while a part is written, however slow the media store is.
 const RENEWAL: Duration = Duration::from_secs(3);
+/// Pause before a part is written that was out of date before it was stored.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Timeout of a part: a media store that hangs must not hold up other exports.
+const TIMEOUT: Duration = Duration::from_mins(2);
 /// Retry delay of an export that failed, or whose stores are down.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
+/// Maximum time by which the clocks of processes differ.
+const CLOCKS: Duration = Duration::from_mins(1);
 /// Error text of a failed export for its caller.
 const FAILED: &str = "The export could not be written; the service's log says why";
 
@@ -40,6 +49,10 @@ enum AttemptError {
     Store(#[from] StoreError),
     #[error("the file of a part cannot be stored")]
     Blob(#[from] BlobError),
+    #[error("the media store did not store a part in time")]
+    Timeout,
+    #[error("free disk space is below disk.media_reserve_bytes")]
+    DiskLow,
     #[error("the export has an unknown {0}")]
     Unknown(&'static str),
 }
@@ -50,6 +63,8 @@ pub struct ExportWorker {
     store: Store,
     blobs: Blobs,
     clock: SharedClock,
+    /// Reserve of free disk space of the media store.
+    disk: DiskReserve,
     /// Addresses of the messages' pages.
     links: Links,
     /// Name of this worker's claims.
@@ -58,8 +73,14 @@ pub struct ExportWorker {
 
 impl ExportWorker {
     /// Creates a worker with a unique name, so that no other has its claims.
-    pub fn new(store: Store, blobs: Blobs, clock: SharedClock, links: Links) -> Self {
-        Self { store, blobs, clock, links, worker: random::text(16) }
+    pub fn new(
+        store: Store,
+        blobs: Blobs,
+        clock: SharedClock,
+        disk: DiskReserve,
+        links: Links,
+    ) -> Self {
+        Self { store, blobs, clock, disk, links, worker: random::text(16) }
     }
 
     /// Writes waiting exports until `stop` is cancelled.
@@ -112,7 +133,7 @@ impl ExportWorker {
             match exports.next_export_part(&present, &self.worker, self.clock.now()).await? {
                 ExportStep::Part(part) => match self.hold(&present, &wanted, &part).await? {
                     PartOutcome::Stored(next) => present = *next,
-                    PartOutcome::Outdated => {}
+                    PartOutcome::Outdated => tokio::time::sleep(PAUSE).await,
                     PartOutcome::Lost => return Ok(true),
                 },
                 ExportStep::Completed(export) => {
@@ -142,6 +163,7 @@ impl ExportWorker {
         };
         tokio::select! {
             written = self.write(export, wanted, part) => written,
+            () = tokio::time::sleep(TIMEOUT) => Err(AttemptError::Timeout),
             never = renewals => never,
         }
     }
@@ -153,9 +175,14 @@ impl ExportWorker {
         wanted: &Export,
         part: &ExportPart,
     ) -> Result<PartOutcome, AttemptError> {
+        if self.disk.is_low() {
+            return Err(AttemptError::DiskLow);
+        }
         let channel = export.channel.clone();
-        let (stream, summary) =
-            export_part(self.store.clone(), channel, wanted.clone(), part.clone());
+        // What was stored after the request, but for what the clocks of processes differ by.
+        let late = export.created_at.plus(CLOCKS)..self.clock.now();
+        let (store, part_range) = (self.store.clone(), PartRange { part: part.clone(), late });
+        let (stream, summary) = export_part(store, channel, wanted.clone(), part_range);
         let claim = async |blob| -> Result<BlobClaim, BoxError> {
             Ok(self.store.media().claim_blob(blob, self.clock.now()).await?)
         };
@@ -218,6 +245,7 @@ impl AttemptError {
                 _ => false,
             },
             Self::Blob(error) => error.is_transient(),
+            Self::Timeout | Self::DiskLow => true,
             Self::Unknown(_) => false,
         }
     }

@@ -122,6 +122,7 @@ impl SnapshotService {
         let blobs = Blobs::open(blobs.unwrap_or(&inside), &request.s3)?;
         let store = Store::open_for_scan(&Database::Sqlite, folder).await?;
         store.processes().forget_all().await?;
+        store.exports().forget_exports().await?;
         store.outbox().leave_lost_positions(self.clock.now()).await?;
         let restoration = Restoration { service: self, request, manifest, scratch: &scratch };
         let report = restoration.fill(&store, &blobs, found).await;
@@ -154,6 +155,7 @@ impl SnapshotService {
             return Err(SnapshotError::InUse(processes));
         }
         let store = Store::open_existing(database, Path::new("")).await?;
+        store.exports().forget_exports().await?;
         store.outbox().leave_lost_positions(self.clock.now()).await?;
         let blobs = Blobs::open(blobs, &request.s3)?;
         let scratch = tempfile::tempdir()?;

@@ -20,8 +20,8 @@ use chrono_tz::Tz;
 
 use self::links::anchor;
 use self::parts::{
-    FootPart, GapRow, HeadPart, MessageBody, MessagePart, QuoteLink, SectionPart, SenderLabel,
-    append,
+    FootPart, GapRow, GapsPart, HeadPart, MessageBody, MessagePart, QuoteLink, SectionPart,
+    SenderLabel, append,
 };
 use super::MediaLinks;
 use super::format::Head;
@@ -112,6 +112,13 @@ impl HtmlPage {
         let count = i64::try_from(self.count).unwrap_or(i64::MAX);
         let count = self.language.format("page-count", &[("count", count.into())]);
         append(&FootPart { gaps: self.gaps_until(None), count }, &mut out);
+        out
+    }
+
+    /// Returns the gaps that began before a time and that no message has shown yet.
+    pub(crate) fn gaps(&mut self, before: Timestamp) -> String {
+        let mut out = String::new();
+        append(&GapsPart { gaps: self.gaps_until(Some(before)) }, &mut out);
         out
     }
 

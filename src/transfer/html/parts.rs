@@ -55,6 +55,13 @@ pub(super) struct MessagePart<'a> {
     pub(super) bot: Option<String>,
 }
 
+/// Gaps between messages.
+#[derive(Template)]
+#[template(path = "export/gaps.html")]
+pub(super) struct GapsPart {
+    pub(super) gaps: Vec<GapRow>,
+}
+
 /// The page after the last message.
 #[derive(Template)]
 #[template(path = "export/foot.html")]

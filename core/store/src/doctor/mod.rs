@@ -25,6 +25,7 @@ use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
 use super::db::Tx;
+use super::exports::outdate_exports;
 use super::ingest::lock_ledger;
 use super::subscriptions::resume;
 use super::{AuditStore, StoreError};
@@ -144,7 +145,8 @@ const SET_BASELINE: &str = "
     UPDATE subscriptions SET bytes_at_subscribe = $3 WHERE channel_id = $1 AND user_id = $2";
 const FORGET: &str = "
     UPDATE messages SET content = NULL
-    WHERE channel_id = $1 AND unsent_at IS NOT NULL AND content IS NOT NULL";
+    WHERE channel_id = $1 AND unsent_at IS NOT NULL AND content IS NOT NULL
+    RETURNING sent_at";
 
 impl AuditStore<'_> {
     /// Compares a channel's counters, baselines, gaps, rules and activity with its rows, in one snapshot.
@@ -177,7 +179,10 @@ impl AuditStore<'_> {
         let mut tx = self.store.db.begin_bulk().await?;
         lock_ledger(&mut tx, &BTreeSet::from([channel])).await?;
         rules::lock(&mut tx, channel).await?;
-        tx.execute(query(FORGET).bind(channel.as_str())).await?;
+        let forgotten: Vec<(Option<i64>,)> =
+            tx.fetch_all(query_as(FORGET).bind(channel.as_str())).await?;
+        let sent = forgotten.iter().filter_map(|(at,)| at.map(Timestamp::from_millis));
+        outdate_exports(&mut tx, sent.map(|at| (channel, at)), now).await?;
         let count = recount(&mut tx, channel).await?;
         save(&mut tx, channel, &count).await?;
         rules::mend(&mut tx, channel).await?;

@@ -6,6 +6,8 @@
 //! date, in the same transaction ([`outdate_exports`]). A part is begun under the lock of its
 //! channel, before its messages are read, and stored only if it is not out of date by then
 //! ([`ExportPart::attempt`]). So a part either has read the change, or is written again.
+//!
+//! Rows are locked in the order channel, parts, marks of blobs, exports.
 
 mod job;
 mod outdated;
@@ -23,11 +25,12 @@ pub use job::{
     WrittenPart,
 };
 pub(super) use outdated::outdate_exports;
-use outdated::{PartKey, release_files};
+use outdated::{PartKey, outdate, release_files};
 use rows::{
-    ADD, ADD_PART, ATTEMPT, ATTEMPTED, CLAIM, DROP, DROP_PARTS, EXPIRED, ExportRow, FAIL, FINISH,
-    IS_CURRENT, IS_WAITING, LAST, LastRow, OF_PERSON, ONE, OutdatedRow, PARTS, PARTS_OF, PROGRESS,
-    PartRow, RELEASE, RENEW, SURPLUS, UNWRITTEN, UnwrittenRow, WRITTEN, files,
+    ADD, ADD_PART, ATTEMPT, ATTEMPTED, CLAIM, DROP, DROP_PARTS, DroppedRow, EXPIRED, ExportRow,
+    FAIL, FINISH, HAS, IS_CURRENT, IS_WAITING, LAST, LAST_PART, LastRow, MESSAGES_OF, OF_PERSON,
+    ONE, PART_WITH, PARTS, PARTS_OF, PROGRESS, PartFileRow, PartRow, RELEASE, RENEW, SURPLUS,
+    UNWRITTEN, UnwrittenRow, WRITTEN, files,
 };
 
 use super::db::Tx;
@@ -63,6 +66,7 @@ impl ExportStore<'_> {
     ) -> Result<ExportJob, StoreError> {
         let (c, by) = (new.channel.as_str(), new.by.as_str());
         let mut tx = self.store.db.begin().await?;
+        channel_locks::lock_one(&mut tx, new.channel).await?;
         let added = query_as(ADD)
             .bind(new.id)
             .bind(c)
@@ -76,8 +80,9 @@ impl ExportStore<'_> {
             .bind(new.language)
             .bind(new.total);
         let row: ExportRow = tx.fetch_one(added).await?;
-        let surplus = query_as(SURPLUS).bind(c).bind(by).bind(EXPORTS_OF_PERSON);
-        let surplus: Vec<(String,)> = tx.fetch_all(surplus).await?;
+        let others = EXPORTS_OF_PERSON - 1;
+        let surplus = query_as(SURPLUS).bind(c).bind(by).bind(others).bind(new.id);
+        let surplus: Vec<DroppedRow> = tx.fetch_all(surplus).await?;
         drop_exports(&mut tx, &surplus).await?;
         tx.commit().await?;
         row.try_into()
@@ -175,6 +180,7 @@ impl ExportStore<'_> {
             tx.commit().await?;
             return Ok(PartOutcome::Outdated);
         }
+        outdate_count(&mut tx, export, part, written, now).await?;
         save_part(&mut tx, export, part, written).await?;
         let until = now.plus(CLAIM_TIME).millis();
         let progress = query_as(PROGRESS).bind(&export.id).bind(worker).bind(until);
@@ -287,7 +293,28 @@ impl ExportStore<'_> {
     #[boxed]
     pub async fn delete_export(&self, export: &ExportJob) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        drop_exports(&mut tx, &[(export.id.clone(),)]).await?;
+        channel_locks::lock_one(&mut tx, &export.channel).await?;
+        let dropped =
+            DroppedRow { id: export.id.clone(), channel_id: export.channel.as_str().to_owned() };
+        drop_exports(&mut tx, &[dropped]).await?;
+        tx.commit().await
+    }
+
+    /// Takes a part out of date whose file the media store does not have.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing has changed then.
+    #[boxed]
+    pub async fn lose_export_file(
+        &self,
+        id: &str,
+        file: &PartBlob,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        let lost = query_as(PART_WITH).bind(id).bind(file.part).bind(file.blob.as_str());
+        let lost: Vec<PartFileRow> = tx.fetch_all(lost).await?;
+        outdate(&mut tx, &lost, now).await?;
         tx.commit().await
     }
 
@@ -301,7 +328,10 @@ impl ExportStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let begun = now.minus(ABANDONED).millis();
         let expired = query_as(EXPIRED).bind(now.millis()).bind(begun).bind(SWEEP);
-        let expired: Vec<(String,)> = tx.fetch_all(expired).await?;
+        let expired: Vec<DroppedRow> = tx.fetch_all(expired).await?;
+        let channels: Vec<_> =
+            expired.iter().map(|row| ChannelId::from(row.channel_id.as_str())).collect();
+        channel_locks::lock(&mut tx, &channels).await?;
         drop_exports(&mut tx, &expired).await?;
         tx.commit().await?;
         Ok(expired.len())
@@ -311,6 +341,11 @@ impl ExportStore<'_> {
 /// Begins the first part that is not written; `None` when all are.
 async fn begin_part(tx: &mut Tx, export: &ExportJob) -> Result<Option<ExportPart>, StoreError> {
     let attempt = random_name();
+    // Under the lock of the channel, under which it may have been deleted.
+    let (has,): (i64,) = tx.fetch_one(query_as(HAS).bind(&export.id)).await?;
+    if has == 0 {
+        return Ok(None);
+    }
     let unwritten: Option<UnwrittenRow> =
         tx.fetch_optional(query_as(UNWRITTEN).bind(&export.id)).await?;
     if let Some(row) = unwritten {
@@ -320,7 +355,7 @@ async fn begin_part(tx: &mut Tx, export: &ExportJob) -> Result<Option<ExportPart
             after: row.after(),
             until: row.until(),
             is_last: row.is_last != 0,
-            messages_before: u64::try_from(row.before).unwrap_or_default(),
+            messages_before: u64::try_from(row.messages_before).unwrap_or_default(),
             attempt,
         }));
     }
@@ -330,17 +365,45 @@ async fn begin_part(tx: &mut Tx, export: &ExportJob) -> Result<Option<ExportPart
     }
     let number = last.as_ref().map_or(0, |last| last.part + 1);
     let after = last.map(|last| last.keyset());
+    // What was sent before or after all of the export takes nothing of it out of date.
+    let from = export.from.map(|from| from.millis().saturating_sub(1));
     let added = query(ADD_PART)
         .bind(&export.id)
         .bind(number)
         .bind(export.channel.as_str())
-        .bind(after.as_ref().map(|(at, _)| at.millis()))
+        .bind(after.as_ref().map(|(at, _)| at.millis()).or(from))
         .bind(after.as_ref().map(|(_, id)| id.as_str()))
-        .bind(i64::MAX)
+        .bind(end_of(export))
         .bind(&attempt);
     tx.execute(added).await?;
     let messages_before = u64::try_from(export.done).unwrap_or_default();
     Ok(Some(ExportPart { number, after, until: None, is_last: false, messages_before, attempt }))
+}
+
+/// Returns the last time of sending of an export.
+const fn end_of(export: &ExportJob) -> i64 {
+    export.before.millis().saturating_sub(1)
+}
+
+/// Takes the last part out of date, which counts all messages, if this part had another number of
+/// them when it was written before.
+async fn outdate_count(
+    tx: &mut Tx,
+    export: &ExportJob,
+    part: &ExportPart,
+    written: &WrittenPart<'_>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if part.until.is_none() || part.is_last {
+        return Ok(());
+    }
+    let before = query_as(MESSAGES_OF).bind(&export.id).bind(part.number);
+    let (before,): (i64,) = tx.fetch_one(before).await?;
+    if u64::try_from(before).is_ok_and(|before| before == written.messages) {
+        return Ok(());
+    }
+    let last: Vec<PartFileRow> = tx.fetch_all(query_as(LAST_PART).bind(&export.id)).await?;
+    outdate(tx, &last, now).await
 }
 
 /// Completes an export whose parts are all written.
@@ -373,21 +436,22 @@ async fn save_part(
         .bind(written.claim.blob().as_str())
         .bind(i64::try_from(written.bytes).unwrap_or(i64::MAX))
         .bind(i64::try_from(written.messages).unwrap_or(i64::MAX))
-        .bind(last.map_or(i64::MAX, |(at, _)| at.millis()))
+        .bind(last.map_or(end_of(export), |(at, _)| at.millis()))
         .bind(last.map_or("", |(_, id)| id.as_str()))
         .bind(i64::from(written.is_last));
     tx.execute(saved).await?;
     Ok(())
 }
 
-/// Deletes exports with their parts, whose files are given up.
-async fn drop_exports(tx: &mut Tx, ids: &[(String,)]) -> Result<(), StoreError> {
-    if ids.is_empty() {
+/// Deletes exports with their parts, whose files are given up. The caller has locked their channels,
+/// so that no part is begun meanwhile.
+async fn drop_exports(tx: &mut Tx, exports: &[DroppedRow]) -> Result<(), StoreError> {
+    if exports.is_empty() {
         return Ok(());
     }
-    let keys: Vec<_> = ids.iter().map(|(e,)| PartKey { e, p: 0 }).collect();
+    let keys: Vec<_> = exports.iter().map(|row| PartKey { e: &row.id, p: 0 }).collect();
     let keys = serde_json::to_string(&keys)?;
-    let parts: Vec<OutdatedRow> = tx.fetch_all(query_as(PARTS_OF).bind(&keys)).await?;
+    let parts: Vec<PartFileRow> = tx.fetch_all(query_as(PARTS_OF).bind(&keys)).await?;
     tx.execute(query(DROP_PARTS).bind(&keys)).await?;
     release_files(tx, &parts).await?;
     tx.execute(query(DROP).bind(&keys)).await?;

@@ -39,7 +39,7 @@ pub(super) struct UnwrittenRow {
     last_id: String,
     pub(super) is_last: i64,
     /// Number of messages in the parts before it.
-    pub(super) before: i64,
+    pub(super) messages_before: i64,
 }
 
 /// Row of the last part so far.
@@ -60,12 +60,30 @@ pub(super) struct PartRow {
     bytes: i64,
 }
 
-/// Row of a part that is out of date.
+/// Row of a part and its file.
 #[derive(Debug, sqlx_macros::FromRow)]
-pub(super) struct OutdatedRow {
+pub(super) struct PartFileRow {
     pub(super) export_id: String,
     pub(super) part: i64,
     pub(super) sha256: Option<String>,
+}
+
+/// Row of a part that may contain a message, with its times.
+#[derive(Debug, sqlx_macros::FromRow)]
+pub(super) struct SpanRow {
+    pub(super) export_id: String,
+    pub(super) part: i64,
+    pub(super) sha256: Option<String>,
+    pub(super) channel_id: String,
+    pub(super) after_at: Option<i64>,
+    pub(super) last_at: i64,
+}
+
+/// Row of an export to delete.
+#[derive(Debug, sqlx_macros::FromRow)]
+pub(super) struct DroppedRow {
+    pub(super) id: String,
+    pub(super) channel_id: String,
 }
 
 /// Builds a statement that returns whole exports.
@@ -90,7 +108,7 @@ pub(super) const ADD: &str = exports!(
 );
 /// Exports of a person beyond the newest ones.
 pub(super) const SURPLUS: &str = "
-    SELECT id FROM exports WHERE channel_id = $1 AND created_by = $2
+    SELECT id, channel_id FROM exports WHERE channel_id = $1 AND created_by = $2 AND id <> $4
     ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $3";
 pub(super) const IS_WAITING: &str = "
     SELECT COUNT(*) FROM (SELECT id FROM exports
@@ -149,14 +167,14 @@ pub(super) const OF_PERSON: &str = exports!(
 );
 /// Exports whose time is over, and those that could not be completed for as long.
 pub(super) const EXPIRED: &str = "
-    SELECT id FROM exports
+    SELECT id, channel_id FROM exports
     WHERE expires_at <= $1 OR (expires_at IS NULL AND created_at <= $2)
     ORDER BY id LIMIT $3";
 
 pub(super) const UNWRITTEN: &str = "
     SELECT part, after_at, after_id, last_at, last_id, is_last,
            (SELECT CAST(COALESCE(SUM(b.messages), 0) AS BIGINT) FROM export_parts b
-            WHERE b.export_id = p.export_id AND b.part < p.part) AS before
+            WHERE b.export_id = p.export_id AND b.part < p.part) AS messages_before
     FROM export_parts p WHERE export_id = $1 AND sha256 IS NULL ORDER BY part LIMIT 1";
 pub(super) const LAST: &str = "
     SELECT part, last_at, last_id, is_last FROM export_parts
@@ -164,6 +182,9 @@ pub(super) const LAST: &str = "
 pub(super) const ADD_PART: &str = "
     INSERT INTO export_parts (export_id, part, channel_id, after_at, after_id, last_at, attempt)
     VALUES ($1, $2, $3, $4, $5, $6, $7)";
+/// Number of messages that a part had when it was written before.
+pub(super) const MESSAGES_OF: &str =
+    "SELECT messages FROM export_parts WHERE export_id = $1 AND part = $2";
 pub(super) const ATTEMPT: &str =
     "UPDATE export_parts SET attempt = $3 WHERE export_id = $1 AND part = $2";
 pub(super) const ATTEMPTED: Sql =
@@ -178,6 +199,7 @@ pub(super) const PARTS: &str = "
 pub(super) const IS_CURRENT: &str =
     "SELECT COUNT(*) FROM export_parts WHERE export_id = $1 AND part = $2 AND sha256 = $3";
 
+pub(super) const HAS: &str = "SELECT COUNT(*) FROM exports WHERE id = $1";
 pub(super) const PARTS_OF: Sql = locking!(
     "SELECT export_id, part, sha256 FROM export_parts
      WHERE export_id IN (SELECT value ->> 'e' FROM json_each($1)) ORDER BY export_id, part"
@@ -190,7 +212,7 @@ pub(super) const DROP: &str = "
 /// Parts that may contain messages sent in these times. They are locked: a file that is stored
 /// meanwhile is not overlooked.
 pub(super) const AFFECTED: Sql = locking!(
-    "SELECT p.export_id, p.part, p.sha256
+    "SELECT p.export_id, p.part, p.sha256, p.channel_id, p.after_at, p.last_at
     FROM (SELECT value ->> 'c' AS c, CAST(value ->> 'f' AS BIGINT) AS f,
                  CAST(value ->> 't' AS BIGINT) AS t FROM json_each($1)) s
     CROSS JOIN export_parts p
@@ -198,20 +220,26 @@ pub(super) const AFFECTED: Sql = locking!(
     ORDER BY p.export_id, p.part",
     " FOR UPDATE OF p"
 );
-/// The last part counts the messages of all.
-pub(super) const LAST_PARTS: Sql = locking!(
-    "SELECT export_id, part, sha256 FROM export_parts
-     WHERE is_last = 1 AND export_id IN (SELECT value ->> 'e' FROM json_each($1))
-     ORDER BY export_id, part"
+/// The last part of an export, which counts the messages of all.
+pub(super) const LAST_PART: Sql = locking!(
+    "SELECT export_id, part, sha256 FROM export_parts WHERE export_id = $1 AND is_last = 1"
 );
+/// One part that has that file.
+pub(super) const PART_WITH: Sql = locking!(
+    "SELECT export_id, part, sha256 FROM export_parts
+     WHERE export_id = $1 AND part = $2 AND sha256 = $3"
+);
+/// The number of messages stays, to be compared with that of the part when it is written again.
 pub(super) const OUTDATE: &str = "
-    UPDATE export_parts SET attempt = NULL, sha256 = NULL, bytes = 0, messages = 0
+    UPDATE export_parts SET attempt = NULL, sha256 = NULL, bytes = 0
     WHERE (export_id, part) IN (
         SELECT value ->> 'e', CAST(value ->> 'p' AS BIGINT) FROM json_each($1))";
+/// A completed export waits for a while: more changes may come.
 pub(super) const REOPEN: &str = "
     UPDATE exports
     SET done = (SELECT CAST(COALESCE(SUM(messages), 0) AS BIGINT) FROM export_parts
                 WHERE export_id = exports.id AND sha256 IS NOT NULL),
+        claimed_until = CASE WHEN status = 'done' THEN $2 ELSE claimed_until END,
         finished_at = CASE WHEN status = 'done' THEN NULL ELSE finished_at END,
         status = CASE WHEN status = 'done' THEN 'pending' ELSE status END
     WHERE id IN (SELECT value ->> 'e' FROM json_each($1))";

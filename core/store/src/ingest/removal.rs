@@ -200,6 +200,8 @@ pub(crate) async fn remove(
         states.push((id, state));
     }
     let all = keys(states.iter().map(|(id, _)| id))?;
+    let sent = states.iter().filter_map(|(_, state)| Some((channel, state.sent_at?)));
+    outdate_exports(tx, sent, now).await?;
     let media = states.iter().filter(|(_, state)| state.kind.is_some_and(MessageType::is_media));
     let media: Vec<_> =
         media.map(|(id, _)| BulkKey { c: channel.as_str(), m: Some(id.as_str()) }).collect();
@@ -208,8 +210,6 @@ pub(crate) async fn remove(
     }
     take_messages(tx, channel, &states, &all, how, now).await?;
     delete_responses_in(tx, channel, &all).await?;
-    let sent = states.iter().filter_map(|(_, state)| Some((channel, state.sent_at?)));
-    outdate_exports(tx, sent).await?;
     if !matches!(how, RemovalMode::Undo) {
         forget_unknown_of(tx, channel, &all).await?;
     }
