@@ -111,6 +111,8 @@ struct Backup {
     effective_time_zone: String,
     /// Days after which messages and their files are deleted; null keeps them.
     retention_days: Option<i64>,
+    /// True if the texts that messages had before they were edited are kept.
+    keep_earlier_texts: bool,
 }
 
 /// Backup settings of a channel; absent fields are unchanged.
@@ -127,6 +129,10 @@ pub(super) struct BackupBody {
     #[serde(default, deserialize_with = "days")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 36500)]
     retention_days: Nullable<u32>,
+    /// True keeps the texts that messages had before they were edited, from now on; false erases
+    /// those that are stored.
+    #[schema(nullable = false)]
+    keep_earlier_texts: Option<bool>,
 }
 
 /// Read-only fields of the channel's `config.backup`.
@@ -162,8 +168,8 @@ pub(super) async fn set_backup(
     access: ChannelAccess<Admin, WriteBackup>,
     Body(Editable(body)): Body<Editable<BackupBody>>,
 ) -> Result<Json<ChannelDetail>, HttpError> {
-    let BackupBody { time_zone, retention_days } = body;
-    let change = BackupChange { time_zone, retention_days };
+    let BackupBody { time_zone, retention_days, keep_earlier_texts } = body;
+    let change = BackupChange { time_zone, retention_days, keep_earlier_texts };
     let settings = services.channels.change_backup(&access, change).await?;
     Ok(Json(ChannelDetail::new(settings, access.role)))
 }
@@ -188,6 +194,7 @@ impl ChannelDetail {
             time_zone: channel.time_zone,
             effective_time_zone: zone.name().to_owned(),
             retention_days: channel.retention_days,
+            keep_earlier_texts: channel.keeps_earlier_texts,
         };
         Self { meta, config: Config { assistant: assistant.into(), backup }, role }
     }

@@ -7,6 +7,7 @@ use chatkeep_core::config::Database;
 use chatkeep_services::assistant::UnansweredFigures;
 use chatkeep_services::bus_losses::BusLosses;
 use chatkeep_services::deployment_metrics::{ExpiryMetrics, SnapshotMetrics, StoreMetrics};
+use chatkeep_services::earlier_texts::EarlierTextErasure;
 use chatkeep_services::export_jobs::ExportPurge;
 use chatkeep_services::maintenance::{
     ActivityPurge, ExpiredWebhooks, FutureTimes, IdempotencyPurge, IngressPresence,
@@ -93,6 +94,8 @@ impl App {
         jobs.add(sweeper);
         let Maintenance { store, clock } = maintenance.clone();
         jobs.add(Retention { store, clock, config: self.config.retention });
+        let Maintenance { store, clock } = maintenance.clone();
+        jobs.add(EarlierTextErasure { store, clock });
         let Maintenance { store, clock } = maintenance.clone();
         let first = self.registration.bus_reading.clone();
         jobs.add(BusLosses::new(store, self.bus.clone(), clock, first));

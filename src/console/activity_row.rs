@@ -46,6 +46,7 @@ pub(super) const fn kind_key(kind: ChangeKind) -> &'static str {
         ChangeKind::Role => "person-role",
         ChangeKind::Retention => "settings-retention",
         ChangeKind::TimeZone => "settings-zone",
+        ChangeKind::EarlierTexts => "settings-earlier",
         ChangeKind::Subscription => "settings-backup",
         ChangeKind::Deletion => "log-deletions",
         ChangeKind::Erasure => "log-erasures",
@@ -212,6 +213,8 @@ fn shown_value(
             Some(days) => language.format("log-days", &[("count", days.into())]),
             None => language.text("log-never"),
         }),
+        ChangeKind::EarlierTexts => value
+            .map(|keep| language.text(if keep == "true" { "overview-on" } else { "overview-off" })),
         ChangeKind::Rule | ChangeKind::GroupRules | ChangeKind::TimeZone => value,
         ChangeKind::Subscription | ChangeKind::Deletion | ChangeKind::Erasure => None,
     }

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::id::MessageId;
+use chatkeep_core::message::{Content, EarlierText};
 use chatkeep_i18n::Value;
 use chatkeep_services::access::{Member, ReadMessages};
 use chatkeep_services::messages::MessageQuery;
@@ -12,10 +13,11 @@ use chatkeep_store::Order;
 use super::Console;
 use super::bubble::BubbleContent;
 use super::channel::{Heading, Tab, dates};
+use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::labels::context_path;
-use super::text::Piece;
+use super::text::{Piece, pieces};
 use super::timeline::{Item, items};
 use super::visitor::Visitor;
 
@@ -30,8 +32,31 @@ struct PermalinkPage {
     items: Vec<Item>,
     /// Sentence about an edit or a retraction.
     note: Option<String>,
+    /// Earlier texts, oldest first.
+    earlier: Vec<EarlierRow>,
     /// Address of the message in the conversation.
     conversation: String,
+}
+
+/// Text that the message had before it was edited.
+struct EarlierRow {
+    words: Vec<Piece>,
+    /// Day and time, and the time in full for programs.
+    moment: String,
+    datetime: String,
+}
+
+impl EarlierRow {
+    fn new(text: &EarlierText, dates: Dates) -> Self {
+        let words = match text.parsed() {
+            Some(Content::Text { text, mentions, .. }) => pieces(&text, &mentions),
+            content => {
+                let words = content.as_ref().and_then(Content::legible);
+                vec![Piece::Plain(words.unwrap_or_else(|| dates.language.text("kind-other")))]
+            }
+        };
+        Self { words, moment: dates.moment(text.at), datetime: text.at.to_string() }
+    }
 }
 
 pub(super) async fn page(
@@ -54,6 +79,8 @@ pub(super) async fn page(
         }
         (None, None) => None,
     };
+    let earlier = message.earlier_texts.as_slice().iter();
+    let earlier = earlier.map(|text| EarlierRow::new(text, dates)).collect();
     let query = MessageQuery {
         limit: NEIGHBOURS,
         cursor: None,
@@ -74,6 +101,7 @@ pub(super) async fn page(
         channel,
         items,
         note,
+        earlier,
     };
     rendered(&page)
 }

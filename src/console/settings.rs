@@ -35,6 +35,9 @@ pub(super) struct SettingsForm {
     zone: String,
     #[serde(default)]
     days: String,
+    /// `yes` where earlier texts are to be kept.
+    #[serde(default)]
+    earlier: String,
     #[serde(default)]
     before: String,
     #[serde(default)]
@@ -89,7 +92,7 @@ struct SettingsPage {
     /// True while the visitor has a subscription.
     subscribed: bool,
     state: BackupState,
-    /// True for admins, who change the time zone.
+    /// True for admins, who change the time zone and whether earlier texts are kept.
     admin: bool,
     /// True for the owner, who decides what is deleted.
     owner: bool,
@@ -97,6 +100,8 @@ struct SettingsPage {
     /// Zone in effect without one of the channel's own.
     default_zone: String,
     zones: Vec<&'static str>,
+    /// True if earlier texts of edited messages are kept.
+    keeps_earlier_texts: bool,
     days: String,
     before: String,
     /// Last day that can be chosen.
@@ -126,6 +131,7 @@ pub(super) async fn change(
         "subscribe" => action.subscribe().await,
         "unsubscribe" => action.unsubscribe().await,
         "zone" => action.set_zone().await,
+        "earlier" => action.set_earlier_texts().await,
         "retention" => action.set_retention().await,
         "delete" => action.delete().await,
         _ => return Err(PageError::Input),
@@ -173,6 +179,7 @@ async fn shown(
         zone: typed("zone", |form| &form.zone, zone),
         default_zone: services.channels.default_zone().name().to_owned(),
         zones: TZ_VARIANTS.iter().map(|zone| zone.name()).filter(|zone| is_place(zone)).collect(),
+        keeps_earlier_texts: settings.channel.keeps_earlier_texts,
         days: typed("retention", |form| &form.days, days),
         before: typed("delete", |form| &form.before, String::new()),
         today: dates.day(dates.now).to_string(),

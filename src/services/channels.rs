@@ -46,6 +46,9 @@ pub struct BackupChange {
     /// Days after which messages and their files are deleted; none keeps them. Only the owner may
     /// change it.
     pub retention_days: Nullable<u32>,
+    /// Whether earlier texts of edited messages are kept; none leaves it as it is. Switching it off
+    /// erases those that are stored.
+    pub keep_earlier_texts: Option<bool>,
 }
 
 /// Channels. Cheap to clone.
@@ -207,7 +210,8 @@ impl ChannelService {
     /// # Errors
     /// [`ServiceError::Invalid`] for an unknown zone or a bad number of days,
     /// [`ServiceError::PermissionDenied`] when somebody else than the owner changes the retention,
-    /// [`ServiceError::InsufficientPermissions`] when a credential does that may not read all times.
+    /// [`ServiceError::InsufficientPermissions`] when a credential does, or has earlier texts erased,
+    /// that may not read all times.
     #[boxed]
     pub async fn change_backup(
         &self,
@@ -216,6 +220,10 @@ impl ChannelService {
     ) -> Result<ChannelSettings, ServiceError> {
         change.check()?;
         let (channel, by, now) = (access.channel(), access.user(), self.clock.now());
+        if change.keep_earlier_texts == Some(false) && self.keeps_earlier_texts(channel).await? {
+            // It erases what such a credential may not read.
+            access.caller.reads_all_times()?;
+        }
         if let Nullable::To(days) = change.retention_days {
             let (present, _) = self.store.channels().retention(channel).await?;
             if days.map(i64::from) != present {
@@ -230,7 +238,15 @@ impl ChannelService {
         if let Nullable::To(zone) = &change.time_zone {
             self.store.channels().set_time_zone(channel, zone.as_deref(), by, now).await?;
         }
+        if let Some(keep) = change.keep_earlier_texts {
+            self.store.channels().set_earlier_texts(channel, keep, by, now).await?;
+        }
         self.settings_of(channel, &access.caller.mask).await
+    }
+
+    async fn keeps_earlier_texts(&self, channel: &ChannelId) -> Result<bool, ServiceError> {
+        let known = self.store.channels().channel(channel).await?;
+        Ok(known.is_some_and(|channel| channel.keeps_earlier_texts))
     }
 
     /// Returns true if somebody backs the channel up.

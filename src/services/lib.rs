@@ -36,6 +36,7 @@ pub mod deployment_metrics;
 pub mod digest;
 pub mod disk;
 pub mod doctor;
+pub mod earlier_texts;
 mod error;
 pub mod event_renderer;
 pub mod events;

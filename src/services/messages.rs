@@ -145,7 +145,7 @@ impl MessageService {
         Ok(span.within((Some(from), Some(to))))
     }
 
-    /// Returns a message.
+    /// Returns a message, with its earlier texts where the channel keeps them.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] when the channel has no such message that the caller may read.
@@ -155,9 +155,12 @@ impl MessageService {
         access: &ChannelAccess<Member, ReadMessages>,
         message: &MessageId,
     ) -> Result<Masked<StoredMessage>, ServiceError> {
-        let message = self.store.messages().message(access.read(ReadAction::Open), message).await?;
+        let channel = access.read(ReadAction::Open);
+        let message = self.store.messages().message(channel, message).await?;
         let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
-        let message = message.filter(readable).ok_or(ServiceError::NotFound)?;
+        let mut message = message.filter(readable).ok_or(ServiceError::NotFound)?;
+        let alone = std::slice::from_mut(&mut message);
+        self.store.messages().add_earlier_texts(channel, alone).await?;
         Ok(access.caller.mask.show(message))
     }
 

@@ -101,7 +101,11 @@ impl Work {
             let bytes = self.begin().await?;
             return Ok((Chunk { bytes, messages: 0 }, true));
         };
-        let page = self.store.messages().list(&self.channel, &self.filter).await?;
+        let mut page = self.store.messages().list(&self.channel, &self.filter).await?;
+        if self.export.format != Format::Csv {
+            let messages = self.store.messages();
+            messages.add_earlier_texts(&self.channel, &mut page.messages).await?;
+        }
         let messages = page.messages.len();
         let more = page.next.is_some();
         self.filter.after = page.next;
@@ -206,7 +210,8 @@ pub(super) async fn verbatim(
 }
 
 /// Returns true if parsing and serialising a message's content again may change its bytes: a
-/// fraction may lose its last digit, and an older version may have written other members.
+/// fraction may lose its last digit, and an older version may have written other members. Earlier
+/// texts, which its bytes are of, too, bring a few more that would not need it.
 fn needs_stored(message: &StoredMessage) -> bool {
     let Some(content) = &message.content else { return false };
     message.kind == MessageType::Location

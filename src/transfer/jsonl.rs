@@ -2,10 +2,13 @@
 //! itself in `extra`. An import restores the same content, byte for byte.
 
 use chatkeep_core::id::{ChannelId, MAX_ID, MessageId};
-use chatkeep_core::message::{Content, MediaInfo, Mention, MessageType, Sticker};
+use chatkeep_core::message::{
+    Content, EarlierText, EarlierTexts, MediaInfo, Mention, MessageType, Sticker,
+};
+use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ImportedMedia, ImportedMessage, ImportedPerson, MediaReason, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
-use chatkeep_view::{Links, MessageView};
+use chatkeep_view::{EarlierTextView, Links, MessageView};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -17,10 +20,23 @@ pub(super) struct Line {
 }
 
 /// Content of a message beyond the DTO of the REST interface.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Extra {
     /// Stored content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<Box<RawValue>>,
+    /// Stored earlier texts, all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    earlier_texts: Vec<ExtraText>,
+}
+
+/// Earlier text with its stored content.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ExtraText {
     content: Box<RawValue>,
+    written_at: Timestamp,
 }
 
 /// Subset of a line with its `extra` only: raw JSON cannot be read through `flatten`.
@@ -37,6 +53,7 @@ impl Line {
         content: Option<String>,
         links: &Links,
     ) -> Self {
+        let earlier_texts = extra_texts(&message.earlier_texts);
         let view = MessageView::new(message, links);
         // A parsed fraction may differ in its last digit, so locations are always copied.
         let copied = view.kind == MessageType::Location;
@@ -45,8 +62,9 @@ impl Line {
         };
         let extra = content
             .filter(|stored| !same(stored))
-            .and_then(|stored| RawValue::from_string(stored).ok())
-            .map(|content| Extra { content });
+            .and_then(|stored| RawValue::from_string(stored).ok());
+        let extra = (extra.is_some() || !earlier_texts.is_empty())
+            .then_some(Extra { content: extra, earlier_texts });
         Self { view, extra }
     }
 
@@ -107,7 +125,7 @@ impl Line {
                 return Err("one of its IDs is empty, too long or malformed".to_owned());
             }
         }
-        let content = self.content()?;
+        let (content, earlier_texts) = (self.content()?, self.earlier_texts()?);
         let view = self.view;
         let media = view.kind.is_media().then(|| media(&view));
         Ok(ImportedMessage {
@@ -124,6 +142,7 @@ impl Line {
             edited_at: view.edited_at,
             unsent_at: view.unsent_at,
             media,
+            earlier_texts,
         })
     }
 
@@ -137,16 +156,59 @@ impl Line {
         if self.view.unsent_at.is_some() {
             return Ok(None);
         }
-        let Some(extra) = &self.extra else {
+        let Some(json) = self.extra.as_ref().and_then(|extra| extra.content.as_deref()) else {
             let rebuilt = rebuilt(&self.view).and_then(json);
             return rebuilt.map(Some).ok_or_else(|| "it has no content".to_owned());
         };
-        let json = extra.content.get();
+        let json = json.get();
         match serde_json::from_str::<Content>(json) {
             Ok(content) if self.may_hold(&content) => Ok(Some(json.to_owned())),
             _ => Err("its extra.content does not match its type".to_owned()),
         }
     }
+
+    fn earlier_texts(&self) -> Result<EarlierTexts, String> {
+        let wrong = || "one of its earlier texts is none".to_owned();
+        if self.view.edited_at.is_none() || self.view.unsent_at.is_some() {
+            return Ok(EarlierTexts::default());
+        }
+        match self.extra.as_ref().filter(|extra| !extra.earlier_texts.is_empty()) {
+            Some(extra) => {
+                extra.earlier_texts.iter().map(|text| text.stored().ok_or_else(wrong)).collect()
+            }
+            None => {
+                let texts = self.view.earlier_texts.iter();
+                texts.map(|text| stored_text(text).ok_or_else(wrong)).collect()
+            }
+        }
+    }
+}
+
+impl ExtraText {
+    /// Returns the text as it was stored; `None` if it is of no known form.
+    fn stored(&self) -> Option<EarlierText> {
+        let text = EarlierText { at: self.written_at, content: self.content.get().to_owned() };
+        text.parsed().is_some().then_some(text)
+    }
+}
+
+/// Returns the earlier texts in full if the form of the REST interface loses anything of one.
+fn extra_texts(texts: &EarlierTexts) -> Vec<ExtraText> {
+    let is_lost = |text: &EarlierText| stored_text(&text.into()).as_ref() != Some(text);
+    if !texts.as_slice().iter().any(is_lost) {
+        return Vec::new();
+    }
+    let extra = |text: &EarlierText| {
+        let content = RawValue::from_string(text.content.clone()).ok()?;
+        Some(ExtraText { content, written_at: text.at })
+    };
+    texts.as_slice().iter().filter_map(extra).collect()
+}
+
+/// Rebuilds an earlier text from the form of the REST interface.
+fn stored_text(text: &EarlierTextView) -> Option<EarlierText> {
+    let content = json(Content::text(text.content.clone()?))?;
+    Some(EarlierText { at: text.written_at, content })
 }
 
 /// Returns the state of its file here.
@@ -320,6 +382,7 @@ mod tests {
             unsent_at: None,
             is_bot: true,
             reply: None,
+            earlier_texts: EarlierTexts::default(),
         };
         (message, json)
     }

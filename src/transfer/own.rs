@@ -159,7 +159,8 @@ impl Work {
         channel: ChannelId,
         mut filter: MessageFilter,
     ) -> Result<(Bytes, bool), TransferError> {
-        let page = self.store.messages().list(&channel, &filter).await?;
+        let mut page = self.store.messages().list(&channel, &filter).await?;
+        self.store.messages().add_earlier_texts(&channel, &mut page.messages).await?;
         let mut bytes = self.writer.messages(Mask::none().show_all(page.messages))?;
         if page.next.is_some() {
             filter.after = page.next;

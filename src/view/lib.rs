@@ -20,4 +20,4 @@ pub use links::{
     LinkTarget, Links, ResourceName, channel_path, file_uri, message_path, message_uri, segment,
 };
 pub use member::MemberView;
-pub use message::{GapView, MessageView, SenderView};
+pub use message::{EarlierTextView, GapView, MessageView, SenderView};

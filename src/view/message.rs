@@ -1,7 +1,9 @@
 //! DTO of a stored message, shared by all surfaces.
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
-use chatkeep_core::message::{Content, ImageSet, MediaInfo, Mention, MessageType, Sticker};
+use chatkeep_core::message::{
+    Content, EarlierText, ImageSet, MediaInfo, Mention, MessageType, Sticker,
+};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Gap, Sender, StoredMessage};
 use serde::{Deserialize, Serialize};
@@ -40,6 +42,10 @@ pub struct MessageView {
     pub mentions: Vec<MentionView>,
     /// Time of the last edit, if it was edited.
     pub edited_at: Option<Timestamp>,
+    /// Texts that it had before, oldest first, at most 20, where its channel keeps them; absent without
+    /// any, in lists, in search results and in events.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_texts: Vec<EarlierTextView>,
     /// Time of retraction; its content is deleted then.
     pub unsent_at: Option<Timestamp>,
     /// True if the bot sent it.
@@ -93,6 +99,17 @@ pub struct MessageView {
     /// address of the service is not configured, and for messages that are not stored.
     #[serde(default)]
     pub url: Option<String>,
+}
+
+/// Text that a message had before it was edited.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = EarlierText)]
+#[serde(rename_all = "camelCase")]
+pub struct EarlierTextView {
+    /// The text; null where it was something else than a text.
+    pub content: Option<String>,
+    /// Time at which it was written: of the sending or of an earlier edit.
+    pub written_at: Timestamp,
 }
 
 /// Sender of a message.
@@ -181,6 +198,16 @@ impl From<Sender> for SenderView {
     }
 }
 
+impl From<&EarlierText> for EarlierTextView {
+    fn from(text: &EarlierText) -> Self {
+        let content = match text.parsed() {
+            Some(Content::Text { text, .. }) => Some(text),
+            _ => None,
+        };
+        Self { content, written_at: text.at }
+    }
+}
+
 impl From<Mention> for MentionView {
     fn from(mention: Mention) -> Self {
         let Mention { user_id, start, length, is_self } = mention;
@@ -220,6 +247,7 @@ impl MessageView {
             bytes: message.bytes,
             quoted_message_id: message.quoted,
             edited_at: message.edited_at,
+            earlier_texts: message.earlier_texts.as_slice().iter().map(Into::into).collect(),
             unsent_at: message.unsent_at,
             is_bot: message.is_bot,
             media_key,
@@ -254,6 +282,7 @@ impl MessageView {
             quoted_message_id: None,
             mentions: Vec::new(),
             edited_at: None,
+            earlier_texts: Vec::new(),
             unsent_at: None,
             is_bot: false,
             media_key: None,

@@ -1,6 +1,7 @@
 //! Messages: their content ([`Content`]) and the merging of all their changes into a state that
 //! does not depend on the order of arrival ([`MessageState`]).
 
+mod earlier;
 mod state;
 
 use std::borrow::Cow;
@@ -8,7 +9,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::id::UserId;
-pub use state::{Effect, MessageChange, MessageState, Received};
+pub use earlier::{EarlierText, EarlierTexts};
+pub use state::{BackupMode, Effect, MessageChange, MessageState, Received};
 
 /// Content of a message; stored as JSON. Its UTF-8 length is the size of the message in the quota
 /// usage.

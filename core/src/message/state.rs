@@ -1,6 +1,7 @@
 //! Changes of a message, and their merging into one state.
 
 use super::MessageType;
+use super::earlier::EarlierTexts;
 use crate::id::{MessageId, UserId};
 use crate::time::Timestamp;
 
@@ -46,7 +47,8 @@ pub struct Received {
 ///
 /// The same changes in any order and any number lead to the same state
 /// (docs/architecture.md#rule-1; property-tested below), with one exception by design: messages
-/// that arrive while backup is paused are skipped permanently.
+/// that arrive while backup is paused are skipped permanently, and no earlier text is kept of what
+/// is edited then, or while the channel keeps none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageState {
     /// Time at which it was sent; `None` while only an edit or unsend of it is known.
@@ -69,6 +71,17 @@ pub struct MessageState {
     pub unsent_at: Option<Timestamp>,
     /// `true` if it arrived while backup was paused, so that no content of it is stored.
     pub skipped: bool,
+    /// What it said before it was edited, where the channel keeps that.
+    pub earlier_texts: EarlierTexts,
+}
+
+/// Treatment of what is stored of a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BackupMode {
+    /// `true` while backup of the channel is paused: a message that first arrives then is skipped.
+    pub paused: bool,
+    /// `true` if the channel keeps earlier texts of edited messages.
+    pub keeps_earlier_texts: bool,
 }
 
 /// Effect of a change on a message.
@@ -78,27 +91,28 @@ pub enum Effect {
     None,
     /// The stored state changed.
     Changed,
+    /// Only an earlier text was added.
+    EarlierText,
     /// Backup is paused; only the existence of the message is stored.
     Skipped,
 }
 
 impl MessageState {
-    /// Applies one change. `paused` says whether backup of the channel is paused now: a message
-    /// that first arrives then is skipped.
-    pub fn apply(&mut self, change: &MessageChange, paused: bool, now: Timestamp) -> Effect {
+    /// Applies one change in the present mode of the channel.
+    pub fn apply(&mut self, change: &MessageChange, mode: BackupMode, now: Timestamp) -> Effect {
         if self.skipped {
             return self.apply_to_skipped(change);
         }
         match change {
             MessageChange::Received(_) if self.sent_at.is_some() => Effect::None,
             MessageChange::Received(_) | MessageChange::Edited { .. }
-                if paused && self.content.is_none() && self.sent_at.is_none() =>
+                if mode.paused && self.content.is_none() && self.sent_at.is_none() =>
             {
                 self.skipped = true;
                 Effect::Skipped
             }
-            MessageChange::Received(message) => self.receive(message, now),
-            MessageChange::Edited { at, content, .. } => self.edit(*at, content, now),
+            MessageChange::Received(message) => self.receive(message, mode, now),
+            MessageChange::Edited { at, content, .. } => self.edit((*at, content), mode, now),
             MessageChange::Unsent { at } => self.unsend(*at),
         }
     }
@@ -111,20 +125,27 @@ impl MessageState {
         }
     }
 
-    fn receive(&mut self, message: &Received, now: Timestamp) -> Effect {
+    fn receive(&mut self, message: &Received, mode: BackupMode, now: Timestamp) -> Effect {
         self.sent_at = Some(message.at);
         self.backed_up_at.get_or_insert(now);
         self.sender.clone_from(&message.sender);
         self.kind = Some(message.kind);
         self.quoted.clone_from(&message.quoted);
         self.is_bot = message.is_bot;
-        if self.unsent_at.is_none() && self.edited_at.is_none() {
+        if self.edited_at.is_some() {
+            self.keep_earlier((message.at, &message.content), mode);
+        } else if self.unsent_at.is_none() {
             self.content = Some(message.content.clone());
         }
         Effect::Changed
     }
 
-    fn edit(&mut self, at: Timestamp, content: &str, now: Timestamp) -> Effect {
+    fn edit(
+        &mut self,
+        (at, content): (Timestamp, &str),
+        mode: BackupMode,
+        now: Timestamp,
+    ) -> Effect {
         let newer = match self.edited_at {
             None => true,
             // Two edits in one millisecond: any deterministic choice will do, so that order does
@@ -132,8 +153,14 @@ impl MessageState {
             Some(last) => (last, self.content.as_deref().unwrap_or_default()) < (at, content),
         };
         if !newer {
-            return Effect::None;
+            let is_earlier = self.edited_at.is_some_and(|last| at < last);
+            return if is_earlier && self.keep_earlier((at, content), mode) {
+                Effect::EarlierText
+            } else {
+                Effect::None
+            };
         }
+        self.keep_replaced(at, mode);
         self.edited_at = Some(at);
         self.backed_up_at.get_or_insert(now);
         if self.unsent_at.is_none() {
@@ -142,20 +169,44 @@ impl MessageState {
         Effect::Changed
     }
 
+    /// Keeps the content that an edit of that time replaces. Of two edits in one millisecond only
+    /// one counts; the message as it was sent is a text of its own, whenever that was.
+    fn keep_replaced(&mut self, by: Timestamp, mode: BackupMode) {
+        let written = match self.edited_at {
+            Some(last) => (last != by).then_some(last),
+            None => self.sent_at,
+        };
+        if let Some((at, content)) = written.zip(self.content.clone()) {
+            self.keep_earlier((at, &content), mode);
+        }
+    }
+
+    /// Keeps an earlier text if the channel does; returns whether anything changed.
+    fn keep_earlier(&mut self, (at, content): (Timestamp, &str), mode: BackupMode) -> bool {
+        let keeps = mode.keeps_earlier_texts && !mode.paused && self.unsent_at.is_none();
+        keeps && self.earlier_texts.add(at, content)
+    }
+
     fn unsend(&mut self, at: Timestamp) -> Effect {
         if self.unsent_at.is_some_and(|known| known <= at) {
             return Effect::None;
         }
         self.unsent_at = Some(at);
         self.content = None;
+        self.earlier_texts = EarlierTexts::default();
         Effect::Changed
     }
 
-    /// Returns the size of the message in the quota usage: the UTF-8 length of its stored content.
-    /// An edit that waits for its message has no size, for the message may never come.
+    /// Returns the size of the message in the quota usage: the UTF-8 length of its stored content
+    /// and of its earlier texts. An edit that waits for its message has no size, for the message may
+    /// never come.
     pub fn bytes(&self) -> i64 {
         let content = self.content.as_ref().filter(|_| self.sent_at.is_some());
-        content.map_or(0, |content| i64::try_from(content.len()).unwrap_or(i64::MAX))
+        content.map_or(0, |content| {
+            i64::try_from(content.len())
+                .unwrap_or(i64::MAX)
+                .saturating_add(self.earlier_texts.bytes())
+        })
     }
 
     /// Returns whether it counts as a stored message: it was received and not unsent.
@@ -165,80 +216,5 @@ impl MessageState {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::message::Content;
-
-    const NOW: Timestamp = Timestamp::from_millis(1_000);
-
-    fn received(text: &str) -> MessageChange {
-        MessageChange::Received(Received {
-            at: Timestamp::from_millis(1),
-            sender: Some("U1".into()),
-            kind: MessageType::Text,
-            content: serde_json::to_string(&Content::text(text)).unwrap(),
-            quoted: None,
-            is_bot: false,
-        })
-    }
-
-    fn change() -> impl Strategy<Value = MessageChange> {
-        prop_oneof![
-            Just(received("first")),
-            (1..6_i64, "[a-c]{1,3}").prop_map(|(at, text)| MessageChange::Edited {
-                at: Timestamp::from_millis(at),
-                by: None,
-                content: serde_json::to_string(&Content::text(text)).unwrap(),
-            }),
-            (1..6_i64).prop_map(|at| MessageChange::Unsent { at: Timestamp::from_millis(at) }),
-        ]
-    }
-
-    fn run<'a>(changes: impl IntoIterator<Item = &'a MessageChange>, paused: bool) -> MessageState {
-        let mut state = MessageState::default();
-        for change in changes {
-            state.apply(change, paused, NOW);
-        }
-        state
-    }
-
-    proptest! {
-        #[test]
-        fn order_and_repetition_do_not_matter(
-            changes in prop::collection::vec(change(), 0..8),
-            seed in any::<u64>(),
-        ) {
-            let expected = run(&changes, false);
-            let mut shuffled = changes.clone();
-            shuffled.extend(changes.iter().cloned());
-            shuffle(&mut shuffled, seed);
-            prop_assert_eq!(run(&shuffled, false), expected);
-        }
-    }
-
-    fn shuffle(changes: &mut [MessageChange], mut seed: u64) {
-        for last in (1..changes.len()).rev() {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            changes.swap(last, usize::try_from(seed >> 33).unwrap() % (last + 1));
-        }
-    }
-
-    #[test]
-    fn an_unsend_before_its_message_wins() {
-        let unsent = MessageChange::Unsent { at: Timestamp::from_millis(9) };
-        let state = run([&unsent, &received("secret")], false);
-        assert_eq!((state.content.as_deref(), state.bytes(), state.counts()), (None, 0, false));
-        assert_eq!(state.sender, Some("U1".into()));
-    }
-
-    #[test]
-    fn a_paused_channel_keeps_nothing_new() {
-        let state = run([&received("lost")], true);
-        assert!(state.skipped && state.content.is_none());
-        let mut later = state.clone();
-        assert_eq!(later.apply(&received("lost"), false, NOW), Effect::None);
-        assert_eq!(later, state);
-    }
-}
+#[path = "state_tests.rs"]
+mod tests;

@@ -55,6 +55,8 @@ pub struct Channel {
     pub time_zone: Option<String>,
     /// Days after which its messages are removed; `None`: never.
     pub retention_days: Option<i64>,
+    /// `true` if earlier texts of edited messages are kept.
+    pub keeps_earlier_texts: bool,
 }
 
 #[derive(Debug, sqlx_macros::FromRow)]
@@ -74,6 +76,7 @@ struct ChannelRow {
     message_count: i64,
     time_zone: Option<String>,
     retention_days: Option<i64>,
+    keep_earlier_texts: bool,
 }
 
 macro_rules! channels {
@@ -86,7 +89,7 @@ macro_rules! channels {
             ")) AS member_count,
                     c.created_at, c.created_by, c.enabled_at, c.disabled_at,
                     c.resumed_at, c.bytes,
-                    c.message_count, c.time_zone, c.retention_days
+                    c.message_count, c.time_zone, c.retention_days, c.keep_earlier_texts
              FROM channels c ",
             $($rest),+
         )
@@ -248,6 +251,7 @@ impl TryFrom<ChannelRow> for Channel {
             message_count: row.message_count,
             time_zone: row.time_zone,
             retention_days: row.retention_days,
+            keeps_earlier_texts: row.keep_earlier_texts,
         })
     }
 }

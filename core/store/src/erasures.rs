@@ -13,8 +13,8 @@ use super::ingest::{
     BulkKey, ChannelChange, ImportId, RemovalMode, bar_removed, ingest_in, remember_erased, remove,
     remove_some,
 };
-use super::messages::MessageRow;
-use super::{MessageStore, StoreError};
+use super::messages::VersionedRow;
+use super::{MessageStore, StoreError, channel_locks};
 use crate::db::Tx;
 use crate::query::{query, query_as};
 
@@ -68,6 +68,13 @@ pub enum Erasure {
         /// 1 for asking not to be stored, 0 for the contrary.
         opted_out: i64,
     },
+    /// A channel switched earlier texts of edited messages off.
+    EarlierTexts {
+        /// Channel.
+        channel: String,
+        /// Time, in milliseconds since 1970.
+        at: i64,
+    },
     /// An import was undone.
     Import {
         /// Channel.
@@ -92,7 +99,7 @@ type LedgerTable = (&'static str, fn(LedgerRow) -> Erasure);
 
 /// Tables of the ledger, in the order of a replay: who was erased is no sender of anything any more
 /// when single messages follow.
-const TABLES: [LedgerTable; 6] = [
+const TABLES: [LedgerTable; 7] = [
     (
         "SELECT user_id, channel_id, at, opted_out FROM opt_outs
          WHERE (user_id, channel_id, at) > ($1, $2, $3)
@@ -110,6 +117,14 @@ const TABLES: [LedgerTable; 6] = [
          WHERE (channel_id, user_id, CAST(0 AS BIGINT)) > ($1, $2, $3)
          ORDER BY channel_id, user_id LIMIT $4",
         |(channel, user, _, before)| Erasure::Person { channel, user, before },
+    ),
+    (
+        "SELECT channel_id, '' AS item, CAST(0 AS BIGINT) AS number, earlier_texts_ended_at
+         FROM channels
+         WHERE earlier_texts_ended_at IS NOT NULL
+           AND (channel_id, '', CAST(0 AS BIGINT)) > ($1, $2, $3)
+         ORDER BY channel_id LIMIT $4",
+        |(channel, _, _, at)| Erasure::EarlierTexts { channel, at },
     ),
     (
         "SELECT channel_id, '' AS item, import_id, undone_at FROM imports
@@ -134,10 +149,16 @@ const TABLES: [LedgerTable; 6] = [
 const OPT_OUT: &str = "
     INSERT INTO opt_outs (user_id, channel_id, at, opted_out) VALUES ($1, $2, $3, $4)
     ON CONFLICT (user_id, channel_id, at) DO NOTHING";
+/// Switches earlier texts off as [`ChannelStore::set_earlier_texts`](crate::ChannelStore) does, where that
+/// is not known yet.
+const END_EARLIER_TEXTS: &str = "
+    UPDATE channels SET keep_earlier_texts = FALSE, erase_earlier_texts = TRUE,
+                        earlier_texts_ended_at = $2
+    WHERE channel_id = $1 AND COALESCE(earlier_texts_ended_at, $2 - 1) < $2";
 /// Those of the messages that still hold something.
 const WITH_CONTENT: &str = "
     SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content, quoted_id,
-           edited_at, unsent_at, skipped, is_bot, reply_source, reply_rule_id
+           edited_at, unsent_at, skipped, is_bot, reply_source, reply_rule_id, earlier_texts
     FROM messages
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))
       AND (content IS NOT NULL OR sender_id IS NOT NULL) AND unsent_at IS NULL";
@@ -236,6 +257,12 @@ impl MessageStore<'_> {
                 tx.execute(change).await?;
                 tx.commit().await
             }
+            Erasure::EarlierTexts { channel, at } => {
+                let mut tx = self.store.db.begin_bulk().await?;
+                channel_locks::lock_one(&mut tx, &channel.as_str().into()).await?;
+                tx.execute(query(END_EARLIER_TEXTS).bind(channel).bind(*at)).await?;
+                tx.commit().await
+            }
             Erasure::Before { channel, before } => {
                 self.remove_again(&channel.as_str().into(), None, *before, now).await
             }
@@ -288,11 +315,11 @@ impl MessageStore<'_> {
         let keys = serde_json::to_string(&keys.collect::<Vec<_>>())?;
         let mut tx = self.store.db.begin_bulk().await?;
         remember_erased(&mut tx, channel, &keys).await?;
-        let chosen = async |tx: &mut Tx| -> Result<Vec<MessageRow>, StoreError> {
+        let chosen = async |tx: &mut Tx| -> Result<Vec<VersionedRow>, StoreError> {
             Ok(tx.fetch_all(query_as(WITH_CONTENT).bind(channel.as_str()).bind(&keys)).await?)
         };
         let held: BTreeSet<_> =
-            chosen(&mut tx).await?.into_iter().map(|row| row.message_id).collect();
+            chosen(&mut tx).await?.into_iter().map(|row| row.message.message_id).collect();
         if !held.is_empty() {
             remove(&mut tx, channel, now, (RemovalMode::Tombstone, BATCH), chosen).await?;
         }

@@ -15,7 +15,7 @@ use crate::query::query_as;
 pub struct OwnMessages {
     /// Number of messages, without tombstones.
     pub messages: i64,
-    /// Bytes of their contents and stored files.
+    /// Bytes of their contents, earlier texts and stored files.
     pub bytes: i64,
     /// Number of messages with a stored file.
     pub files: i64,
@@ -33,7 +33,8 @@ const TAKES_PART: &str = "
     SELECT (SELECT COUNT(*) FROM members WHERE user_id = $1 AND channel_id = $2)
            + (SELECT COUNT(*) FROM imported_senders WHERE user_id = $1 AND channel_id = $2)";
 const MESSAGES: &str = "
-    SELECT COUNT(*), CAST(COALESCE(SUM(OCTET_LENGTH(s.content)), 0) AS BIGINT),
+    SELECT COUNT(*), CAST(COALESCE(SUM(COALESCE(OCTET_LENGTH(s.content), 0)
+                                      + COALESCE(OCTET_LENGTH(s.earlier_texts), 0)), 0) AS BIGINT),
            CAST(COALESCE(SUM(f.bytes), 0) AS BIGINT), COUNT(f.message_id),
            MIN(s.sent_at), MAX(s.sent_at)
     FROM messages s

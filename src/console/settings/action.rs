@@ -1,4 +1,4 @@
-//! Actions of the settings page: subscribing, the time zone, the retention, and deletion.
+//! Actions of the settings page: subscribing, the time zone, earlier texts, the retention, and deletion.
 
 use axum::response::Response;
 use chatkeep_core::id::ChannelId;
@@ -74,6 +74,20 @@ impl SettingsAction<'_> {
         Ok(Done::Saved.at(&settings_path(access.channel())))
     }
 
+    pub(super) async fn set_earlier_texts(&self) -> Result<Response, SettingsRefusal> {
+        let access = self.visitor.channel::<Admin, WriteBackup>(self.console, self.channel).await?;
+        let (keep, path) = (self.form.earlier == "yes", settings_path(access.channel()));
+        let channels = &self.console.services.channels;
+        let present = channels.one(&access).await.map_err(|error| self.refused(error))?;
+        if present.keeps_earlier_texts && !keep && self.form.confirmed != "yes" {
+            return Ok(self.ask("earlier", &path, self.text("earlier-text"), &[]));
+        }
+        let change = BackupChange { keep_earlier_texts: Some(keep), ..BackupChange::default() };
+        let changed = channels.change_backup(&access, change).await;
+        changed.map_err(|error| self.refused(error))?;
+        Ok(Done::Saved.at(&path))
+    }
+
     pub(super) async fn set_retention(&self) -> Result<Response, SettingsRefusal> {
         let access = self.visitor.channel::<Owner, WriteBackup>(self.console, self.channel).await?;
         let wrong = || self.wrong("/retentionDays", "settings-days-invalid");
@@ -141,6 +155,7 @@ impl SettingsAction<'_> {
     ) -> Response {
         let (title, button) = match action {
             "unsubscribe" => ("unsubscribe-title", "unsubscribe-button"),
+            "earlier" => ("earlier-title", "earlier-button"),
             "retention" => ("retention-title", "retention-button"),
             _ => ("delete-title", "delete-button"),
         };

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use chatkeep_core::id::MessageId;
+use chatkeep_core::message::{Content, EarlierText};
 use chatkeep_core::role::Scope;
 use chatkeep_services::access::ReadMessages;
 use chatkeep_services::context::{ContextQuery, MessageContext};
@@ -10,6 +11,7 @@ use chatkeep_services::gaps::TimeSpan;
 use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::StoredMessage;
 use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::sanitize;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +22,11 @@ use crate::gap::{GapRows, MissingTime};
 use crate::message_row::{MessageRow, NOTE, is_false, is_zero, lines_around, lines_by_day};
 use crate::reference;
 use crate::result_builder::{MessageSource, PeopleTable, ResultBuilder, WHOLE, people_line};
+use crate::time::AnswerZone;
 use crate::tool::{ToolAnswer, ToolDefinition};
+
+/// Maximum length of an earlier text in characters.
+const EARLIER: usize = 400;
 
 /// The tool.
 pub(crate) enum GetContext {}
@@ -78,6 +84,34 @@ pub(crate) struct ContextOutput {
     messages: Vec<MessageRow>,
     /// Quoting messages, in turn, oldest first; those among messages are left out.
     quoted_by: Vec<MessageRow>,
+    /// Texts that the message had before it was edited, oldest first, where its channel keeps them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    earlier_texts: Vec<EarlierTextRow>,
+}
+
+/// Text that a message had before it was edited.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EarlierTextRow {
+    /// Time at which it was written, with its offset from UTC.
+    time: String,
+    text: String,
+    /// Number of omitted characters.
+    #[serde(skip_serializing_if = "is_zero")]
+    cut: usize,
+}
+
+impl EarlierTextRow {
+    fn new(text: &EarlierText, zone: AnswerZone) -> Self {
+        let words = text.parsed().as_ref().and_then(Content::legible).unwrap_or_default();
+        let (words, cut) = sanitize::cut(&words, EARLIER);
+        Self { time: zone.show(text.at), text: words, cut }
+    }
+
+    fn line(&self) -> String {
+        let Self { time, text, cut } = self;
+        let more = if *cut > 0 { format!(" [{cut} characters more]") } else { String::new() };
+        format!("\n{time} {}{more}", sanitize::quoted(text))
+    }
 }
 
 impl ToolDefinition for GetContext {
@@ -145,6 +179,7 @@ struct ContextRows {
     /// Nearest first.
     after: Vec<MessageRow>,
     quoted_by: Vec<MessageRow>,
+    earlier_texts: Vec<EarlierTextRow>,
     /// True if more messages quote it, directly or in turn, than are shown.
     more_quoting: bool,
 }
@@ -157,6 +192,11 @@ impl ContextRows {
             message: builder.row(MessageSource::new(&context.message).up_to(WHOLE)),
             ..Self::default()
         };
+        let zone = builder.zone();
+        let earlier = context.message.earlier_texts.as_slice().iter().rev();
+        let earlier = earlier.map(|text| EarlierTextRow::new(text, zone));
+        rows.earlier_texts = earlier.take_while(|row| builder.fits(row)).collect();
+        rows.earlier_texts.reverse();
         let quoted = context.quoted.iter();
         rows.quotes =
             quoted.map_while(|message| builder.row(MessageSource::new(message))).collect();
@@ -204,8 +244,9 @@ async fn answer(
     );
     let gaps = services.messages.gaps(bounds, channel.id(), whole).await?;
     builder.spend_gaps(&GapRows::of_channel(&gaps, channel.zone));
-    let ContextRows { quotes, before, message, after, quoted_by, more_quoting } =
-        ContextRows::new(&mut builder, &context);
+    let rows = ContextRows::new(&mut builder, &context);
+    let ContextRows { quotes, before, message, after, quoted_by, earlier_texts, more_quoting } =
+        rows;
     let more_before = context.before.more || before.len() < context.before.messages.len();
     let more_after = context.after.more || after.len() < context.after.messages.len();
     let shown = span(
@@ -229,6 +270,7 @@ async fn answer(
         quotes,
         messages: before.into_iter().rev().chain(message).chain(after).collect(),
         quoted_by,
+        earlier_texts,
         more_quoted_by: more_quoting,
         more_before,
         more_after,
@@ -273,9 +315,16 @@ fn text(output: &ContextOutput, gaps: &GapRows) -> String {
         (false, false) => "\nThe channel has no other messages.",
     };
     let more_quoting = if output.more_quoted_by { "\nMore messages quote it." } else { "" };
+    let earlier = match &output.earlier_texts[..] {
+        [] => String::new(),
+        texts => {
+            let lines = texts.iter().map(EarlierTextRow::line).collect::<String>();
+            format!("\nThe message said before it was edited, oldest first:{lines}")
+        }
+    };
     format!(
         "The message is marked with >. Channel {channel_id}. Time zone {time_zone}. {NOTE}\
-         {}{}\nMessages, oldest first:{}{}{more_quoting}{more}{}",
+         {}{}\nMessages, oldest first:{}{earlier}{}{more_quoting}{more}{}",
         people_line(&output.people),
         section("It quotes, oldest first", &output.quotes),
         lines_around(messages, &output.message_id),

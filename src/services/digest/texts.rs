@@ -129,7 +129,7 @@ fn hosts_in(text: &str) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use chatkeep_core::message::MessageType;
+    use chatkeep_core::message::{EarlierTexts, MessageType};
     use chatkeep_core::pseudonym::PseudonymKey;
     use chatkeep_core::time::Timestamp;
 
@@ -153,6 +153,7 @@ mod tests {
             unsent_at: None,
             is_bot: false,
             reply: None,
+            earlier_texts: EarlierTexts::default(),
             media: None,
         };
         (NotedText { key, sent_at, sender: None, is_bot: false, content }, message)

@@ -59,6 +59,8 @@ mod tests {
             sent_at: Timestamp::from_millis(0),
             time: String::new(),
             edited: None,
+            earlier_label: String::new(),
+            earlier: Vec::new(),
             bot: None,
         };
         let page = part.render().unwrap();

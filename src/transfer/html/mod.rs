@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use chatkeep_core::id::MessageId;
-use chatkeep_core::message::{Content, MediaInfo, MessageType};
+use chatkeep_core::message::{Content, EarlierText, MediaInfo, MessageType};
 use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
@@ -20,8 +20,8 @@ use chrono_tz::Tz;
 
 use self::links::anchor;
 use self::parts::{
-    FootPart, GapRow, GapsPart, HeadPart, MessageBody, MessagePart, QuoteLink, SectionPart,
-    SenderLabel, append,
+    EarlierPart, FootPart, GapRow, GapsPart, HeadPart, MessageBody, MessagePart, QuoteLink,
+    SectionPart, SenderLabel, append,
 };
 use super::MediaLinks;
 use super::format::Head;
@@ -156,12 +156,30 @@ impl HtmlPage {
             sent_at: message.sent_at,
             time: time.format("%H:%M").to_string(),
             edited: message.edited_at.is_some().then(|| language.text("mark-edited")),
+            earlier_label: language.text("page-earlier-texts"),
+            earlier: message
+                .earlier_texts
+                .as_slice()
+                .iter()
+                .map(|text| self.earlier(text))
+                .collect(),
             bot: message.is_bot.then(|| language.text("bot-name")),
         };
         append(&part, out);
         self.last = Some((who.to_owned(), message.sent_at));
         self.remember(message);
         self.count += 1;
+    }
+
+    fn earlier(&self, text: &EarlierText) -> EarlierPart {
+        let content = text.parsed();
+        let words = content.as_ref().and_then(Content::legible);
+        EarlierPart {
+            words: words
+                .unwrap_or_else(|| self.kind(content.map_or(MessageType::Other, |c| c.kind()))),
+            written_at: text.at,
+            time: self.local(text.at).format("%Y-%m-%d %H:%M").to_string(),
+        }
     }
 
     fn local(&self, at: Timestamp) -> DateTime<Tz> {
@@ -283,6 +301,8 @@ impl HtmlPage {
 
 #[cfg(test)]
 mod tests {
+    use chatkeep_core::message::EarlierTexts;
+
     use super::*;
 
     fn sent_at(millis: i64) -> StoredMessage {
@@ -300,8 +320,27 @@ mod tests {
             unsent_at: None,
             is_bot: false,
             reply: None,
+            earlier_texts: EarlierTexts::default(),
             media: None,
         }
+    }
+
+    #[test]
+    fn earlier_texts_are_texts() {
+        let (gaps, language) = (Vec::new(), Language::English);
+        let zone = "Asia/Taipei".parse().unwrap();
+        let head = Head { channel: None, id: "C1".to_owned(), gaps, zone, language };
+        let mut page = HtmlPage::new(head, MediaLinks::None, Links::default());
+        let text = |at, text: &str| EarlierText {
+            at: Timestamp::from_millis(at),
+            content: serde_json::to_string(&Content::text(text)).unwrap(),
+        };
+        let earlier_texts = [text(60_000, "<b>second</b>"), text(0, "first")].into_iter().collect();
+        let mut out = String::new();
+        page.message(&StoredMessage { earlier_texts, ..sent_at(0) }, &mut out);
+        let (first, second) = (out.find("first").unwrap(), out.find("second").unwrap());
+        assert!(first < second && out.contains("1970-01-01 08:01"), "{out}");
+        assert!(!out.contains("<b>"), "{out}");
     }
 
     #[test]

@@ -51,6 +51,10 @@ pub(super) struct MessagePart<'a> {
     pub(super) time: String,
     /// Mark of an edited message.
     pub(super) edited: Option<String>,
+    /// Name of the list of earlier texts.
+    pub(super) earlier_label: String,
+    /// Earlier texts, oldest first.
+    pub(super) earlier: Vec<EarlierPart>,
     /// Mark of a message of the bot.
     pub(super) bot: Option<String>,
 }
@@ -83,6 +87,14 @@ pub(super) struct SenderLabel {
     pub(super) name: String,
     pub(super) initial: char,
     pub(super) hue: u32,
+}
+
+/// Text that a message had before it was edited.
+pub(super) struct EarlierPart {
+    pub(super) words: String,
+    pub(super) written_at: Timestamp,
+    /// Local day and time.
+    pub(super) time: String,
 }
 
 /// Link to the quoted message.

@@ -1,6 +1,6 @@
 //! Import of a text exported by the LINE app.
 
-use chatkeep_core::message::{Content, MessageType};
+use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ImportId, ImportedMedia, ImportedMessage, ImportedPerson, MediaReason};
 
@@ -103,6 +103,7 @@ impl TextImport {
             edited_at: None,
             unsent_at: said.content.is_none().then_some(at),
             media,
+            earlier_texts: EarlierTexts::default(),
         };
         Ok((message, person))
     }

@@ -64,7 +64,8 @@ impl<'a> Sink<'a> {
         {
             self.strangers.push(person);
         }
-        self.bytes += message.content.as_ref().map_or(0, String::len);
+        let earlier = message.earlier_texts.as_slice().iter().map(|text| text.content.len());
+        self.bytes += message.content.as_ref().map_or(0, String::len) + earlier.sum::<usize>();
         self.batch.push(message);
         if self.batch.len() == BATCH || self.bytes >= BYTES {
             self.flush(summary).await?;

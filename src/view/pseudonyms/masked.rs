@@ -2,7 +2,7 @@
 
 use chatkeep_core::assistant::{AssistantConfig, QaConfig, TriggerConfig, WelcomeConfig};
 use chatkeep_core::event::ChannelKind;
-use chatkeep_core::message::{Content, MediaInfo, Sticker};
+use chatkeep_core::message::{Content, EarlierText, EarlierTexts, MediaInfo, Sticker};
 use chatkeep_store::{
     ActivityPerson, Channel, ChannelName, MediaItem, MediaRecord, Member, MemberMove, PeopleCounts,
     Sender, StoredMessage, User,
@@ -30,8 +30,20 @@ impl Maskable for StoredMessage {
             sender: self.sender.map(|sender| sender.masked(mask)),
             content: self.content.map(|content| content.masked(mask)),
             media: self.media.map(|media| media.masked(mask)),
+            earlier_texts: self.earlier_texts.masked(mask),
             ..self
         }
+    }
+}
+
+/// A text that cannot be read cannot be masked either, and is left out.
+impl Maskable for EarlierTexts {
+    fn masked(self, mask: &Mask) -> Self {
+        let masked = |text: EarlierText| {
+            let content = serde_json::to_string(&text.parsed()?.masked(mask)).ok()?;
+            Some(EarlierText { content, ..text })
+        };
+        self.into_iter().filter_map(masked).collect()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use reqwest::StatusCode;
 
-use super::{GROUP, Page, Scene};
+use super::{GROUP, Page, START, Scene};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
+use crate::store::{at, edited};
 
 fn path() -> String {
     format!("/c/{GROUP}/settings")
@@ -111,6 +112,47 @@ async fn the_zone_moves_days_and_retention_asks_first() {
     let never = [("action", "retention"), ("days", "")];
     assert_eq!(send(&scene, "Uowner", &never).await.status, StatusCode::SEE_OTHER);
     assert_eq!(retention().await, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn earlier_texts_are_kept_by_admins_and_erased_after_a_question() {
+    let scene = Scene::new().await;
+    let kept = async || {
+        let channel = scene.store.channels().channel(&GROUP.into()).await.unwrap();
+        channel.unwrap().keeps_earlier_texts
+    };
+    let (on, off) = ([("action", "earlier"), ("earlier", "yes")], [("action", "earlier")]);
+    assert_eq!(send(&scene, "Umember", &on).await.status, StatusCode::NOT_FOUND);
+    let member = scene.page(&path(), Some("Umember"), "en").await.body;
+    assert!(!member.contains(r#"name="earlier""#) && !kept().await);
+    assert_eq!(send(&scene, "Uadmin", &on).await.status, StatusCode::SEE_OTHER);
+    let page = scene.page(&path(), Some("Uadmin"), "en").await.body;
+    let checked = r#"<input type="checkbox" name="earlier" value="yes" checked>"#;
+    assert!(kept().await && page.contains(checked), "{page}");
+
+    let (time, texts) = (START + 3 * 86_400_000, ["the <b>fourth</b>", "the fifth"]);
+    let edits =
+        texts.map(|text| edited(GROUP, "edited", time + i64::try_from(text.len()).unwrap(), text));
+    scene.store.messages().ingest(&edits, at(time)).await.unwrap();
+    let message = format!("/c/{GROUP}/m/edited");
+    let shown = scene.open(&message).await.body;
+    for part in ["Earlier texts", "the fifth", "four o&#39;clock"] {
+        let part = part.replace("&#39;", "'");
+        let escaped = part.replace('\'', "&#39;");
+        assert!(shown.contains(&part) || shown.contains(&escaped), "{part}: {shown}");
+    }
+    assert!(!shown.contains("three o"), "replaced before it was switched on");
+    assert!(!shown.contains("<b>fourth</b>"), "{shown}");
+
+    let asked = send(&scene, "Uadmin", &off).await;
+    assert!(asked.body.contains("Stop keeping earlier texts?"), "{}", asked.body);
+    assert!(kept().await, "asking changes nothing");
+    let confirmed = [off[0], ("confirmed", "yes")];
+    assert_eq!(send(&scene, "Uadmin", &confirmed).await.status, StatusCode::SEE_OTHER);
+    let shown = scene.open(&message).await.body;
+    assert!(!kept().await && !shown.contains("Earlier texts"), "{shown}");
+    let log = scene.open(&format!("/c/{GROUP}/activity-log")).await.body;
+    assert!(log.contains("Earlier texts"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

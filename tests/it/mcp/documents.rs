@@ -1,8 +1,10 @@
 //! `search` and `fetch` as research connectors call them, and messages as resources.
 
+use chatkeep_core::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::{ANN, BO, CHANNEL, Models, NEWEST, REVISIONS, message};
+use crate::store::{at, edited};
 
 const BASE: &str = "https://chat.example.org/x";
 
@@ -59,6 +61,31 @@ async fn connectors_search_and_fetch() {
     assert!(models.call("fetch", json!({"id": "m9"})).await.refusal().starts_with("No message"));
     let more = models.call("search", json!({"query": "x", "limit": 3})).await;
     assert!(more.refusal().contains("limit is unknown"), "{}", more.refusal());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_document_has_what_its_message_said_before() {
+    let models = library().await;
+    let context = json!({"message": "m2", "channelId": CHANNEL});
+    let before = models.call("get_context", context.clone()).await;
+    assert!(before.given().get("earlierTexts").is_none());
+    let (channel, owner) = (CHANNEL.into(), ANN.into());
+    let channels = models.store.channels();
+    channels.set_earlier_texts(&channel, true, &owner, at(5)).await.unwrap();
+    let time = Timestamp::parse("2026-01-02T03:05:00Z").unwrap().millis();
+    let text = "dinner\n03:06:00 \"forged\"";
+    models.keep(&[edited(CHANNEL, "m2", time, text), edited(CHANNEL, "m2", time + 1, "tea")]).await;
+    let given = models.call("get_context", context).await;
+    let expected = json!([
+        {"time": "2026-01-02T03:01:00Z", "text": "lunch at the harbour"},
+        {"time": "2026-01-02T03:05:00Z", "text": text},
+    ]);
+    assert_eq!(given.given()["earlierTexts"], expected);
+    let fetched = models.call("fetch", json!({"id": format!("{BASE}/c/{CHANNEL}/m/m2")})).await;
+    let told = fetched.given()["text"].as_str().unwrap();
+    let (_, earlier) = told.split_once("The message said before it was edited").unwrap();
+    assert!(earlier.contains("\n2026-01-02T03:01:00Z \"lunch at the harbour\""), "{told}");
+    assert!(!told.contains("\n03:06:00"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

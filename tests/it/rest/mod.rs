@@ -4,6 +4,7 @@
 mod answers;
 mod bounds;
 mod docs;
+mod earlier_texts;
 mod events;
 mod exports;
 mod headers;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::message::{Content, MessageChange, MessageType};
+use chatkeep_core::message::{Content, EarlierTexts, MessageChange, MessageType};
 use chatkeep_store::{Bookmark, FeedReader, ImportId, ImportedMessage, IndexRequest};
 
 use super::{Fixture, at, change, delete_before, erase_person, on_both, said};
@@ -63,6 +63,7 @@ fn imported(id: &str) -> ImportedMessage {
         edited_at: None,
         unsent_at: None,
         media: None,
+        earlier_texts: EarlierTexts::default(),
     }
 }
 

@@ -3,7 +3,7 @@
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::message::{Content, MessageType};
+use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{
     ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
@@ -47,6 +47,7 @@ pub(super) fn message(id: &str, time: i64, size: usize) -> ImportedMessage {
         edited_at: None,
         unsent_at: None,
         media: None,
+        earlier_texts: EarlierTexts::default(),
     }
 }
 

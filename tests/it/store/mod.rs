@@ -8,6 +8,7 @@ mod channel_jobs;
 mod coverage;
 mod digest;
 mod doctor;
+mod earlier_texts;
 mod erasures;
 mod exchanges;
 mod exports;
@@ -121,6 +122,12 @@ impl Fixture {
 
     pub(crate) async fn subscribe(&self, channel: &str, user: &str, now: i64) {
         self.store.accounts().subscribe(&channel.into(), &user.into(), at(now)).await.unwrap();
+    }
+
+    /// Sets whether a channel keeps earlier texts, as its owner does.
+    pub(crate) async fn keep_earlier_texts(&self, channel: &str, keep: bool, now: i64) {
+        let channels = self.store.channels();
+        channels.set_earlier_texts(&channel.into(), keep, &"U1".into(), at(now)).await.unwrap();
     }
 
     pub(crate) async fn keep(&self, changes: &[ChannelChange], now: i64) -> Vec<IngestOutcome> {

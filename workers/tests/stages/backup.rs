@@ -97,6 +97,51 @@ async fn wherever_a_process_dies_nothing_is_lost_or_counted_twice() {
 }
 
 #[tokio::test]
+async fn earlier_texts_are_kept_in_any_order_where_the_channel_keeps_them_until_the_unsend() {
+    for keep in [false, true] {
+        for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0], [2, 1, 0]] {
+            let (bench, group) = Bench::with_group().await;
+            let (channel, ann) = (group.channel(), group.ann.as_str().into());
+            let now = bench.clock.now();
+            bench.store.channels().set_earlier_texts(&channel, keep, &ann, now).await.unwrap();
+            let said = bench.say(&group.id, &group.bob, "first");
+            let edits = [bench.edit(&said, "second"), bench.edit(&said, "third")];
+            let events = [&said, &edits[0], &edits[1]];
+            for nth in order {
+                bench.publish(events[nth]).await;
+                bench.drain(bench.backup()).await;
+            }
+            let read = async || {
+                let mut messages = bench.messages(&channel).await;
+                let store = bench.store.messages();
+                store.add_earlier_texts(&channel, &mut messages).await.unwrap();
+                messages
+            };
+            let [message] = &read().await[..] else { panic!("one message") };
+            let current = message.content.as_ref().and_then(Content::legible);
+            assert_eq!(current.as_deref(), Some("third"), "{order:?}");
+            let earlier = message.earlier_texts.as_slice().iter();
+            let texts: Vec<_> = earlier.map(|text| text.parsed().unwrap().legible()).collect();
+            let expected = if keep { &["first", "second"][..] } else { &[] };
+            let expected: Vec<_> = expected.iter().map(|text| Some((*text).to_owned())).collect();
+            assert_eq!(texts, expected, "{order:?}");
+            let at = message.earlier_texts.as_slice().first().map(|text| text.at);
+            assert_eq!(at, keep.then_some(message.sent_at));
+            assert_eq!(bench.counted(&channel).await, (message.bytes, 1));
+
+            bench.publish(&bench.unsend(&said)).await;
+            bench.publish(&edits[0]).await;
+            bench.drain(bench.backup()).await;
+            let [message] = &read().await[..] else { panic!("one message") };
+            assert!(message.earlier_texts.is_empty() && message.content.is_none(), "{message:?}");
+            assert_eq!(bench.counted(&channel).await, (0, 0));
+            let left = "SELECT COUNT(*) FROM messages WHERE earlier_texts IS NOT NULL";
+            assert_eq!(bench.value(left).await, "0");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_edit_to_something_unknown_leaves_no_text_that_was_taken_back() {
     for edit_comes_first in [false, true] {
         let (bench, group) = Bench::with_group().await;

@@ -88,7 +88,9 @@ macro_rules! recount {
             recount_items!("", "86400000"),
             recount_items!("_block", "2764800000"),
             " UNION ALL
-                 SELECT 'type', 0, COALESCE(type, 'other'), 1, COALESCE(OCTET_LENGTH(content), 0)
+                 SELECT 'type', 0, COALESCE(type, 'other'), 1,
+                        COALESCE(OCTET_LENGTH(content), 0)
+                        + COALESCE(OCTET_LENGTH(earlier_texts), 0)
                  FROM messages WHERE ",
             counted!(),
             " UNION ALL

@@ -29,6 +29,8 @@ pub enum ChangeKind {
     Retention,
     /// Time zone of the channel.
     TimeZone,
+    /// Whether earlier texts of edited messages are kept: `true` or `false`.
+    EarlierTexts,
     /// The backup subscription of the person who changed it.
     Subscription,
     /// Deletion of messages; `after` is the time before which they were sent.
@@ -39,13 +41,14 @@ pub enum ChangeKind {
 
 impl ChangeKind {
     /// Every kind.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Assistant,
         Self::Rule,
         Self::GroupRules,
         Self::Role,
         Self::Retention,
         Self::TimeZone,
+        Self::EarlierTexts,
         Self::Subscription,
         Self::Deletion,
         Self::Erasure,
@@ -60,6 +63,7 @@ impl ChangeKind {
             Self::Role => "role",
             Self::Retention => "retention",
             Self::TimeZone => "time_zone",
+            Self::EarlierTexts => "earlier_texts",
             Self::Subscription => "subscription",
             Self::Deletion => "deletion",
             Self::Erasure => "erasure",

@@ -16,7 +16,7 @@ pub(super) struct ChannelCounts {
     pub(super) rows: i64,
     /// Number of messages that count.
     pub(super) messages: i64,
-    /// Bytes of contents and stored files.
+    /// Bytes of contents, earlier texts and stored files.
     pub(super) bytes: i64,
     /// Number of retracted messages that still have their content.
     pub(super) taken_back: i64,
@@ -52,10 +52,13 @@ const PARTS: &str = "
 const MESSAGES: &str = "
     SELECT message_id, backed_up_at AS stored_at,
            CAST(CASE WHEN sent_at IS NOT NULL AND unsent_at IS NULL
-                     THEN COALESCE(OCTET_LENGTH(content), 0) ELSE 0 END AS BIGINT) AS bytes,
+                     THEN COALESCE(OCTET_LENGTH(content), 0)
+                          + COALESCE(OCTET_LENGTH(earlier_texts), 0)
+                     ELSE 0 END AS BIGINT) AS bytes,
            CAST(CASE WHEN sent_at IS NOT NULL AND unsent_at IS NULL AND NOT skipped
                      THEN 1 ELSE 0 END AS BIGINT) AS counts,
-           CAST(CASE WHEN unsent_at IS NOT NULL AND content IS NOT NULL
+           CAST(CASE WHEN unsent_at IS NOT NULL
+                          AND (content IS NOT NULL OR earlier_texts IS NOT NULL)
                      THEN 1 ELSE 0 END AS BIGINT) AS taken_back
     FROM messages WHERE channel_id = $1 AND message_id > $2 ORDER BY message_id LIMIT $3";
 

@@ -144,8 +144,9 @@ const SET_COUNTERS: &str =
 const SET_BASELINE: &str = "
     UPDATE subscriptions SET bytes_at_subscribe = $3 WHERE channel_id = $1 AND user_id = $2";
 const FORGET: &str = "
-    UPDATE messages SET content = NULL
-    WHERE channel_id = $1 AND unsent_at IS NOT NULL AND content IS NOT NULL
+    UPDATE messages SET content = NULL, earlier_texts = NULL
+    WHERE channel_id = $1 AND unsent_at IS NOT NULL
+      AND (content IS NOT NULL OR earlier_texts IS NOT NULL)
     RETURNING sent_at";
 
 impl AuditStore<'_> {

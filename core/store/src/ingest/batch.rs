@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::message::{Effect, MessageChange, MessageState, MessageType};
+use chatkeep_core::message::{BackupMode, Effect, MessageChange, MessageState, MessageType};
 use chatkeep_core::time::Timestamp;
 
 use super::deletion_guard::DeletionGuard;
 use super::gaps::{Skips, close_gaps, open_gap};
 use super::sql::{
-    BulkKey, KNOWN_MESSAGES, PendingMedia, SAVE_MEDIA, SAVE_MESSAGES, pending, saved,
+    BulkKey, KEEPING_EARLIER_TEXTS, KNOWN_MESSAGES, PendingMedia, SAVE_MEDIA, SAVE_MESSAGES,
+    pending, saved,
 };
 use super::unsubscribed::begin_gaps;
 use super::{ChannelChange, IngestOutcome, save_ledger};
@@ -20,7 +21,7 @@ use crate::exports::outdate_exports;
 use crate::ledger::Ledger;
 use crate::logged_changes::changes_index;
 use crate::media::erase_media;
-use crate::messages::{MessageRow, origin_of, state_of};
+use crate::messages::{VersionedRow, origin_of};
 use crate::opt_outs::count_opted_out;
 use crate::outbox_kind::OutboxEventKind;
 use crate::outbox_log::{NewMessageEvent, NewOutboxEvent, log};
@@ -38,6 +39,8 @@ pub(super) struct Batch {
     pub(super) states: HashMap<MessageKey, MessageState>,
     /// Origins of the stored replies of the bot among them.
     pub(super) origins: HashMap<MessageKey, ReplyOrigin>,
+    /// Channels that keep earlier texts, among those of the loaded messages.
+    pub(super) keeping_earlier_texts: HashSet<ChannelId>,
     pub(super) changed: BTreeSet<MessageKey>,
     /// Messages that [`Batch::insert_fresh`] has stored already, with the indices of their changes.
     pub(super) added: BTreeMap<MessageKey, usize>,
@@ -97,14 +100,19 @@ impl Batch {
         }
         let keys: Vec<_> = wanted.into_iter().map(|(c, m)| BulkKey { c, m: Some(m) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let rows: Vec<MessageRow> = tx.fetch_all(query_as(KNOWN_MESSAGES).bind(&keys)).await?;
+        let rows: Vec<VersionedRow> = tx.fetch_all(query_as(KNOWN_MESSAGES).bind(&keys)).await?;
         for row in rows {
-            let key: MessageKey = (row.channel_id.as_str().into(), row.message_id.as_str().into());
-            if let Some(origin) = origin_of(&row)? {
-                self.origins.insert(key.clone(), origin);
+            let VersionedRow { message, .. } = &row;
+            let key = (message.channel_id.as_str().into(), message.message_id.as_str().into());
+            if let Some(origin) = origin_of(message)? {
+                self.origins.insert(MessageKey::clone(&key), origin);
             }
-            self.states.insert(key, state_of(row)?);
+            self.states.insert(key, row.state()?);
         }
+        // Under the locks of the channels: whoever switches it off waits for this batch.
+        let keeping: Vec<(String,)> =
+            tx.fetch_all(query_as(KEEPING_EARLIER_TEXTS).bind(&keys)).await?;
+        self.keeping_earlier_texts = keeping.into_iter().map(|(id,)| id.into()).collect();
         Ok(())
     }
 
@@ -163,12 +171,15 @@ impl Batch {
         now: Timestamp,
     ) -> IngestOutcome {
         let channel = &item.channel;
-        let paused = self.ledger.paused(channel);
+        let mode = BackupMode {
+            paused: self.ledger.paused(channel),
+            keeps_earlier_texts: self.keeping_earlier_texts.contains(channel),
+        };
         let storing_time = self.ledger.storing_time(channel, now);
         let state = self.states.entry(key.clone()).or_default();
         let origin = self.origins.get(key);
         let before = Counted::of(state, origin);
-        let effect = state.apply(&item.change, paused, storing_time);
+        let effect = state.apply(&item.change, mode, storing_time);
         let stored_at = state.backed_up_at.unwrap_or(storing_time);
         let after = Counted::of(state, origin);
         self.ledger.charge_message(channel, stored_at, before.as_ref(), after.as_ref());
@@ -178,7 +189,7 @@ impl Batch {
             Effect::Changed if count > 0 => {
                 self.resumed.insert(channel.clone());
             }
-            Effect::Changed => {}
+            Effect::Changed | Effect::EarlierText => {}
             Effect::Skipped => self.skip(item),
         }
         if effect == Effect::Changed {

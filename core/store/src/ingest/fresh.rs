@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use chatkeep_core::message::MessageChange;
+use chatkeep_core::message::{BackupMode, MessageChange};
 use chatkeep_core::time::Timestamp;
 
 use super::super::db::Tx;
@@ -128,7 +128,7 @@ impl Batch {
             .map(|(nth, change)| {
                 let mut state = MessageState::default();
                 let at = self.ledger.storing_time(&change.channel, now);
-                state.apply(&change.change, false, at);
+                state.apply(&change.change, BackupMode::default(), at);
                 FreshMessage { nth, key: (change.channel.clone(), change.message.clone()), state }
             })
             .collect();

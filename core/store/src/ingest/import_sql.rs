@@ -1,6 +1,7 @@
 //! SQL statements of imports, and their JSON rows.
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::EarlierTexts;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
@@ -64,13 +65,13 @@ pub(super) const DELETED_BEFORE: &str = "SELECT deleted_before FROM channels WHE
 
 pub(super) const ADD_MESSAGES: &str = "
     INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
-                          quoted_id, edited_at, unsent_at, skipped, is_bot, first_kept_at,
-                          import_id)
+                          quoted_id, edited_at, unsent_at, skipped, is_bot, earlier_texts,
+                          first_kept_at, import_id)
     SELECT value ->> 'c', value ->> 'm', CAST(value ->> 'sent' AS BIGINT),
            CAST(value ->> 'kept' AS BIGINT), value ->> 'from', value ->> 'type',
            value ->> 'text', value ->> 'quoted', CAST(value ->> 'edited' AS BIGINT),
            CAST(value ->> 'unsent' AS BIGINT), (value ->> 'skipped') = 't',
-           (value ->> 'bot') = 't', CAST(value ->> 'first' AS BIGINT),
+           (value ->> 'bot') = 't', value ->> 'earlier', CAST(value ->> 'first' AS BIGINT),
            CAST(value ->> 'import' AS BIGINT)
     FROM json_each($1) WHERE TRUE
     ON CONFLICT (channel_id, message_id) DO UPDATE SET
@@ -78,7 +79,7 @@ pub(super) const ADD_MESSAGES: &str = "
         sender_id = excluded.sender_id, type = excluded.type, content = excluded.content,
         quoted_id = excluded.quoted_id, edited_at = excluded.edited_at,
         unsent_at = excluded.unsent_at, skipped = excluded.skipped, is_bot = excluded.is_bot,
-        first_kept_at = excluded.first_kept_at, import_id = excluded.import_id
+        earlier_texts = excluded.earlier_texts, first_kept_at = excluded.first_kept_at, import_id = excluded.import_id
     WHERE messages.skipped AND messages.unsent_at IS NULL";
 
 pub(super) const ADD_MEDIA: &str = "
@@ -125,15 +126,21 @@ impl ImportedMessage {
         self.content.as_deref().filter(|_| self.unsent_at.is_none())
     }
 
+    /// Returns its earlier texts as far as they are to be stored, in a channel that keeps them.
+    pub(super) fn kept_earlier_texts(&self) -> Option<&EarlierTexts> {
+        Some(&self.earlier_texts).filter(|_| self.kept_content().is_some())
+    }
+
     /// Returns what it is counted by; `None` for a retracted message.
     pub(super) fn counted(&self) -> Option<Counted> {
         let content = self.kept_content()?;
+        let earlier = self.kept_earlier_texts().map_or(0, EarlierTexts::bytes);
         Some(Counted {
             sent_at: self.sent_at,
             sender: self.sender.clone(),
             kind: self.kind,
             is_bot: self.is_bot,
-            bytes: i64::try_from(content.len()).unwrap_or(i64::MAX),
+            bytes: i64::try_from(content.len()).unwrap_or(i64::MAX).saturating_add(earlier),
             origin: None,
         })
     }
@@ -158,6 +165,7 @@ impl ImportedMessage {
             unsent: self.unsent_at.map(Timestamp::millis),
             skipped: "f",
             bot: if self.is_bot { "t" } else { "f" },
+            earlier: self.kept_earlier_texts().and_then(EarlierTexts::to_json),
         };
         let first = self.kept_at.map(Timestamp::millis);
         FirstStored { message, first, import: import.number() }

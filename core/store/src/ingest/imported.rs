@@ -1,7 +1,7 @@
 //! Imported messages, and what became of them.
 
 use chatkeep_core::id::{MessageId, UserId};
-use chatkeep_core::message::MessageType;
+use chatkeep_core::message::{EarlierTexts, MessageType};
 use chatkeep_core::time::Timestamp;
 
 use crate::media::MediaReason;
@@ -35,6 +35,8 @@ pub struct ImportedMessage {
     pub unsent_at: Option<Timestamp>,
     /// File state, for media types.
     pub media: Option<ImportedMedia>,
+    /// What it said before it was edited; stored where the channel keeps that.
+    pub earlier_texts: EarlierTexts,
 }
 
 impl ImportedMessage {

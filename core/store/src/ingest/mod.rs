@@ -38,7 +38,7 @@ use super::activity::save_activity;
 use super::channels::channel_keys;
 use super::db::{Sql, Tx};
 use super::ledger::{Ledger, SubscriberRow};
-use super::messages::{MessageRow, state_of};
+use super::messages::{MessageRow, VersionedRow, state_of};
 use super::outbox_kind::OutboxEventKind;
 use super::outbox_log::{NewOutboxEvent, log};
 use super::retractions::record_retractions;
@@ -90,12 +90,17 @@ impl MessageStore<'_> {
         let keys: Vec<_> =
             keys.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let rows: Vec<MessageRow> =
+        let rows: Vec<VersionedRow> =
             self.store.db.fetch_all(query_as(KNOWN_MESSAGES).bind(&keys)).await?;
-        rows.into_iter().map(keyed_state).collect()
+        let state = |row: VersionedRow| {
+            let VersionedRow { message: MessageRow { channel_id, message_id, .. }, .. } = &row;
+            Ok((channel_id.as_str().into(), message_id.as_str().into(), row.state()?))
+        };
+        rows.into_iter().map(state).collect()
     }
 
-    /// Returns the states of all messages by channel and id, after `after`, at most `limit`.
+    /// Returns the states of all messages by channel and id, after `after`, at most `limit`; without
+    /// earlier texts, which are not searched.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -111,7 +116,11 @@ impl MessageStore<'_> {
             .db
             .fetch_all(query_as(ALL_MESSAGES).bind(channel).bind(message).bind(i64::from(limit)))
             .await?;
-        rows.into_iter().map(keyed_state).collect()
+        let state = |row: MessageRow| {
+            let (channel, message) = (row.channel_id.clone(), row.message_id.clone());
+            Ok((channel.into(), message.into(), state_of(row)?))
+        };
+        rows.into_iter().map(state).collect()
     }
 
     /// Counts the messages in all channels, tombstones included.
@@ -168,11 +177,6 @@ impl MessageStore<'_> {
         tx.commit().await?;
         Ok(kept)
     }
-}
-
-fn keyed_state(row: MessageRow) -> Result<(ChannelId, MessageId, MessageState), StoreError> {
-    let (channel, message) = (row.channel_id.clone(), row.message_id.clone());
-    Ok((channel.into(), message.into(), state_of(row)?))
 }
 
 /// The body of [`MessageStore::ingest`], for use inside a larger transaction.

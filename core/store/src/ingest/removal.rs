@@ -12,7 +12,7 @@ use super::super::change_log::log_messages;
 use super::super::db::Tx;
 use super::super::exports::outdate_exports;
 use super::super::media::erase_media;
-use super::super::messages::{MessageRow, origin_of, state_of};
+use super::super::messages::{VersionedRow, origin_of};
 use super::super::retractions::record_retractions;
 use super::super::subscriptions::resume;
 use super::super::unknown_events::{forget_unknown, forget_unknown_of};
@@ -40,7 +40,7 @@ macro_rules! rows {
         concat!(
             "SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
                     quoted_id, edited_at, unsent_at, skipped, is_bot, reply_source,
-                    reply_rule_id
+                    reply_rule_id, earlier_texts
              FROM messages WHERE ",
             $where
         )
@@ -55,7 +55,8 @@ const OF_IMPORT: &str = rows!("import_id = $1 AND channel_id = $2 ORDER BY messa
 const OF_PERSON: &str = rows!("channel_id = $1 AND sender_id = $4 AND sent_at < $2 LIMIT $3");
 
 const COUNT: &str = "
-    SELECT COUNT(*), CAST(COALESCE(SUM(OCTET_LENGTH(m.content)), 0) AS BIGINT),
+    SELECT COUNT(*), CAST(COALESCE(SUM(COALESCE(OCTET_LENGTH(m.content), 0)
+                                      + COALESCE(OCTET_LENGTH(m.earlier_texts), 0)), 0) AS BIGINT),
            CAST(COALESCE(SUM(f.bytes), 0) AS BIGINT)
     FROM messages m
     LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id
@@ -66,8 +67,8 @@ const DROP_MESSAGES: &str = "
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
 /// Remainder of an erased message: that it existed.
 const TOMBSTONE_MESSAGES: &str = "
-    UPDATE messages SET content = NULL, sender_id = NULL, quoted_id = NULL, import_id = NULL,
-                        unsent_at = COALESCE(unsent_at, $3)
+    UPDATE messages SET content = NULL, earlier_texts = NULL, sender_id = NULL, quoted_id = NULL,
+                        import_id = NULL, unsent_at = COALESCE(unsent_at, $3)
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
 pub(super) const NEVER_AGAIN: &str = "
     INSERT INTO erased_messages (channel_id, message_id)
@@ -171,7 +172,7 @@ pub(super) async fn rows_of(
     channel: &ChannelId,
     import: i64,
     limit: u32,
-) -> Result<Vec<MessageRow>, StoreError> {
+) -> Result<Vec<VersionedRow>, StoreError> {
     Ok(tx
         .fetch_all(query_as(OF_IMPORT).bind(import).bind(channel.as_str()).bind(i64::from(limit)))
         .await?)
@@ -183,7 +184,7 @@ pub(crate) async fn remove(
     channel: &ChannelId,
     now: Timestamp,
     (how, limit): (RemovalMode, u32),
-    choose: impl AsyncFnOnce(&mut Tx) -> Result<Vec<MessageRow>, StoreError>,
+    choose: impl AsyncFnOnce(&mut Tx) -> Result<Vec<VersionedRow>, StoreError>,
 ) -> Result<Removed, StoreError> {
     let mut ledger = lock_ledger(tx, &BTreeSet::from([channel])).await?;
     let rows = choose(tx).await?;
@@ -191,8 +192,9 @@ pub(crate) async fn remove(
     let mut states = Vec::with_capacity(rows.len());
     let mut bytes = 0;
     for row in rows {
-        let (id, origin) = (MessageId::new(row.message_id.clone()), origin_of(&row)?);
-        let state = state_of(row)?;
+        let id = MessageId::new(row.message.message_id.clone());
+        let origin = origin_of(&row.message)?;
+        let state = row.state()?;
         bytes += state.bytes();
         let stored_at = state.backed_up_at.unwrap_or(now);
         let before = Counted::of(&state, origin.as_ref());

@@ -39,16 +39,22 @@ pub(super) const ALL_MESSAGES: &str = "
 pub(super) const KNOWN_MESSAGES: Sql = Sql {
     sqlite: "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
                     m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
-                    m.reply_source, m.reply_rule_id
+                    m.reply_source, m.reply_rule_id, m.earlier_texts
              FROM json_each($1) k CROSS JOIN messages m
              WHERE m.channel_id = k.value ->> 'c' AND m.message_id = k.value ->> 'm'",
     postgres: "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
                       m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
-                      m.reply_source, m.reply_rule_id
+                      m.reply_source, m.reply_rule_id, m.earlier_texts
                FROM json_each($1) k CROSS JOIN LATERAL (
                    SELECT * FROM messages
                    WHERE channel_id = k.value ->> 'c' AND message_id = k.value ->> 'm' LIMIT 1) m",
 };
+
+/// Channels that keep earlier texts of edited messages.
+pub(super) const KEEPING_EARLIER_TEXTS: &str = "
+    SELECT channel_id FROM channels
+    WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+      AND keep_earlier_texts AND NOT erase_earlier_texts";
 
 /// Columns of a message, as the two statements that write messages read them from JSON. SQLite makes
 /// the value anew for each column, unless it is in a table.
@@ -57,12 +63,13 @@ macro_rules! insert_messages {
         concat!(
             "WITH list AS MATERIALIZED (SELECT value FROM json_each($1))
              INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type,
-                                   content, quoted_id, edited_at, unsent_at, skipped, is_bot)
+                                   content, quoted_id, edited_at, unsent_at, skipped, is_bot,
+                                   earlier_texts)
              SELECT value ->> 'c', value ->> 'm', CAST(value ->> 'sent' AS BIGINT),
                     CAST(value ->> 'kept' AS BIGINT), value ->> 'from', value ->> 'type',
                     value ->> 'text', value ->> 'quoted', CAST(value ->> 'edited' AS BIGINT),
                     CAST(value ->> 'unsent' AS BIGINT), (value ->> 'skipped') = 't',
-                    (value ->> 'bot') = 't'
+                    (value ->> 'bot') = 't', value ->> 'earlier'
              FROM list WHERE TRUE
              ON CONFLICT (channel_id, message_id) ",
             $conflict
@@ -80,6 +87,7 @@ pub(super) const SAVE_MESSAGES: &str = insert_messages!(
         sender_id = excluded.sender_id, type = excluded.type, content = excluded.content,
         quoted_id = excluded.quoted_id, edited_at = excluded.edited_at,
         unsent_at = excluded.unsent_at, skipped = excluded.skipped, is_bot = excluded.is_bot,
+        earlier_texts = excluded.earlier_texts,
         import_id = CASE WHEN excluded.unsent_at IS NULL THEN messages.import_id END"
 );
 
@@ -176,6 +184,9 @@ pub(super) struct SavedMessage<'a> {
     pub(super) unsent: Option<i64>,
     pub(super) skipped: &'static str,
     pub(super) bot: &'static str,
+    /// Earlier texts as the column has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) earlier: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -219,5 +230,6 @@ pub(super) fn saved<'a>(
         unsent: state.unsent_at.map(Timestamp::millis),
         skipped: flag(state.skipped),
         bot: flag(state.is_bot),
+        earlier: state.earlier_texts.to_json(),
     }
 }

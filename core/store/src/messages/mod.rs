@@ -1,12 +1,13 @@
 //! Reads stored messages: one, a page of many, and the gaps between them.
 
+mod earlier;
 mod quotes;
 mod rows;
 mod sql;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, RuleId, UserId};
-use chatkeep_core::message::{Content, MessageType};
+use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::time::Timestamp;
 
 use super::ingest::BulkKey;
@@ -14,7 +15,7 @@ use super::media::MediaRecord;
 use super::{MessageStore, ReplySource, StoreError};
 use crate::query::query_as;
 use rows::FullRow;
-pub(super) use rows::{MessageRow, origin_of, state_of};
+pub(super) use rows::{MessageRow, VersionedRow, origin_of, state_of};
 use sql::{ALL, CHOSEN, COUNT, OF_SENDER, OF_TYPE, ONE};
 
 /// Stored message with its sender.
@@ -34,7 +35,8 @@ pub struct StoredMessage {
     pub kind: MessageType,
     /// Content; erased once the message is unsent.
     pub content: Option<Content>,
-    /// Size of its stored content and its stored file, in bytes, which is what it counts for.
+    /// Size of its stored content, its earlier texts and its stored file, in bytes, which is what it
+    /// counts for.
     pub bytes: i64,
     /// Quoted message.
     pub quoted: Option<MessageId>,
@@ -48,6 +50,9 @@ pub struct StoredMessage {
     pub reply: Option<ReplyOrigin>,
     /// Media record, for media types.
     pub media: Option<MediaRecord>,
+    /// What it said before it was edited; only there once
+    /// [`MessageStore::add_earlier_texts`](crate::MessageStore::add_earlier_texts) has read it.
+    pub earlier_texts: EarlierTexts,
 }
 
 impl StoredMessage {

@@ -1,7 +1,7 @@
 //! Rows of messages, and what they say.
 
 use chatkeep_core::id::{MessageId, RuleId, UserId};
-use chatkeep_core::message::{MessageState, MessageType};
+use chatkeep_core::message::{EarlierTexts, MessageState, MessageType};
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Deserializer};
 
@@ -30,6 +30,14 @@ pub(crate) struct MessageRow {
     reply_rule_id: Option<String>,
 }
 
+/// Row of `messages` with its earlier texts, which lists do not read.
+#[derive(Debug, sqlx_macros::FromRow)]
+pub(crate) struct VersionedRow {
+    #[sqlx(flatten)]
+    pub(crate) message: MessageRow,
+    earlier_texts: Option<String>,
+}
+
 /// Row of `messages` with its sender and media record, in the order of that JSON.
 #[derive(Debug, Deserialize, sqlx_macros::FromRow)]
 pub(super) struct FullRow {
@@ -37,6 +45,7 @@ pub(super) struct FullRow {
     message: MessageRow,
     display_name: Option<String>,
     picture_url: Option<String>,
+    earlier_bytes: i64,
     #[sqlx(flatten)]
     media: MediaRow,
 }
@@ -46,7 +55,7 @@ fn flag<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
     Ok(u8::deserialize(value)? != 0)
 }
 
-/// Converts a row to the message's state.
+/// Converts a row to the message's state, without earlier texts.
 pub(crate) fn state_of(row: MessageRow) -> Result<MessageState, StoreError> {
     let kind = row
         .r#type
@@ -63,7 +72,26 @@ pub(crate) fn state_of(row: MessageRow) -> Result<MessageState, StoreError> {
         edited_at: row.edited_at.map(Timestamp::from_millis),
         unsent_at: row.unsent_at.map(Timestamp::from_millis),
         skipped: row.skipped,
+        earlier_texts: EarlierTexts::default(),
     })
+}
+
+/// Parses stored earlier texts of a message.
+pub(crate) fn earlier_texts_of(
+    json: Option<&str>,
+    message: &str,
+) -> Result<EarlierTexts, StoreError> {
+    let texts = json.map(EarlierTexts::parse).transpose();
+    Ok(parsed(texts.ok(), "messages", "earlier_texts", message)?.unwrap_or_default())
+}
+
+impl VersionedRow {
+    /// Converts the row to the message's state.
+    pub(crate) fn state(self) -> Result<MessageState, StoreError> {
+        let json = self.earlier_texts.as_deref();
+        let earlier_texts = earlier_texts_of(json, &self.message.message_id)?;
+        Ok(MessageState { earlier_texts, ..state_of(self.message)? })
+    }
 }
 
 /// Returns the origin of a reply of the bot; `None` for other messages.
@@ -90,7 +118,8 @@ impl TryFrom<FullRow> for StoredMessage {
             None if kind.is_media() && state.unsent_at.is_some() => Some(MediaRecord::erased()),
             media => media,
         };
-        let bytes = state.bytes() + media.as_ref().map_or(0, |media| media.bytes);
+        let bytes =
+            state.bytes() + row.earlier_bytes + media.as_ref().map_or(0, |media| media.bytes);
         Ok(Self {
             sent_at: parsed(state.sent_at, "messages", "sent_at", &id)?,
             backed_up_at: parsed(state.backed_up_at, "messages", "backed_up_at", &id)?,
@@ -110,6 +139,7 @@ impl TryFrom<FullRow> for StoredMessage {
             is_bot: state.is_bot,
             reply,
             media,
+            earlier_texts: EarlierTexts::default(),
         })
     }
 }

@@ -11,7 +11,8 @@ macro_rules! columns {
                     COALESCE(m.first_kept_at, m.backed_up_at) AS backed_up_at, m.sender_id, m.type,
                     m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
                     m.reply_source, m.reply_rule_id,
-                    u.display_name, u.picture_url, ",
+                    u.display_name, u.picture_url,
+                    CAST(COALESCE(OCTET_LENGTH(m.earlier_texts), 0) AS BIGINT) AS earlier_bytes, ",
             media_columns!(),
             " "
         )
@@ -28,7 +29,7 @@ macro_rules! packed {
                         json_array(channel_id, message_id, sent_at, backed_up_at, sender_id, type,
                                    content, quoted_id, edited_at, unsent_at, skipped, is_bot,
                                    reply_source, reply_rule_id),
-                        display_name, picture_url, ",
+                        display_name, picture_url, earlier_bytes, ",
             packed_media_columns!(),
             ")) FROM (",
             $($statement)+,
@@ -105,6 +106,14 @@ pub(super) const ONE: &str = concat!(
     joins!(),
     "WHERE m.channel_id = $1 AND m.message_id = $2 AND m.sent_at IS NOT NULL"
 );
+
+/// Earlier texts of messages, where the channel keeps them.
+pub(super) const EARLIER_TEXTS: &str = "
+    SELECT m.message_id, m.earlier_texts
+    FROM json_each($2) k CROSS JOIN messages m CROSS JOIN channels c
+    WHERE m.channel_id = $1 AND m.message_id = k.value ->> 'm' AND m.earlier_texts IS NOT NULL
+      AND m.unsent_at IS NULL
+      AND c.channel_id = $1 AND c.keep_earlier_texts AND NOT c.erase_earlier_texts";
 
 pub(super) const COUNT: &str = "
     SELECT COUNT(*) FROM messages

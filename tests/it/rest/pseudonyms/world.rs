@@ -19,7 +19,7 @@ use super::super::{Answer, CHANNEL, MEMBER, OWNER, Rest, message, now, send};
 use crate::harness::wait::until;
 use crate::hooks::sink::Sink;
 use crate::stack::DEADLINE;
-use crate::store::{at, change, item};
+use crate::store::{at, change, edited, item};
 
 /// Key that shows pseudonyms.
 pub(super) const MASKED: &str = "ck_masked";
@@ -37,12 +37,15 @@ const TEXT: &str = "lunch with Mildred and Octavia: call 0912-345-678 or ０９�
                     mildred@membrane.example, card 4111 1111 1111 1111, \
                     https://files.example/open/s3cr3tT0k3n99?key=k3yk3y";
 
+/// Text that it had before it was edited.
+const EARLIER: &str = "lunch with Mildred, who has before-the-edit@mail.example";
+
 /// Link to a host that is somebody's name, and one to another.
 const NAMED: &str = "https://octavia.example/x";
 const UNNAMED: &str = "https://elsewhere.example/x";
 
 /// What no answer to [`MASKED`] may have in it, in small letters.
-pub(super) const SECRETS: [&str; 17] = [
+pub(super) const SECRETS: [&str; 18] = [
     "u000000000000000000000000000000owner",
     "u00000000000000000000000000000member",
     NOBODY_SMALL,
@@ -60,6 +63,7 @@ pub(super) const SECRETS: [&str; 17] = [
     "secret-plan",
     "old-nickname",
     "0987654321",
+    "before-the-edit@mail.example",
 ];
 const NOBODY_SMALL: &str = "u0123456789abcdef0123456789abcdef";
 
@@ -113,6 +117,8 @@ impl World {
     /// Lets everything happen that can be shown, and waits until it can be found.
     pub(super) async fn happen(&self) {
         let rest = &self.rest;
+        let (channel, owner) = (ChannelId::from(CHANNEL), OWNER.into());
+        rest.store.channels().set_earlier_texts(&channel, true, &owner, at(4)).await.unwrap();
         rest.keep(&messages()).await;
         let time = now().millis();
         let left = item(CHANNEL, time, PresenceEvidenceKind::Left(MEMBER.into()));
@@ -188,8 +194,10 @@ fn messages() -> Vec<ChannelChange> {
         longitude: 2.5,
     };
     let other = Content::Other { raw: r#"{"userId":"Mildred Membrane"}"#.to_owned() };
+    let sent_at = Timestamp::parse("2026-01-02T03:04:05Z").unwrap().millis();
     let mut all = vec![
-        message("m1", MEMBER, "2026-01-02T03:04:05Z", TEXT),
+        message("m1", MEMBER, "2026-01-02T03:04:05Z", EARLIER),
+        edited(CHANNEL, "m1", sent_at + 500, TEXT),
         message("m2", OWNER, "2026-01-02T03:04:06Z", &format!("{MEMBER} and {NOBODY} at noon")),
         message("m7", OWNER, "2026-01-02T03:04:11Z", "nothing of note"),
         // Overviews are of the last days.

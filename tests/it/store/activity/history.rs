@@ -1,7 +1,7 @@
 //! Random histories of a store.
 
 use chatkeep_core::id::{EventId, RuleId};
-use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
+use chatkeep_core::message::{Content, EarlierTexts, MessageChange, MessageType, Received};
 use chatkeep_store::{
     ChannelChange, Exchange, ImportId, ImportedMedia, ImportedMessage, NewImport, ReplyIntent,
     ReplySource,
@@ -126,6 +126,7 @@ impl Sent {
             edited_at: None,
             unsent_at: self.number.is_multiple_of(5).then(|| at(self.time() + 1)),
             media: (self.kind() == MessageType::Image).then_some(waits),
+            earlier_texts: EarlierTexts::default(),
         }
     }
 }

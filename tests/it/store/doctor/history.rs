@@ -1,6 +1,6 @@
 //! Counters stay true through any history of a store.
 
-use chatkeep_core::message::{Content, MessageType};
+use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{ImportId, ImportedMessage};
 
@@ -134,6 +134,7 @@ fn imported(id: &str, sent: i64) -> ImportedMessage {
         edited_at: None,
         unsent_at: None,
         media: None,
+        earlier_texts: EarlierTexts::default(),
     }
 }
 

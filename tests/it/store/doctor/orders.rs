@@ -103,9 +103,12 @@ async fn fetch(ward: &DoctorFixture, channel: &str, now: i64) {
 fn shown(message: &StoredMessage) -> String {
     let media = message.media.as_ref().map(|media| (media.status, media.bytes, &media.blob));
     let StoredMessage { id, sent_at, sender, content, bytes, edited_at, unsent_at, .. } = message;
+    let earlier = message.earlier_texts.to_json();
     let sender = sender.as_ref().map(|sender| &sender.id);
     let unsent = unsent_at.is_some();
-    format!("{id} {sent_at:?} {sender:?} {content:?} {bytes} {edited_at:?} {unsent} {media:?}")
+    format!(
+        "{id} {sent_at:?} {sender:?} {content:?} {bytes} {edited_at:?} {unsent} {media:?} {earlier:?}"
+    )
 }
 
 async fn any_order_and_repetition_keeps_the_same_and_counts_it_right(fixture: Fixture) {
@@ -117,6 +120,9 @@ async fn any_order_and_repetition_keeps_the_same_and_counts_it_right(fixture: Fi
             let channel = format!("C{round}x{order}");
             ward.fixture.group(&channel, &["U1", "U2"]).await;
             ward.fixture.subscribe(&channel, "U1", 5).await;
+            if round % 2 == 1 {
+                ward.fixture.keep_earlier_texts(&channel, true, 6).await;
+            }
             // The first order is the original one, once.
             let twice: Vec<_> = history.iter().chain(&history).cloned().collect();
             let shuffled = proptest::strategy::Just(twice).prop_shuffle();
@@ -127,13 +133,11 @@ async fn any_order_and_repetition_keeps_the_same_and_counts_it_right(fixture: Fi
             }
             fetch(&ward, &channel, 9_000).await;
             let filter = MessageFilter { limit: 100, ..MessageFilter::default() };
-            let page = ward
-                .fixture
-                .store
-                .messages()
-                .list(&channel.as_str().into(), &filter)
-                .await
-                .unwrap();
+            let (id, messages) = (channel.as_str().into(), ward.fixture.store.messages());
+            let mut page = messages.list(&id, &filter).await.unwrap();
+            messages.add_earlier_texts(&id, &mut page.messages).await.unwrap();
+            let earlier = page.messages.iter().filter(|one| !one.earlier_texts.is_empty()).count();
+            assert_eq!(earlier > 1, round % 2 == 1, "{earlier}");
             assert!(page.next.is_none());
             let waiting = |message: &StoredMessage| {
                 message.media.as_ref().is_some_and(|media| media.status == MediaStatus::Pending)

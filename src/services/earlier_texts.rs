@@ -1,0 +1,74 @@
+//! Erases the earlier texts of channels that keep them no more, in small batches, so that backup goes on
+//! meanwhile.
+//!
+//! Nothing shows them from the moment of the change. A process that dies half-way leaves the channel
+//! marked, and the next round looks through it from the beginning: what is erased is erased.
+
+use std::time::Duration;
+
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::{Store, StoreError};
+use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+/// Number of messages that are looked at at a time.
+const PART: u32 = 10_000;
+/// Number of messages whose earlier texts are erased in one transaction.
+const BATCH: usize = 500;
+/// Pause between two batches, for others who wait for the database.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// The job.
+#[derive(Clone, Debug)]
+pub struct EarlierTextErasure {
+    /// Store of the messages.
+    pub store: Store,
+    /// Clock.
+    pub clock: SharedClock,
+}
+
+impl PeriodicJob for EarlierTextErasure {
+    const NAME: &'static str = "earlier_texts";
+    const PERIOD: Duration = Duration::from_mins(1);
+    const FAILURE: &'static str = "cannot erase earlier texts";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        for (channel, ended) in self.store.channels().with_texts_to_erase().await? {
+            self.channel(&channel, ended, stop).await?;
+        }
+        Ok(())
+    }
+}
+
+impl EarlierTextErasure {
+    /// Erases the earlier texts of a channel; returns early once `stop` is cancelled.
+    async fn channel(
+        &self,
+        channel: &ChannelId,
+        ended: Timestamp,
+        stop: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        let (mut erased, mut after) = (0, None::<MessageId>);
+        loop {
+            let messages = self.store.messages();
+            let (found, last) = messages.find_earlier_texts(channel, after.as_ref(), PART).await?;
+            for batch in found.chunks(BATCH) {
+                if stop.is_cancelled() {
+                    return Ok(());
+                }
+                erased += messages.erase_earlier_texts(channel, batch, self.clock.now()).await?;
+                stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await;
+            }
+            if last.is_none() {
+                break;
+            }
+            after = last;
+        }
+        self.store.channels().note_texts_erased(channel, ended).await?;
+        info!(%channel, messages = erased, "earlier texts erased");
+        Ok(())
+    }
+}
