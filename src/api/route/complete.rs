@@ -8,9 +8,10 @@ use utoipa::openapi::{RefOr, Schema};
 
 use super::Routes;
 
-/// Fields of responses that may be absent: the location of an error, and fields of an event that
-/// its type does not have.
-const OPTIONAL: [(&str, &[&str]); 2] = [
+/// Fields of responses that may be absent: the location of an error, earlier texts of a message, and
+/// fields of an event that its type does not have.
+const OPTIONAL: [(&str, &[&str]); 3] = [
+    ("Message", &["earlierTexts"]),
     ("Error", &["field", "retryAfter"]),
     (
         "EventData",

@@ -20,6 +20,9 @@ const WITHOUT: [&str; 4] = ["cursor", "Idempotency-Key", "If-None-Match", "If-Ma
 /// Optional parameters that the page fills in: without them the request does more.
 const FILLED_IN: [&str; 1] = ["dryRun"];
 
+/// Fields of answers, as `Form.field`, that most of them do not have.
+const RARE: [&str; 1] = ["Message.earlierTexts"];
+
 /// Source of examples.
 pub(crate) struct Examples {
     values: Map<String, Value>,
@@ -174,7 +177,7 @@ impl Examples {
                     .iter()
                     .any(|key| form.contains_key(*key))
             });
-            if !ignored {
+            if !ignored && !RARE.contains(&format!("{owner}.{name}").as_str()) {
                 object.insert(name.clone(), self.of(owner, name, field, depth + 1));
             }
         }

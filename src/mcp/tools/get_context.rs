@@ -60,13 +60,13 @@ pub(crate) struct ContextOutput {
     channel_id: String,
     /// Id of the message that was asked for.
     message_id: String,
-    /// The channel's time zone, in which times are shown.
+    /// The channel's time zone, that of times.
     time_zone: String,
     /// Rows or texts were left out: too long.
     truncated: bool,
-    /// The channel has older messages than these.
+    /// There are older messages.
     more_before: bool,
-    /// The channel has newer messages than these.
+    /// There are newer messages.
     more_after: bool,
     /// More messages quote it.
     #[serde(skip_serializing_if = "is_false")]
@@ -84,19 +84,19 @@ pub(crate) struct ContextOutput {
     messages: Vec<MessageRow>,
     /// Quoting messages, in turn, oldest first; those among messages are left out.
     quoted_by: Vec<MessageRow>,
-    /// Texts that the message had before it was edited, oldest first, where its channel keeps them.
+    /// Its texts before edits, if kept, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     earlier_texts: Vec<EarlierTextRow>,
 }
 
-/// Text that a message had before it was edited.
+// Without a description: models read it before they begin.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(crate) struct EarlierTextRow {
-    /// Time at which it was written, with its offset from UTC.
     time: String,
     text: String,
-    /// Number of omitted characters.
-    #[serde(skip_serializing_if = "is_zero")]
+    // A text that is cut ends with a mark in both forms.
+    #[serde(skip)]
     cut: usize,
 }
 
