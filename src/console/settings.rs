@@ -86,6 +86,7 @@ impl BackupState {
 
 #[derive(Template)]
 #[template(path = "console/settings.html", whitespace = "minimize")]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that may be so or not")]
 struct SettingsPage {
     frame: Frame,
     channel: Heading,

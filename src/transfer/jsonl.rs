@@ -172,15 +172,12 @@ impl Line {
         if self.view.edited_at.is_none() || self.view.unsent_at.is_some() {
             return Ok(EarlierTexts::default());
         }
-        match self.extra.as_ref().filter(|extra| !extra.earlier_texts.is_empty()) {
-            Some(extra) => {
-                extra.earlier_texts.iter().map(|text| text.stored().ok_or_else(wrong)).collect()
-            }
-            None => {
-                let texts = self.view.earlier_texts.iter();
-                texts.map(|text| stored_text(text).ok_or_else(wrong)).collect()
-            }
+        let stored = self.extra.as_ref().map_or(&[][..], |extra| &extra.earlier_texts);
+        if stored.is_empty() {
+            let texts = self.view.earlier_texts.iter();
+            return texts.map(|text| stored_text(text).ok_or_else(wrong)).collect();
         }
+        stored.iter().map(|text| text.stored().ok_or_else(wrong)).collect()
     }
 }
 

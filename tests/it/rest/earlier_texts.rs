@@ -2,6 +2,7 @@
 
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::ChannelChange;
 use serde_json::{Value, json};
 
 use super::{CHANNEL, MEMBER, OWNER, Rest, at, message, send, under};
@@ -12,49 +13,78 @@ use crate::store::{edited, unsent};
 /// Time of the first message: 2026-01-02 03:04:05 UTC.
 const START: i64 = 1_767_323_045_000;
 
+fn setting(keep: &Value) -> Value {
+    json!({"keepEarlierTexts": keep})
+}
+
+async fn set(rest: &Rest, keep: bool) -> super::Answer {
+    send(rest.put(&under("/backup/config"), &setting(&json!(keep)))).await
+}
+
+/// Returns a message that is edited twice.
+fn story(id: &str) -> [ChannelChange; 3] {
+    [
+        message(id, OWNER, "2026-01-02T03:04:05Z", "first"),
+        edited(CHANNEL, id, START + 1_000, "second"),
+        edited(CHANNEL, id, START + 2_000, "third"),
+    ]
+}
+
+/// Returns its earlier texts as they are shown.
+fn earlier() -> Value {
+    json!([
+        {"content": "first", "writtenAt": "2026-01-02T03:04:05.000Z"},
+        {"content": "second", "writtenAt": "2026-01-02T03:04:06.000Z"},
+    ])
+}
+
+async fn one(rest: &Rest, id: &str) -> Value {
+    send(rest.get(&under(&format!("/backup/messages/{id}")))).await.ok()
+}
+
+async fn exported(rest: &Rest, format: &str) -> String {
+    let answer = send(rest.get(&under(&format!("/backup/export?format={format}")))).await;
+    String::from_utf8(answer.body).unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn they_are_kept_where_an_admin_says_so_and_shown_with_one_message_alone() {
+async fn admins_and_the_owner_say_whether_they_are_kept() {
     let mut rest = Rest::start(&[]).await;
-    let path = under("/backup/config");
-    let setting = |keep: &Value| json!({"keepEarlierTexts": keep});
     let shown = async |rest: &Rest| {
         send(rest.get(&under(""))).await.ok()["config"]["backup"]["keepEarlierTexts"].clone()
     };
     assert_eq!(shown(&rest).await, false);
     rest.stack.use_key("ck_member");
-    let refused = send(rest.put(&path, &setting(&json!(true)))).await;
-    refused.refused(403, "permission_denied");
+    set(&rest, true).await.refused(403, "permission_denied");
     let (channel, owner) = (CHANNEL.into(), OWNER.into());
     let members = rest.store.members();
     members.set_role(&channel, &owner, &MEMBER.into(), Role::Admin, at(4)).await.unwrap();
+    let path = under("/backup/config");
     for bad in [Value::Null, json!(1), json!("true")] {
         let refused = send(rest.put(&path, &setting(&bad))).await;
         assert_eq!(refused.refused(400, "invalid_request")["field"], "/keepEarlierTexts", "{bad}");
     }
-    let put = send(rest.put(&path, &setting(&json!(true)))).await.ok();
-    assert_eq!(put["config"]["backup"]["keepEarlierTexts"], true);
+    assert_eq!(set(&rest, true).await.ok()["config"]["backup"]["keepEarlierTexts"], true);
     send(rest.put(&path, &json!({"timeZone": "UTC"}))).await.ok();
     assert_eq!(shown(&rest).await, true, "each setting alone leaves the others");
+    // A key that may not read all times has nothing erased that it may not read.
+    let since = Timestamp::parse("2026-01-02T00:00:00Z");
+    rest.key("ck_since", OWNER, |key| key.not_before = since).await;
+    rest.stack.use_key("ck_since");
+    set(&rest, false).await.refused(403, "insufficient_permissions");
+    rest.stack.use_key("ck_member");
+    assert_eq!(set(&rest, false).await.ok()["config"]["backup"]["keepEarlierTexts"], false);
+}
 
-    let story = |id: &str| {
-        [
-            message(id, OWNER, "2026-01-02T03:04:05Z", "first"),
-            edited(CHANNEL, id, START + 1_000, "second"),
-            edited(CHANNEL, id, START + 2_000, "third"),
-        ]
-    };
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn they_are_shown_with_one_message_alone() {
+    let rest = Rest::start(&[]).await;
+    set(&rest, true).await.ok();
     rest.keep(&story("m1")).await;
     rest.keep(&story("m2")).await;
     rest.keep(&[unsent(CHANNEL, "m2", START + 3_000)]).await;
-    let one = async |rest: &Rest, id: &str| {
-        send(rest.get(&under(&format!("/backup/messages/{id}")))).await.ok()
-    };
-    let expected = json!([
-        {"content": "first", "writtenAt": "2026-01-02T03:04:05.000Z"},
-        {"content": "second", "writtenAt": "2026-01-02T03:04:06.000Z"},
-    ]);
     let whole = one(&rest, "m1").await;
-    assert_eq!((&whole["content"], &whole["earlierTexts"]), (&json!("third"), &expected));
+    assert_eq!((&whole["content"], &whole["earlierTexts"]), (&json!("third"), &earlier()));
     assert!(one(&rest, "m2").await.get("earlierTexts").is_none());
     let list = send(rest.get(&under("/backup/messages"))).await.ok();
     for row in list["messages"].as_array().unwrap() {
@@ -70,39 +100,31 @@ async fn they_are_kept_where_an_admin_says_so_and_shown_with_one_message_alone()
         let found = send(rest.get(&under(&format!("/backup/search?q={gone}")))).await.ok();
         assert_eq!(found["total"], 0, "{gone}: they are not searched");
     }
-    let exported = async |rest: &Rest, format: &str| {
-        let answer = send(rest.get(&under(&format!("/backup/export?format={format}")))).await;
-        String::from_utf8(answer.body).unwrap()
-    };
     for (format, has) in [("jsonl", true), ("html", true), ("csv", false)] {
         assert_eq!(exported(&rest, format).await.contains("second"), has, "{format}");
     }
+}
 
-    // A key that may not read all times has nothing erased that it may not read.
-    let since = Timestamp::parse("2026-01-02T00:00:00Z");
-    rest.key("ck_since", OWNER, |key| key.not_before = since).await;
-    rest.stack.use_key("ck_since");
-    assert_eq!(one(&rest, "m1").await["earlierTexts"], expected);
-    let refused = send(rest.put(&path, &setting(&json!(false)))).await;
-    refused.refused(403, "insufficient_permissions");
-    rest.stack.use_key("ck_member");
-    assert_eq!(one(&rest, "m1").await["earlierTexts"], expected);
-    let before = send(rest.get("/usage")).await.ok();
-    send(rest.put(&path, &setting(&json!(false)))).await.ok();
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn switching_them_off_hides_and_erases_them() {
+    let rest = Rest::start(&[]).await;
+    set(&rest, true).await.ok();
+    rest.keep(&story("m1")).await;
+    assert_eq!(one(&rest, "m1").await["earlierTexts"], earlier());
+    let whole = one(&rest, "m1").await["bytes"].as_i64().unwrap();
+    set(&rest, false).await.ok();
     assert!(one(&rest, "m1").await.get("earlierTexts").is_none());
     for format in ["jsonl", "html"] {
         assert!(!exported(&rest, format).await.contains("second"), "{format}");
     }
-    let bytes = |usage: &Value| usage["channels"][CHANNEL]["bytes"].as_i64();
-    rest.stack.use_key("ck_owner");
-    let counted = bytes(&send(rest.get("/usage")).await.ok());
-    assert!(counted.is_some(), "{before}");
     // The job runs at the start, and every minute.
     rest.stack.crash().await;
     until("they are erased", DEADLINE, async || {
-        bytes(&send(rest.get("/usage")).await.json()) < counted
+        one(&rest, "m1").await["bytes"].as_i64().unwrap() < whole
     })
     .await;
-    let left = rest.store.messages().find_earlier_texts(&channel, None, 10).await.unwrap();
+    let messages = rest.store.messages();
+    let left = messages.find_earlier_texts(&CHANNEL.into(), None, 10).await.unwrap();
     assert!(left.0.is_empty(), "{left:?}");
+    rest.stack.is_well().await;
 }
