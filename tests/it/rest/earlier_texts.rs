@@ -107,7 +107,7 @@ async fn they_are_shown_with_one_message_alone() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn switching_them_off_hides_and_erases_them() {
-    let rest = Rest::start(&[]).await;
+    let mut rest = Rest::start(&[]).await;
     set(&rest, true).await.ok();
     rest.keep(&story("m1")).await;
     assert_eq!(one(&rest, "m1").await["earlierTexts"], earlier());
