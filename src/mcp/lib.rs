@@ -14,6 +14,7 @@ mod budget;
 mod channel;
 mod channel_table;
 mod document;
+mod earlier_text;
 mod error;
 mod gap;
 mod interpreted;

@@ -220,7 +220,7 @@ impl ChannelService {
     ) -> Result<ChannelSettings, ServiceError> {
         change.check()?;
         let (channel, by, now) = (access.channel(), access.user(), self.clock.now());
-        if change.keep_earlier_texts == Some(false) && self.keeps_earlier_texts(channel).await? {
+        if change.keep_earlier_texts == Some(false) && self.one(access).await?.keeps_earlier_texts {
             // It erases what such a credential may not read.
             access.caller.reads_all_times()?;
         }
@@ -242,11 +242,6 @@ impl ChannelService {
             self.store.channels().set_earlier_texts(channel, keep, by, now).await?;
         }
         self.settings_of(channel, &access.caller.mask).await
-    }
-
-    async fn keeps_earlier_texts(&self, channel: &ChannelId) -> Result<bool, ServiceError> {
-        let known = self.store.channels().channel(channel).await?;
-        Ok(known.is_some_and(|channel| channel.keeps_earlier_texts))
     }
 
     /// Returns true if somebody backs the channel up.

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use chatkeep_core::id::MessageId;
-use chatkeep_core::message::{Content, EarlierText};
 use chatkeep_core::role::Scope;
 use chatkeep_services::access::ReadMessages;
 use chatkeep_services::context::{ContextQuery, MessageContext};
@@ -11,22 +10,18 @@ use chatkeep_services::gaps::TimeSpan;
 use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::StoredMessage;
 use chatkeep_view::pseudonyms::Masked;
-use chatkeep_view::sanitize;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
 use crate::argument::{filled, neighbours, required, side};
 use crate::channel::OpenChannel;
+use crate::earlier_text::EarlierTextRow;
 use crate::error::ToolError;
 use crate::gap::{GapRows, MissingTime};
 use crate::message_row::{MessageRow, NOTE, is_false, is_zero, lines_around, lines_by_day};
 use crate::reference;
 use crate::result_builder::{MessageSource, PeopleTable, ResultBuilder, WHOLE, people_line};
-use crate::time::AnswerZone;
 use crate::tool::{ToolAnswer, ToolDefinition};
-
-/// Maximum length of an earlier text in characters.
-const EARLIER: usize = 400;
 
 /// The tool.
 pub(crate) enum GetContext {}
@@ -73,7 +68,7 @@ pub(crate) struct ContextOutput {
     more_quoted_by: bool,
     /// Periods without backup among the messages: silence there means nothing.
     gaps: Vec<MissingTime>,
-    /// Older gaps that are not listed.
+    /// Older gaps, not listed.
     #[serde(skip_serializing_if = "is_zero")]
     gaps_omitted: usize,
     /// The people p1, p2 …
@@ -84,34 +79,9 @@ pub(crate) struct ContextOutput {
     messages: Vec<MessageRow>,
     /// Quoting messages, in turn, oldest first; those among messages are left out.
     quoted_by: Vec<MessageRow>,
-    /// Its texts before edits, if kept, oldest first.
+    /// Its texts before edits, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     earlier_texts: Vec<EarlierTextRow>,
-}
-
-// Without a description: models read it before they begin.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct EarlierTextRow {
-    time: String,
-    text: String,
-    // A text that is cut ends with a mark in both forms.
-    #[serde(skip)]
-    cut: usize,
-}
-
-impl EarlierTextRow {
-    fn new(text: &EarlierText, zone: AnswerZone) -> Self {
-        let words = text.parsed().as_ref().and_then(Content::legible).unwrap_or_default();
-        let (words, cut) = sanitize::cut(&words, EARLIER);
-        Self { time: zone.show(text.at), text: words, cut }
-    }
-
-    fn line(&self) -> String {
-        let Self { time, text, cut } = self;
-        let more = if *cut > 0 { format!(" [{cut} characters more]") } else { String::new() };
-        format!("\n{time} {}{more}", sanitize::quoted(text))
-    }
 }
 
 impl ToolDefinition for GetContext {

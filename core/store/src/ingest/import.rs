@@ -4,17 +4,14 @@
 //! overlap another one or stop half-way. A message that no quota has room for ends the import
 //! instead of being skipped: the file still has it.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
-use chatkeep_core::message::EarlierText;
 use chatkeep_core::time::Timestamp;
 
 use super::super::change_log::log_messages;
-use super::super::channels::channel_keys;
 use super::super::db::Tx;
 use super::super::{ImportStore, StoreError, Subscribed};
 use super::import_sql::{
@@ -22,8 +19,9 @@ use super::import_sql::{
     ERASED_PEOPLE, KNOWN_IDS, PersonRow,
 };
 use super::imported::{ImportOutcome, Imported, ImportedMessage, ImportedPerson};
+use super::imported_texts::with_kept_texts;
 use super::imports::{ImportId, is_undone};
-use super::sql::{BulkKey, KEEPING_EARLIER_TEXTS};
+use super::sql::BulkKey;
 use super::{close_gaps, lock_ledger, save_ledger};
 use crate::ledger::Ledger;
 use crate::members::UserKey;
@@ -178,33 +176,6 @@ impl ImportStore<'_> {
         self.store.members().record_presence(&[present], now).await?;
         self.store.accounts().subscribe(channel, user, now).await
     }
-}
-
-/// Returns the messages with those of their earlier texts that are to be stored: of a channel that keeps
-/// them, without what was written by somebody who had opted out then.
-async fn with_kept_texts<'a>(
-    tx: &mut Tx,
-    channel: &ChannelId,
-    messages: &'a [ImportedMessage],
-) -> Result<Cow<'a, [ImportedMessage]>, StoreError> {
-    if messages.iter().all(|message| message.earlier_texts.is_empty()) {
-        return Ok(Cow::Borrowed(messages));
-    }
-    let keys = channel_keys([channel])?;
-    let keeping: Option<(String,)> =
-        tx.fetch_optional(query_as(KEEPING_EARLIER_TEXTS).bind(&keys)).await?;
-    let opt_outs =
-        OptOuts::load(tx, messages.iter().flat_map(ImportedMessage::possible_senders)).await?;
-    let kept = |message: &ImportedMessage| {
-        let refused = |text: &EarlierText| {
-            let mut senders = message.possible_senders();
-            !message.is_bot && senders.any(|sender| opt_outs.refuse(channel, sender, text.at))
-        };
-        let texts = message.earlier_texts.clone().into_iter().filter(|_| keeping.is_some());
-        let earlier_texts = texts.filter(|text| !refused(text)).collect();
-        ImportedMessage { earlier_texts, ..message.clone() }
-    };
-    Ok(Cow::Owned(messages.iter().map(kept).collect()))
 }
 
 /// Decides on each message; a second occurrence in the batch is known.

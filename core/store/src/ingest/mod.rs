@@ -8,6 +8,7 @@ mod gaps;
 mod import;
 mod import_sql;
 mod imported;
+mod imported_texts;
 mod imports;
 mod removal;
 mod retention;
