@@ -1,6 +1,7 @@
 //! Rules of use cases, on a real database: no surface is needed to try them.
 
 mod digest;
+mod export_jobs;
 mod orphan_sweep;
 mod own;
 mod pseudonyms;

@@ -9,7 +9,7 @@ use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
-use chatkeep_store::{MessageFilter, Order, Store, StoredMessage};
+use chatkeep_store::{MessageFilter, MessagePage, Order, Store, StoredMessage};
 use chatkeep_view::Links;
 use chatkeep_view::pseudonyms::Mask;
 use chrono_tz::Tz;
@@ -101,11 +101,7 @@ impl Work {
             let bytes = self.begin().await?;
             return Ok((Chunk { bytes, messages: 0 }, true));
         };
-        let mut page = self.store.messages().list(&self.channel, &self.filter).await?;
-        if self.export.format != Format::Csv {
-            let messages = self.store.messages();
-            messages.add_earlier_texts(&self.channel, &mut page.messages).await?;
-        }
+        let page = page(&self.store, &self.channel, &self.filter, self.export.format).await?;
         let messages = page.messages.len();
         let more = page.next.is_some();
         self.filter.after = page.next;
@@ -141,6 +137,20 @@ impl Work {
         self.writer = Some(writer);
         Ok(masked(&self.export.mask, bytes))
     }
+}
+
+/// Reads a page of messages, with what the format shows of them.
+pub(super) async fn page(
+    store: &Store,
+    channel: &ChannelId,
+    filter: &MessageFilter,
+    format: Format,
+) -> Result<MessagePage, TransferError> {
+    let mut page = store.messages().list(channel, filter).await?;
+    if format != Format::Csv {
+        store.messages().add_earlier_texts(channel, &mut page.messages).await?;
+    }
+    Ok(page)
 }
 
 /// Returns the head of a document: the channel, and the gaps that its reader may know of.

@@ -14,7 +14,7 @@ use chatkeep_store::{
 use chatkeep_view::pseudonyms::Mask;
 use futures_util::stream::{self, Stream};
 
-use super::export::{PAGE, head, shown, verbatim};
+use super::export::{PAGE, head, page, shown, verbatim};
 use super::format::ExportWriter;
 use super::{Export, Format, TransferError};
 
@@ -103,7 +103,7 @@ impl PartWork {
             return Ok((self.begin().await?, true));
         }
         let MessagePage { mut messages, next } =
-            self.store.messages().list(&self.channel, &self.filter).await?;
+            page(&self.store, &self.channel, &self.filter, self.export.format).await?;
         let is_whole = self.cut(&mut messages);
         if let Some(last) = messages.last() {
             self.so_far.last = Some((last.sent_at, last.id.clone()));

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::channel_locks::{lock_counters, lock_one};
 use super::channels::channel_keys;
+use super::exports::outdate_all_exports;
 use super::{ChannelStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -142,6 +143,9 @@ impl ChannelStore<'_> {
                 query(END_EARLIER_TEXTS).bind(c).bind(now.millis())
             })
             .await?;
+            if !keep {
+                outdate_all_exports(&mut tx, channel, now).await?;
+            }
             let [before, after] = [before, keep].map(|keeps| if keeps { "true" } else { "false" });
             let (kind, before, after) = (ChangeKind::EarlierTexts, Some(before), Some(after));
             let change = NewChange { channel, by, kind, subject: None, before, after };

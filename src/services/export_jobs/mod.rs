@@ -9,7 +9,6 @@ mod worker;
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
@@ -28,9 +27,6 @@ use super::access::{ChannelAccess, Member, ReadMessages};
 use super::exports::{ExportRequest, ExportService};
 
 pub use worker::{ExportPurge, ExportWorker};
-
-/// Interval at which a part that is being sent is checked for changes.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Beginning of the id of every export.
 pub(super) const EXPORT_ID: &str = "exp_";
@@ -206,8 +202,6 @@ impl ExportJobService {
         part: &PartBlob,
         range: Range<u64>,
     ) -> Result<BoxStream<'static, Result<Bytes, DocumentError>>, DocumentError> {
-        // The file of an outdated part is deleted within a minute, and must not be read until then.
-        self.check(id, part).await?;
         let read = match self.blobs.get(&part.blob, Some(range)).await {
             Err(BlobError::NotFound(_)) => {
                 warn!(export = id, part = part.part, "the file of an export is missing");
@@ -216,21 +210,17 @@ impl ExportJobService {
             }
             read => read?,
         };
-        let state = (self.clone(), Arc::<str>::from(id), part.clone(), Instant::now(), read.stream);
-        let checked = stream::try_unfold(state, async move |state| {
-            let (service, id, part, mut checked, mut stream) = state;
-            // Who reads slowly holds the file open, however long ago it was deleted.
-            if checked.elapsed() > CHECK_INTERVAL {
-                service.check(&id, &part).await?;
-                checked = Instant::now();
-            }
-            let bytes = stream.try_next().await?;
-            Ok(bytes.map(|bytes| (bytes, (service, id, part, checked, stream))))
+        let (service, id, part) = (self.clone(), Arc::<str>::from(id), part.clone());
+        // Who reads slowly holds the file open, however long ago it was deleted.
+        let checked = read.stream.map_err(DocumentError::from).and_then(move |bytes| {
+            let (service, id, part) = (service.clone(), Arc::clone(&id), part.clone());
+            async move { service.check(&id, &part).await.map(|()| bytes) }
         });
         Ok(checked.boxed())
     }
 
-    /// Checks that nothing in a part was changed or removed since it was written.
+    /// Checks that nothing in a part was changed or removed since it was written. Its file is deleted
+    /// within a minute of that, and must not be read until then.
     async fn check(&self, id: &str, part: &PartBlob) -> Result<(), DocumentError> {
         let current = self.store.exports().is_export_file(id, part).await?;
         if current { Ok(()) } else { Err(DocumentError::Changed) }

@@ -169,6 +169,7 @@ impl ExportWorker {
     }
 
     /// Writes a part into the media store.
+    #[boxed]
     async fn write(
         &self,
         export: &ExportJob,

@@ -162,3 +162,43 @@ async fn an_export_is_for_whoever_began_it() {
     let bad = begin(&rest, json!({"format": "xls"})).await;
     bad.refused(400, "invalid_request");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_several_parts_is_one_page() {
+    let rest = Rest::start(&[]).await;
+    stored(&rest, MANY).await;
+    let body = json!({"format": "html"});
+    let id = begin(&rest, body).await.ok()["id"].as_str().unwrap().to_owned();
+    completed(&rest, &id).await;
+    let parts = rest.store.exports().export_files(&id).await.unwrap().unwrap();
+    assert!(parts.len() > 2, "{parts:?}");
+    let text = async |path: &str| String::from_utf8(send(rest.get(path)).await.body).unwrap();
+    let whole = text(&document(&id)).await;
+    let streamed = text(&under("/backup/export?format=html")).await;
+    for mark in ["<!doctype html>", "</html>", "<footer>", "25,000", "<article "] {
+        let count = |page: &str| page.to_lowercase().matches(mark).count();
+        assert_eq!(count(&whole), count(&streamed), "{mark}");
+    }
+    assert_eq!(whole.matches("<article ").count(), MANY);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compressed_download_can_be_resumed_too() {
+    let rest = Rest::start(&[]).await;
+    stored(&rest, 100).await;
+    let body = json!({"format": "csv"});
+    let id = begin(&rest, body).await.ok()["id"].as_str().unwrap().to_owned();
+    completed(&rest, &id).await;
+    let ask = || rest.get(&document(&id)).header("accept-encoding", "gzip, deflate, br");
+    let whole = send(ask()).await;
+    assert_eq!(whole.header("content-encoding"), "");
+    assert_eq!(
+        (whole.header("accept-ranges"), whole.header("etag").starts_with('"')),
+        ("bytes", true)
+    );
+    assert_eq!(whole.header("content-length"), whole.body.len().to_string());
+    let rest_of = ask().header(RANGE, "bytes=100-").header("if-range", whole.header("etag"));
+    let rest_of = send(rest_of).await;
+    assert_eq!(rest_of.status.as_u16(), 206);
+    assert!(rest_of.body == whole.body[100..]);
+}

@@ -21,11 +21,18 @@ on_both!(
     exports_expire,
     the_oldest_exports_make_room,
     a_copy_has_no_exports,
+    what_an_export_does_not_have_leaves_it_alone,
+    the_number_of_messages_is_counted_anew,
+    earlier_texts_that_are_switched_off_leave_exports,
+    a_file_that_is_missing_is_written_again,
+    an_export_that_is_deleted_gets_no_more_parts,
 );
 
 /// Longer than a claim lasts without a part.
 const CLAIM: i64 = 10_001;
 const NOW: i64 = 1_000;
+/// Time at which a completed export that has changed is written again.
+const SETTLED: i64 = NOW + 10_000;
 
 async fn group(fixture: &Fixture) {
     fixture.group("C1", &["U1", "U2"]).await;
@@ -190,21 +197,20 @@ async fn a_change_takes_its_part_out_of_date(fixture: Fixture) {
     let export = present(&fixture, "exp_1").await;
     assert_eq!((export.status, export.finished_at), (JobStatus::Pending, None));
     assert_eq!(files(&fixture, "exp_1").await, None);
-    assert_eq!(orphans(&fixture).await, [blob('a'), blob('b')], "the last part counts all");
-    let export = claimed(&fixture, "B", NOW).await.unwrap();
+    assert_eq!(orphans(&fixture).await, [blob('a')]);
+    assert_eq!(claimed(&fixture, "B", NOW + 9_999).await, None, "more changes may come");
+    let export = claimed(&fixture, "B", SETTLED).await.unwrap();
     let first = part(&fixture, &export, "B").await;
     assert_eq!((first.number, &first.until), (0, &Some((at(20), "m2".into()))));
     stored(&fixture, &export, ("B", &first, 'c'), (2, false)).await;
-    let last = part(&fixture, &export, "B").await;
-    assert!(last.is_last && last.messages_before == 2, "{last:?}");
-    stored(&fixture, &export, ("B", &last, 'd'), (4, true)).await;
     let ExportStep::Completed(done) = step(&fixture, &export, "B").await else { panic!() };
     assert_eq!(done.expires_at, Some(at(NOW).plus(EXPORT_RETENTION)), "it does not last longer");
     // An edit of the last message leaves the first part as it is.
     fixture.keep(&[edited("m4", 200)], NOW).await;
-    assert_eq!(orphans(&fixture).await, [blob('d')]);
-    let export = claimed(&fixture, "B", NOW).await.unwrap();
-    assert_eq!(part(&fixture, &export, "B").await.number, 1);
+    assert_eq!(orphans(&fixture).await, [blob('b')]);
+    let export = claimed(&fixture, "B", SETTLED).await.unwrap();
+    let last = part(&fixture, &export, "B").await;
+    assert!(last.number == 1 && last.is_last && last.messages_before == 2, "{last:?}");
 }
 
 async fn a_part_that_changes_while_it_is_written_is_not_stored(fixture: Fixture) {
@@ -237,7 +243,7 @@ async fn a_removal_takes_parts_out_of_date(fixture: Fixture) {
     let (job, _) = fixture.store.jobs().begin_job(&new, at(NOW)).await.unwrap();
     fixture.store.jobs().work_on_job(&job, "R", 100, at(NOW)).await.unwrap().unwrap();
     assert_eq!(present(&fixture, "exp_1").await.status, JobStatus::Pending);
-    assert_eq!(orphans(&fixture).await, [blob('a'), blob('b')]);
+    assert_eq!(orphans(&fixture).await, [blob('a')]);
 }
 
 async fn files_of_exports_are_not_swept_while_they_are_needed(fixture: Fixture) {
@@ -297,7 +303,103 @@ async fn the_oldest_exports_make_room(fixture: Fixture) {
 async fn a_copy_has_no_exports(fixture: Fixture) {
     group(&fixture).await;
     completed(&fixture, "exp_1").await;
-    fixture.store.processes().forget_all().await.unwrap();
+    fixture.store.exports().forget_exports().await.unwrap();
     assert_eq!(fixture.store.exports().export(&"C1".into(), "exp_1").await.unwrap(), None);
     assert_eq!(fixture.value("SELECT COUNT(*) FROM export_parts").await, "0");
+    assert_eq!(orphans(&fixture).await, [blob('a'), blob('b')]);
+}
+
+/// Begins an export of that time of sending.
+async fn begun_of(fixture: &Fixture, id: &str, from: i64, before: i64) {
+    let (channel, by) = (ChannelId::from("C1"), UserId::from("U1"));
+    let new = NewExportJob {
+        id,
+        channel: &channel,
+        by: &by,
+        format: "html",
+        from: Some(at(from)),
+        before: at(before),
+        not_before: None,
+        time_zone: "UTC",
+        language: "en",
+        total: 4,
+    };
+    fixture.store.exports().begin_export(&new, at(NOW)).await.unwrap();
+}
+
+async fn what_an_export_does_not_have_leaves_it_alone(fixture: Fixture) {
+    group(&fixture).await;
+    begun_of(&fixture, "exp_1", 20, 40).await;
+    let export = claimed(&fixture, "A", NOW).await.unwrap();
+    let only = part(&fixture, &export, "A").await;
+    assert_eq!(only.after, None);
+    // Before it, and after it, while it is written.
+    fixture.keep(&[unsent("C1", "m1", 100), edited("m4", 100)], NOW).await;
+    let outcome = stored(&fixture, &export, ("A", &only, 'a'), (3, true)).await;
+    assert!(matches!(outcome, PartOutcome::Stored(_)), "{outcome:?}");
+    assert!(matches!(step(&fixture, &export, "A").await, ExportStep::Completed(_)));
+    fixture.keep(&[edited("m1", 200), unsent("C1", "m4", 200)], NOW).await;
+    assert_eq!(present(&fixture, "exp_1").await.status, JobStatus::Done);
+    fixture.keep(&[unsent("C1", "m2", 300)], NOW).await;
+    assert_eq!(present(&fixture, "exp_1").await.status, JobStatus::Pending);
+}
+
+async fn the_number_of_messages_is_counted_anew(fixture: Fixture) {
+    group(&fixture).await;
+    completed(&fixture, "exp_1").await;
+    fixture.keep(&[unsent("C1", "m1", 100)], NOW).await;
+    let export = claimed(&fixture, "B", SETTLED).await.unwrap();
+    let first = part(&fixture, &export, "B").await;
+    let claim = fixture.store.media().claim_blob(blob('c'), at(NOW)).await.unwrap();
+    let last = (at(20), "m2".into());
+    let fewer =
+        WrittenPart { claim: &claim, bytes: 7, messages: 1, last: Some(&last), is_last: false };
+    let exports = fixture.store.exports();
+    let outcome = exports.store_export_part(&export, "B", &first, &fewer, at(NOW)).await.unwrap();
+    assert!(matches!(outcome, PartOutcome::Stored(_)), "{outcome:?}");
+    let last = part(&fixture, &export, "B").await;
+    assert_eq!((last.number, last.messages_before), (1, 1), "the end of the document has it");
+}
+
+async fn earlier_texts_that_are_switched_off_leave_exports(fixture: Fixture) {
+    group(&fixture).await;
+    let set = async |keep| {
+        let (channel, by) = (ChannelId::from("C1"), UserId::from("U1"));
+        fixture.store.channels().set_earlier_texts(&channel, keep, &by, at(NOW)).await.unwrap();
+    };
+    set(true).await;
+    completed(&fixture, "exp_1").await;
+    set(false).await;
+    assert_eq!(present(&fixture, "exp_1").await.status, JobStatus::Pending);
+    assert_eq!(orphans(&fixture).await, [blob('a'), blob('b')]);
+}
+
+async fn a_file_that_is_missing_is_written_again(fixture: Fixture) {
+    group(&fixture).await;
+    completed(&fixture, "exp_1").await;
+    let files = fixture.store.exports().export_files("exp_1").await.unwrap().unwrap();
+    let lose = async || {
+        fixture.store.exports().lose_export_file("exp_1", &files[0], at(NOW)).await.unwrap();
+    };
+    lose().await;
+    let export = claimed(&fixture, "B", NOW).await.unwrap();
+    let first = part(&fixture, &export, "B").await;
+    assert_eq!(first.number, 0);
+    stored(&fixture, &export, ("B", &first, 'c'), (2, false)).await;
+    // Whoever read the list of files before does not lose the new one.
+    lose().await;
+    assert!(matches!(step(&fixture, &export, "B").await, ExportStep::Completed(_)));
+}
+
+async fn an_export_that_is_deleted_gets_no_more_parts(fixture: Fixture) {
+    group(&fixture).await;
+    begun(&fixture, "exp_1", NOW).await;
+    let export = claimed(&fixture, "A", NOW).await.unwrap();
+    let first = part(&fixture, &export, "A").await;
+    fixture.store.exports().delete_export(&export).await.unwrap();
+    let late = stored(&fixture, &export, ("A", &first, 'a'), (2, false)).await;
+    assert_eq!(late, PartOutcome::Outdated);
+    assert_eq!(step(&fixture, &export, "A").await, ExportStep::Lost);
+    assert_eq!(fixture.value("SELECT COUNT(*) FROM export_parts").await, "0");
+    assert_eq!(orphans(&fixture).await, [blob('a')]);
 }

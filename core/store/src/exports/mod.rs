@@ -24,8 +24,8 @@ pub use job::{
     ExportJob, ExportKeyset, ExportPart, ExportStep, NewExportJob, PartBlob, PartOutcome,
     WrittenPart,
 };
-pub(super) use outdated::outdate_exports;
 use outdated::{PartKey, outdate, release_files};
+pub(super) use outdated::{outdate_all_exports, outdate_exports};
 use rows::{
     ADD, ADD_PART, ATTEMPT, ATTEMPTED, CLAIM, DROP, DROP_PARTS, DroppedRow, EXPIRED, ExportRow,
     FAIL, FINISH, HAS, IS_CURRENT, IS_WAITING, LAST, LAST_PART, LastRow, MESSAGES_OF, OF_PERSON,

@@ -63,6 +63,19 @@ pub(crate) async fn outdate_exports<'a>(
     outdate(tx, &parts, now.plus(SETTLING)).await
 }
 
+/// Takes all parts of the exports of a channel out of date. The caller has locked the channel.
+pub(crate) async fn outdate_all_exports(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let all = ChangedTimes { c: channel.as_str(), f: i64::MIN, t: i64::MAX };
+    let all = serde_json::to_string(&[all])?;
+    let parts: Vec<SpanRow> = tx.fetch_all(query_as(AFFECTED).bind(&all)).await?;
+    let parts: Vec<_> = parts.into_iter().map(PartFileRow::from).collect();
+    outdate(tx, &parts, now.plus(SETTLING)).await
+}
+
 /// Takes parts out of date and gives up their files. Completed exports are written again from `next`
 /// on.
 pub(super) async fn outdate(
