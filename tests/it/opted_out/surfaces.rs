@@ -15,11 +15,12 @@ use crate::hooks::sink::Received;
 use crate::stack::DEADLINE;
 
 /// Beginnings of surfaces that show what is kept.
-const READERS: [&str; 9] = [
+const READERS: [&str; 10] = [
     "/api/channels/{c}/backup/messages",
     "/api/channels/{c}/backup/export?format=jsonl",
     "/api/channels/{c}/backup/export?format=csv",
     "/api/channels/{c}/backup/export?format=html",
+    "/api/channels/{c}/backup/exports/exp_",
     "get_messages",
     "/c/{c}",
     "/c/{c}/export/file?format=html",
@@ -91,7 +92,25 @@ impl World {
             let path = format!("/api/channels/{}/backup/export?format={format}", talk.channel);
             shown.push((path.clone(), self.read(&path, &talk.key).await));
         }
+        shown.push(self.exported(talk).await);
         shown
+    }
+
+    /// Returns the document of an export that is written in the background now.
+    async fn exported(&self, talk: &Talk) -> Shown {
+        let path = format!("/api/channels/{}/backup/exports", talk.channel);
+        let begun = http::client(DEADLINE).post(self.url(&path)).bearer_auth(&talk.key);
+        let begun = begun.json(&json!({"format": "jsonl"})).send().await.unwrap();
+        let export: Value = serde_json::from_str(&begun.text().await.unwrap()).unwrap();
+        let path = format!("{path}/{}", export["id"].as_str().unwrap());
+        until("the export is completed", DEADLINE, async || {
+            let export = self.read(&path, &talk.key).await;
+            serde_json::from_str::<Value>(&export).unwrap()["status"] == "done"
+        })
+        .await;
+        let document = format!("{path}/document");
+        let text = self.read(&document, &talk.key).await;
+        (document, text)
     }
 
     /// Returns what a delivery of the webhook's would send now.
@@ -215,6 +234,7 @@ impl World {
             ("{rule}", rules.map(str::to_owned).collect()),
             // There are none.
             ("{job}", vec!["job_none".to_owned()]),
+            ("{export}", vec!["exp_none".to_owned()]),
             ("{key}", vec!["key_none".to_owned()]),
             ("{consent}", vec!["grant_none".to_owned()]),
         ];
