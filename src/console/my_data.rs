@@ -55,7 +55,7 @@ pub(super) struct MyDataForm {
     typed: String,
 }
 
-/// What was typed into a form that was refused, and why.
+/// Text typed into a form that was refused, with the errors.
 #[derive(Default)]
 struct RefusedForm {
     typed: String,

@@ -10,7 +10,9 @@ use chatkeep_transfer::TransferError;
 use chatkeep_workers::log_failure;
 use futures_util::{Stream, TryStreamExt as _};
 
-use super::range::{RequestedRange, requested_range, revalidated, sized, unsatisfiable};
+use super::range::{
+    RequestedRange, range_not_satisfiable, requested_range, require_revalidation, set_size,
+};
 
 /// The page is read from a disk later on, too; here it gets what it says itself.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
@@ -40,7 +42,7 @@ pub fn download(
     let (size, format) = (document.size, document.format);
     let etag = format!("\"{}\"", document.etag);
     let range = match requested_range(asked, &document.etag, size) {
-        RequestedRange::Unsatisfiable => return unsatisfiable(size),
+        RequestedRange::Unsatisfiable => return range_not_satisfiable(size),
         RequestedRange::Whole => Some(None),
         RequestedRange::Part(part) => Some(Some(part)),
         RequestedRange::Unchanged => None,
@@ -56,12 +58,12 @@ pub fn download(
         }
     };
     let headers = response.headers_mut();
-    revalidated(headers);
+    require_revalidation(headers);
     if let Ok(etag) = HeaderValue::try_from(etag) {
         headers.insert(header::ETAG, etag);
     }
     if let Some(part) = &range {
-        sized(headers, part.as_ref(), size);
+        set_size(headers, part.as_ref(), size);
         let name = format!("messages.{}", format.extension());
         describe(headers, format.content_type(), &name);
     }

@@ -41,6 +41,8 @@ pub use large::{LARGE, LargeResponses, Turn, apart};
 pub use layers::served;
 pub use pseudonymous::MaskedBytes;
 pub use public_url::PublicUrl;
-pub use range::{RequestedRange, requested_range, revalidated, sized, unsatisfiable};
+pub use range::{
+    RequestedRange, range_not_satisfiable, requested_range, require_revalidation, set_size,
+};
 pub use respond::{NextPage, RequestId, with_common_layers};
 pub use return_path::is_local;

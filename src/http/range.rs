@@ -36,7 +36,7 @@ pub fn requested_range(asked: &HeaderMap, name: &str, size: u64) -> RequestedRan
 }
 
 /// Adds the headers of the whole file, or of that part of it.
-pub fn sized(headers: &mut HeaderMap, part: Option<&Range<u64>>, size: u64) {
+pub fn set_size(headers: &mut HeaderMap, part: Option<&Range<u64>>, size: u64) {
     let length = part.map_or(size, |part| part.end - part.start);
     headers.insert(header::CONTENT_LENGTH, length.into());
     let range = part.map(|part| format!("bytes {}-{}/{size}", part.start, part.end - 1));
@@ -46,13 +46,13 @@ pub fn sized(headers: &mut HeaderMap, part: Option<&Range<u64>>, size: u64) {
 }
 
 /// Allows only private caching with revalidation: what is in the file may be unsent.
-pub fn revalidated(headers: &mut HeaderMap) {
+pub fn require_revalidation(headers: &mut HeaderMap) {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
 }
 
 /// Returns the response to a request for a range behind the end of a file of that size.
-pub fn unsatisfiable(size: u64) -> Response {
+pub fn range_not_satisfiable(size: u64) -> Response {
     let refused = HttpError::Refused {
         status: StatusCode::RANGE_NOT_SATISFIABLE,
         code: "range_not_satisfiable",

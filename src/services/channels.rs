@@ -46,7 +46,7 @@ pub struct BackupChange {
     /// Days after which messages and their files are deleted; none keeps them. Only the owner may
     /// change it.
     pub retention_days: Nullable<u32>,
-    /// Whether earlier texts of edited messages are kept; none leaves it as it is. Switching it off
+    /// Setting for earlier texts of edited messages; none leaves it as it is. Switching it off
     /// erases those that are stored.
     pub keep_earlier_texts: Option<bool>,
 }

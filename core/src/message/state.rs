@@ -71,7 +71,7 @@ pub struct MessageState {
     pub unsent_at: Option<Timestamp>,
     /// `true` if it arrived while backup was paused, so that no content of it is stored.
     pub skipped: bool,
-    /// What it said before it was edited, where the channel keeps that.
+    /// Earlier texts, if it was edited and the channel keeps them.
     pub earlier_texts: EarlierTexts,
 }
 

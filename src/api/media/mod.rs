@@ -14,7 +14,9 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use chatkeep_http::{HttpError, Path, Query, RequestedRange, requested_range, revalidated, sized};
+use chatkeep_http::{
+    HttpError, Path, Query, RequestedRange, requested_range, require_revalidation, set_size,
+};
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMedia};
 use chatkeep_services::media::{MediaFile, MediaListQuery, MediaService};
@@ -152,10 +154,10 @@ async fn send(
     };
     let headers = response.headers_mut();
     headers.insert(header::ETAG, etag);
-    revalidated(headers);
+    require_revalidation(headers);
     match wanted {
-        RequestedRange::Whole => sized(headers, None, size),
-        RequestedRange::Part(part) => sized(headers, Some(&part), size),
+        RequestedRange::Whole => set_size(headers, None, size),
+        RequestedRange::Part(part) => set_size(headers, Some(&part), size),
         RequestedRange::Unchanged | RequestedRange::Unsatisfiable => return Ok(response),
     }
     headers::content(headers, &file.content_type, &name(file));

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chatkeep_http::{HttpError, unsatisfiable};
+use chatkeep_http::{HttpError, range_not_satisfiable};
 use chatkeep_services::media::{AbsentMedia, MediaError};
 
 /// Retry-after of a file that is being downloaded, in seconds.
@@ -54,7 +54,7 @@ impl IntoResponse for Refused {
                 let again = (why == AbsentMedia::Pending).then_some((header::RETRY_AFTER, SOON));
                 (StatusCode::NOT_FOUND, "Not found", code(why), again)
             }
-            Self::Unsatisfiable(size) => return unsatisfiable(size),
+            Self::Unsatisfiable(size) => return range_not_satisfiable(size),
         };
         let mut response = HttpError::Refused { status, code, error }.into_response();
         response.headers_mut().extend(header);

@@ -131,7 +131,8 @@ impl ExportWorker {
         while !stop.is_cancelled() && Instant::now() < until {
             let exports = self.store.exports();
             match exports.next_export_part(&present, &self.worker, self.clock.now()).await? {
-                ExportStep::Part(part) => match self.hold(&present, &wanted, &part).await? {
+                ExportStep::Part(part) => match self.write_claimed(&present, &wanted, &part).await?
+                {
                     PartOutcome::Stored(next) => present = *next,
                     PartOutcome::Outdated => tokio::time::sleep(PAUSE).await,
                     PartOutcome::Lost => return Ok(true),
@@ -148,7 +149,7 @@ impl ExportWorker {
     }
 
     /// Writes a part while the claim is renewed.
-    async fn hold(
+    async fn write_claimed(
         &self,
         export: &ExportJob,
         wanted: &Export,

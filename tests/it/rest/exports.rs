@@ -177,6 +177,7 @@ async fn a_page_of_several_parts_is_one_page() {
     let streamed = text(&under("/backup/export?format=html")).await;
     for mark in ["<!doctype html>", "</html>", "<footer>", "25,000", "<article "] {
         let count = |page: &str| page.to_lowercase().matches(mark).count();
+        assert!(count(&streamed) > 0, "{mark}");
         assert_eq!(count(&whole), count(&streamed), "{mark}");
     }
     assert_eq!(whole.matches("<article ").count(), MANY);

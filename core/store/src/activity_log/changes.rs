@@ -29,7 +29,7 @@ pub enum ChangeKind {
     Retention,
     /// Time zone of the channel.
     TimeZone,
-    /// Whether earlier texts of edited messages are kept: `true` or `false`.
+    /// Setting for earlier texts of edited messages: `true` (kept) or `false`.
     EarlierTexts,
     /// The backup subscription of the person who changed it.
     Subscription,

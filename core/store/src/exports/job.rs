@@ -6,7 +6,7 @@ use chatkeep_core::time::Timestamp;
 
 use crate::{BlobClaim, JobStatus};
 
-/// Position between the messages of an export: the time and the id of the message before it.
+/// Position of a message in an export: its time of sending and its id.
 pub type ExportKeyset = (Timestamp, MessageId);
 
 /// Export that is written in the background.
@@ -78,7 +78,7 @@ pub struct NewExportJob<'a> {
 pub struct ExportPart {
     /// Number of the part, from 0.
     pub number: i64,
-    /// Position at which it begins; `None` for the first part.
+    /// Position of the last message before it; `None` for the first part.
     pub after: Option<ExportKeyset>,
     /// Position of its last message, for a part that was written before.
     pub until: Option<ExportKeyset>,

@@ -1,7 +1,7 @@
 //! Exports that are written in the background, in parts: rows that outlive the request, the process
 //! and a restart, and files in the media store.
 //!
-//! A process works on an export under a claim, which it renews with every part. No file may outlive
+//! A process works on an export under a claim, which it renews while it writes. No file may outlive
 //! what it says: each change or removal of a message takes the parts that may contain it out of
 //! date, in the same transaction ([`outdate_exports`]). A part is begun under the lock of its
 //! channel, before its messages are read, and stored only if it is not out of date by then

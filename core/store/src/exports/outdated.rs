@@ -52,8 +52,7 @@ pub(crate) async fn outdate_exports<'a>(
     if spans.is_empty() {
         return Ok(());
     }
-    let spans = serde_json::to_string(&spans)?;
-    let mut parts: Vec<SpanRow> = tx.fetch_all(query_as(AFFECTED).bind(&spans)).await?;
+    let mut parts = affected(tx, &spans).await?;
     parts.retain(|part| {
         let first = part.after_at.unwrap_or(i64::MIN);
         let within = |times: &BTreeSet<i64>| times.range(first..=part.last_at).next().is_some();
@@ -70,10 +69,15 @@ pub(crate) async fn outdate_all_exports(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let all = ChangedTimes { c: channel.as_str(), f: i64::MIN, t: i64::MAX };
-    let all = serde_json::to_string(&[all])?;
-    let parts: Vec<SpanRow> = tx.fetch_all(query_as(AFFECTED).bind(&all)).await?;
+    let parts = affected(tx, &[all]).await?;
     let parts: Vec<_> = parts.into_iter().map(PartFileRow::from).collect();
     outdate(tx, &parts, now.plus(SETTLING)).await
+}
+
+/// Returns the parts that may contain messages of these times, and locks them.
+async fn affected(tx: &mut Tx, times: &[ChangedTimes<'_>]) -> Result<Vec<SpanRow>, StoreError> {
+    let times = serde_json::to_string(times)?;
+    Ok(tx.fetch_all(query_as(AFFECTED).bind(&times)).await?)
 }
 
 /// Takes parts out of date and gives up their files. Completed exports are written again from `next`

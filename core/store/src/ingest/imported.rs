@@ -35,7 +35,7 @@ pub struct ImportedMessage {
     pub unsent_at: Option<Timestamp>,
     /// File state, for media types.
     pub media: Option<ImportedMedia>,
-    /// What it said before it was edited; stored where the channel keeps that.
+    /// Earlier texts, if it was edited; stored where the channel keeps them.
     pub earlier_texts: EarlierTexts,
 }
 

@@ -38,6 +38,8 @@
 //! by as much during a deletion. Processes of earlier versions do not know leases: what they claim
 //! during a deletion is put again, unless their message holds it before the deletion ends.
 //!
+//! Parts of exports in the background (`exports/`) hold blobs as messages do.
+//!
 //! A file that is found missing (`doctor/media_repair.rs`) gets no mark. Its record is `failed`, but
 //! goes on naming the blob, and so holds it: a file that was only out of sight, as on a disk that was
 //! not mounted, is not deleted when it is back. Readers of a record see no blob unless it is stored.

@@ -50,7 +50,7 @@ pub struct StoredMessage {
     pub reply: Option<ReplyOrigin>,
     /// Media record, for media types.
     pub media: Option<MediaRecord>,
-    /// What it said before it was edited; only there once
+    /// Earlier texts, if it was edited; only there once
     /// [`MessageStore::add_earlier_texts`](crate::MessageStore::add_earlier_texts) has read it.
     pub earlier_texts: EarlierTexts,
 }
