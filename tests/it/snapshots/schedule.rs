@@ -90,7 +90,9 @@ async fn an_empty_folder_in_place_of_the_target_is_a_problem_until_it_is_adopted
     until("no problem is left", DEADLINE, async || !problems().await.contains("snapshots")).await;
     let (_, listed) = scene.run(&["snapshot", "list"]).await;
     assert!(listed.contains(&first) && listed.contains(&next), "{listed}");
-    // Or it is lost, and an empty one takes its place.
+    // Or it is lost, and an empty one takes its place. What the service were to write at that moment
+    // would make the folder anew.
+    assert!(scene.stack.process.terminate().await.success());
     fs::remove_dir_all(&target).unwrap();
     let (code, said) = scene.run(&["snapshot", "create"]).await;
     assert!(code == Some(1) && said.contains("there is no such folder"), "{said}");
