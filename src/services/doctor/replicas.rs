@@ -2,8 +2,7 @@
 //! with the store, and reads their results from the store.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::future::{Future, pending};
+use std::future::Future;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,8 +13,7 @@ use chatkeep_store::{ProcessRecord, ReplicaCheck, Store, StoreError};
 use chatkeep_workers::log_failure;
 use chatkeep_workers::replica::{Drift, IndexAudit, Replica, ReplicaError};
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
@@ -30,6 +28,8 @@ const TOPIC: &str = "check_replica";
 const PROGRESS: &str = "comparing_replica";
 /// Minimum interval between two broadcasts of a process.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
+/// Maximum time that a broadcast of progress delays the comparison.
+const BROADCAST_TIMEOUT: Duration = Duration::from_millis(500);
 /// Poll interval of the results.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Polls between two repetitions of the request, for replicas that missed it.
@@ -174,13 +174,8 @@ pub async fn answer_checks(
     let bus = bus.clone();
     Ok(async move {
         while let Some(Some(question)) = stop.run_until_cancelled(questions.next()).await {
-            let (steps, watched) = watch::channel(());
-            let answered = async {
-                tokio::select! {
-                    answered = answer(&store, &replica, &process, &question, &steps) => answered,
-                    never = broadcast_progress(&bus, &process, watched) => match never {},
-                }
-            };
+            let mut progress = Progress::new(&bus, &process);
+            let answered = answer(&store, &replica, &question, &mut progress);
             match stop.run_until_cancelled(answered).await {
                 None => return,
                 Some(Ok(())) => {}
@@ -192,19 +187,34 @@ pub async fn answer_checks(
     })
 }
 
-/// Broadcasts that this process makes progress with a comparison, for those who wait for its result.
-async fn broadcast_progress(
-    bus: &Bus,
-    process: &str,
-    mut steps: watch::Receiver<()>,
-) -> Infallible {
-    while steps.changed().await.is_ok() {
-        if let Err(error) = bus.broadcast(PROGRESS, Bytes::from(process.to_owned())).await {
-            debug!(%error, "cannot broadcast that a replica is being compared");
-        }
-        sleep(PROGRESS_INTERVAL).await;
+/// Broadcasts that a process makes progress with a comparison, for those who wait for its result.
+struct Progress<'a> {
+    bus: &'a Bus,
+    process: &'a str,
+    last: Option<Instant>,
+}
+
+impl<'a> Progress<'a> {
+    fn new(bus: &'a Bus, process: &'a str) -> Self {
+        Self { bus, process, last: None }
     }
-    pending().await
+
+    /// Broadcasts progress, unless it was just broadcast. A bus that is away delays nothing.
+    async fn step(&mut self) {
+        let now = Instant::now();
+        if self.last.is_some_and(|last| now < last + PROGRESS_INTERVAL) {
+            return;
+        }
+        self.last = Some(now);
+        let broadcast = self.bus.broadcast(PROGRESS, Bytes::from(self.process.to_owned()));
+        match timeout(BROADCAST_TIMEOUT, broadcast).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                debug!(%error, "cannot broadcast that a replica is being compared");
+            }
+            Err(_) => debug!("the bus takes no broadcast that a replica is being compared"),
+        }
+    }
 }
 
 /// Compares `replica` with the store as requested, and stores the result. The request is repeated
@@ -213,25 +223,24 @@ async fn broadcast_progress(
 async fn answer(
     store: &Store,
     replica: &Replica,
-    process: &str,
     question: &[u8],
-    steps: &watch::Sender<()>,
+    progress: &mut Progress<'_>,
 ) -> Result<(), StoreError> {
     let Ok(QuestionId { id }) = serde_json::from_slice(question) else {
         warn!("check request of another version ignored");
         return Ok(());
     };
     let known = store.processes().replica_checks(&id).await?;
-    if known.iter().any(|check| check.process_id == process) {
+    if known.iter().any(|check| check.process_id == progress.process) {
         return Ok(());
     }
     let findings = match serde_json::from_slice(question) {
-        Ok(question) => compare(store, replica, &question, steps).await,
+        Ok(question) => compare(store, replica, &question, progress).await,
         Err(_) => Findings::failed("its program has another version".to_owned()),
     };
     // Numbers and names: always valid JSON.
     let findings = serde_json::to_string(&findings).unwrap_or_default();
-    store.processes().add_replica_check(&id, process, &findings).await
+    store.processes().add_replica_check(&id, progress.process, &findings).await
 }
 
 impl Findings {
@@ -250,12 +259,12 @@ async fn compare(
     store: &Store,
     replica: &Replica,
     question: &Question,
-    steps: &watch::Sender<()>,
+    progress: &mut Progress<'_>,
 ) -> Findings {
     if let Some(reason) = replica.state().unready() {
         return Findings::failed(reason);
     }
-    match find(store, replica, question, steps).await {
+    match find(store, replica, question, progress).await {
         Ok(findings) => findings,
         Err(error) => Findings::failed(with_causes(&error)),
     }
@@ -265,7 +274,7 @@ async fn find(
     store: &Store,
     replica: &Replica,
     question: &Question,
-    steps: &watch::Sender<()>,
+    progress: &mut Progress<'_>,
 ) -> Result<Findings, ReplicaError> {
     let mut findings = Findings::default();
     let only: Vec<Option<&ChannelId>> = match &question.channels {
@@ -276,7 +285,7 @@ async fn find(
     for only in only {
         let mut audit = IndexAudit::new(store, &index, only, timeout);
         while let Some((drifts, read)) = audit.next().await? {
-            steps.send_replace(());
+            progress.step().await;
             findings.compared += read as u64;
             for ((channel, message), drift) in drifts {
                 if findings.drifts.len() < NAMED {
@@ -313,6 +322,7 @@ mod tests {
     struct Fixture {
         store: Store,
         replica: Replica,
+        bus: Bus,
         folder: TempDir,
     }
 
@@ -323,12 +333,14 @@ mod tests {
             let index = folder.path().join("index");
             let replica = Replica::open(store.clone(), index, Arc::new(SystemClock)).await.unwrap();
             replica.catch_up().await.unwrap();
-            Self { store, replica, folder }
+            let bus = bus(&folder).await;
+            Self { store, replica, bus, folder }
         }
 
         async fn answer(&self, question: &serde_json::Value) -> Result<(), StoreError> {
             let question = serde_json::to_vec(question).unwrap();
-            answer(&self.store, &self.replica, PROCESS, &question, &watch::Sender::new(())).await
+            let mut progress = Progress::new(&self.bus, PROCESS);
+            answer(&self.store, &self.replica, &question, &mut progress).await
         }
 
         async fn results(&self) -> Vec<String> {
@@ -403,10 +415,9 @@ mod tests {
     #[tokio::test]
     async fn a_replica_that_never_answers_is_given_up() {
         let fixture = Fixture::new().await;
-        let bus = bus(&fixture.folder).await;
         let processes = registered(&fixture.store).await;
         let silence_timeout = Duration::from_millis(1);
-        let replicas = Some(Replicas { bus: &bus, processes, silence_timeout });
+        let replicas = Some(Replicas { bus: &fixture.bus, processes, silence_timeout });
         let (store, options) = (&fixture.store, DoctorOptions::default());
         let doctor = Doctor { store, blobs: None, indexes: &[], replicas, options };
         let report = doctor.run(&mut |_| {}).await.unwrap();
@@ -416,8 +427,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_process_that_compares_its_replica_gives_signs() {
-        let Fixture { store, replica, folder } = Fixture::new().await;
-        let (bus, stop) = (bus(&folder).await, CancellationToken::new());
+        let Fixture { store, replica, bus, folder: _folder } = Fixture::new().await;
+        let stop = CancellationToken::new();
         let mut signs = bus.subscribe(PROGRESS).await.unwrap();
         let answers =
             answer_checks(&bus, store, replica, PROCESS.to_owned(), stop.clone()).await.unwrap();
