@@ -1,8 +1,10 @@
 //! Pools of connections to both databases, and their settings.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::str::FromStr as _;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
@@ -55,11 +57,24 @@ pub(super) fn server_options(url: &SecretString) -> Result<PgConnectOptions, Sto
     Ok(options.application_name("chatkeep").disable_statement_logging())
 }
 
+/// Maximum number of connections to SQLite that read statements, for each processor. What they read is
+/// mostly in memory: more of them at once share the processors and the page caches among more threads.
+const READERS_PER_PROCESSOR: u32 = 2;
+/// Number of them that one processor has, too: a statement may wait for the disk.
+const FEW_READERS: u32 = 4;
+
+/// Returns the number of connections to SQLite that read statements, of a pool of at most so many.
+fn readers(connections: u32) -> u32 {
+    let processors = available_parallelism().map_or(1, NonZeroUsize::get);
+    let processors = u32::try_from(processors).unwrap_or(u32::MAX);
+    connections.clamp(1, processors.saturating_mul(READERS_PER_PROCESSOR).max(FEW_READERS))
+}
+
 /// Limits of the connections to a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// Maximum number of connections; to SQLite, of those that read statements, and again of those
-    /// for snapshots.
+    /// Maximum number of connections; to SQLite, of those for snapshots, and again of those that read
+    /// statements, which are also at most two for each processor, or four.
     pub connections: u32,
     /// Memory of the page caches of all connections to SQLite together, in bytes.
     pub cache: u64,
@@ -94,7 +109,8 @@ impl Db {
         // A connection forgets its pages when another one has written: what those that read share
         // is used once mostly, and the writer has the other half. For the same reason the file is
         // not mapped into memory, which would be mapped anew after each write.
-        let (writers, readers) = (cache / 2, cache / 2 / u64::from(2 * connections.max(1)));
+        let readers = readers(connections);
+        let share = |connections: u32| cache / 4 / u64::from(connections.max(1));
         let cached = |options: SqliteConnectOptions, bytes: u64| {
             // Less would not hold the way to one row.
             options.pragma("cache_size", format!("-{}", (bytes / 1_024).max(64)))
@@ -123,11 +139,13 @@ impl Db {
                 // A file does not hang up; a test would be a way to another thread and back.
                 .test_before_acquire(false)
         };
-        let write = cached(options.clone(), writers);
+        let write = cached(options.clone(), cache / 2);
         let write = pool(1, WRITER_TIMEOUT).connect_with(write).await?;
-        let read = cached(options.read_only(true), readers);
-        let snapshots = pool(connections, ACQUIRE_TIMEOUT).connect_lazy_with(read.clone());
-        let read = ReadPool::new(pool(connections, ACQUIRE_TIMEOUT).connect_with(read).await?);
+        let options = options.read_only(true);
+        let snapshots = cached(options.clone(), share(connections));
+        let snapshots = pool(connections, ACQUIRE_TIMEOUT).connect_lazy_with(snapshots);
+        let read = cached(options, share(readers));
+        let read = ReadPool::new(pool(readers, ACQUIRE_TIMEOUT).connect_with(read).await?);
         let bulk = Arc::new(Semaphore::new(1));
         Ok(Self::new(Pools::Sqlite { read, snapshots, write, bulk }, Watch::file(path)))
     }

@@ -25,7 +25,7 @@ const RANGES: (usize, usize) = (256, 8);
 /// where messages were erased.
 const READ: usize = 4_096;
 /// Number of messages whose length and presence is read, in all segments together.
-const SAMPLE: u64 = 4_096;
+const SAMPLE: u64 = 1_024;
 
 /// Ranges of documents in segments.
 pub(super) struct Extent<'a> {

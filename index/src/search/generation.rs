@@ -39,8 +39,10 @@ pub(super) struct Generation {
 impl Generation {
     pub(super) fn new(number: u64, index: Index) -> Result<Self, IndexError> {
         // Reloaded by hand: the writer here knows the time, and a watching thread would only guess.
-        let reader: IndexReader =
-            index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual);
+        // Blocks of stored keys are small and not compressed: reading one again is less work than
+        // looking it up in a cache that all searches share.
+        let reader: IndexReader = builder.doc_store_cache_num_blocks(0).try_into()?;
         let progress = progress_before(&index, || reader.reload())?;
         let view = ArcSwap::from_pointee(View::new(reader.searcher(), progress, &[])?);
         Ok(Self { number, index, view, reader: Mutex::new(reader) })

@@ -2,7 +2,8 @@
 //! the units `don`, `'` and words from `t` on.
 //!
 //! A message is looked up in the lists of the exact terms, the rarest first, and of the words that
-//! begin with the prefix; positions are read only where it is in all of them. In scripts with
+//! begin with the prefix; positions are read only where it is in all of them, and a list is opened
+//! when a message is first looked up in it. In scripts with
 //! clusters the pairs of code points that phrases are made of are frequent, and the messages that
 //! contain all of a phrase's pairs of clusters are few: those are looked up first.
 
@@ -11,10 +12,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::index::SegmentId;
-use tantivy::postings::{Postings, SegmentPostings};
+use tantivy::postings::{Postings, SegmentPostings, TermInfo};
 use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
+use tantivy::{
+    DocId, DocSet, InvertedIndexReader, Score, SeekDangerResult, SegmentReader, TERMINATED, Term,
+};
 
 use super::beginnings;
 use super::posting_cursor::PostingCursor;
@@ -84,12 +87,16 @@ impl PhraseWeight {
         let last = prefix.as_ref().or(terms.last()).map_or(0, |(position, _)| *position);
         let mut exact = Vec::with_capacity(terms.len());
         for (at, term) in terms {
-            let Some(postings) = text.read_postings(term, option)? else {
+            let Some(info) = text.get_term_info(term)? else {
                 return Ok(None);
             };
-            exact.push((u32::try_from(last - at).unwrap_or(u32::MAX), postings));
+            let distance = u32::try_from(last - at).unwrap_or(u32::MAX);
+            exact.push(ExactTerm { distance, info, list: None });
         }
-        exact.sort_by_key(|(_, postings)| postings.doc_freq());
+        exact.sort_by_key(|term| term.info.doc_freq);
+        if let Some(rarest) = exact.first_mut() {
+            rarest.open(&text)?;
+        }
         let (mut words, mut word) = (None, None);
         if let Some((_, prefix)) = prefix {
             let sources = self.words(reader, prefix)?;
@@ -102,6 +109,7 @@ impl PhraseWeight {
             }
         }
         Ok(Some(PhraseScorer {
+            text,
             implied,
             exact,
             words,
@@ -176,11 +184,49 @@ impl Weight for PhraseWeight {
     }
 }
 
+/// An exact term of a phrase in one segment.
+struct ExactTerm {
+    /// Distance to the last term.
+    distance: u32,
+    info: TermInfo,
+    /// Its occurrences; of most phrases the rarest terms are never together, and the others are not
+    /// read.
+    list: Option<Box<SegmentPostings>>,
+}
+
+impl ExactTerm {
+    fn open(&mut self, text: &InvertedIndexReader) -> tantivy::Result<&mut SegmentPostings> {
+        let list = match self.list.take() {
+            Some(list) => list,
+            None => {
+                let option = IndexRecordOption::WithFreqsAndPositions;
+                Box::new(text.read_postings_from_terminfo(&self.info, option)?)
+            }
+        };
+        Ok(self.list.insert(list))
+    }
+
+    /// Returns the first document at `doc` or later; a list that cannot be read has none.
+    fn seek(&mut self, text: &InvertedIndexReader, doc: DocId) -> DocId {
+        let Ok(list) = self.open(text) else { return TERMINATED };
+        if list.doc() < doc { list.seek(doc) } else { list.doc() }
+    }
+
+    /// Writes the positions of the last term of phrases with this one at its document.
+    fn ends(&mut self, ends: &mut Vec<u32>) {
+        ends.clear();
+        if let Some(list) = &mut self.list {
+            list.positions_with_offset(self.distance, ends);
+        }
+    }
+}
+
 pub(super) struct PhraseScorer {
+    text: Arc<InvertedIndexReader>,
     /// The rarest of the implied terms, the rarest first.
     implied: Vec<PostingCursor>,
-    /// Distance to the last term and occurrences of each exact term, the rarest first.
-    exact: Vec<(u32, SegmentPostings)>,
+    /// Exact terms, the rarest first.
+    exact: Vec<ExactTerm>,
     /// Words that begin with the prefix, if there is one.
     words: Option<Union>,
     /// The prefix as a word, if it stands alone and scores.
@@ -204,7 +250,7 @@ impl PhraseScorer {
 
     /// Returns whether the words are fewer than the messages of any exact term.
     fn words_lead(&self) -> bool {
-        let rarest = self.exact.first().map(|(_, rarest)| u64::from(rarest.doc_freq()));
+        let rarest = self.exact.first().map(|rarest| u64::from(rarest.info.doc_freq));
         let words = self.words.as_ref().map(Union::cost);
         words.is_some_and(|words| rarest.is_none_or(|rarest| rarest > words))
     }
@@ -234,8 +280,8 @@ impl PhraseScorer {
         {
             return Some(words.doc());
         }
-        for (_, postings) in &mut self.exact {
-            let at = if postings.doc() < doc { postings.seek(doc) } else { postings.doc() };
+        for term in &mut self.exact {
+            let at = term.seek(&self.text, doc);
             if at != doc {
                 return Some(at);
             }
@@ -246,12 +292,12 @@ impl PhraseScorer {
     /// Returns whether the terms follow each other: those positions where all exact ones, each
     /// moved by its distance, agree, and one of the words is.
     fn is_in_place(&mut self) -> bool {
-        let Some(((distance, rarest), rest)) = self.exact.split_first_mut() else {
+        let Some((rarest, rest)) = self.exact.split_first_mut() else {
             return true;
         };
-        rarest.positions_with_offset(*distance, &mut self.places);
-        for (distance, postings) in rest {
-            postings.positions_with_offset(*distance, &mut self.others);
+        rarest.ends(&mut self.places);
+        for term in rest {
+            term.ends(&mut self.others);
             self.places.retain(|place| self.others.binary_search(place).is_ok());
             if self.places.is_empty() {
                 return false;
@@ -306,7 +352,7 @@ impl DocSet for PhraseScorer {
     fn cost(&self) -> u64 {
         let implied = self.implied.first().map(|list| u64::from(list.len()));
         // Positions are read of many of them.
-        let exact = self.exact.first().map(|(_, rarest)| 2 * u64::from(rarest.doc_freq()));
+        let exact = self.exact.first().map(|rarest| 2 * u64::from(rarest.info.doc_freq));
         let beside = if self.exact.is_empty() { 1 } else { 2 };
         let words = self.words.as_ref().map(|words| beside * words.cost());
         [implied, exact, words].into_iter().flatten().min().unwrap_or(0)

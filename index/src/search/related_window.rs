@@ -11,8 +11,9 @@ use tantivy::{DocId, Score, TERMINATED};
 
 use super::related_scorer::{SLACK, ScoredTerm, highest};
 
-/// Maximum number of documents in a window; few in tests, whose segments are small.
-const WINDOW: u32 = if cfg!(test) { 256 } else { 8_192 };
+/// Maximum number of documents in a window: their sums fit into the first cache of a processor. Few in
+/// tests, whose segments are small.
+const WINDOW: u32 = if cfg!(test) { 256 } else { 2_048 };
 
 /// Documents from `start` to `end`, those that contain a driving part.
 pub(super) struct Window {

@@ -17,8 +17,8 @@ const TOKENIZER: &str = "units";
 const BEGINNINGS: &str = "beginnings";
 const CLUSTERS: &str = "clusters";
 
-/// Size of a block of stored keys, in bytes: a page reads one of each hit, and most of it in vain.
-const STORE_BLOCK: usize = 4_096;
+/// Size of a block of stored keys, in bytes: a page copies one of each hit, and most of it in vain.
+const STORE_BLOCK: usize = 512;
 
 /// The term of the `has` field for messages with a link in their text.
 pub(super) const HAS_LINK: &str = "link";
