@@ -164,6 +164,15 @@ registry! {
         "Messages handled by the backup, by result" }
     REMOVED_MESSAGES: Counter<0> { "chatkeep_removed_messages_total", [], "messages";
         "Messages removed by deletions and erasures" }
+    CHANNEL_JOBS: Gauge<1> { "chatkeep_channel_jobs", ["kind"], "jobs";
+        "Unfinished jobs of channels: exports in the background, deletions and erasures of many messages" }
+    CHANNEL_JOB_LAG_SECONDS: Gauge<1> { "chatkeep_channel_job_lag_seconds", ["kind"], "seconds";
+        "Longest time for which an unfinished job of a channel has made no progress; 0 without one" }
+    CHANNEL_JOB_INTERRUPTIONS: Counter<1> {
+        "chatkeep_channel_job_interruptions_total", ["kind"], "interruptions";
+        "Claims of jobs of channels that ended because their process did, or hung" }
+    EXPORT_PARTS: Counter<1> { "chatkeep_export_parts_total", ["result"], "parts";
+        "Attempts to write a part of an export in the background, by result: outdated if its messages changed meanwhile" }
     RETENTION_DELETED: Counter<1> { "chatkeep_retention_deleted_total", ["why"], "messages";
         "Messages removed because their retention ended" }
     MEDIA: Counter<1> { "chatkeep_media_total", ["result"], "files";

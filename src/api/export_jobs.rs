@@ -192,7 +192,8 @@ impl Output for Begun {
     fn describe(route: &mut Describe) {
         route.answers::<ExportView>(
             StatusCode::ACCEPTED,
-            "Accepted: the export is written in the background; `url` is the address of the job",
+            "Accepted: the export is written in the background; `url` is the address of the job. \
+             Asked for again with the same words while it is not completed, it is the same one",
         );
     }
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use chatkeep_core::config::Database;
 use chatkeep_services::assistant::UnansweredFigures;
 use chatkeep_services::bus_losses::BusLosses;
-use chatkeep_services::deployment_metrics::{ExpiryMetrics, SnapshotMetrics, StoreMetrics};
+use chatkeep_services::deployment_metrics::{
+    ChannelJobMetrics, ExpiryMetrics, SnapshotMetrics, StoreMetrics,
+};
 use chatkeep_services::earlier_texts::EarlierTextErasure;
 use chatkeep_services::export_jobs::ExportPurge;
 use chatkeep_services::maintenance::{
@@ -104,6 +106,9 @@ impl App {
         let Maintenance { store, clock } = maintenance.clone();
         jobs.add(MissingNames::new(store, self.bots.clone(), clock));
         let Maintenance { store, clock } = maintenance.clone();
+        let health = self.health.clone();
+        let (of_store, of_jobs) = (store.clone(), Arc::clone(&clock));
+        jobs.add(ChannelJobMetrics { store: of_store, clock: of_jobs, health });
         jobs.add(StoreMetrics(store));
         let base_url = self.config.api.base_url.clone();
         jobs.add(ExpiryMetrics { base_url, bots: self.bots.clone(), clock });

@@ -167,6 +167,7 @@ fn text(export: &ExportJob, dates: Dates) -> String {
             let counts = [("done", export.done.into()), ("total", export.total.into())];
             language.format("exports-running", &counts)
         }
+        JobStatus::Failed if export.was_interrupted() => language.text("exports-given-up"),
         JobStatus::Failed => language.text("exports-failed"),
         JobStatus::Done => {
             let (bytes, end) = (size(export.bytes), export.expires_at);

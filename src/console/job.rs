@@ -79,6 +79,9 @@ pub(super) fn title_and_text(job: &ChannelJob, language: Language) -> (String, S
     let values =
         [("done", job.done.into()), ("total", job.total.into()), ("size", Value::from(&freed))];
     match job.status {
+        JobStatus::Pending | JobStatus::Running if job.error.is_some() => {
+            (language.text("job-delayed-title"), language.format("job-delayed-text", &values))
+        }
         JobStatus::Pending | JobStatus::Running => {
             (language.text("job-running-title"), language.format("job-running-text", &values))
         }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use chatkeep_core::health::Health;
 use chatkeep_core::metric;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
@@ -17,6 +18,20 @@ use super::status::{ExpiryTime, expiry_times};
 /// Measures channels, webhooks and files.
 #[derive(Clone, Debug)]
 pub struct StoreMetrics(pub Store);
+
+/// Kinds of jobs of channels, in the metrics.
+const JOB_KINDS: [&str; 3] = ["export", "deletion", "erasure"];
+/// Part of the process that has a problem while jobs which nobody gives up make no progress.
+const REMOVALS: &str = "removals";
+
+/// Measures the jobs of channels. Deletions and erasures that fail, or end their process, again and
+/// again are a problem of the process: nobody gives them up, so somebody has to see to them.
+#[derive(Clone, Debug)]
+pub struct ChannelJobMetrics {
+    pub store: Store,
+    pub clock: SharedClock,
+    pub health: Health,
+}
 
 /// Measures when the certificate of the public address and the bots' access tokens expire.
 #[derive(Clone, Debug)]
@@ -51,6 +66,37 @@ impl PeriodicJob for StoreMetrics {
         }
         let pending = self.0.media().count_pending_media().await?;
         metric::MEDIA_PENDING.count([], pending.unsigned_abs());
+        Ok(())
+    }
+}
+
+impl PeriodicJob for ChannelJobMetrics {
+    const NAME: &'static str = "channel_job_metrics";
+    const PERIOD: Duration = Duration::from_mins(1);
+    const FAILURE: &'static str = "cannot count the jobs of channels";
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        let (figures, now) = (self.store.jobs().job_figures().await?, self.clock.now());
+        for kind in JOB_KINDS {
+            let of_kind = figures.iter().find(|figures| figures.kind == kind);
+            let unfinished = of_kind.map_or(0, |figures| figures.unfinished.unsigned_abs());
+            let last_progress = of_kind.and_then(|figures| figures.last_progress);
+            let lag = last_progress.map_or(0.0, |at| (seconds(now) - seconds(at)).max(0.0));
+            metric::CHANNEL_JOBS.count([kind.into()], unfinished);
+            metric::CHANNEL_JOB_LAG_SECONDS.set([kind.into()], lag);
+            // So that the first one shows as a rise.
+            metric::CHANNEL_JOB_INTERRUPTIONS.add([kind.into()], 0);
+        }
+        match figures.iter().map(|figures| figures.troubled).sum::<i64>() {
+            0 => self.health.clear(REMOVALS),
+            troubled => self.health.raise(
+                REMOVALS,
+                format!(
+                    "deletions or erasures that fail, or end their process, again and again, and \
+                     are tried again: {troubled}; the log says why"
+                ),
+            ),
+        }
         Ok(())
     }
 }

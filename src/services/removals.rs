@@ -2,7 +2,8 @@
 //!
 //! It runs in every process with the worker role. Each job is worked on for a time slice and then
 //! released, so that a large one delays no small one, and several processes share the queue. A
-//! process that dies half-way loses its claim, and another one continues.
+//! process that dies half-way loses its claim, and another one continues. No job is given up: one that
+//! fails, or ends its process, again and again is tried later and later.
 
 use std::time::{Duration, Instant};
 
@@ -26,12 +27,16 @@ const LARGE_BATCH: u32 = 2_000;
 const PAUSE: Duration = Duration::from_millis(250);
 /// Time slice of a job before others have their turn.
 const SLICE: Duration = Duration::from_secs(2);
-/// Retry delay of a job that failed, or whose database is down.
+/// Least retry delay of a job that failed, or whose database is down.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
 /// Retention of finished jobs.
 const RETENTION: Duration = Duration::from_hours(30 * 24);
-/// Error text of a failed job for its caller.
-const FAILED: &str = "The messages could not be removed; the service's log says why";
+/// Error text of a job that fails again and again, for its caller.
+const FAILED: &str =
+    "The messages could not be removed so far; it is tried again, and the service's log says why";
+/// Error text of a job that ends its process again and again, for its caller.
+const INTERRUPTED: &str = "Removing the messages has ended the service's process several times; it \
+                           is tried again, and the service's log says why";
 
 /// Worker with its resources. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -56,12 +61,14 @@ impl RemovalWorker {
     /// Processes waiting jobs until `stop` is cancelled.
     #[boxed]
     pub async fn run(self, stop: CancellationToken) {
+        // After a panic this runs again: a claim of before it is that of another worker.
+        let worker = Self { worker: random::text(16), ..self };
         let mut ticks = tokio::time::interval(POLL_INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                _ = ticks.tick() => while !stop.is_cancelled() && self.turn(&stop).await {},
+                _ = ticks.tick() => while !stop.is_cancelled() && worker.turn(&stop).await {},
             }
         }
     }
@@ -92,7 +99,8 @@ impl RemovalWorker {
 
     /// Works on one job for a time slice. Returns true if there was one.
     async fn turn(&self, stop: &CancellationToken) -> bool {
-        let job = match self.store.jobs().claim_job(&self.worker, self.clock.now()).await {
+        let (jobs, now) = (self.store.jobs(), self.clock.now());
+        let job = match jobs.claim_job(&self.worker, INTERRUPTED, now).await {
             Ok(Some(job)) => job,
             Ok(None) => return false,
             Err(error) => {
@@ -139,16 +147,15 @@ impl RemovalWorker {
         Ok(Some(job))
     }
 
-    /// Releases a failed job for a later retry. An outage of the database is waited for; a
-    /// permanent error fails the job in the end.
+    /// Releases a failed job for a later retry. An outage of the database is waited for; after a
+    /// permanent error the retry is the later the more of them there were.
     async fn put_back(&self, job: &ChannelJob, cause: &StoreError) {
         failed(cause, "messages cannot be removed now");
-        let now = self.clock.now();
-        let next = now.plus(RETRY_DELAY);
+        let next = self.clock.now().plus(RETRY_DELAY);
         let put = if cause.is_transient() {
             self.store.jobs().release_job(job, &self.worker, next).await
         } else {
-            self.store.jobs().fail_job(job, &self.worker, FAILED, (now, next)).await
+            self.store.jobs().put_off_job(job, &self.worker, FAILED, next).await
         };
         if let Err(error) = put {
             failed(&error, "cannot release a job");

@@ -144,7 +144,7 @@ impl ChannelStore<'_> {
             })
             .await?;
             if !keep {
-                outdate_all_exports(&mut tx, channel, now).await?;
+                outdate_all_exports(&mut tx, channel).await?;
             }
             let [before, after] = [before, keep].map(|keeps| if keeps { "true" } else { "false" });
             let (kind, before, after) = (ChangeKind::EarlierTexts, Some(before), Some(after));

@@ -34,12 +34,13 @@ const RECORDED: &str = "SELECT MAX(bytes) FROM media WHERE sha256 = $1 AND statu
 const FORGET_PROCESSES: &str = "DELETE FROM processes";
 const FORGET_LEASES: &str = "DELETE FROM job_leases";
 /// Files of exports are in no snapshot; those that the media store still has are given up.
-const FORGET_EXPORTS: [&str; 3] = [
+const FORGET_EXPORTS: [&str; 4] = [
     "INSERT INTO blob_orphans (sha256, mark, since)
      SELECT DISTINCT sha256, 'forgotten', 0 FROM export_parts WHERE sha256 IS NOT NULL
      ON CONFLICT (sha256) DO NOTHING",
     "DELETE FROM export_parts",
     "DELETE FROM exports",
+    "DELETE FROM export_changes",
 ];
 
 const COPY_SIZE: &str = "

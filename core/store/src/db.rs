@@ -28,10 +28,10 @@ pub(super) struct Sql {
 /// Builds a SELECT whose rows must not change until the transaction ends. SQLite has one writer at
 /// a time, so there it is a plain SELECT.
 macro_rules! locking {
-    ($text:literal) => {
+    ($text:expr) => {
         locking!($text, " FOR UPDATE")
     };
-    ($text:literal, $lock:literal) => {
+    ($text:expr, $lock:literal) => {
         $crate::db::Sql { sqlite: $text, postgres: concat!($text, $lock) }
     };
 }

@@ -2,7 +2,9 @@
 
 use async_recursion::async_recursion as boxed;
 
-use super::{ChannelStore, MediaStore, StoreError, WebhookStore};
+use chatkeep_core::time::Timestamp;
+
+use super::{ChannelStore, JobStore, MediaStore, StoreError, WebhookStore};
 use crate::query::query_as;
 
 const MEDIA: &str = "
@@ -29,6 +31,28 @@ const WEBHOOKS: &str = "
            COUNT(CASE WHEN enabled = 1 AND failing_since IS NOT NULL THEN 1 END),
            COUNT(CASE WHEN enabled = 0 AND disabled_reason IS NOT NULL THEN 1 END)
     FROM webhooks";
+
+/// Jobs say so after some attempts in a row without progress; exports fail instead.
+const JOBS: &str = "
+    SELECT 'export' AS kind, COUNT(*), MIN(COALESCE(progress_at, created_at)), CAST(0 AS BIGINT)
+    FROM exports WHERE finished_at IS NULL
+    UNION ALL
+    SELECT kind, COUNT(*), MIN(COALESCE(progress_at, created_at)),
+           COUNT(CASE WHEN error IS NOT NULL THEN 1 END)
+    FROM channel_jobs WHERE finished_at IS NULL GROUP BY kind";
+
+/// Figures of the unfinished jobs of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFigures {
+    /// Kind of the jobs.
+    pub kind: String,
+    /// Number of the jobs.
+    pub unfinished: i64,
+    /// Earliest time of the jobs' last progress, or of their request; `None` without a job.
+    pub last_progress: Option<Timestamp>,
+    /// Number of those that fail, or end their process, again and again.
+    pub troubled: i64,
+}
 
 /// Figures of media files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +85,24 @@ pub struct WebhookFigures {
     pub failing: i64,
     /// Number of webhooks that were disabled automatically.
     pub disabled: i64,
+}
+
+impl JobStore<'_> {
+    /// Returns the figures of the unfinished jobs of channels, by kind; a kind without any may be
+    /// missing.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn job_figures(&self) -> Result<Vec<JobFigures>, StoreError> {
+        let rows: Vec<(String, i64, Option<i64>, i64)> =
+            self.store.db.fetch_all(query_as(JOBS)).await?;
+        let figures = |(kind, unfinished, at, troubled): (_, _, Option<i64>, _)| {
+            let last_progress = at.map(Timestamp::from_millis);
+            JobFigures { kind, unfinished, last_progress, troubled }
+        };
+        Ok(rows.into_iter().map(figures).collect())
+    }
 }
 
 impl MediaStore<'_> {

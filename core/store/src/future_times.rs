@@ -22,18 +22,20 @@ const EXPORTS: Duration = EXPORT_RETENTION.saturating_add(CLOCKS);
 ///
 /// Nothing that is still to be said may be refused as said before a deletion or an erasure. What an
 /// opt-out is about begins now at the latest, and changes of mind keep their order.
-const RESET: [(&str, Duration); 11] = [
+const RESET: [(&str, Duration); 13] = [
     ("UPDATE heartbeat SET alive_at = $1 WHERE alive_at > $2", CLOCKS),
     (
         "UPDATE channel_jobs SET claimed_until = $1
          WHERE finished_at IS NULL AND claimed_until > $2",
         CLOCKS,
     ),
+    ("UPDATE channel_jobs SET progress_at = $1 WHERE progress_at > $2", CLOCKS),
     (
         "UPDATE exports SET claimed_until = $1 WHERE finished_at IS NULL AND claimed_until > $2",
         CLOCKS,
     ),
     ("UPDATE exports SET created_at = $1 WHERE created_at > $2", CLOCKS),
+    ("UPDATE exports SET progress_at = $1 WHERE progress_at > $2", CLOCKS),
     ("UPDATE exports SET expires_at = $1 WHERE expires_at > $2", EXPORTS),
     ("UPDATE webhooks SET not_until = $1 WHERE not_until > $2", PAUSE),
     (

@@ -22,6 +22,7 @@ mod channel_jobs;
 mod channel_locks;
 mod channel_properties;
 mod channels;
+mod claims;
 mod concurrent_indexes;
 mod copy;
 mod coverage;
@@ -131,11 +132,11 @@ pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaR
 pub use erasures::{Erasure, ErasurePosition};
 pub use error::StoreError;
 pub use exports::{
-    EXPORT_RETENTION, EXPORTS_OF_PERSON, ExportJob, ExportKeyset, ExportPart, ExportStep,
-    NewExportJob, PartBlob, PartOutcome, WrittenPart,
+    EXPORT_INTERRUPTIONS, EXPORT_RETENTION, EXPORTS_OF_PERSON, ExportJob, ExportKeyset, ExportPart,
+    ExportStep, NewExportJob, PartBlob, PartOutcome, WrittenPart,
 };
 pub use fault::DatabaseFault;
-pub use figures::{ChannelFigures, MediaFigures, WebhookFigures};
+pub use figures::{ChannelFigures, JobFigures, MediaFigures, WebhookFigures};
 pub use gap::{Gap, GapReason};
 pub use groups::{
     AccountStore, ActivityLogStore, ActivityStore, AssistantStore, AuditStore, ChannelStore,

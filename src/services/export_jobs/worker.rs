@@ -2,13 +2,15 @@
 //!
 //! It runs in every process with the worker role. Each export is worked on for a time slice and then
 //! released, so that a large one delays no small one, and several processes share the queue. A
-//! process that dies half-way loses its claim, and another one goes on with the next part.
+//! process that dies half-way loses its claim, and another one goes on with the next part. It also
+//! has the parts written again whose messages were changed or removed.
 
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::{BlobError, Blobs, BoxError};
 use chatkeep_core::disk::DiskReserve;
+use chatkeep_core::metric;
 use chatkeep_core::random;
 use chatkeep_core::time::SharedClock;
 use chatkeep_i18n::Language;
@@ -22,6 +24,7 @@ use chatkeep_view::Links;
 use chatkeep_view::pseudonyms::Mask;
 use chatkeep_workers::log_failure;
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
+use tokio::time::{Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -41,6 +44,14 @@ const RETRY_DELAY: Duration = Duration::from_secs(5);
 const CLOCKS: Duration = Duration::from_mins(1);
 /// Error text of a failed export for its caller.
 const FAILED: &str = "The export could not be written; the service's log says why";
+/// Error text of an export that was given up because it ended its process, for its caller.
+const INTERRUPTED: &str = "Writing the export has ended the service's process several times, so it \
+                           was given up; the service's log says why";
+/// Results of attempts at parts, in the metrics.
+const RESULTS: [&str; 3] = [WRITTEN, OUTDATED, FAILED_PART];
+const WRITTEN: &str = "written";
+const OUTDATED: &str = "outdated";
+const FAILED_PART: &str = "failed";
 
 /// Failure of an attempt.
 #[derive(Debug, thiserror::Error)]
@@ -83,22 +94,37 @@ impl ExportWorker {
         Self { store, blobs, clock, disk, links, worker: random::text(16) }
     }
 
-    /// Writes waiting exports until `stop` is cancelled.
+    /// Writes waiting exports, and has parts written again whose messages were changed or removed, until
+    /// `stop` is cancelled.
     #[boxed]
     pub async fn run(self, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(POLL_INTERVAL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                _ = ticks.tick() => while !stop.is_cancelled() && self.turn(&stop).await {},
-            }
+        for result in RESULTS {
+            metric::EXPORT_PARTS.add([result.into()], 0);
+        }
+        // After a panic this runs again: a claim of before it is that of another worker.
+        let worker = Self { worker: random::text(16), ..self };
+        // Files of changed messages go, however long a part takes.
+        tokio::join!(worker.write_exports(&stop), worker.follow_changes(&stop));
+    }
+
+    async fn write_exports(&self, stop: &CancellationToken) {
+        let mut ticks = ticks();
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            while !stop.is_cancelled() && self.turn(stop).await {}
+        }
+    }
+
+    async fn follow_changes(&self, stop: &CancellationToken) {
+        let mut ticks = ticks();
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            self.apply_changes(stop).await;
         }
     }
 
     /// Works on the next export for a time slice. Returns true if there was one.
     async fn turn(&self, stop: &CancellationToken) -> bool {
-        let export = match self.store.exports().claim_export(&self.worker, self.clock.now()).await {
+        let (exports, now) = (self.store.exports(), self.clock.now());
+        let export = match exports.claim_export(&self.worker, INTERRUPTED, now).await {
             Ok(Some(export)) => export,
             Ok(None) => return false,
             Err(error) => {
@@ -119,6 +145,19 @@ impl ExportWorker {
         true
     }
 
+    /// Takes parts out of date whose messages were changed or removed.
+    async fn apply_changes(&self, stop: &CancellationToken) {
+        while !stop.is_cancelled() {
+            match self.store.exports().apply_export_changes(self.clock.now()).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    return log_failure!(warn, &error, "cannot look for exports that changed");
+                }
+            }
+        }
+    }
+
     /// Writes parts for a time slice. Returns true once the export is completed, or somebody else's.
     async fn attempt(
         &self,
@@ -133,8 +172,14 @@ impl ExportWorker {
             match exports.next_export_part(&present, &self.worker, self.clock.now()).await? {
                 ExportStep::Part(part) => match self.write_claimed(&present, &wanted, &part).await?
                 {
-                    PartOutcome::Stored(next) => present = *next,
-                    PartOutcome::Outdated => tokio::time::sleep(PAUSE).await,
+                    PartOutcome::Stored(next) => {
+                        metric::EXPORT_PARTS.add([WRITTEN.into()], 1);
+                        present = *next;
+                    }
+                    PartOutcome::Outdated => {
+                        metric::EXPORT_PARTS.add([OUTDATED.into()], 1);
+                        tokio::time::sleep(PAUSE).await;
+                    }
                     PartOutcome::Lost => return Ok(true),
                 },
                 ExportStep::Completed(export) => {
@@ -224,6 +269,7 @@ impl ExportWorker {
     /// Releases an export for a later attempt. An outage is waited for; a permanent error fails the
     /// export in the end.
     async fn put_back(&self, export: &ExportJob, cause: &AttemptError) {
+        metric::EXPORT_PARTS.add([FAILED_PART.into()], 1);
         log_failure!(warn, cause, "an export cannot be written now");
         let now = self.clock.now();
         let next = now.plus(RETRY_DELAY);
@@ -269,6 +315,12 @@ impl PeriodicJob for ExportPurge {
         while !stop.is_cancelled() && store.exports().purge_exports(clock.now()).await? > 0 {}
         Ok(())
     }
+}
+
+fn ticks() -> Interval {
+    let mut ticks = tokio::time::interval(POLL_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 fn log_outcome(released: Result<(), StoreError>) {

@@ -166,3 +166,17 @@ async fn an_export_of_nothing_is_an_empty_document() {
         assert!(exporting.is(&export, JobStatus::Done).await);
     }
 }
+
+#[tokio::test]
+async fn a_worker_that_stops_half_way_has_not_ended_its_process() {
+    let exporting = Exporting::new(&long_texts()).await;
+    let export = exporting.begin(Format::Jsonl).await;
+    for _ in 0..6 {
+        exporting.work_until(async || !exporting.is(&export, JobStatus::Pending).await).await;
+    }
+    let (exports, now) = (exporting.group.store.exports(), exporting.group.clock.now());
+    if let Some(export) = exports.claim_export("other", "", now).await.unwrap() {
+        assert_eq!(export.interruptions, 0, "it was released");
+    }
+    exporting.complete(&export).await;
+}

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chatkeep_core::health::Health;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{ChannelJob, JobKind, JobStatus, NewChannelJob};
+use chatkeep_workers::periodic::PeriodicJob as _;
 use sqlx::{Connection as _, SqliteConnection};
 use tokio_util::sync::CancellationToken;
 
+use super::super::deployment_metrics::ChannelJobMetrics;
 use super::super::removals::RemovalWorker;
 use super::{GROUP, Group, OWNER, say};
 
@@ -60,7 +63,8 @@ async fn a_job_that_failed_is_tried_again_later() {
     })
     .await;
     group.sql("DROP TRIGGER refuse").await;
-    let claim = async || group.store.jobs().claim_job("other", group.clock.now()).await.unwrap();
+    let claim =
+        async || group.store.jobs().claim_job("other", "", group.clock.now()).await.unwrap();
     group.hands.advance(Duration::from_millis(4_999));
     assert_eq!(claim().await, None, "not yet");
     group.hands.advance(Duration::from_millis(1));
@@ -70,16 +74,35 @@ async fn a_job_that_failed_is_tried_again_later() {
 }
 
 #[tokio::test]
-async fn a_job_that_keeps_failing_ends_and_says_so() {
+async fn a_job_that_keeps_failing_says_so_and_is_done_in_the_end() {
     let group = group_with_job().await;
     group.sql(REFUSE).await;
+    let (store, clock) = (group.store.clone(), Arc::clone(&group.clock));
+    let health = Health::new(Arc::clone(&clock));
+    let metrics = ChannelJobMetrics { store, clock, health: health.clone() };
+    let stop = CancellationToken::new();
+    metrics.run(&stop).await.unwrap();
+    assert!(health.problems().is_empty());
+    let advance = || group.hands.advance(Duration::from_secs(5));
     work_until(&group, async || {
-        group.hands.advance(Duration::from_secs(5));
+        advance();
+        job(&group).await.error.is_some()
+    })
+    .await;
+    let told = job(&group).await;
+    assert_eq!((told.status, told.done, told.finished_at), (JobStatus::Running, 0, None));
+    assert!(told.error.unwrap().contains("could not be removed"));
+    metrics.run(&stop).await.unwrap();
+    let problems = health.problems();
+    assert!(problems.len() == 1 && problems[0].part == "removals", "{problems:?}");
+    group.sql("DROP TRIGGER refuse").await;
+    work_until(&group, async || {
+        advance();
         job(&group).await.status.is_over()
     })
     .await;
     let job = job(&group).await;
-    assert_eq!((job.status, job.done), (JobStatus::Failed, 0));
-    assert!(job.error.unwrap().contains("could not be removed"));
-    assert_eq!(group.store.messages().all_messages(None, 10).await.unwrap().len(), 2);
+    assert_eq!((job.status, job.done, job.error), (JobStatus::Done, 2, None));
+    metrics.run(&stop).await.unwrap();
+    assert!(health.problems().is_empty());
 }

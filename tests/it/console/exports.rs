@@ -85,3 +85,18 @@ async fn an_export_is_for_its_owner_alone() {
     assert_eq!(kept.status, StatusCode::OK, "nobody else deletes it");
     assert!(kept.body.contains("<article "), "{}", kept.body);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_that_was_given_up_says_why() {
+    let scene = Scene::new().await;
+    let list = begun(&scene, "Umember", &[("format", "csv")]).await;
+    ready(&scene, &list, "Umember").await;
+    for (state, text) in [
+        ("interruptions = 5", "stopped again and again"),
+        ("interruptions = 0", "It could not be prepared"),
+    ] {
+        scene.stack.sql(format!("UPDATE exports SET status = 'failed', {state}")).await;
+        let page = scene.page(&list, Some("Umember"), "en").await.body;
+        assert!(page.contains(text), "{page}");
+    }
+}

@@ -203,3 +203,55 @@ async fn a_compressed_download_can_be_resumed_too() {
     assert_eq!(rest_of.status.as_u16(), 206);
     assert!(rest_of.body == whole.body[100..]);
 }
+
+/// Changes the row of an export.
+async fn set(rest: &Rest, id: &str, what: &str) {
+    rest.stack.sql(format!("UPDATE exports SET {what} WHERE id = '{id}'")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_is_repeated_gets_the_export_under_way() {
+    let mut rest = Rest::start(&[]).await;
+    stored(&rest, 10).await;
+    let body = json!({"format": "csv", "from": "2026-01-01"});
+    let first = begin(&rest, body.clone()).await;
+    let id = first.json()["id"].as_str().unwrap().to_owned();
+    completed(&rest, &id).await;
+    // As if it waited for its turn for an hour.
+    let later = now().millis() + 3_600_000;
+    let waiting = "status = 'pending', finished_at = NULL, expires_at = NULL, claimed_until =";
+    set(&rest, &id, &format!("{waiting} {later}")).await;
+    let again = begin(&rest, body.clone()).await;
+    assert_eq!(again.status.as_u16(), 202);
+    assert_eq!(again.header("location"), first.header("location"));
+    assert_eq!((&again.json()["id"], &again.json()["status"]), (&json!(id), &json!("pending")));
+    let other = begin(&rest, json!({"format": "csv"})).await.json();
+    assert_ne!(other["id"], json!(id), "it asks for more");
+    rest.stack.use_key("ck_member");
+    assert_ne!(begin(&rest, body).await.json()["id"], json!(id), "somebody else asks");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_that_ends_its_process_is_given_up_and_says_why() {
+    let rest = Rest::start(&[]).await;
+    stored(&rest, 10).await;
+    let id = begin(&rest, json!({"format": "csv"})).await.json()["id"].as_str().unwrap().to_owned();
+    completed(&rest, &id).await;
+    // As if its process had ended for the fifth time.
+    let killed = "status = 'running', finished_at = NULL, expires_at = NULL, interruptions = 4, \
+                  claimed_by = 'killed', claimed_until = 1";
+    set(&rest, &id, killed).await;
+    let mut told = Value::Null;
+    until("the export is given up", DEADLINE, async || {
+        told = job(&rest, &id).await;
+        told["status"] == "failed"
+    })
+    .await;
+    assert!(told["error"].as_str().unwrap().contains("ended the service's process"), "{told}");
+    assert!(told["finishedAt"].is_string(), "{told}");
+    let export = send(rest.get(&under(&format!("/backup/exports/{id}")))).await.ok();
+    assert_eq!(export["error"], told["error"]);
+    send(rest.get(&document(&id))).await.refused(409, "conflict");
+    let again = begin(&rest, json!({"format": "csv"})).await.json();
+    assert_ne!(again["id"], json!(id), "whoever asks again gets another one");
+}

@@ -15,13 +15,17 @@ on_both!(
     a_large_job_is_for_one_worker_at_a_time,
     many_workers_do_everything_once,
     the_same_job_is_begun_once,
-    a_job_that_cannot_be_done_fails,
+    a_job_that_fails_is_never_given_up,
+    a_job_that_ends_its_process_is_tried_later_each_time,
+    unfinished_jobs_are_counted_with_their_progress,
     finished_jobs_are_purged,
     an_erasure_of_nothing_is_no_job,
 );
 
 /// Longer than a claim lasts without a batch.
 const CLAIM: i64 = 10_001;
+/// Reason of a job that ends its process again and again.
+const WHY: &str = "it ends its process";
 
 fn said_by(user: &str, message: &str, time: i64) -> ChannelChange {
     let mut said = said("C1", message, time, "secret");
@@ -79,7 +83,7 @@ async fn an_erasure_of_nothing_is_no_job(fixture: Fixture) {
     };
     let logged = "SELECT COUNT(*) FROM channel_changes WHERE kind = 'erasure'";
     assert_eq!(queued("j1", "U3").await, None);
-    assert_eq!(store.jobs().claim_job("B", at(101)).await.unwrap(), None);
+    assert_eq!(store.jobs().claim_job("B", WHY, at(101)).await.unwrap(), None);
     assert_eq!(fixture.value(logged).await, "0");
     // What was sent before stays away all the same.
     let late = fixture.keep(&[said_by("U3", "late", 49), said_by("U3", "new", 51)], 102).await;
@@ -88,7 +92,7 @@ async fn an_erasure_of_nothing_is_no_job(fixture: Fixture) {
     assert_eq!((job.total, job.status), (3, JobStatus::Pending));
     assert_eq!(store.jobs().running_erasure(&channel, &"U2".into()).await.unwrap(), Some(job));
     assert_eq!(store.jobs().running_erasure(&channel, &"U3".into()).await.unwrap(), None);
-    let job = store.jobs().claim_job("B", at(101)).await.unwrap().unwrap();
+    let job = store.jobs().claim_job("B", WHY, at(101)).await.unwrap().unwrap();
     assert_eq!(job.id, "j2", "any worker does it at once");
     work(&fixture, &job, "B", 10, 102).await.unwrap();
     assert_eq!(queued("j3", "U2").await, None, "nothing is left");
@@ -99,7 +103,7 @@ async fn a_small_job_is_claimed_by_whoever_begins_it(fixture: Fixture) {
     group(&fixture, 3).await;
     let (job, claimed) = begin(&fixture, "j", erasure(), 50).await;
     assert_eq!((job.total, job.done, job.status, claimed), (3, 0, JobStatus::Pending, true));
-    assert!(fixture.store.jobs().claim_job("B", at(101)).await.unwrap().is_none());
+    assert!(fixture.store.jobs().claim_job("B", WHY, at(101)).await.unwrap().is_none());
     let job = work(&fixture, &job, "A", 10, 101).await.unwrap();
     assert_eq!((job.done, job.total, job.status), (3, 3, JobStatus::Done));
     assert_eq!((job.freed_bytes, job.finished_at), (3 * 31, Some(at(101))));
@@ -108,7 +112,7 @@ async fn a_small_job_is_claimed_by_whoever_begins_it(fixture: Fixture) {
     let found = fixture.store.jobs().channel_job(&"C1".into(), "j").await.unwrap();
     assert_eq!(found, Some(job));
     assert_eq!(fixture.store.jobs().channel_job(&"C2".into(), "j").await.unwrap(), None);
-    assert!(fixture.store.jobs().claim_job("B", at(CLAIM + 200)).await.unwrap().is_none());
+    assert!(fixture.store.jobs().claim_job("B", WHY, at(CLAIM + 200)).await.unwrap().is_none());
 }
 
 async fn what_is_to_be_removed_is_barred_from_the_beginning(fixture: Fixture) {
@@ -127,20 +131,20 @@ async fn a_large_job_is_for_one_worker_at_a_time(fixture: Fixture) {
     let (job, claimed) = begin(&fixture, "j", JobKind::Deletion, 50).await;
     assert_eq!((job.total, claimed), (total, false));
     assert_eq!(work(&fixture, &job, "A", 10, 100).await, None, "whoever began it has no claim");
-    let job = fixture.store.jobs().claim_job("B", at(101)).await.unwrap().unwrap();
+    let job = fixture.store.jobs().claim_job("B", WHY, at(101)).await.unwrap().unwrap();
     assert_eq!(job.status, JobStatus::Running);
-    assert!(fixture.store.jobs().claim_job("C", at(102)).await.unwrap().is_none());
+    assert!(fixture.store.jobs().claim_job("C", WHY, at(102)).await.unwrap().is_none());
     assert_eq!(work(&fixture, &job, "B", 10, 5_000).await.unwrap().done, 10);
     // Each batch renews the claim; without one it ends.
-    assert!(fixture.store.jobs().claim_job("C", at(CLAIM + 101)).await.unwrap().is_none());
-    fixture.store.jobs().claim_job("C", at(CLAIM + 5_000)).await.unwrap().unwrap();
+    assert!(fixture.store.jobs().claim_job("C", WHY, at(CLAIM + 101)).await.unwrap().is_none());
+    fixture.store.jobs().claim_job("C", WHY, at(CLAIM + 5_000)).await.unwrap().unwrap();
     assert_eq!(work(&fixture, &job, "B", 10, CLAIM + 5_001).await, None);
     assert_eq!(secrets(&fixture).await, (total - 10).to_string(), "nothing was removed");
     fixture.store.jobs().release_job(&job, "B", at(0)).await.unwrap();
     assert_eq!(work(&fixture, &job, "C", 10, CLAIM + 5_002).await.unwrap().done, 20);
     fixture.store.jobs().release_job(&job, "C", at(30_000)).await.unwrap();
-    assert!(fixture.store.jobs().claim_job("B", at(29_999)).await.unwrap().is_none());
-    assert!(fixture.store.jobs().claim_job("B", at(30_000)).await.unwrap().is_some());
+    assert!(fixture.store.jobs().claim_job("B", WHY, at(29_999)).await.unwrap().is_none());
+    assert!(fixture.store.jobs().claim_job("B", WHY, at(30_000)).await.unwrap().is_some());
     let job = work(&fixture, &job, "B", 10_000, 30_001).await.unwrap();
     assert_eq!((job.done, job.total, job.status), (total, total, JobStatus::Done));
 }
@@ -156,7 +160,9 @@ async fn many_workers_do_everything_once(fixture: Fixture) {
             let job =
                 async || fixture.store.jobs().channel_job(&channel, "j").await.unwrap().unwrap();
             while job().await.status != JobStatus::Done {
-                if let Some(job) = fixture.store.jobs().claim_job(&name, at(200)).await.unwrap() {
+                if let Some(job) =
+                    fixture.store.jobs().claim_job(&name, WHY, at(200)).await.unwrap()
+                {
                     let batch =
                         fixture.store.jobs().work_on_job(&job, &name, 100, at(200)).await.unwrap();
                     done += batch.map_or(0, |batch| batch.removed.messages.len());
@@ -180,7 +186,7 @@ async fn the_same_job_is_begun_once(fixture: Fixture) {
     let (second, claimed) = begin(&fixture, "second", erasure(), 70).await;
     assert_eq!((second.id.as_str(), second.sent_before, claimed), ("first", at(70), false));
     assert_eq!((first.total, second.total), (2_500, 2_501));
-    fixture.store.jobs().claim_job("A", at(101)).await.unwrap();
+    fixture.store.jobs().claim_job("A", WHY, at(101)).await.unwrap();
     // A worker that had claimed it before erases later messages, too.
     let job = work(&fixture, &first, "A", 5_000, 102).await.unwrap();
     assert_eq!((job.done, job.status), (2_501, JobStatus::Done));
@@ -193,26 +199,79 @@ async fn the_same_job_is_begun_once(fixture: Fixture) {
     assert_eq!(begun, ["a", "a", "c"]);
 }
 
-async fn a_job_that_cannot_be_done_fails(fixture: Fixture) {
+async fn a_job_that_fails_is_never_given_up(fixture: Fixture) {
     group(&fixture, 2_500).await;
     begin(&fixture, "j", erasure(), 50).await;
-    for (round, status) in
-        [(1, JobStatus::Running), (2, JobStatus::Running), (3, JobStatus::Failed)]
-    {
-        let now = round * 1_000;
-        let job = fixture.store.jobs().claim_job("A", at(now)).await.unwrap().unwrap();
-        let times = (at(now), at(now + 500));
-        fixture.store.jobs().fail_job(&job, "A", "it does not work", times).await.unwrap();
-        let job = fixture.store.jobs().channel_job(&"C1".into(), "j").await.unwrap().unwrap();
-        assert_eq!((job.status, job.status.is_over()), (status, round == 3));
+    let present =
+        async || fixture.store.jobs().channel_job(&"C1".into(), "j").await.unwrap().unwrap();
+    let claim = async |now| fixture.store.jobs().claim_job("A", WHY, at(now)).await.unwrap();
+    let mut now = 1_000;
+    for (failures, minutes) in (1..).zip([0, 1, 5, 15, 30, 30]) {
+        let job = claim(now).await.unwrap();
+        let next = at(now + 500);
+        fixture.store.jobs().put_off_job(&job, "A", "it does not work", next).await.unwrap();
+        let told = present().await;
+        assert_eq!((told.status, told.finished_at), (JobStatus::Running, None));
+        let why = (failures >= 3).then_some("it does not work");
+        assert_eq!(told.error.as_deref(), why, "{failures}");
+        now += 500 + minutes * 60_000;
+        assert_eq!(claim(now - 1).await, None, "after {minutes} minutes");
     }
-    let job = fixture.store.jobs().channel_job(&"C1".into(), "j").await.unwrap().unwrap();
-    assert_eq!(
-        (job.error.as_deref(), job.finished_at),
-        (Some("it does not work"), Some(at(3_000)))
-    );
-    assert!(fixture.store.jobs().claim_job("A", at(90_000)).await.unwrap().is_none());
-    assert_eq!(begin(&fixture, "again", erasure(), 50).await.0.id, "again");
+    // Whoever asks again joins it.
+    assert_eq!(begin(&fixture, "again", erasure(), 50).await.0.id, "j");
+    let job = claim(now).await.unwrap();
+    let job = work(&fixture, &job, "A", 10, now).await.unwrap();
+    assert_eq!((job.done, job.error), (10, None), "progress ends the count");
+}
+
+async fn a_job_that_ends_its_process_is_tried_later_each_time(fixture: Fixture) {
+    group(&fixture, 2_500).await;
+    begin(&fixture, "j", erasure(), 50).await;
+    let claim = async |worker: &str, now| {
+        fixture.store.jobs().claim_job(worker, WHY, at(now)).await.unwrap()
+    };
+    let mut now = 1_000;
+    for (process, minutes) in (1..).zip([0, 1, 5, 15, 30, 30]) {
+        let job = claim(&format!("P{process}"), now).await.unwrap();
+        // It was interrupted once less than there were processes.
+        assert_eq!(job.error.is_some(), process > 3, "{process}");
+        now += CLAIM;
+        assert_eq!(claim("other", now).await.is_some(), minutes == 0, "{process}");
+        if minutes == 0 {
+            // A worker that stops releases it, which is no interruption.
+            let job = fixture.store.jobs().channel_job(&"C1".into(), "j").await.unwrap().unwrap();
+            fixture.store.jobs().release_job(&job, "other", at(now)).await.unwrap();
+        }
+        now += minutes * 60_000;
+        assert!(minutes == 0 || claim("other", now - 1).await.is_none(), "{process}");
+    }
+    let job = claim("A", now).await.unwrap();
+    assert_eq!((job.status, job.error.as_deref()), (JobStatus::Running, Some(WHY)));
+    let job = work(&fixture, &job, "A", 10, now).await.unwrap();
+    assert_eq!((job.done, job.error), (10, None));
+    assert!(claim("other", now + CLAIM).await.is_some(), "the first one after progress");
+}
+
+async fn unfinished_jobs_are_counted_with_their_progress(fixture: Fixture) {
+    group(&fixture, 2_500).await;
+    let figures = async |kind: &str| {
+        let all = fixture.store.jobs().job_figures().await.unwrap();
+        let of_kind = all.into_iter().find(|figures| figures.kind == kind);
+        of_kind.map(|figures| (figures.unfinished, figures.last_progress, figures.troubled))
+    };
+    assert_eq!((figures("erasure").await, figures("export").await), (None, Some((0, None, 0))));
+    begin(&fixture, "j", erasure(), 50).await;
+    assert_eq!(figures("erasure").await, Some((1, Some(at(100)), 0)));
+    let job = fixture.store.jobs().claim_job("A", WHY, at(200)).await.unwrap().unwrap();
+    let job = work(&fixture, &job, "A", 10, 300).await.unwrap();
+    assert_eq!(figures("erasure").await, Some((1, Some(at(300)), 0)));
+    for _ in 0..3 {
+        fixture.store.jobs().put_off_job(&job, "A", "no", at(400)).await.unwrap();
+        fixture.store.jobs().claim_job("A", WHY, at(10_000_000)).await.unwrap().unwrap();
+    }
+    assert_eq!(figures("erasure").await, Some((1, Some(at(300)), 1)));
+    work(&fixture, &job, "A", 5_000, 500).await.unwrap();
+    assert_eq!(figures("erasure").await, None);
 }
 
 async fn finished_jobs_are_purged(fixture: Fixture) {

@@ -29,12 +29,14 @@ on_both!(
 );
 
 /// Longer than a claim lasts without a part.
-const CLAIM: i64 = 10_001;
-const NOW: i64 = 1_000;
+pub(super) const CLAIM: i64 = 10_001;
+pub(super) const NOW: i64 = 1_000;
+/// Reason of an export that ends its process again and again.
+pub(super) const WHY: &str = "it ends its process";
 /// Time at which a completed export that has changed is written again.
-const SETTLED: i64 = NOW + 10_000;
+pub(super) const SETTLED: i64 = NOW + 10_000;
 
-async fn group(fixture: &Fixture) {
+pub(super) async fn group(fixture: &Fixture) {
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 5).await;
     let messages: Vec<_> =
@@ -42,7 +44,7 @@ async fn group(fixture: &Fixture) {
     fixture.keep(&messages, 50).await;
 }
 
-async fn begun(fixture: &Fixture, id: &str, now: i64) -> ExportJob {
+pub(super) async fn begun(fixture: &Fixture, id: &str, now: i64) -> ExportJob {
     let (channel, by) = (ChannelId::from("C1"), UserId::from("U1"));
     let new = NewExportJob {
         id,
@@ -59,27 +61,33 @@ async fn begun(fixture: &Fixture, id: &str, now: i64) -> ExportJob {
     fixture.store.exports().begin_export(&new, at(now)).await.unwrap()
 }
 
-async fn claimed(fixture: &Fixture, worker: &str, now: i64) -> Option<ExportJob> {
-    fixture.store.exports().claim_export(worker, at(now)).await.unwrap()
+pub(super) async fn claimed(fixture: &Fixture, worker: &str, now: i64) -> Option<ExportJob> {
+    applied(fixture).await;
+    fixture.store.exports().claim_export(worker, WHY, at(now)).await.unwrap()
 }
 
-async fn step(fixture: &Fixture, export: &ExportJob, worker: &str) -> ExportStep {
+/// Applies all changes, as a worker does before it claims an export.
+pub(super) async fn applied(fixture: &Fixture) {
+    while fixture.store.exports().apply_export_changes(at(NOW)).await.unwrap() {}
+}
+
+pub(super) async fn step(fixture: &Fixture, export: &ExportJob, worker: &str) -> ExportStep {
     fixture.store.exports().next_export_part(export, worker, at(NOW)).await.unwrap()
 }
 
-async fn part(fixture: &Fixture, export: &ExportJob, worker: &str) -> ExportPart {
+pub(super) async fn part(fixture: &Fixture, export: &ExportJob, worker: &str) -> ExportPart {
     match step(fixture, export, worker).await {
         ExportStep::Part(part) => part,
         other => panic!("no part: {other:?}"),
     }
 }
 
-fn blob(letter: char) -> BlobId {
+pub(super) fn blob(letter: char) -> BlobId {
     BlobId::parse(&letter.to_string().repeat(64)).unwrap()
 }
 
 /// Stores a part of two messages whose last one is that.
-async fn stored(
+pub(super) async fn stored(
     fixture: &Fixture,
     export: &ExportJob,
     (worker, part, letter): (&str, &ExportPart, char),
@@ -93,7 +101,7 @@ async fn stored(
 }
 
 /// Completes an export of two parts, with the files `a` and `b`.
-async fn completed(fixture: &Fixture, id: &str) -> ExportJob {
+pub(super) async fn completed(fixture: &Fixture, id: &str) -> ExportJob {
     begun(fixture, id, NOW).await;
     let mut export = claimed(fixture, "A", NOW).await.unwrap();
     for (letter, last) in [('a', 2), ('b', 4)] {
@@ -108,17 +116,18 @@ async fn completed(fixture: &Fixture, id: &str) -> ExportJob {
     }
 }
 
-async fn present(fixture: &Fixture, id: &str) -> ExportJob {
+pub(super) async fn present(fixture: &Fixture, id: &str) -> ExportJob {
     fixture.store.exports().export(&"C1".into(), id).await.unwrap().unwrap()
 }
 
-async fn files(fixture: &Fixture, id: &str) -> Option<Vec<BlobId>> {
+pub(super) async fn files(fixture: &Fixture, id: &str) -> Option<Vec<BlobId>> {
     let files = fixture.store.exports().export_files(id).await.unwrap();
     files.map(|files| files.into_iter().map(|file| file.blob).collect())
 }
 
 /// Returns the blobs that a sweep would delete, at a time when every claim is old.
-async fn orphans(fixture: &Fixture) -> Vec<BlobId> {
+pub(super) async fn orphans(fixture: &Fixture) -> Vec<BlobId> {
+    applied(fixture).await;
     let sweep = fixture.store.media().begin_orphan_sweep(at(1_000_000_000), 100).await.unwrap();
     let mut blobs = sweep.blobs().to_vec();
     sweep.finish(&blobs, &[]).await.unwrap();
@@ -126,7 +135,7 @@ async fn orphans(fixture: &Fixture) -> Vec<BlobId> {
     blobs
 }
 
-fn edited(message: &str, time: i64) -> chatkeep_store::ChannelChange {
+pub(super) fn edited(message: &str, time: i64) -> chatkeep_store::ChannelChange {
     let content = r#"{"type":"text","text":"another"}"#.to_owned();
     change("C1", message, MessageChange::Edited { at: at(time), by: None, content })
 }
@@ -246,7 +255,7 @@ async fn a_removal_takes_parts_out_of_date(fixture: Fixture) {
     assert_eq!(orphans(&fixture).await, [blob('a')]);
 }
 
-async fn files_of_exports_are_not_swept_while_they_are_needed(fixture: Fixture) {
+pub(super) async fn files_of_exports_are_not_swept_while_they_are_needed(fixture: Fixture) {
     group(&fixture).await;
     let export = completed(&fixture, "exp_1").await;
     assert!(orphans(&fixture).await.is_empty());
@@ -292,7 +301,7 @@ async fn the_oldest_exports_make_room(fixture: Fixture) {
     group(&fixture).await;
     completed(&fixture, "exp_0").await;
     for n in 1..=5 {
-        begun(&fixture, &format!("exp_{n}"), NOW + n).await;
+        begun_at(&fixture, &format!("exp_{n}"), (n, 40), NOW + n).await;
     }
     let own = fixture.store.exports().exports_of(&"C1".into(), &"U1".into()).await.unwrap();
     let ids: Vec<_> = own.iter().map(|export| export.id.as_str()).collect();
@@ -311,6 +320,10 @@ async fn a_copy_has_no_exports(fixture: Fixture) {
 
 /// Begins an export of that time of sending.
 async fn begun_of(fixture: &Fixture, id: &str, from: i64, before: i64) {
+    begun_at(fixture, id, (from, before), NOW).await;
+}
+
+async fn begun_at(fixture: &Fixture, id: &str, (from, before): (i64, i64), now: i64) -> ExportJob {
     let (channel, by) = (ChannelId::from("C1"), UserId::from("U1"));
     let new = NewExportJob {
         id,
@@ -324,7 +337,7 @@ async fn begun_of(fixture: &Fixture, id: &str, from: i64, before: i64) {
         language: "en",
         total: 4,
     };
-    fixture.store.exports().begin_export(&new, at(NOW)).await.unwrap();
+    fixture.store.exports().begin_export(&new, at(now)).await.unwrap()
 }
 
 async fn what_an_export_does_not_have_leaves_it_alone(fixture: Fixture) {

@@ -34,11 +34,11 @@ async fn what_a_wrong_clock_put_off_is_due(fixture: Fixture) {
         let known = store.members().opt_outs([&"U2".into()]).await.unwrap();
         known.refuse(channel, &"U2".into(), at(time))
     };
-    assert!(store.jobs().claim_job("B", at(DAY)).await.unwrap().is_none());
+    assert!(store.jobs().claim_job("B", "", at(DAY)).await.unwrap().is_none());
     assert!(!opted_out(DAY + 1).await);
 
     assert_eq!(store.jobs().reset_future_times(at(DAY)).await.unwrap(), 5);
-    let claimed = store.jobs().claim_job("B", at(DAY)).await.unwrap();
+    let claimed = store.jobs().claim_job("B", "", at(DAY)).await.unwrap();
     assert_eq!(claimed.map(|job| job.id).as_deref(), Some("j1"));
     assert!(opted_out(DAY + 1).await && !opted_out(DAY - 1).await, "in the order of their changes");
     // What is sent from now on is stored.

@@ -11,6 +11,8 @@ mod doctor;
 mod earlier_texts;
 mod erasures;
 mod exchanges;
+mod export_changes;
+mod export_claims;
 mod exports;
 mod future_times;
 mod idempotency;
@@ -105,6 +107,11 @@ impl Fixture {
         let url = Database::Postgres(database.url().into());
         let store = Store::open(&url, folder.path(), 4).await.unwrap();
         Self { store, folder, database: Some(database) }
+    }
+
+    /// Creates another empty store on the same kind of database.
+    pub(crate) async fn another(&self) -> Self {
+        if self.is_sqlite() { Self::sqlite().await } else { Self::postgres().await }
     }
 
     pub(crate) fn is_sqlite(&self) -> bool {
@@ -243,7 +250,7 @@ async fn remove_batch(
     };
     let (job, claimed) = store.jobs().begin_job(&new, now).await.unwrap();
     if !claimed {
-        store.jobs().claim_job("test", now).await.unwrap();
+        store.jobs().claim_job("test", "", now).await.unwrap();
     }
     store.jobs().work_on_job(&job, "test", 2_000, now).await.unwrap().unwrap().removed
 }

@@ -336,6 +336,8 @@ settings-before-invalid = Please choose a date.
 settings-before-nothing = There are no messages from before that date.
 job-running-title = Deleting …
 job-running-text = { $done } of { $total } messages are deleted. You can leave this page: it goes on by itself.
+job-delayed-title = This takes longer than it should
+job-delayed-text = { $done } of { $total } messages are deleted. The rest could not be deleted so far. It is tried again by itself until it is done, and the operator sees that.
 job-done-title = Deleted
 job-done-text = { $done ->
     [0] There was nothing to delete.
@@ -697,6 +699,7 @@ exports-text = Only you can download them, for three days. What is taken back or
 exports-empty = Nothing is prepared.
 exports-running = { $done } of { $total } messages
 exports-failed = It could not be prepared. Please try again.
+exports-given-up = Its preparation was stopped again and again by a fault of the service, so it was given up. A shorter time may work; the operator can see why in the log.
 exports-ready = Messages: { $total }, { $size }. Available until { $end }.
 exports-download = Download
 exports-days = { $first } – { $last }

@@ -309,6 +309,8 @@ settings-before-invalid = 日付を選んでください。
 settings-before-nothing = この日より前のメッセージはありません。
 job-running-title = 削除しています…
 job-running-text = { $total }件中{ $done }件を削除しました。このページを閉じても処理は続きます。
+job-delayed-title = 予定より時間がかかっています
+job-delayed-text = { $total }件中{ $done }件を削除しました。残りはまだ削除できていません。完了するまで自動的に再試行され、運営者にも表示されています。
 job-done-title = 削除しました
 job-done-text = { $done ->
     [0] 削除するものはありませんでした。
@@ -625,6 +627,7 @@ exports-text = ダウンロードできるのはあなただけで、期限は3�
 exports-empty = 作成したエクスポートはありません。
 exports-running = { $total }件中{ $done }件
 exports-failed = 作成できませんでした。もう一度お試しください。
+exports-given-up = サービスの不具合で作成が繰り返し中断されたため、中止しました。期間を短くすると作成できる場合があります。原因は運営者がログで確認できます。
 exports-ready = { $total }件、{ $size }。{ $end }まで利用できます。
 exports-download = ダウンロード
 exports-days = { $first } – { $last }

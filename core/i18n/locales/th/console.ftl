@@ -309,6 +309,8 @@ settings-before-invalid = โปรดเลือกวันที่
 settings-before-nothing = ไม่มีข้อความก่อนวันที่นั้น
 job-running-title = กำลังลบ…
 job-running-text = ลบแล้ว { $done } จาก { $total } ข้อความ คุณออกจากหน้านี้ได้ ระบบจะทำต่อเอง
+job-delayed-title = ใช้เวลานานกว่าที่ควร
+job-delayed-text = ลบแล้ว { $done } จาก { $total } ข้อความ ส่วนที่เหลือยังลบไม่ได้ ระบบจะลองใหม่เองจนกว่าจะเสร็จ และผู้ดูแลระบบเห็นปัญหานี้แล้ว
 job-done-title = ลบแล้ว
 job-done-text = { $done ->
     [0] ไม่มีอะไรต้องลบ
@@ -626,6 +628,7 @@ exports-text = มีแค่คุณที่ดาวน์โหลดไ�
 exports-empty = ไม่มีไฟล์ที่เตรียมไว้
 exports-running = { $done } จาก { $total } ข้อความ
 exports-failed = เตรียมไฟล์ไม่สำเร็จ โปรดลองอีกครั้ง
+exports-given-up = การเตรียมไฟล์หยุดลงซ้ำ ๆ เพราะระบบขัดข้อง จึงยกเลิกไป ลองเลือกช่วงเวลาให้สั้นลง ผู้ดูแลระบบดูสาเหตุได้ในบันทึก
 exports-ready = { $total } ข้อความ, { $size } ดาวน์โหลดได้ถึง { $end }
 exports-download = ดาวน์โหลด
 exports-days = { $first } – { $last }

@@ -309,6 +309,8 @@ settings-before-invalid = 請選擇日期。
 settings-before-nothing = 這個日期之前沒有訊息。
 job-running-title = 正在刪除…
 job-running-text = 已刪除 { $total } 則中的 { $done } 則。您可以離開這個頁面，刪除會繼續進行。
+job-delayed-title = 花費的時間比預期長
+job-delayed-text = 已刪除 { $total } 則中的 { $done } 則，其餘暫時無法刪除。系統會自動重試直到完成，營運者也會看到這個狀況。
 job-done-title = 已刪除
 job-done-text = { $done ->
     [0] 沒有需要刪除的訊息。
@@ -626,6 +628,7 @@ exports-text = 只有您能下載，保留三天。期間收回或刪除的內�
 exports-empty = 沒有已準備的匯出。
 exports-running = { $done }／{ $total } 則訊息
 exports-failed = 無法準備，請再試一次。
+exports-given-up = 因服務發生問題，準備工作一再中斷，已經放棄。縮短時間範圍或許可行；營運者可在記錄中查看原因。
 exports-ready = { $total } 則訊息，{ $size }。可下載至 { $end }。
 exports-download = 下載
 exports-days = { $first } – { $last }

@@ -23,7 +23,7 @@ pub enum JobStatus {
     Running,
     /// Completed.
     Done,
-    /// Failed; [`ChannelJob::error`] has the reason.
+    /// Failed for a recorded reason.
     Failed,
 }
 
@@ -50,7 +50,8 @@ pub struct ChannelJob {
     pub freed_bytes: i64,
     /// State of the job.
     pub status: JobStatus,
-    /// Reason for the failure, suitable for the caller.
+    /// Reason for which it makes no progress, or has failed under an earlier version; suitable for the
+    /// caller.
     pub error: Option<String>,
     /// Time of completion or failure.
     pub finished_at: Option<Timestamp>,

@@ -2,7 +2,8 @@
 //!
 //! A process works on a job under a claim, which it renews with every batch. A batch, the job's
 //! progress and the claim change in one transaction, so that a job taken over by another process is
-//! never counted twice.
+//! never counted twice. No job is given up: whoever asked for a removal relies on it. One that fails,
+//! or ends its process ([`crate::claims`]), is tried again later, and says so meanwhile.
 
 mod job;
 mod rows;
@@ -13,11 +14,12 @@ use chatkeep_core::time::Timestamp;
 
 pub use job::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob};
 use rows::{
-    ADD, CLAIM, COUNT_BEFORE, COUNT_OF_PERSON, ERASURE, FAIL, GOAL, JOIN, JobRow, ONE, PROGRESS,
-    PURGE, RELEASE,
+    ADD, CLAIM, COUNT_BEFORE, COUNT_OF_PERSON, ERASURE, FAIL, GOAL, INTERRUPT, IS_WAITING, JOIN,
+    JobRow, ONE, PROGRESS, PURGE, RELEASE,
 };
 
 use super::activity_log::{ChangeKind, NewChange, log_change};
+use super::claims::{InterruptedRow, report};
 use super::db::Tx;
 use super::ingest::{Removed, bar_removed, lock_ledger, remove_some};
 use super::{JobStore, StoreError};
@@ -28,8 +30,8 @@ pub const SMALL_JOB: i64 = 2_000;
 
 /// Timeout in milliseconds after which a claim that was not renewed is free.
 const CLAIM_MS: i64 = 10_000;
-/// Number of consecutive batches that may fail permanently before the job does.
-const FAILURES: i64 = 3;
+/// Number of attempts in a row without progress after which a job says so.
+const TROUBLED: i64 = 3;
 /// Batch size for the deletion of finished jobs.
 const SWEEP: i64 = 500;
 
@@ -86,7 +88,8 @@ impl JobStore<'_> {
         Ok(count)
     }
 
-    /// Claims the job that has waited longest, if there is one.
+    /// Claims the job that has waited longest, if there is one. One that ends its process again and
+    /// again says `why` it makes no progress.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -94,13 +97,21 @@ impl JobStore<'_> {
     pub async fn claim_job(
         &self,
         worker: &str,
+        why: &str,
         now: Timestamp,
     ) -> Result<Option<ChannelJob>, StoreError> {
         let (now, until) = (now.millis(), now.millis() + CLAIM_MS);
+        let (waiting,): (i64,) = self.store.db.fetch_one(query_as(IS_WAITING).bind(now)).await?;
+        if waiting == 0 {
+            return Ok(None);
+        }
+        let interrupted = query_as(INTERRUPT).bind(worker).bind(now).bind(TROUBLED).bind(why);
         let mut tx = self.store.db.begin().await?;
+        let interrupted: Vec<InterruptedRow> = tx.fetch_all(interrupted).await?;
         let row: Option<JobRow> =
             tx.fetch_optional(query_as(CLAIM).bind(worker).bind(until).bind(now)).await?;
         tx.commit().await?;
+        report(&interrupted);
         row.map(ChannelJob::try_from).transpose()
     }
 
@@ -150,28 +161,22 @@ impl JobStore<'_> {
         tx.commit().await
     }
 
-    /// Records that a batch failed for a permanent reason. The job is retried from `next` on, a few
-    /// times; then it has failed, for the reason `why` that its caller may know.
+    /// Records that a batch failed for a permanent reason. The job is tried again from `next` on, later
+    /// after each failure in a row; after some of them it says `why`, which its caller may know.
     ///
     /// # Errors
     /// Returns an error when the database fails; the claim ends by itself then.
     #[boxed]
-    pub async fn fail_job(
+    pub async fn put_off_job(
         &self,
         job: &ChannelJob,
         worker: &str,
         why: &str,
-        (now, next): (Timestamp, Timestamp),
+        next: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         tx.execute(
-            query(FAIL)
-                .bind(&job.id)
-                .bind(worker)
-                .bind(next.millis())
-                .bind(FAILURES)
-                .bind(why)
-                .bind(now.millis()),
+            query(FAIL).bind(&job.id).bind(worker).bind(next.millis()).bind(TROUBLED).bind(why),
         )
         .await?;
         tx.commit().await

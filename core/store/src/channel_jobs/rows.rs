@@ -5,6 +5,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::db::Sql;
 use super::super::{StoreError, parsed};
 use super::{ChannelJob, JobKind, JobStatus};
+use crate::claims::{delay_after, interrupt};
 
 #[derive(Debug, sqlx_macros::FromRow)]
 pub(super) struct JobRow {
@@ -62,6 +63,16 @@ pub(super) const ADD: &str = jobs!(
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING",
     ""
 );
+pub(super) const IS_WAITING: &str = "
+    SELECT COUNT(*) FROM (SELECT id FROM channel_jobs
+                          WHERE finished_at IS NULL AND claimed_until <= $1 LIMIT 1) waiting";
+/// Ends the claims of processes that have ended. A job says so after `$3` attempts in a row without
+/// progress, and is tried again all the same.
+pub(super) const INTERRUPT: Sql = interrupt!(
+    "channel_jobs",
+    "kind",
+    ", error = CASE WHEN failures + interruptions + 1 >= $3 THEN $4 ELSE error END"
+);
 pub(super) const CLAIM: Sql = Sql {
     sqlite: jobs!(
         "UPDATE channel_jobs SET claimed_by = $1, claimed_until = $2, status = 'running'
@@ -87,6 +98,7 @@ pub(super) const GOAL: &str = "
 pub(super) const PROGRESS: &str = jobs!(
     "UPDATE channel_jobs
      SET done = done + $3, freed_bytes = freed_bytes + $4, claimed_until = $5, failures = 0,
+         interruptions = 0, error = NULL, progress_at = $7,
          total = CASE WHEN $6 = 1 OR total < done + $3 THEN done + $3 ELSE total END,
          status = CASE WHEN $6 = 1 THEN 'done' ELSE 'running' END,
          finished_at = CASE WHEN $6 = 1 THEN $7 ELSE finished_at END
@@ -97,13 +109,16 @@ pub(super) const PROGRESS: &str = jobs!(
 pub(super) const RELEASE: &str = "
     UPDATE channel_jobs SET claimed_by = NULL, claimed_until = $3
     WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL";
-pub(super) const FAIL: &str = "
-    UPDATE channel_jobs
-    SET claimed_by = NULL, claimed_until = $3, failures = failures + 1,
-        status = CASE WHEN failures + 1 >= $4 THEN 'failed' ELSE status END,
-        error = CASE WHEN failures + 1 >= $4 THEN $5 ELSE error END,
-        finished_at = CASE WHEN failures + 1 >= $4 THEN $6 ELSE finished_at END
-    WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL";
+/// The job is tried again, later each time.
+pub(super) const FAIL: &str = concat!(
+    "UPDATE channel_jobs
+     SET claimed_by = NULL, failures = failures + 1,
+         claimed_until = $3 + ",
+    delay_after!("failures"),
+    ",
+         error = CASE WHEN failures + interruptions + 1 >= $4 THEN $5 ELSE error END
+     WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL"
+);
 pub(super) const ONE: &str = jobs!("SELECT", "FROM channel_jobs WHERE channel_id = $1 AND id = $2");
 pub(super) const PURGE: &str = "
     DELETE FROM channel_jobs WHERE id IN (

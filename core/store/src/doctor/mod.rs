@@ -183,7 +183,7 @@ impl AuditStore<'_> {
         let forgotten: Vec<(Option<i64>,)> =
             tx.fetch_all(query_as(FORGET).bind(channel.as_str())).await?;
         let sent = forgotten.iter().filter_map(|(at,)| at.map(Timestamp::from_millis));
-        outdate_exports(&mut tx, sent.map(|at| (channel, at)), now).await?;
+        outdate_exports(&mut tx, sent.map(|at| (channel, at))).await?;
         let count = recount(&mut tx, channel).await?;
         save(&mut tx, channel, &count).await?;
         rules::mend(&mut tx, channel).await?;

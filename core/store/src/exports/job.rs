@@ -4,6 +4,7 @@ use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::time::Timestamp;
 
+use super::EXPORT_INTERRUPTIONS;
 use crate::{BlobClaim, JobStatus};
 
 /// Position of a message in an export: its time of sending and its id.
@@ -46,6 +47,16 @@ pub struct ExportJob {
     pub finished_at: Option<Timestamp>,
     /// Time at which it is deleted; `None` until it is completed or has failed.
     pub expires_at: Option<Timestamp>,
+    /// Number of times in a row that the process which wrote it ended, or hung, before a part was
+    /// completed.
+    pub interruptions: i64,
+}
+
+impl ExportJob {
+    /// Returns `true` if it has failed because it ended the process that wrote it again and again.
+    pub fn was_interrupted(&self) -> bool {
+        self.status == JobStatus::Failed && self.interruptions >= EXPORT_INTERRUPTIONS
+    }
 }
 
 /// Export to begin.

@@ -256,7 +256,7 @@ impl Batch {
         self.save_messages(tx).await?;
         count_opted_out(tx, &self.opted_out).await?;
         begin_gaps(tx, &self.unsubscribed).await?;
-        outdate_exports(tx, self.changed_times(), now).await?;
+        outdate_exports(tx, self.changed_times()).await?;
         self.save_media(tx, now).await?;
         let changed = self.events.iter().filter(|event| !event.kind.is_new_message());
         delete_responses(tx, changed.map(|event| &event.key)).await?;

@@ -203,7 +203,7 @@ pub(crate) async fn remove(
     }
     let all = keys(states.iter().map(|(id, _)| id))?;
     let sent = states.iter().filter_map(|(_, state)| Some((channel, state.sent_at?)));
-    outdate_exports(tx, sent, now).await?;
+    outdate_exports(tx, sent).await?;
     let media = states.iter().filter(|(_, state)| state.kind.is_some_and(MessageType::is_media));
     let media: Vec<_> =
         media.map(|(id, _)| BulkKey { c: channel.as_str(), m: Some(id.as_str()) }).collect();
