@@ -4,14 +4,12 @@
 mod beside;
 mod indexes;
 mod rules;
+mod stored;
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use chatkeep_core::config::Database;
-use chatkeep_core::message::Content;
 use chatkeep_emulator::Emulator;
 use chatkeep_store::Store;
 use sqlx::migrate::Migrator;
@@ -25,8 +23,9 @@ use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
+use stored::{TEXT, is_understood, steps};
+
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
-const TEXT: &str = "kept since the beginning";
 
 /// Returns the landed files of a database with their numbers, in order.
 fn landed(database: &str) -> Vec<(i64, PathBuf)> {
@@ -50,80 +49,6 @@ async fn up_to(database: &str, version: i64) -> Migrator {
     Migrator::new(folder.path()).await.unwrap()
 }
 
-/// Milliseconds of an hour.
-const HOUR: i64 = 3_600_000;
-/// Messages with the times of their sending, in several quarters of an hour, and before 1970.
-const MESSAGES: [(&str, i64); 9] = [
-    ("m1", 10),
-    ("m2", 100 * HOUR),
-    ("m3", 100 * HOUR + 15 * 60_000),
-    ("m4", 100 * HOUR + 16 * 60_000),
-    ("m5", 101 * HOUR - 1),
-    ("m6", -1),
-    ("m7", -900_001),
-    ("m8", -HOUR - 1),
-    // Of the bot.
-    ("m9", 100 * HOUR + 1),
-];
-
-/// Returns statements that store a subscribed group with messages and rules, in the first schema.
-fn conversation() -> String {
-    let content = serde_json::to_string(&Content::text(TEXT)).unwrap();
-    let (count, bytes) = (MESSAGES.len(), MESSAGES.len() * content.len());
-    let mut sql = format!(
-        "INSERT INTO users (user_id, display_name, used_bytes, created_at)
-             VALUES ('U1', 'Ann', {bytes}, 1);
-         INSERT INTO channels (channel_id, platform, bot, type, created_at, enabled_at, bytes,
-                               message_count)
-             VALUES ('C1', 'line', 'main', 'group', 1, 1, {bytes}, {count});
-         INSERT INTO members (channel_id, user_id, role, first_seen_at)
-             VALUES ('C1', 'U1', 'owner', 1);
-         INSERT INTO subscriptions (channel_id, user_id, created_at, bytes_at_subscribe)
-             VALUES ('C1', 'U1', 2, 0);"
-    );
-    for (id, at) in MESSAGES {
-        let (sender, is_bot) = if id == "m9" { ("NULL", "TRUE") } else { ("'U1'", "FALSE") };
-        write!(
-            sql,
-            "INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type,
-                                   content, is_bot)
-             VALUES ('C1', '{id}', {at}, 11, {sender}, 'text', '{content}', {is_bot});"
-        )
-        .unwrap();
-    }
-    for rule in ["qa_1", "qa_2"] {
-        write!(
-            sql,
-            "INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, created_at,
-                                   created_by)
-             VALUES ('C1', '{rule}', '[\"k\"]', '', 'an answer', 3, 'U1');"
-        )
-        .unwrap();
-    }
-    sql
-}
-
-/// Replies of the first rule, of which two were purged, one of them suppressed; all of the second
-/// one were purged. The reply that was sent is a message.
-const REPLIES: &str = "
-    INSERT INTO replies (event_id, channel_id, source, rule_id, status, created_at, finished_at,
-                         sent_ids)
-    VALUES ('e1', 'C1', 'qa', 'qa_1', 'sent', 20, 21, '[\"m9\"]'),
-           ('e2', 'C1', 'qa', 'qa_1', 'suppressed', 22, 22, NULL),
-           ('e3', 'C1', 'qa', 'qa_1', 'failed', 23, 23, NULL);
-    UPDATE qa_rules SET hit_count = 5, suppressed_count = 2 WHERE rule_id = 'qa_1';
-    UPDATE qa_rules SET hit_count = 3, suppressed_count = 1 WHERE rule_id = 'qa_2';
-    INSERT INTO usage_notices (user_id, status, created_at) VALUES ('U1', 'OK', 5);
-    INSERT INTO other_events (event_id, channel_id, type, at, raw)
-        VALUES ('o1', 'C1', 'odd', 6, '{}');";
-
-/// Returns the steps to a schema: the number to migrate to, and what is stored then.
-fn steps(version: i64) -> Vec<(i64, String)> {
-    let nothing = "SELECT 1".to_owned();
-    let stored = [(1, conversation()), (4, REPLIES.to_owned()), (version, nothing)];
-    stored.into_iter().filter(|(number, _)| *number <= version).collect()
-}
-
 /// Makes a SQLite database of that schema.
 async fn sqlite_of(folder: &Path, version: i64) {
     let address = format!("sqlite://{}?mode=rwc", folder.join("chatkeep.db").display());
@@ -143,22 +68,6 @@ async fn postgres_of(url: &str, version: i64) {
         conn.execute(AssertSqlSafe(sql)).await.unwrap();
     }
     conn.close().await.unwrap();
-}
-
-/// Checks that this version reads and counts what an earlier one has stored.
-async fn is_understood(store: &Store, version: i64) {
-    for (id, _) in MESSAGES {
-        let message = store.messages().message(&"C1".into(), &id.into()).await.unwrap().unwrap();
-        let content = format!("{message:?}");
-        assert!(content.contains(TEXT), "{version}: {content}");
-    }
-    let audit = store.audits().audit_channel(&"C1".into()).await.unwrap().unwrap();
-    assert!(audit.differences.is_empty(), "{version}: {:?}", audit.differences);
-    let users = store.audits().audit_users(None, None, &BTreeMap::new(), 10).await.unwrap();
-    assert_eq!(users.len(), 1, "{version}");
-    assert!(users[0].differences.is_empty(), "{version}: {:?}", users[0].differences);
-    let rules = store.assistant().rules(&"C1".into()).await.unwrap().value.items;
-    assert_eq!(rules.len(), 2, "{version}");
 }
 
 #[tokio::test]

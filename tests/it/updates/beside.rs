@@ -6,6 +6,7 @@ use std::path::Path;
 
 use chatkeep_core::config::Database;
 use chatkeep_store::Store;
+use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -18,6 +19,8 @@ use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 /// Number of rounds of talk in each part of the replacement.
 const ROUNDS: usize = 20;
+/// Schema from which on a build knows earlier texts and exports in the background.
+const EXPORTS: i64 = 42;
 
 /// Replacement of a process of the earlier build by one of this one.
 struct Replacement {
@@ -107,6 +110,50 @@ impl Replacement {
         self.stack.drained().await;
     }
 
+    /// Returns the document of an export once it is completed.
+    async fn document(&self, path: &str) -> Option<String> {
+        let url = format!("http://{}/api{path}", self.stack.ground.address);
+        let asked = http::client(DEADLINE).get(url).bearer_auth(self.stack.key()).send().await;
+        let answer = asked.unwrap();
+        // One that goes out of date while it is sent breaks off.
+        if answer.status().is_success() { answer.text().await.ok() } else { None }
+    }
+
+    /// Has a message edited and unsent that has an earlier text and is in an export: both follow,
+    /// whichever process receives it and whichever is asked.
+    async fn exports_follow(&self, when: &str) {
+        let backup = format!("/channels/{}/backup", self.channel);
+        self.stack.put(&format!("{backup}/config"), json!({"keepEarlierTexts": true})).await;
+        let (was, is) = (format!("as it was, {when}"), format!("as it is, {when}"));
+        let said = self.stack.line.say(&self.channel, &self.people[0], was.as_str()).await.unwrap();
+        let id = said.message_id().unwrap();
+        let message = format!("{backup}/messages/{id}");
+        let content = async || {
+            let (_, message) = self.stack.call(Method::GET, &message, None).await;
+            message["content"].as_str().unwrap_or_default().to_owned()
+        };
+        until("the message is stored", DEADLINE, async || content().await == was).await;
+        let export = json!({"format": "jsonl"});
+        let export = self.stack.post(&format!("{backup}/exports"), export).await;
+        let document = format!("{backup}/exports/{}/document", export["id"].as_str().unwrap());
+        let has = async |text: &str| {
+            self.document(&document).await.map(|document| document.contains(text))
+        };
+        until("the export is completed", DEADLINE, async || has(&was).await == Some(true)).await;
+        self.stack.line.edit(id, is.as_str()).await.unwrap();
+        until("the edit is stored", DEADLINE, async || content().await == is).await;
+        assert_ne!(has(&is).await, Some(false), "{when}: it is sent as it was");
+        until("it is written again", DEADLINE, async || has(&is).await == Some(true)).await;
+        let shown = self.stack.get(&message).await;
+        assert_eq!(shown["earlierTexts"][0]["content"], was, "{when}");
+        self.stack.line.unsend(id).await.unwrap();
+        until("the unsend is stored", DEADLINE, async || content().await.is_empty()).await;
+        for text in [&was, &is] {
+            assert_ne!(has(text).await, Some(true), "{when}: what was unsent is sent");
+        }
+        until("it is written without", DEADLINE, async || has(&is).await == Some(false)).await;
+    }
+
     fn sends_to(&self, address: std::net::SocketAddr) {
         self.stack.line.set_webhook_url(Some(format!("http://{address}/webhook/line")));
     }
@@ -146,6 +193,12 @@ async fn processes_of_an_earlier_build_are_replaced_one_by_one() {
     moving.sends_to(moving.stack.ground.address);
     moving.talk("both, received by this build").await;
     moving.nothing_is_lost("by both").await;
+    if before >= EXPORTS {
+        moving.exports_follow("received by this build").await;
+        moving.sends_to(address);
+        moving.exports_follow("received by the earlier build").await;
+        moving.sends_to(moving.stack.ground.address);
+    }
     let (old, new) = (handled(metrics).await - after, handled(moving.stack.ground.metrics).await);
     eprintln!("events on the new schema: {old} by the earlier build, {new} by this one");
     assert!(old > 0.0 && new > 0.0, "one of them did nothing: {old}, {new}");
@@ -166,6 +219,7 @@ async fn processes_of_an_earlier_build_are_replaced_one_by_one() {
     moving.stack.process = beside;
     moving.talk("after").await;
     moving.nothing_is_lost("after the replacement").await;
+    moving.exports_follow("after the replacement").await;
     let letters = moving.stack.ground.command(&moving.stack.line, &["dead", "list"]).await;
     assert!(!letters.contains("event.") && !letters.contains("job."), "{letters}");
     moving.stack.is_well().await;
