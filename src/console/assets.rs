@@ -30,6 +30,8 @@ pub(crate) struct Assets {
     pub script: Asset,
     /// Script of the pages of rules.
     pub rules: Asset,
+    /// Script of pages with work that goes on.
+    pub progress: Asset,
     /// Script of the page of exports.
     pub export: Asset,
     pub icon: Asset,
@@ -54,6 +56,12 @@ pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
         "js",
         "text/javascript; charset=utf-8",
         include_str!("assets/rules.js"),
+    ),
+    progress: Asset::new(
+        "progress",
+        "js",
+        "text/javascript; charset=utf-8",
+        include_str!("assets/progress.js"),
     ),
     export: Asset::new(
         "export",
@@ -84,8 +92,10 @@ impl Asset {
 
 /// Returns the routes of the files.
 pub fn router() -> Router {
-    let Assets { style, script, rules, export, icon } = &*ASSETS;
-    [style, script, rules, export, icon].into_iter().fold(Router::new(), |router, asset| {
-        router.route(&asset.path, get(move || async move { asset.response() }))
-    })
+    let Assets { style, script, rules, progress, export, icon } = &*ASSETS;
+    [style, script, rules, progress, export, icon]
+        .into_iter()
+        .fold(Router::new(), |router, asset| {
+            router.route(&asset.path, get(move || async move { asset.response() }))
+        })
 }

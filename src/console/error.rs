@@ -28,6 +28,8 @@ pub(crate) enum PageError {
     NoPerson,
     /// The assistant has no such rule.
     NoRule,
+    /// The visitor has no such export of the channel, any more.
+    NoExport,
     /// There is no such page.
     NoPage,
     /// There is no such page for the visitor, who is told what any unknown path tells.
@@ -127,6 +129,7 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         PageError::NoRule => {
             (StatusCode::NOT_FOUND, "rule-missing-title", "rule-missing-text", None)
         }
+        PageError::NoExport => (StatusCode::NOT_FOUND, "gone-title", "gone-text", None),
         PageError::NoPage => (StatusCode::NOT_FOUND, "error-page-title", "error-page-text", None),
         PageError::Method => {
             (StatusCode::METHOD_NOT_ALLOWED, "error-page-title", "error-page-text", None)
@@ -158,14 +161,15 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
     rendered_as(status, &page)
 }
 
-/// Returns the page that a refusal leads back to: the conversation, when something in it is missing, or
-/// the page whose form is out of date.
+/// Returns the page that a refusal leads back to: the conversation, when something in it is missing,
+/// the exports, or the page whose form is out of date.
 fn back(error: &PageError, here: &str) -> Option<String> {
     match error {
         PageError::NoMessage | PageError::NoPerson | PageError::NoRule => {
             let (channel, _) = here.strip_prefix("/c/")?.split_once('/')?;
             Some(format!("/c/{channel}"))
         }
+        PageError::NoExport => Some(format!("{}/exports", here.split_once("/exports/")?.0)),
         PageError::OldForm => Some(Done::Unsent.address(here)),
         PageError::Stale => Some(here.to_owned()),
         _ => None,
@@ -204,6 +208,8 @@ mod tests {
         let to = |error: PageError, path| back(&error, path);
         assert_eq!(to(PageError::NoRule, path), Some("/c/C%201".to_owned()));
         assert_eq!(to(PageError::Stale, path), Some(path.to_owned()));
+        let exports = Some("/c/C%201/exports".to_owned());
+        assert_eq!(to(PageError::NoExport, "/c/C%201/exports/exp_1/document"), exports);
         let unsent = Some("/console/account?done=unsent".to_owned());
         assert_eq!(to(PageError::OldForm, "/console/account"), unsent);
         assert_eq!(to(PageError::NoMessage, "/console/account"), None);

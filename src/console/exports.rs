@@ -8,7 +8,7 @@ use chatkeep_http::download;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::ServiceError;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
-use chatkeep_store::{ExportJob, JobStatus};
+use chatkeep_store::{EXPORTS_OF_PERSON, ExportJob, JobStatus};
 use chatkeep_transfer::Format;
 use chatkeep_view::segment;
 use serde::Deserialize;
@@ -31,6 +31,8 @@ struct ExportsPage {
     exports: Vec<ExportCard>,
     /// True while one of them is being written.
     is_running: bool,
+    /// Sentence about for whom they are, for how long, and how many.
+    about: String,
 }
 
 /// Export, as the page shows it.
@@ -43,8 +45,12 @@ struct ExportCard {
     text: String,
     /// Messages that are written, and all of them; `None` when it has ended.
     progress: Option<(i64, i64)>,
+    /// True if it could not be written.
+    has_failed: bool,
     /// Path of its document once it is completed.
     document: Option<String>,
+    /// Label of the button that deletes it, which cancels it while it is written for the first time.
+    drop: String,
     id: String,
 }
 
@@ -67,6 +73,7 @@ pub(super) async fn page(
     let card = |export| ExportCard::new(export, &channel.path, dates);
     let exports: Vec<_> = exports.into_iter().map(card).collect();
     rendered(&ExportsPage {
+        about: visitor.language.format("exports-text", &[("count", EXPORTS_OF_PERSON.into())]),
         is_running: exports.iter().any(|export| export.progress.is_some()),
         exports,
         frame: visitor.frame(visitor.language.text("exports-title")),
@@ -120,6 +127,7 @@ pub(super) async fn document(
     match console.services.export_jobs.document(&access, &export).await {
         Ok(document) => Ok(download(&console.services.export_jobs, document, &asked)),
         Err(ServiceError::Conflict(_)) => Ok(Redirect::to(&path_of(&access)).into_response()),
+        Err(ServiceError::NotFound) => Err(PageError::NoExport),
         Err(error) => Err(error.into()),
     }
 }
@@ -135,13 +143,17 @@ impl ExportCard {
         let label = FORMATS.iter().find(|(known, ..)| Some(*known) == format);
         let is_done = export.status == JobStatus::Done;
         let open = matches!(export.status, JobStatus::Pending | JobStatus::Running);
+        // One that is written again was there before.
+        let is_new = open && export.expires_at.is_none();
         let document = || format!("{channel}/exports/{}/document", segment(&export.id));
         Self {
             title: label.map_or_else(String::new, |(_, label, _)| language.text(label)),
             span: span(&export, dates),
             text: text(&export, dates),
             progress: open.then_some((export.done.min(export.total), export.total.max(1))),
+            has_failed: export.status == JobStatus::Failed,
             document: is_done.then(document),
+            drop: language.text(if is_new { "cancel" } else { "delete" }),
             id: export.id,
         }
     }
@@ -165,7 +177,13 @@ fn text(export: &ExportJob, dates: Dates) -> String {
     match export.status {
         JobStatus::Pending | JobStatus::Running => {
             let counts = [("done", export.done.into()), ("total", export.total.into())];
-            language.format("exports-running", &counts)
+            // Completed before: a message in it was changed or removed since.
+            let key = match export.expires_at {
+                Some(_) => "exports-again",
+                None if export.done == 0 => "exports-waiting",
+                None => "exports-running",
+            };
+            language.format(key, &counts)
         }
         JobStatus::Failed if export.was_interrupted() => language.text("exports-given-up"),
         JobStatus::Failed => language.text("exports-failed"),

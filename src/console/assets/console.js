@@ -351,37 +351,6 @@ function dates() {
   });
 }
 
-/** Shows the welcome as it is typed, as the server renders it. */
-function preview() {
-  const form = document.querySelector('form[data-preview]');
-  const text = form?.elements.welcome_text;
-  if (!text) return;
-  form.querySelector('[data-preview-button]').hidden = true;
-  let timer = null;
-  let asked = null;
-
-  async function show() {
-    asked?.abort();
-    asked = new AbortController();
-    const body = new URLSearchParams(new FormData(form));
-    body.set('do', 'preview');
-    try {
-      const answer = await fetch(location.pathname, { method: 'POST', body, signal: asked.signal });
-      if (!answer.ok || answer.redirected) return;
-      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      const fresh = page.querySelector('#preview');
-      if (fresh) document.querySelector('#preview').replaceChildren(...fresh.childNodes);
-    } catch {
-      // The next letter tries it again.
-    }
-  }
-
-  text.addEventListener('input', () => {
-    clearTimeout(timer);
-    timer = setTimeout(show, 250);
-  });
-}
-
 /** Offers to copy a text, where the browser lets pages do that. */
 function copies() {
   if (!navigator.clipboard) return;
@@ -414,7 +383,7 @@ function sendOnce() {
   document.addEventListener('submit', (event) => {
     const form = event.target;
     // What a script sends, or saves as a file, leaves the page as it is.
-    if (event.defaultPrevented || form.getAttribute('method') !== 'post') return;
+    if (event.defaultPrevented || posted(form, event.submitter) === null) return;
     if (sent.has(form)) {
       event.preventDefault();
       return;
@@ -427,11 +396,12 @@ function sendOnce() {
 
 /** Keeps what was sent last, in this tab alone: a session that has ended takes no form. */
 function keepForms() {
-  document.addEventListener('submit', ({ target: form }) => {
+  document.addEventListener('submit', ({ target: form, submitter }) => {
+    const path = posted(form, submitter);
     // Forms of somebody who signs in are not what was typed before.
-    if (form.getAttribute('method') !== 'post' || !person()) return;
+    if (path === null || !person()) return;
     const fields = [...new FormData(form)].filter(([name, value]) => name !== 'csrf' && typeof value === 'string');
-    const sent = 'person' in form.dataset ? null : { person: person(), path: target(form), fields };
+    const sent = 'person' in form.dataset ? null : { person: person(), path, fields };
     storage((tab) => tab.setItem(FORM, JSON.stringify(sent)));
   });
 }
@@ -455,7 +425,7 @@ function restoreForm(sent) {
 function isSame(form, { path, fields }) {
   const has = ({ name, value }) => fields.some((field) => field[0] === name && field[1] === value);
   const hidden = [...form.querySelectorAll('input[type=hidden]')].filter(({ name }) => name !== 'csrf' && !name.endsWith('version'));
-  return form.getAttribute('method') === 'post' && target(form) === path
+  return posted(form) === path
     && fields.every(([name]) => form.elements.namedItem(name)) && hidden.every(has);
 }
 
@@ -477,9 +447,14 @@ function person() {
   return document.querySelector('[data-person]')?.dataset.person;
 }
 
-/** Returns the path that a form is sent to; a field may be named "action". */
-function target(form) {
-  return new URL(form.getAttribute('action') ?? '', location.href).pathname;
+/**
+ * Returns the path that a form is posted to, by itself or by a button that says so; null if it is not
+ * posted. A field may be named "action".
+ */
+function posted(form, button = form.querySelector('[formmethod=post]')) {
+  const method = button?.getAttribute('formmethod') ?? form.getAttribute('method');
+  const action = button?.getAttribute('formaction') ?? form.getAttribute('action') ?? '';
+  return method === 'post' ? new URL(action, location.href).pathname : null;
 }
 
 /** Takes the confirmation of a change out of the address, so that it is not shown once more. */
@@ -498,7 +473,6 @@ menus();
 sendOnce();
 keepForms();
 confirmed();
-preview();
 copies();
 if (scroller && messages) {
   document.querySelector('.row.target')?.scrollIntoView({ block: 'center' });

@@ -1,5 +1,5 @@
-// Comfort on top of the pages of rules, which work without it: keywords as chips, rules edited in
-// their row, tables from files.
+// Comfort on top of the pages of rules and texts, which work without it: keywords as chips, rules
+// edited in their row, tables from files, the preview of the welcome.
 
 /** Turns a field with one keyword a line into chips: Enter, comma and 、 add, backspace removes. */
 function chips(field) {
@@ -209,7 +209,39 @@ function files(form) {
   });
 }
 
+/** Shows the welcome as it is typed, as the server renders it. */
+function preview() {
+  const form = document.querySelector('form[data-preview]');
+  const text = form?.elements.welcome_text;
+  if (!text) return;
+  form.querySelector('[data-preview-button]').hidden = true;
+  let timer = null;
+  let asked = null;
+
+  async function show() {
+    asked?.abort();
+    asked = new AbortController();
+    const body = new URLSearchParams(new FormData(form));
+    body.set('do', 'preview');
+    try {
+      const answer = await fetch(location.pathname, { method: 'POST', body, signal: asked.signal });
+      if (!answer.ok || answer.redirected) return;
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      const fresh = page.querySelector('#preview');
+      if (fresh) document.querySelector('#preview').replaceChildren(...fresh.childNodes);
+    } catch {
+      // The next letter tries it again.
+    }
+  }
+
+  text.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(show, 250);
+  });
+}
+
 enhance(document);
+preview();
 for (const form of document.querySelectorAll('[data-import]')) files(form);
 document.querySelector('table.rules')?.addEventListener('click', (event) => {
   const link = event.target.closest('a[data-edit]');

@@ -30,7 +30,6 @@ use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
 use super::choice::{TEXT, rule_link};
-use super::switch::{AGAIN, REFRESH};
 
 /// Periods to choose from, in days.
 const PERIODS: [u32; 4] = [7, 30, 90, 365];
@@ -129,11 +128,7 @@ pub(crate) async fn page(
         }
         Err(error) => page.errors = FormErrors::of(error, language)?,
     }
-    let mut response = rendered_as(page.errors.status(), &page);
-    if page.running.is_some() {
-        response.headers_mut().insert(REFRESH, AGAIN);
-    }
-    Ok(response)
+    Ok(rendered_as(page.errors.status(), &page))
 }
 
 fn period_link(at: &str, period: u32, days: u32, language: Language) -> TabLink {

@@ -11,7 +11,7 @@ use crate::stack::DEADLINE;
 async fn begun(scene: &Scene, user: &str, form: &[(&str, &str)]) -> String {
     let token = format!("csrf-{user}");
     let form = [&[("csrf", token.as_str())], form].concat();
-    let begun = scene.post(&format!("/c/{GROUP}/exports/new"), user, &form, &[]).await;
+    let begun = scene.post(&format!("/c/{GROUP}/export"), user, &form, &[]).await;
     assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
     assert_eq!(begun.location(), format!("/c/{GROUP}/exports"));
     begun.location().to_owned()
@@ -60,7 +60,7 @@ async fn an_export_is_prepared_saved_and_deleted() {
     let page = scene.page(&list, Some("Umember"), "en").await.body;
     assert!(page.contains("Nothing is prepared"), "{page}");
     let wrong = [("csrf", "csrf-Umember"), ("from", "2024-03-05"), ("to", "2024-03-01")];
-    let refused = scene.post(&format!("/c/{GROUP}/exports/new"), "Umember", &wrong, &[]).await;
+    let refused = scene.post(&format!("/c/{GROUP}/export"), "Umember", &wrong, &[]).await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
     assert!(refused.body.contains("The last day is before the first day"), "{}", refused.body);
 }

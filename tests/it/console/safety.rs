@@ -125,6 +125,8 @@ async fn every_form_needs_the_token_of_its_session() {
     ];
     for route in routes().into_iter().filter(|route| route.posts) {
         let path = route.path();
+        // Refused forms lead back to the page of their address.
+        assert!(route.opens || path == "/console/sign-out", "{path} cannot be opened");
         for (token, headers) in forged {
             let refused = scene.post(&path, "Uowner", &[("csrf", token)], headers).await;
             assert_eq!(refused.status, StatusCode::FORBIDDEN, "{path} {token} {headers:?}");

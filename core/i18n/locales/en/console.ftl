@@ -483,8 +483,8 @@ unanswered-nothing-text = As soon as people write in the chat, their questions a
 unanswered-none-title = Everything is answered
 unanswered-none-text = No question of this time is left without a rule. Look again after a while, or choose a longer time.
 unanswered-asked = { $count ->
-    [one] Asked once, { $when }
-   *[other] Asked { $count } times, last { $when }
+    [one] Asked once: { $when }
+   *[other] Asked { $count } times, the last one: { $when }
 }
 unanswered-make = Make a rule of it
 unanswered-add = Add to a rule
@@ -695,9 +695,13 @@ export-hint = Was nothing saved? Open this page in your usual browser, such as S
 export-prepare = Prepare in the background
 export-prepare-hint = For large chats: it continues when you leave this page, and an interrupted download can be resumed.
 exports-title = Prepared exports
-exports-text = Only you can download them, for three days. What is taken back or deleted meanwhile is removed from them.
-exports-empty = Nothing is prepared.
+exports-text = Only you can download them, for three days; the newest { $count } of this chat are kept. What is taken back or deleted meanwhile is removed from them.
+exports-empty = Nothing is prepared
+exports-empty-text = Choose “Prepare in the background” when you export a chat. The file waits here for you.
+exports-new = New export
+exports-waiting = Waiting to begin …
 exports-running = { $done } of { $total } messages
+exports-again = Something in it was edited, taken back or deleted. It is prepared again: { $done } of { $total } messages
 exports-failed = It could not be prepared. Please try again.
 exports-given-up = Its preparation was stopped again and again by a fault of the service, so it was given up. A shorter time may work; the operator can see why in the log.
 exports-ready = Messages: { $total }, { $size }. Available until { $end }.

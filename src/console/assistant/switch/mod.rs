@@ -5,7 +5,6 @@ mod view;
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::assistant::{KeywordMatch, QaMode, Strictness};
 use chatkeep_core::id::RuleId;
@@ -34,10 +33,6 @@ use super::words::{
 const SAID: usize = 240;
 /// Maximum length of an address in bytes.
 const ADDRESS: usize = 8_000;
-/// Asks a browser to load the page again, with or without script.
-pub(super) const REFRESH: HeaderName = HeaderName::from_static("refresh");
-/// Seconds until then.
-pub(super) const AGAIN: HeaderValue = HeaderValue::from_static("1");
 
 /// Form that switches.
 #[derive(Debug, Deserialize)]
@@ -167,11 +162,7 @@ async fn shown(
         result,
         errors,
     };
-    let mut response = rendered_as(page.errors.status(), &page);
-    if page.running.is_some() {
-        response.headers_mut().insert(REFRESH, AGAIN);
-    }
-    Ok(response)
+    Ok(rendered_as(page.errors.status(), &page))
 }
 
 /// Leads to what a rule as it is being edited would have answered. Absent texts, and an empty answer,

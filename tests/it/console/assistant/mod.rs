@@ -92,7 +92,7 @@ pub(super) fn field<'a>(page: &'a str, name: &str) -> &'a str {
 pub(super) async fn finished(scene: &Scene, rest: &str) -> Page {
     let mut page = scene.open(&path(rest)).await;
     for _ in 0..100 {
-        if !page.headers.contains_key("refresh") {
+        if !page.body.contains("http-equiv=\"refresh\"") {
             return page;
         }
         assert!(page.body.contains("<progress max=\"100\""), "{}", page.body);
