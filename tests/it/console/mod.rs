@@ -5,6 +5,8 @@ mod activity;
 mod activity_log;
 mod assistant;
 mod backup_settings;
+mod earlier_journeys;
+mod export_journeys;
 mod exports;
 mod first_run;
 mod home;

@@ -1,6 +1,7 @@
 //! A real browser: headless Chromium, driven by the W3C protocol of chromedriver.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -26,6 +27,27 @@ const ARGS: [&str; 9] = [
     "--disable-sync",
     "--window-size=1280,900",
 ];
+
+/// Key of the keyboard.
+#[derive(Clone, Copy)]
+pub(crate) enum Key {
+    Tab,
+    Enter,
+    Space,
+    Down,
+}
+
+impl Key {
+    /// Returns the character by which WebDriver names it.
+    const fn character(self) -> char {
+        match self {
+            Self::Tab => '\u{e004}',
+            Self::Enter => '\u{e007}',
+            Self::Space => '\u{e00d}',
+            Self::Down => '\u{e015}',
+        }
+    }
+}
 
 /// One browser window. Dropping it ends the browser.
 pub(crate) struct Browser {
@@ -104,6 +126,20 @@ impl Browser {
     /// Returns the result of a piece of JavaScript.
     pub(crate) async fn script(&self, script: &str) -> Value {
         self.call("execute/sync", &json!({ "script": script, "args": [] })).await
+    }
+
+    /// Presses a key, as a person does on a keyboard.
+    pub(crate) async fn press(&self, key: Key) {
+        let key = key.character();
+        let presses = json!([{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]);
+        let keyboard = json!({"type": "key", "id": "keyboard", "actions": presses});
+        self.call("actions", &json!({ "actions": [keyboard] })).await;
+    }
+
+    /// Saves files that pages offer into a folder.
+    pub(crate) async fn save_into(&self, folder: &Path) {
+        let params = json!({"behavior": "allow", "downloadPath": folder});
+        self.command("Browser.setDownloadBehavior", params).await;
     }
 
     /// Returns all errors of the browser's console.

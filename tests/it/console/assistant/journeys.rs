@@ -1,10 +1,15 @@
 //! Journeys through the assistant's settings in a real browser.
 
+use chatkeep_core::assistant::Strictness;
 use serde_json::json;
 
 use super::super::GROUP;
-use super::super::journeys::{PHONE, browser, in_every_language, is_fine, is_fine_in_look, shows};
+use super::super::journeys::{
+    PHONE, browser, browser_as, in_every_language, is_fine, is_fine_in_look, shows,
+};
+use super::super::rule_journeys::submit;
 use super::{finished, path, scene};
+use crate::harness::browser::Key;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_pages_are_fine_at_every_size_in_every_language() {
@@ -66,5 +71,48 @@ async fn an_admin_finds_a_mode_and_writes_a_welcome() {
     shows(&browser, done, &json!("Saved.")).await;
     let chosen = "return document.querySelector('[name=mode]:checked').value";
     assert_eq!(browser.script(chosen).await, json!("fuzzy"));
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_admin_sets_how_sure_an_answer_has_to_be_and_what_a_rule_is_not_for() {
+    const CHOSEN: &str = "return document.querySelector('[name=strictness]:checked').value";
+    let scene = scene().await;
+    let browser = browser_as(&scene, "Uadmin").await;
+    browser.resize(PHONE.0, PHONE.1).await;
+    browser.open(&scene.url(&path(""))).await;
+    assert_eq!(browser.script(CHOSEN).await, "balanced");
+    browser.script("document.querySelector('[name=strictness]:checked').focus()").await;
+    browser.press(Key::Down).await;
+    assert_eq!(browser.script(CHOSEN).await, "eager");
+    // What it would have answered comes first, with what was chosen.
+    submit(&browser, "button[value=compare]").await;
+    let compared = "return document.querySelector('[name=strictness]').value";
+    assert_eq!(browser.script(compared).await, "eager");
+    let tiles = "return document.querySelectorAll('.figures.four a').length";
+    shows(&browser, tiles, &json!(4)).await;
+    is_fine(&browser, "a comparison of strictness").await;
+    submit(&browser, "form.switch button.main").await;
+    let done = "return document.querySelector('.done')?.textContent";
+    assert_eq!(browser.script(done).await, "Saved.");
+    assert_eq!(browser.script(CHOSEN).await, "eager");
+    let config = scene.store.assistant().assistant_config(&GROUP.into()).await.unwrap();
+    assert_eq!(config.qa.strictness, Strictness::Eager);
+
+    // From a trial to the rule that is not for that text.
+    let said = "the wifi password please";
+    browser.open(&scene.url(&path("/try"))).await;
+    browser.script(&format!("document.querySelector('main textarea').value = '{said}'")).await;
+    submit(&browser, "main .main").await;
+    is_fine(&browser, "a trial").await;
+    submit(&browser, ".near .hint a").await;
+    let not_for = "return document.querySelector('#not-for').value";
+    assert_eq!(browser.script(not_for).await, said);
+    is_fine(&browser, "a rule that is not for a text").await;
+    submit(&browser, "main .main").await;
+    assert_eq!(browser.script(done).await, "Saved.");
+    let rules = scene.store.assistant().rules(&GROUP.into()).await.unwrap().value.items;
+    assert!(rules.iter().any(|rule| rule.not_for == [said]), "{rules:?}");
+    assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
     browser.close().await;
 }
