@@ -129,7 +129,6 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         PageError::NoRule => {
             (StatusCode::NOT_FOUND, "rule-missing-title", "rule-missing-text", None)
         }
-        PageError::NoExport => (StatusCode::NOT_FOUND, "gone-title", "gone-text", None),
         PageError::NoPage => (StatusCode::NOT_FOUND, "error-page-title", "error-page-text", None),
         PageError::Method => {
             (StatusCode::METHOD_NOT_ALLOWED, "error-page-title", "error-page-text", None)
@@ -138,7 +137,9 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
             (StatusCode::PAYLOAD_TOO_LARGE, "error-large-title", "error-large-text", None)
         }
         PageError::Hasty { seconds } => return hasty(visitor, *seconds),
-        PageError::NotInAccount => (StatusCode::NOT_FOUND, "gone-title", "gone-text", None),
+        PageError::NoExport | PageError::NotInAccount => {
+            (StatusCode::NOT_FOUND, "gone-title", "gone-text", None)
+        }
         PageError::Input => {
             (StatusCode::BAD_REQUEST, "error-input-title", "error-input-text", None)
         }

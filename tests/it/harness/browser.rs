@@ -38,7 +38,7 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// Returns the character by which WebDriver names it.
+    /// Returns the character that names it in the protocol.
     const fn character(self) -> char {
         match self {
             Self::Tab => '\u{e004}',
