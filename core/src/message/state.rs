@@ -55,7 +55,7 @@ pub struct MessageState {
     pub sent_at: Option<Timestamp>,
     /// Time at which it was first stored. It decides which subscriptions it counts for.
     pub backed_up_at: Option<Timestamp>,
-    /// Sender.
+    /// Sender; while only edits of it are known, the person who made the latest.
     pub sender: Option<UserId>,
     /// Its type.
     pub kind: Option<MessageType>,
@@ -112,7 +112,9 @@ impl MessageState {
                 Effect::Skipped
             }
             MessageChange::Received(message) => self.receive(message, mode, now),
-            MessageChange::Edited { at, content, .. } => self.edit((*at, content), mode, now),
+            MessageChange::Edited { at, by, content } => {
+                self.edit((*at, content), by.as_ref(), mode, now)
+            }
             MessageChange::Unsent { at } => self.unsend(*at),
         }
     }
@@ -143,6 +145,7 @@ impl MessageState {
     fn edit(
         &mut self,
         (at, content): (Timestamp, &str),
+        by: Option<&UserId>,
         mode: BackupMode,
         now: Timestamp,
     ) -> Effect {
@@ -165,6 +168,10 @@ impl MessageState {
         self.backed_up_at.get_or_insert(now);
         if self.unsent_at.is_none() {
             self.content = Some(content.to_owned());
+            if self.sent_at.is_none() {
+                // An erasure of the person finds it by that.
+                self.sender = by.cloned();
+            }
         }
         Effect::Changed
     }
@@ -193,6 +200,9 @@ impl MessageState {
         }
         self.unsent_at = Some(at);
         self.content = None;
+        if self.sent_at.is_none() {
+            self.sender = None;
+        }
         self.earlier_texts = EarlierTexts::default();
         Effect::Changed
     }

@@ -36,7 +36,7 @@ fn received(text: &str) -> MessageChange {
 }
 
 fn edited(millis: i64, text: &str) -> MessageChange {
-    MessageChange::Edited { at: at(millis), by: None, content: json(text) }
+    MessageChange::Edited { at: at(millis), by: Some("U1".into()), content: json(text) }
 }
 
 fn unsent(millis: i64) -> MessageChange {

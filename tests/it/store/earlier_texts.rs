@@ -26,6 +26,7 @@ on_both!(
     an_older_database_forgets_them_once_they_are_switched_off,
     a_paused_or_unsubscribed_channel_keeps_none,
     stray_edits_count_for_nothing_and_go,
+    stray_edits_go_with_their_author_and_their_time,
     imports_bring_what_may_be_kept,
     the_doctor_finds_what_an_earlier_build_left,
 );
@@ -311,6 +312,50 @@ async fn stray_edits_count_for_nothing_and_go(fixture: Fixture) {
     assert_eq!(holding(&fixture).await, "0");
     let words = "SELECT COUNT(*) FROM messages WHERE message_id = 'm2'";
     assert_eq!(fixture.value(words).await, "0");
+}
+
+async fn stray_edits_go_with_their_author_and_their_time(fixture: Fixture) {
+    group(&fixture).await;
+    let (store, channel) = (&fixture.store, channel());
+    let edit = |id: &str, by: &str, time| {
+        let mut edit = edited("C1", id, time, &format!("secret of {by}"));
+        if let MessageChange::Edited { by: author, .. } = &mut edit.change {
+            *author = Some(by.into());
+        }
+        edit
+    };
+    let words = async |by: &str| {
+        let held =
+            "SELECT COUNT(*) FROM messages WHERE content || COALESCE(earlier_texts, '') LIKE";
+        fixture.value(&format!("{held} '%secret of {by}%'")).await
+    };
+    let edits =
+        [edit("m1", "U1", 11), edit("m1", "U1", 12), edit("m2", "U2", 11), edit("m2", "U2", 12)];
+    fixture.keep(&edits, 20).await;
+    assert_eq!((words("U1").await, words("U2").await), ("1".to_owned(), "1".to_owned()));
+    erase_person(store, &channel, &"U1".into(), at(40), at(41)).await;
+    assert_eq!((words("U1").await, words("U2").await), ("0".to_owned(), "1".to_owned()));
+    // That of somebody else still finds its message.
+    let mut message = said("C1", "m2", 10, "first");
+    if let MessageChange::Received(message) = &mut message.change {
+        message.sender = Some("U2".into());
+    }
+    fixture.keep(&[said("C1", "m1", 10, "secret of U1"), message], 42).await;
+    assert_eq!((words("U1").await, earlier(&fixture, "m2").await.len()), ("0".to_owned(), 2));
+
+    fixture.keep(&[edit("m3", "U2", 50)], 51).await;
+    delete_before(store, &channel, at(60), at(61)).await;
+    assert_eq!(words("U2").await, "0");
+
+    let day = 86_400_000;
+    fixture.keep(&[edit("m4", "U2", 70), edit("m5", "U2", 3 * day)], 71).await;
+    store.channels().set_retention(&channel, Some(1), &"U1".into(), at(72)).await.unwrap();
+    let now = at(3 * day);
+    assert_eq!(store.channels().outdated_channels(now).await.unwrap(), ["C1".into()]);
+    assert!(store.channels().delete_outdated(&channel, 10, now).await.unwrap().last);
+    assert_eq!(store.channels().outdated_channels(now).await.unwrap(), []);
+    assert_eq!(words("U2").await, "1", "the younger one stays");
+    is_well(&fixture).await;
 }
 
 async fn imports_bring_what_may_be_kept(fixture: Fixture) {

@@ -19,6 +19,7 @@ use super::super::unknown_events::{forget_unknown, forget_unknown_of};
 use super::super::webhooks::delete_responses_in;
 use super::super::{MessageState, MessageStore, StoreError};
 use super::sql::BulkKey;
+use super::stray_edits::forget_stray_edits;
 use super::{lock_ledger, save_ledger};
 use crate::activity::Counted;
 use crate::query::{query, query_as};
@@ -140,7 +141,7 @@ pub(crate) async fn remove_some(
 
 /// Makes sure that what was sent in a channel before a time, by one person or by all, cannot come
 /// back: late deliveries and imports of it are rejected from now on, and the events of unknown types
-/// go, which may say something of it. Two concurrent removals of the same wait for each other here.
+/// go, which may say something of it, as do edits that wait for such a message. Two concurrent removals of the same wait for each other here.
 pub(crate) async fn bar_removed(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -153,6 +154,7 @@ pub(crate) async fn bar_removed(
         Some(user) => tx.execute(query(ERASE_PERSON).bind(c).bind(user.as_str()).bind(at)).await?,
         None => tx.execute(query(DELETED_BEFORE).bind(c).bind(at)).await?,
     };
+    forget_stray_edits(tx, channel, of, before).await?;
     forget_unknown(tx, channel, before).await
 }
 

@@ -11,6 +11,7 @@ use super::super::unknown_events::forget_unknown;
 use super::super::{ChannelStore, StoreError};
 use super::lock_ledger;
 use super::removal::{ALL, BEFORE, DELETED_BEFORE, RemovalMode, Removed, remove};
+use super::stray_edits::forget_stray_edits;
 use crate::query::{query, query_as};
 
 const SET: &str = "UPDATE channels SET retention_days = $2 WHERE channel_id = $1";
@@ -28,6 +29,10 @@ const OUTDATED: &str = "
       AND (EXISTS (SELECT 1 FROM messages m
                    WHERE m.channel_id = c.channel_id
                      AND m.sent_at < $1 - c.retention_days * 86400000)
+           OR EXISTS (SELECT 1 FROM messages m
+                      WHERE m.channel_id = c.channel_id
+                        AND m.sent_at IS NULL AND m.content IS NOT NULL
+                        AND m.edited_at < $1 - c.retention_days * 86400000)
            OR EXISTS (SELECT 1 FROM other_events e
                       WHERE e.channel_id = c.channel_id
                         AND e.at < $1 - c.retention_days * 86400000))
@@ -93,7 +98,8 @@ impl ChannelStore<'_> {
         Ok((days, (before > 0).then(|| Timestamp::from_millis(before))))
     }
 
-    /// Returns the channels with messages, or events of unknown type, older than their retention.
+    /// Returns the channels with messages, edits that wait for their message, or events of unknown type,
+    /// older than their retention.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -105,7 +111,7 @@ impl ChannelStore<'_> {
     }
 
     /// Deletes the oldest messages of a channel, at most `limit`, that exceed its retention, and all
-    /// events of unknown type that do, as a job of [`JobStore::work_on_job`](crate::JobStore::work_on_job) does. Repeat until
+    /// events of unknown type and edits without their message that do, as a job of [`JobStore::work_on_job`](crate::JobStore::work_on_job) does. Repeat until
     /// [`Removed::last`]. The retention is read each time: it may have been changed.
     ///
     /// # Errors
@@ -129,8 +135,9 @@ impl ChannelStore<'_> {
             Ok(tx.fetch_all(query_as(BEFORE).bind(c).bind(before).bind(limit)).await?)
         })
         .await?;
-        if let Some(before) = before {
-            forget_unknown(&mut tx, channel, Timestamp::from_millis(before)).await?;
+        if let Some(before) = before.map(Timestamp::from_millis) {
+            forget_stray_edits(&mut tx, channel, None, before).await?;
+            forget_unknown(&mut tx, channel, before).await?;
         }
         if let Some(before) = before.filter(|_| !removed.messages.is_empty()) {
             tx.execute(query(DELETED_BEFORE).bind(c).bind(before)).await?;
