@@ -1,6 +1,7 @@
 //! U+0000 in the texts of an import, which PostgreSQL cannot hold and no chat shows. U+FFFD takes
 //! its place, as in what the platform sends, and the summary counts it.
 
+use chatkeep_core::message::{EarlierText, EarlierTexts};
 use chatkeep_store::{ImportedMessage, ImportedPerson};
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ impl Summary {
     }
 
     /// Makes the texts of a message and of its sender storable, and counts those that were not: the
-    /// content of a message as one, and a name once.
+    /// content of a message as one, each of its earlier texts as one, and a name once.
     pub(super) fn make_message_storable(
         &mut self,
         message: &mut ImportedMessage,
@@ -34,11 +35,20 @@ impl Summary {
         if let Some(content) = &mut message.content {
             self.replaced += u64::from(replace_in_json(content));
         }
+        self.make_earlier_texts_storable(&mut message.earlier_texts);
         let Some(person) = person else { return };
         let is_new = !self.people.contains_key(&person.id);
         for text in [&mut person.display_name, &mut person.picture_url].into_iter().flatten() {
             self.replaced += u64::from(replace_nul(text) && is_new);
         }
+    }
+
+    fn make_earlier_texts_storable(&mut self, texts: &mut EarlierTexts) {
+        let mut storable = |mut text: EarlierText| {
+            self.replaced += u64::from(replace_in_json(&mut text.content));
+            text
+        };
+        *texts = std::mem::take(texts).into_iter().map(&mut storable).collect();
     }
 }
 

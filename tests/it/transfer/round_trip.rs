@@ -136,6 +136,16 @@ async fn earlier_texts_come_back_where_they_may_be_kept(parts: Parts) {
     assert!(earlier_texts(&other).await.is_empty());
     let bytes = (from.counters().await, other.counters().await);
     assert!(bytes.1 < bytes.0, "{bytes:?}");
+
+    // U+0000 becomes what it becomes in any other text.
+    let nul = Home::with_user(parts).await;
+    keep_earlier_texts(&nul).await;
+    let text = text.replace(r#""content":"first""#, r#""content":"fi\u0000rst""#);
+    let text = text.replace(r#""text":"before""#, r#""text":"be\u0000fore""#);
+    let imported = nul.import(nul.write("nul.jsonl", text), &["--user", OWNER]).await.succeeded();
+    assert_eq!(imported.count("replaced"), 2);
+    let kept = format!("{:?}", earlier_texts(&nul).await);
+    assert!(kept.contains("fi\u{fffd}rst") && kept.contains("be\u{fffd}fore"), "{kept}");
     let page = String::from_utf8(from.export("page.html").await).unwrap();
     assert!(page.contains("@b, in &#60;b&#62;") || page.contains("@b, in &lt;b&gt;"), "{page}");
 }
