@@ -239,10 +239,22 @@ fn print_report(report: &RestoreReport, request: &RestoreRequest) {
         RestoreDestination::Folder { path, .. } => path.display().to_string(),
         RestoreDestination::Database { database, .. } => database.to_string(),
     };
-    let RestoreReport { manifest, messages, files, missing, replayed, unread, repaired, left } =
-        report;
+    let RestoreReport {
+        manifest,
+        messages,
+        files,
+        missing,
+        replayed,
+        earlier_texts,
+        unread,
+        repaired,
+        left,
+    } = report;
     note!("{} was restored into {place}: {messages} messages, {files} files", manifest.id);
     note!("{replayed} erasures of after the snapshot were repeated");
+    if *earlier_texts > 0 {
+        note!("earlier texts of {earlier_texts} messages were erased: their channels keep none");
+    }
     for why in unread {
         note!("chatkeep: what it knows of erasures was not repeated: {why}");
     }

@@ -36,31 +36,47 @@ impl PeriodicJob for EarlierTextErasure {
     const SCOPE: Scope = Scope::Deployment;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
-        for (channel, ended) in self.store.channels().with_texts_to_erase().await? {
-            self.channel(&channel, ended, stop).await?;
-        }
+        self.round(PAUSE, stop).await?;
         Ok(())
     }
 }
 
 impl EarlierTextErasure {
-    /// Erases the earlier texts of a channel; returns early once `stop` is cancelled.
+    /// Erases them without a pause, in a database that nobody else uses. Returns the number of messages
+    /// that had some.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; what is erased by then is erased.
+    pub(crate) async fn erase_at_once(&self) -> Result<usize, StoreError> {
+        self.round(Duration::ZERO, &CancellationToken::new()).await
+    }
+
+    async fn round(&self, pause: Duration, stop: &CancellationToken) -> Result<usize, StoreError> {
+        let mut erased = 0;
+        for (channel, ended) in self.store.channels().with_texts_to_erase().await? {
+            erased += self.channel((&channel, ended), pause, stop).await?;
+        }
+        Ok(erased)
+    }
+
+    /// Erases the earlier texts of a channel that switched them off at that time; returns early once
+    /// `stop` is cancelled. Returns the number of messages that had some.
     async fn channel(
         &self,
-        channel: &ChannelId,
-        ended: Timestamp,
+        (channel, ended): (&ChannelId, Timestamp),
+        pause: Duration,
         stop: &CancellationToken,
-    ) -> Result<(), StoreError> {
+    ) -> Result<usize, StoreError> {
         let (mut erased, mut after) = (0, None::<MessageId>);
         loop {
             let messages = self.store.messages();
             let (found, last) = messages.find_earlier_texts(channel, after.as_ref(), PART).await?;
             for batch in found.chunks(BATCH) {
                 if stop.is_cancelled() {
-                    return Ok(());
+                    return Ok(erased);
                 }
                 erased += messages.erase_earlier_texts(channel, batch, self.clock.now()).await?;
-                stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await;
+                stop.run_until_cancelled(tokio::time::sleep(pause)).await;
             }
             if last.is_none() {
                 break;
@@ -69,6 +85,6 @@ impl EarlierTextErasure {
         }
         self.store.channels().note_texts_erased(channel, ended).await?;
         info!(%channel, messages = erased, "earlier texts erased");
-        Ok(())
+        Ok(erased)
     }
 }

@@ -24,6 +24,7 @@ use super::stored::BlobListReader;
 use super::verify::check_parts;
 use super::{SnapshotError, SnapshotService};
 use crate::doctor::{Doctor, DoctorOptions, FileChecks, Finding, Repair, Report};
+use crate::earlier_texts::EarlierTextErasure;
 use crate::media_store;
 use crate::processes::running;
 
@@ -63,6 +64,8 @@ pub struct RestoreReport {
     pub missing: u64,
     /// Number of erasures since the snapshot that were replayed.
     pub replayed: u64,
+    /// Number of messages whose earlier texts were erased, for their channels keep none any more.
+    pub earlier_texts: usize,
     /// Reasons for which ledgers of later snapshots could not be read.
     pub unread: Vec<String>,
     /// Number of differences, most of which are of before the snapshot, that were repaired.
@@ -128,7 +131,7 @@ impl SnapshotService {
         let report = restoration.fill(&store, &blobs, found).await;
         store.close().await;
         let report = report?;
-        if report.replayed > 0 || report.repaired > 0 {
+        if report.replayed > 0 || report.earlier_texts > 0 || report.repaired > 0 {
             Store::rewrite_embedded(folder).await?;
         }
         drop(scratch);
@@ -198,6 +201,9 @@ impl Restoration<'_> {
         found: &mut (dyn FnMut(&Finding) + Send),
     ) -> Result<RestoreReport, SnapshotError> {
         let (replayed, unread) = self.replay(store).await?;
+        // The service on it, whose job this is, may start much later.
+        let (texts_of, clock) = (store.clone(), Arc::clone(&self.service.clock));
+        let earlier_texts = EarlierTextErasure { store: texts_of, clock }.erase_at_once().await?;
         let (files, missing) = self.files(store, blobs).await?;
         // Without a list of files they are where they were.
         if self.manifest.part(PartName::Blobs).is_some() {
@@ -208,7 +214,17 @@ impl Restoration<'_> {
         let messages = store.messages().count_messages().await?;
         let (repaired, left) = (doctor.repaired, doctor.left());
         let Self { manifest, .. } = self;
-        Ok(RestoreReport { manifest, messages, files, missing, replayed, unread, repaired, left })
+        Ok(RestoreReport {
+            manifest,
+            messages,
+            files,
+            missing,
+            replayed,
+            earlier_texts,
+            unread,
+            repaired,
+            left,
+        })
     }
 
     /// Checks the result, and repairs what can be recomputed: it may differ since before the

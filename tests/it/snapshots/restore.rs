@@ -9,6 +9,8 @@ use chatkeep_core::config::Database;
 use chatkeep_core::time::{Clock as _, SystemClock};
 use chatkeep_store::Store;
 use futures_util::future::join;
+use reqwest::Method;
+use serde_json::json;
 use tokio::sync::Notify;
 
 use super::Scene;
@@ -127,6 +129,36 @@ async fn what_was_erased_after_a_snapshot_stays_erased() {
     assert!(scene.message(&kept).await.is_some());
     scene.stack.is_well().await;
     assert_eq!(holding(&folder.join("blobs"), b"the plans"), [] as [std::path::PathBuf; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn earlier_texts_that_were_switched_off_after_a_snapshot_are_in_no_restored_file() {
+    const FIRST: &str = "the first draft of the plans";
+    let scene = Scene::new(&[]).await;
+    let path = format!("/channels/{}/backup/config", scene.group.chat_id);
+    let set = async |keep: bool| {
+        let setting = json!({"keepEarlierTexts": keep});
+        let (status, body) = scene.stack.call(Method::PUT, &path, Some(setting)).await;
+        assert!(status.is_success(), "{body}");
+    };
+    set(true).await;
+    let message = scene.say(FIRST).await;
+    scene.stack.line.edit(&message, "the plans").await.unwrap();
+    scene.stack.drained().await;
+    assert_eq!(scene.message(&message).await.unwrap()["earlierTexts"][0]["content"], FIRST);
+    let id = scene.snapshot().await;
+    set(false).await;
+    let folder = scene.new_folder("restored");
+    let old = scene.stack.ground.folder.path().display().to_string();
+    let said = scene.restore(&id, &folder, &["--erased-in", &old]).await;
+    assert!(said.contains("1 erasures of after the snapshot were repeated"), "{said}");
+    assert!(said.contains("earlier texts of 1 messages were erased"), "{said}");
+    assert_eq!(holding(&folder, FIRST.as_bytes()), [] as [std::path::PathBuf; 0]);
+    let scene = scene.move_to(&folder).await;
+    scene.stack.drained().await;
+    let restored = scene.message(&message).await.unwrap();
+    assert_eq!((&restored["content"], restored.get("earlierTexts")), (&json!("the plans"), None));
+    scene.stack.is_well().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
