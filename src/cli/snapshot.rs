@@ -1,6 +1,7 @@
 //! `chatkeep snapshot …`: making, listing, checking and restoring snapshots.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use chatkeep_core::config::{BlobsKind, Config, Database, has_password};
@@ -12,6 +13,9 @@ use chatkeep_transfer::out::{note, say};
 use serde_json::json;
 
 use super::{Context, on_signal, table};
+
+/// Time for which a command that needs no database waits for it.
+const COMPARISON: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SnapshotArgs {
@@ -89,14 +93,36 @@ async fn command(
 ) -> anyhow::Result<()> {
     match command {
         SnapshotCommand::Create { json } => Box::pin(create(context, target, json)).await,
-        SnapshotCommand::List { json } => list(&context.snapshots(target)?.list().await?, json),
+        SnapshotCommand::List { json } => {
+            list(&compared(context, target).await?.list().await?, json)
+        }
         SnapshotCommand::Verify { id, identity } => {
-            verify(&context.snapshots(target)?, &id, &AgeIdentities::read(&identity)?).await
+            let identities = AgeIdentities::read(&identity)?;
+            verify(&compared(context, target).await?, &id, &identities).await
         }
         SnapshotCommand::Restore(args) => restore(context, target, args).await,
         SnapshotCommand::Prune => prune(context, target).await,
         SnapshotCommand::Adopt => adopt(context, target).await,
     }
+}
+
+/// Opens the snapshots for reading. Says so if the database of the settings, where it can be read, has
+/// used another target at that address: its disk may not be mounted.
+async fn compared(
+    context: &Context,
+    target: Option<&BlobsKind>,
+) -> anyhow::Result<SnapshotService> {
+    let service = context.snapshots(target)?;
+    let other = async {
+        let store = context.store().await.ok()?;
+        let other = service.other_target(&store).await;
+        store.close().await;
+        other.ok()?
+    };
+    if let Ok(Some(other)) = tokio::time::timeout(COMPARISON, other).await {
+        note!("chatkeep: {other}");
+    }
+    Ok(service)
 }
 
 fn parsed<T: TryFrom<String, Error = &'static str>>(flag: &str, text: String) -> anyhow::Result<T> {
@@ -188,7 +214,7 @@ async fn restore(
     let identities = AgeIdentities::read(&args.identity)?;
     let request =
         RestoreRequest { id: args.id, into, identities, erased_in, s3: config.s3.clone() };
-    let service = context.snapshots(target)?;
+    let service = compared(context, target).await?;
     // The restoration goes on although nobody reads the output any more.
     let mut printed = Ok(());
     let mut found = |finding: &chatkeep_services::doctor::Finding| {

@@ -39,9 +39,9 @@ impl SnapshotService {
     ///
     /// # Errors
     /// [`SnapshotError::Busy`] while another one is made, [`SnapshotError::OtherTarget`],
-    /// [`SnapshotError::Foreign`], [`SnapshotError::MediaStore`], [`SnapshotError::NoSpace`], or
-    /// whatever could not be read or written. Objects written by then are no snapshot, and the next attempt or pruning removes
-    /// them.
+    /// [`SnapshotError::Foreign`], [`SnapshotError::MediaStore`], [`SnapshotError::NoSpace`],
+    /// [`SnapshotError::TargetChanged`], or whatever could not be read or written. Objects written by
+    /// then are no snapshot, and the next attempt or pruning removes them.
     pub async fn create(
         &self,
         source: &SnapshotSource,
@@ -66,7 +66,7 @@ impl SnapshotService {
             media_store::check(&source.store, blobs).await?;
         }
         self.remove_unfinished().await?;
-        let now = self.clock.now();
+        let (begun, now) = (self.target_id().await?, self.clock.now());
         let work = WorkFolder::create(self.data.join(WORK))?;
         let mut manifest = SnapshotManifest {
             format: FORMAT,
@@ -84,7 +84,14 @@ impl SnapshotService {
         let objects = StoredObjects::default();
         let (work, manifest_mut) = (&work, &mut manifest);
         let mut making = Making { service: self, source, work, manifest: manifest_mut, objects };
-        making.parts().await?;
+        let made = making.parts().await;
+        let unchanged = self.check_unchanged(begun.as_deref(), &manifest).await;
+        // A failure of the copies may be that of the other place, which says less.
+        if let Err(error @ SnapshotError::TargetChanged { .. }) = unchanged {
+            return Err(error);
+        }
+        made?;
+        unchanged?;
         let text = serde_json::to_vec_pretty(&manifest)?;
         self.archive.put(&object(&manifest.id, MANIFEST), text.into()).await?;
         Ok(manifest)

@@ -38,6 +38,11 @@ pub enum SnapshotError {
     Foreign(String),
     #[error(transparent)]
     OtherTarget(#[from] OtherSnapshotTarget),
+    #[error(
+        "{place} was another target meanwhile, as when its disk is unmounted: snapshot {id} is not \
+         whole, and does not count"
+    )]
+    TargetChanged { id: String, place: String },
     #[error("another snapshot or pruning of this deployment is under way")]
     Busy,
     #[error(

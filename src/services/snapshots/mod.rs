@@ -7,6 +7,7 @@
 //! ledgers of all later snapshots, so that what was erased stays erased. The manifest is written
 //! when everything else is there: without one there is no snapshot.
 
+mod changed_target;
 mod copy_blobs;
 mod create;
 mod error;

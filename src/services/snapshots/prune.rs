@@ -98,7 +98,11 @@ impl SnapshotService {
     }
 
     /// Removes the objects of a snapshot.
-    async fn remove(&self, id: &str, mut objects: Vec<String>) -> Result<(), SnapshotError> {
+    pub(super) async fn remove(
+        &self,
+        id: &str,
+        mut objects: Vec<String>,
+    ) -> Result<(), SnapshotError> {
         // The manifest goes first: what is left is no snapshot.
         let manifest = object(id, MANIFEST);
         objects.sort_by_key(|name| *name != manifest);
@@ -125,7 +129,10 @@ impl SnapshotService {
     }
 
     /// Removes the files that none of these snapshots lists; none, if a list cannot be read.
-    async fn drop_unlisted(&self, retained: &[SnapshotManifest]) -> Result<usize, SnapshotError> {
+    pub(super) async fn drop_unlisted(
+        &self,
+        retained: &[SnapshotManifest],
+    ) -> Result<usize, SnapshotError> {
         let work = WorkFolder::create(self.data.join(WORK))?;
         // Hashes of names. Two names with the same one keep a file too many, never one too few.
         let (hasher, mut listed) = (RandomState::new(), HashSet::new());

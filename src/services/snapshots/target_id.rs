@@ -109,6 +109,23 @@ impl SnapshotService {
         Err(OtherSnapshotTarget { place: self.place().to_owned(), state }.into())
     }
 
+    /// Returns the place if it is not one that the database has used at its address, nor the first one
+    /// there.
+    ///
+    /// # Errors
+    /// Returns an error when the database or the archive fails.
+    #[boxed]
+    pub async fn other_target(
+        &self,
+        store: &Store,
+    ) -> Result<Option<OtherSnapshotTarget>, SnapshotError> {
+        match self.check_target_id(store).await {
+            Ok(()) => Ok(None),
+            Err(SnapshotError::OtherTarget(other)) => Ok(Some(other)),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Records the place as one that the database uses; gives it an id if it has none.
     ///
     /// # Errors
@@ -138,7 +155,7 @@ impl SnapshotService {
     }
 
     /// Returns the id of the place; `None` until it is used.
-    async fn target_id(&self) -> Result<Option<String>, SnapshotError> {
+    pub(super) async fn target_id(&self) -> Result<Option<String>, SnapshotError> {
         let found = self.archive.read(TARGET_ID).await?;
         let text = |found: Bytes| String::from_utf8_lossy(found.trim_ascii()).into_owned();
         // A crash may leave an empty file.

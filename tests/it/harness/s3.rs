@@ -17,6 +17,7 @@ use s3s_fs::FileSystem;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
 
 use super::{ports, scratch};
 
@@ -30,6 +31,8 @@ pub(crate) struct S3 {
     address: SocketAddr,
     folder: TempDir,
     knows_conditions: bool,
+    /// End of the path of requests that wait.
+    held: watch::Sender<Option<String>>,
     server: Option<Runtime>,
 }
 
@@ -48,7 +51,8 @@ impl S3 {
         let folder = scratch::folder("s3-");
         std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
         let address = ports::free();
-        let mut s3 = Self { address, folder, knows_conditions, server: None };
+        let held = watch::Sender::default();
+        let mut s3 = Self { address, folder, knows_conditions, held, server: None };
         s3.restart();
         s3
     }
@@ -71,6 +75,9 @@ impl S3 {
         if !self.knows_conditions {
             router = router.layer(middleware::from_fn(refuse_conditions));
         }
+        let held = self.held.subscribe();
+        let wait = move |request: Request, next: Next| wait(held.clone(), request, next);
+        let router = router.layer(middleware::from_fn(wait));
         // Bound here, so that it accepts connections from now on.
         let listener = std::net::TcpListener::bind(self.address).unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -79,6 +86,15 @@ impl S3 {
             axum::serve(listener, router).await.unwrap();
         });
         self.server = Some(runtime);
+    }
+
+    /// Lets requests for objects whose name ends so wait, until [`Self::release`].
+    pub(crate) fn hold(&self, name: &str) {
+        self.held.send_replace(Some(name.to_owned()));
+    }
+
+    pub(crate) fn release(&self) {
+        self.held.send_replace(None);
     }
 
     /// Returns the settings for chatkeep.
@@ -113,6 +129,14 @@ impl S3 {
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
+}
+
+async fn wait(mut held: watch::Receiver<Option<String>>, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let is_free = |held: &Option<String>| held.as_ref().is_none_or(|name| !path.ends_with(name));
+    // Where nobody can release it any more, the test is over.
+    drop(held.wait_for(is_free).await);
+    next.run(request).await
 }
 
 async fn refuse_conditions(request: Request, next: Next) -> Response {

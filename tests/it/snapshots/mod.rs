@@ -6,6 +6,7 @@ mod postgres;
 mod restore;
 mod schedule;
 mod surviving;
+mod unmounted;
 
 use std::path::{Path, PathBuf};
 
