@@ -10,6 +10,7 @@ use chatkeep_core::event::{Envelope, PlatformKind};
 use chatkeep_core::time::SystemClock;
 use chatkeep_workers::StageName;
 use chatkeep_workers::dead_letters::DeadLetterCare;
+use reqwest::Method;
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
@@ -47,6 +48,53 @@ async fn no_file_holds_what_was_taken_back() {
         })
         .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_file_holds_earlier_texts_that_are_kept_no_more() {
+    const UNSENT: &str = "first draft of 機密計畫書";
+    const SWITCHED_OFF: &str = "first draft of 公開計畫書";
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let (channel, user) = (group.chat_id.as_str(), people[1].user_id.as_str());
+    let set = async |stack: &Stack, keep: bool| {
+        let (path, setting) =
+            (format!("/channels/{channel}/backup/config"), json!({"keepEarlierTexts": keep}));
+        let (status, body) = stack.call(Method::PUT, &path, Some(setting)).await;
+        assert!(status.is_success(), "{body}");
+    };
+    set(&stack, true).await;
+    let mut ids = Vec::new();
+    for text in [UNSENT, SWITCHED_OFF] {
+        let told = stack.line.say(channel, user, text).await.unwrap();
+        ids.push(told.message_id().unwrap().to_owned());
+        stack.line.edit(ids.last().unwrap(), "final").await.unwrap();
+    }
+    stack.drained().await;
+    for (id, text) in ids.iter().zip([UNSENT, SWITCHED_OFF]) {
+        let message = stack.get(&format!("/channels/{channel}/backup/messages/{id}")).await;
+        assert_eq!(message["earlierTexts"][0]["content"], text, "{message}");
+    }
+    stack.line.unsend(&ids[0]).await.unwrap();
+    stack.drained().await;
+    set(&stack, false).await;
+    // The job runs at the start, and files are swept at the next one at the latest.
+    stack.crash().await;
+    let store = stack.ground.store().await;
+    until("they are erased", DEADLINE, async || {
+        let left = store.messages().find_earlier_texts(&channel.into(), None, 100).await;
+        left.unwrap().0.is_empty()
+    })
+    .await;
+    store.close().await;
+    stack.crash().await;
+    for text in [UNSENT, SWITCHED_OFF] {
+        until("no file holds it", DEADLINE, async || {
+            files::holding(stack.ground.folder.path(), text.as_bytes()).is_empty()
+        })
+        .await;
+    }
+    stack.is_well().await;
 }
 
 /// Publishes a message's event, which a stage then moves to the dead letters.

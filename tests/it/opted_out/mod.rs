@@ -103,6 +103,7 @@ impl World {
             last: vec![None; FATES.len()],
             taken_back: Vec::new(),
             gone: Vec::new(),
+            earlier: Vec::new(),
             stay: HashSet::new(),
             missing: 0,
             news,
@@ -112,6 +113,8 @@ impl World {
         for fate in [Fate::OptedOut, Fate::Returned] {
             set_opted_out(&store, &talk, fate, true).await;
         }
+        let (channel, keeps) = (ChannelId::from(talk.channel.as_str()), talk.keeps_earlier_texts());
+        store.channels().set_earlier_texts(&channel, keeps, &owner, now).await.unwrap();
         store.close().await;
         talk
     }

@@ -28,6 +28,21 @@ const READERS: [&str; 10] = [
     "/c/{c}/export/file?format=jsonl",
 ];
 
+/// Beginnings of surfaces that show what a message said before it was edited.
+const EARLIER: [&str; 11] = [
+    "/api/channels/{c}/backup/messages/",
+    "/api/channels/{c}/backup/export?format=jsonl",
+    "/api/channels/{c}/backup/export?format=html",
+    "/api/channels/{c}/backup/exports/exp_",
+    "get_context ",
+    "fetch ",
+    "chatkeep://channel/{c}/message/",
+    "/c/{c}/m/",
+    "/c/{c}/export/file?format=html",
+    "/c/{c}/export/file?format=jsonl",
+    "export {c} ",
+];
+
 /// A surface, and what it shows.
 type Shown = (String, String);
 
@@ -51,6 +66,21 @@ fn expanded(pattern: &str, values: &[(&str, Vec<String>)]) -> Vec<String> {
     };
     let paths = paths.iter();
     paths.flat_map(|path| queries.iter().map(move |query| format!("{path}{query}"))).collect()
+}
+
+/// Checks that what was said before an edit is on the surfaces that have it, and on no others.
+fn shows_earlier_texts_where_it_may(talk: &Talk, shown: &[Shown]) {
+    let beginnings = EARLIER.map(|beginning| beginning.replace("{c}", &talk.channel));
+    for (surface, text) in shown {
+        let may_show = beginnings.iter().any(|beginning| surface.starts_with(beginning))
+            // The owner is the one who stays.
+            || surface.starts_with("/console/my-data/file");
+        for (word, is_shown) in talk.earlier.iter().filter(|(word, _)| !surface.contains(word)) {
+            assert!(may_show || !text.contains(word), "{word} at {surface}: {text}");
+            let is_whole = surface.starts_with(&beginnings[1]);
+            assert!(!(is_whole && *is_shown) || text.contains(word), "{word} not at {surface}");
+        }
+    }
 }
 
 impl World {
@@ -138,6 +168,11 @@ impl World {
         let found = self.read(&format!("/api/search?q={SHOWN}{}", talk.seed), &talk.key).await;
         let found: Value = serde_json::from_str(&found).unwrap();
         assert!(found["total"].as_i64().unwrap() > 0, "what is kept is found: {found}");
+        for (word, _) in &talk.earlier {
+            let path = format!("/api/search?q={word}");
+            let found: Value = serde_json::from_str(&self.read(&path, &talk.key).await).unwrap();
+            assert_eq!(found["total"], 0, "{path}: {found}");
+        }
         for mark in [NEVER, GONE] {
             for number in 1..=talk.words {
                 // A part of them is enough.
@@ -317,6 +352,7 @@ impl World {
                 let mut of_reader = shown.iter().filter(|(surface, _)| surface.starts_with(&path));
                 assert!(of_reader.any(|(_, text)| text.contains(SHOWN)), "{reader} shows nothing");
             }
+            shows_earlier_texts_where_it_may(talk, &shown);
             for (surface, text) in &shown {
                 let gone = talk.gone.iter().map(String::as_str).chain([NEVER, GONE]);
                 for word in gone.filter(|word| !surface.contains(*word)) {

@@ -53,12 +53,14 @@ pub(super) struct Talk {
     pub(super) people: Vec<User>,
     /// Number of words so far.
     pub(super) words: usize,
-    /// Last text of each person, with its id.
-    pub(super) last: Vec<Option<(String, String)>>,
+    /// Last text message of each person: its id, and what it said one after another.
+    pub(super) last: Vec<Option<(String, Vec<String>)>>,
     /// Messages that are taken back in the end.
     pub(super) taken_back: Vec<String>,
-    /// Words that were edited away or unsent.
+    /// Words that were unsent, or edited away where no earlier texts are kept.
     pub(super) gone: Vec<String>,
+    /// Words that were edited away where earlier texts are kept, with whether they surely are.
+    pub(super) earlier: Vec<(String, bool)>,
     /// Messages that stay.
     pub(super) stay: HashSet<String>,
     /// Number of messages that are missing.
@@ -87,15 +89,24 @@ impl Talk {
         }
         let other = self.last[(who + 1) % FATES.len()].clone();
         let post = match (act, self.last[who].clone(), other) {
-            (Act::Edit, Some((own, before)), _) => {
+            (Act::Edit, Some((own, mut words)), _) => {
                 line.edit(&own, word.as_str()).await.unwrap();
-                self.gone.push(before);
-                self.last[who] = Some((own, word));
+                // Of two edits in one millisecond one alone counts; what was sent always does.
+                let is_shown = fate == Fate::Stay && words.len() == 1;
+                let before = words.last().cloned().unwrap();
+                if self.keeps_earlier_texts() {
+                    self.earlier.push((before, is_shown));
+                } else {
+                    self.gone.push(before);
+                }
+                words.push(word);
+                self.last[who] = Some((own, words));
                 return;
             }
-            (Act::Unsend, Some((own, before)), _) => {
+            (Act::Unsend, Some((own, words)), _) => {
                 line.unsend(&own).await.unwrap();
-                self.gone.push(before);
+                self.earlier.retain(|(earlier, _)| !words.contains(earlier));
+                self.gone.extend(words);
                 self.stay.remove(&own);
                 self.last[who] = None;
                 return;
@@ -126,7 +137,7 @@ impl Talk {
         let told = line.post_message(&self.channel, user, post).await.unwrap();
         let id = told.message_id().unwrap().to_owned();
         // Only texts can be edited, and quotes have a token.
-        self.last[who] = is_text.then(|| (id.clone(), word));
+        self.last[who] = is_text.then(|| (id.clone(), vec![word]));
         match fate {
             _ if !kept => self.missing += 1,
             Fate::TakenBack => self.taken_back.push(id),
@@ -150,6 +161,11 @@ impl Talk {
     /// True for some conversations, whose messages are opened one by one.
     pub(super) const fn is_thorough(&self) -> bool {
         self.seed.is_multiple_of(6)
+    }
+
+    /// True for some conversations, in which earlier texts of edited messages are kept.
+    pub(super) const fn keeps_earlier_texts(&self) -> bool {
+        self.seed.is_multiple_of(4)
     }
 
     pub(super) fn user(&self, fate: Fate) -> UserId {

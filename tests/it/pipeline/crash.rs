@@ -4,11 +4,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use chatkeep_core::message::Content;
 use chatkeep_emulator::{Action, Emulator, Event, Media, Post, User};
+use chatkeep_store::MessageFilter;
 use serde_json::Value;
 
 use super::conversation::{emulator, group};
 use super::on_both;
+use super::shuffle::keep_earlier_texts;
 use super::state_snapshot::StateSnapshot;
 use crate::harness::wait::until;
 use crate::stack::{DEADLINE, Parts, Stack};
@@ -36,6 +39,7 @@ async fn killed_again_and_again_while_messages_come(parts: Parts) {
     let mut stack = Stack::start(parts, emulator().await).await;
     let (group, people) = group(&mut stack).await;
     let channel = group.chat_id.as_str();
+    keep_earlier_texts(&stack, channel).await;
     let sender = tokio::spawn(send_all(stack.line.clone(), channel.to_owned(), people, messages));
     let mut moment = 12_345_u64;
     for _ in 0..kills {
@@ -59,6 +63,7 @@ async fn killed_again_and_again_while_messages_come(parts: Parts) {
     let all = stack.messages(channel).await;
     nothing_lost_or_doubled(&sent, &all);
     everything_happened(messages, &all);
+    earlier_texts_are_kept(&stack, channel, messages / PICTURES).await;
     let picture = StateSnapshot::of(&stack, channel).await;
     picture.assert_counted(&all);
     stack.is_well().await;
@@ -120,6 +125,24 @@ fn everything_happened(messages: usize, all: &[Value]) {
     let edited = |text: &str| text.starts_with("edited ");
     let edited = all.iter().filter(|message| message["content"].as_str().is_some_and(edited));
     assert_eq!(edited.count(), share);
+}
+
+/// Checks that each of so many edited messages has what it said before, once.
+async fn earlier_texts_are_kept(stack: &Stack, channel: &str, edited: usize) {
+    let (store, channel) = (stack.ground.store().await, channel.into());
+    let filter = MessageFilter { limit: u32::MAX, ..MessageFilter::default() };
+    let mut messages = store.messages().list(&channel, &filter).await.unwrap().messages;
+    store.messages().add_earlier_texts(&channel, &mut messages).await.unwrap();
+    store.close().await;
+    messages.retain(|message| message.edited_at.is_some());
+    assert_eq!(messages.len(), edited);
+    for message in messages {
+        let words = |content: Option<Content>| content.and_then(|content| content.legible());
+        let now = words(message.content.clone()).unwrap();
+        let earlier = message.earlier_texts.as_slice().iter().map(|text| words(text.parsed()));
+        let expected = now.replace("edited ", "m");
+        assert_eq!(earlier.collect::<Vec<_>>(), [Some(expected)], "{now}");
+    }
 }
 
 fn nothing_lost_or_doubled(sent: &BTreeSet<String>, all: &[Value]) {

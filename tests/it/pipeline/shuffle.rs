@@ -3,6 +3,8 @@
 use chatkeep_emulator::{Action, Emulator, Event, Media, Post};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
+use reqwest::Method;
+use serde_json::{Value, json};
 
 use super::conversation::{emulator, group};
 use super::on_both;
@@ -23,6 +25,7 @@ async fn any_order_and_repetition_ends_the_same(parts: Parts) {
         stack.line.say(&first.chat_id, user, "here").await.unwrap();
     }
     stack.drained().await;
+    keep_earlier_texts(&stack, &first.chat_id).await;
     for round in 0..ORDERS {
         // Each order is run in the same group, with people who are new to it.
         let before = StateSnapshot::of(&stack, &first.chat_id).await;
@@ -35,9 +38,28 @@ async fn any_order_and_repetition_ends_the_same(parts: Parts) {
         let all = stack.messages(&first.chat_id).await;
         after.assert_counted(&all);
         expect_round(&before, &after, &events);
+        expect_earlier_texts(&stack, &first.chat_id, &all, round).await;
     }
     stack.is_well().await;
     assert!(stack.line.violations().is_empty(), "{:?}", stack.line.violations());
+}
+
+/// Has a group keep earlier texts of edited messages.
+pub(super) async fn keep_earlier_texts(stack: &Stack, channel: &str) {
+    let (path, setting) =
+        (format!("/channels/{channel}/backup/config"), json!({"keepEarlierTexts": true}));
+    let (status, body) = stack.call(Method::PUT, &path, Some(setting)).await;
+    assert!(status.is_success(), "{body}");
+}
+
+/// Checks the earlier texts of the message of that round that was edited twice.
+async fn expect_earlier_texts(stack: &Stack, channel: &str, all: &[Value], round: usize) {
+    let edited = all.iter().find(|message| message["content"] == format!("third {round}"));
+    let id = edited.unwrap()["id"].as_str().unwrap();
+    let message = stack.get(&format!("/channels/{channel}/backup/messages/{id}")).await;
+    let texts = message["earlierTexts"].as_array().unwrap().iter();
+    let texts: Vec<_> = texts.map(|text| text["content"].as_str().unwrap()).collect();
+    assert_eq!(texts, [format!("first {round}"), format!("second {round}")]);
 }
 
 /// Returns a message that stays, one edited twice, one unsent, a picture that stays and one unsent,
@@ -57,12 +79,16 @@ fn outbox_events(line: &Emulator, chat: &str, users: &[String], round: usize) ->
         let text = format!("{text} {round}").into();
         build(Action::Edit { message: message(&edited), text })
     };
+    // Each text must have a later time than the one before.
+    let wait = || {
+        let before = line.now();
+        while line.now() == before {
+            std::hint::spin_loop();
+        }
+    };
+    wait();
     events.extend(edit("second"));
-    // The later edit must have the later time.
-    let second = line.now();
-    while line.now() == second {
-        std::hint::spin_loop();
-    }
+    wait();
     events.extend(edit("third"));
     events.extend(build(Action::Unsend { message: message(&unsent) }));
     events.extend(edited);

@@ -41,10 +41,20 @@ pub(crate) fn story(bench: &Bench, group: &Group) -> Vec<Event> {
     events
 }
 
+/// Returns a group whose channel keeps earlier texts, or does not.
+pub(crate) async fn with_group(keeps_earlier_texts: bool) -> (Bench, Group) {
+    let (bench, group) = Bench::with_group().await;
+    let (ann, now) = (group.ann.as_str().into(), bench.clock.now());
+    let channels = bench.store.channels();
+    channels.set_earlier_texts(&group.channel(), keeps_earlier_texts, &ann, now).await.unwrap();
+    (bench, group)
+}
+
 /// Returns everything that backup stores, as text.
 async fn snapshot(bench: &Bench, group: &Group) -> String {
     let channel = group.channel();
-    let (messages, counted) = (bench.messages(&channel).await, bench.counted(&channel).await);
+    let (mut messages, counted) = (bench.messages(&channel).await, bench.counted(&channel).await);
+    bench.store.messages().add_earlier_texts(&channel, &mut messages).await.unwrap();
     let (used, odd) =
         (bench.used(&group.ann).await, bench.value("SELECT COUNT(*) FROM other_events").await);
     let retractions = bench.store.messages().retractions(100).await.unwrap();
@@ -53,39 +63,43 @@ async fn snapshot(bench: &Bench, group: &Group) -> String {
 }
 
 /// Returns what is stored of the story in the order in which it happened.
-async fn told_in_order() -> String {
-    let (bench, group) = Bench::with_group().await;
+async fn told_in_order(keeps_earlier_texts: bool) -> String {
+    let (bench, group) = with_group(keeps_earlier_texts).await;
     bench.publish(&story(&bench, &group)).await;
     bench.drain(bench.backup()).await;
     let told = snapshot(&bench, &group).await;
     for part in ["\"stays\"", "\"third\"", "1 odd"] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    assert!(!told.contains("secret") && !told.contains("second"), "{told}");
+    assert!(!told.contains("secret"), "{told}");
+    for edited in ["first", "second"] {
+        assert_eq!(told.contains(edited), keeps_earlier_texts, "{edited}: {told}");
+    }
     told
 }
 
 #[tokio::test]
 async fn any_order_and_repetition_ends_the_same() {
-    let expected = told_in_order().await;
+    let expected = [told_in_order(false).await, told_in_order(true).await];
     let mut random = TestRunner::deterministic();
-    for _ in 0..6 {
-        let (bench, group) = Bench::with_group().await;
+    for nth in 0..8 {
+        let keeps_earlier_texts = nth % 2 == 1;
+        let (bench, group) = with_group(keeps_earlier_texts).await;
         let events = story(&bench, &group);
         for part in shuffled_twice(events, &mut random).chunks(5) {
             bench.publish(part).await;
             bench.drain(bench.backup()).await;
         }
-        assert_eq!(snapshot(&bench, &group).await, expected);
+        assert_eq!(snapshot(&bench, &group).await, expected[usize::from(keeps_earlier_texts)]);
         assert_eq!(bench.backlog(StageName::Backup).await, 0);
     }
 }
 
 #[tokio::test]
 async fn wherever_a_process_dies_nothing_is_lost_or_counted_twice() {
-    let expected = told_in_order().await;
+    let expected = told_in_order(true).await;
     for death in deaths() {
-        let (mut bench, group) = Bench::with_group().await;
+        let (mut bench, group) = with_group(true).await;
         bench.publish(&story(&bench, &group)).await;
         bench.die(bench.backup(), death).await;
         bench.drain(bench.backup()).await;

@@ -17,6 +17,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Map, json};
 
 use super::assistant::answering;
+use super::backup::with_group;
 use super::bench::{Bench, Group, message};
 use super::faults::deaths;
 
@@ -78,11 +79,13 @@ impl Bench {
     }
 }
 
-/// Ann opts out after her first message, and says, sends and edits things; Bob quotes and mentions
-/// her; she is kept again at the end.
+/// Ann opts out after her first messages, one of them edited, and says, sends and edits things; Bob
+/// quotes and mentions her; she is kept again at the end, and edits once more.
 async fn story(bench: &Bench, group: &Group) -> Story {
     let (chat, ann, bob) = (group.id.as_str(), group.ann.as_str(), group.bob.as_str());
     let before = bench.say(chat, ann, "before");
+    let edited = bench.say(chat, ann, "at first");
+    let second = bench.edit(&edited, "at second");
     let regretted = bench.say(chat, ann, "regretted");
     bench.opt(ann, Some(group), true).await;
     let said = bench.say(chat, ann, format!("{SECRET} said"));
@@ -102,6 +105,8 @@ async fn story(bench: &Bench, group: &Group) -> Story {
     let unsent = bench.say(chat, ann, format!("{SECRET} unsent"));
     let mut events = [
         bench.edit(&before, &format!("{SECRET} edited")),
+        bench.edit(&edited, &format!("{SECRET} edited")),
+        second,
         bench.post(chat, ann, file),
         bench.post(chat, ann, Post::Unknown("hologram".to_owned(), new_type)),
         bench.line.build(odd).unwrap(),
@@ -114,8 +119,9 @@ async fn story(bench: &Bench, group: &Group) -> Story {
     // The message was not stored, so what it says now is not, either.
     events.extend(bench.edit(&said, &format!("{SECRET} edited later")));
     events.extend(bench.say(chat, ann, "back"));
-    events.extend([before, regretted, said, unsent].concat());
-    Story { events, kept: 4 }
+    events.extend(bench.edit(&edited, "in the end"));
+    events.extend([before, regretted, said, unsent, edited].concat());
+    Story { events, kept: 5 }
 }
 
 fn told(messages: &[StoredMessage]) -> String {
@@ -125,7 +131,8 @@ fn told(messages: &[StoredMessage]) -> String {
 /// Returns everything that is stored of the story, as text.
 async fn snapshot(bench: &Bench, group: &Group) -> String {
     let channel = group.channel();
-    let (messages, counted) = (bench.messages(&channel).await, bench.counted(&channel).await);
+    let (mut messages, counted) = (bench.messages(&channel).await, bench.counted(&channel).await);
+    bench.store.messages().add_earlier_texts(&channel, &mut messages).await.unwrap();
     let strays = bench
         .value("SELECT COUNT(*) FROM messages WHERE content IS NOT NULL AND sent_at IS NULL")
         .await;
@@ -135,7 +142,7 @@ async fn snapshot(bench: &Bench, group: &Group) -> String {
 }
 
 async fn in_order() -> String {
-    let (bench, group) = Bench::with_group().await;
+    let (bench, group) = with_group(true).await;
     let Story { events, kept } = story(&bench, &group).await;
     bench.publish(&events).await;
     bench.drain_all().await;
@@ -144,6 +151,9 @@ async fn in_order() -> String {
     let told = snapshot(&bench, &group).await;
     assert!(told.contains("\"before\"") && told.contains("\"really?\""), "{told}");
     assert!(told.contains("\"back\"") && !told.contains(SECRET), "{told}");
+    for text in ["at first", "at second", "in the end"] {
+        assert!(told.contains(text), "{text}: {told}");
+    }
     let [gap] = &bench.opted_out(&group).await[..] else { panic!("{told}") };
     assert_eq!(gap.skipped, Some(MISSED));
     assert_eq!(gap.from, Timestamp::from_millis(1_767_312_000_000), "the day, not the moment");
@@ -155,7 +165,7 @@ async fn any_order_and_repetition_ends_the_same() {
     let expected = in_order().await;
     let mut random = TestRunner::deterministic();
     for _ in 0..6 {
-        let (bench, group) = Bench::with_group().await;
+        let (bench, group) = with_group(true).await;
         let events = story(&bench, &group).await.events;
         let twice = Just([events.clone(), events].concat()).prop_shuffle();
         for part in twice.new_tree(&mut random).unwrap().current().chunks(5) {
@@ -174,7 +184,7 @@ async fn any_order_and_repetition_ends_the_same() {
 async fn wherever_a_process_dies_nothing_is_stored_and_each_is_counted_once() {
     let expected = in_order().await;
     for death in deaths() {
-        let (mut bench, group) = Bench::with_group().await;
+        let (mut bench, group) = with_group(true).await;
         let events = story(&bench, &group).await.events;
         bench.publish(&events).await;
         bench.die(bench.backup(), death).await;
