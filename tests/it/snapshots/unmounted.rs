@@ -35,8 +35,8 @@ async fn interrupted(scene: &Scene, s3: &S3, switch: impl FnOnce()) -> String {
     fs::remove_dir_all(&copies).unwrap();
     s3.hold(&names[0]);
     let mut making = scene.program(&["snapshot", "create"]).start();
-    let copied = async || below(&copies).len() == COPIES - 1;
-    until("those beside the first one are copied", DEADLINE, copied).await;
+    let is_half_done = async || below(&copies).len() == COPIES - 1;
+    until("those beside the first one are copied", DEADLINE, is_half_done).await;
     switch();
     s3.release();
     assert_eq!(making.finish().await.code(), Some(1), "{:?}", making.stderr());
