@@ -66,8 +66,8 @@ async fn incoming(mask: &Mask, request: Request) -> Result<Request, HttpError> {
     Ok(Request::from_parts(parts, Body::from(body)))
 }
 
-/// Returns an address with ids in the query, names of parameters included. Those of the path are read by `Path`, for the route is
-/// known already.
+/// Returns an address with ids in the query, names of parameters included. Those of the path are read by
+/// `Path`, for the route is known already.
 fn uri(mask: &Mask, uri: &Uri) -> Option<Uri> {
     let query = uri.query()?;
     let pairs = form_urlencoded::parse(query.as_bytes());

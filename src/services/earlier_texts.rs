@@ -54,7 +54,7 @@ impl EarlierTextErasure {
     async fn round(&self, pause: Duration, stop: &CancellationToken) -> Result<usize, StoreError> {
         let mut erased = 0;
         for (channel, ended) in self.store.channels().with_texts_to_erase().await? {
-            erased += self.channel((&channel, ended), pause, stop).await?;
+            erased += self.channel(&channel, ended, pause, stop).await?;
         }
         Ok(erased)
     }
@@ -63,7 +63,8 @@ impl EarlierTextErasure {
     /// `stop` is cancelled. Returns the number of messages that had some.
     async fn channel(
         &self,
-        (channel, ended): (&ChannelId, Timestamp),
+        channel: &ChannelId,
+        ended: Timestamp,
         pause: Duration,
         stop: &CancellationToken,
     ) -> Result<usize, StoreError> {

@@ -32,8 +32,8 @@ impl fmt::Debug for SnapshotPlace {
 }
 
 impl SnapshotPlace {
-    /// Creates the place of these settings, for a database, without opening it. `opened` is called with the archive
-    /// as soon as it is open.
+    /// Creates the place of these settings, for a database, without opening it. `opened` is called with
+    /// the archive as soon as it is open.
     pub fn new(
         config: Config,
         store: Store,

@@ -141,7 +141,8 @@ pub(crate) async fn remove_some(
 
 /// Makes sure that what was sent in a channel before a time, by one person or by all, cannot come
 /// back: late deliveries and imports of it are rejected from now on, and the events of unknown types
-/// go, which may say something of it, as do edits that wait for such a message. Two concurrent removals of the same wait for each other here.
+/// go, which may say something of it, as do edits that wait for such a message. Two concurrent removals
+/// of the same wait for each other here.
 pub(crate) async fn bar_removed(
     tx: &mut Tx,
     channel: &ChannelId,

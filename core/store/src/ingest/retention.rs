@@ -111,8 +111,9 @@ impl ChannelStore<'_> {
     }
 
     /// Deletes the oldest messages of a channel, at most `limit`, that exceed its retention, and all
-    /// events of unknown type and edits without their message that do, as a job of [`JobStore::work_on_job`](crate::JobStore::work_on_job) does. Repeat until
-    /// [`Removed::last`]. The retention is read each time: it may have been changed.
+    /// events of unknown type and edits without their message that do, as a job of
+    /// [`JobStore::work_on_job`](crate::JobStore::work_on_job) does. Repeat until [`Removed::last`].
+    /// The retention is read each time: it may have been changed.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.
