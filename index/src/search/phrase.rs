@@ -196,12 +196,11 @@ struct ExactTerm {
 
 impl ExactTerm {
     fn open(&mut self, text: &InvertedIndexReader) -> tantivy::Result<&mut SegmentPostings> {
-        let list = match self.list.take() {
-            Some(list) => list,
-            None => {
-                let option = IndexRecordOption::WithFreqsAndPositions;
-                Box::new(text.read_postings_from_terminfo(&self.info, option)?)
-            }
+        let list = if let Some(list) = self.list.take() {
+            list
+        } else {
+            let option = IndexRecordOption::WithFreqsAndPositions;
+            Box::new(text.read_postings_from_terminfo(&self.info, option)?)
         };
         Ok(self.list.insert(list))
     }
