@@ -3,7 +3,7 @@
 use chatkeep_core::time::Timestamp;
 
 use super::StoreError;
-use super::db::Tx;
+use super::db::{Sql, Tx};
 use crate::query::{query, query_as};
 
 /// Event to log.
@@ -47,24 +47,30 @@ pub(super) struct NewMessageEvent<'a> {
 }
 
 /// Builds the statement that logs events. An unstored message is logged once, however often it
-/// comes.
+/// comes. SQLite reads elements in its binary form: their text would be made, and read, anew for each
+/// column.
 macro_rules! add {
     ($returning:literal) => {
+        Sql { sqlite: add!("jsonb_each", $returning), postgres: add!("json_each", $returning) }
+    };
+    ($each:literal, $returning:literal) => {
         concat!(
             "INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id, unstored,
                                         detail_id, recipient_id)
              SELECT value ->> 'type', CAST(value ->> 'at' AS BIGINT), CAST($2 AS BIGINT),
                     value ->> 'c', value ->> 's', value ->> 'unstored', value ->> 'detail',
                     value ->> 'to'
-             FROM json_each($1) WHERE TRUE
+             FROM ",
+            $each,
+            "($1) WHERE TRUE
              ON CONFLICT DO NOTHING",
             $returning
         )
     };
 }
 
-const ADD: &str = add!("");
-const ADD_PERSONAL: &str = add!(" RETURNING seq, detail_id, channel_id, subject_id");
+const ADD: Sql = add!("");
+const ADD_PERSONAL: Sql = add!(" RETURNING seq, detail_id, channel_id, subject_id");
 
 /// Logs events in order: [`NewOutboxEvent`]s, [`NewMessageEvent`]s or [`NewPersonalEvent`]s.
 pub(super) async fn log<T: serde::Serialize + Sync>(

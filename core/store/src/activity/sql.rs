@@ -15,10 +15,11 @@ macro_rules! add {
     };
 }
 
+/// For SQLite, which would make the text of an element, and read it, anew for each column.
 pub(super) const ADD: &str = add!(
     "value ->> 'c', value ->> 'k', CAST(value ->> 'at' AS BIGINT), value ->> 'i',
      CAST(value ->> 'n' AS BIGINT), CAST(value ->> 'b' AS BIGINT)
-     FROM json_each($1)"
+     FROM jsonb_each($1)"
 );
 
 /// The same for PostgreSQL: every message that is stored raises five counters.

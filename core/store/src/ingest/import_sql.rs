@@ -9,6 +9,7 @@ use super::imported::{ImportedMessage, ImportedPerson};
 use super::imports::ImportId;
 use super::sql::SavedMessage;
 use crate::activity::Counted;
+use crate::db::Sql;
 use crate::media::MediaReason;
 
 #[derive(Serialize)]
@@ -63,24 +64,38 @@ pub(super) const ERASED_PEOPLE: &str =
 
 pub(super) const DELETED_BEFORE: &str = "SELECT deleted_before FROM channels WHERE channel_id = $1";
 
-pub(super) const ADD_MESSAGES: &str = "
-    INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
-                          quoted_id, edited_at, unsent_at, skipped, is_bot, earlier_texts,
-                          first_kept_at, import_id)
-    SELECT value ->> 'c', value ->> 'm', CAST(value ->> 'sent' AS BIGINT),
-           CAST(value ->> 'kept' AS BIGINT), value ->> 'from', value ->> 'type',
-           value ->> 'text', value ->> 'quoted', CAST(value ->> 'edited' AS BIGINT),
-           CAST(value ->> 'unsent' AS BIGINT), (value ->> 'skipped') = 't',
-           (value ->> 'bot') = 't', value ->> 'earlier', CAST(value ->> 'first' AS BIGINT),
-           CAST(value ->> 'import' AS BIGINT)
-    FROM json_each($1) WHERE TRUE
-    ON CONFLICT (channel_id, message_id) DO UPDATE SET
-        sent_at = excluded.sent_at, backed_up_at = excluded.backed_up_at,
-        sender_id = excluded.sender_id, type = excluded.type, content = excluded.content,
-        quoted_id = excluded.quoted_id, edited_at = excluded.edited_at,
-        unsent_at = excluded.unsent_at, skipped = excluded.skipped, is_bot = excluded.is_bot,
-        earlier_texts = excluded.earlier_texts, first_kept_at = excluded.first_kept_at, import_id = excluded.import_id
-    WHERE messages.skipped AND messages.unsent_at IS NULL";
+/// Builds the statement that adds imported messages. SQLite reads elements in its binary form: their
+/// text would be made, and read, anew for each column.
+macro_rules! add_messages {
+    ($each:literal) => {
+        concat!(
+            "INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type,
+                                   content, quoted_id, edited_at, unsent_at, skipped, is_bot,
+                                   earlier_texts, first_kept_at, import_id)
+             SELECT value ->> 'c', value ->> 'm', CAST(value ->> 'sent' AS BIGINT),
+                    CAST(value ->> 'kept' AS BIGINT), value ->> 'from', value ->> 'type',
+                    value ->> 'text', value ->> 'quoted', CAST(value ->> 'edited' AS BIGINT),
+                    CAST(value ->> 'unsent' AS BIGINT), (value ->> 'skipped') = 't',
+                    (value ->> 'bot') = 't', value ->> 'earlier',
+                    CAST(value ->> 'first' AS BIGINT), CAST(value ->> 'import' AS BIGINT)
+             FROM ",
+            $each,
+            "($1) WHERE TRUE
+             ON CONFLICT (channel_id, message_id) DO UPDATE SET
+                 sent_at = excluded.sent_at, backed_up_at = excluded.backed_up_at,
+                 sender_id = excluded.sender_id, type = excluded.type,
+                 content = excluded.content, quoted_id = excluded.quoted_id,
+                 edited_at = excluded.edited_at, unsent_at = excluded.unsent_at,
+                 skipped = excluded.skipped, is_bot = excluded.is_bot,
+                 earlier_texts = excluded.earlier_texts,
+                 first_kept_at = excluded.first_kept_at, import_id = excluded.import_id
+             WHERE messages.skipped AND messages.unsent_at IS NULL"
+        )
+    };
+}
+
+pub(super) const ADD_MESSAGES: Sql =
+    Sql { sqlite: add_messages!("jsonb_each"), postgres: add_messages!("json_each") };
 
 pub(super) const ADD_MEDIA: &str = "
     INSERT INTO media (channel_id, message_id, status, created_at, type, sent_at, reason)

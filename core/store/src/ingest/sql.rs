@@ -57,11 +57,20 @@ pub(super) const KEEPING_EARLIER_TEXTS: &str = "
       AND keep_earlier_texts AND NOT erase_earlier_texts";
 
 /// Columns of a message, as the two statements that write messages read them from JSON. SQLite makes
-/// the value anew for each column, unless it is in a table.
+/// the value anew for each column, unless it is in a table, and reads its text anew, unless it is in
+/// its binary form.
 macro_rules! insert_messages {
     ($conflict:literal) => {
+        Sql {
+            sqlite: insert_messages!("jsonb_each", $conflict),
+            postgres: insert_messages!("json_each", $conflict),
+        }
+    };
+    ($each:literal, $conflict:literal) => {
         concat!(
-            "WITH list AS MATERIALIZED (SELECT value FROM json_each($1))
+            "WITH list AS MATERIALIZED (SELECT value FROM ",
+            $each,
+            "($1))
              INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type,
                                    content, quoted_id, edited_at, unsent_at, skipped, is_bot,
                                    earlier_texts)
@@ -78,10 +87,10 @@ macro_rules! insert_messages {
 }
 
 /// Returns the new ones.
-pub(super) const ADD_MESSAGES: &str =
+pub(super) const ADD_MESSAGES: Sql =
     insert_messages!("DO NOTHING RETURNING channel_id, message_id");
 
-pub(super) const SAVE_MESSAGES: &str = insert_messages!(
+pub(super) const SAVE_MESSAGES: Sql = insert_messages!(
     "DO UPDATE SET
         sent_at = excluded.sent_at, backed_up_at = excluded.backed_up_at,
         sender_id = excluded.sender_id, type = excluded.type, content = excluded.content,
