@@ -193,7 +193,7 @@ impl Output for Begun {
         route.answers::<ExportView>(
             StatusCode::ACCEPTED,
             "Accepted: the export is written in the background; `url` is the address of the job. \
-             Asked for again with the same words while it is not completed, it is the same one",
+             Repeating the request before the export is completed returns the same export",
         );
     }
 }

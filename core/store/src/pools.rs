@@ -60,14 +60,14 @@ pub(super) fn server_options(url: &SecretString) -> Result<PgConnectOptions, Sto
 /// Maximum number of connections to SQLite that read statements, for each processor. What they read is
 /// mostly in memory: more of them at once share the processors and the page caches among more threads.
 const READERS_PER_PROCESSOR: u32 = 2;
-/// Number of them that one processor has, too: a statement may wait for the disk.
-const FEW_READERS: u32 = 4;
+/// Least value of that limit, however few processors there are: a statement may wait for the disk.
+const LEAST_READERS: u32 = 4;
 
 /// Returns the number of connections to SQLite that read statements, of a pool of at most so many.
 fn readers(connections: u32) -> u32 {
     let processors = available_parallelism().map_or(1, NonZeroUsize::get);
     let processors = u32::try_from(processors).unwrap_or(u32::MAX);
-    connections.clamp(1, processors.saturating_mul(READERS_PER_PROCESSOR).max(FEW_READERS))
+    connections.clamp(1, processors.saturating_mul(READERS_PER_PROCESSOR).max(LEAST_READERS))
 }
 
 /// Limits of the connections to a database.

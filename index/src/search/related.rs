@@ -14,9 +14,7 @@ use std::sync::Arc;
 
 use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{
-    DocId, DocSet, InvertedIndexReader, Score, SeekDangerResult, SegmentReader, TERMINATED, Term,
-};
+use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
 
 use super::posting_cursor::PostingCursor;
 use super::related_scorer::{RelatedScorer, ScoredTerm, highest};
@@ -243,20 +241,14 @@ impl RelatedQuery {
             if self.scores { IndexRecordOption::WithFreqs } else { IndexRecordOption::Basic };
         let mut parts = Vec::with_capacity(self.terms.len());
         let mut may_drive = 0;
-        let mut lists: Option<(Field, Arc<InvertedIndexReader>)> = None;
         for (at, Weighted { term, weight, bm25 }) in self.terms.iter().enumerate() {
-            let field = term.field();
-            let index = match lists.take().filter(|(known, _)| *known == field) {
-                Some((_, index)) => index,
-                None => reader.inverted_index(field)?,
-            };
+            let index = reader.inverted_index(term.field())?;
             if let Some(info) = self.entries.of(term, reader, &index)? {
                 let postings = PostingCursor::open(&index, &info, option)?;
                 let (weight, bm25) = (*weight, bm25.boost_by(boost));
                 parts.push(ScoredTerm { postings, weight, bm25, after: 0.0, most: 0.0 });
                 may_drive += usize::from(at < usize::from(self.reach.drivers));
             }
-            lists = Some((field, index));
         }
         let (mut after, mut most) = (0.0, 0.0);
         for part in parts.iter_mut().rev() {

@@ -199,7 +199,8 @@ impl<'a> Progress<'a> {
         Self { bus, process, last: None }
     }
 
-    /// Broadcasts progress, unless it was just broadcast. A bus that is away delays nothing.
+    /// Broadcasts progress, unless it was just broadcast. A bus that is away delays it for
+    /// [`BROADCAST_TIMEOUT`] at most.
     async fn step(&mut self) {
         let now = Instant::now();
         if self.last.is_some_and(|last| now < last + PROGRESS_INTERVAL) {

@@ -32,7 +32,7 @@ const REMOVAL: &str = "LOCK TABLE outbox_events IN SHARE MODE";
 /// Statement that keeps a part from being begun or stored in the end.
 const EXPORT: &str = "SELECT id FROM exports FOR UPDATE";
 
-/// How a message goes.
+/// Way in which a message is removed.
 #[derive(Clone, Copy, Debug)]
 enum Removal {
     Unsent,

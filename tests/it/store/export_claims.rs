@@ -1,10 +1,9 @@
 //! Exports in the background: equal requests, and exports that end the process which writes them.
 
-use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_store::{EXPORT_RETENTION, JobStatus, NewExportJob, PartOutcome};
 
 use super::exports::{
-    CLAIM, NOW, WHY, applied, begun, claimed, completed, group, part, present, stored,
+    CLAIM, NOW, WHY, applied, begun, begun_by, claimed, completed, group, part, present, stored,
 };
 use super::{Fixture, at, on_both, unsent};
 
@@ -62,37 +61,8 @@ async fn a_part_that_is_written_ends_the_count_of_interruptions(fixture: Fixture
 
 async fn whoever_asks_again_gets_the_export_that_is_not_completed_yet(fixture: Fixture) {
     group(&fixture).await;
-    let (channel, by, other) = (ChannelId::from("C1"), UserId::from("U1"), UserId::from("U2"));
     let begin = async |id: &str, now, change: &dyn Fn(&mut NewExportJob<'_>)| {
-        let mut new = NewExportJob {
-            id,
-            channel: &channel,
-            by: &by,
-            format: "jsonl",
-            from: None,
-            before: at(now),
-            not_before: None,
-            time_zone: "Asia/Taipei",
-            language: "en",
-            total: 4,
-        };
-        change(&mut new);
-        fixture.store.exports().begin_export(&new, at(now)).await.unwrap().id
-    };
-    let begin_by = async |id: &str, by: &UserId| {
-        let new = NewExportJob {
-            id,
-            channel: &channel,
-            by,
-            format: "jsonl",
-            from: None,
-            before: at(NOW),
-            not_before: None,
-            time_zone: "Asia/Taipei",
-            language: "en",
-            total: 4,
-        };
-        fixture.store.exports().begin_export(&new, at(NOW)).await.unwrap().id
+        begun_by(&fixture, "U1", id, now, change).await.id
     };
     assert_eq!(begin("first", NOW, &|_| {}).await, "first");
     // Later, too, when there may be more messages: it is as of the first request.
@@ -107,7 +77,7 @@ async fn whoever_asks_again_gets_the_export_that_is_not_completed_yet(fixture: F
     let to = |new: &mut NewExportJob<'_>| (new.before, new.language) = (at(30), "ja");
     assert_eq!(begin("to", NOW, &to).await, "to");
     assert_eq!(begin("to2", NOW + 1, &to).await, "to");
-    assert_eq!(begin_by("theirs", &other).await, "theirs");
+    assert_eq!(begun_by(&fixture, "U2", "theirs", NOW, |_| {}).await.id, "theirs");
     fixture.run("DELETE FROM exports").await;
     completed(&fixture, "done").await;
     assert_eq!(begin("new", NOW, &|_| {}).await, "new", "a completed one is of another time");

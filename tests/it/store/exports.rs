@@ -45,8 +45,19 @@ pub(super) async fn group(fixture: &Fixture) {
 }
 
 pub(super) async fn begun(fixture: &Fixture, id: &str, now: i64) -> ExportJob {
-    let (channel, by) = (ChannelId::from("C1"), UserId::from("U1"));
-    let new = NewExportJob {
+    begun_by(fixture, "U1", id, now, |_| {}).await
+}
+
+/// Begins an export of a person that differs from that of [`begun`] as `change` says.
+pub(super) async fn begun_by(
+    fixture: &Fixture,
+    by: &str,
+    id: &str,
+    now: i64,
+    change: impl FnOnce(&mut NewExportJob<'_>),
+) -> ExportJob {
+    let (channel, by) = (ChannelId::from("C1"), UserId::from(by));
+    let mut new = NewExportJob {
         id,
         channel: &channel,
         by: &by,
@@ -58,6 +69,7 @@ pub(super) async fn begun(fixture: &Fixture, id: &str, now: i64) -> ExportJob {
         language: "en",
         total: 4,
     };
+    change(&mut new);
     fixture.store.exports().begin_export(&new, at(now)).await.unwrap()
 }
 

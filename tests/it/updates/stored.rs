@@ -1,5 +1,5 @@
-//! What earlier versions have stored, in the schema in which each thing could be stored first, and the
-//! check that this version understands it.
+//! Data of earlier versions, in the schema in which each of them could be stored first, and the check
+//! that this version understands it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
