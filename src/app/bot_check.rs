@@ -19,7 +19,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins
 /// Interval of the checks of a bot whose access token works, and of one that gets no webhooks or
 /// while the clock is wrong.
 const INTERVALS: (Duration, Duration) = (Duration::from_hours(1), Duration::from_mins(1));
-/// Interval at which a step of the clock is looked for.
+/// Interval at which a step of the clock is looked for, and of the checks while it is not known whether
+/// the clock is right: the first answers may be too slow to tell.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(5);
 /// Part of the process that a wrong clock is a problem of.
 const CLOCK: &str = "clock";
@@ -69,7 +70,13 @@ impl BotCheck {
             self.check(is_new, &stop).await;
             let gets_webhooks = stop.run_until_cancelled(self.check_webhooks()).await;
             let is_well = gets_webhooks != Some(false) && self.has_right_clock();
-            let interval = if is_well { INTERVALS.0 } else { INTERVALS.1 };
+            let interval = if is_well {
+                INTERVALS.0
+            } else if self.clock.is_confirmed() {
+                INTERVALS.1
+            } else {
+                CLOCK_INTERVAL
+            };
             // One kind of call may be refused again and again.
             let refused = async {
                 tokio::time::sleep(PAUSE.0).await;

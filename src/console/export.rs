@@ -11,7 +11,8 @@ use chatkeep_services::exports::ExportRequest;
 use chatkeep_transfer::Format;
 use chatkeep_view::when::When;
 use chrono::NaiveDate;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use super::Console;
 use super::assets::ASSETS;
@@ -26,12 +27,17 @@ const COUNT: HeaderName = HeaderName::from_static("x-message-count");
 /// Form of an export. Empty days stand for no limit.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct ExportForm {
-    #[serde(default)]
-    format: String,
+    #[serde(default, deserialize_with = "format")]
+    format: Option<Format>,
     #[serde(default)]
     from: String,
     #[serde(default)]
     to: String,
+}
+
+fn format<'de, D: Deserializer<'de>>(name: D) -> Result<Option<Format>, D::Error> {
+    let name = String::deserialize(name)?;
+    Format::parse(&name).map(Some).ok_or_else(|| D::Error::custom("there is no such format"))
 }
 
 /// Errors of a form: keys of the sentences beside the fields.
@@ -143,7 +149,7 @@ pub(super) const FORMATS: [(Format, &str, &str); 3] = [
 impl ExportForm {
     /// Returns the chosen format; the one for reading without a choice.
     fn format(&self) -> Format {
-        Format::parse(&self.format).unwrap_or(Format::Html)
+        self.format.unwrap_or(Format::Html)
     }
 
     /// Returns the export of the form. The last day is in it.
@@ -175,7 +181,7 @@ mod tests {
 
     fn request(from: &str, to: &str) -> Result<ExportRequest, Mistakes> {
         let (from, to) = (from.to_owned(), to.to_owned());
-        ExportForm { format: "csv".to_owned(), from, to }.request(Language::Thai)
+        ExportForm { format: Some(Format::Csv), from, to }.request(Language::Thai)
     }
 
     #[test]

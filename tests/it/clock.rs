@@ -1,9 +1,9 @@
 //! A machine whose clock is wrong: the service goes by the platform's.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use chatkeep_emulator::{Emulator, Options};
+use chatkeep_emulator::{Emulator, Fault, Options, Target};
 use serde_json::{Value, json};
 
 use crate::harness::wait::until;
@@ -11,7 +11,10 @@ use crate::pipeline::conversation::group;
 use crate::pipeline::on_both;
 use crate::stack::{DEADLINE, Parts, Stack};
 
-on_both!(nothing_is_lost_by_a_clock_that_is_months_ahead);
+on_both!(
+    nothing_is_lost_by_a_clock_that_is_months_ahead,
+    nothing_is_lost_by_a_clock_that_is_corrected_late,
+);
 
 /// Days by which the machine is ahead of the platform.
 const AHEAD: i64 = 120;
@@ -26,8 +29,19 @@ async fn earlier_platform() -> Emulator {
 }
 
 async fn nothing_is_lost_by_a_clock_that_is_months_ahead(parts: Parts) {
-    let mut stack = Stack::start(parts, earlier_platform().await).await;
+    nothing_is_lost(Stack::start(parts, earlier_platform().await).await).await;
+}
+
+async fn nothing_is_lost_by_a_clock_that_is_corrected_late(parts: Parts) {
+    let platform = earlier_platform().await;
+    // Such answers say nothing about the clock.
+    platform.fail_next(Target::Any, usize::MAX, Fault::Delay(Duration::from_secs(4)));
+    nothing_is_lost(Stack::start(parts, platform).await).await;
+}
+
+async fn nothing_is_lost(mut stack: Stack) {
     let (group, people) = group(&mut stack).await;
+    stack.line.clear_faults();
     let (chat, ann) = (group.chat_id.as_str(), people[0].user_id.as_str());
     let told = async || {
         let url = format!("http://{}/readyz", stack.ground.address);

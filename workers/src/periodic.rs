@@ -184,7 +184,7 @@ impl PeriodicJobs {
             if !goes_on || !self.confirmed_time(job, stop).await {
                 return;
             }
-            self.run_leased(job, stop).await;
+            self.run_leased(job, next, stop).await;
         }
     }
 
@@ -199,21 +199,14 @@ impl PeriodicJobs {
         true
     }
 
-    /// Runs a job, unless another process does right now.
-    async fn run_leased(&self, job: &Job, stop: &CancellationToken) {
+    /// Runs a job, unless another process does right now; also when that one dies before the `next`
+    /// run is due.
+    async fn run_leased(&self, job: &Job, next: Instant, stop: &CancellationToken) {
         // An embedded database has no other process.
         if job.scope == Scope::Process || self.store.is_embedded() {
             return self.watched(job, stop).await;
         }
-        let claimed_at = Instant::now();
-        match self.store.jobs().claim_job_lease(job.name, &self.process, LEASE).await {
-            Ok(true) => {}
-            Ok(false) => return debug!(job = job.name, "another process runs the job"),
-            Err(error) => {
-                metric::JOB_FAILURES.add([job.name.into()], 1);
-                return log_failure!(warn, &error, job = job.name, "{}", job.failure);
-            }
-        }
+        let Some(claimed_at) = self.claim(job, next, stop).await else { return };
         let stop = stop.child_token();
         tokio::select! {
             () = self.watched(job, &stop) => {}
@@ -221,6 +214,31 @@ impl PeriodicJobs {
         }
         if let Err(error) = self.store.jobs().release_job_lease(job.name, &self.process).await {
             debug!(%error, job = job.name, "the lease of a job ends later");
+        }
+    }
+
+    /// Claims the lease of a job, and returns the time at which it was valid already. While another
+    /// process has it, waits until that one releases it, which ends in `None`, or loses it.
+    async fn claim(&self, job: &Job, next: Instant, stop: &CancellationToken) -> Option<Instant> {
+        let jobs = self.store.jobs();
+        let mut asked_at = Instant::now();
+        let mut claimed = jobs.claim_job_lease(job.name, &self.process, LEASE).await;
+        loop {
+            match claimed {
+                Ok(true) => return Some(asked_at),
+                Ok(false) => debug!(job = job.name, "another process runs the job"),
+                Err(error) => {
+                    metric::JOB_FAILURES.add([job.name.into()], 1);
+                    log_failure!(warn, &error, job = job.name, "{}", job.failure);
+                    return None;
+                }
+            }
+            if asked_at + LEASE >= next {
+                return None;
+            }
+            stop.run_until_cancelled(sleep_until(asked_at + LEASE)).await?;
+            asked_at = Instant::now();
+            claimed = jobs.take_over_job_lease(job.name, &self.process, LEASE).await;
         }
     }
 

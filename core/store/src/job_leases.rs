@@ -19,6 +19,10 @@ const CLAIM: Sql = at_now!(
      WHERE job_leases.process_id = excluded.process_id
         OR job_leases.until <= excluded.until - $3"
 );
+const TAKE_OVER: Sql = at_now!(
+    "UPDATE job_leases SET process_id = $2, until = n.now + $3 FROM (SELECT ",
+    " AS now) n WHERE name = $1 AND until <= n.now"
+);
 const RELEASE: &str = "DELETE FROM job_leases WHERE name = $1 AND process_id = $2";
 
 impl JobStore<'_> {
@@ -34,9 +38,35 @@ impl JobStore<'_> {
         process: &str,
         time: Duration,
     ) -> Result<bool, StoreError> {
+        self.lease_job(CLAIM, name, process, time).await
+    }
+
+    /// Claims the lease of a job, as [`Self::claim_job_lease`] does, if it ended without being released: the
+    /// process that held it died, or lost the database. Returns `false` while it is held, and once it is
+    /// released.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn take_over_job_lease(
+        &self,
+        name: &str,
+        process: &str,
+        time: Duration,
+    ) -> Result<bool, StoreError> {
+        self.lease_job(TAKE_OVER, name, process, time).await
+    }
+
+    async fn lease_job(
+        &self,
+        sql: Sql,
+        name: &str,
+        process: &str,
+        time: Duration,
+    ) -> Result<bool, StoreError> {
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
         let mut tx = self.store.db.begin().await?;
-        let claimed = tx.execute(query(CLAIM).bind(name).bind(process).bind(time)).await?;
+        let claimed = tx.execute(query(sql).bind(name).bind(process).bind(time)).await?;
         tx.commit().await?;
         Ok(claimed > 0)
     }

@@ -63,6 +63,11 @@ async fn an_export_is_prepared_saved_and_deleted() {
     let refused = scene.post(&format!("/c/{GROUP}/export"), "Umember", &wrong, &[]).await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
     assert!(refused.body.contains("The last day is before the first day"), "{}", refused.body);
+    let unknown = [("csrf", "csrf-Umember"), ("format", "exe")];
+    let refused = scene.post(&format!("/c/{GROUP}/export"), "Umember", &unknown, &[]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    let page = scene.page(&list, Some("Umember"), "en").await.body;
+    assert!(page.contains("Nothing is prepared"), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

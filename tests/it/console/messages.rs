@@ -120,6 +120,10 @@ async fn an_export_says_what_is_wrong_and_how_much_there_is() {
         // What was chosen stays.
         assert!(wrong.body.contains("value=\"csv\" checked"), "{}", wrong.body);
     }
+    for unknown in ["format=exe", "format=", "format=csv&format=html"] {
+        let wrong = scene.page(&format!("{file}?{unknown}"), Some("Uowner"), "en").await;
+        assert_eq!(wrong.status, StatusCode::BAD_REQUEST, "{unknown}");
+    }
     let guest = scene.page(&format!("{file}?format=csv"), Some("Uguest"), "en").await;
     assert_eq!(guest.status, StatusCode::NOT_FOUND);
 }

@@ -1,5 +1,6 @@
 //! Waiting for a condition, the only kind of waiting in tests: no fixed sleeps.
 
+use std::io::Write as _;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
@@ -40,7 +41,11 @@ where
         // The timeout also ends a condition which itself hangs.
         if tokio::time::timeout(deadline, poll).await.is_err() {
             let waited = start.elapsed();
-            panic!("{caller}: waited {waited:.1?} in vain for {what}");
+            let failure = format!("{caller}: waited {waited:.1?} in vain for {what}");
+            // Beside the name of the test, too, for logs of which only a part is left: what a panic
+            // prints comes at the end of all tests.
+            let _ = writeln!(std::io::stderr(), "{failure}");
+            panic!("{failure}");
         }
     }
 }

@@ -14,7 +14,12 @@ use super::{Fixture, on_both};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
-on_both!(a_lease_has_one_holder, a_lease_ends, of_many_claims_one_succeeds);
+on_both!(
+    a_lease_has_one_holder,
+    a_lease_ends,
+    of_many_claims_one_succeeds,
+    only_a_lease_that_ended_unreleased_is_taken_over,
+);
 
 const LEASE: Duration = Duration::from_mins(1);
 
@@ -57,6 +62,23 @@ async fn of_many_claims_one_succeeds(fixture: Fixture) {
     assert_eq!(claimed.into_iter().filter(|claimed| *claimed).count(), 1);
 }
 
+async fn only_a_lease_that_ended_unreleased_is_taken_over(fixture: Fixture) {
+    let store = &fixture.store;
+    let take_over =
+        async |process| store.jobs().take_over_job_lease("purge", process, LEASE).await.unwrap();
+    assert!(!take_over("two").await, "nobody had it");
+    assert!(store.jobs().claim_job_lease("purge", "one", LEASE).await.unwrap());
+    assert!(store.jobs().claim_job_lease("sweep", "one", LEASE).await.unwrap());
+    assert!(!take_over("two").await, "it is held");
+    fixture.run("UPDATE job_leases SET until = until - 60001").await;
+    assert!(take_over("two").await);
+    assert!(!take_over("three").await, "it is held again");
+    let others = "SELECT process_id FROM job_leases WHERE name = 'sweep'";
+    assert_eq!(fixture.value(others).await, "one");
+    store.jobs().release_job_lease("purge", "two").await.unwrap();
+    assert!(!take_over("three").await, "it was released");
+}
+
 /// A job that runs until it is let go.
 struct Slow {
     running: Arc<AtomicUsize>,
@@ -80,6 +102,40 @@ impl PeriodicJob for Slow {
         self.running.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     }
+}
+
+/// A job that is due once a day.
+struct Daily(Arc<AtomicUsize>);
+
+impl PeriodicJob for Daily {
+    const NAME: &'static str = "daily";
+    const PERIOD: Duration = Duration::from_hours(24);
+    const FAILURE: &'static str = "cannot run daily";
+    const SCOPE: Scope = Scope::Deployment;
+    const FIRST_RUN: FirstRun = FirstRun::Now;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_job_whose_process_died_runs_before_it_is_due_again() {
+    let fixture = Fixture::postgres().await;
+    let store = fixture.store.clone();
+    let left = Duration::from_secs(5);
+    assert!(store.jobs().claim_job_lease(Daily::NAME, "dead", left).await.unwrap());
+    let supervisor = Supervisor::new(Health::new(Arc::new(SystemClock)), CancellationToken::new());
+    let clock = Arc::new(SystemClock);
+    let jobs = PeriodicJobs::new(supervisor.clone(), store, clock, "one".to_owned());
+    let runs = Arc::new(AtomicUsize::new(0));
+    jobs.add(Daily(Arc::clone(&runs)));
+    until("it runs", DEADLINE, async || runs.load(Ordering::SeqCst) == 1).await;
+    supervisor.stop().cancel();
+    supervisor.tasks().close();
+    supervisor.tasks().wait().await;
+    assert_eq!(fixture.value("SELECT COUNT(*) FROM job_leases").await, "0", "released");
 }
 
 #[tokio::test]
