@@ -5,6 +5,8 @@
 //! [`Bounds::admit`] first. Membership in a channel is checked in the store beside this; bounds
 //! only ever narrow what the person may do.
 
+use std::collections::HashSet;
+
 use crate::id::ChannelId;
 use crate::pseudonym::PseudonymKey;
 use crate::role::Scope;
@@ -125,6 +127,14 @@ impl Bounds {
     /// Returns whether the channel is visible at all.
     pub fn sees(&self, channel: &ChannelId) -> bool {
         self.channels.as_ref().is_none_or(|only| only.contains(channel))
+    }
+
+    /// Returns whether all of these channels are visible; `None` stands for every channel of the
+    /// user.
+    pub fn sees_all(&self, channels: Option<&[ChannelId]>) -> bool {
+        let Some(only) = &self.channels else { return true };
+        let only: HashSet<_> = only.iter().collect();
+        channels.is_some_and(|channels| channels.iter().all(|channel| only.contains(channel)))
     }
 
     /// Returns whether a message sent at `at` may be read.

@@ -82,23 +82,51 @@ impl Timestamp {
     }
 }
 
+/// Abbreviations and places that people write, with their time zones. Abbreviations of several zones,
+/// such as CST, are none.
+const USUAL_ZONES: [(&str, Tz); 7] = [
+    ("jst", Tz::Asia__Tokyo),
+    ("kst", Tz::Asia__Seoul),
+    ("hkt", Tz::Asia__Hong_Kong),
+    ("sgt", Tz::Asia__Singapore),
+    ("ict", Tz::Asia__Bangkok),
+    ("beijing", Tz::Asia__Shanghai),
+    ("asia/beijing", Tz::Asia__Shanghai),
+];
+
 /// Returns ` (did you mean …?)` with the time zone that was probably meant by an unknown name, or
 /// an empty text.
 pub fn zone_hint(name: &str) -> String {
     let asked = name.trim().to_lowercase().replace(' ', "_");
-    let fits = |zone: &&Tz| {
-        let known = zone.name().to_lowercase();
-        known == asked || known.rsplit('/').next() == Some(asked.as_str())
-    };
-    let distance = |zone: &Tz| strsim::damerau_levenshtein(&zone.name().to_lowercase(), &asked);
-    let near = TZ_VARIANTS.iter().find(fits).or_else(|| {
-        let zones = TZ_VARIANTS.iter().map(|zone| (distance(zone), zone));
-        zones
-            .filter(|(far, _)| *far <= 1 + asked.len() / 4)
-            .min_by_key(|(far, _)| *far)
-            .map(|(_, zone)| zone)
-    });
+    let near = usual_zone(&asked).or_else(|| named_zone(&asked)).or_else(|| misspelt_zone(&asked));
     near.map(|zone| format!(" (did you mean {}?)", zone.name())).unwrap_or_default()
+}
+
+fn usual_zone(asked: &str) -> Option<Tz> {
+    USUAL_ZONES.into_iter().find(|(name, _)| *name == asked).map(|(_, zone)| zone)
+}
+
+/// Returns the zone with that name in another case, or of that place without its region. Those of
+/// `Etc` are no places, and have the signs of their offsets the other way round than people write them.
+fn named_zone(asked: &str) -> Option<Tz> {
+    let fits = |zone: &Tz| {
+        let known = zone.name().to_lowercase();
+        let place = known.split_once('/').filter(|(region, _)| *region != "etc");
+        known == asked || place.is_some_and(|_| known.rsplit('/').next() == Some(asked))
+    };
+    TZ_VARIANTS.into_iter().find(fits)
+}
+
+/// Returns the zone whose name is nearest. An offset is none, and abbreviations are all near each other.
+fn misspelt_zone(asked: &str) -> Option<Tz> {
+    let letters = asked.chars().count();
+    if letters < 6 || asked.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let distance = |zone: &Tz| strsim::damerau_levenshtein(&zone.name().to_lowercase(), asked);
+    let near = TZ_VARIANTS.into_iter().map(|zone| (distance(&zone), zone));
+    let near = near.filter(|(far, _)| *far <= 1 + letters / 10);
+    near.min_by_key(|(far, _)| *far).map(|(_, zone)| zone)
 }
 
 impl fmt::Display for Timestamp {
@@ -191,6 +219,25 @@ impl Clock for ManualClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_zone_is_suggested_only_where_it_was_probably_meant() {
+        for (given, meant) in [
+            ("asia/taipei", "Asia/Taipei"),
+            ("Taipei", "Asia/Taipei"),
+            ("new york", "America/New_York"),
+            ("Asia/Tapei", "Asia/Taipei"),
+            ("Europe/Londn", "Europe/London"),
+            ("utc", "UTC"),
+            ("JST", "Asia/Tokyo"),
+            ("Asia/Beijing", "Asia/Shanghai"),
+        ] {
+            assert_eq!(zone_hint(given), format!(" (did you mean {meant}?)"), "{given}");
+        }
+        for given in ["GMT+8", "GMT-5", "UTC+8", "UTC+08:00", "+08:00", "CST", "BST", "", "Mars"] {
+            assert_eq!(zone_hint(given), "", "{given}");
+        }
+    }
 
     #[test]
     fn shows_milliseconds_in_utc() {

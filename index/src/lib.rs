@@ -28,7 +28,7 @@ pub mod script;
 pub mod search;
 pub mod semantic;
 
-pub use fold::{fold, fold_phrase};
+pub use fold::{fold, fold_phrase, is_blank};
 pub use keyword::{KeywordError, KeywordHit, KeywordMatcher, SharedKeyword, duplicates};
 pub use length::{is_longer, length_up_to};
 pub use link::{WebLink, web_links};

@@ -1,7 +1,7 @@
 //! Extractors of callers and of their permissions: a handler asks for a [`ChannelAccess`] and runs
 //! only with one (see `docs/architecture.md#rule-9`).
 
-use axum::extract::{FromRequestParts, RawPathParams};
+use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use chatkeep_core::id::ChannelId;
@@ -10,6 +10,7 @@ use chatkeep_http::{HttpError, caller};
 use chatkeep_services::access::{
     AtLeast, Caller, ChannelAccess, Credential, HasScope, JobAccess, Reaches, Scoped,
 };
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
@@ -77,7 +78,7 @@ impl<R: AtLeast, S: HasScope> FromRequestParts<Api> for ChannelAccess<R, S> {
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, HttpError> {
         let Scoped { caller, .. } = Scoped::<S>::from_request_parts(parts, api).await?;
-        let channel = channel_of(parts, api).await?;
+        let channel = channel_of(parts)?;
         Ok(api.services.access.channel(caller, channel).await?)
     }
 }
@@ -99,7 +100,7 @@ impl<S: HasScope> FromRequestParts<Api> for Reaches<S> {
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, HttpError> {
         let Scoped { caller, .. } = Scoped::<S>::from_request_parts(parts, api).await?;
-        let channel = channel_of(parts, api).await?;
+        let channel = channel_of(parts)?;
         Ok(api.services.access.reaches(caller, channel).await?)
     }
 }
@@ -123,7 +124,7 @@ impl FromRequestParts<Api> for JobAccess {
         let caller = Caller::from_request_parts(parts, api).await?;
         // A key without either scope learns nothing about the channel.
         api.services.access.any_jobs(&caller)?;
-        let channel = channel_of(parts, api).await?;
+        let channel = channel_of(parts)?;
         Ok(api.services.access.jobs(caller, channel).await?)
     }
 }
@@ -143,15 +144,21 @@ impl Input for JobAccess {
 
 /// The channel of the path. A name that cannot be one is as unknown as any other; what else the path
 /// names is not looked at.
-async fn channel_of(parts: &mut Parts, api: &Api) -> Result<ChannelId, HttpError> {
-    let given = RawPathParams::from_request_parts(parts, api).await;
-    let given = given.map_err(|_| HttpError::PermissionDenied)?;
-    let named = given.iter().find(|(name, _)| *name == "channelId");
-    let path = named.filter(|(_, channel)| !channel.contains('\0'));
+fn channel_of(parts: &Parts) -> Result<ChannelId, HttpError> {
+    let named = segment(parts, "{channelId}").filter(|channel| !channel.contains('\0'));
     // A chat with one person has that person's id.
     let mask = caller(parts).map(|caller| caller.mask).unwrap_or_default();
-    let path =
-        path.map(|(name, channel)| serde_json::from_value(json!({ name: mask.incoming(channel) })));
+    let path = named.map(|id| serde_json::from_value(json!({ "channelId": mask.incoming(&id) })));
     let path: Option<ChannelPath> = path.and_then(Result::ok);
     Ok(path.ok_or(HttpError::PermissionDenied)?.channel)
+}
+
+/// Returns the part of the path in the place of a parameter, if it is UTF-8; `RawPathParams` gives none
+/// when another one is not.
+fn segment(parts: &Parts, parameter: &str) -> Option<String> {
+    let route = parts.extensions.get::<MatchedPath>()?;
+    // From the end: the route has a prefix that the path has no more.
+    let at = route.as_str().rsplit('/').position(|part| part == parameter)?;
+    let given = percent_decode_str(parts.uri.path().rsplit('/').nth(at)?);
+    Some(given.decode_utf8().ok()?.into_owned())
 }

@@ -4,9 +4,7 @@ use axum::http::StatusCode;
 use chatkeep_http::{IfMatch, Prepared, Timed, Versioned};
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa::openapi::Required;
-use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::schema::ObjectBuilder;
 
 use super::route::{Describe, Input, Output};
 
@@ -15,22 +13,11 @@ const IF_MATCH: &str = r#"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
 
 impl Input for IfMatch {
     fn describe(route: &mut Describe) {
-        let parameter = ParameterBuilder::new()
-            .name("If-Match")
-            .parameter_in(ParameterIn::Header)
-            .required(Required::False)
-            .description(Some(
-                "`ETag` of the version that was read: the change is refused with 412 when the \
-                 object has changed since.",
-            ))
-            .schema(Some(
-                ObjectBuilder::new()
-                    .schema_type(Type::String)
-                    .pattern(Some(IF_MATCH))
-                    .examples(["*"]),
-            ))
-            .build();
-        route.parameters.push(parameter);
+        let form = ObjectBuilder::new().pattern(Some(IF_MATCH)).examples(["*"]);
+        let description = "`ETag` of the version that was read: the change is refused with 412 when \
+                           the object has changed since.";
+        route.takes_header("If-Match", description, form);
+        route.versioned = true;
         route.refuses(&[StatusCode::BAD_REQUEST, StatusCode::PRECONDITION_FAILED]);
     }
 }

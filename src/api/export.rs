@@ -1,7 +1,8 @@
 //! A channel's messages as one document, streamed as they are read.
 
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_http::{HttpError, MaskedBytes, Query, attachment, weighted};
 use chatkeep_i18n::Language;
@@ -14,7 +15,7 @@ use serde::Deserialize;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::{IntoParams, ToSchema};
 
-use super::route::{Answer, Describe, Output};
+use super::route::{Answer, Describe, Input, Output};
 
 /// Format of an export.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
@@ -44,17 +45,34 @@ pub(super) struct ExportQuery {
     to: Option<When>,
 }
 
+/// Language of a page for people.
+pub(super) struct AskedLanguage(pub(super) Language);
+
+impl<S: Send + Sync> FromRequestParts<S> for AskedLanguage {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
+        Ok(Self(Language::preferred(weighted(&parts.headers, header::ACCEPT_LANGUAGE))))
+    }
+}
+
+impl Input for AskedLanguage {
+    fn describe(route: &mut Describe) {
+        let form = ObjectBuilder::new().examples(["ja"]);
+        route.takes_header("Accept-Language", "Language of the format `html`.", form);
+    }
+}
+
 /// A document that is still being written.
 pub(super) struct Document(Response);
 
 pub(super) async fn messages(
     State(services): State<Services>,
     access: ChannelAccess<Member, ReadMessages>,
-    headers: HeaderMap,
+    AskedLanguage(language): AskedLanguage,
     Query(query): Query<ExportQuery>,
 ) -> Result<Document, HttpError> {
     let format = Format::from(query.format);
-    let language = Language::preferred(weighted(&headers, header::ACCEPT_LANGUAGE));
     let request = ExportRequest { format, from: query.from, to: query.to, language };
     let document = services.exports.document(&access, request).await?;
     let name = format!("messages.{}", format.extension());

@@ -2,12 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_http::{Body, HttpError, Path, PublicUrl, download, weighted};
-use chatkeep_i18n::Language;
+use chatkeep_http::{Body, HttpError, Path, PublicUrl, download};
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
 use chatkeep_services::exports::ExportRequest;
@@ -18,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::{IntoParams, ToSchema};
 
-use super::export::FormatParam;
+use super::export::{AskedLanguage, FormatParam};
 use super::jobs::{StatusView, accepted};
 use super::route::{Answer, Describe, Output};
 use super::subscriptions::Success;
@@ -105,11 +104,10 @@ pub(super) async fn begin(
     State(services): State<Services>,
     State(url): State<PublicUrl>,
     access: ChannelAccess<Member, ReadMessages>,
-    headers: HeaderMap,
+    AskedLanguage(language): AskedLanguage,
     Body(body): Body<ExportBody>,
 ) -> Result<Begun, HttpError> {
     let ExportBody { format, from, to } = body;
-    let language = Language::preferred(weighted(&headers, header::ACCEPT_LANGUAGE));
     let request = ExportRequest { format: format.into(), from, to, language };
     let export = services.export_jobs.begin(&access, request).await?;
     Ok(Begun(ExportView::new(export, &url)))
@@ -217,6 +215,7 @@ impl Output for ExportFile {
             let headers = vec!["Accept-Ranges", "Content-Disposition", "Content-Range"];
             route.answers.push(Answer { status, description, content, headers, links: Vec::new() });
         }
+        route.takes_range();
         route.refuses(&[
             StatusCode::NOT_FOUND,
             StatusCode::CONFLICT,

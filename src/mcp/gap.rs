@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::time::Timestamp;
 use chatkeep_services::gaps::ChannelGaps;
 use chatkeep_store::{Gap, GapReason};
 use rmcp::schemars::{self, JsonSchema};
@@ -18,16 +19,22 @@ const GAPS: usize = 10;
 /// Maximum number of channels that are named for one gap.
 const CHANNELS: usize = 3;
 
-/// Period without backup.
+/// Reason of a time whose messages were deleted, or removed because of their age.
+const REMOVED: &str = "removed";
+
+/// Period without backup, or whose messages were removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MissingTime {
-    pub(super) from: String,
+    /// Absent where it begins with the channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) from: Option<String>,
     /// Absent while it lasts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) to: Option<String>,
-    /// `quota`, `bot_removed`, `unsubscribed`, `outage`, or `opted_out`: only messages of people who
-    /// asked not to be stored are missing.
+    /// `quota`, `bot_removed`, `unsubscribed`, `outage`; `opted_out`: only messages of people who
+    /// asked not to be stored are missing; `removed`: what was sent before `to` was deleted, or removed
+    /// because of its age (of several channels, before the latest of these times).
     pub(super) reason: String,
     /// Number of messages that were not stored, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,9 +60,11 @@ pub(super) struct GapRows {
 
 impl GapRows {
     /// Creates the rows of one channel's gaps.
-    pub(super) fn of_channel(gaps: &[Gap], zone: AnswerZone) -> Self {
-        let (gaps, omitted) = newest(gaps.to_vec(), |gap| gap);
-        let rows = gaps.iter().map(|gap| row(gap, zone)).collect();
+    pub(super) fn of_channel(gaps: &ChannelGaps, zone: AnswerZone) -> Self {
+        let of = gaps.of.iter().flat_map(|(_, gaps)| gaps.clone()).collect();
+        let (of, omitted) = newest(of, |gap: &Gap| gap);
+        let removed = gaps.removed.iter().map(|(_, before)| removed(*before, zone));
+        let rows = removed.chain(of.iter().map(|gap| row(gap, zone))).collect();
         Self { rows, omitted, unexamined: 0 }
     }
 
@@ -83,12 +92,16 @@ impl GapRows {
             }
         }
         let (joined, omitted) = newest(joined, |(gap, _)| gap);
-        let of_several = |(gap, of): (Gap, Vec<&ChannelId>)| MissingTime {
+        let mut of_several = |row: MissingTime, of: &[&ChannelId]| MissingTime {
             channels: of.iter().take(CHANNELS).map(|channel| channels.key(channel)).collect(),
             more_channels: of.len().saturating_sub(CHANNELS),
-            ..row(&gap, zone)
+            ..row
         };
-        let rows = joined.into_iter().map(of_several).collect();
+        let latest = gaps.removed.iter().map(|(_, before)| *before).max();
+        let of_removed: Vec<_> = gaps.removed.iter().map(|(channel, _)| channel).collect();
+        let mut rows = Vec::with_capacity(joined.len() + 1);
+        rows.extend(latest.map(|before| of_several(removed(before, zone), &of_removed)));
+        rows.extend(joined.iter().map(|(gap, of)| of_several(row(gap, zone), of)));
         Self { rows, omitted, unexamined: gaps.unexamined }
     }
 
@@ -97,9 +110,14 @@ impl GapRows {
         let mut lines = String::new();
         for gap in &self.rows {
             let MissingTime { from, to, reason, skipped, channels, more_channels } = gap;
+            let from = from.as_deref().unwrap_or("the beginning");
             let to = to.as_deref().unwrap_or("now");
             let skipped = skipped.map_or_else(String::new, |count| format!(", {count} messages"));
-            let what = if reason == GapReason::OptedOut.name() { "Partly not" } else { "Not" };
+            let what = match reason.as_str() {
+                REMOVED => "Removed, not",
+                reason if reason == GapReason::OptedOut.name() => "Partly not",
+                _ => "Not",
+            };
             let more = match more_channels {
                 0 => String::new(),
                 more => format!(" and {more} more"),
@@ -131,9 +149,20 @@ fn newest<T>(mut gaps: Vec<T>, gap: impl Fn(&T) -> &Gap) -> (Vec<T>, usize) {
     (gaps, omitted)
 }
 
+fn removed(before: Timestamp, zone: AnswerZone) -> MissingTime {
+    MissingTime {
+        from: None,
+        to: Some(zone.show(before)),
+        reason: REMOVED.to_owned(),
+        skipped: None,
+        channels: Vec::new(),
+        more_channels: 0,
+    }
+}
+
 fn row(gap: &Gap, zone: AnswerZone) -> MissingTime {
     MissingTime {
-        from: zone.show(gap.from),
+        from: Some(zone.show(gap.from)),
         to: gap.to.map(|to| zone.show(to)),
         reason: gap.reason.name().to_owned(),
         skipped: gap.skipped,
@@ -144,7 +173,6 @@ fn row(gap: &Gap, zone: AnswerZone) -> MissingTime {
 
 #[cfg(test)]
 mod tests {
-    use chatkeep_core::time::Timestamp;
     use chrono_tz::Tz;
 
     use super::*;
@@ -160,10 +188,12 @@ mod tests {
     fn what_lasts_is_told_before_what_is_over() {
         let mut gaps = vec![gap(1, None, GapReason::Quota, Some(3))];
         gaps.extend((2..20).map(|from| gap(from, Some(from + 1), GapReason::Outage, None)));
+        let of = vec![(ChannelId::from("C1"), gaps)];
+        let gaps = ChannelGaps { of, ..ChannelGaps::default() };
         let shown = GapRows::of_channel(&gaps, ZONE);
         assert_eq!((shown.rows.len(), shown.omitted), (GAPS, 9));
         assert_eq!((shown.rows[0].reason.as_str(), &shown.rows[0].to), ("quota", &None));
-        assert_eq!(shown.rows[9].from, "1970-01-01T00:00:19Z");
+        assert_eq!(shown.rows[9].from.as_deref(), Some("1970-01-01T00:00:19Z"));
         let lines = shown.lines();
         let first = "\nNot stored from 1970-01-01T00:00:01Z to now (quota, 3 messages).";
         assert!(lines.starts_with(first), "{lines}");
@@ -178,8 +208,13 @@ mod tests {
         of[1].1.push(gap(2, None, GapReason::Quota, Some(4)));
         of[2].1.push(gap(2, None, GapReason::Quota, Some(1)));
         let mut channels = ChannelTable::default();
-        let shown = GapRows::of_channels(&ChannelGaps { of, unexamined: 2 }, ZONE, &mut channels);
-        let [quota, outage] = shown.rows.as_slice() else { panic!("{shown:?}") };
+        let removed = (2..6).map(|n| (ChannelId::from(format!("C{n}")), Timestamp::from_millis(n)));
+        let removed = removed.collect();
+        let gaps = ChannelGaps { of, removed, unexamined: 2 };
+        let shown = GapRows::of_channels(&gaps, ZONE, &mut channels);
+        let [removed, quota, outage] = shown.rows.as_slice() else { panic!("{shown:?}") };
+        assert_eq!((removed.from.as_ref(), removed.more_channels), (None, 1));
+        assert_eq!(removed.to.as_deref(), Some("1970-01-01T00:00:00.005Z"));
         assert_eq!((quota.skipped, quota.channels.len()), (Some(5), 2));
         assert_eq!((outage.channels.len(), outage.more_channels), (CHANNELS, 4));
         let lines = shown.lines();

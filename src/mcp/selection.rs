@@ -73,11 +73,10 @@ impl Selection {
     ) -> Result<GapRows, ToolError> {
         builder.channels = std::mem::take(&mut self.table);
         let (bounds, zone) = (&self.access.caller.bounds, builder.zone());
-        let rows = if let Some(only) = &self.only {
-            GapRows::of_channel(&services.messages.gaps(bounds, only.id(), span).await?, zone)
-        } else {
-            let gaps = services.messages.gaps_of(bounds, &self.ids, span).await?;
-            GapRows::of_channels(&gaps, zone, &mut builder.channels)
+        let gaps = services.messages.gaps_of(bounds, &self.ids, span).await?;
+        let rows = match &self.only {
+            Some(_) => GapRows::of_channel(&gaps, zone),
+            None => GapRows::of_channels(&gaps, zone, &mut builder.channels),
         };
         builder.spend_gaps(&rows);
         builder.spend_channels();

@@ -5,6 +5,7 @@ use chatkeep_core::id::MessageId;
 use chatkeep_core::message::Content;
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::fold;
+use chatkeep_index::script::Class;
 use chatkeep_store::{Sender, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_view::sanitize::clean;
@@ -120,16 +121,18 @@ fn end_of(text: &str, begin: usize, part: &str) -> Option<usize> {
     Some(at + part.len())
 }
 
-/// Returns true if no word or number of ASCII letters or digits goes on beyond a part.
+/// Returns true if no word or number goes on beyond a part, of a script that has spaces between words.
 fn is_whole(text: &str, at: usize, part: &str) -> bool {
-    let bytes = text.as_bytes();
-    let goes_on = |one: Option<&u8>, other: Option<&u8>| {
-        one.zip(other).is_some_and(|(one, other)| {
-            one.is_ascii_alphanumeric() && other.is_ascii_alphanumeric()
-        })
+    let (before, after) = (&text[..at], &text[at + part.len()..]);
+    let goes_on = |one: Option<char>, other: Option<char>| {
+        one.zip(other).is_some_and(|(one, other)| is_of_word(one) && is_of_word(other))
     };
-    let (before, end) = (at.checked_sub(1).and_then(|at| bytes.get(at)), at + part.len());
-    !goes_on(before, bytes.get(at)) && !goes_on(bytes.get(end - 1), bytes.get(end))
+    let (first, last) = (part.chars().next(), part.chars().next_back());
+    !goes_on(before.chars().next_back(), first) && !goes_on(last, after.chars().next())
+}
+
+fn is_of_word(character: char) -> bool {
+    Class::of(character) == Class::Word
 }
 
 #[cfg(test)]
@@ -158,6 +161,10 @@ mod tests {
         assert!(says("Aha ha ha", "ha ha") && says("ha ha ha", "ha … ha ha"));
         assert!(!says("ha ha", "ha … ha ha") && !says("Aha haha", "ha ha"));
         assert!(says("哈哈哈", "哈…哈哈") && !says("哈哈", "哈…哈哈"));
+        assert!(says("привет, мир", "привет") && !says("привет мир", "ривет"));
+        assert!(!says("это невозможно", "возможно") && !says("unmöglich", "möglich"));
+        assert!(says("Καλημέρα σας", "σας") && !says("Καλημέρα", "μέρα"));
+        assert!(says("학교에서 만나요", "학교") && says("ประชุมวันศุกร์", "วันศุกร์"));
         assert!(says("開會改到星期三下午三點", "改到星期三") && !says("", "x") && says("", ""));
     }
 

@@ -216,7 +216,10 @@ fn data_of_message(
         // It would tell which messages have what is masked.
         _ if reader.mask.is_on() => return None,
         ReportedHit::NotFound => return None,
-        ReportedHit::Found(search) => Some(search.clone()),
+        ReportedHit::Found(search) if !reader.bounds.sees_all(search.channels.as_deref()) => {
+            return None;
+        }
+        ReportedHit::Found(search) => Some(search.shown.clone()),
     };
     Some(EventData { message: Some(message.into()), search, ..EventData::default() })
 }

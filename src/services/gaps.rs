@@ -27,6 +27,9 @@ pub struct TimeSpan {
 pub struct ChannelGaps {
     /// Gaps of each channel that has any, in the order of the channels.
     pub of: Vec<(ChannelId, Vec<Gap>)>,
+    /// Channels of whose messages in the time some were removed, and the time before which these were
+    /// sent.
+    pub removed: Vec<(ChannelId, Timestamp)>,
     /// Number of channels that were not examined, because there were too many.
     pub unexamined: usize,
 }
@@ -68,7 +71,8 @@ impl MessageService {
     }
 
     /// Returns the gaps of the first thousand of these channels that overlap the given time, within
-    /// the bounds; those of people who opted out [joined](Gap::joined).
+    /// the bounds; those of people who opted out [joined](Gap::joined). And what was removed of them:
+    /// nothing else tells that messages of long ago are missing.
     ///
     /// # Errors
     /// Returns an error when the store fails.
@@ -88,7 +92,10 @@ impl MessageService {
             (!gaps.is_empty()).then(|| (channel.clone(), gaps))
         };
         let of = examined.iter().filter_map(of_channel).collect();
-        Ok(ChannelGaps { of, unexamined: channels.len() - examined.len() })
+        let removed = self.store.channels().removed_before(examined).await?;
+        let in_time = |(_, before): &(_, Timestamp)| from.is_none_or(|from| from < *before);
+        let removed = removed.into_iter().filter(in_time).collect();
+        Ok(ChannelGaps { of, removed, unexamined: channels.len() - examined.len() })
     }
 
     /// Returns the gaps of a channel that overlap the given time, within the bounds; those of people

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use chatkeep_core::assistant::limits;
 use chatkeep_core::id::{ChannelId, UntrustedId};
-use chatkeep_index::{fold_phrase, length_up_to};
+use chatkeep_index::{fold_phrase, is_blank, length_up_to};
 
 use super::{Defect, FieldPath, ServiceError};
 
@@ -14,8 +14,8 @@ const CHANNEL: usize = 100;
 /// Number of keywords that are looked at for each that may be: some of them may be the same.
 const SPARE: usize = 20;
 
-/// Checks a text's length in characters (Unicode scalar values after NFC), and that it has no U+0000,
-/// which no database stores.
+/// Checks a text's length in characters (Unicode scalar values after NFC), that one that must not be
+/// empty can be seen, and that it has no U+0000, which no database stores.
 pub(super) fn text(
     field: FieldPath,
     given: String,
@@ -25,7 +25,7 @@ pub(super) fn text(
     check_storable(&field, &given)?;
     let too_long = |field| ServiceError::defective(field, Defect::TooLong { max });
     let Some(length) = length_up_to(&given, max) else { return Err(too_long(field)) };
-    if length < min || (min > 0 && given.trim().is_empty()) {
+    if length < min || (min > 0 && is_blank(&given)) {
         return Err(ServiceError::defective(field, Defect::Empty));
     }
     Ok(given)
@@ -40,7 +40,7 @@ pub(super) fn check_storable(field: &FieldPath, given: &str) -> Result<(), Servi
 }
 
 /// Checks channel IDs from a caller: at most `max`, each of at most 100 characters and valid for
-/// some platform.
+/// some platform. Repeated ones collapse.
 pub(super) fn channel_ids(
     field: &FieldPath,
     given: Vec<String>,
@@ -50,8 +50,15 @@ pub(super) fn channel_ids(
         let why = format_args!("contains more than {max} channels");
         return Err(ServiceError::invalid_value(field.clone(), why));
     }
-    let each = given.into_iter().enumerate();
-    each.map(|(index, id)| channel_id(field.clone().item(index), id)).collect()
+    let mut ids: Vec<ChannelId> = Vec::with_capacity(given.len());
+    let mut seen = HashSet::with_capacity(given.len());
+    for (index, id) in given.into_iter().enumerate() {
+        let id = channel_id(field.clone().item(index), id)?;
+        if seen.insert(id.clone()) {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
 }
 
 fn channel_id(field: FieldPath, given: String) -> Result<ChannelId, ServiceError> {

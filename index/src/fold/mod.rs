@@ -45,6 +45,16 @@ pub fn fold_cow(text: &str) -> Cow<'_, str> {
     Cow::Owned(folded)
 }
 
+/// Returns whether nothing of a text can be seen: it is empty, white space, or characters that are
+/// invisible by definition.
+///
+/// ```
+/// assert!(chatkeep_index::is_blank(" \n\u{200b}") && !chatkeep_index::is_blank("👍"));
+/// ```
+pub fn is_blank(text: &str) -> bool {
+    fold_cow(text).trim().is_empty()
+}
+
 /// Returns `folded` without sentence marks and spaces at its end; unchanged if it has nothing else.
 pub fn strip_marks(folded: &str) -> &str {
     match folded.trim_end_matches(is_end_mark) {

@@ -241,9 +241,9 @@ fn field(text: &str) -> Option<(&'static str, &str)> {
 
 /// Parses a quoted or bare value; returns whether it is quoted, and the rest.
 fn value_of(text: &str) -> Result<(&str, bool, &str), QueryError> {
-    const OPENING: [char; 3] = ['"', '“', '”'];
-    if let Some(quoted) = text.strip_prefix(OPENING) {
-        let (value, rest) = quoted.split_once(OPENING).ok_or(QueryError::OpenQuote)?;
+    const QUOTATION_MARKS: [char; 5] = ['"', '＂', '“', '”', '„'];
+    if let Some(quoted) = text.strip_prefix(QUOTATION_MARKS) {
+        let (value, rest) = quoted.split_once(QUOTATION_MARKS).ok_or(QueryError::OpenQuote)?;
         return Ok((value, true, rest));
     }
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
@@ -291,6 +291,14 @@ mod tests {
 
     fn needles(needles: &[Needle]) -> Vec<&str> {
         needles.iter().map(Needle::as_str).collect()
+    }
+
+    #[test]
+    fn a_phrase_has_any_usual_quotation_marks() {
+        let quoted = Query::parse(r#""no way""#).unwrap();
+        for query in ["“no way”", "＂no way＂", "„no way“", "”no way”"] {
+            assert_eq!(Query::parse(query).unwrap(), quoted, "{query}");
+        }
     }
 
     #[test]

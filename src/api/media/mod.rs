@@ -215,6 +215,7 @@ impl Output for FileResponse {
             let links = Vec::new();
             route.answers.push(Answer { status, description, content, headers, links });
         }
+        route.takes_range();
         route.refuses(&[StatusCode::RANGE_NOT_SATISFIABLE]);
     }
 }

@@ -13,8 +13,9 @@ use axum::response::IntoResponse;
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_http::HttpError;
 use utoipa::ToSchema;
-use utoipa::openapi::path::Parameter;
-use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{Ref, RefOr, Required, Schema};
 
 use crate::Api;
 
@@ -51,6 +52,8 @@ pub(crate) struct Describe {
     pub(crate) parameters: Vec<Parameter>,
     /// True when the route has a query.
     pub(crate) query: bool,
+    /// True when `If-Match` names the version that a change replaces.
+    pub(crate) versioned: bool,
     pub(crate) body: Option<RefOr<Schema>>,
     /// True when the body may be left out.
     pub(crate) optional_body: bool,
@@ -148,6 +151,33 @@ impl Describe {
         let content = vec![("application/json", Some(schema))];
         let (headers, links) = (Vec::new(), Vec::new());
         self.answers.push(Answer { status, description, content, headers, links });
+    }
+
+    /// Adds an optional header of the request, a text of that form.
+    pub(crate) fn takes_header(
+        &mut self,
+        name: &'static str,
+        description: &'static str,
+        form: ObjectBuilder,
+    ) {
+        let parameter = ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Header)
+            .required(Required::False)
+            .description(Some(description))
+            .schema(Some(form.schema_type(Type::String)));
+        self.parameters.push(parameter.build());
+    }
+
+    /// Adds the headers with which a part of a file is requested.
+    pub(crate) fn takes_range(&mut self) {
+        let range = ObjectBuilder::new().examples(["bytes=0-1023"]);
+        self.takes_header("Range", "Bytes of the file to send; one range.", range);
+        self.takes_header(
+            "If-Range",
+            "`ETag` of the version that the range is of: another one is sent whole.",
+            ObjectBuilder::new(),
+        );
     }
 
     /// Adds a header to the responses so far.

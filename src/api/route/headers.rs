@@ -21,7 +21,7 @@ const HEADERS: [(&str, Type, &str, &str); 14] = [
         "ETag",
         Type::String,
         "^(W/)?\"[^\"]+\"$",
-        "Version of the content, for If-None-Match and If-Match",
+        "Version of the content, for If-None-Match; where the route takes it, for If-Match",
     ),
     (
         "Idempotent-Replayed",

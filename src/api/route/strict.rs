@@ -7,6 +7,7 @@
 use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_http::HttpError;
 use chatkeep_services::FieldPath;
@@ -25,11 +26,13 @@ const MAX_BODY_PEEK: usize = 4 * 1024;
 pub(super) struct Takes {
     query: bool,
     body: bool,
+    /// `If-Match` with the version of the object.
+    version: bool,
 }
 
 impl Takes {
     pub(super) const fn of(describe: &Describe) -> Self {
-        Self { query: describe.query, body: describe.body.is_some() }
+        Self { query: describe.query, body: describe.body.is_some(), version: describe.versioned }
     }
 
     /// Calls the handler unless the request holds what the route does not take.
@@ -61,8 +64,18 @@ impl Takes {
             let why = "is unknown: the route has no parameters";
             return Err(HttpError::invalid_value(FieldPath::named(&name), why));
         }
+        if !self.version && !is_any_version(parts) {
+            let why = "is not supported: the object has no versions";
+            return Err(HttpError::invalid_value(FieldPath::header("If-Match"), why));
+        }
         if self.body { Ok(()) } else { no_body(std::mem::take(body)).await }
     }
+}
+
+/// Returns true for a request that reads, and for a change of whatever version there is.
+fn is_any_version(parts: &Parts) -> bool {
+    let is_any = |given: &HeaderValue| given.as_bytes().trim_ascii() == b"*";
+    parts.method.is_safe() || parts.headers.get_all(header::IF_MATCH).iter().all(is_any)
 }
 
 /// Rejects a body with content.

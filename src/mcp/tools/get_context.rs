@@ -212,7 +212,8 @@ async fn answer(
         ShownSide { count: before.messages.len(), more: before.more },
         ShownSide { count: after.messages.len(), more: after.more },
     );
-    let gaps = services.messages.gaps(bounds, channel.id(), whole).await?;
+    let ids = [channel.id().clone()];
+    let gaps = services.messages.gaps_of(bounds, &ids, whole).await?;
     builder.spend_gaps(&GapRows::of_channel(&gaps, channel.zone));
     let rows = ContextRows::new(&mut builder, &context);
     let ContextRows { quotes, before, message, after, quoted_by, earlier_texts, more_quoting } =
@@ -224,11 +225,8 @@ async fn answer(
         ShownSide { count: before.len(), more: more_before },
         ShownSide { count: after.len(), more: more_after },
     );
-    let gaps = if shown == whole {
-        gaps
-    } else {
-        services.messages.gaps(bounds, channel.id(), shown).await?
-    };
+    let gaps =
+        if shown == whole { gaps } else { services.messages.gaps_of(bounds, &ids, shown).await? };
     let gaps = GapRows::of_channel(&gaps, channel.zone);
     let truncated = builder.truncated;
     let output = ContextOutput {

@@ -161,7 +161,8 @@ async fn answer(
     let MessagePage { messages, position, next, mut span, .. } = page;
     let mut builder = ResultBuilder::new(&services.links, channel.zone);
     let bounds = &channel.access.caller.bounds;
-    let mut gaps = services.messages.gaps(bounds, channel.id(), span).await?;
+    let ids = [channel.id().clone()];
+    let mut gaps = services.messages.gaps_of(bounds, &ids, span).await?;
     builder.spend_gaps(&GapRows::of_channel(&gaps, channel.zone));
     let said = |message| match query.limit {
         1 => MessageSource::new(message).up_to(WHOLE),
@@ -183,7 +184,7 @@ async fn answer(
         span.to = messages[position - rows.len()..].first().map(|first| first.sent_at);
     }
     if rows.len() + rest.len() < messages.len() {
-        gaps = services.messages.gaps(bounds, channel.id(), span).await?;
+        gaps = services.messages.gaps_of(bounds, &ids, span).await?;
     }
     rows.reverse();
     rows.extend(rest);

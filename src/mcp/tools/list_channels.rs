@@ -239,15 +239,17 @@ async fn gaps(
     let ids: Vec<_> = begins.keys().map(|id| (*id).clone()).collect();
     let span = TimeSpan { from: Some(from), to: None };
     let bounds = &newest.access.caller.bounds;
-    let ChannelGaps { mut of, unexamined } = services.messages.gaps_of(bounds, &ids, span).await?;
+    let ChannelGaps { mut of, unexamined, .. } =
+        services.messages.gaps_of(bounds, &ids, span).await?;
     for (channel, gaps) in &mut of {
         let begin = begins.get(channel).copied();
         gaps.retain(|gap| gap.to.is_none_or(|to| Some(to) >= begin));
     }
     of.sort_by(|(one, _), (other, _)| one.cmp(other));
     let zone = AnswerZone(services.channels.default_zone());
-    let rows =
-        GapRows::of_channels(&ChannelGaps { of, unexamined }, zone, &mut ChannelTable::by_id());
+    // What is older than the newest messages of a channel is nothing that this answer is about.
+    let gaps = ChannelGaps { of, unexamined, ..ChannelGaps::default() };
+    let rows = GapRows::of_channels(&gaps, zone, &mut ChannelTable::by_id());
     builder.spend_gaps(&rows);
     Ok(rows)
 }

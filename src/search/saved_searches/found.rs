@@ -1,6 +1,7 @@
 //! Events of saved searches by the present state: those whose message the search still finds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, SavedSearchId};
@@ -18,9 +19,19 @@ use crate::MessageBatch;
 #[derive(Default)]
 pub struct FoundSearches {
     /// Those that are found.
-    found: HashMap<Hit, EventSearch>,
+    found: HashMap<Hit, Arc<FoundSearch>>,
     /// Events in whose place newer ones report their hits.
     superseded: HashSet<SearchEvent>,
+}
+
+/// Saved search that finds a message.
+#[derive(Clone)]
+pub struct FoundSearch {
+    /// What an event shows of it.
+    pub shown: EventSearch,
+    /// Channels that it searches; `None` for every channel of its user. Readers who do not see all of
+    /// them are not told of it.
+    pub channels: Option<Vec<ChannelId>>,
 }
 
 /// Hit of a saved search that an event reports.
@@ -29,7 +40,7 @@ pub enum ReportedHit<'a> {
     /// Nothing: it is of another kind.
     NoSearch,
     /// That this saved search finds the message.
-    Found(&'a EventSearch),
+    Found(&'a FoundSearch),
     /// A hit that the saved search does not find any more, or that a newer event reports.
     NotFound,
 }
@@ -55,7 +66,9 @@ impl FoundSearches {
         if self.superseded.contains(&event) {
             return ReportedHit::NotFound;
         }
-        self.found.get(&hit_of(event)).map_or(ReportedHit::NotFound, ReportedHit::Found)
+        self.found
+            .get(&hit_of(event))
+            .map_or(ReportedHit::NotFound, |found| ReportedHit::Found(found))
     }
 }
 
@@ -116,7 +129,7 @@ impl SearchMatcher {
     async fn find(
         &self,
         events: &[SearchEvent],
-    ) -> Result<HashMap<Hit, EventSearch>, CompareError> {
+    ) -> Result<HashMap<Hit, Arc<FoundSearch>>, CompareError> {
         let mut by_search = MatchesBySearch::new();
         for (search, channel, message) in events.iter().cloned().map(hit_of) {
             by_search.entry(search).or_default().insert((channel, message));
@@ -135,9 +148,10 @@ impl SearchMatcher {
         let mut found = HashMap::new();
         for (search, places) in searches.into_iter().zip(places) {
             let shown = EventSearch { saved_search_id: search.id.clone(), name: search.name };
+            let one = Arc::new(FoundSearch { shown, channels: search.channels });
             for (channel, message) in places.into_iter().map(|place| batch.key(place)) {
                 let key = (search.id.clone(), channel.clone(), message.clone());
-                found.insert(key, shown.clone());
+                found.insert(key, Arc::clone(&one));
             }
         }
         Ok(found)

@@ -1,7 +1,5 @@
 //! Callers and their credentials.
 
-use std::collections::HashSet;
-
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::{Bounds, Subject};
 use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
@@ -59,9 +57,7 @@ impl Caller {
 
     /// Returns true if the credential may see all of these channels.
     pub fn sees_all(&self, channels: &[ChannelId]) -> bool {
-        let Some(only) = self.channels() else { return true };
-        let only: HashSet<_> = only.iter().collect();
-        channels.iter().all(|channel| only.contains(channel))
+        self.bounds.sees_all(Some(channels))
     }
 
     /// Returns the only channels that the credential may see; `None` for all.

@@ -147,8 +147,5 @@ impl SavedSearchService {
 /// Returns true when the credential may see all channels of the saved search; others are hidden
 /// from it.
 fn is_within(caller: &Caller, search: &SavedSearch) -> bool {
-    match &search.channels {
-        Some(channels) => caller.sees_all(channels),
-        None => caller.channels().is_none(),
-    }
+    caller.bounds.sees_all(search.channels.as_deref())
 }

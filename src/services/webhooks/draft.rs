@@ -15,7 +15,7 @@ const CHANNELS: usize = 1_000;
 
 /// Locations in the request.
 pub(super) const EVENTS: FieldPath = FieldPath::body("/events");
-const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
+pub(super) const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
 
 /// Webhook that a caller wants.
 #[derive(Clone, Debug)]

@@ -129,11 +129,11 @@ impl WebhookService {
         let caller = &access.caller;
         let known = self.one(access, id).await?;
         let wanted = update.over(&known).checked(caller, self.allow_private)?;
+        let (change, maker, now) = (wanted.change(), maker(caller), self.clock.now());
         let own = caller.key().is_none_or(|key| known.key.as_ref() == Some(key));
-        if own && wanted.is(&known) {
+        if own && wanted.is(&known) && !known.bounds.ended(now) {
             return Ok(known);
         }
-        let (change, maker, now) = (wanted.change(), maker(caller), self.clock.now());
         match self
             .store
             .webhooks()
@@ -142,8 +142,11 @@ impl WebhookService {
         {
             WebhookChanged::Done => {}
             WebhookChanged::NoWebhook => return Err(ServiceError::NotFound),
-            WebhookChanged::Beyond => {
+            WebhookChanged::BeyondEvents => {
                 return Err(ServiceError::InsufficientFor { field: draft::EVENTS });
+            }
+            WebhookChanged::BeyondChannels => {
+                return Err(ServiceError::InsufficientFor { field: draft::CHANNEL_IDS });
             }
             WebhookChanged::KeyEnded => return Err(ServiceError::InvalidKey),
         }

@@ -57,6 +57,44 @@ async fn a_channel_has_its_own_clock() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_removed_is_no_silence() {
+    let mut models = Models::start(&[]).await;
+    models.channel("C2", &[ANN]).await;
+    let batch = [
+        message("m1", ANN, "2026-01-10T05:00:00Z", "needle one"),
+        message("m2", ANN, "2026-01-20T05:00:00Z", "needle two"),
+        message_in("C2", "m3", ANN, "2026-01-10T05:00:00Z", "needle three"),
+    ];
+    models.keep_findable(&batch, "needle", 3).await;
+    models.stack.use_key("ck_ann");
+    let path = format!("/channels/{CHANNEL}/backup/messages?before=2026-01-15T00:00:00Z");
+    let (status, body) = models.stack.call(reqwest::Method::DELETE, &path, None).await;
+    assert!(status.is_success(), "{body}");
+    let removed = json!({"to": "2026-01-15T00:00:00Z", "reason": "removed"});
+    let is_told = async |tool: &str, asked: serde_json::Value| {
+        let answer = models.call(tool, asked).await;
+        let told = answer.given()["gaps"].as_array().unwrap().contains(&removed);
+        let line = "Removed, not stored from the beginning to 2026-01-15T00:00:00Z (removed).";
+        assert_eq!(answer.text().contains(line), told, "{}", answer.text());
+        told
+    };
+    let of = |more: serde_json::Value| {
+        let mut asked = json!({"channelId": CHANNEL});
+        asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        asked
+    };
+    assert!(is_told("get_messages", of(json!({"date": "2026-01-10"}))).await);
+    assert!(is_told("get_messages", of(json!({}))).await);
+    assert!(!is_told("get_messages", of(json!({"from": "2026-01-15"}))).await);
+    assert!(is_told("search_messages", of(json!({"query": "one", "to": "2026-01-12"}))).await);
+    assert!(is_told("get_context", json!({"message": "m2"})).await);
+    let all = models.call("search_messages", json!({"query": "needle"})).await;
+    let gap = &all.given()["gaps"][0];
+    assert_eq!((&gap["reason"], &gap["from"]), (&json!("removed"), &json!(null)), "{gap}");
+    assert_eq!(gap["channels"].as_array().unwrap().len(), 1, "of the other nothing was removed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn searches_of_all_channels_are_read_in_the_zone_of_the_caller() {
     let models = Models::start(&[]).await;
     models.channel("C2", &[ANN]).await;

@@ -166,8 +166,20 @@ async fn what_a_person_wrote_is_erased_by_them_or_the_owner() {
         assert_eq!(message["bytes"] == 0, gone);
     }
     assert!(ids(&rest, &format!("?senderId={MEMBER}")).await.is_empty());
+    // Whoever has copies is told what to erase.
+    let unsent = async || {
+        let events = send(rest.get("/events?limit=100")).await.ok()["events"].clone();
+        let unsent =
+            events.as_array().unwrap().iter().filter(|one| one["type"] == "message.unsent");
+        let ids: Vec<_> = unsent.map(|one| one["data"]["message"]["id"].clone()).collect();
+        ids
+    };
+    let mut told: Vec<_> = unsent().await;
+    told.sort_by_key(ToString::to_string);
+    assert_eq!(told, ["m1", "m3", "m5", "m7", "m9"]);
     let again = send(rest.delete(&of_member)).await.ok();
     assert_eq!(again, json!({"erasedCount": 0, "freedBytes": 0}));
+    assert_eq!(unsent().await.len(), 5, "once");
     rest.stack.use_key("ck_owner");
     assert_eq!(usage(&rest).await.1, 5);
     // Late deliveries are not stored, their messages from now on are.

@@ -25,6 +25,37 @@ fn path_of(route: &RouteInfo) -> String {
     path
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_compared_with_a_version_is_not_changed_by_one() {
+    let rest = Rest::start(&[]).await;
+    let body = json!({"name": "n", "query": "q"});
+    let made = send(rest.post("/saved-searches", &body)).await.ok();
+    let one = format!("/saved-searches/{}", made["savedSearchId"].as_str().unwrap());
+    let tag = send(rest.get(&one)).await.header("etag").to_owned();
+    let change = json!({"name": "other"});
+    for request in [
+        rest.put(&one, &change),
+        rest.delete(&one),
+        rest.put(&under("/backup/config"), &json!({"retentionDays": 9})),
+        rest.put("/me/notices", &json!({"usage": false})),
+    ] {
+        let refused = send(request.header("If-Match", &tag)).await.refused(400, "invalid_request");
+        assert_eq!(refused["field"], "If-Match", "{refused}");
+    }
+    assert_eq!(send(rest.get(&one).header("If-Match", &tag)).await.ok(), made, "nothing changed");
+    let changed = send(rest.put(&one, &change).header("If-Match", "*")).await.ok();
+    assert_eq!(changed["name"], "other", "whatever version there is");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_text_names_nothing() {
+    let rest = Rest::start(&[]).await;
+    for path in ["/backup/messages/%ff", "/backup/media/%ff", "/backup/messages/%00"] {
+        send(rest.get(&under(path))).await.refused(404, "not_found");
+    }
+    send(rest.get("/channels/%ff/backup/messages")).await.refused(403, "permission_denied");
+}
+
 /// Returns the schema of the route's body, if it has one.
 fn body_of<'d>(document: &'d Value, route: &RouteInfo) -> Option<&'d Value> {
     let method = route.method.as_str().to_lowercase();

@@ -14,6 +14,7 @@ use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 on_both!(
     what_a_saved_search_tells_is_what_the_search_finds,
     a_hit_whose_first_delivery_was_dropped_is_told_once_it_is_found_again,
+    a_reader_of_some_channels_is_told_of_the_searches_of_these_alone,
 );
 
 /// Returns the events of a saved search in the feed, oldest first.
@@ -99,6 +100,29 @@ async fn what_a_saved_search_tells_is_what_the_search_finds(parts: Parts) {
     equal(&stack, &search, "lunch -cancelled", 2).await;
     let metrics = stack.metrics().await;
     assert!(metrics.contains("chatkeep_saved_search_lag_seconds"), "{metrics}");
+}
+
+async fn a_reader_of_some_channels_is_told_of_the_searches_of_these_alone(parts: Parts) {
+    let mut stack = Stack::start(parts, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let (chat, ann) = (group.chat_id.as_str(), people[0].user_id.as_str());
+    let save = async |name: &str, channels: Value| {
+        let body = json!({"name": name, "query": "lunch", "channelIds": channels});
+        let made = stack.post("/saved-searches", body).await;
+        made["savedSearchId"].as_str().unwrap().to_owned()
+    };
+    let hidden = save("of all chats", Value::Null).await;
+    let shown = save("of this one", json!([chat, chat])).await;
+    let key = json!({"name": "narrow", "scopes": ["read:messages"], "channelIds": [chat]});
+    let key = stack.post("/keys", key).await["key"].as_str().unwrap().to_owned();
+    stack.line.say(chat, ann, "lunch").await.unwrap();
+    for search in [&hidden, &shown] {
+        until("it is told", DEADLINE, async || feed(&stack, search).await.len() == 1).await;
+    }
+    stack.use_key(&key);
+    assert_eq!(feed(&stack, &shown).await.len(), 1);
+    let told = feed(&stack, &hidden).await;
+    assert!(told.is_empty(), "{told:?}");
 }
 
 /// Returns the cursor at the end of the feed.

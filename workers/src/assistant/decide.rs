@@ -5,8 +5,8 @@ use std::time::Duration;
 use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Rule};
 use chatkeep_core::id::RuleId;
 use chatkeep_index::answer::{Acceptance, Rating};
-use chatkeep_index::fold;
 use chatkeep_index::keyword::{KeywordHit, KeywordMatcher};
+use chatkeep_index::{fold, is_blank};
 use chatkeep_store::ReplySource;
 
 use super::compiled::Compiled;
@@ -94,7 +94,7 @@ impl Compiled {
     }
 
     fn group_rules_for(&self, text: &str) -> Option<Reply> {
-        if !self.config.rules.enabled || self.group_rules.trim().is_empty() {
+        if !self.config.rules.enabled || is_blank(&self.group_rules) {
             return None;
         }
         if !self.triggered(&self.triggers, text) {
@@ -149,7 +149,7 @@ impl Compiled {
 
     /// Returns the no-match reply, if one is set.
     pub fn no_match(&self) -> Option<String> {
-        self.config.qa.no_match_reply.clone().filter(|text| !text.trim().is_empty())
+        self.config.qa.no_match_reply.clone().filter(|text| !is_blank(text))
     }
 
     /// Returns whether the no-match reply is sent for every message without a matching rule.
@@ -165,7 +165,7 @@ impl Compiled {
     /// Returns the welcome text, if the welcome is switched on.
     pub fn welcome(&self) -> Option<&str> {
         let text = self.config.welcome.message.as_str();
-        let on = self.config.enabled && self.config.welcome.enabled && !text.trim().is_empty();
+        let on = self.config.enabled && self.config.welcome.enabled && !is_blank(text);
         on.then_some(text)
     }
 }

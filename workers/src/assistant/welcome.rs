@@ -6,6 +6,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::{ChannelRef, Event};
 use chatkeep_core::id::UserId;
 use chatkeep_core::message::Content;
+use chatkeep_index::is_blank;
 use chatkeep_platform::Directory;
 use chatkeep_store::{MessageFilter, Order, ReplySource, StoreError};
 
@@ -138,7 +139,7 @@ impl Compiled {
 
 /// Returns a name unless it is blank.
 fn non_blank(name: String) -> Option<String> {
-    (!name.trim().is_empty()).then_some(name)
+    (!is_blank(&name)).then_some(name)
 }
 
 /// Returns the new members' names; those that the platform does not name are left out.

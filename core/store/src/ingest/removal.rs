@@ -13,6 +13,8 @@ use super::super::db::Tx;
 use super::super::exports::outdate_exports;
 use super::super::media::erase_media;
 use super::super::messages::{VersionedRow, origin_of};
+use super::super::outbox_kind::OutboxEventKind;
+use super::super::outbox_log::{NewOutboxEvent, log};
 use super::super::retractions::record_retractions;
 use super::super::subscriptions::resume;
 use super::super::unknown_events::{forget_unknown, forget_unknown_of};
@@ -218,7 +220,7 @@ pub(crate) async fn remove(
     if !matches!(how, RemovalMode::Undo) {
         forget_unknown_of(tx, channel, &all).await?;
     }
-    log_messages(tx, states.iter().map(|(message, _)| (channel, message)), now).await?;
+    log_removed(tx, channel, &states, how, now).await?;
     save_ledger(tx, &ledger, now).await?;
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
     record_retractions(tx, &BTreeSet::from([channel])).await?;
@@ -251,6 +253,29 @@ async fn take_messages(
         }
     }
     Ok(())
+}
+
+/// Logs a batch: erased messages as taken back, which whoever has copies of them has to know; others
+/// for search replicas alone.
+async fn log_removed(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    states: &[(MessageId, MessageState)],
+    how: RemovalMode,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (erased, quiet): (Vec<_>, Vec<_>) = states.iter().partition(|(_, state)| {
+        let is_erased = matches!(how, RemovalMode::Tombstone);
+        is_erased && state.sent_at.is_some() && state.unsent_at.is_none()
+    });
+    let events = erased.iter().map(|(message, _)| NewOutboxEvent {
+        kind: OutboxEventKind::MessageUnsent.name(),
+        at: now.millis(),
+        c: Some(channel.as_str()),
+        s: Some(message.as_str()),
+    });
+    log(tx, &events.collect::<Vec<_>>(), now).await?;
+    log_messages(tx, quiet.iter().map(|(message, _)| (channel, message)), now).await
 }
 
 fn keys<'a>(ids: impl Iterator<Item = &'a MessageId>) -> Result<String, StoreError> {

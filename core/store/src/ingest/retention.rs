@@ -6,6 +6,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::{DAY, Timestamp};
 
 use super::super::activity_log::{ChangeKind, NewChange, forget_activity, log_change};
+use super::super::channels::channel_keys;
 use super::super::db::Tx;
 use super::super::unknown_events::forget_unknown;
 use super::super::{ChannelStore, StoreError};
@@ -20,6 +21,13 @@ const OF_CHANNEL: &str = "
     SELECT retention_days,
            CASE WHEN deleted_before > retained_from THEN deleted_before ELSE retained_from END
     FROM channels WHERE channel_id = $1";
+const REMOVED: &str = "
+    SELECT channel_id,
+           CASE WHEN deleted_before > retained_from THEN deleted_before ELSE retained_from END
+    FROM channels
+    WHERE (deleted_before > 0 OR retained_from > 0)
+      AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+    ORDER BY channel_id";
 const RETAINED: &str = "
     UPDATE channels SET retained_from = $2 WHERE channel_id = $1 AND retained_from < $2";
 
@@ -96,6 +104,23 @@ impl ChannelStore<'_> {
             self.store.db.fetch_optional(query_as(OF_CHANNEL).bind(channel.as_str())).await?;
         let (days, before) = row.unwrap_or_default();
         Ok((days, (before > 0).then(|| Timestamp::from_millis(before))))
+    }
+
+    /// Returns those of these channels of which messages are removed already, by a deletion or because
+    /// of their age, with the time before which these were sent.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn removed_before(
+        &self,
+        channels: &[ChannelId],
+    ) -> Result<Vec<(ChannelId, Timestamp)>, StoreError> {
+        let keys = channel_keys(channels)?;
+        let rows: Vec<(String, i64)> =
+            self.store.db.fetch_all(query_as(REMOVED).bind(&keys)).await?;
+        let removed = |(id, before): (String, i64)| (id.into(), Timestamp::from_millis(before));
+        Ok(rows.into_iter().map(removed).collect())
     }
 
     /// Returns the channels with messages, edits that wait for their message, or events of unknown type,

@@ -32,7 +32,9 @@ pub enum WebhookChanged {
     /// The user has none of that id.
     NoWebhook,
     /// It requests events that are beyond its bounds.
-    Beyond,
+    BeyondEvents,
+    /// It requests channels that are beyond its bounds.
+    BeyondChannels,
     /// The changing key was deleted meanwhile.
     KeyEnded,
 }
@@ -78,7 +80,8 @@ impl WebhookStore<'_> {
         new: &NewWebhook<'_>,
         now: Timestamp,
     ) -> Result<WebhookMade, StoreError> {
-        let (events, channels) = (event_keys(new.change.events)?, channels_json(new.change)?);
+        let (events, channels) =
+            (event_keys(new.change.events)?, channels_json(new.change.channels)?);
         let bounds = BoundsColumns::of(new.maker.bounds)?;
         let user = new.user.as_str();
         let mut tx = self.store.db.begin().await?;
@@ -127,7 +130,7 @@ impl WebhookStore<'_> {
         maker: WebhookMaker<'s>,
         now: Timestamp,
     ) -> Result<WebhookChanged, StoreError> {
-        let (events, channels) = (event_keys(change.events)?, channels_json(change)?);
+        let events = event_keys(change.events)?;
         let mut tx = self.store.db.begin().await?;
         if !works(&mut tx, maker.key).await? {
             return Ok(WebhookChanged::KeyEnded);
@@ -137,10 +140,16 @@ impl WebhookStore<'_> {
         let Some(known) = row.map(Webhook::try_from).transpose()? else {
             return Ok(WebhookChanged::NoWebhook);
         };
-        let (key, bounds) = taken_over(&known, change.enabled, maker);
+        let (key, bounds) = taken_over(&known, change.enabled, maker, now);
         if !change.events.iter().all(|kind| kind.is_within(&bounds)) {
-            return Ok(WebhookChanged::Beyond);
+            return Ok(WebhookChanged::BeyondEvents);
         }
+        // All channels are those that it may know.
+        let channels = change.channels.or(bounds.channels.as_deref());
+        if channels != known.channels.as_deref() && !bounds.sees_all(channels) {
+            return Ok(WebhookChanged::BeyondChannels);
+        }
+        let channels = channels_json(channels)?;
         let bounds = BoundsColumns::of(&bounds)?;
         tx.execute(
             query(CHANGE)
@@ -175,9 +184,16 @@ async fn works(tx: &mut Tx, key: Option<&KeyId>) -> Result<bool, StoreError> {
 }
 
 /// Returns the key and the bounds of a webhook after a change by `maker`.
-fn taken_over(known: &Webhook, enable: bool, maker: WebhookMaker<'_>) -> (Option<KeyId>, Bounds) {
+fn taken_over(
+    known: &Webhook,
+    enable: bool,
+    maker: WebhookMaker<'_>,
+    now: Timestamp,
+) -> (Option<KeyId>, Bounds) {
     let mut bounds = known.bounds.narrowed(maker.bounds);
-    let ended = known.disabled.is_some_and(|(reason, _)| reason == DisabledReason::KeyEnded);
+    // Until the next sweep it is not disabled yet.
+    let ended = known.bounds.ended(now)
+        || known.disabled.is_some_and(|(reason, _)| reason == DisabledReason::KeyEnded);
     if ended && enable {
         bounds.expires_at = maker.bounds.expires_at;
         return (maker.key.cloned(), bounds);

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::super::channels::{channel_keys, channels_of_keys};
 use super::super::{OutboxEventKind, StoreError, UnstoredMessage, parsed};
-use super::WebhookChange;
 
 /// Webhook endpoint. Its secret is not included.
 #[derive(Clone, Debug)]
@@ -198,8 +197,8 @@ pub(super) fn event_keys(events: &[OutboxEventKind]) -> Result<String, StoreErro
     Ok(serde_json::to_string(&events)?)
 }
 
-pub(super) fn channels_json(change: WebhookChange<'_>) -> Result<Option<String>, StoreError> {
-    change.channels.map(channel_keys).transpose()
+pub(super) fn channels_json(ids: Option<&[ChannelId]>) -> Result<Option<String>, StoreError> {
+    ids.map(channel_keys).transpose()
 }
 
 impl BoundsColumns {

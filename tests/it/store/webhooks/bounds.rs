@@ -7,7 +7,7 @@ use chatkeep_core::role::Scope;
 use chatkeep_core::signing;
 use chatkeep_store::{
     DeliveryFilter, DisabledReason, NewKey, NewWebhook, Next, OutboxEventKind, Webhook,
-    WebhookChanged, WebhookMade, WebhookMaker,
+    WebhookChange, WebhookChanged, WebhookMade, WebhookMaker,
 };
 
 use super::super::{Fixture, at, edited, on_both, said};
@@ -18,6 +18,7 @@ on_both!(
     a_webhook_ends_with_its_key,
     a_rotated_key_takes_its_webhooks_along,
     changing_never_widens,
+    enabling_one_whose_key_has_just_expired_ends_with_the_new_key,
     deliveries_are_shown_within_bounds,
     webhooks_of_before_keep_all_that_their_owner_may,
 );
@@ -174,11 +175,19 @@ async fn changing_never_widens(fixture: Fixture) {
     fixture.bound_hook("narrow", &[OutboxEventKind::MemberLeft], &narrow).await;
     for beyond in [OutboxEventKind::MessageReceived, OutboxEventKind::UsageWarning] {
         let changed = fixture.change("wh_narrow", wants(&[beyond]), &Bounds::full(), 10).await;
-        assert_eq!(changed, WebhookChanged::Beyond, "{beyond:?}");
+        assert_eq!(changed, WebhookChanged::BeyondEvents, "{beyond:?}");
     }
     let change = wants(&[OutboxEventKind::MemberJoined]);
+    let (here, there) = (ChannelId::from("C1"), ChannelId::from("C2"));
+    for beyond in [vec![there.clone()], vec![here.clone(), there]] {
+        let change = WebhookChange { channels: Some(&beyond), ..change };
+        let changed = fixture.change("wh_narrow", change, &Bounds::full(), 11).await;
+        assert_eq!(changed, WebhookChanged::BeyondChannels, "{beyond:?}");
+    }
     let changed = fixture.change("wh_narrow", change, &Bounds::full(), 11).await;
     assert_eq!(changed, WebhookChanged::Done);
+    let all = fixture.webhook_of_u1("wh_narrow").await.channels;
+    assert_eq!(all, Some(vec![here]), "all are those that it may know");
     assert_eq!(fixture.webhook_of_u1("wh_narrow").await.bounds, narrow);
     assert_eq!(fixture.webhook_of_u1("wh_narrow").await.key, Some("key_narrow".into()));
     // A narrower one narrows it.
@@ -199,6 +208,19 @@ async fn changing_never_widens(fixture: Fixture) {
     assert_eq!(fixture.webhook_of_u1("wh_narrow").await.bounds, narrower);
     assert!(fixture.store.keys().drop_key(&other, at(15)).await.unwrap());
     assert_eq!(fixture.reason("wh_narrow").await, Some(DisabledReason::KeyEnded));
+}
+
+async fn enabling_one_whose_key_has_just_expired_ends_with_the_new_key(fixture: Fixture) {
+    prepared(&fixture).await;
+    let short = Bounds { expires_at: Some(at(20)), ..Bounds::full() };
+    fixture.bound_hook("short", &[OutboxEventKind::MemberLeft], &short).await;
+    let (change, longer) = (wants(&[OutboxEventKind::MemberLeft]), Some(at(900)));
+    let longer = Bounds { expires_at: longer, ..Bounds::full() };
+    assert_eq!(fixture.change("wh_short", change, &longer, 19).await, WebhookChanged::Done);
+    assert_eq!(fixture.webhook_of_u1("wh_short").await.bounds.expires_at, short.expires_at);
+    assert_eq!(fixture.change("wh_short", change, &longer, 20).await, WebhookChanged::Done);
+    assert_eq!(fixture.webhook_of_u1("wh_short").await.bounds.expires_at, longer.expires_at);
+    assert!(fixture.store.webhooks().end_webhooks(at(30)).await.unwrap().is_empty());
 }
 
 async fn deliveries_are_shown_within_bounds(fixture: Fixture) {
