@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::config::{BlobsKind, Config};
+use chatkeep_core::config::{BlobsKind, Config, INGRESS_RESERVE};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::health::Health;
 use chatkeep_core::metric;
@@ -57,7 +57,7 @@ impl DiskMonitor {
             } else {
                 DiskReserve::new(0)
             },
-            setting: "disk.ingress_reserve_bytes",
+            setting: INGRESS_RESERVE,
             consequence: "webhooks are answered 503",
         }];
         if let BlobsKind::Folder(folder) = &config.blobs
@@ -68,7 +68,7 @@ impl DiskMonitor {
                 name: "media",
                 work: "media",
                 reserve: reserves.media.clone(),
-                setting: "disk.media_reserve_bytes",
+                setting: config.disk.media_reserve().1,
                 consequence: "media files are not downloaded",
             });
         }

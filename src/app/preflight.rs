@@ -25,7 +25,14 @@ pub(super) fn preflight_check(
 /// Returns what hinders a process with these roles from starting.
 pub(crate) fn preflight_problems(config: &Config, process_roles: &ProcessRoles) -> Vec<String> {
     let has = |role| process_roles.roles.contains(&role);
-    let checks = [missing_secrets, unsafe_listen, split_bus, placeless_snapshots, wrong_snapshots];
+    let checks = [
+        missing_secrets,
+        unsafe_listen,
+        shared_listen,
+        split_bus,
+        placeless_snapshots,
+        wrong_snapshots,
+    ];
     checks.into_iter().filter_map(|check| check(config, &has)).collect()
 }
 
@@ -51,6 +58,20 @@ fn placeless_snapshots(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<St
 /// Names settings of snapshots that cannot work, or would remove files of messages.
 fn wrong_snapshots(config: &Config, _has: &dyn Fn(Role) -> bool) -> Option<String> {
     SnapshotService::check_settings(config).err().map(|error| error.to_string())
+}
+
+/// Names an address on which two servers of the process would listen.
+fn shared_listen(config: &Config, _has: &dyn Fn(Role) -> bool) -> Option<String> {
+    let (listen, metrics) = (config.listen, config.metrics.listen?);
+    let is_one = listen.ip() == metrics.ip()
+        || listen.ip().is_unspecified()
+        || metrics.ip().is_unspecified();
+    (listen.port() != 0 && listen.port() == metrics.port() && is_one).then(|| {
+        format!(
+            "CHATKEEP_LISTEN is {listen} and CHATKEEP_METRICS_LISTEN {metrics}: give them different \
+             ports"
+        )
+    })
 }
 
 /// Names an address that others can reach without the one by which they do: links and sign-in would
@@ -181,6 +202,22 @@ mod tests {
                 assert_eq!(check(&[("LISTEN", listen), named], &all), Ok(()), "{listen}");
             }
             assert_eq!(check(&[("LISTEN", listen)], &worker), Ok(()), "only health is there");
+        }
+    }
+
+    #[test]
+    fn one_address_serves_one_purpose() {
+        let all = ProcessRoles::default();
+        let checked = |listen, metrics| {
+            let config = config(&[("LISTEN", listen), ("METRICS_LISTEN", metrics)]);
+            preflight_check(&config, &all).map_err(|error| error.to_string())
+        };
+        for metrics in ["127.0.0.1:9", "0.0.0.0:9", "[::]:9"] {
+            let error = checked("127.0.0.1:9", metrics).unwrap_err();
+            assert!(error.contains("different ports") && error.contains(metrics), "{error}");
+        }
+        for metrics in ["", "127.0.0.1:10", "127.0.0.2:9"] {
+            assert_eq!(checked("127.0.0.1:9", metrics), Ok(()), "{metrics}");
         }
     }
 

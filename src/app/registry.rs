@@ -213,6 +213,8 @@ impl Registration {
     pub(super) async fn run(mut self, replica: Option<Replica>, stop: CancellationToken) {
         let mut watch = replica.as_ref().map(Replica::watch);
         let mut is_compared = self.process.shared.contains_key(MEDIA);
+        // Others may start while this process is not registered: paused, or without a database.
+        let (mut is_equal, mut beat_at) = (true, Instant::now());
         let mut bus_read_at = Instant::now();
         while !stop.is_cancelled() {
             let state = watch.as_mut().map(|watch| watch.borrow_and_update().clone());
@@ -220,7 +222,11 @@ impl Registration {
             // Numbers and names: always valid JSON.
             let search = state.as_ref().and_then(|state| serde_json::to_string(state).ok());
             let processes = self.store.processes();
-            within_timeout(processes.heartbeat(&self.process, search.as_deref())).await;
+            let heartbeat = processes.heartbeat(&self.process, search.as_deref());
+            if let Some(was_known) = within_timeout(heartbeat).await {
+                is_equal &= was_known && beat_at.elapsed() < LIVE;
+                beat_at = Instant::now();
+            }
             // After the heartbeat, which must wait for neither bus nor media store.
             if bus_read_at.elapsed() >= HEARTBEAT {
                 stop.run_until_cancelled(self.refresh_bus()).await;
@@ -231,6 +237,12 @@ impl Registration {
             }
             if !is_compared && self.read_late().await {
                 is_compared = self.compare_late().await;
+            }
+            if is_compared && !is_equal {
+                is_equal = self.compare().await;
+                if is_equal {
+                    self.health.clear(PART);
+                }
             }
             let pause = tokio::time::sleep(if working { WORKING } else { HEARTBEAT });
             let changed = async {
@@ -251,11 +263,7 @@ impl Registration {
     /// Compares the settings that were not known when the process started; `true` once they are those
     /// of all other processes, `false` while another one has to end first.
     async fn compare_late(&self) -> bool {
-        let processes = self.store.processes();
-        let registered = within_timeout(processes.register_process(&self.process, LIVE)).await;
-        let Some(differing) = registered else { return false };
-        if let Some(other) = differing.first() {
-            self.health.raise(PART, difference(&self.process, &other.process));
+        if !self.compare().await {
             return false;
         }
         if within_timeout(self.record_media_store()).await.is_none() {
@@ -265,6 +273,18 @@ impl Registration {
         self.blobs.unbar();
         self.health.clear(PART);
         true
+    }
+
+    /// Compares the settings with those of all other processes; `false`, and a problem, while another
+    /// one has to end first.
+    async fn compare(&self) -> bool {
+        let processes = self.store.processes();
+        let registered = within_timeout(processes.register_process(&self.process, LIVE)).await;
+        let Some(differing) = registered else { return false };
+        if let Some(other) = differing.first() {
+            self.health.raise(PART, difference(&self.process, &other.process));
+        }
+        differing.is_empty()
     }
 }
 

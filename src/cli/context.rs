@@ -79,7 +79,9 @@ impl Context {
             Database::Postgres(_) => check_owner(&self.config.data).map_err(PreflightError)?,
         }
         self.refuse_pending().await?;
-        let store = Store::open_existing(&self.config.database, &self.config.data).await;
+        // Nothing is to be migrated: a command works while another process migrates, and on a database
+        // that can only be read.
+        let store = Store::open_as_is(&self.config.database, &self.config.data).await;
         match store {
             Err(StoreError::NoData) => Err(match &self.config.database {
                 Database::Sqlite => no_data(self.config.data.display(), "--data"),

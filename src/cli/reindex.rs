@@ -110,8 +110,7 @@ async fn watch(
     loop {
         // Printed once for each number, so that the command is not silent.
         if waiting > 0 && waiting != printed {
-            let processes = if waiting == 1 { "process" } else { "processes" };
-            note!("chatkeep: waiting for {waiting} {processes}");
+            note!("chatkeep: waiting for {waiting} {}", processes(waiting));
             printed = waiting;
         }
         let replicas = indexing.replicas(&context.operator).await?;
@@ -142,11 +141,15 @@ async fn watch(
         let slowest = open.iter().map(|(_, state)| state.work.unwrap_or_default());
         let ReplicaWork { done, .. } = slowest.min_by_key(|work| work.done).unwrap_or_default();
         progress.at(done, || match done {
-            0 => format!("waiting for {} processes", open.len()),
+            0 => format!("waiting for {} {}", open.len(), processes(open.len())),
             done => format!("{done} of {total} messages"),
         });
         tokio::time::sleep(POLL_INTERVAL).await;
     }
+}
+
+const fn processes(count: usize) -> &'static str {
+    if count == 1 { "process" } else { "processes" }
 }
 
 /// Returns a sentence about a replica that cannot do its work, as of its process' last heartbeat.

@@ -44,7 +44,7 @@ impl DiskReserves {
         let reserve = |is_used, bytes| DiskReserve::new(if is_used { bytes } else { 0 });
         Self {
             ingress: reserve(embedded, config.disk.ingress_reserve_bytes),
-            media: reserve(folder, config.disk.media_reserve()),
+            media: reserve(folder, config.disk.media_reserve().0),
         }
     }
 }

@@ -13,6 +13,9 @@ pub enum BusError {
         /// Number of messages in the backlog.
         backlog: u64,
     },
+    /// The bus answers, and refuses to store: its disk is full, or a limit is reached.
+    #[error("the bus stores nothing: {0}")]
+    NotStored(String),
     /// The bus cannot be reached or did not confirm in time.
     #[error("the bus is unavailable: {0}")]
     Unavailable(String),
@@ -47,6 +50,7 @@ impl BusError {
     pub const fn class(&self) -> &'static str {
         match self {
             Self::Full { .. } => "full",
+            Self::NotStored(_) => "not_stored",
             Self::Unavailable(_) => "unavailable",
             Self::Storage(_) => "storage",
             Self::Locked(_) => "locked",
@@ -61,7 +65,7 @@ impl BusError {
     /// Returns whether the bus is away, or takes no messages: whoever asks next will fail, too.
     pub fn is_outage(&self) -> bool {
         match self {
-            Self::Unavailable(_) | Self::Full { .. } => true,
+            Self::Unavailable(_) | Self::NotStored(_) | Self::Full { .. } => true,
             Self::Storage(error) => outage_of(error).is_some(),
             _ => false,
         }

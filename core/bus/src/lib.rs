@@ -193,7 +193,7 @@ fn noted<T>(
     match &done {
         Ok(_) => availability.works(work),
         Err(BusError::Unavailable(why)) => availability.fails(Work::Reading, why),
-        Err(error @ BusError::Full { .. }) => {
+        Err(error @ (BusError::Full { .. } | BusError::NotStored(_))) => {
             availability.fails(Work::Writing, &error.to_string());
         }
         Err(BusError::Storage(error)) => {

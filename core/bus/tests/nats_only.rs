@@ -158,6 +158,34 @@ async fn limits_that_would_delete_events_are_reset() {
     bus.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_stores_nothing_is_away_whatever_else_it_answers() {
+    let mut fixture = Fixture::nats().await;
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    bus.publish(vec![event("e1")]).await.unwrap();
+    let client = async_nats::connect(fixture.server().address()).await.unwrap();
+    let context = async_nats::jetstream::new(client);
+    let set_limit = async |max_bytes| {
+        let stream = context.get_stream(Stream::Events.name()).await.unwrap();
+        let config = stream.cached_info().config.clone();
+        context.update_stream(Config { max_bytes, ..config }).await.unwrap();
+    };
+    set_limit(1_000).await;
+    let refused = bus.publish(vec![sized("e2", 10_000)]).await.unwrap_err();
+    assert!(matches!(&refused, BusError::NotStored(_)) && refused.is_outage(), "{refused:?}");
+    // It still delivers.
+    one(&mut consumer).await.ack().await.unwrap();
+    assert!(bus.availability().is_away());
+    let ready = bus.ready().await;
+    assert!(matches!(ready, Err(BusError::NotStored(_))), "{ready:?}");
+    set_limit(-1).await;
+    bus.publish(vec![sized("e2", 10_000)]).await.unwrap();
+    assert!(!bus.availability().is_away());
+    bus.ready().await.unwrap();
+    bus.close().await;
+}
+
 #[tokio::test]
 async fn refuses_events_that_no_consumer_waits_for() {
     let fixture = Fixture::nats().await;

@@ -4,6 +4,9 @@ use serde::Deserialize;
 
 use super::deserialize::number;
 
+/// Setting of the reserve of the ingress.
+pub const INGRESS_RESERVE: &str = "disk.ingress_reserve_bytes";
+
 /// Reserves of free disk space, in bytes; 0 for none.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,13 +20,29 @@ pub struct DiskConfig {
 }
 
 impl DiskConfig {
-    /// Returns the reserve that media files leave: at least that of the ingress, so that they pause
-    /// first.
-    pub const fn media_reserve(self) -> u64 {
-        if self.media_reserve_bytes < self.ingress_reserve_bytes {
-            self.ingress_reserve_bytes
+    /// Returns the reserve that media files leave, and the setting that it comes from: at least that
+    /// of the ingress, so that they pause first, unless there is to be none.
+    pub const fn media_reserve(self) -> (u64, &'static str) {
+        let Self { media_reserve_bytes: media, ingress_reserve_bytes: ingress } = self;
+        if media > 0 && media < ingress {
+            (ingress, INGRESS_RESERVE)
         } else {
-            self.media_reserve_bytes
+            (media, "disk.media_reserve_bytes")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_leave_what_the_ingress_needs_unless_they_leave_nothing() {
+        let of = |media_reserve_bytes, ingress_reserve_bytes| {
+            DiskConfig { media_reserve_bytes, ingress_reserve_bytes }.media_reserve()
+        };
+        assert_eq!(of(5, 3), (5, "disk.media_reserve_bytes"));
+        assert_eq!(of(2, 3), (3, INGRESS_RESERVE));
+        assert_eq!(of(0, 3), (0, "disk.media_reserve_bytes"));
     }
 }

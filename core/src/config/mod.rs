@@ -29,7 +29,7 @@ mod values;
 mod web;
 mod webhooks;
 
-pub use disk::DiskConfig;
+pub use disk::{DiskConfig, INGRESS_RESERVE};
 pub use error::ConfigError;
 pub use http::HttpConfig;
 pub use inspect::{EffectiveSetting, Inspection, SettingValue};

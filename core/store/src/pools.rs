@@ -47,8 +47,13 @@ const ROWS: usize = 1_024;
 /// start workers for them, which takes 8 ms. And it would plan a statement anew at each call, which
 /// takes longer than most of them over partitions with many indexes; no value of a parameter asks for
 /// another plan.
+///
+/// Who waits for a lock longer than anything of ours holds one waits for something else, such as a
+/// transaction that somebody has forgotten: the statement fails as when the server is down, and its
+/// caller waits without a connection. A server process that waits for a lock would not notice that its
+/// client has gone.
 const SESSION: &str = "SET jit = off; SET max_parallel_workers_per_gather = 0; \
-                       SET plan_cache_mode = force_generic_plan";
+                       SET plan_cache_mode = force_generic_plan; SET lock_timeout = '30s'";
 
 /// Returns the options of connections to a PostgreSQL server.
 pub(super) fn server_options(url: &SecretString) -> Result<PgConnectOptions, StoreError> {

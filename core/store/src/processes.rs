@@ -143,7 +143,8 @@ impl ProcessStore<'_> {
     }
 
     /// Records a heartbeat of a process, with the state of its search replica as JSON. A process
-    /// removed meanwhile is registered again.
+    /// removed meanwhile is registered again; returns `false` for it, for others may have started
+    /// without being compared with it.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -152,14 +153,15 @@ impl ProcessStore<'_> {
         &self,
         process: &NewProcess,
         search: Option<&str>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let known = tx.execute(query(HEARTBEAT).bind(&process.id).bind(search)).await?;
         if known == 0 {
             add(&mut tx, process).await?;
             tx.execute(query(HEARTBEAT).bind(&process.id).bind(search)).await?;
         }
-        tx.commit().await
+        tx.commit().await?;
+        Ok(known > 0)
     }
 
     /// Replaces the shared properties of a registered process by those that it has now.

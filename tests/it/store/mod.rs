@@ -14,6 +14,7 @@ mod exchanges;
 mod export_changes;
 mod export_claims;
 mod exports;
+mod forgotten_locks;
 mod future_times;
 mod idempotency;
 mod import;

@@ -10,6 +10,7 @@ mod consumers;
 mod dead;
 mod publish;
 mod pubsub;
+mod refusal;
 mod size;
 mod topology;
 
@@ -29,6 +30,7 @@ use tracing::warn;
 use self::connect::Credentials;
 pub use self::consumer::{NatsConsumer, NatsLease};
 pub(super) use self::pubsub::NatsReply;
+use self::refusal::LastRefusal;
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing};
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::public;
@@ -66,6 +68,7 @@ struct Inner {
     specs: Mutex<Vec<ConsumerSpec>>,
     closed: AtomicBool,
     availability: Availability,
+    refused: LastRefusal,
 }
 
 /// Omits the connection, whose options hold credentials.
@@ -160,6 +163,7 @@ impl NatsBus {
             specs: Mutex::default(),
             closed: AtomicBool::new(false),
             availability,
+            refused: LastRefusal::default(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -188,7 +192,8 @@ impl NatsBus {
     pub(super) async fn ready(&self) -> Result<(), BusError> {
         self.check()?;
         match timeout(READY, self.is_set_up()).await {
-            Ok(Ok(true)) => Ok(()),
+            // A server whose disk is full answers as if nothing were.
+            Ok(Ok(true)) => self.inner.refused.check(),
             // A server that came back empty is usable again as soon as it is set up.
             Ok(Ok(false)) => self.set_up_again().await,
             Ok(Err(error)) => Err(error),

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::trace;
 
+use super::refusal::NOT_STORED;
 use super::{NatsBus, unavailable};
 use crate::{BusError, Outgoing, subject};
 
@@ -52,7 +53,10 @@ impl NatsBus {
         for last in [false, true] {
             let attempt = self.confirmed(async { Ok(publish().await) }).await?;
             match attempt {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    self.inner.refused.clear();
+                    return Ok(());
+                }
                 Err(Refusal::Other(error)) => return Err(error),
                 Err(Refusal::NoStream) if last => break,
                 // Boxed: the future of every publish would be as large as that of this rare one, and is
@@ -106,6 +110,8 @@ impl NatsBus {
         });
         Refusal::Other(if full {
             BusError::Full { backlog: self.inner.limits.max_backlog }
+        } else if answer.is_some_and(|answer| NOT_STORED.contains(&answer.error_code())) {
+            self.inner.refused.note(with_causes(error))
         } else {
             unavailable(error)
         })
