@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use chatkeep_core::role::Role;
 use chatkeep_services::ServiceError;
 use chatkeep_store::StoreError;
 use url::form_urlencoded;
@@ -22,6 +23,11 @@ pub(crate) enum PageError {
     SignedOutForm,
     /// There is no such channel, or the visitor may not read it; they are not told which.
     NoChannel,
+    /// The visitor reads the channel, and this page of it is for a higher role.
+    LowRole {
+        /// Lowest role that may open it.
+        least: Role,
+    },
     /// The channel has no such message.
     NoMessage,
     /// The channel has no such person.
@@ -120,6 +126,12 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         PageError::NoChannel => {
             (StatusCode::NOT_FOUND, "missing-title", "missing-text", Some("missing-hint"))
         }
+        PageError::LowRole { least: Role::Owner } => {
+            (StatusCode::FORBIDDEN, "role-low-title", "role-low-owner-text", None)
+        }
+        PageError::LowRole { .. } => {
+            (StatusCode::FORBIDDEN, "role-low-title", "role-low-text", None)
+        }
         PageError::NoMessage => {
             (StatusCode::NOT_FOUND, "message-missing-title", "message-missing-text", None)
         }
@@ -162,11 +174,14 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
     rendered_as(status, &page)
 }
 
-/// Returns the page that a refusal leads back to: the conversation, when something in it is missing,
-/// the exports, or the page whose form is out of date.
+/// Returns the page that a refusal leads back to: the conversation, when something in it is missing
+/// or for others, the exports, or the page whose form is out of date.
 fn back(error: &PageError, here: &str) -> Option<String> {
     match error {
-        PageError::NoMessage | PageError::NoPerson | PageError::NoRule => {
+        PageError::LowRole { .. }
+        | PageError::NoMessage
+        | PageError::NoPerson
+        | PageError::NoRule => {
             let (channel, _) = here.strip_prefix("/c/")?.split_once('/')?;
             Some(format!("/c/{channel}"))
         }
@@ -208,6 +223,8 @@ mod tests {
         let path = "/c/C%201/assistant/rules/qa_1?sort=hits";
         let to = |error: PageError, path| back(&error, path);
         assert_eq!(to(PageError::NoRule, path), Some("/c/C%201".to_owned()));
+        let low = PageError::LowRole { least: Role::Admin };
+        assert_eq!(to(low, path), Some("/c/C%201".to_owned()));
         assert_eq!(to(PageError::Stale, path), Some(path.to_owned()));
         let exports = Some("/c/C%201/exports".to_owned());
         assert_eq!(to(PageError::NoExport, "/c/C%201/exports/exp_1/document"), exports);

@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::role::Role;
 use chatkeep_http::{HttpError, Visit, caller, weighted};
 use chatkeep_i18n::Language;
 use chatkeep_services::access::{AtLeast, ChannelAccess, HasScope, Scoped};
@@ -95,15 +96,24 @@ impl Visitor {
     /// Returns their access to a channel.
     ///
     /// # Errors
-    /// [`PageError::SignedOut`] for somebody who is not signed in, [`PageError::NoChannel`] without
-    /// the role.
+    /// [`PageError::SignedOut`] for somebody who is not signed in, [`PageError::LowRole`] for
+    /// somebody who reads the channel without the role, [`PageError::NoChannel`] for everybody else.
     pub(crate) async fn channel<R: AtLeast, S: HasScope>(
         &self,
         console: &Console,
         channel: &str,
     ) -> Result<ChannelAccess<R, S>, PageError> {
-        let caller = self.caller()?;
-        Ok(console.services.access.channel(caller, ChannelId::from(channel)).await?)
+        let (caller, channel) = (self.caller()?, ChannelId::from(channel));
+        let access = &console.services.access;
+        let refused = match access.channel(caller.clone(), channel.clone()).await {
+            Ok(access) => return Ok(access),
+            Err(error) => error,
+        };
+        let is_about_the_role = refused == ServiceError::PermissionDenied && R::ROLE > Role::Member;
+        if is_about_the_role && access.role(&caller, &channel).await.is_ok() {
+            return Err(PageError::LowRole { least: R::ROLE });
+        }
+        Err(refused.into())
     }
 
     /// Returns their permission in general.

@@ -8,6 +8,7 @@ use reqwest::StatusCode;
 use serde_json::json;
 
 use super::journeys::{browser, in_every_language, is_fine_in_look};
+use super::permissions::{is_for_another_role, is_hidden};
 use super::{GROUP, Scene, now};
 use crate::store::at;
 
@@ -171,8 +172,12 @@ async fn nobody_else_sees_the_log() {
     let scene = Scene::new().await;
     for user in ["Uadmin", "Umember", "Uguest", "Uleft", "Ustranger"] {
         for query in ["", "?show=reads"] {
-            let refused = scene.page(&path(query), Some(user), "en").await;
-            assert_eq!(refused.status, StatusCode::NOT_FOUND, "{user}");
+            match user {
+                "Uadmin" | "Umember" => {
+                    is_for_another_role(&scene, &path(query), user, "the owner").await;
+                }
+                _ => drop(is_hidden(&scene, &path(query), user).await),
+            }
         }
         let settings = scene.page(&format!("/c/{GROUP}/settings"), Some(user), "en").await.body;
         assert!(!settings.contains("activity-log"), "{user}");

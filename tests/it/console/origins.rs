@@ -125,7 +125,7 @@ async fn a_wrong_answer_leads_to_its_rule_with_the_message() {
         assert_eq!(page.status, StatusCode::OK);
         assert!(page.body.contains("is no longer there"), "{gone}: {}", page.body);
     }
-    assert_eq!(scene.page(&link, Some("Umember"), "en").await.status, StatusCode::NOT_FOUND);
+    assert_eq!(scene.page(&link, Some("Umember"), "en").await.status, StatusCode::FORBIDDEN);
     // What is a keyword cannot be excluded.
     let typed = scene.page(&format!("{form}?notFor=HOURS%3F"), Some("Uadmin"), "en").await.body;
     assert!(typed.contains("is a keyword of this rule"), "{typed}");

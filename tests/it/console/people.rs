@@ -56,7 +56,7 @@ async fn roles_are_given_by_those_who_may() {
     for (by, user, wanted, status) in [
         ("Uadmin", "Uguest", "admin", StatusCode::CONFLICT),
         ("Uadmin", "Uowner", "guest", StatusCode::CONFLICT),
-        ("Uguest", "Umember", "guest", StatusCode::NOT_FOUND),
+        ("Uguest", "Umember", "guest", StatusCode::FORBIDDEN),
         ("Uowner", "Umember", "owner", StatusCode::CONFLICT),
         ("Uowner", "Umember", "king", StatusCode::BAD_REQUEST),
         ("Uleft", "Umember", "guest", StatusCode::NOT_FOUND),

@@ -53,6 +53,18 @@ pub(super) async fn is_hidden(scene: &Scene, path: &str, user: &str) -> Page {
     refused
 }
 
+/// Asserts that a page of the group tells somebody who reads the group that it is for another role,
+/// and leads to the conversation.
+pub(super) async fn is_for_another_role(scene: &Scene, path: &str, user: &str, whose: &str) {
+    let refused = scene.page(path, Some(user), "en").await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN, "{user} {path}");
+    let back = format!(r#"<a class="button" href="/c/{GROUP}">"#);
+    for part in ["Not for your role", &format!("Only {whose} of this chat can open this"), &back] {
+        assert!(refused.body.contains(part), "{user} {path}: {part}: {}", refused.body);
+    }
+    assert!(!refused.body.contains("does not exist"), "{user} {path}: {}", refused.body);
+}
+
 /// Asserts that somebody who is not signed in is led from a page to the sign-in, and back.
 pub(super) async fn asks_who_it_is(scene: &Scene, path: &str) {
     let signed_out = scene.page(path, None, "en").await;

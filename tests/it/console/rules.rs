@@ -5,7 +5,7 @@ use chatkeep_core::role::Role;
 use reqwest::StatusCode;
 
 use super::assistant::field;
-use super::permissions::{asks_who_it_is, is_hidden};
+use super::permissions::{asks_who_it_is, is_for_another_role, is_hidden};
 use super::{GROUP, Page, Scene};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
@@ -345,9 +345,10 @@ async fn only_admins_open_and_send_the_assistant() {
     for page in &pages {
         let path = format!("/c/{GROUP}/assistant{page}");
         asks_who_it_is(&scene, &path).await;
-        for user in ["Umember", "Uguest", "Uleft", "Ustranger"] {
+        for user in ["Uguest", "Uleft", "Ustranger"] {
             is_hidden(&scene, &path, user).await;
         }
+        is_for_another_role(&scene, &path, "Umember", "admins or the owner").await;
         for user in ["Uadmin", "Uowner"] {
             assert_eq!(scene.page(&path, Some(user), "en").await.status, StatusCode::OK, "{path}");
         }
@@ -355,7 +356,7 @@ async fn only_admins_open_and_send_the_assistant() {
             continue;
         }
         let refused = send(&scene, &path, "Umember", &form).await;
-        assert_eq!(refused.status, StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{path}");
     }
     let kept: Vec<_> = rules(&scene).await.into_iter().map(|rule| rule.answer).collect();
     assert_eq!(kept, ["kept"]);

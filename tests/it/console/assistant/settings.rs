@@ -1,6 +1,6 @@
 //! The assistant's settings and texts: forms, versions, the preview, permissions.
 
-use super::super::permissions::{asks_who_it_is, is_hidden};
+use super::super::permissions::{asks_who_it_is, is_for_another_role, is_hidden};
 use super::super::rules::SAME_ORIGIN;
 use super::super::{GROUP, Scene, now, secret};
 use super::{field, path, scene};
@@ -221,9 +221,10 @@ async fn only_admins_open_the_pages() {
     let pages = ["", "/switch", "/switch?mode=fuzzy", "/unanswered", "/unanswered/rule", "/texts"];
     for rest in pages {
         let path = path(rest);
-        for user in ["Ustranger", "Uguest", "Uleft", "Umember"] {
+        for user in ["Ustranger", "Uguest", "Uleft"] {
             is_hidden(&scene, &path, user).await;
         }
+        is_for_another_role(&scene, &path, "Umember", "admins or the owner").await;
         for user in ["Uadmin", "Uowner"] {
             let shown = scene.page(&path, Some(user), "en").await;
             assert_eq!(shown.status, StatusCode::OK, "{user} {path}");
@@ -238,6 +239,6 @@ async fn only_admins_open_the_pages() {
     all[0].1 = "csrf-Umember";
     for (rest, form) in [("", &overview[..]), ("/switch", &form), ("/texts", &all)] {
         let refused = scene.post(&path(rest), "Umember", form, &SAME_ORIGIN).await;
-        assert_eq!(refused.status, StatusCode::NOT_FOUND, "{rest}");
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{rest}");
     }
 }
