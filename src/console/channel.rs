@@ -96,6 +96,19 @@ impl Heading {
         }
     }
 
+    /// Returns the name of a channel as its pages show it.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(super) async fn name<R: Sync, S: Sync>(
+        console: &Console,
+        visitor: &Visitor,
+        access: &ChannelAccess<R, S>,
+    ) -> Result<String, PageError> {
+        let channel = console.services.channels.one(access).await?;
+        Ok(Self::new(&channel, visitor).name)
+    }
+
     /// Returns the heading of one of a channel's pages.
     ///
     /// # Errors

@@ -259,6 +259,8 @@ pub(super) struct Question {
     pub(super) title: String,
     /// Consequence of the action.
     pub(super) text: String,
+    /// Name of the chat that it is about.
+    pub(super) chat: Option<String>,
     /// Text of the button that does it.
     pub(super) button: String,
     /// Path to go to instead.

@@ -93,7 +93,7 @@ pub(super) async fn change_all(
     match done {
         Ok(done) => Ok(done.at(PATH)),
         Err(error) => {
-            let errors = FormErrors::of(error, visitor.language)?;
+            let errors = errors_of(error, visitor.language)?;
             let refused = RefusedForm { errors, ..RefusedForm::default() };
             listed(&console, &visitor, None, refused).await
         }
@@ -134,7 +134,7 @@ pub(super) async fn change(
     match done {
         Ok(response) => Ok(response),
         Err(error) => {
-            let errors = FormErrors::of(error, visitor.language)?;
+            let errors = errors_of(error, visitor.language)?;
             let refused = RefusedForm { errors, ..RefusedForm::default() };
             shown(&console, &visitor, &channel, None, refused).await
         }
@@ -235,6 +235,14 @@ async fn reaches<S: HasScope>(
     Ok(console.services.access.reaches(caller, ChannelId::from(channel)).await?)
 }
 
+/// Returns the sentences about a refused change. Nothing conflicts but opting in too often.
+fn errors_of(error: ServiceError, language: Language) -> Result<FormErrors, PageError> {
+    match error {
+        ServiceError::Conflict(_) => Ok(FormErrors::all(language.text("my-data-too-often"))),
+        error => FormErrors::of(error, language),
+    }
+}
+
 fn mistyped(language: Language) -> FormErrors {
     FormErrors::at("/typed", language.text("person-erase-mistyped"))
 }
@@ -258,5 +266,19 @@ impl Heading {
         let reads = console.services.access.reaches(caller, access.channel.clone()).await?;
         let own = console.services.my_data.one(&reads).await?;
         Ok(Self::new(&own.channel, visitor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opting_in_too_often_is_told() {
+        let language = Language::English;
+        let errors = errors_of(ServiceError::Conflict("too often"), language).unwrap();
+        assert_eq!(errors.whole, Some(language.text("my-data-too-often")));
+        let errors = errors_of(ServiceError::Unavailable, language).unwrap();
+        assert_eq!(errors.whole, Some(language.text("form-busy")));
     }
 }

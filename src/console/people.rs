@@ -7,6 +7,7 @@ use axum::response::Response;
 use chatkeep_core::id::UserId;
 use chatkeep_core::role::Role;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_index::fold;
 use chatkeep_services::ServiceError;
 use chatkeep_services::access::{Admin, ChannelAccess, Member, ReadMembers, WriteMembers};
 use chatkeep_services::members::MemberQuery;
@@ -77,6 +78,8 @@ struct PeoplePage {
     frame: Frame,
     channel: Heading,
     parts: Vec<PartLink>,
+    /// True for the part of those who are in the channel.
+    present: bool,
     people: Vec<PersonRow>,
     next: Option<String>,
 }
@@ -144,7 +147,8 @@ pub(super) async fn list(
     let row = |person: &Masked<StoredMember>| PersonRow::new(person, &channel, &access, dates);
     let people = people.iter().map(row).collect();
     let frame = visitor.frame(visitor.language.text("tab-people"));
-    rendered(&PeoplePage { frame, channel, parts, people, next })
+    let present = asked.show == Shown::Present;
+    rendered(&PeoplePage { frame, channel, parts, present, people, next })
 }
 
 pub(super) async fn one(
@@ -188,10 +192,18 @@ pub(super) async fn change(
     Ok(job::begun(&job, &view.channel.path, &format!("{}/people", view.channel.path)))
 }
 
-/// Returns true if somebody typed that name. Neither white space nor the case of letters count.
+/// Returns true if somebody typed that name. White space, the case and width of letters, and
+/// characters that nobody sees, such as those that keyboards add to emoji, do not count, unless the
+/// name has nothing else.
 pub(super) fn agrees(typed: &str, name: &str) -> bool {
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-    plain(typed) == plain(name)
+    let plain = |text: &str| {
+        let folded = fold(text);
+        folded.chars().filter(|c| !c.is_whitespace()).collect::<String>()
+    };
+    match plain(name) {
+        folded if folded.is_empty() => typed == name,
+        folded => plain(typed) == folded,
+    }
 }
 
 /// A person, as their page needs them.
@@ -295,6 +307,17 @@ mod tests {
     fn a_name_is_confirmed_whatever_its_spaces_and_case() {
         assert!(agrees(" ann  LEE ", "Ann Lee") && agrees("林小美", "林小美"));
         assert!(!agrees("", "Ann") && !agrees("An", "Ann"));
+        let name = "Taipei Dragons FC ⚽";
+        for typed in [
+            "taipeidragonsfc⚽",
+            "Taipei Dragons FC ⚽\u{fe0f}",
+            "ＴＡＩＰＥＩ dragonsfc\u{200b}⚽",
+        ] {
+            assert!(agrees(typed, name) && agrees(name, typed), "{typed}");
+        }
+        assert!(!agrees("Taipei Dragons FC", name));
+        assert!(agrees("\u{200b}", "\u{200b}"));
+        assert!(!agrees("", "\u{200b}") && !agrees("\u{200b}", "\u{feff}"));
     }
 
     #[test]

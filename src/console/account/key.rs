@@ -129,13 +129,19 @@ impl KeyForm {
         let end = day_of(&self.end).map_err(|()| wrong("/expiresAt"))?;
         let since = day_of(&self.since).map_err(|()| wrong("/notBefore"))?;
         let end = end.and_then(|day| day.succ_opt());
+        let scopes: Vec<_> = self.scope.iter().filter_map(|name| Scope::parse(name)).collect();
+        let pseudonyms = self.pseudonyms == "yes";
+        if pseudonyms && !scopes.iter().all(|scope| scope.allows_pseudonyms()) {
+            let sentence = language.text("defect-pseudonyms");
+            return Err(FormErrors::in_field("/scopes", sentence, language));
+        }
         Ok(KeyDraft {
             name: self.name.clone(),
-            scopes: self.scope.iter().filter_map(|name| Scope::parse(name)).collect(),
+            scopes,
             channels: chosen(&self.reach, &self.chat, language)?,
             not_before: since.and_then(|day| beginning(day, zone)),
             expires_at: end.and_then(|day| beginning(day, zone)),
-            pseudonyms: Some(self.pseudonyms == "yes"),
+            pseudonyms: Some(pseudonyms),
         })
     }
 }
@@ -179,6 +185,26 @@ mod tests {
             let form = KeyForm { end: wrong.to_owned(), ..KeyForm::default() };
             let errors = form.draft(Tz::UTC, Language::English).unwrap_err();
             assert!(errors.of_field("/expiresAt").is_some(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn pseudonyms_and_a_scope_that_writes_are_refused_beside_the_scopes() {
+        let form = |scope: Scope, pseudonyms: &str| KeyForm {
+            reach: "all".to_owned(),
+            scope: vec![scope.name().to_owned()],
+            pseudonyms: pseudonyms.to_owned(),
+            ..KeyForm::default()
+        };
+        let language = Language::English;
+        for scope in Scope::ALL {
+            let draft = form(scope, "yes").draft(Tz::UTC, language);
+            assert_eq!(draft.is_ok(), scope.allows_pseudonyms(), "{}", scope.name());
+            if let Err(errors) = draft {
+                let sentence = language.text("defect-pseudonyms");
+                assert_eq!(errors.of_field("/scopes"), Some(sentence.as_str()));
+            }
+            assert!(form(scope, "").draft(Tz::UTC, language).is_ok(), "{}", scope.name());
         }
     }
 }

@@ -193,6 +193,7 @@ fn question(key: &Key, language: Language) -> Question {
     Question {
         title: language.format("key-delete-title", &[("name", Value::from(&key.name))]),
         text: language.text("key-delete-text"),
+        chat: None,
         button: language.text("delete"),
         back: Section::Keys.path().to_owned(),
         values: Vec::new(),

@@ -142,6 +142,7 @@ fn question(consent: &Consent, language: Language) -> Question {
     Question {
         title: language.format("consent-end-title", &values),
         text: language.text("consent-end-text"),
+        chat: None,
         button: language.text("consent-end"),
         back: Section::Mcp.path().to_owned(),
         values: Vec::new(),

@@ -181,6 +181,7 @@ fn question(webhook: &Webhook, language: Language) -> Question {
     Question {
         title: language.text("webhook-delete-title"),
         text: language.format("webhook-delete-text", &values),
+        chat: None,
         button: language.text("delete"),
         back: webhook_path(&webhook.id),
         values: Vec::new(),

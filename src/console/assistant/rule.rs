@@ -3,8 +3,9 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use chatkeep_core::assistant::limits;
 use chatkeep_core::id::RuleId;
-use chatkeep_i18n::Value;
+use chatkeep_i18n::{Language, Value};
 use chatkeep_services::assistant::SettingsAccess;
 use chatkeep_services::{Defect, FieldPath, ServiceError};
 
@@ -17,7 +18,7 @@ use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
 use super::rule_form::{RuleForm, RuleHints};
-use super::rules::{RulesQuery, rules_path, warnings_about};
+use super::rules::{RulesQuery, counted, rules_path, warnings_about};
 use super::switch::compared;
 use super::wrong_reply::{MessageReader, WrongReply};
 
@@ -136,14 +137,14 @@ impl Desk<'_> {
     async fn refused(&self, error: ServiceError, form: RuleForm) -> Result<Response, PageError> {
         let language = self.visitor.language;
         let Some(rule) = self.rule else {
-            let errors = FormErrors::of(error, language)?;
+            let errors = errors_of(error, language)?;
             return self.page(form, Remarks { errors, ..Remarks::default() }).await;
         };
         let is_stale = error == ServiceError::Stale;
         let Some(SavedRule { form: present, warnings }) = self.saved(rule).await? else {
             return self.gone(form).await;
         };
-        let errors = FormErrors::of(error, language)?;
+        let errors = errors_of(error, language)?;
         // The next attempt is against what is shown now.
         let version = if is_stale { present.version } else { form.version };
         let shown = is_stale && !form.has_texts_of(&present);
@@ -157,6 +158,16 @@ impl Desk<'_> {
         let form = RuleForm { version: None, ..form };
         let remarks = Remarks { errors, ..Remarks::default() };
         Desk { rule: None, ..*self }.page(form, remarks).await
+    }
+}
+
+/// Returns the sentences about a refused rule, which conflicts with nothing but the number of rules.
+fn errors_of(error: ServiceError, language: Language) -> Result<FormErrors, PageError> {
+    match error {
+        ServiceError::Conflict(_) => {
+            Ok(FormErrors::all(counted("import-too-many", limits::RULES, language)))
+        }
+        error => FormErrors::of(error, language),
     }
 }
 
@@ -258,6 +269,7 @@ async fn delete(
             title: language.text("rule-delete-title"),
             text: language.format("rule-delete-text", &[("word", Value::from(&name))]),
             button: language.text("rule-delete"),
+            chat: Some(Heading::name(console, visitor, access).await?),
             back: format!("{back}#rule-{rule}"),
             values: vec![("do", "delete".to_owned()), ("version", version.to_string())],
         };
@@ -267,5 +279,19 @@ async fn delete(
     match service.remove_rule(access, rule, Some(&expected)).await {
         Ok(()) | Err(ServiceError::NotFound) => Ok(Done::Deleted.at(&back)),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_too_many_is_told() {
+        let language = Language::English;
+        let errors = errors_of(ServiceError::Conflict("too many"), language).unwrap();
+        assert_eq!(errors.whole, Some(counted("import-too-many", limits::RULES, language)));
+        let errors = errors_of(ServiceError::Stale, language).unwrap();
+        assert_eq!(errors.whole, Some(language.text("form-stale")));
     }
 }

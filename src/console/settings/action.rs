@@ -4,13 +4,13 @@ use axum::response::Response;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::DAY;
 use chatkeep_i18n::Value;
-use chatkeep_services::access::{Admin, Member, Owner, WriteBackup};
+use chatkeep_services::access::{Admin, ChannelAccess, Member, Owner, WriteBackup};
 use chatkeep_services::channels::BackupChange;
 use chatkeep_services::{Nullable, ServiceError};
 use chatkeep_view::when::When;
 
 use super::super::Console;
-use super::super::channel::dates;
+use super::super::channel::{Heading, dates};
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Question};
 use super::super::job;
@@ -54,7 +54,7 @@ impl SettingsAction<'_> {
             self.visitor.channel::<Member, WriteBackup>(self.console, self.channel).await?;
         let path = settings_path(access.channel());
         if self.form.confirmed != "yes" {
-            return Ok(self.ask("unsubscribe", &path, self.text("unsubscribe-text"), &[]));
+            return self.ask("unsubscribe", &access, self.text("unsubscribe-text"), &[]).await;
         }
         let access = &self.console.services.access;
         let reach = access.reaches(self.visitor.caller()?, self.channel.into()).await;
@@ -80,7 +80,7 @@ impl SettingsAction<'_> {
         let channels = &self.console.services.channels;
         let present = channels.one(&access).await.map_err(|error| self.refused(error))?;
         if present.keeps_earlier_texts && !keep && self.form.confirmed != "yes" {
-            return Ok(self.ask("earlier", &path, self.text("earlier-text"), &[]));
+            return self.ask("earlier", &access, self.text("earlier-text"), &[]).await;
         }
         let change = BackupChange { keep_earlier_texts: Some(keep), ..BackupChange::default() };
         let changed = channels.change_backup(&access, change).await;
@@ -95,7 +95,6 @@ impl SettingsAction<'_> {
             "" => None,
             days => Some(days.parse::<u32>().map_err(|_| wrong())?),
         };
-        let path = settings_path(access.channel());
         let change = BackupChange { retention_days: Nullable::To(days), ..BackupChange::default() };
         change.check().map_err(|_| wrong())?;
         if let Some(days) = days.filter(|_| self.form.confirmed != "yes") {
@@ -108,7 +107,7 @@ impl SettingsAction<'_> {
             })?;
             let values = [("days", i64::from(days).into()), ("count", estimate.messages.into())];
             let text = self.visitor.language.format("retention-text", &values);
-            return Ok(self.ask("retention", &path, text, &[("days", days.to_string())]));
+            return self.ask("retention", &access, text, &[("days", days.to_string())]).await;
         }
         let admin = self.visitor.channel::<Admin, WriteBackup>(self.console, self.channel).await?;
         let changed = self.console.services.channels.change_backup(&admin, change).await;
@@ -142,17 +141,17 @@ impl SettingsAction<'_> {
             ("size", Value::from(&bytes)),
         ];
         let text = self.visitor.language.format("delete-text", &values);
-        Ok(self.ask("delete", &path, text, &[("before", day.to_string())]))
+        self.ask("delete", &access, text, &[("before", day.to_string())]).await
     }
 
     /// Asks before an action that cannot be taken back.
-    fn ask(
+    async fn ask<R: Sync>(
         &self,
         action: &'static str,
-        path: &str,
+        access: &ChannelAccess<R, WriteBackup>,
         text: String,
         values: &[(&'static str, String)],
-    ) -> Response {
+    ) -> Result<Response, SettingsRefusal> {
         let (title, button) = match action {
             "unsubscribe" => ("unsubscribe-title", "unsubscribe-button"),
             "earlier" => ("earlier-title", "earlier-button"),
@@ -160,9 +159,10 @@ impl SettingsAction<'_> {
             _ => ("delete-title", "delete-button"),
         };
         let values = values.iter().cloned().chain([("action", action.to_owned())]).collect();
-        let back = path.to_owned();
+        let chat = Some(Heading::name(self.console, self.visitor, access).await?);
+        let back = settings_path(access.channel());
         let (title, button) = (self.text(title), self.text(button));
-        Question { title, text, button, back, values }.page(self.visitor)
+        Ok(Question { title, text, chat, button, back, values }.page(self.visitor))
     }
 
     fn text(&self, key: &str) -> String {

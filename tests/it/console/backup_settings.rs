@@ -7,6 +7,9 @@ use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 use crate::store::{at, edited};
 
+/// Name of the chat on a page that asks.
+const CHAT: &str = "<p class=\"soft\"><bdi lang=\"\">週末讀書會 ";
+
 fn path() -> String {
     format!("/c/{GROUP}/settings")
 }
@@ -51,6 +54,7 @@ async fn subscriptions_begin_at_once_and_end_after_a_question() {
     assert!(page.contains("You back up this chat"));
     let asked = send(&scene, "Umember", &[("action", "unsubscribe")]).await;
     assert!(asked.status == StatusCode::OK && asked.body.contains("Stop backing up this chat?"));
+    assert!(asked.body.contains(CHAT), "{}", asked.body);
     assert!(asked.body.contains(r#"name="confirmed" value="yes""#), "{}", asked.body);
     let page = scene.page(&path(), Some("Umember"), "en").await.body;
     assert!(page.contains("You back up this chat"), "asking changes nothing");
@@ -105,6 +109,7 @@ async fn the_zone_moves_days_and_retention_asks_first() {
     let asked = send(&scene, "Uowner", &days).await;
     assert!(asked.body.contains("Delete old messages automatically?"), "{}", asked.body);
     assert!(asked.body.contains("messages are that old"), "{}", asked.body);
+    assert!(asked.body.contains(CHAT), "{}", asked.body);
     let retention = async || scene.store.channels().retention(&GROUP.into()).await.unwrap().0;
     assert_eq!(retention().await, None, "asking changes nothing");
     let confirmed = [days[0], days[1], ("confirmed", "yes")];
@@ -147,6 +152,7 @@ async fn earlier_texts_are_kept_by_admins_and_erased_after_a_question() {
 
     let asked = send(&scene, "Uadmin", &off).await;
     assert!(asked.body.contains("Stop keeping earlier texts?"), "{}", asked.body);
+    assert!(asked.body.contains(CHAT), "{}", asked.body);
     assert!(kept().await, "asking changes nothing");
     let confirmed = [off[0], ("confirmed", "yes")];
     assert_eq!(send(&scene, "Uadmin", &confirmed).await.status, StatusCode::SEE_OTHER);
@@ -161,7 +167,8 @@ async fn old_messages_are_deleted_after_their_number_was_shown() {
     let scene = Scene::new().await;
     let form = [("action", "delete"), ("before", "2024-03-02")];
     let asked = send(&scene, "Uowner", &form).await;
-    assert!(asked.body.contains("65 messages from before 2 Mar 2024"), "{}", asked.body);
+    let told = "65 messages from before 2 Mar 2024";
+    assert!(asked.body.contains(told) && asked.body.contains(CHAT), "{}", asked.body);
     let begun = send(&scene, "Uowner", &[form[0], form[1], ("confirmed", "yes")]).await;
     assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
     let job = begun.location().to_owned();

@@ -11,6 +11,12 @@ async fn role(scene: &Scene, user: &str) -> Role {
     scene.store.members().member(&GROUP.into(), &user.into()).await.unwrap().unwrap().role
 }
 
+/// Makes the guest a member, as the owner does, and returns the status of the answer.
+async fn give_access(scene: &Scene) -> StatusCode {
+    let form = [("csrf", "csrf-Uowner"), ("action", "role"), ("role", "member")];
+    scene.post(&format!("/c/{GROUP}/people/Uguest"), "Uowner", &form, &[]).await.status
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn people_are_listed_by_what_they_are() {
     let scene = Scene::new().await;
@@ -25,6 +31,10 @@ async fn people_are_listed_by_what_they_are() {
     assert!(guests.contains("דנה לוי") && guests.contains("No access") && !guests.contains("Aiko"));
     let left = scene.open(&format!("{path}?show=left")).await.body;
     assert!(left.contains("Gone") && left.contains("Left on") && !left.contains("Aiko"));
+    // That people appear when they join is said where these would appear.
+    assert_eq!(give_access(&scene).await, StatusCode::SEE_OTHER);
+    let guests = scene.open(&format!("{path}?show=guests")).await.body;
+    assert!(guests.contains("Nobody here") && !guests.contains("People appear here"), "{guests}");
     let nobody = scene.page(&format!("{path}/Unobody"), Some("Uowner"), "en").await;
     assert_eq!(nobody.status, StatusCode::NOT_FOUND);
     let wrong = scene.page(&format!("{path}?show=all"), Some("Uowner"), "en").await;
@@ -74,6 +84,10 @@ async fn roles_are_given_by_those_who_may() {
 async fn erasing_a_person_needs_their_name() {
     let scene = Scene::new().await;
     let path = format!("/c/{GROUP}/people/Uadmin");
+    for (user, title) in [("Uowner", "Erase their messages"), ("Uadmin", "Erase my messages")] {
+        let page = scene.page(&path, Some(user), "en").await.body;
+        assert!(page.contains(&format!("<h3>{title}</h3>")), "{user}: {page}");
+    }
     let erase = async |by: &str, typed: &str| {
         let csrf = format!("csrf-{by}");
         let form = [("csrf", &*csrf), ("action", "erase"), ("typed", typed)];

@@ -142,6 +142,7 @@ async fn the_second_of_two_people_is_told() {
     // Deleting asks, and does not delete what has changed since.
     let asked = send(&scene, &path, "Uadmin", &[("do", "delete")]).await;
     assert!(asked.status == StatusCode::OK && asked.body.contains("Delete this rule?"));
+    assert!(asked.body.contains(r#"<p class="soft"><bdi lang="">週末讀書會"#), "{}", asked.body);
     assert_eq!(rules(&scene).await.len(), 1);
     let confirmed = [("do", "delete"), ("confirmed", "yes"), ("version", &*version(&asked))];
     let stale = [("do", "delete"), ("confirmed", "yes"), ("version", &*seen)];
