@@ -81,7 +81,7 @@ fn setting_key(path: &str) -> Option<&'static str> {
         "rules.enabled" => "overview-group-rules",
         "rules.triggerKeywords" => "texts-rules-words",
         "link.enabled" => "texts-link",
-        "link.triggerKeywords" => "texts-link-words",
+        "link.triggerKeywords" => "log-link-words",
         _ => return None,
     })
 }

@@ -106,7 +106,7 @@ mod tests {
         let expected =
             ["2025年12月31日（三）", "Wed, 31 Dec 2025", "2025年12月31日（水）", "พ. 31 ธ.ค. 2568"];
         assert_eq!(headings, expected);
-        assert_eq!(english.brief(at("2026-01-05T10:00:00Z")), "5 Jan");
+        assert_eq!(english.brief(at("2026-01-05T10:00:00Z")), "5\u{a0}Jan");
     }
 
     #[test]
@@ -117,11 +117,11 @@ mod tests {
             let dates = Dates { language: Language::English, zone, now };
             for millis in [8_210_266_876_799_000, 8_210_266_963_139_000, i64::MAX] {
                 let at = Timestamp::from_millis(millis);
-                assert_eq!(dates.moment(at), "31 Dec 9999 23:59", "{zone} {millis}");
+                assert_eq!(dates.moment(at), "31\u{a0}Dec 9999 23:59", "{zone} {millis}");
             }
             for millis in [-8_334_601_228_800_000, i64::MIN] {
                 let at = Timestamp::from_millis(millis);
-                assert_eq!(dates.moment(at), "1 Jan 0 00:00", "{zone} {millis}");
+                assert_eq!(dates.moment(at), "1\u{a0}Jan 0 00:00", "{zone} {millis}");
                 assert_eq!(dates.heading(dates.day(at)), "Sat, 1 Jan 0");
             }
         }

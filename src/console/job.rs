@@ -75,7 +75,7 @@ pub(super) async fn page(
 
 /// Returns what there is to tell about a job: a title, and a sentence.
 pub(super) fn title_and_text(job: &ChannelJob, language: Language) -> (String, String) {
-    let freed = if job.freed_bytes > 0 { size(job.freed_bytes) } else { "0 KB".to_owned() };
+    let freed = if job.freed_bytes > 0 { size(job.freed_bytes) } else { "0\u{a0}KB".to_owned() };
     let values =
         [("done", job.done.into()), ("total", job.total.into()), ("size", Value::from(&freed))];
     match job.status {

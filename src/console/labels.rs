@@ -108,7 +108,7 @@ pub(super) fn length(milliseconds: i64) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
-/// Formats a number of bytes.
+/// Formats a number of bytes, on one line with its unit.
 pub(super) fn size(bytes: i64) -> String {
     const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
     let (mut tenths, mut unit) = (bytes.saturating_mul(10) / 1024, 0);
@@ -118,9 +118,9 @@ pub(super) fn size(bytes: i64) -> String {
     let (whole, tenth) = (tenths / 10, tenths % 10);
     if whole >= 10 || tenth == 0 {
         // Rounded, as people read it: of 500 GB less a few files, 500 GB are left.
-        return format!("{} {}", ((tenths + 5) / 10).max(1), UNITS[unit]);
+        return format!("{}\u{a0}{}", ((tenths + 5) / 10).max(1), UNITS[unit]);
     }
-    format!("{whole}.{tenth} {}", UNITS[unit])
+    format!("{whole}.{tenth}\u{a0}{}", UNITS[unit])
 }
 
 #[cfg(test)]
@@ -130,6 +130,7 @@ mod tests {
     #[test]
     fn sizes_lengths_and_initials_are_short() {
         let sizes = [1, 1_536, 20_480, 5_242_880, 1_610_612_736, 536_870_000_000].map(size);
+        let sizes = sizes.map(|size| size.replace('\u{a0}', " "));
         assert_eq!(sizes, ["1 KB", "1.5 KB", "20 KB", "5 MB", "1.5 GB", "500 GB"]);
         assert_eq!([0, 61_500, 3_600_000].map(length), ["0:01", "1:01", "60:00"]);
         assert_eq!(["ann", "👋 bo", "", "王大明"].map(initial), ["A", "B", "", "王"]);

@@ -8,15 +8,16 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::id::MessageId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_i18n::Value;
+use chatkeep_i18n::{Language, Value};
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
 use chatkeep_services::gaps::TimeSpan;
 use chatkeep_services::messages::MessageQuery;
-use chatkeep_store::{Gap, Order, StoredMessage};
+use chatkeep_store::{Gap, GapReason, Order, StoredMessage};
 use chatkeep_view::channel_path;
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_view::when::When;
 use chrono::NaiveDate;
+use chrono_tz::Tz;
 use serde::Deserialize;
 
 use super::Console;
@@ -33,6 +34,8 @@ use super::visitor::{Asked, Visitor};
 const LIMIT: u32 = 50;
 /// Time between two messages of a person after which the sender is shown again.
 const PAUSE: i64 = 5 * 60 * 1000;
+/// Time below which a gap within one minute of the clock is a moment.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// Part of the conversation: the newest without any.
 #[derive(Debug, Default, Deserialize)]
@@ -270,18 +273,36 @@ fn continues(last: &StoredMessage, message: &StoredMessage) -> bool {
     last.is_bot == message.is_bot && sender(last) == sender(message) && since < PAUSE
 }
 
+/// Returns the words about a time with a beginning and an end.
+fn span(from: &str, to: &str, language: Language) -> String {
+    language.format("gap-until", &[("from", Value::from(from)), ("to", Value::from(to))])
+}
+
+/// Returns the days of a gap that is stored as whole days in UTC; one without an end is a day.
+fn days_in_utc(from: Timestamp, to: Option<Timestamp>, dates: Dates) -> String {
+    let dates = Dates { zone: Tz::UTC, ..dates };
+    let last = to.map_or(from, |to| to.minus(Duration::from_millis(1)).max(from));
+    let [first, last] = [from, last].map(|at| dates.date(dates.day(at)));
+    let days = if first == last { first } else { span(&first, &last, dates.language) };
+    dates.language.format("gap-days", &[("days", Value::from(&days))])
+}
+
 impl GapNote {
     pub(super) fn new(gap: &Gap, dates: Dates) -> Self {
         let language = dates.language;
-        let from = dates.moment(gap.from);
-        let when = match gap.to {
-            Some(to) => {
-                let same = dates.day(gap.from) == dates.day(to);
-                let to = if same { dates.time(to) } else { dates.moment(to) };
-                let values = [("from", Value::from(&from)), ("to", Value::from(&to))];
-                language.format("gap-until", &values)
+        let when = match (gap.reason, gap.to) {
+            (GapReason::OptedOut, to) => days_in_utc(gap.from, to, dates),
+            (_, None) => {
+                let from = dates.moment(gap.from);
+                language.format("gap-since", &[("from", Value::from(&from))])
             }
-            None => language.format("gap-since", &[("from", Value::from(&from))]),
+            (_, Some(to)) => {
+                let from = dates.moment(gap.from);
+                let same = dates.day(gap.from) == dates.day(to);
+                let end = if same { dates.time(to) } else { dates.moment(to) };
+                let short = to.since(gap.from) < MINUTE && dates.moment(to) == from;
+                if short { from } else { span(&from, &end, language) }
+            }
         };
         let skipped = gap.skipped.filter(|count| *count > 0);
         Self {
@@ -291,5 +312,39 @@ impl GapNote {
             skipped: skipped
                 .map(|count| language.format("gap-skipped", &[("count", count.into())])),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the words about the time of a gap, in Taipei.
+    fn when(reason: GapReason, from: &str, to: Option<&str>) -> String {
+        let at = |text: &str| Timestamp::parse(text).unwrap();
+        let dates = Dates {
+            language: Language::English,
+            zone: "Asia/Taipei".parse().unwrap(),
+            now: at("2026-11-29T12:00:00Z"),
+        };
+        let gap = Gap { reason, from: at(from), to: to.map(at), skipped: None };
+        GapNote::new(&gap, dates).when.replace('\u{a0}', " ")
+    }
+
+    #[test]
+    fn days_of_people_who_opted_out_are_days_in_utc() {
+        let days = |from, to| when(GapReason::OptedOut, from, Some(to));
+        assert_eq!(days("2026-11-29T00:00:00Z", "2026-11-30T00:00:00Z"), "29 Nov (UTC)");
+        assert_eq!(days("2026-11-27T00:00:00Z", "2026-11-30T00:00:00Z"), "27 Nov – 29 Nov (UTC)");
+        assert_eq!(when(GapReason::OptedOut, "2026-11-29T00:00:00Z", None), "29 Nov (UTC)");
+    }
+
+    #[test]
+    fn a_gap_within_a_minute_is_one_time() {
+        let when = |from, to| when(GapReason::Outage, from, Some(to));
+        let from = "2026-11-28T19:23:10Z";
+        assert_eq!(when(from, "2026-11-28T19:23:50Z"), "29 Nov 03:23");
+        assert_eq!(when(from, "2026-11-28T19:24:00Z"), "29 Nov 03:23 – 03:24");
+        assert_eq!(when(from, "2026-11-29T19:23:10Z"), "29 Nov 03:23 – 30 Nov 03:23");
     }
 }

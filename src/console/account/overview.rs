@@ -160,7 +160,7 @@ impl MonthRow {
 
 /// Returns an amount of storage, which may be none.
 fn stored(bytes: i64) -> String {
-    if bytes == 0 { "0 KB".to_owned() } else { size(bytes) }
+    if bytes == 0 { "0\u{a0}KB".to_owned() } else { size(bytes) }
 }
 
 impl ShareRow {

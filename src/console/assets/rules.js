@@ -100,6 +100,7 @@ function chips(field) {
     if (event.target === list) entry.focus();
   });
   show();
+  if (field.autofocus) entry.focus();
   // Whoever comes back finds what the browser has filled in again.
   addEventListener('pageshow', show);
 }

@@ -227,7 +227,9 @@ impl PreviewRow {
                     RuleField::Answer => "rule-answer",
                     RuleField::NotFor => "rule-not-for",
                 });
-                Some(format!("{field}: {}", sentence(defect, language)))
+                let sentence = sentence(defect, language);
+                let values = [("field", Value::from(&field)), ("what", Value::from(&sentence))];
+                Some(language.format("import-field", &values))
             }
             RowFate::Repeated(line) => {
                 Some(language.format("import-repeated", &[("line", number(line))]))

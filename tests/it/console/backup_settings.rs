@@ -167,7 +167,7 @@ async fn old_messages_are_deleted_after_their_number_was_shown() {
     let scene = Scene::new().await;
     let form = [("action", "delete"), ("before", "2024-03-02")];
     let asked = send(&scene, "Uowner", &form).await;
-    let told = "65 messages from before 2 Mar 2024";
+    let told = "65 messages from before 2\u{a0}Mar 2024";
     assert!(asked.body.contains(told) && asked.body.contains(CHAT), "{}", asked.body);
     let begun = send(&scene, "Uowner", &[form[0], form[1], ("confirmed", "yes")]).await;
     assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);

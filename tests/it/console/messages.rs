@@ -16,7 +16,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::journeys::{PHONE, browser, is_fine, number, shows};
+use super::journeys::{DESKTOP, PHONE, browser, is_fine, number, shows};
 use super::{GROUP, Page, START, Scene, answer, secret};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
@@ -91,6 +91,30 @@ async fn changes_of_messages_on_screen_appear_by_themselves() {
     })
     .await;
     assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gap_before_the_chosen_message_is_in_sight() {
+    const AFTER: &str = "let row = document.querySelector('#messages .gap');
+        while (row && !row.id.startsWith('m-')) row = row.nextElementSibling;
+        return row?.id.slice(2)";
+    const GAP: &str = "const gap = document.querySelector('#messages .gap');
+        const top = document.querySelector('#scroller').getBoundingClientRect().top;
+        return Math.round(gap.getBoundingClientRect().top - top)";
+    const MESSAGE: &str = "const row = document.querySelector('.row.target');
+        return Math.round(innerHeight - row.getBoundingClientRect().bottom)";
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    for (width, height) in [PHONE, DESKTOP] {
+        browser.resize(width, height).await;
+        browser.open(&scene.url(&format!("/c/{GROUP}?around=thai"))).await;
+        let id = browser.script(AFTER).await;
+        let id = id.as_str().unwrap();
+        browser.open(&scene.url(&format!("/c/{GROUP}?around={id}#m-{id}"))).await;
+        assert!(number(&browser, GAP).await >= 0, "the gap is cut off at {width}");
+        assert!(number(&browser, MESSAGE).await >= 0, "the message is out of sight at {width}");
+    }
     browser.close().await;
 }
 

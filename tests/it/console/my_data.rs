@@ -56,7 +56,7 @@ async fn everybody_sees_what_is_kept_of_them_also_where_they_may_not_read() {
         assert!(!one.body.contains("message number"), "numbers alone");
     }
     let nothing = scene.page(LIST, Some("Ustranger"), "en").await.body;
-    assert!(nothing.contains("Nothing is kept of you") && !nothing.contains("週末讀書會"));
+    assert!(nothing.contains("Nothing is kept about you") && !nothing.contains("週末讀書會"));
     let elsewhere = chat().replace(GROUP, "C0unknown");
     for (path, user) in
         [(chat(), "Ustranger"), (elsewhere, "Uowner"), (format!("{LIST}/chats/%00"), "Uowner")]

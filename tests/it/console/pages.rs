@@ -137,7 +137,7 @@ async fn pages_of_messages_say_what_happened_to_them() {
     let scene = Scene::new().await;
     let page = |id: &str| format!("/c/{GROUP}/m/{id}");
     let edited = scene.open(&page("edited")).await.body;
-    assert!(edited.contains("This message was edited on 3 Mar 2024, 01:20"), "{edited}");
+    assert!(edited.contains("This message was edited on 3\u{a0}Mar 2024, 01:20"), "{edited}");
     assert!(edited.contains("four o&#39;clock") && !edited.contains("three"), "{edited}");
     for (id, text) in
         [("unsent", "This message was unsent"), ("erased", "This message was deleted")]
@@ -153,7 +153,7 @@ async fn pages_of_messages_say_what_happened_to_them() {
     let zone = format!("UPDATE channels SET time_zone = 'Asia/Tokyo' WHERE channel_id = '{GROUP}'");
     scene.stack.sql(zone).await;
     let tokyo = scene.open(&page("edited")).await.body;
-    assert!(tokyo.contains("edited on 3 Mar 2024, 10:20"), "{tokyo}");
+    assert!(tokyo.contains("edited on 3\u{a0}Mar 2024, 10:20"), "{tokyo}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -235,7 +235,7 @@ async fn a_search_marks_its_words_and_leads_to_their_context() {
     assert!(found.body.contains(&format!("/c/{GROUP}?around=mention#m-mention")));
     let sender = "<option value=\"Uowner\" selected>";
     assert!(found.body.contains(sender), "a further search keeps its sender: {}", found.body);
-    for chip in ["Remove filter: 林小美", "Remove filter: since 3 Mar 2024"] {
+    for chip in ["Remove filter: 林小美", "Remove filter: since 3\u{a0}Mar 2024"] {
         assert!(found.body.contains(chip), "{chip}: {}", found.body);
     }
     let none = scene.open(&search("%E6%8A%95%E5%BD%B1%E6%A9%9F&sender=Uadmin")).await.body;

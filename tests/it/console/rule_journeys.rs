@@ -72,6 +72,9 @@ async fn the_rules_are_fine_at_every_size_in_every_language() {
         browser.open(&scene.url(&format!("{RULES}/new"))).await;
         submit(&browser, "main .main").await;
         shows(&browser, "return document.querySelectorAll('.wrong').length", &json!(1)).await;
+        // The chips took the place of the field, and its focus.
+        let focused = "return document.activeElement.matches('.chip-input #keywords')";
+        shows(&browser, focused, &json!(true)).await;
         is_fine_in_look(&browser, &format!("errors {look}")).await;
         for table in ["wifi,new\nfresh,x", "wifi,\nk,a"] {
             browser.open(&scene.url(&format!("{RULES}/import"))).await;

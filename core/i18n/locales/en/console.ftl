@@ -111,6 +111,7 @@ gap-unsubscribed = No backup of this chat
 gap-outage = Service interruption
 gap-until = { $from } – { $to }
 gap-since = since { $from }
+gap-days = { $days } (UTC)
 gap-skipped = { $count ->
     [one] 1 message was not backed up
    *[other] { $count } messages were not backed up
@@ -205,8 +206,8 @@ month-10 = Oct
 month-11 = Nov
 month-12 = Dec
 date-long = { $weekday }, { $day } { $month } { $year }
-date-year = { $day } { $month } { $year }
-date-short = { $day } { $month }
+date-year = { $day }{"\u00A0"}{ $month } { $year }
+date-short = { $day }{"\u00A0"}{ $month }
 date-today = Today
 date-yesterday = Yesterday
 
@@ -294,7 +295,7 @@ coverage-files = { $count ->
     [one] 1 file
    *[other] { $count } files
 }
-coverage-gaps = Times without backup
+coverage-gaps = What is missing
 coverage-complete = Nothing is missing since then.
 settings-zone = Time zone
 settings-zone-label = Where days begin in this chat
@@ -445,7 +446,7 @@ switch-lead = Compare what the bot would have answered in the last 30 days. Noth
 switch-mode = Compare with
 switch-compare = Compare
 switch-told = { $changed ->
-    [0] Messages since { $date }: { $scanned }. All of them would get the same answer.
+    [0] Messages since { $date }: { $scanned }. No answer would change.
     [one] Messages since { $date }: { $scanned }. 1 would get another answer.
    *[other] Messages since { $date }: { $scanned }. { $changed } would get another answer.
 }
@@ -625,6 +626,7 @@ import-row-same = As before
 import-row-refused = Not possible
 import-line = Line { $line }
 import-repeated = Line { $line } is about the same rule.
+import-field = { $field }: { $what }
 try-label = What somebody writes
 try-hint = Write as people do in the group. Nothing is sent.
 try-submit = Try it
@@ -939,7 +941,7 @@ consent-end = Take back
 consent-end-title = Stop “{ $name }” from reading?
 consent-end-text = It loses its access at once. If it needs to read again, it has to ask you.
 sessions-title = Signed-in devices
-sessions-text = Each browser in which you are signed in. If you do not recognise one, sign it out.
+sessions-text = Each browser in which you are signed in, with the times of signing in and last use. Sign out any whose times are not yours.
 session-since = Signed in { $date }
 session-seen = Last used { $date }
 session-own = This browser
@@ -994,18 +996,18 @@ gap-opted_out = Messages of people who asked not to be kept
 ## My data
 done-erasing = Your messages are being erased. This can take some minutes.
 my-data-title = My data
-my-data-text = What is kept of you, chat by chat.
+my-data-text = What is kept about you, chat by chat.
 my-data-messages = { $count ->
     [0] No messages
     [one] 1 message
    *[other] { $count } messages
 }
 my-data-not-kept = Not kept
-my-data-empty-title = Nothing is kept of you
+my-data-empty-title = Nothing is kept about you
 my-data-empty-text = You are in no chat with the bot, and never were.
 my-data-files = Photos and files
 my-data-size = Size
-my-data-kept-title = Kept of you
+my-data-kept-title = Kept about you
 my-data-to-chat = Open the chat
 my-data-export = Save a copy
 my-data-export-text = Everything that you wrote and is kept, from all chats, in one file. Photos, videos and files are not in it.
@@ -1052,6 +1054,7 @@ log-days = { $count ->
    *[other] After { $count } days
 }
 log-never = Never
+log-link-words = Words that bring the link
 log-deletions = Deleted messages
 log-erasures = Erased people
 log-rule-added = Added a rule

@@ -1,6 +1,6 @@
 ## Page of an export for reading
 page-zone = Times in { $zone }
-page-without-files = Without photos, videos and files: an export into a folder or a .zip file has them.
+page-without-files = Photos, videos and files are not in this file.
 page-earlier = an earlier message
 page-earlier-texts = Earlier texts
 page-count = { $count ->

@@ -104,6 +104,7 @@ gap-unsubscribed = バックアップされていない期間
 gap-outage = サービス停止
 gap-until = { $from }～{ $to }
 gap-since = { $from }から
+gap-days = { $days }（UTC）
 gap-skipped = { $count }件のメッセージは保存されていません
 
 timeline-label = メッセージ
@@ -280,7 +281,7 @@ coverage-first = 最も古いメッセージ
 coverage-last = 最も新しいメッセージ
 coverage-removed = 削除済み（この日より前）
 coverage-files = { $count }個のファイル
-coverage-gaps = バックアップのない期間
+coverage-gaps = 欠けているもの
 coverage-complete = 開始以降、欠けているものはありません。
 settings-zone = タイムゾーン
 settings-zone-label = このトークの日付の基準
@@ -399,7 +400,7 @@ switch-lead = この30日間にボットがどう答えたはずかを比べま�
 switch-mode = 比べる方法
 switch-compare = 比べる
 switch-told = { $changed ->
-    [0] { $date }からの{ $scanned }件のメッセージを調べました。回答はすべて同じです。
+    [0] { $date }からの{ $scanned }件のメッセージを調べました。回答は変わりません。
    *[other] { $date }からの{ $scanned }件のメッセージを調べました。{ $changed }件の回答が変わります。
 }
 switch-new = 増える回答
@@ -496,7 +497,7 @@ rules-edit = 編集
 rules-changed = 更新：{ $date }
 rules-hits = { $count ->
     [0] まだ使われていません
-   *[other] { $count }回回答
+   *[other] 回答{ $count }回
 }
 rules-warning-first = 「{ $word }」は複数のルールにあります。一番古いこのルールが答えます。
 rules-warning-later = 「{ $word }」は古いルールにもあり、そちらが答えます。
@@ -553,6 +554,7 @@ import-row-same = 変更なし
 import-row-refused = 取り込めません
 import-line = { $line }行目
 import-repeated = { $line }行目と同じルールです。
+import-field = { $field }：{ $what }
 try-label = こう書かれたら
 try-hint = グループで書くように入力してください。実際には送信されません。
 try-submit = 試す
@@ -585,7 +587,7 @@ try-reason-excluded = 一番近いルールは、このようなメッセージ�
 try-reason-no-keyword = 当てはまるキーワードがありません。
 try-reason-no-whole-keyword = このメッセージはキーワードではありません。
 try-reason-nothing = 近いルールがありません。
-try-note = トークでは同じルールがしばらく答えないことがありますが、ここでは考えません。あいさつは新しいメンバーだけに送られます。
+try-note = トークでは同じルールがしばらく答えないことがありますが、ここでは考慮しません。あいさつは新しいメンバーだけに送られます。
 
 ## Origins of replies
 origin-rule = 自動応答ルール：
@@ -637,7 +639,7 @@ exports-failed = 作成できませんでした。もう一度お試しくださ
 exports-given-up = サービスの不具合で作成が繰り返し中断されたため、中止しました。期間を短くすると作成できる場合があります。原因は運営者がログで確認できます。
 exports-ready = { $total }件、{ $size }。{ $end }まで利用できます。
 exports-download = ダウンロード
-exports-days = { $first } – { $last }
+exports-days = { $first }～{ $last }
 exports-until = { $last }までのすべて
 
 ## Refusals
@@ -864,7 +866,7 @@ consent-end = 許可を取り消す
 consent-end-title = 「{ $name }」の許可を取り消しますか？
 consent-end-text = すぐに読めなくなります。もう一度読むには、改めてあなたの許可が必要です。
 sessions-title = ログイン中の端末
-sessions-text = ログイン中のブラウザです。心当たりのないものはログアウトしてください。
+sessions-text = ログイン中のブラウザと、ログインした日時、最後に使った日時です。心当たりのない日時のものはログアウトしてください。
 session-since = { $date }にログイン
 session-seen = 最終使用：{ $date }
 session-own = このブラウザ
@@ -972,6 +974,7 @@ log-before = 変更前：
 log-after = 変更後：
 log-days = { $count }日後
 log-never = しない
+log-link-words = リンクを表示する呼び出しの言葉
 log-deletions = メッセージの削除
 log-erasures = 個人のメッセージの消去
 log-rule-added = ルールを追加しました

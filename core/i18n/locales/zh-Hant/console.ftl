@@ -104,6 +104,7 @@ gap-unsubscribed = 沒有人備份這個聊天室
 gap-outage = 服務中斷
 gap-until = { $from }～{ $to }
 gap-since = 從 { $from } 起
+gap-days = { $days }（UTC）
 gap-skipped = 有 { $count } 則訊息沒有備份
 
 timeline-label = 訊息
@@ -152,8 +153,8 @@ search-relevance = 最相關優先
 search-newest = 由新到舊
 search-filters = 篩選條件
 search-remove = 移除篩選條件：{ $name }
-search-before-date = { $date } 之前
-search-after-date = { $date } 起
+search-before-date = { $date }之前
+search-after-date = { $date }起
 search-results = { $count ->
     [0] 找不到符合的訊息
    *[other] 找到 { $count } 則訊息
@@ -241,8 +242,8 @@ people-me = 您
 people-more = 更多成員
 people-empty-title = 沒有人
 people-empty-text = 有人加入群組或在群組傳訊息後，就會顯示在這裡。
-person-since = { $date } 加入
-person-left = { $date } 退出
+person-since = { $date }加入
+person-left = { $date }退出
 person-role = 身分
 person-missing-title = 找不到這個人
 person-missing-text = 就機器人所知，這個人不曾在這個聊天室裡。
@@ -280,7 +281,7 @@ coverage-first = 最早的訊息
 coverage-last = 最新的訊息
 coverage-removed = 已刪除此日期之前的訊息
 coverage-files = { $count } 個檔案
-coverage-gaps = 沒有備份的期間
+coverage-gaps = 缺少的內容
 coverage-complete = 從那時起沒有缺漏。
 settings-zone = 時區
 settings-zone-label = 這個聊天室以哪裡的時間換日
@@ -303,7 +304,7 @@ retention-text = { $count ->
 }
 retention-button = 自動刪除
 delete-title = 刪除某日之前的訊息
-delete-text = { $date } 之前的 { $count } 則訊息（{ $size }）會永久刪除，無法復原。
+delete-text = { $date }之前的 { $count } 則訊息（{ $size }）會永久刪除，無法復原。
 delete-button = 永久刪除
 settings-before-label = 刪除這一天之前的所有訊息
 settings-before-hint = 刪除之前會先告訴您有多少。
@@ -400,7 +401,7 @@ switch-lead = 比較機器人在最近 30 天會怎麼回答。不會傳送任�
 switch-mode = 比較對象
 switch-compare = 比較
 switch-told = { $changed ->
-    [0] 檢查了 { $date }以來的 { $scanned } 則訊息，回答全都相同。
+    [0] 檢查了 { $date }以來的 { $scanned } 則訊息，回答都不會改變。
    *[other] 檢查了 { $date }以來的 { $scanned } 則訊息，其中 { $changed } 則的回答會不同。
 }
 switch-new = 新增的回答
@@ -554,6 +555,7 @@ import-row-same = 不變
 import-row-refused = 有問題
 import-line = 第 { $line } 行
 import-repeated = 和第 { $line } 行是同一條規則。
+import-field = { $field }：{ $what }
 try-label = 有人這樣寫
 try-hint = 照群組裡的說法寫就好，不會真的送出。
 try-submit = 試試看
@@ -638,7 +640,7 @@ exports-failed = 無法準備，請再試一次。
 exports-given-up = 因服務發生問題，準備工作一再中斷，已經放棄。縮短時間範圍或許可行；營運者可在記錄中查看原因。
 exports-ready = { $total } 則訊息，{ $size }。可下載至 { $end }。
 exports-download = 下載
-exports-days = { $first } – { $last }
+exports-days = { $first }～{ $last }
 exports-until = 截至 { $last } 的全部訊息
 
 ## Refusals
@@ -865,7 +867,7 @@ consent-end = 收回許可
 consent-end-title = 要停止「{ $name }」的讀取嗎？
 consent-end-text = 它會立刻失去權限。如果要再次讀取，必須重新取得您的許可。
 sessions-title = 登入的裝置
-sessions-text = 以下是您登入中的瀏覽器。如果有不認得的，請將它登出。
+sessions-text = 以下是您登入中的每個瀏覽器，以及登入和上次使用的時間。如果有不是您使用的時間，請將該瀏覽器登出。
 session-since = { $date } 登入
 session-seen = 上次使用：{ $date }
 session-own = 這個瀏覽器
@@ -886,7 +888,7 @@ activity-by-month = 每月訊息
 activity-day = 日期
 activity-week = 週
 activity-month = 月份
-activity-week-of = { $date } 起
+activity-week-of = { $date }起
 activity-month-of = { $year }年{ $month }月
 activity-as-table = 以表格顯示
 activity-messages = 訊息
@@ -973,6 +975,7 @@ log-before = 之前：
 log-after = 之後：
 log-days = { $count } 天後
 log-never = 永不
+log-link-words = 顯示連結的觸發詞
 log-deletions = 刪除訊息
 log-erasures = 清除個人訊息
 log-rule-added = 新增了規則

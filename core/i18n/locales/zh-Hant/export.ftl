@@ -1,6 +1,6 @@
 ## Page of an export for reading
 page-zone = 時間以 { $zone } 顯示
-page-without-files = 不含照片、影片與檔案：匯出成資料夾或 .zip 檔時才會附上。
+page-without-files = 不含照片、影片和檔案。
 page-earlier = 較早的訊息
 page-earlier-texts = 編輯前的內容
 page-count = { $count } 則訊息

@@ -72,7 +72,8 @@ async fn a_key_has_the_chats_and_days_that_were_chosen() {
     ];
     let secret = shown(&scene.submit("/console/account/keys/new", &form).await);
     let list = scene.open(KEYS).await.body;
-    for text in ["Narrow &lt;b&gt;", "週末讀書會", "messages since 2 Mar 2024", "31 Dec 2099"]
+    for text in
+        ["Narrow &lt;b&gt;", "週末讀書會", "messages since 2\u{a0}Mar 2024", "31\u{a0}Dec 2099"]
     {
         assert!(list.contains(text), "{text}: {list}");
     }
