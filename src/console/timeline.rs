@@ -35,7 +35,7 @@ const LIMIT: u32 = 50;
 /// Time between two messages of a person after which the sender is shown again.
 const PAUSE: i64 = 5 * 60 * 1000;
 /// Time below which a gap within one minute of the clock is a moment.
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// Part of the conversation: the newest without any.
 #[derive(Debug, Default, Deserialize)]
