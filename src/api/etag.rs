@@ -8,16 +8,17 @@ use utoipa::openapi::schema::ObjectBuilder;
 
 use super::route::{Describe, Input, Output};
 
+/// Header of the version that a change replaces.
+pub(super) const IF_MATCH_NAME: &str = "If-Match";
 /// Pattern of `If-Match`: any version, or a list of tags.
-const IF_MATCH: &str = r#"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
+const IF_MATCH_FORM: &str = r#"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
 
 impl Input for IfMatch {
     fn describe(route: &mut Describe) {
-        let form = ObjectBuilder::new().pattern(Some(IF_MATCH)).examples(["*"]);
+        let form = ObjectBuilder::new().pattern(Some(IF_MATCH_FORM)).examples(["*"]);
         let description = "`ETag` of the version that was read: the change is refused with 412 when \
                            the object has changed since.";
-        route.takes_header("If-Match", description, form);
-        route.versioned = true;
+        route.takes_header(IF_MATCH_NAME, description, form);
         route.refuses(&[StatusCode::BAD_REQUEST, StatusCode::PRECONDITION_FAILED]);
     }
 }

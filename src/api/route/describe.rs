@@ -52,8 +52,6 @@ pub(crate) struct Describe {
     pub(crate) parameters: Vec<Parameter>,
     /// True when the route has a query.
     pub(crate) query: bool,
-    /// True when `If-Match` names the version that a change replaces.
-    pub(crate) versioned: bool,
     pub(crate) body: Option<RefOr<Schema>>,
     /// True when the body may be left out.
     pub(crate) optional_body: bool,

@@ -15,6 +15,7 @@ use chatkeep_services::decode::{self, Json};
 use url::form_urlencoded;
 
 use super::{Describe, Endpoint};
+use crate::etag::IF_MATCH_NAME;
 use crate::replay::StoredReplay;
 use crate::{Api, MAX_BODY};
 
@@ -31,8 +32,9 @@ pub(super) struct Takes {
 }
 
 impl Takes {
-    pub(super) const fn of(describe: &Describe) -> Self {
-        Self { query: describe.query, body: describe.body.is_some(), version: describe.versioned }
+    pub(super) fn of(describe: &Describe) -> Self {
+        let version = describe.parameters.iter().any(|one| one.name == IF_MATCH_NAME);
+        Self { query: describe.query, body: describe.body.is_some(), version }
     }
 
     /// Calls the handler unless the request holds what the route does not take.
@@ -66,7 +68,7 @@ impl Takes {
         }
         if !self.version && !is_any_version(parts) {
             let why = "is not supported: the object has no versions";
-            return Err(HttpError::invalid_value(FieldPath::header("If-Match"), why));
+            return Err(HttpError::invalid_value(FieldPath::header(IF_MATCH_NAME), why));
         }
         if self.body { Ok(()) } else { no_body(std::mem::take(body)).await }
     }
