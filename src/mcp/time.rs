@@ -61,6 +61,30 @@ pub(super) fn when(argument: &'static str, text: Option<&str>) -> Result<Option<
     When::parse(text).map(Some).ok_or_else(wrong)
 }
 
+/// Times between which something is asked for.
+pub(super) struct AskedTimes {
+    pub(super) from: Option<When>,
+    pub(super) to: Option<When>,
+}
+
+impl AskedTimes {
+    /// Parses the arguments `from` and `to`, which stand for nothing when one is not before the other.
+    pub(super) fn of(
+        from: Option<&str>,
+        to: Option<&str>,
+        zone: AnswerZone,
+    ) -> Result<Self, ToolError> {
+        let (from, to) = (when("from", from)?, when("to", to)?);
+        let moment = |time: &Option<When>| time.as_ref().and_then(|time| time.within(zone.0));
+        if moment(&from).zip(moment(&to)).is_some_and(|(from, to)| from >= to) {
+            let why = "must be later than from: what is asked for is sent before it, and a day stands \
+                       for its first moment";
+            return Err(ToolError::invalid("to", why));
+        }
+        Ok(Self { from, to })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,5 +145,16 @@ mod tests {
         assert_eq!(read("2026-05-01", "Asia/Taipei"), "2026-05-01T00:00:00+08:00");
         assert!(when("from", Some("yesterday")).is_err() && day("date", "1.5.2026").is_err());
         assert_eq!(when("from", None).unwrap(), None);
+    }
+
+    #[test]
+    fn a_time_that_ends_before_it_begins_is_refused() {
+        let asked = |from, to| AskedTimes::of(from, to, zone("Asia/Taipei"));
+        let (day, next) = (Some("2026-05-01"), Some("2026-05-02"));
+        assert!(asked(day, next).is_ok() && asked(day, None).is_ok() && asked(None, day).is_ok());
+        assert!(asked(next, day).is_err() && asked(day, day).is_err());
+        // The day begins at 16:00 of the day before in UTC.
+        assert!(asked(Some("2026-04-30T16:30:00Z"), day).is_err());
+        assert!(asked(Some("2026-04-30T15:30:00Z"), day).is_ok());
     }
 }

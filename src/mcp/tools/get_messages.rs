@@ -20,7 +20,7 @@ use crate::reference;
 use crate::result_builder::{
     MessageSource, PeopleTable, ResultBuilder, WHOLE, cursor_line, people_line,
 };
-use crate::time::{day, when};
+use crate::time::{AskedTimes, day};
 use crate::tool::{ToolAnswer, ToolDefinition};
 
 /// The tool.
@@ -131,12 +131,14 @@ fn query(
         let message = reference::read_in(services, "around", channel.id(), around);
         message.map(|id| id.to_string())
     });
+    let AskedTimes { from, to } =
+        AskedTimes::of(asked.from.as_deref(), asked.to.as_deref(), channel.zone)?;
     Ok(MessageQuery {
         limit: asked.limit,
         order: Order::Descending,
         date: asked.date.as_deref().map(|text| day("date", text)).transpose()?,
-        from: when("from", asked.from.as_deref())?,
-        to: when("to", asked.to.as_deref())?,
+        from,
+        to,
         sender: sender.map(|sender| sender.id),
         cursor: asked.cursor.clone(),
         around: around.transpose()?,

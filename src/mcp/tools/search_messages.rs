@@ -18,7 +18,7 @@ use crate::message_row::{MessageRow, NOTE, is_false, is_zero};
 use crate::person::{self, Sender};
 use crate::result_builder::{MessageSource, PeopleTable, ResultBuilder, cursor_line, people_line};
 use crate::selection::Selection;
-use crate::time::{AnswerZone, when};
+use crate::time::{AnswerZone, AskedTimes};
 use crate::tool::{ToolAnswer, ToolDefinition};
 
 /// Maximum length of a snippet in characters.
@@ -147,11 +147,13 @@ fn query(
     zone: AnswerZone,
     sender: Option<Sender>,
 ) -> Result<SearchQuery, ToolError> {
+    let AskedTimes { from, to } =
+        AskedTimes::of(asked.from.as_deref(), asked.to.as_deref(), zone)?;
     Ok(SearchQuery {
         text: asked.query.clone(),
         zone: Some(zone.0),
-        from: when("from", asked.from.as_deref())?,
-        to: when("to", asked.to.as_deref())?,
+        from,
+        to,
         sender: sender.map(|sender| sender.id),
         kind: None,
         sort: Sort::Relevance,

@@ -88,6 +88,11 @@ async fn methods_and_media_types_are_checked() {
     }
     let rules = under("/assistant/rules");
     let body = r#"{"content":"be kind"}"#;
+    for (coding, status) in [("gzip", 415), ("identity, gzip", 415), ("identity", 200)] {
+        let request = rest.put(&rules, &json!({"content": "be kind"}));
+        let answer = send(request.header("content-encoding", coding)).await;
+        assert_eq!(answer.status.as_u16(), status, "{coding}");
+    }
     for kind in [None, Some("text/plain"), Some("application/jsonx")] {
         let mut request = rest.request(Method::PUT, &rules).body(body);
         if let Some(kind) = kind {
