@@ -202,19 +202,20 @@ mod tests {
 
     #[test]
     fn the_same_gap_of_several_channels_is_one() {
+        let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
         let outage = || gap(5, Some(9), GapReason::Outage, None);
         let mut of: Vec<_> =
             (0..7).map(|n| (ChannelId::from(format!("C{n}")), vec![outage()])).collect();
         of[1].1.push(gap(2, None, GapReason::Quota, Some(4)));
         of[2].1.push(gap(2, None, GapReason::Quota, Some(1)));
         let mut channels = ChannelTable::default();
-        let removed = (2..6).map(|n| (ChannelId::from(format!("C{n}")), Timestamp::from_millis(n)));
+        let removed = (2..6).map(|n| (ChannelId::from(format!("C{n}")), at(n)));
         let removed = removed.collect();
         let gaps = ChannelGaps { of, removed, unexamined: 2 };
         let shown = GapRows::of_channels(&gaps, ZONE, &mut channels);
         let [removed, quota, outage] = shown.rows.as_slice() else { panic!("{shown:?}") };
         assert_eq!((removed.from.as_ref(), removed.more_channels), (None, 1));
-        assert_eq!(removed.to.as_deref(), Some("1970-01-01T00:00:00.005Z"));
+        assert_eq!(removed.to.as_deref(), Some("1970-01-01T00:00:05Z"));
         assert_eq!((quota.skipped, quota.channels.len()), (Some(5), 2));
         assert_eq!((outage.channels.len(), outage.more_channels), (CHANNELS, 4));
         let lines = shown.lines();

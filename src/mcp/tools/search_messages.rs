@@ -147,8 +147,7 @@ fn query(
     zone: AnswerZone,
     sender: Option<Sender>,
 ) -> Result<SearchQuery, ToolError> {
-    let AskedTimes { from, to } =
-        AskedTimes::of(asked.from.as_deref(), asked.to.as_deref(), zone)?;
+    let AskedTimes { from, to } = AskedTimes::of(asked.from.as_deref(), asked.to.as_deref(), zone)?;
     Ok(SearchQuery {
         text: asked.query.clone(),
         zone: Some(zone.0),

@@ -35,7 +35,8 @@ async fn a_channel_has_its_own_clock() {
     let asked = json!({"channelId": CHANNEL, "from": "2026-04-30T16:00:00.5Z", "to": "2026-06"});
     let refused = models.call("get_messages", asked).await;
     assert!(refused.refusal().contains("to must be a day such as"), "{}", refused.refusal());
-    let day = json!({"channelId": CHANNEL, "query": "may", "from": "2026-05-01", "to": "2026-05-01"});
+    let day =
+        json!({"channelId": CHANNEL, "query": "may", "from": "2026-05-01", "to": "2026-05-01"});
     let refused = models.call("search_messages", day).await;
     assert!(refused.refusal().contains("to must be later than from"), "{}", refused.refusal());
     let asked = json!({"channelId": CHANNEL, "from": "2026-04-30T15:00:00.5Z"});

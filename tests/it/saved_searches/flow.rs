@@ -44,8 +44,8 @@ async fn equal(stack: &Stack, search: &str, query: &str, count: usize) {
         let found = page["hits"].as_array().unwrap().iter();
         let found = ids(found.filter(|hit| hit["related"] == false).map(|hit| &hit["message"]));
         let once = ids(told.iter().map(|event| &event["data"]["message"]));
-        assert_eq!(once.len(), told.len(), "told twice: {told:?}");
-        once == found && found.len() == count
+        // A hit that was left out is told anew: between two pages both of its events may be there.
+        once.len() == told.len() && once == found && found.len() == count
     })
     .await;
 }
