@@ -48,10 +48,10 @@ const ROWS: usize = 1_024;
 /// takes longer than most of them over partitions with many indexes; no value of a parameter asks for
 /// another plan.
 ///
-/// Who waits for a lock longer than anything of ours holds one waits for something else, such as a
-/// transaction that somebody has forgotten: the statement fails as when the server is down, and its
-/// caller waits without a connection. A server process that waits for a lock would not notice that its
-/// client has gone.
+/// Nothing of ours holds a lock for as long as `lock_timeout`: a statement that waits longer waits for
+/// something else, such as a transaction that somebody has forgotten. It fails as when the server is
+/// down, and its caller waits without a connection. Without a timeout the server's process would go on
+/// waiting after its client has gone.
 const SESSION: &str = "SET jit = off; SET max_parallel_workers_per_gather = 0; \
                        SET plan_cache_mode = force_generic_plan; SET lock_timeout = '30s'";
 

@@ -27,7 +27,7 @@ pub struct FoundSearches {
 /// Saved search that finds a message.
 #[derive(Clone)]
 pub struct FoundSearch {
-    /// What an event shows of it.
+    /// Part of it that an event shows.
     pub shown: EventSearch,
     /// Channels that it searches; `None` for every channel of its user. Readers who do not see all of
     /// them are not told of it.
