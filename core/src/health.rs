@@ -67,13 +67,16 @@ impl Health {
 
     /// Clears the problem of `part`.
     pub fn clear(&self, part: &str) {
-        let Some(noticed) = self.lock().remove(part) else { return };
+        let mut problems = self.lock();
+        let Some(noticed) = problems.remove(part) else { return };
+        // Before somebody raises it anew.
+        metric::PROBLEM.flag([part.to_owned().into()], false);
+        drop(problems);
         if noticed.is_logged {
             info!(part, "a part of the process works again");
         } else {
             debug!(part, "a part of the process works again");
         }
-        metric::PROBLEM.flag([part.to_owned().into()], false);
     }
 
     /// Returns the current problems by part.

@@ -22,6 +22,7 @@ pub mod plan;
 pub mod profile;
 pub mod pseudonym;
 pub mod random;
+pub mod reply;
 pub mod role;
 pub mod secret;
 pub mod signing;

@@ -156,7 +156,7 @@ impl From<&StoreError> for ServiceError {
             return Self::RequestRunning;
         }
         let error = match cause.fault() {
-            DatabaseFault::Unavailable => Self::Unavailable,
+            DatabaseFault::Unavailable | DatabaseFault::Cancelled => Self::Unavailable,
             DatabaseFault::Refused => {
                 let why = "A value of the request cannot be stored".to_owned();
                 Self::Invalid { field: None, why, defect: Defect::Other }

@@ -8,6 +8,7 @@ use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, ReplyToken};
 use chatkeep_core::http;
 use chatkeep_core::id::UserId;
+use chatkeep_core::reply::ReplyFailureReason;
 use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 use chatkeep_emulator::{Action, Emulator, Entry, Fault, Post, Target};
 use chatkeep_platform::line::{LineApi, LineClient};
@@ -269,7 +270,7 @@ async fn the_assistants_push_survives_trouble_and_its_month_may_end() {
     line.fail_next(Target::Push, 1, Fault::MonthlyLimit);
     ask_late(line, &chat, &user, "wifi").await;
     let failed = replied(&store, &chat, 2).await;
-    assert_eq!((failed.status.name(), failed.reason.as_deref()), ("failed", Some("quota")));
+    assert_eq!((failed.status.name(), failed.reason), ("failed", Some(ReplyFailureReason::Quota)));
     assert_eq!(said(line, &chat), ["9-18"]);
     let pushes = line.calls().iter().filter(|call| call.path.ends_with("/push")).count();
     assert_eq!(pushes, 4, "three for one, one in vain");
@@ -300,8 +301,8 @@ async fn a_reply_of_unknown_outcome_is_not_pushed_either() {
     line.say(&chat, &user, "hours").await.unwrap();
     let failed = replied(&store, &chat, 1).await;
     assert_eq!(
-        (failed.status.name(), failed.reason.as_deref()),
-        ("failed", Some("platform_error"))
+        (failed.status.name(), failed.reason),
+        ("failed", Some(ReplyFailureReason::PlatformError))
     );
     assert!(said(line, &chat).is_empty());
     assert!(!line.calls().iter().any(|call| call.path.ends_with("/push")));

@@ -52,11 +52,18 @@ pub struct Gate {
     /// Events that were held, with the time of the first time.
     held: Cache<EventId, Timestamp>,
     /// Number of a bot's events that were held recently.
-    holds: Cache<String, u32>,
+    holds: Cache<String, HeldEvents>,
     /// Channels that were logged recently.
     logged: Cache<(ChannelId, String), ()>,
     /// Channels that a problem was raised about, with its reason, by bot.
     problems: Mutex<HashMap<String, BTreeMap<ChannelId, String>>>,
+}
+
+/// Events of a bot that were held in a [`PERIOD`].
+#[derive(Clone, Copy, Debug)]
+struct HeldEvents {
+    since: Timestamp,
+    number: u32,
 }
 
 /// Decision on an event.
@@ -160,11 +167,12 @@ impl Gate {
             return false;
         }
         if since.is_none() {
-            let holds = self.holds.get(&event.bot).unwrap_or_default();
-            if holds >= MAX_HELD {
+            let begun = self.holds.get(&event.bot).filter(|begun| now.since(begun.since) < PERIOD);
+            let HeldEvents { since, number } = begun.unwrap_or(HeldEvents { since: now, number: 0 });
+            if number >= MAX_HELD {
                 return false;
             }
-            self.holds.insert(event.bot.clone(), holds + 1);
+            self.holds.insert(event.bot.clone(), HeldEvents { since, number: number + 1 });
             self.held.insert(key, now);
         }
         true

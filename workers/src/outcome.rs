@@ -14,6 +14,9 @@ pub enum Outcome {
     /// A dependency is unavailable (store, bus). The runner holds the event and tries again until
     /// that is back, however long it takes; this never uses up an event's attempts.
     Unavailable(Failure),
+    /// The database broke the call off because it took too long. The runner tries again with fewer
+    /// events at once; one that is alone waits as for an unavailable database.
+    Cancelled(Failure),
     /// It has to wait for what another event brings. Deliver it again later; this never uses up an
     /// event's attempts either. The stage ends the waiting.
     Hold(Failure),
@@ -28,10 +31,18 @@ impl Outcome {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Done => "done",
-            Self::Unavailable(_) => "wait",
+            Self::Unavailable(_) | Self::Cancelled(_) => "wait",
             Self::Hold(_) => "hold",
             Self::Retry(_) => "retry",
             Self::Drop(_) => "drop",
+        }
+    }
+
+    /// Returns the failure of something that has to be back before the same can succeed.
+    pub(crate) const fn waits_for(&self) -> Option<&Failure> {
+        match self {
+            Self::Unavailable(failure) | Self::Cancelled(failure) => Some(failure),
+            _ => None,
         }
     }
 }
@@ -46,6 +57,7 @@ impl From<&StoreError> for Outcome {
     fn from(error: &StoreError) -> Self {
         match error.fault() {
             DatabaseFault::Unavailable => Self::Unavailable(crate::failure::of(error)),
+            DatabaseFault::Cancelled => Self::Cancelled(crate::failure::of(error)),
             DatabaseFault::Refused => Self::Drop(error.refusal()),
             DatabaseFault::Unknown => Self::Retry(crate::failure::of(error)),
         }

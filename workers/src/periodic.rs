@@ -69,9 +69,10 @@ impl<E: Error + 'static> From<E> for JobFailure {
 impl From<Outcome> for JobFailure {
     fn from(outcome: Outcome) -> Self {
         Self(match outcome {
-            Outcome::Unavailable(failure) | Outcome::Hold(failure) | Outcome::Retry(failure) => {
-                failure
-            }
+            Outcome::Unavailable(failure)
+            | Outcome::Cancelled(failure)
+            | Outcome::Hold(failure)
+            | Outcome::Retry(failure) => failure,
             Outcome::Drop(reason) => reason.into(),
             Outcome::Done => "it is done".into(),
         })

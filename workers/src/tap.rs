@@ -55,7 +55,7 @@ impl From<&Outcome> for EventStep {
         match outcome {
             Outcome::Done => Self::Done,
             Outcome::Hold(_) => Self::Held,
-            Outcome::Retry(_) | Outcome::Unavailable(_) => Self::Retried,
+            Outcome::Retry(_) | Outcome::Unavailable(_) | Outcome::Cancelled(_) => Self::Retried,
             Outcome::Drop(_) => Self::Dropped,
         }
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chatkeep_core::id::InvalidId;
+use chatkeep_core::reply::ReplyFailureReason;
 
 /// Error of an envelope that cannot be decoded into an event.
 #[derive(Debug, thiserror::Error)]
@@ -89,11 +90,18 @@ impl PlatformError {
     }
 
     /// Returns the reason for a failed reply, as it is recorded.
-    pub const fn reply_reason(&self) -> &'static str {
+    pub const fn reply_reason(&self) -> ReplyFailureReason {
         match self {
-            Self::InvalidReplyToken => "expired_token",
-            Self::QuotaExceeded => "quota",
-            _ => "platform_error",
+            Self::InvalidReplyToken => ReplyFailureReason::ExpiredToken,
+            Self::QuotaExceeded => ReplyFailureReason::Quota,
+            Self::Unauthorized
+            | Self::RateLimited { .. }
+            | Self::Unavailable { .. }
+            | Self::UnknownBot { .. }
+            | Self::Unreachable(_) => ReplyFailureReason::Unavailable,
+            Self::NotFound | Self::NotReady | Self::Refused { .. } | Self::Unknown(_) => {
+                ReplyFailureReason::PlatformError
+            }
         }
     }
 
@@ -147,10 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recorded_of_a_reply_is_one_of_three() {
-        let reasons: Vec<_> = all().iter().map(PlatformError::reply_reason).collect();
-        assert_eq!((reasons[0], reasons[5]), ("expired_token", "quota"));
-        assert_eq!(reasons.iter().filter(|reason| **reason == "platform_error").count(), 8);
+    fn a_reply_that_did_not_happen_is_certainly_not_given() {
+        for error in all() {
+            let not_given = error.reply_reason().is_certain();
+            assert!(not_given || error.not_now().is_none(), "{error}");
+            let unknown = matches!(error, PlatformError::Unknown(_) | PlatformError::Refused { .. });
+            assert!(!(unknown && not_given), "{error}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! does not depend on the order of arrival ([`MessageState`]).
 
 mod earlier;
+mod spans;
 mod state;
 
 use std::borrow::Cow;
@@ -214,6 +215,18 @@ impl Content {
             Self::Sticker(_) => MessageType::Sticker,
             Self::Other { .. } => MessageType::Other,
         }
+    }
+
+    /// Returns the words of a text that its writer typed: without mentions, which hold names of people
+    /// and bots, and without the platform's own emoji, which hold their names; trimmed. `None` for
+    /// other types. Rules are matched against it.
+    pub fn typed_words(&self) -> Option<Cow<'_, str>> {
+        let Self::Text { text, emojis, mentions } = self else {
+            return None;
+        };
+        let emojis = emojis.iter().map(|emoji| spans::of(emoji.index, emoji.length));
+        let mentions = mentions.iter().map(|mention| spans::of(mention.start, mention.length));
+        Some(spans::without(text, emojis.chain(mentions).collect()))
     }
 
     /// Returns the text that readers see: the searchable one, the keywords of a sticker without

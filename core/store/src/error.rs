@@ -78,9 +78,9 @@ impl StoreError {
         matches!(self, Self::Database(error) if outage_of(error).is_some())
     }
 
-    /// Returns `true` if the same request works once the database is back.
+    /// Returns `true` if the same request works once the database is back, or has less to do.
     pub fn is_transient(&self) -> bool {
-        self.fault() == DatabaseFault::Unavailable
+        matches!(self.fault(), DatabaseFault::Unavailable | DatabaseFault::Cancelled)
     }
 }
 

@@ -11,6 +11,9 @@ use sqlx::sqlite::SqliteError;
 pub enum DatabaseFault {
     /// The database is down, busy, full or in recovery. The same request works once it is not.
     Unavailable,
+    /// The server broke the statement or transaction off: it took longer than a setting of the server
+    /// allows, or somebody ended it. The same request may take too long again; a smaller one need not.
+    Cancelled,
     /// The database will never take these values: they are malformed, too long, or break a
     /// constraint.
     Refused,
@@ -129,11 +132,11 @@ fn breaks_file(code: i32) -> bool {
     [CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE].contains(&code)
 }
 
-/// Returns `true` for a server that became a standby, whose successor has the same address, and for
-/// prepared statements that the session has lost, has twice, or has for another schema.
+/// Returns `true` for a server that became a standby, whose successor has the same address, for a
+/// session that the server ended with its transaction (`transaction_timeout`), and for prepared statements that the session has lost, has twice, or has for another schema.
 fn breaks_session(error: &PgDatabaseError) -> bool {
     match error.code() {
-        "25006" | "26000" | "42P05" => true,
+        "25006" | "25P04" | "26000" | "42P05" => true,
         "0A000" => error.message().contains("cached plan"),
         _ => false,
     }
@@ -172,6 +175,10 @@ fn of_result_code(code: i32) -> DatabaseFault {
 
 /// Classifies an SQLSTATE (PostgreSQL, "PostgreSQL Error Codes").
 fn of_sqlstate(code: &str) -> DatabaseFault {
+    // `statement_timeout` or `pg_cancel_backend`, and `transaction_timeout`.
+    if matches!(code, "57014" | "25P04") {
+        return DatabaseFault::Cancelled;
+    }
     // 42P05: behind a pooler, the session of another process has a statement of the same name.
     if matches!(code, "42501" | "42P05" | "55P03" | "55006" | "57P05" | "XX001" | "XX002") {
         return DatabaseFault::Unavailable;
@@ -198,12 +205,15 @@ mod tests {
     fn sqlstates_are_classified_by_class() {
         let refused = ["22021", "22P05", "23505", "23503", "54000", "21000", "22001"];
         let away =
-            ["08006", "26000", "40P01", "42P05", "53100", "53300", "57P01", "57014", "58030"];
+            ["08006", "26000", "40P01", "42P05", "53100", "53300", "57P01", "58030"];
         let away = [&away[..], &["25006", "55P03"]].concat();
         let unknown = ["42P01", "XX000", "0A000", "P0001", ""];
         assert!(refused.iter().all(|code| of_sqlstate(code) == DatabaseFault::Refused));
         assert!(away.iter().all(|code| of_sqlstate(code) == DatabaseFault::Unavailable));
         assert!(unknown.iter().all(|code| of_sqlstate(code) == DatabaseFault::Unknown));
+        for code in ["57014", "25P04"] {
+            assert_eq!(of_sqlstate(code), DatabaseFault::Cancelled);
+        }
     }
 
     #[test]

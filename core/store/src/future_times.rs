@@ -22,7 +22,7 @@ const EXPORTS: Duration = EXPORT_RETENTION.saturating_add(CLOCKS);
 ///
 /// Nothing that is still to be said may be refused as said before a deletion or an erasure. What an
 /// opt-out is about begins now at the latest, and changes of mind keep their order.
-const RESET: [(&str, Duration); 13] = [
+const RESET: [(&str, Duration); 14] = [
     ("UPDATE heartbeat SET alive_at = $1 WHERE alive_at > $2", CLOCKS),
     (
         "UPDATE channel_jobs SET claimed_until = $1
@@ -43,6 +43,7 @@ const RESET: [(&str, Duration); 13] = [
          WHERE webhook_id IN (SELECT webhook_id FROM webhooks) AND due_at > $2",
         PAUSE,
     ),
+    ("UPDATE qa_rules SET last_hit_at = $1 WHERE last_hit_at > $2", CLOCKS),
     ("UPDATE channels SET deleted_before = $1 WHERE deleted_before > $2", CLOCKS),
     ("UPDATE channels SET retained_from = $1 WHERE retained_from > $2", CLOCKS),
     ("UPDATE erased_people SET erased_at = $1 WHERE erased_at > $2", CLOCKS),

@@ -95,3 +95,17 @@ fn channel_ref(id: String, kind: &str) -> Result<ChannelRef, StoreError> {
     let kind = parsed(ChannelKind::parse(kind), "channels", "type", &id)?;
     Ok(ChannelRef { id: id.into(), kind })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn few_without_a_name_are_found_among_many() {
+        let steps = plan(NAMELESS_MEMBERS).await.join("\n");
+        assert!(steps.contains("users_nameless (user_id>?)"), "{steps}");
+        let steps = plan(NAMELESS_CHANNELS).await.join("\n");
+        assert!(steps.contains("channels_nameless (channel_id>?)"), "{steps}");
+    }
+}

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::reply::ReplyFailureReason;
 use chatkeep_core::time::Timestamp;
 
 use super::channels::channel_keys;
@@ -13,6 +14,7 @@ use super::{
 };
 use crate::db::Sql;
 use crate::query::query_as;
+use crate::replies::parsed_reason;
 
 const NEWEST: &str = "
     SELECT k.value ->> 'c',
@@ -60,8 +62,8 @@ const ANSWERS: &str = "
     SELECT COUNT(*) FROM replies WHERE channel_id = $1 AND created_at >= $2 AND status = 'sent'";
 
 const NOT_GIVEN: &str = "
-    SELECT COALESCE(reason, ''), COUNT(*) FROM replies
-    WHERE channel_id = $1 AND created_at >= $2 AND status = 'failed'
+    SELECT reason, COUNT(*) FROM replies
+    WHERE channel_id = $1 AND created_at >= $2 AND status = 'failed' AND reason IS NOT NULL
     GROUP BY reason ORDER BY COUNT(*) DESC, reason";
 
 const SUBSCRIBERS: &str = "
@@ -136,9 +138,13 @@ impl AssistantStore<'_> {
         &self,
         channel: &ChannelId,
         since: Timestamp,
-    ) -> Result<Vec<(String, i64)>, StoreError> {
+    ) -> Result<Vec<(ReplyFailureReason, i64)>, StoreError> {
         let not_given = query_as(NOT_GIVEN).bind(channel.as_str()).bind(since.millis());
-        Ok(self.store.db.fetch_all(not_given).await?)
+        let counts: Vec<(String, i64)> = self.store.db.fetch_all(not_given).await?;
+        let typed = |(reason, count): (String, i64)| {
+            Ok((parsed_reason(&reason, channel.as_str())?, count))
+        };
+        counts.into_iter().map(typed).collect()
     }
 }
 

@@ -51,9 +51,11 @@ const ROWS: usize = 1_024;
 /// Nothing of ours holds a lock for as long as `lock_timeout`: a statement that waits longer waits for
 /// something else, such as a transaction that somebody has forgotten. It fails as when the server is
 /// down, and its caller waits without a connection. Without a timeout the server's process would go on
-/// waiting after its client has gone.
+/// waiting after its client has gone. A `statement_timeout` that the server has for others would break
+/// off a large batch at each attempt.
 const SESSION: &str = "SET jit = off; SET max_parallel_workers_per_gather = 0; \
-                       SET plan_cache_mode = force_generic_plan; SET lock_timeout = '30s'";
+                       SET plan_cache_mode = force_generic_plan; SET lock_timeout = '30s'; \
+                       SET statement_timeout = 0";
 
 /// Returns the options of connections to a PostgreSQL server.
 pub(super) fn server_options(url: &SecretString) -> Result<PgConnectOptions, StoreError> {

@@ -1,5 +1,6 @@
 //! Questions that no rule answers.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use askama::Template;
@@ -152,6 +153,12 @@ async fn messages(
     Ok(console.services.assistant.listed_messages(access, ids).await?)
 }
 
+/// Returns the words that the writer of a message typed, unless it has been unsent.
+fn words_of(message: &StoredMessage) -> Option<Cow<'_, str>> {
+    let content = message.content.as_ref().filter(|_| message.unsent_at.is_none());
+    content?.typed_words()
+}
+
 /// Returns the text of a message that has not been unsent.
 fn text_of(message: &StoredMessage) -> Option<&str> {
     match &message.content {
@@ -175,9 +182,9 @@ impl View<'_> {
         let (at, dates, language) = (self.at, self.dates, self.dates.language);
         let examples: Vec<_> = question.messages.iter().filter_map(|id| self.example(id)).collect();
         let wording =
-            self.messages.get(&question.representative).and_then(|message| text_of(message));
+            self.messages.get(&question.representative).and_then(|message| words_of(message));
         let text = match wording {
-            Some(text) => text.to_owned(),
+            Some(text) => text.into_owned(),
             None => examples.first()?.text.clone(),
         };
         let text = text.trim();

@@ -2,7 +2,6 @@
 //! with it among the texts that are not for the rule.
 
 use chatkeep_core::id::MessageId;
-use chatkeep_core::message::Content;
 use chatkeep_services::ServiceError;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
 use chatkeep_services::assistant::{HistoryAccess, SettingsAccess};
@@ -103,8 +102,6 @@ impl MessageReader<'_> {
 }
 
 fn text_of(message: Option<&StoredMessage>) -> AnsweredText {
-    match message.and_then(|message| message.content.as_ref()) {
-        Some(Content::Text { text, .. }) => AnsweredText::Known(text.clone()),
-        _ => AnsweredText::Gone,
-    }
+    let words = message.and_then(|message| message.content.as_ref()?.typed_words());
+    words.map_or(AnsweredText::Gone, |words| AnsweredText::Known(words.into_owned()))
 }

@@ -1,7 +1,8 @@
 //! Times that a wrong clock put into the future.
 
+use chatkeep_core::assistant::RuleDraft;
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_store::{JobKind, NewChannelJob};
+use chatkeep_store::{Claim, JobKind, NewChannelJob, ReplyIntent, ReplySource, RuleChange};
 
 use super::{Fixture, at, on_both, said};
 
@@ -37,7 +38,29 @@ async fn what_a_wrong_clock_put_off_is_due(fixture: Fixture) {
     assert!(store.jobs().claim_job("B", "", at(DAY)).await.unwrap().is_none());
     assert!(!opted_out(DAY + 1).await);
 
-    assert_eq!(store.jobs().reset_future_times(at(DAY)).await.unwrap(), 5);
+    // Somebody asks, and a rule with a cooldown answers.
+    let draft = RuleDraft { keywords: vec!["hours".to_owned()], ..RuleDraft::default() };
+    let rule = "qa_1".into();
+    let add = RuleChange::Add(&rule, &draft);
+    store.assistant().change_rule(channel, add, None, by, ahead).await.unwrap();
+    let claim = async |event: &str, time: i64| {
+        let event = event.into();
+        let intent = ReplyIntent {
+            event: &event,
+            channel,
+            source: ReplySource::Qa,
+            rule: Some(&rule),
+            message: None,
+            cooldown_ms: DAY,
+            at: at(time),
+        };
+        store.assistant().claim_reply(&intent, at(time)).await.unwrap()
+    };
+    assert_eq!(claim("E1", 10 * DAY).await, Claim::Granted);
+
+    assert_eq!(store.jobs().reset_future_times(at(DAY)).await.unwrap(), 6);
+    assert_eq!(claim("E2", DAY + 1).await, Claim::Suppressed);
+    assert_eq!(claim("E3", 2 * DAY).await, Claim::Granted);
     let claimed = store.jobs().claim_job("B", "", at(DAY)).await.unwrap();
     assert_eq!(claimed.map(|job| job.id).as_deref(), Some("j1"));
     assert!(opted_out(DAY + 1).await && !opted_out(DAY - 1).await, "in the order of their changes");

@@ -2,6 +2,9 @@
 
 use chatkeep_core::assistant::RuleDraft;
 use chatkeep_core::random::random_name;
+use chatkeep_core::reply::ReplyFailureReason::{
+    self, ExpiredToken, Interrupted, PlatformError, Quota, Unavailable,
+};
 use chatkeep_store::{
     Claim, Exchange, ReplyFailure, ReplyIntent, ReplyOrigin, ReplySource, ReplyStatus, RuleChange,
 };
@@ -82,7 +85,7 @@ async fn claim_link(fixture: &Fixture, event: &str, channel: &str, time: i64) ->
 }
 
 /// Records that the reply to an event of that time was not given.
-async fn fail(fixture: &Fixture, event: &str, reason: &str, time: i64) {
+async fn fail(fixture: &Fixture, event: &str, reason: ReplyFailureReason, time: i64) {
     let failed = Err(ReplyFailure { reason, at: at(time) });
     let (event, none, now) = (event.into(), Exchange::default(), at(time + 1));
     fixture.store.assistant().finish_reply(&event, failed, none, now).await.unwrap();
@@ -91,7 +94,7 @@ async fn fail(fixture: &Fixture, event: &str, reason: &str, time: i64) {
 async fn replies_that_were_not_given_are_counted_by_reason(fixture: Fixture) {
     prepared(&fixture).await;
     let failures =
-        [(9, "quota"), (10, "expired_token"), (11, "quota"), (12, "quota"), (13, "platform_error")];
+        [(9, Quota), (10, ExpiredToken), (11, Quota), (12, Quota), (13, PlatformError)];
     for (time, reason) in failures {
         let event = format!("E{time}");
         assert_eq!(claim(&fixture, &event, time, 0).await, Claim::Granted);
@@ -102,8 +105,7 @@ async fn replies_that_were_not_given_are_counted_by_reason(fixture: Fixture) {
     let sent = assistant.finish_reply(&"E14".into(), Ok(()), Exchange::default(), at(15)).await;
     sent.unwrap();
     let counted = assistant.replies_not_given(&"C1".into(), at(10)).await.unwrap();
-    let counted: Vec<_> = counted.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
-    assert_eq!(counted, [("quota", 2), ("expired_token", 1), ("platform_error", 1)]);
+    assert_eq!(counted, [(Quota, 2), (ExpiredToken, 1), (PlatformError, 1)]);
     assert_eq!(assistant.replies_not_given(&"C2".into(), at(0)).await.unwrap(), []);
 }
 
@@ -133,7 +135,7 @@ async fn a_claim_that_was_committed_unseen_is_granted_again(fixture: Fixture) {
     assert_eq!(claim_with(&fixture, "E2", (10_000, 5_000), "two").await, Claim::Suppressed);
     let suppressed = Claim::Taken(ReplyStatus::Suppressed);
     assert_eq!(claim_with(&fixture, "E2", (10_000, 5_000), "two").await, suppressed);
-    fail(&fixture, "E1", "platform_error", 10_000).await;
+    fail(&fixture, "E1", PlatformError, 10_000).await;
     let failed = Claim::Taken(ReplyStatus::Failed);
     assert_eq!(claim_with(&fixture, "E1", (10_000, 5_000), "one").await, failed, "it is over");
     assert_eq!(hits(&fixture).await, (2, 1));
@@ -157,6 +159,9 @@ async fn the_cooldown_suppresses_and_counts(fixture: Fixture) {
     assert_eq!(again, Claim::Taken(ReplyStatus::Suppressed));
     assert_eq!(claim(&fixture, "E3", 15_000, 5_000).await, Claim::Granted);
     assert_eq!(hits(&fixture).await, (3, 1));
+    // Sent before the last one, and handled after it.
+    assert_eq!(claim(&fixture, "E4", 10_001, 5_000).await, Claim::Suppressed);
+    assert_eq!(claim(&fixture, "E5", 10_000, 5_000).await, Claim::Granted);
 }
 
 async fn the_cooldown_of_the_link_is_the_channels(fixture: Fixture) {
@@ -177,7 +182,7 @@ async fn the_cooldown_of_the_link_is_the_channels(fixture: Fixture) {
 async fn what_was_never_said_begins_no_cooldown(fixture: Fixture) {
     prepared(&fixture).await;
     for (event, time, reason) in
-        [("E1", 10_000, "expired_token"), ("E2", 10_100, "quota"), ("E3", 10_200, "platform_error")]
+        [("E1", 10_000, ExpiredToken), ("E2", 10_050, Unavailable), ("E21", 10_100, Quota), ("E3", 10_200, PlatformError)]
     {
         assert_eq!(claim(&fixture, event, time, 5_000).await, Claim::Granted, "{event}");
         fail(&fixture, event, reason, time).await;
@@ -187,14 +192,14 @@ async fn what_was_never_said_begins_no_cooldown(fixture: Fixture) {
     // An earlier failure that is recorded late ends no later cooldown.
     assert_eq!(claim(&fixture, "E5", 20_000, 5_000).await, Claim::Granted);
     assert_eq!(claim(&fixture, "E6", 25_000, 5_000).await, Claim::Granted);
-    fail(&fixture, "E5", "expired_token", 20_000).await;
+    fail(&fixture, "E5", ExpiredToken, 20_000).await;
     assert_eq!(claim(&fixture, "E7", 25_100, 5_000).await, Claim::Suppressed);
-    fail(&fixture, "E6", "expired_token", 25_000).await;
+    fail(&fixture, "E6", ExpiredToken, 25_000).await;
     assert_eq!(claim(&fixture, "E8", 25_200, 5_000).await, Claim::Granted);
-    assert_eq!(hits(&fixture).await, (8, 2));
+    assert_eq!(hits(&fixture).await, (9, 2));
 
     for (event, time, reason) in
-        [("L1", 10_000, "expired_token"), ("L2", 10_100, "quota"), ("L3", 10_200, "platform_error")]
+        [("L1", 10_000, ExpiredToken), ("L2", 10_050, Unavailable), ("L21", 10_100, Quota), ("L3", 10_200, PlatformError)]
     {
         assert_eq!(claim_link(&fixture, event, "C1", time).await, Claim::Granted, "{event}");
         fail(&fixture, event, reason, time).await;
@@ -211,7 +216,7 @@ async fn the_outcome_is_recorded_once(fixture: Fixture) {
         let exchange = Exchange { own: &own, ..Exchange::default() };
         fixture.store.assistant().finish_reply(&event, Ok(()), exchange, at(12)).await.unwrap();
     }
-    fail(&fixture, "E1", "platform_error", 10).await;
+    fail(&fixture, "E1", PlatformError, 10).await;
     let replies = fixture.store.assistant().replies(&"C1".into(), 10).await.unwrap();
     assert_eq!((replies.len(), replies[0].status), (1, ReplyStatus::Sent));
     assert_eq!(fixture.counters("C1").await.1, 1);
@@ -224,7 +229,7 @@ async fn an_abandoned_reply_is_recorded(fixture: Fixture) {
     assert_eq!(fixture.store.assistant().interrupt_replies(at(50), at(100)).await.unwrap(), 1);
     let replies = fixture.store.assistant().replies(&"C1".into(), 10).await.unwrap();
     let one = replies.iter().find(|reply| reply.event.as_str() == "E1").unwrap();
-    assert_eq!((one.status, one.reason.as_deref()), (ReplyStatus::Failed, Some("interrupted")));
+    assert_eq!((one.status, one.reason), (ReplyStatus::Failed, Some(Interrupted)));
     assert_eq!(claim(&fixture, "E1", 10, 0).await, Claim::Taken(ReplyStatus::Failed));
 }
 
@@ -238,16 +243,16 @@ async fn an_outcome_that_is_recorded_late_counts(fixture: Fixture) {
     let own = [said("C1", "bot1", 10_001, "9-18")];
     let exchange = Exchange { own: &own, ..Exchange::default() };
     fixture.store.assistant().finish_reply(&"E1".into(), Ok(()), exchange, now).await.unwrap();
-    fail(&fixture, "E2", "expired_token", 20_000).await;
+    fail(&fixture, "E2", ExpiredToken, 20_000).await;
     let mut replies = fixture.store.assistant().replies(&"C1".into(), 10).await.unwrap();
     replies.sort_by(|a, b| a.event.cmp(&b.event));
     let recorded: Vec<_> =
-        replies.iter().map(|reply| (reply.status, reply.reason.as_deref())).collect();
-    let expired = (ReplyStatus::Failed, Some("expired_token"));
+        replies.iter().map(|reply| (reply.status, reply.reason)).collect();
+    let expired = (ReplyStatus::Failed, Some(ExpiredToken));
     assert_eq!(recorded, [(ReplyStatus::Sent, None), expired]);
     assert_eq!(claim(&fixture, "E3", 20_001, 5_000).await, Claim::Granted, "no cooldown");
     // Another outcome after that changes nothing.
-    fail(&fixture, "E1", "platform_error", 10_000).await;
+    fail(&fixture, "E1", PlatformError, 10_000).await;
     let replies = fixture.store.assistant().replies(&"C1".into(), 10).await.unwrap();
     let one = replies.iter().find(|reply| reply.event.as_str() == "E1").unwrap();
     assert_eq!(one.status, ReplyStatus::Sent);

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use chatkeep_core::event::{ChannelKind, ChannelRef, Event, EventKind, IncomingMessage};
 use chatkeep_core::message::Content;
-use chatkeep_core::time::SharedClock;
+use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{Bots, Directory, PlatformError};
 use chatkeep_store::{ReplySource, Store};
 use tokio_util::task::TaskTracker;
@@ -111,7 +111,7 @@ impl Assistant {
             return Ok(());
         };
         let planned = match &event.kind {
-            EventKind::Message(message) => self.answer_message(channel, message).await?,
+            EventKind::Message(message) => self.answer_message(channel, message, event.at).await?,
             EventKind::MembersJoined(users) => self.welcome(event, channel, users).await?,
             _ => None,
         };
@@ -125,16 +125,17 @@ impl Assistant {
         &self,
         channel: &ChannelRef,
         message: &IncomingMessage,
+        at: Timestamp,
     ) -> Result<Option<Planned>, Outcome> {
-        let Content::Text { text, .. } = &message.content else {
+        let Some(text) = message.content.typed_words() else {
             return Ok(None);
         };
         let Some(compiled) = self.assistants.of(&channel.id).await? else {
             return Ok(None);
         };
-        let answer = match self.assistants.decide(&compiled, text).await? {
+        let answer = match self.assistants.decide(&compiled, &text).await? {
             Decision::Answer(answer) => answer,
-            Decision::NoMatch if self.addressed(channel, message, &compiled).await? => {
+            Decision::NoMatch if self.addressed(channel, message, at, &compiled).await? => {
                 match compiled.no_match() {
                     Some(text) => Reply { source: ReplySource::NoMatch, rule: None, text },
                     None => return Ok(None),
@@ -150,12 +151,13 @@ impl Assistant {
         }))
     }
 
-    /// Returns whether the no-match reply is for this message: always, or only if the bot is
-    /// addressed.
+    /// Returns whether the no-match reply is for this message of that time: always, or only if the
+    /// bot is addressed.
     async fn addressed(
         &self,
         channel: &ChannelRef,
         message: &IncomingMessage,
+        at: Timestamp,
         compiled: &Compiled,
     ) -> Result<bool, Outcome> {
         if compiled.answers_everything() || channel.kind == ChannelKind::User {
@@ -169,8 +171,12 @@ impl Assistant {
         let Some(quoted) = &message.quoted else {
             return Ok(false);
         };
-        let quoted = self.store.messages().message(&channel.id, quoted).await?;
-        Ok(quoted.is_some_and(|quoted| quoted.is_bot))
+        let stored = self.store.messages().message(&channel.id, quoted).await?;
+        match stored {
+            Some(stored) => Ok(stored.is_bot),
+            // Nothing is stored while nobody backs the channel up, or the backup is paused.
+            None => Ok(self.store.assistant().is_reply(&channel.id, quoted, at).await?),
+        }
     }
 
     /// Returns the bot that received an event, which alone may reply to it. One that this process

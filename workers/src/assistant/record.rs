@@ -7,6 +7,7 @@ use chatkeep_core::event::EventKind;
 use chatkeep_core::id::MessageId;
 use chatkeep_core::log_reason;
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
+use chatkeep_core::reply::ReplyFailureReason;
 use chatkeep_store::{ChannelChange, Exchange, IngestOutcome, ReplyFailure};
 
 use super::reply::{BACKOFF, GrantedReply};
@@ -23,13 +24,13 @@ impl GrantedReply {
     pub(super) async fn record_surely(
         &self,
         texts: &[String],
-        given: &Result<Vec<MessageId>, &'static str>,
+        given: &Result<Vec<MessageId>, ReplyFailureReason>,
     ) -> Result<(), Outcome> {
         (|| self.record(texts, given))
             .retry(BACKOFF.with_max_delay(LONGEST))
-            .when(|outcome| matches!(outcome, Outcome::Unavailable(_)))
+            .when(|outcome| outcome.waits_for().is_some())
             .notify(|outcome, _| {
-                if let Outcome::Unavailable(failure) = outcome {
+                if let Some(failure) = outcome.waits_for() {
                     log_reason!(warn, failure, "cannot record a reply yet");
                 }
             })
@@ -40,14 +41,14 @@ impl GrantedReply {
     async fn record(
         &self,
         texts: &[String],
-        given: &Result<Vec<MessageId>, &'static str>,
+        given: &Result<Vec<MessageId>, ReplyFailureReason>,
     ) -> Result<(), Outcome> {
         let (event, assistant) = (&self.event, self.assistant.store.assistant());
         let (key, now) = (event.key(), self.assistant.clock.now());
         let ids = match given {
             Ok(ids) => ids,
             Err(reason) => {
-                let failure = ReplyFailure { reason, at: event.at };
+                let failure = ReplyFailure { reason: *reason, at: event.at };
                 assistant.finish_reply(&key, Err(failure), Exchange::default(), now).await?;
                 return Ok(());
             }

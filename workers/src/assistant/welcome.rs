@@ -5,7 +5,6 @@ use std::time::Duration;
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::event::{ChannelRef, Event};
 use chatkeep_core::id::UserId;
-use chatkeep_core::message::Content;
 use chatkeep_index::is_blank;
 use chatkeep_platform::Directory;
 use chatkeep_store::{MessageFilter, Order, ReplySource, StoreError};
@@ -116,10 +115,8 @@ impl Assistants {
         let newest =
             MessageFilter { order: Order::Descending, limit: MESSAGES, ..MessageFilter::default() };
         let page = self.store.messages().list(&channel.id, &newest).await?;
-        let texts = page.messages.into_iter().filter_map(|message| match message.content {
-            Some(Content::Text { text, .. }) if !message.is_bot => Some(text),
-            _ => None,
-        });
+        let people = page.messages.iter().filter(|message| !message.is_bot);
+        let texts = people.filter_map(|message| message.content.as_ref()?.typed_words());
         let said = texts.collect::<Vec<_>>().join("\n");
         Ok(Language::of(&said).unwrap_or(Language::English))
     }

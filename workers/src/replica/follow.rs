@@ -44,7 +44,6 @@ const PART: &str = "search";
 /// State of a replica's task between rounds.
 #[derive(Default)]
 struct Round {
-    log: Option<LogState>,
     rebuild: Option<AbortOnDropHandle<Result<Result<(), ReplicaError>, Panicked>>>,
     /// `true` if a rebuilt index replaced the one in use, and nothing went well since.
     superseded: bool,
@@ -128,7 +127,6 @@ impl Replica {
             };
             if let Some(rebuild) = round.rebuild.take() {
                 rebuild.await???;
-                round.log = None;
                 continue;
             }
             if !more {
@@ -155,28 +153,20 @@ impl Replica {
 
     /// Applies the next part of the log to the index. Returns whether there may be more already.
     async fn step(&self, round: &mut Round) -> Result<bool, ReplicaError> {
-        let log = match round.log.take() {
-            Some(log) => log,
-            None => self.store.outbox().log_state().await?,
+        let Some(committed) = self.position() else {
+            return self.fill_instead(round, "it is new").await;
         };
-        let committed = self.position();
-        let position = committed.clone().map(|committed| round.position(committed));
-        let reason = match &position {
-            None => Some("it is new"),
-            Some(position) => position.broken(&log),
-        };
-        let Some(position) = position.filter(|_| reason.is_none()) else {
-            round.held = None;
-            self.fill(reason.unwrap_or_default()).await?;
-            return Ok(true);
-        };
+        let position = round.position(committed.clone());
+        let changes = self.store.outbox().logged_changes(position.last, ROWS).await?;
+        // Read after them: what was purged until then may be missing from them.
+        let log = self.store.outbox().log_state().await?;
+        if let Some(reason) = position.broken(&log) {
+            return self.fill_instead(round, reason).await;
+        }
         self.start_rebuild(round, &position, &log).await?;
-        let Some(changes) = self.store.outbox().logged_changes(position.last, ROWS).await? else {
-            // The new index may begin at the same position as the one before.
-            round.held = None;
+        let Some(changes) = changes else {
             self.record_loss(&position).await?;
-            self.fill("it has what the database has lost").await?;
-            return Ok(true);
+            return self.fill_instead(round, "it has what the database has lost").await;
         };
         let more = changes.more;
         if changes.next.at == position.last.at {
@@ -185,15 +175,21 @@ impl Replica {
         }
         let position = LogPosition { last: changes.next, ..position };
         if changes.messages.is_empty() && changes.channels.is_empty() {
-            self.hold(round, committed, position).await?;
+            self.hold(round, Some(committed), position).await?;
         } else {
             self.take(changes, &position).await?;
             round.held = None;
         }
         round.taken = Some(RowsTaken::after(round.taken));
-        // Read again when there is time for it.
-        round.log = more.then_some(log);
         Ok(more)
+    }
+
+    /// Fills the index instead of following the log. There is more to follow afterwards.
+    async fn fill_instead(&self, round: &mut Round, reason: &str) -> Result<bool, ReplicaError> {
+        // The new index may begin at the same position as the one before.
+        round.held = None;
+        self.fill(reason).await?;
+        Ok(true)
     }
 
     /// Records that the database has lost what is in the index, so that nobody takes it for silence.
@@ -331,7 +327,7 @@ impl Replica {
             self.available.fails(Work::Reading, &reason);
         }
         self.writer.abandon().await;
-        (round.log, round.held) = (None, None);
+        round.held = None;
         let since = *round.failing_since.get_or_insert_with(Instant::now);
         let pause = round.backoff.map_or(BACKOFF.0, |pause| (pause * 2).min(BACKOFF.1));
         round.backoff = Some(pause);

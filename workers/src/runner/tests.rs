@@ -46,6 +46,8 @@ struct Picky {
     permits: Option<Semaphore>,
     calls: AtomicUsize,
     fails: Option<fn(&str) -> Outcome>,
+    /// Number of messages from which on the database breaks a call off; without limit if 0.
+    too_many: AtomicUsize,
     stored: Mutex<BTreeMap<String, u32>>,
 }
 
@@ -81,6 +83,10 @@ impl Stage for Arc<Picky> {
         }
         if self.away.load(Ordering::SeqCst) {
             return vec![Outcome::Unavailable("it is away".into()); items.len()];
+        }
+        let too_many = self.too_many.load(Ordering::SeqCst);
+        if too_many > 0 && items.len() >= too_many {
+            return vec![Outcome::Cancelled("it took too long".into()); items.len()];
         }
         let poison = items.iter().find(|item| item.starts_with("poison"));
         if let (Some(poison), Some(fails)) = (poison, self.fails) {
@@ -194,6 +200,27 @@ async fn a_message_that_is_refused_takes_no_neighbour_with_it() {
         assert!(ids == ["poison 1", "poison 2"] || ids == ["poison 2", "poison 1"], "{ids:?}");
         assert!(dead.iter().all(|letter| letter.attempts == 1));
     }
+}
+
+#[tokio::test]
+async fn a_batch_that_takes_too_long_is_divided() {
+    let messages: Vec<_> = (0..40).map(|n| format!("message {n}")).collect();
+    let messages: Vec<_> = messages.iter().map(String::as_str).collect();
+    let stage = Picky { too_many: AtomicUsize::new(4), ..Picky::default() };
+    let bench = Bench::start(stage, &messages).await;
+    bench.drained().await;
+    assert_eq!(bench.stage.stored.lock().unwrap().len(), 40);
+    assert!(bench.end().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_message_that_takes_too_long_alone_waits() {
+    let bench = Bench::start(Picky { too_many: AtomicUsize::new(1), ..Picky::default() }, &["a"]).await;
+    bench.until("a problem", async || !bench.health.problems().is_empty()).await;
+    assert_eq!(bench.health.problems()[0].reason, "waiting: it took too long");
+    bench.stage.too_many.store(0, Ordering::SeqCst);
+    bench.drained().await;
+    assert!(bench.end().await.is_empty(), "waiting uses up no attempts");
 }
 
 #[tokio::test]

@@ -104,14 +104,16 @@ impl<S: Stage> Runner<S> {
             let (mut waiting, mut settled) = (Batch::new(), Settled::default());
             for ((delivery, item), outcome) in part.into_pairs().zip(outcomes) {
                 match outcome {
-                    Outcome::Unavailable(reason) => {
+                    Outcome::Retry(_) | Outcome::Drop(_) | Outcome::Cancelled(_) if divide => {
+                        failed.push(delivery, item);
+                    }
+                    Outcome::Unavailable(reason) | Outcome::Cancelled(reason) => {
                         if waiting.is_empty() {
                             log_reason!(warn, reason, stage = %self.stage.name(), "waiting");
                             wait.goes_on(&reason);
                         }
                         waiting.push(delivery, item);
                     }
-                    Outcome::Retry(_) | Outcome::Drop(_) if divide => failed.push(delivery, item),
                     outcome => {
                         settled.add(outcome.name());
                         self.settle(delivery, &item, outcome).await;
@@ -202,7 +204,7 @@ impl<S: Stage> Runner<S> {
                 self.dead_letter(delivery, &reason.text).await;
                 Ok(())
             }
-            Outcome::Retry(reason) | Outcome::Unavailable(reason) => {
+            Outcome::Retry(reason) | Outcome::Unavailable(reason) | Outcome::Cancelled(reason) => {
                 let after = delay(delivery.attempt);
                 let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
                 let attempt = delivery.attempt;

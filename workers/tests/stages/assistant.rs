@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use chatkeep_core::assistant::{AssistantConfig, RuleDraft};
 use chatkeep_core::id::RuleId;
+use chatkeep_core::reply::ReplyFailureReason;
 use chatkeep_core::time::Clock as _;
 use chatkeep_emulator::{Event, Fault, Target};
 use chatkeep_store::{ReplyStatus, RuleChange};
@@ -67,13 +68,13 @@ async fn hits(bench: &Bench, group: &Group) -> i64 {
 }
 
 /// Returns state and reason of each reply of a channel, newest first.
-async fn replies(bench: &Bench, group: &Group) -> Vec<(ReplyStatus, Option<String>)> {
+async fn replies(bench: &Bench, group: &Group) -> Vec<(ReplyStatus, Option<ReplyFailureReason>)> {
     let replies = bench.store.assistant().replies(&group.channel(), 100).await.unwrap();
     replies.into_iter().map(|reply| (reply.status, reply.reason)).collect()
 }
 
-fn failed(reason: &str) -> (ReplyStatus, Option<String>) {
-    (ReplyStatus::Failed, Some(reason.to_owned()))
+fn failed(reason: ReplyFailureReason) -> (ReplyStatus, Option<ReplyFailureReason>) {
+    (ReplyStatus::Failed, Some(reason))
 }
 
 fn ask(bench: &Bench, group: &Group) -> Vec<Event> {
@@ -132,7 +133,7 @@ async fn a_reply_under_way_when_its_process_died_is_not_repeated() {
     bench.clock.advance(Duration::from_mins(5));
     let now = bench.clock.now();
     assert_eq!(bench.store.assistant().interrupt_replies(now, now).await.unwrap(), 1);
-    assert_eq!(replies(&bench, &group).await, [failed("interrupted")]);
+    assert_eq!(replies(&bench, &group).await, [failed(ReplyFailureReason::Interrupted)]);
     assert!(bench.calls("/reply") <= 1);
 }
 
@@ -140,11 +141,12 @@ async fn a_reply_under_way_when_its_process_died_is_not_repeated() {
 async fn a_call_of_unknown_outcome_is_not_repeated_and_one_that_was_refused_is_recorded() {
     let status = |status| Fault::Status { status, retry_after: None };
     let cases = [
-        (Fault::CutAfter, failed("platform_error"), 1),
-        (Fault::StatusAfter { status: 500 }, failed("platform_error"), 1),
-        (status(500), failed("platform_error"), 0),
-        (status(403), failed("platform_error"), 0),
-        (Fault::MonthlyLimit, failed("quota"), 0),
+        (Fault::CutAfter, failed(ReplyFailureReason::PlatformError), 1),
+        (Fault::StatusAfter { status: 500 }, failed(ReplyFailureReason::PlatformError), 1),
+        (status(500), failed(ReplyFailureReason::PlatformError), 0),
+        (status(403), failed(ReplyFailureReason::PlatformError), 0),
+        (status(401), failed(ReplyFailureReason::Unavailable), 0),
+        (Fault::MonthlyLimit, failed(ReplyFailureReason::Quota), 0),
     ];
     for (fault, expected, arrived) in cases {
         let (bench, group) = answering().await;
@@ -189,7 +191,7 @@ async fn a_platform_that_asks_to_wait_beyond_the_deadline_gets_no_reply() {
     bench.line.fail_next(Target::Reply, 1, Fault::Status { status: 429, retry_after: Some(50) });
     bench.publish(&ask(&bench, &group)).await;
     bench.drain(bench.assistant()).await;
-    assert_eq!(replies(&bench, &group).await, [failed("platform_error")]);
+    assert_eq!(replies(&bench, &group).await, [failed(ReplyFailureReason::Unavailable)]);
     assert_eq!(bench.calls("/reply"), 1);
 }
 
@@ -209,7 +211,7 @@ async fn a_late_reply_is_pushed_once_and_only_where_that_is_on() {
         let (calls_expected, said, status) = match expected {
             "reply" => ((1, 0), 1, (ReplyStatus::Sent, None)),
             "push" => ((0, 1), 1, (ReplyStatus::Sent, None)),
-            _ => ((0, 0), 0, failed("expired_token")),
+            _ => ((0, 0), 0, failed(ReplyFailureReason::ExpiredToken)),
         };
         assert_eq!((calls, bench.said(&group.id).len()), (calls_expected, said), "{late} s");
         assert_eq!(replies(&bench, &group).await, [status]);

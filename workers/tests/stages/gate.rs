@@ -265,6 +265,19 @@ async fn a_bot_has_so_many_events_held_and_no_more() {
 }
 
 #[tokio::test]
+async fn the_number_of_held_events_is_of_a_minute() {
+    let (bench, group) = Bench::with_group().await;
+    let backup = bench.gated(bench.backup(), &["main", "other"]);
+    for n in 0..MAX_HELD + 5 {
+        bench.clock.advance(Duration::from_secs(30));
+        drain(&backup).await;
+        bench.forge("other", &group, &format!("F{n}"), text(&format!("9{n:05}"))).await;
+        drain(&backup).await;
+        assert!(bench.backlog(StageName::Backup).await > 0, "event {n} is held");
+    }
+}
+
+#[tokio::test]
 async fn events_about_channels_of_a_bot_that_is_gone_are_a_problem_until_somebody_decides() {
     let (bench, group) = Bench::with_group().await;
     let second = bench.group().await;

@@ -375,6 +375,7 @@ overview-not-given = { $count ->
 }
 overview-not-given-late = { $count } – too late: LINE takes a reply only within a minute after the message
 overview-not-given-quota = { $count } – the messages of the LINE plan were used up for the month
+overview-not-given-unavailable = { $count } – LINE could not be reached, or took no calls from the bot
 overview-not-given-refused = { $count } – not accepted by LINE
 overview-not-given-interrupted = { $count } – perhaps: the service was interrupted while it was sending
 overview-on = on

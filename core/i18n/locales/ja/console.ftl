@@ -341,6 +341,7 @@ overview-card-unanswered = 未回答の質問
 overview-not-given = この30日間に送れなかった返信：{ $count }件
 overview-not-given-late = { $count }件 – 間に合いませんでした（LINEへの返信はメッセージから1分以内に限られます）
 overview-not-given-quota = { $count }件 – LINEのプランの今月のメッセージ数を使い切っていました
+overview-not-given-unavailable = { $count }件 – LINEに接続できないか、LINEが一時的にボットからの要求を受け付けませんでした
 overview-not-given-refused = { $count }件 – LINEが受け付けませんでした
 overview-not-given-interrupted = { $count }件 – 送信中にサービスが中断したため、届いたか不明です
 overview-on = オン

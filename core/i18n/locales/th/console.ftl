@@ -342,6 +342,7 @@ overview-card-unanswered = คำถามที่ยังไม่มีค�
 overview-not-given = มีการตอบ { $count } ครั้งใน 30 วันที่ผ่านมาที่ส่งไม่ได้:
 overview-not-given-late = { $count } – ช้าเกินไป: LINE รับการตอบภายในหนึ่งนาทีหลังข้อความเท่านั้น
 overview-not-given-quota = { $count } – ข้อความของแพ็กเกจ LINE ในเดือนนั้นหมดแล้ว
+overview-not-given-unavailable = { $count } – ติดต่อ LINE ไม่ได้ หรือ LINE ไม่รับคำขอจากบอตในขณะนั้น
 overview-not-given-refused = { $count } – LINE ไม่รับการตอบ
 overview-not-given-interrupted = { $count } – อาจส่งไม่ถึง: บริการหยุดชะงักขณะกำลังส่ง
 overview-on = เปิด

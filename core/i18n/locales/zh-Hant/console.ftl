@@ -342,6 +342,7 @@ overview-card-unanswered = 未回答的問題
 overview-not-given = 最近 30 天有 { $count } 則回覆未能送出：
 overview-not-given-late = { $count } 則 – 太晚：LINE 只接受訊息後一分鐘內的回覆
 overview-not-given-quota = { $count } 則 – 當月 LINE 方案的訊息數已用完
+overview-not-given-unavailable = { $count } 則 – 無法連上 LINE，或 LINE 暫時不接受機器人的請求
 overview-not-given-refused = { $count } 則 – LINE 未接受
 overview-not-given-interrupted = { $count } 則 – 不確定：傳送時服務中斷
 overview-on = 開啟

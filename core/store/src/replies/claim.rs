@@ -54,7 +54,7 @@ const LAST_HIT: Sql =
 const LAST_LINK: &str = "
     SELECT MAX(created_at) FROM replies
     WHERE channel_id = $1 AND created_at > $2 AND source = 'link' AND status <> 'suppressed'
-      AND NOT (status = 'failed' AND reason IN ('expired_token', 'quota'))";
+      AND NOT (status = 'failed' AND reason IN ('expired_token', 'quota', 'unavailable'))";
 /// Events may come late: the last hit is the one that was sent last.
 const HIT: &str = "
     UPDATE qa_rules SET hit_count = hit_count + 1,
@@ -165,7 +165,9 @@ async fn in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, Stor
     let (channel, rule) = (intent.channel.as_str(), rule.as_str());
     let last: Option<(i64,)> =
         tx.fetch_optional(query_as(LAST_HIT).bind(channel).bind(rule)).await?;
-    Ok(last.is_some_and(|(at,)| at > 0 && intent.at.millis() < at + intent.cooldown_ms))
+    // One that was sent that long before the last one, and comes late, is as far from it.
+    let near = |at: i64| intent.at.millis().abs_diff(at) < intent.cooldown_ms.unsigned_abs();
+    Ok(last.is_some_and(|(at,)| at > 0 && near(at)))
 }
 
 async fn link_in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreError> {
@@ -182,9 +184,9 @@ async fn link_in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool,
 pub(super) async fn end_cooldown(
     tx: &mut Tx,
     event: &EventId,
-    failure: ReplyFailure<'_>,
+    failure: ReplyFailure,
 ) -> Result<(), StoreError> {
-    if matches!(failure.reason, "expired_token" | "quota") {
+    if failure.reason.is_certain() {
         let (event, at) = (event.as_str(), failure.at.millis());
         tx.execute(query(END_COOLDOWN).bind(event).bind(at)).await?;
     }

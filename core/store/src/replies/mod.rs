@@ -6,6 +6,7 @@ mod kinds;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, EventId, MessageId, RuleId};
+use chatkeep_core::reply::ReplyFailureReason;
 use chatkeep_core::time::{DAY_MILLIS, Timestamp};
 use serde::Serialize;
 
@@ -22,9 +23,9 @@ pub use kinds::{ReplySource, ReplyStatus};
 
 /// Reply that was not given, as far as is known.
 #[derive(Clone, Copy, Debug)]
-pub struct ReplyFailure<'a> {
-    /// Reason; of `expired_token` and `quota` nothing was said for certain.
-    pub reason: &'a str,
+pub struct ReplyFailure {
+    /// Reason.
+    pub reason: ReplyFailureReason,
     /// Time of sending of the message, as in [`ReplyIntent`].
     pub at: Timestamp,
 }
@@ -45,7 +46,7 @@ pub struct ReplyRecord {
     /// State.
     pub status: ReplyStatus,
     /// Reason for not being sent.
-    pub reason: Option<String>,
+    pub reason: Option<ReplyFailureReason>,
 }
 
 #[derive(Debug, sqlx_macros::FromRow)]
@@ -93,6 +94,13 @@ const QUESTION: &str = "
     WHERE m.channel_id = $1 AND m.message_id = $2 AND r.rule_id = m.reply_rule_id
       AND r.message_id IS NOT NULL AND r.sent_ids LIKE '%\"' || $2 || '\"%'";
 
+/// Maximum age of a reply that is recognised by the id of its message alone, in milliseconds.
+const RECOGNISED: i64 = 7 * DAY_MILLIS;
+const SENT: &str = "
+    SELECT sent_ids FROM replies
+    WHERE channel_id = $1 AND created_at BETWEEN $3 - $4 AND $3 + $4
+      AND sent_ids LIKE '%\"' || $2 || '\"%'";
+
 #[derive(Serialize)]
 struct MessageKey<'a> {
     m: &'a str,
@@ -108,7 +116,7 @@ impl AssistantStore<'_> {
     pub async fn finish_reply<'s>(
         &'s self,
         event: &EventId,
-        outcome: Result<(), ReplyFailure<'s>>,
+        outcome: Result<(), ReplyFailure>,
         exchange: Exchange<'s>,
         now: Timestamp,
     ) -> Result<Vec<IngestOutcome>, StoreError> {
@@ -118,7 +126,7 @@ impl AssistantStore<'_> {
             end_cooldown(&mut tx, event, failure).await?;
         }
         let status = if outcome.is_ok() { ReplyStatus::Sent } else { ReplyStatus::Failed };
-        let (status, reason) = (status.name(), outcome.err().map(|failure| failure.reason));
+        let (status, reason) = (status.name(), outcome.err().map(|failure| failure.reason.name()));
         let ids: Vec<_> = exchange.own.iter().map(|change| change.message.as_str()).collect();
         let ids = serde_json::to_string(&ids)?;
         tx.execute(
@@ -167,13 +175,29 @@ impl AssistantStore<'_> {
     ) -> Result<Option<MessageId>, StoreError> {
         let replies = query_as(QUESTION).bind(channel.as_str()).bind(reply.as_str()).bind(APART);
         let replies: Vec<(String, String)> = self.store.db.fetch_all(replies).await?;
-        // In a pattern, some characters stand for others.
-        let is_of = |sent: &str| {
-            let sent = serde_json::from_str::<Vec<String>>(sent).unwrap_or_default();
-            sent.iter().any(|sent| sent == reply.as_str())
-        };
-        let asked = replies.into_iter().find(|(_, sent)| is_of(sent));
+        let asked = replies.into_iter().find(|(_, sent)| is_among(reply, sent));
         Ok(asked.map(|(message, _)| MessageId::new(message)))
+    }
+
+    /// Returns whether a message, about which somebody said something at that time, is a reply of the
+    /// bot that was sent in the week before. It need not be stored.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn is_reply(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sent = query_as(SENT)
+            .bind(channel.as_str())
+            .bind(message.as_str())
+            .bind(at.millis())
+            .bind(RECOGNISED);
+        let sent: Vec<(String,)> = self.store.db.fetch_all(sent).await?;
+        Ok(sent.iter().any(|(sent,)| is_among(message, sent)))
     }
 
     /// Returns the latest replies of a channel, newest first.
@@ -216,6 +240,13 @@ impl AssistantStore<'_> {
     }
 }
 
+/// Returns whether a message is one of those that a reply became, as recorded. In a pattern of SQL,
+/// some characters of an id stand for others.
+fn is_among(message: &MessageId, sent: &str) -> bool {
+    let sent = serde_json::from_str::<Vec<String>>(sent).unwrap_or_default();
+    sent.iter().any(|sent| sent == message.as_str())
+}
+
 /// Marks the bot's own messages with the origin of the reply, and counts them as its answers.
 /// They are of one channel, which is locked.
 async fn mark_reply(tx: &mut Tx, event: &EventId, own: &[ChannelChange]) -> Result<(), StoreError> {
@@ -236,20 +267,44 @@ async fn mark_reply(tx: &mut Tx, event: &EventId, own: &[ChannelChange]) -> Resu
     count_answers(tx, &first.channel, &origin, &sent_at).await
 }
 
+/// Parses the recorded reason of a reply to an event.
+pub(crate) fn parsed_reason(reason: &str, event: &str) -> Result<ReplyFailureReason, StoreError> {
+    parsed(ReplyFailureReason::parse(reason), "replies", "reason", event)
+}
+
 impl TryFrom<ReplyRow> for ReplyRecord {
     type Error = StoreError;
 
     fn try_from(row: ReplyRow) -> Result<Self, StoreError> {
         let source = ReplySource::parse(&row.source);
         let status = ReplyStatus::parse(&row.status);
+        let reason = row.reason.as_deref().map(|reason| parsed_reason(reason, &row.event_id));
         Ok(Self {
             source: parsed(source, "replies", "source", &row.event_id)?,
             status: parsed(status, "replies", "status", &row.event_id)?,
+            reason: reason.transpose()?,
             event: row.event_id.into(),
             channel: row.channel_id.into(),
             rule: row.rule_id.map(RuleId::new),
             message: row.message_id.map(MessageId::new),
-            reason: row.reason,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn replies_that_are_being_sent_are_found_among_all() {
+        let steps = plan(INTERRUPT).await.join("\n");
+        assert!(steps.contains("replies_sending (created_at<?)"), "{steps}");
+    }
+
+    #[tokio::test]
+    async fn replies_of_a_week_are_read_of_one_channel() {
+        let steps = plan(SENT).await.join("\n");
+        assert!(steps.contains("(channel_id=? AND created_at>? AND created_at<?)"), "{steps}");
     }
 }

@@ -6,6 +6,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Strictness};
+use chatkeep_core::reply::ReplyFailureReason;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::access::{Admin, ReadMessages, WriteAssistant};
 use chatkeep_services::assistant::{
@@ -170,14 +171,15 @@ fn cards(figures: &AssistantFigures, channel: &str, language: Language) -> Vec<C
 }
 
 /// Returns what is said about replies that were not given; `None` if there are none.
-fn not_given(counts: &[(String, i64)], language: Language) -> Option<NotGiven> {
+fn not_given(counts: &[(ReplyFailureReason, i64)], language: Language) -> Option<NotGiven> {
     let said = |key: &str, count: i64| language.format(key, &[("count", Value::from(count))]);
-    let reason = |(reason, count): &(String, i64)| {
-        let key = match reason.as_str() {
-            "expired_token" => "overview-not-given-late",
-            "quota" => "overview-not-given-quota",
-            "interrupted" => "overview-not-given-interrupted",
-            _ => "overview-not-given-refused",
+    let reason = |(reason, count): &(ReplyFailureReason, i64)| {
+        let key = match reason {
+            ReplyFailureReason::ExpiredToken => "overview-not-given-late",
+            ReplyFailureReason::Quota => "overview-not-given-quota",
+            ReplyFailureReason::Unavailable => "overview-not-given-unavailable",
+            ReplyFailureReason::PlatformError => "overview-not-given-refused",
+            ReplyFailureReason::Interrupted => "overview-not-given-interrupted",
         };
         said(key, *count)
     };

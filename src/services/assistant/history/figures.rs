@@ -10,6 +10,7 @@ use std::time::Duration;
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::cache::Cache;
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::reply::ReplyFailureReason;
 use chatkeep_core::time::DAY;
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob};
 use tokio_util::sync::CancellationToken;
@@ -82,7 +83,7 @@ pub struct AssistantFigures {
     /// Number of replies of the last [`DAYS`] days.
     pub answers: i64,
     /// Numbers of replies of these days that were not given, by the recorded reason.
-    pub not_given: Vec<(String, i64)>,
+    pub not_given: Vec<(ReplyFailureReason, i64)>,
     /// Number of unanswered questions of these days; `None` while it is not known.
     pub unanswered: Option<usize>,
 }

@@ -13,7 +13,7 @@ mod unanswered;
 use std::time::{Duration, Instant};
 
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::message::{Content, MessageType};
+use chatkeep_core::message::MessageType;
 use chatkeep_core::time::{DAY, Timestamp};
 use chatkeep_store::{MessageFilter, Store, StoredMessage};
 
@@ -45,7 +45,7 @@ const TIME: Duration = Duration::from_secs(10);
 /// Messages read from the store at once.
 const PAGE: u32 = 500;
 
-/// A message of a person, and its text.
+/// A message of a person, and the words that they typed.
 type Said = (StoredMessage, String);
 
 impl AssistantService {
@@ -150,9 +150,7 @@ impl HistoryScan {
 }
 
 fn text_of(message: StoredMessage) -> Option<Said> {
-    let text = match &message.content {
-        Some(Content::Text { text, .. }) if !message.is_bot => text.clone(),
-        _ => return None,
-    };
-    Some((message, text))
+    let words = message.content.as_ref().filter(|_| !message.is_bot)?.typed_words()?;
+    let words = words.into_owned();
+    Some((message, words))
 }

@@ -5,6 +5,7 @@ use super::super::rules::SAME_ORIGIN;
 use super::super::{GROUP, Scene, now, secret};
 use super::{field, path, scene};
 use chatkeep_core::assistant::Strictness;
+use chatkeep_core::reply::ReplyFailureReason;
 use chatkeep_store::{
     Claim, Exchange, NewSession, ReplyFailure, ReplyIntent, ReplySource, SignedIn,
 };
@@ -32,7 +33,11 @@ async fn replies_that_were_not_given_are_told_with_their_reasons() {
     let scene = scene().await;
     let told = "replies of the last 30 days were not given";
     assert!(!scene.open(&path("")).await.body.contains(told));
-    for (event, reason) in [("e1", "expired_token"), ("e2", "quota"), ("e3", "quota")] {
+    for (event, reason) in [
+        ("e1", ReplyFailureReason::ExpiredToken),
+        ("e2", ReplyFailureReason::Quota),
+        ("e3", ReplyFailureReason::Quota),
+    ] {
         let event = event.into();
         let intent = ReplyIntent {
             event: &event,

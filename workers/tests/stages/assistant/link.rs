@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chatkeep_core::reply::ReplyFailureReason;
 use chatkeep_store::{ReplySource, ReplyStatus};
 use chatkeep_workers::assistant::{Assistant, ReplyPolicy};
 
@@ -89,6 +90,6 @@ async fn the_link_is_never_pushed() {
     bench.clock.advance(Duration::from_secs(61));
     let policy = ReplyPolicy { deadline: Duration::from_mins(5), push_fallback: true };
     bench.drain(Assistant { policy, ..bench.assistant() }).await;
-    assert_eq!(replies(&bench, &group).await, [failed("expired_token")]);
+    assert_eq!(replies(&bench, &group).await, [failed(ReplyFailureReason::ExpiredToken)]);
     assert_eq!(bench.calls("/push"), 0);
 }
