@@ -168,7 +168,8 @@ impl Gate {
         }
         if since.is_none() {
             let begun = self.holds.get(&event.bot).filter(|begun| now.since(begun.since) < PERIOD);
-            let HeldEvents { since, number } = begun.unwrap_or(HeldEvents { since: now, number: 0 });
+            let HeldEvents { since, number } =
+                begun.unwrap_or(HeldEvents { since: now, number: 0 });
             if number >= MAX_HELD {
                 return false;
             }

@@ -159,7 +159,8 @@ mod tests {
         for error in all() {
             let not_given = error.reply_reason().is_certain();
             assert!(not_given || error.not_now().is_none(), "{error}");
-            let unknown = matches!(error, PlatformError::Unknown(_) | PlatformError::Refused { .. });
+            let unknown =
+                matches!(error, PlatformError::Unknown(_) | PlatformError::Refused { .. });
             assert!(!(unknown && not_given), "{error}");
         }
     }

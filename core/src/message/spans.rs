@@ -40,7 +40,8 @@ mod tests {
     use super::*;
 
     fn cut(text: &str, spans: &[(u32, u32)]) -> String {
-        without(text, spans.iter().map(|(start, length)| of(*start, *length)).collect()).into_owned()
+        without(text, spans.iter().map(|(start, length)| of(*start, *length)).collect())
+            .into_owned()
     }
 
     #[test]

@@ -204,8 +204,7 @@ mod tests {
     #[test]
     fn sqlstates_are_classified_by_class() {
         let refused = ["22021", "22P05", "23505", "23503", "54000", "21000", "22001"];
-        let away =
-            ["08006", "26000", "40P01", "42P05", "53100", "53300", "57P01", "58030"];
+        let away = ["08006", "26000", "40P01", "42P05", "53100", "53300", "57P01", "58030"];
         let away = [&away[..], &["25006", "55P03"]].concat();
         let unknown = ["42P01", "XX000", "0A000", "P0001", ""];
         assert!(refused.iter().all(|code| of_sqlstate(code) == DatabaseFault::Refused));

@@ -141,9 +141,8 @@ impl AssistantStore<'_> {
     ) -> Result<Vec<(ReplyFailureReason, i64)>, StoreError> {
         let not_given = query_as(NOT_GIVEN).bind(channel.as_str()).bind(since.millis());
         let counts: Vec<(String, i64)> = self.store.db.fetch_all(not_given).await?;
-        let typed = |(reason, count): (String, i64)| {
-            Ok((parsed_reason(&reason, channel.as_str())?, count))
-        };
+        let typed =
+            |(reason, count): (String, i64)| Ok((parsed_reason(&reason, channel.as_str())?, count));
         counts.into_iter().map(typed).collect()
     }
 }

@@ -53,9 +53,15 @@ const ROWS: usize = 1_024;
 /// down, and its caller waits without a connection. Without a timeout the server's process would go on
 /// waiting after its client has gone. A `statement_timeout` that the server has for others would break
 /// off a large batch at each attempt.
+///
+/// A process that is frozen, or whose machine is gone, ends no transaction: the server does, before
+/// anybody who waits for its locks gives up.
 const SESSION: &str = "SET jit = off; SET max_parallel_workers_per_gather = 0; \
                        SET plan_cache_mode = force_generic_plan; SET lock_timeout = '30s'; \
-                       SET statement_timeout = 0";
+                       SET statement_timeout = 0; \
+                       SET idle_in_transaction_session_timeout = '15s'; \
+                       SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; \
+                       SET tcp_keepalives_count = 3; SET tcp_user_timeout = '25s'";
 
 /// Returns the options of connections to a PostgreSQL server.
 pub(super) fn server_options(url: &SecretString) -> Result<PgConnectOptions, StoreError> {

@@ -8,6 +8,7 @@ use super::{Fixture, at, change, edited, on_both, said, sized, unsent};
 on_both!(
     keeps_and_counts_once,
     nobody_subscribed_means_nothing_kept,
+    what_was_taken_back_before_a_subscription_does_not_come_after_it,
     what_is_kept_is_edited_and_taken_back_without_subscribers_too,
     any_order_gives_the_same_rows_and_counters,
     pages_stay_right_while_rows_arrive,
@@ -36,10 +37,31 @@ async fn keeps_and_counts_once(fixture: Fixture) {
 async fn nobody_subscribed_means_nothing_kept(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     let batch =
-        [said("C1", "a", 10, "hi"), unsent("C1", "b", 11), said("C9", "z", 1, "no channel")];
+        [said("C1", "a", 10, "hi"), edited("C1", "b", 11, "hm"), said("C9", "z", 1, "no channel")];
     assert_eq!(fixture.keep(&batch, 20).await, [IngestOutcome::NotBackedUp; 3]);
     assert_eq!(fixture.counters("C1").await, (0, 0));
     assert!(fixture.store.messages().message(&"C1".into(), &"a".into()).await.unwrap().is_none());
+}
+
+async fn what_was_taken_back_before_a_subscription_does_not_come_after_it(fixture: Fixture) {
+    prepared(&fixture).await;
+    let store = &fixture.store;
+    assert!(store.accounts().unsubscribe(&"C1".into(), &"U1".into(), at(15)).await.unwrap());
+    let (first, again) = (said("C1", "first", 20, "secret"), said("C1", "again", 21, "secret"));
+    let again_kept = fixture.keep(std::slice::from_ref(&again), 22).await;
+    assert_eq!(again_kept, [IngestOutcome::NotBackedUp]);
+    // One comes before its message.
+    let retractions = [unsent("C1", "first", 23), unsent("C1", "again", 24)];
+    assert_eq!(fixture.keep(&retractions, 25).await, [IngestOutcome::Changed; 2]);
+    assert_eq!(fixture.keep(&retractions, 26).await, [IngestOutcome::Known; 2]);
+    fixture.subscribe("C1", "U1", 30).await;
+    fixture.keep(&[first, again], 40).await;
+    for id in ["first", "again"] {
+        let message = store.messages().message(&"C1".into(), &id.into()).await.unwrap();
+        assert!(message.is_none_or(|message| message.content.is_none()), "{id}");
+    }
+    assert_eq!(fixture.value("SELECT COUNT(*) FROM messages WHERE content IS NOT NULL").await, "0");
+    assert_eq!((fixture.counters("C1").await, fixture.used("U1").await), ((0, 0), 0));
 }
 
 async fn what_is_kept_is_edited_and_taken_back_without_subscribers_too(fixture: Fixture) {

@@ -93,8 +93,7 @@ async fn fail(fixture: &Fixture, event: &str, reason: ReplyFailureReason, time: 
 
 async fn replies_that_were_not_given_are_counted_by_reason(fixture: Fixture) {
     prepared(&fixture).await;
-    let failures =
-        [(9, Quota), (10, ExpiredToken), (11, Quota), (12, Quota), (13, PlatformError)];
+    let failures = [(9, Quota), (10, ExpiredToken), (11, Quota), (12, Quota), (13, PlatformError)];
     for (time, reason) in failures {
         let event = format!("E{time}");
         assert_eq!(claim(&fixture, &event, time, 0).await, Claim::Granted);
@@ -181,9 +180,12 @@ async fn the_cooldown_of_the_link_is_the_channels(fixture: Fixture) {
 
 async fn what_was_never_said_begins_no_cooldown(fixture: Fixture) {
     prepared(&fixture).await;
-    for (event, time, reason) in
-        [("E1", 10_000, ExpiredToken), ("E2", 10_050, Unavailable), ("E21", 10_100, Quota), ("E3", 10_200, PlatformError)]
-    {
+    for (event, time, reason) in [
+        ("E1", 10_000, ExpiredToken),
+        ("E2", 10_050, Unavailable),
+        ("E21", 10_100, Quota),
+        ("E3", 10_200, PlatformError),
+    ] {
         assert_eq!(claim(&fixture, event, time, 5_000).await, Claim::Granted, "{event}");
         fail(&fixture, event, reason, time).await;
     }
@@ -198,9 +200,12 @@ async fn what_was_never_said_begins_no_cooldown(fixture: Fixture) {
     assert_eq!(claim(&fixture, "E8", 25_200, 5_000).await, Claim::Granted);
     assert_eq!(hits(&fixture).await, (9, 2));
 
-    for (event, time, reason) in
-        [("L1", 10_000, ExpiredToken), ("L2", 10_050, Unavailable), ("L21", 10_100, Quota), ("L3", 10_200, PlatformError)]
-    {
+    for (event, time, reason) in [
+        ("L1", 10_000, ExpiredToken),
+        ("L2", 10_050, Unavailable),
+        ("L21", 10_100, Quota),
+        ("L3", 10_200, PlatformError),
+    ] {
         assert_eq!(claim_link(&fixture, event, "C1", time).await, Claim::Granted, "{event}");
         fail(&fixture, event, reason, time).await;
     }
@@ -246,8 +251,7 @@ async fn an_outcome_that_is_recorded_late_counts(fixture: Fixture) {
     fail(&fixture, "E2", ExpiredToken, 20_000).await;
     let mut replies = fixture.store.assistant().replies(&"C1".into(), 10).await.unwrap();
     replies.sort_by(|a, b| a.event.cmp(&b.event));
-    let recorded: Vec<_> =
-        replies.iter().map(|reply| (reply.status, reply.reason)).collect();
+    let recorded: Vec<_> = replies.iter().map(|reply| (reply.status, reply.reason)).collect();
     let expired = (ReplyStatus::Failed, Some(ExpiredToken));
     assert_eq!(recorded, [(ReplyStatus::Sent, None), expired]);
     assert_eq!(claim(&fixture, "E3", 20_001, 5_000).await, Claim::Granted, "no cooldown");

@@ -215,7 +215,8 @@ async fn a_batch_that_takes_too_long_is_divided() {
 
 #[tokio::test]
 async fn a_message_that_takes_too_long_alone_waits() {
-    let bench = Bench::start(Picky { too_many: AtomicUsize::new(1), ..Picky::default() }, &["a"]).await;
+    let bench =
+        Bench::start(Picky { too_many: AtomicUsize::new(1), ..Picky::default() }, &["a"]).await;
     bench.until("a problem", async || !bench.health.problems().is_empty()).await;
     assert_eq!(bench.health.problems()[0].reason, "waiting: it took too long");
     bench.stage.too_many.store(0, Ordering::SeqCst);

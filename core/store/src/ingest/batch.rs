@@ -128,7 +128,7 @@ impl Batch {
             IngestOutcome::Known
         } else if self.deletion_guard.opted_out(item) {
             self.refuse(item, &key)
-        } else if self.ledger.subscribed(&item.channel) || self.is_about_stored(item, &key) {
+        } else if self.ledger.subscribed(&item.channel) || self.needs_no_subscription(item, &key) {
             self.change(nth, item, &key, now)
         } else {
             IngestOutcome::NotBackedUp
@@ -137,15 +137,18 @@ impl Batch {
         kept
     }
 
-    /// Returns `true` for a change of something that is stored, which is right also without any
-    /// subscription left: what its author took back or replaced does not stay. Nothing new is
-    /// stored by it.
-    fn is_about_stored(&self, item: &ChannelChange, key: &MessageKey) -> bool {
-        self.states.get(key).is_some_and(|state| match item.change {
-            MessageChange::Received(_) => state.sent_at.is_some() || state.skipped,
-            MessageChange::Edited { .. } => state.sent_at.is_some(),
+    /// Returns `true` for a change that is right also without any subscription: what its author took
+    /// back or replaced does not stay, and what was taken back does not come, should its message be
+    /// delivered once somebody has subscribed. Nothing that anybody said is stored by it.
+    fn needs_no_subscription(&self, item: &ChannelChange, key: &MessageKey) -> bool {
+        let state = self.states.get(key);
+        match item.change {
+            MessageChange::Received(_) => {
+                state.is_some_and(|state| state.sent_at.is_some() || state.skipped)
+            }
+            MessageChange::Edited { .. } => state.is_some_and(|state| state.sent_at.is_some()),
             MessageChange::Unsent { .. } => true,
-        })
+        }
     }
 
     /// Stores nothing of a change whose author opted out; of a message only that one is missing.

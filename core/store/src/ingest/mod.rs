@@ -204,8 +204,7 @@ pub(super) async fn ingest_in(
 }
 
 /// Deletes the events of unknown types about unsent messages, and queues a search of the dead letters,
-/// which are outside of the store, for retracted ones. Of one never stored for lack of a subscription
-/// the id is recorded, so that no import brings it.
+/// which are outside of the store, for retracted ones.
 async fn note_unsent(
     tx: &mut Tx,
     changes: &[ChannelChange],
@@ -216,21 +215,13 @@ async fn note_unsent(
     });
     let mut channels = BTreeSet::new();
     let mut all: BTreeMap<&ChannelId, Vec<BulkKey<'_>>> = BTreeMap::new();
-    let mut unknown: BTreeMap<&str, Vec<BulkKey<'_>>> = BTreeMap::new();
-    for (item, kept) in unsent {
+    for (item, _) in unsent {
         channels.insert(&item.channel);
-        let key = || BulkKey { c: item.channel.as_str(), m: Some(item.message.as_str()) };
-        all.entry(&item.channel).or_default().push(key());
-        if *kept == IngestOutcome::NotBackedUp {
-            unknown.entry(item.channel.as_str()).or_default().push(key());
-        }
+        let key = BulkKey { c: item.channel.as_str(), m: Some(item.message.as_str()) };
+        all.entry(&item.channel).or_default().push(key);
     }
     for (channel, messages) in all {
         forget_unknown_of(tx, channel, &serde_json::to_string(&messages)?).await?;
-    }
-    for (channel, messages) in unknown {
-        let messages = serde_json::to_string(&messages)?;
-        tx.execute(query(removal::NEVER_AGAIN).bind(channel).bind(&messages)).await?;
     }
     record_retractions(tx, &channels).await
 }

@@ -48,7 +48,11 @@ async fn names_in_mentions_and_of_emoji_are_no_words_of_a_message() {
     assert_eq!(after(&bench, &group, bot("@Chatkeep hours?")).await, 1);
     assert_eq!(after(&bench, &group, bot("Hours @Chatkeep")).await, 2);
     assert_eq!(after(&bench, &group, bot("@Chatkeep")).await, 2);
-    let clock = Emoji { product_id: "p".to_owned(), emoji_id: "e".to_owned(), literal: "(clock)".to_owned() };
+    let clock = Emoji {
+        product_id: "p".to_owned(),
+        emoji_id: "e".to_owned(),
+        literal: "(clock)".to_owned(),
+    };
     let with_emoji = |text: &str, emoji| Text { emojis: vec![emoji], ..Text::from(text) };
     assert_eq!(after(&bench, &group, with_emoji("hours(clock)", clock.clone())).await, 3);
 
