@@ -162,6 +162,8 @@ pub struct Event {
     pub sender: Option<UserId>,
     /// Token for a reply to it.
     pub reply_token: Option<ReplyToken>,
+    /// `true` if the platform had sent it before: the reply token lives by this delivery.
+    pub redelivered: bool,
     /// `false` while another bot handles this chat (LINE's `standby` mode).
     pub active: bool,
     /// Kind of the event, with its data.

@@ -171,7 +171,8 @@ impl World {
         let token = (is_answerable(kind) && !self.standby).then(|| self.ids.reply_token(&id));
         if let Some(token) = &token {
             let (chat_id, event_id) = (chat.to_owned(), id.clone());
-            self.tokens.insert(token.clone(), Token { chat_id, event_id, at, used: false });
+            let fresh = Token { chat_id, event_id, at, delivered_at: at, used: false };
+            self.tokens.insert(token.clone(), fresh);
         }
         let draft = Draft { kind, chat_id: chat, user_id: user, message_id: message, fields };
         Some(draft.finish(id, at, token, self.standby))

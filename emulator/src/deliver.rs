@@ -176,6 +176,14 @@ impl Emulator {
         delivery
     }
 
+    /// Signs a webhook that is about to be delivered; a redelivery renews its reply tokens.
+    pub(super) fn sign_webhook(&self, webhook: &Webhook, is_redelivery: bool) -> Signed {
+        if is_redelivery {
+            lock(&self.shared.world).renew_tokens(&webhook.events);
+        }
+        webhook.sign(&self.shared.channel_secret, is_redelivery)
+    }
+
     async fn attempt(
         &self,
         number: u64,
@@ -184,7 +192,7 @@ impl Emulator {
         is_redelivery: bool,
     ) -> Option<u16> {
         let (at, started) = (self.now(), Instant::now());
-        let signed = webhook.sign(&self.shared.channel_secret, is_redelivery);
+        let signed = self.sign_webhook(webhook, is_redelivery);
         let status = self.post(signed).await;
         let attempt = Attempt {
             webhook: number,

@@ -56,7 +56,7 @@ pub enum Rule {
     ReplyTokenKnown,
     /// A reply token serves once.
     ReplyTokenOnce,
-    /// A reply token serves for one minute.
+    /// A reply token serves for one minute after its event, or a redelivery up to 20 minutes after it.
     ReplyTokenFresh,
     /// Replies have no retry key.
     RetryKeyOnReply,

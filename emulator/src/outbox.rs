@@ -4,10 +4,13 @@ use serde_json::Value;
 
 use super::log::Rule;
 use super::transcript::{Author, Change, Entry};
+use super::webhook::Event;
 use super::world::World;
 
-/// A reply token serves for this long after its event, in milliseconds.
+/// A reply token serves for this long after its event, or a redelivery of it, in milliseconds.
 const REPLY_WINDOW: i64 = 60_000;
+/// A redelivery no longer renews a token so long after its event, in milliseconds.
+const RENEWAL_WINDOW: i64 = 20 * 60_000;
 /// A retry key is remembered for this long, in milliseconds.
 const RETRY_WINDOW: i64 = 24 * 60 * 60 * 1000;
 
@@ -18,6 +21,8 @@ pub(super) struct Token {
     pub(super) event_id: String,
     /// The time of its event.
     pub(super) at: i64,
+    /// The time of the event or its last redelivery.
+    pub(super) delivered_at: i64,
     pub(super) used: bool,
 }
 
@@ -81,13 +86,25 @@ impl World {
         if token.used {
             return Err(Rule::ReplyTokenOnce);
         }
-        if self.now() - token.at > REPLY_WINDOW {
+        let now = self.now();
+        let renewed = token.delivered_at > token.at;
+        if now - token.delivered_at > REPLY_WINDOW || (renewed && now - token.at > RENEWAL_WINDOW) {
             return Err(Rule::ReplyTokenFresh);
         }
         if !self.has_bot(&token.chat_id) {
             return Err(Rule::BotInChat);
         }
         Ok((token.chat_id.clone(), token.event_id.clone()))
+    }
+
+    /// Renews the tokens of events that are delivered again.
+    pub(super) fn renew_tokens(&mut self, events: &[Event]) {
+        let now = self.now();
+        for token in events.iter().filter_map(|event| event.reply_token.as_ref()) {
+            if let Some(token) = self.tokens.get_mut(token) {
+                token.delivered_at = now;
+            }
+        }
     }
 
     /// Sends a push.

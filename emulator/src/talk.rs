@@ -52,7 +52,7 @@ impl Emulator {
 
     /// Returns the body of a webhook with these events and its signature.
     pub fn sign(&self, events: Vec<Event>, redelivery: bool) -> Signed {
-        self.webhook(events).sign(&self.shared.channel_secret, redelivery)
+        self.sign_webhook(&self.webhook(events), redelivery)
     }
 
     /// Any body with a right signature.

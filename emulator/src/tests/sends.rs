@@ -68,6 +68,24 @@ async fn a_reply_token_lives_a_minute() {
 }
 
 #[tokio::test]
+async fn a_redelivery_renews_a_reply_token_for_a_while() {
+    let stage = Stage::new().await;
+    let [soon, late, once] = ["soon", "late", "once"].map(|text| stage.said(text));
+    stage.pass(600_000);
+    stage.emulator.sign(vec![soon.clone()], true);
+    assert_eq!(stage.reply(&soon, &["hi"]).await.status, 200);
+    stage.emulator.sign(vec![soon.clone()], true);
+    assert_eq!(stage.reply(&soon, &["again"]).await.status, 400);
+    stage.emulator.sign(vec![once.clone()], false);
+    assert_eq!(stage.reply(&once, &["hi"]).await.status, 400);
+    stage.pass(600_001);
+    stage.emulator.sign(vec![late.clone()], true);
+    assert_eq!(stage.reply(&late, &["hi"]).await.status, 400);
+    let fresh = Rule::ReplyTokenFresh;
+    assert_eq!(stage.broken(), [Rule::ReplyTokenOnce, fresh, fresh]);
+}
+
+#[tokio::test]
 async fn a_reply_token_is_not_made_up() {
     let stage = Stage::new().await;
     let answer = stage.post(REPLY, &reply_body("made-up", &["hi"])).await;

@@ -10,6 +10,7 @@ use backon::{ExponentialBuilder, Retryable as _};
 use chatkeep_core::event::{ChannelRef, Event, EventKind, ReplyToken};
 use chatkeep_core::id::{EventId, MessageId};
 use chatkeep_core::metric;
+use chatkeep_core::time::Timestamp;
 use chatkeep_platform::{Directory, PlatformError};
 use chatkeep_store::{Claim, ReplyIntent, ReplySource, StoreError};
 use tokio::time::timeout;
@@ -24,6 +25,8 @@ use crate::supervisor::track;
 
 /// Time for which a delivery waits for the record of its reply, less than a stage has for a call.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// Time after an event in which the platform may accept the reply token of a redelivery.
+const REDELIVERED_TOKEN: Duration = Duration::from_mins(20);
 /// First pause before a call that did not reach the platform is repeated.
 const AGAIN: Duration = Duration::from_millis(250);
 /// Back-off without an end: each pause is twice the one before.
@@ -146,14 +149,24 @@ impl GrantedReply {
                 let retry_after = error.not_now().flatten().map(|time| time.max(AGAIN));
                 let wait = retry_after.or(pause)?;
                 let due = self.assistant.clock.now().plus(wait);
-                (due.since(self.event.at) < self.assistant.policy.deadline).then_some(wait)
+                (due < self.deadline()).then_some(wait)
             })
             .await
     }
 
     fn is_late(&self) -> bool {
-        let assistant = &self.assistant;
-        assistant.clock.now().since(self.event.at) >= assistant.policy.deadline
+        self.assistant.clock.now() >= self.deadline()
+    }
+
+    /// Returns the time at which the reply token is taken for expired. That of an event which the
+    /// platform sends again lives by the redelivery, for a while.
+    fn deadline(&self) -> Timestamp {
+        let (event, deadline) = (&self.event, self.assistant.policy.deadline);
+        let first = event.at.plus(deadline);
+        if !event.redelivered {
+            return first;
+        }
+        event.received_at.plus(deadline).min(event.at.plus(REDELIVERED_TOKEN)).max(first)
     }
 }
 

@@ -221,6 +221,42 @@ async fn a_late_reply_is_pushed_once_and_only_where_that_is_on() {
 }
 
 #[tokio::test]
+async fn the_deadline_of_a_redelivered_event_counts_from_its_redelivery() {
+    for (redelivered, handled, said) in
+        [(90, 0, 1), (90, 49, 1), (90, 50, 0), (1_190, 9, 1), (1_190, 10, 0), (1_300, 0, 0)]
+    {
+        let (bench, group) = answering().await;
+        let question = ask(&bench, &group);
+        bench.clock.advance(Duration::from_secs(redelivered));
+        bench.publish_again(&[question.clone(), question].concat()).await;
+        bench.clock.advance(Duration::from_secs(handled));
+        bench.drain(bench.assistant()).await;
+        let case = format!("redelivered after {redelivered} s, handled {handled} s later");
+        assert_eq!((bench.calls("/reply"), bench.said(&group.id).len()), (said, said), "{case}");
+        let reply = if said == 1 {
+            (ReplyStatus::Sent, None)
+        } else {
+            failed(ReplyFailureReason::ExpiredToken)
+        };
+        assert_eq!(replies(&bench, &group).await, [reply], "{case}");
+        bench.assert_polite();
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_is_redelivered_after_its_reply_is_not_answered_again() {
+    let (bench, group) = answering().await;
+    let question = ask(&bench, &group);
+    bench.publish(&question).await;
+    bench.drain(bench.assistant()).await;
+    bench.clock.advance(Duration::from_secs(40));
+    bench.publish_again(&question).await;
+    bench.drain(bench.assistant()).await;
+    assert_eq!((bench.calls("/reply"), bench.said(&group.id).len()), (1, 1));
+    bench.assert_polite();
+}
+
+#[tokio::test]
 async fn a_token_that_the_platform_refuses_is_replaced_by_a_push() {
     let (bench, group) = answering().await;
     let question = ask(&bench, &group);

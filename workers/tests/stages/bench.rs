@@ -146,10 +146,19 @@ impl Bench {
 
     /// Does the same for events that another bot received.
     pub(crate) async fn publish_for(&self, bot: &str, events: &[Event]) {
+        self.publish_signed(bot, events, false).await;
+    }
+
+    /// Does the same for events that the platform sends once more.
+    pub(crate) async fn publish_again(&self, events: &[Event]) {
+        self.publish_signed("main", events, true).await;
+    }
+
+    async fn publish_signed(&self, bot: &str, events: &[Event], redelivery: bool) {
         let mut outgoing = Vec::new();
         for event in events {
             // One webhook each: an event may be among them twice.
-            let body = self.line.sign(vec![event.clone()], false).body;
+            let body = self.line.sign(vec![event.clone()], redelivery).body;
             outgoing.extend(self.outgoing(bot, &body));
         }
         self.bus.publish(outgoing).await.unwrap();

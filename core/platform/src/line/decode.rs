@@ -26,6 +26,8 @@ struct LineEvent<'a> {
     timestamp: Option<i64>,
     mode: Option<String>,
     reply_token: Option<UntrustedId>,
+    #[serde(borrow)]
+    delivery_context: Option<&'a RawValue>,
     source: Option<Source>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
@@ -76,6 +78,7 @@ pub(crate) fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
         sender: sender.map(|id| checked("source.userId", id)).transpose()?,
         // Without a valid token there is no reply, but everything else still works.
         reply_token: line.reply_token.and_then(|token| token.checked().ok()).map(token),
+        redelivered: line.delivery_context.is_some_and(is_redelivery),
         active: line.mode.as_deref() != Some("standby"),
         kind,
         raw,
@@ -100,6 +103,7 @@ fn odd_event(raw: &str) -> Option<LineEvent<'_>> {
         timestamp: fields.get("timestamp"),
         mode: Some("standby".to_owned()),
         reply_token: None,
+        delivery_context: fields.raw("deliveryContext"),
         source: Source::of(&fields),
         message: fields.raw("message"),
         unsend: unsend.map(|message_id| Unsend { message_id }),
@@ -111,6 +115,11 @@ fn odd_event(raw: &str) -> Option<LineEvent<'_>> {
 /// Returns an identifier, or the name of the field that holds an invalid one.
 fn checked<T: From<String>>(field: &'static str, id: UntrustedId) -> Result<T, DecodeError> {
     id.checked().map_err(|why| DecodeError::Id { field, why })
+}
+
+/// Returns whether a delivery context says that LINE had sent the event before.
+fn is_redelivery(context: &RawValue) -> bool {
+    Fields::of(context.get()).and_then(|context| context.get("isRedelivery")).unwrap_or_default()
 }
 
 fn token(text: String) -> ReplyToken {

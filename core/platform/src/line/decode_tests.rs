@@ -32,6 +32,25 @@ fn message(json: &str) -> IncomingMessage {
 }
 
 #[test]
+fn a_redelivery_is_told_by_its_context_alone() {
+    for (context, redelivered) in [
+        (r#"{"isRedelivery":true}"#, true),
+        (r#"{"isRedelivery":false}"#, false),
+        (r#"{"isRedelivery":"yes"}"#, false),
+        ("{}", false),
+        ("[true]", false),
+        ("null", false),
+    ] {
+        let event = event(&format!(
+            r#"{{"type":"message","mode":"active","replyToken":"r","deliveryContext":{context},
+                "source":{{"type":"group","groupId":"C1"}},"message":{{"id":"1","type":"text"}}}}"#
+        ));
+        assert_eq!(event.redelivered, redelivered, "{context}");
+        assert!(event.active && event.reply_token.is_some(), "{context}");
+    }
+}
+
+#[test]
 fn texts_keep_emoji_mentions_and_quotes() {
     let message = message(
         r#"{"id":"1","type":"text","text":"@Bot hi","quoteToken":"q","quotedMessageId":"0",
