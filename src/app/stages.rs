@@ -69,7 +69,11 @@ impl Starter<'_> {
             clock: Arc::clone(&app.clock),
             policy: ReplyPolicy {
                 deadline: app.config.reply.deadline,
-                push_fallback: app.config.reply.push_fallback,
+                push_max_age: app
+                    .config
+                    .reply
+                    .push_fallback
+                    .then_some(app.config.reply.push_max_age),
             },
             concurrency: app.config.workers.concurrency,
             claims: UnsureClaims::default(),

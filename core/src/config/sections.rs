@@ -161,6 +161,9 @@ pub struct WorkersConfig {
 pub struct ReplyConfig {
     /// `true` if a push may stand in for an expired reply token.
     pub push_fallback: bool,
+    /// Maximum age of an event that a push may still answer.
+    #[serde(rename = "push_max_age_seconds", deserialize_with = "seconds::<60, 86_400, _>")]
+    pub push_max_age: Duration,
     /// Maximum time from an event to its reply.
     #[serde(rename = "deadline_seconds", deserialize_with = "seconds::<1, 60, _>")]
     pub deadline: Duration,

@@ -40,8 +40,9 @@ use crate::stages::StageName;
 pub struct ReplyPolicy {
     /// Maximum time from an event to its reply; the token lives about a minute.
     pub deadline: Duration,
-    /// `true` if a push may stand in for an expired token. Pushes cost money.
-    pub push_fallback: bool,
+    /// Maximum age of an event for which a push may stand in for an expired token; `None` if none
+    /// may. Pushes cost money, once for each member of the chat.
+    pub push_max_age: Option<Duration>,
 }
 
 /// The assistant stage. Clones share what they know.

@@ -117,18 +117,15 @@ impl GrantedReply {
         directory: &Directory,
         texts: &[String],
     ) -> Result<Vec<MessageId>, PlatformError> {
-        // Who asks for the link can ask again; it is never worth a push, which costs money.
-        let may_push =
-            self.assistant.policy.push_fallback && self.planned.source != ReplySource::Link;
         if let Some(token) = &self.event.reply_token
             && !self.is_late()
         {
             match self.call_with_token(directory, token, texts).await {
-                Err(PlatformError::InvalidReplyToken) if may_push => {}
+                Err(PlatformError::InvalidReplyToken) if self.may_push() => {}
                 done => return done,
             }
         }
-        if !may_push {
+        if !self.may_push() {
             return Err(PlatformError::InvalidReplyToken);
         }
         let key = retry_key(&self.event.key());
@@ -152,6 +149,14 @@ impl GrantedReply {
                 (due < self.deadline()).then_some(wait)
             })
             .await
+    }
+
+    /// Returns whether a push may take the place of the reply.
+    fn may_push(&self) -> bool {
+        // Who asks for the link can ask again; it is never worth a push, which costs money.
+        let is_worth_it = self.planned.source != ReplySource::Link;
+        let age = self.assistant.clock.now().since(self.event.at);
+        is_worth_it && self.assistant.policy.push_max_age.is_some_and(|longest| age < longest)
     }
 
     fn is_late(&self) -> bool {

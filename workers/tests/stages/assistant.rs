@@ -197,15 +197,21 @@ async fn a_platform_that_asks_to_wait_beyond_the_deadline_gets_no_reply() {
 
 #[tokio::test]
 async fn a_late_reply_is_pushed_once_and_only_where_that_is_on() {
-    for (push_fallback, late, expected) in
-        [(false, 49, "reply"), (false, 50, "nothing"), (true, 50, "push"), (true, 61, "push")]
-    {
+    for (push_fallback, late, expected) in [
+        (false, 49, "reply"),
+        (false, 50, "nothing"),
+        (true, 50, "push"),
+        (true, 599, "push"),
+        (true, 600, "nothing"),
+        (true, 172_800, "nothing"),
+    ] {
         let (bench, group) = answering().await;
         let question = ask(&bench, &group);
         bench.clock.advance(Duration::from_secs(late));
         bench.publish(&[question.clone(), question].concat()).await;
         let deadline = Duration::from_secs(50);
-        let policy = ReplyPolicy { deadline, push_fallback };
+        let push_max_age = push_fallback.then_some(Duration::from_mins(10));
+        let policy = ReplyPolicy { deadline, push_max_age };
         bench.drain(Assistant { policy, ..bench.assistant() }).await;
         let calls = (bench.calls("/reply"), bench.calls("/push"));
         let (calls_expected, said, status) = match expected {
@@ -262,7 +268,8 @@ async fn a_token_that_the_platform_refuses_is_replaced_by_a_push() {
     let question = ask(&bench, &group);
     bench.clock.advance(Duration::from_secs(61));
     bench.publish(&question).await;
-    let policy = ReplyPolicy { deadline: Duration::from_mins(5), push_fallback: true };
+    let push_max_age = Some(Duration::from_mins(10));
+    let policy = ReplyPolicy { deadline: Duration::from_mins(5), push_max_age };
     bench.drain(Assistant { policy, ..bench.assistant() }).await;
     assert_eq!((bench.calls("/reply"), bench.calls("/push")), (1, 1));
     assert_eq!(bench.said(&group.id), ["9-18"]);

@@ -243,7 +243,7 @@ impl Bench {
             bots: self.bots.clone(),
             assistants: self.assistants.clone(),
             clock: Arc::clone(&self.clock) as SharedClock,
-            policy: ReplyPolicy { deadline: Duration::from_secs(50), push_fallback: false },
+            policy: ReplyPolicy { deadline: Duration::from_secs(50), push_max_age: None },
             concurrency: 4,
             claims: UnsureClaims::default(),
             tasks: TaskTracker::new(),

@@ -80,6 +80,7 @@ fn the_default_file_has_these_settings() {
         "keep_days: 30",
         "recipients: []",
         "push_fallback: false",
+        "push_max_age: 600s",
         "deadline: 50s",
         "max_connections: 8",
         "127.0.0.1:9464",
@@ -164,7 +165,7 @@ fn numbers_are_bounded_as_their_comments_say() {
         }
         bounded += 1;
     }
-    assert_eq!(bounded, 47);
+    assert_eq!(bounded, 48);
     for number in ["0", "2", "4", "6"] {
         assert!(load("", &[("CHATKEEP_BUS_LIMITS_REPLICAS", number)]).is_err(), "{number}");
     }

@@ -88,7 +88,10 @@ async fn the_link_is_never_pushed() {
     let (bench, group) = linking(0).await;
     bench.publish(&bench.say(&group.id, &group.bob, "dashboard")).await;
     bench.clock.advance(Duration::from_secs(61));
-    let policy = ReplyPolicy { deadline: Duration::from_mins(5), push_fallback: true };
+    let policy = ReplyPolicy {
+        deadline: Duration::from_mins(5),
+        push_max_age: Some(Duration::from_mins(10)),
+    };
     bench.drain(Assistant { policy, ..bench.assistant() }).await;
     assert_eq!(replies(&bench, &group).await, [failed(ReplyFailureReason::ExpiredToken)]);
     assert_eq!(bench.calls("/push"), 0);
