@@ -134,8 +134,6 @@ async fn what_is_wrong_with_the_account_is_named() {
     let stack = stack().await;
     let wrong = "wrong";
     finds(&stack, |it| it.use_webhook = false, wrong, "webhook-off", "is off").await;
-    finds(&stack, |it| it.chat_mode = ChatMode::Chat, wrong, "people-answer", "must be “bot”")
-        .await;
     let used_up = |it: &mut Account| (it.quota, it.pushed) = (Some(200), 200);
     finds(&stack, used_up, wrong, "quota-used-up", "All 200 messages").await;
     let nearly = |it: &mut Account| (it.quota, it.pushed) = (Some(200), 180);
@@ -150,6 +148,15 @@ async fn what_is_wrong_with_the_account_is_named() {
     stack.line.set_up(|account| (account.quota, account.pushed) = (Some(200), 3));
     let checked = check(&stack).await;
     assert!(checked.codes("main", &["fine"]).contains(&"quota-left"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_whose_people_also_answer_is_as_good() {
+    let stack = stack().await;
+    stack.line.set_up(|account| account.chat_mode = ChatMode::Chat);
+    let checked = check(&stack).await;
+    assert_eq!(checked.code, Some(0), "{:#?}", checked.lines);
+    assert_eq!(checked.codes("main", &["look"]), [&["people-answer"], LOOK.as_slice()].concat());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

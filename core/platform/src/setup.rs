@@ -87,8 +87,9 @@ pub struct BotAccount {
     pub user_id: UserId,
     /// Its name.
     pub display_name: String,
-    /// True if the bot answers people, false if people of the account do.
-    pub bot_answers: bool,
+    /// `true` if people of the account can answer by hand beside the bot, `false` if the bot alone
+    /// does; `None` if the platform does not tell.
+    pub people_answer: Option<bool>,
     /// Time of the platform when it answered, in whole seconds, if it names one.
     pub time: Option<Timestamp>,
 }

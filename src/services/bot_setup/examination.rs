@@ -119,11 +119,9 @@ impl<'a> Examination<'a> {
         if let Some(bot) = self.twin(&account.user_id) {
             self.found.push(SetupFinding::SameChannel { bot: bot.name.clone() });
         }
-        self.found.push(if account.bot_answers {
-            SetupFinding::BotAnswers
-        } else {
-            SetupFinding::PeopleAnswer
-        });
+        self.found.extend(account.people_answer.map(|people| {
+            if people { SetupFinding::PeopleAnswer } else { SetupFinding::BotAnswers }
+        }));
     }
 
     /// Returns another bot with the same account.

@@ -12,7 +12,7 @@ pub enum Severity {
     Unanswered,
     /// The bot works, and something is about to change that or cannot be judged.
     Warning,
-    /// No API tells: somebody has to look.
+    /// Right or wrong as somebody wants it: they have to look.
     Look,
     /// As it should be.
     Fine,
@@ -129,7 +129,9 @@ impl SetupFinding {
             | Self::TokenUnverified
             | Self::NoPublicAddress
             | Self::QuotaNearlyUsed { .. } => Severity::Warning,
-            Self::AskRedelivery | Self::AskReplies | Self::AskGroups => Severity::Look,
+            Self::PeopleAnswer | Self::AskRedelivery | Self::AskReplies | Self::AskGroups => {
+                Severity::Look
+            }
             Self::Unanswered { .. } => Severity::Unanswered,
             _ => Severity::Wrong,
         }

@@ -64,7 +64,7 @@ impl BotSetup for LineClient {
             Ok(BotAccount {
                 user_id: user_id.checked().map_err(|_| PlatformError::Unknown(None))?,
                 display_name,
-                bot_answers: chat_mode == "bot",
+                people_answer: chat_mode.as_deref().and_then(people_answer),
                 time: time(&answer.headers),
             })
         })
@@ -159,6 +159,16 @@ impl BotSetup for LineClient {
     }
 }
 
+/// Returns whether Chat is on in the response settings; `None` for an unknown mode. Webhooks have a
+/// switch of their own.
+fn people_answer(chat_mode: &str) -> Option<bool> {
+    match chat_mode {
+        "chat" => Some(true),
+        "bot" => Some(false),
+        _ => None,
+    }
+}
+
 /// Encodes the fields of a form.
 fn encoded(fields: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
@@ -204,6 +214,21 @@ mod tests {
         ));
         assert!(!refused(r#"{"error":"unsupported_grant_type"}"#));
         assert!(!is_wrong_client(StatusCode::FORBIDDEN, b"client"));
+    }
+
+    #[test]
+    fn a_chat_mode_that_is_unknown_or_missing_costs_nothing_else() {
+        for (mode, expected) in [
+            (r#","chatMode":"chat""#, Some(true)),
+            (r#","chatMode":"bot""#, Some(false)),
+            (r#","chatMode":"both""#, None),
+            (r#","chatMode":null"#, None),
+            ("", None),
+        ] {
+            let json = format!(r#"{{"userId":"U1","displayName":"Desk"{mode}}}"#);
+            let account: LineAccount = read(json.as_bytes()).unwrap();
+            assert_eq!(account.chat_mode.as_deref().and_then(people_answer), expected, "{mode}");
+        }
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub(super) struct LineBot {
 pub(super) struct LineAccount {
     pub(super) user_id: UntrustedId,
     pub(super) display_name: String,
-    pub(super) chat_mode: String,
+    pub(super) chat_mode: Option<String>,
 }
 
 #[derive(Deserialize)]
