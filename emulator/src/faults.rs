@@ -40,6 +40,9 @@ pub enum Fault {
     },
     /// Error response of an exhausted monthly quota; the call has no effect.
     MonthlyLimit,
+    /// This body with status 200, as something between LINE and its caller sends it; the call has no
+    /// effect.
+    Intercepted(&'static str),
     /// Normal response after this delay.
     Delay(Duration),
     /// The connection is cut; it is not acted upon.

@@ -151,6 +151,7 @@ async fn answer(emulator: &Emulator, fault: Option<Fault>, request: Request, nex
             *lie.extensions_mut() = truth.extensions().clone();
             Answer::Delivered(lie)
         }
+        Some(Fault::Intercepted(body)) => Answer::Delivered(body.into_response()),
         Some(Fault::Delay(time)) => {
             let response = next.run(request).await;
             tokio::select! {

@@ -114,6 +114,21 @@ impl From<BlobError> for DownloadError {
     }
 }
 
+/// Checks that what the platform sent is the file of the message. Anything else that came with a
+/// success is a failed download: the platform deletes the original after a while, and nobody would
+/// miss it before. The blob of it is an orphan.
+fn check_content(item: &Wanted, stored: &Stored) -> Result<(), DownloadError> {
+    let announced = item.info.file_size.and_then(|bytes| u64::try_from(bytes).ok());
+    let is_other = match announced {
+        // People send pages and JSON as files, and empty ones.
+        Some(bytes) if item.kind == MessageType::File => {
+            stored.bytes < bytes || (stored.bytes > bytes && sniff::is_stand_in(&stored.head))
+        }
+        _ => item.kind != MessageType::File && sniff::is_stand_in(&stored.head),
+    };
+    if is_other { Err(DownloadError::retry(MediaReason::BrokeOff)) } else { Ok(()) }
+}
+
 impl Media {
     /// Downloads a file and its preview into the blobs.
     pub(super) async fn download(&self, item: &Wanted) -> Result<NewMedia, DownloadError> {
@@ -129,7 +144,9 @@ impl Media {
             self.put_external(address).await?
         } else {
             let source = self.platform_content(item, MediaPart::Original).await?;
-            self.put(source, self.limits.max_bytes).await?
+            let (stored, claim) = self.put(source, self.limits.max_bytes).await?;
+            check_content(item, &stored)?;
+            (stored, claim)
         };
         let content_type = sniff::content_type(&stored.head, item.kind);
         let preview = self.preview(item, &stored).await?;

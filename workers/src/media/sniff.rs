@@ -17,6 +17,13 @@ pub(super) fn content_type(head: &[u8], kind: MessageType) -> String {
     if text { "text/plain; charset=utf-8".to_owned() } else { UNKNOWN.to_owned() }
 }
 
+/// Returns whether a file that begins with `head` is something that a proxy or a failing server sends
+/// in place of a file: nothing, a page, or JSON.
+pub(super) fn is_stand_in(head: &[u8]) -> bool {
+    let first = head.trim_ascii_start().first();
+    head.is_empty() || (is_text(head) && matches!(first, Some(b'<' | b'{')))
+}
+
 /// Returns whether it is UTF-8 text, cut anywhere.
 fn is_text(head: &[u8]) -> bool {
     let valid = match std::str::from_utf8(head) {
@@ -33,6 +40,22 @@ fn is_text(head: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_and_errors_stand_in_for_files() {
+        for head in [
+            "",
+            "<!DOCTYPE html><title>Sign in</title>",
+            "\r\n <html><body>captive portal</body></html>",
+            "<?xml version=\"1.0\"?><Error><Code>SlowDown</Code></Error>",
+            "{\"message\":\"Internal Server Error\"}",
+        ] {
+            assert!(is_stand_in(head.as_bytes()), "{head}");
+        }
+        for head in [&b"\x89PNG\r\n\x1a\n"[..], b"<\0\x01", b"{\xff\xfe", b"picture", b"\0"] {
+            assert!(!is_stand_in(head), "{head:?}");
+        }
+    }
 
     #[test]
     fn bytes_decide() {
