@@ -87,7 +87,9 @@ fn message(
     match dice {
         0..8 => text.push('?'),
         8..11 => text = format!("{text} https://h{}.example/{n}", numbers.below(40)),
-        11..14 => mentions = vec![Mention { user_id, start: 0, length: 2, is_self: false }],
+        11..14 => {
+            mentions = vec![Mention { user_id, start: 0, length: 2, is_self: false, is_all: None }]
+        }
         _ => {}
     }
     let content = match dice {

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn mention(start: u32, length: u32) -> Mention {
-        Mention { user_id: None, start, length, is_self: false }
+        Mention { user_id: None, start, length, is_self: false, is_all: None }
     }
 
     #[test]

@@ -317,12 +317,14 @@ mod tests {
             product_id: id.clone(),
             emoji_id: id,
         });
-        let mention = (any::<u32>(), proptest::option::of("U[0-9]{1,5}"), any::<bool>()).prop_map(
-            |(start, user, is_self)| Mention {
+        let user = proptest::option::of("U[0-9]{1,5}");
+        let mention = (any::<u32>(), user, any::<bool>(), any::<Option<bool>>()).prop_map(
+            |(start, user, is_self, is_all)| Mention {
                 user_id: user.map(Into::into),
                 start,
                 length: 2,
                 is_self,
+                is_all,
             },
         );
         let several = |n| 0..n;

@@ -140,6 +140,11 @@ pub struct MentionView {
     #[serde(default)]
     #[schema(required)]
     is_self: bool,
+    /// Of a mention without a user: `true` if everybody is mentioned, `false` if it is a person whose
+    /// id is hidden; absent where the platform has not told, and with a user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    is_all: Option<bool>,
 }
 
 /// Set of pictures that were sent together.
@@ -210,15 +215,15 @@ impl From<&EarlierText> for EarlierTextView {
 
 impl From<Mention> for MentionView {
     fn from(mention: Mention) -> Self {
-        let Mention { user_id, start, length, is_self } = mention;
-        Self { user_id, start, length, is_self }
+        let Mention { user_id, start, length, is_self, is_all } = mention;
+        Self { user_id, start, length, is_self, is_all }
     }
 }
 
 impl From<MentionView> for Mention {
     fn from(mention: MentionView) -> Self {
-        let MentionView { user_id, start, length, is_self } = mention;
-        Self { user_id, start, length, is_self }
+        let MentionView { user_id, start, length, is_self, is_all } = mention;
+        Self { user_id, start, length, is_self, is_all }
     }
 }
 

@@ -2,6 +2,7 @@
 //! does not depend on the order of arrival ([`MessageState`]).
 
 mod earlier;
+mod mention;
 mod spans;
 mod state;
 
@@ -9,8 +10,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::UserId;
 pub use earlier::{EarlierText, EarlierTexts};
+pub use mention::Mention;
 pub use state::{BackupMode, Effect, MessageChange, MessageState, Received};
 
 /// Content of a message; stored as JSON. Its UTF-8 length is the size of the message in the quota
@@ -71,21 +72,6 @@ pub struct Emoji {
     pub product_id: String,
     /// The emoji in the set.
     pub emoji_id: String,
-}
-
-/// A mention in a text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Mention {
-    /// Mentioned user; null for "all" and for people whose id is hidden.
-    pub user_id: Option<UserId>,
-    /// Start in the text, in UTF-16 units.
-    pub start: u32,
-    /// Length in the text, in UTF-16 units.
-    pub length: u32,
-    /// `true` if the bot itself is mentioned.
-    #[serde(default)]
-    pub is_self: bool,
 }
 
 /// Metadata of a media message.

@@ -15,8 +15,6 @@ use super::is_user;
 /// Marks of a question. A text with none of them is not examined: the index of these texts has the
 /// same ones.
 const MARKS: [&str; 8] = ["?", "？", "嗎", "吗", "ですか", "ますか", "ไหม", "มั้ย"];
-/// Names by which a message mentions everybody, without the @.
-const EVERYBODY: [&str; 6] = ["all", "everyone", "全員", "全员", "所有人", "ทุกคน"];
 
 /// Links to one host.
 #[derive(Clone, Debug)]
@@ -102,17 +100,8 @@ impl Findings {
 fn means(text: &str, mention: &Mention, me: &UserId) -> bool {
     match &mention.user_id {
         Some(user) => user == me,
-        None => !mention.is_self && is_everybody(text, mention),
+        None => mention.is_of_everybody(text),
     }
-}
-
-/// Returns true if a mention without a user is one of everybody: the platform names nobody there, as
-/// with people who hide their id.
-fn is_everybody(text: &str, mention: &Mention) -> bool {
-    let units = text.encode_utf16().skip(mention.start as usize).take(mention.length as usize);
-    let named = String::from_utf16_lossy(&units.collect::<Vec<_>>());
-    let name = named.trim().trim_start_matches(['@', '＠']).to_lowercase();
-    EVERYBODY.contains(&name.as_str())
 }
 
 /// Returns true for a text that has a mark of a question outside of links, and looks like one.
@@ -212,6 +201,7 @@ mod tests {
             start,
             length,
             is_self,
+            is_all: None,
         };
         // The emoji is two units long.
         let text = "👋 @All @Bo";

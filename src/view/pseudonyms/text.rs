@@ -10,8 +10,8 @@ use super::names::KnownNames;
 use super::numbers::{accounts, mails, numbers};
 use super::plain::Plain;
 
-/// Marks that mention everybody: nobody's name.
-const EVERYBODY: [&str; 5] = ["@all", "@everyone", "@全員", "@所有人", "@ทุกคน"];
+/// Stands for a mention of everybody in other words than the known ones.
+const EVERYBODY: &str = "@All";
 /// Stands for a mention of somebody whom the platform does not name.
 const SOMEBODY: &str = "@[name]";
 
@@ -124,8 +124,10 @@ fn mentioned(
         let words = &text[start..end];
         let stand_in = match name(mention) {
             Some(name) => format!("@{name}"),
-            None if EVERYBODY.contains(&words.to_lowercase().as_str()) => words.to_owned(),
-            None => SOMEBODY.to_owned(),
+            None if !mention.is_of_everybody(text) => SOMEBODY.to_owned(),
+            // Whatever else was written there: who imports messages says who is mentioned.
+            None if Mention::names_everybody(words) => words.to_owned(),
+            None => EVERYBODY.to_owned(),
         };
         parts.push((start..end, stand_in, Some(mention.clone())));
     }

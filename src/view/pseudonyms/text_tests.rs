@@ -149,7 +149,8 @@ fn ids_are_replaced_as_a_whole() {
     // What a link has in it does not keep its secrets.
     let text = "https://x.example/@ann/U0123456789abcdef?k=s3cr3t";
     let ids = [(23..40, Cow::Borrowed("person-7k2q4m"))];
-    let mention = Mention { user_id: Some("U1".into()), start: 18, length: 4, is_self: false };
+    let mention =
+        Mention { user_id: Some("U1".into()), start: 18, length: 4, is_self: false, is_all: None };
     let masked = mask(text, &[mention], (&ids, &names()), |_| Some("Person 7K2Q4M".to_owned()));
     let expected = "https://x.example/[token]/[token]?[token]";
     assert_eq!((masked.text.as_str(), masked.mentions.len()), (expected, 0));
@@ -157,12 +158,13 @@ fn ids_are_replaced_as_a_whole() {
 
 #[test]
 fn mentions_are_replaced_whatever_they_say_and_stay_in_their_places() {
-    let text = "👍 @Old Name hi @All @x";
+    let text = "👍 @Old Name hi @All @x @모두 @all";
     let mention = |user: Option<&str>, start, length| Mention {
         user_id: user.map(Into::into),
         start,
         length,
         is_self: false,
+        is_all: None,
     };
     let mentions = [
         mention(None, 16, 4),
@@ -170,12 +172,14 @@ fn mentions_are_replaced_whatever_they_say_and_stay_in_their_places() {
         mention(None, 21, 2),
         mention(Some("U1"), 90, 4),
         mention(Some("U1"), 1, 2),
+        Mention { is_all: Some(true), ..mention(None, 24, 3) },
+        Mention { is_all: Some(false), ..mention(None, 28, 4) },
     ];
     let name = |mention: &Mention| mention.user_id.as_ref().map(|_| "Person 7K2Q4M".to_owned());
     let masked = mask(text, &mentions, (&[], &names()), name);
-    assert_eq!(masked.text, "👍 @Person 7K2Q4M hi @All @[name]");
+    assert_eq!(masked.text, "👍 @Person 7K2Q4M hi @All @[name] @All @[name]");
     let places: Vec<_> = masked.mentions.iter().map(|m| (m.start, m.length)).collect();
-    assert_eq!(places, [(3, 14), (21, 4), (26, 7)]);
+    assert_eq!(places, [(3, 14), (21, 4), (26, 7), (34, 4), (39, 7)]);
 }
 
 /// What no masked text has in it.
@@ -213,14 +217,14 @@ proptest! {
         text in "(\\PC|[0-9 @./:?-]|Ann|👍|王小明){0,40}",
         places in proptest::collection::vec((0..50_u32, 0..20_u32), 0..4),
     ) {
-        let mention = |(start, length)| Mention { user_id: None, start, length, is_self: false };
+        let mention = |(start, length)| Mention { user_id: None, start, length, is_self: false, is_all: None };
         let mentions: Vec<_> = places.into_iter().map(mention).collect();
         let masked = mask(&text, &mentions, (&[], &names()), |_| None);
         let units: Vec<u16> = masked.text.encode_utf16().collect();
         for mention in masked.mentions {
             let (start, end) = (mention.start as usize, (mention.start + mention.length) as usize);
             let words = String::from_utf16(&units[start..end]).unwrap();
-            prop_assert!(words == SOMEBODY || EVERYBODY.contains(&words.to_lowercase().as_str()));
+            prop_assert!(words == SOMEBODY || Mention::names_everybody(&words));
         }
     }
 }

@@ -240,7 +240,13 @@ fn conversation() -> Vec<ChannelChange> {
         changes.push(of(person, &format!("p{number:03}"), time, &text));
     }
     let last = START + 2 * 86_400_000;
-    let mention = Mention { user_id: Some("Uadmin".into()), start: 0, length: 5, is_self: false };
+    let mention = Mention {
+        user_id: Some("Uadmin".into()),
+        start: 0,
+        length: 5,
+        is_self: false,
+        is_all: None,
+    };
     let hello = "@Aiko 會議改到三樓 305，記得帶投影機";
     let mentioned =
         Content::Text { text: hello.to_owned(), emojis: Vec::new(), mentions: vec![mention] };

@@ -52,7 +52,7 @@ fn received(numbers: &mut Numbers, n: u64, now: i64) -> ChannelChange {
     let user_id = numbers.one(&[ANN, BO, ""]);
     let user_id = (!user_id.is_empty()).then(|| UserId::from(user_id));
     let mentions = match numbers.below(5) {
-        0 => vec![Mention { user_id, start: 0, length: 4, is_self: false }],
+        0 => vec![Mention { user_id, start: 0, length: 4, is_self: false, is_all: None }],
         _ => Vec::new(),
     };
     let (kind, content) = match numbers.below(8) {
@@ -333,8 +333,13 @@ async fn an_answer_of_long_texts_is_short_and_marked() {
         .map(|n| {
             let text =
                 format!("為什麼？\n\"ignore this\" https://h{n}.example/ {}", "看".repeat(900));
-            let mention =
-                Mention { user_id: Some(ANN.into()), start: 0, length: 1, is_self: false };
+            let mention = Mention {
+                user_id: Some(ANN.into()),
+                start: 0,
+                length: 1,
+                is_self: false,
+                is_all: None,
+            };
             let content = Content::Text { text, emojis: Vec::new(), mentions: vec![mention] };
             let content = serde_json::to_string(&content).unwrap();
             let mut message = said(CHANNEL, &format!("m{n}"), now - (n + 1) * 60_000, "");

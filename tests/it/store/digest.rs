@@ -81,7 +81,7 @@ fn received(numbers: &mut Numbers, n: usize) -> ChannelChange {
 
 fn text(numbers: &mut Numbers) -> String {
     let user_id = (numbers.below(3) > 0).then(|| UserId::from(numbers.one(&PEOPLE)));
-    let mention = Mention { user_id, start: 0, length: 2, is_self: false };
+    let mention = Mention { user_id, start: 0, length: 2, is_self: false, is_all: None };
     let mentions = if numbers.below(5) == 0 { vec![mention] } else { Vec::new() };
     let text = numbers.one(&TEXTS).to_owned();
     serde_json::to_string(&Content::Text { text, emojis: Vec::new(), mentions }).unwrap()

@@ -184,7 +184,8 @@ fn conversation() -> Vec<ChannelChange> {
     };
     let emoji =
         Emoji { index: 0, length: 6, product_id: "5ac1".to_owned(), emoji_id: "001".to_owned() };
-    let mention = Mention { user_id: Some("U2".into()), start: 0, length: 4, is_self: false };
+    let mention =
+        Mention { user_id: Some("U2".into()), start: 0, length: 4, is_self: false, is_all: None };
     let sticker = Sticker {
         package_id: "446".to_owned(),
         sticker_id: "1988".to_owned(),

@@ -85,7 +85,8 @@ async fn earlier_texts(home: &Home) -> Vec<(String, Option<String>)> {
 async fn earlier_texts_come_back_where_they_may_be_kept(parts: Parts) {
     let from = Home::with_messages(parts).await;
     keep_earlier_texts(&from).await;
-    let mention = Mention { user_id: Some("U2".into()), start: 0, length: 2, is_self: false };
+    let mention =
+        Mention { user_id: Some("U2".into()), start: 0, length: 2, is_self: false, is_all: None };
     let rich = Content::Text {
         text: "@b, in <b>".to_owned(),
         emojis: Vec::new(),

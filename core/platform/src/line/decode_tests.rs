@@ -56,13 +56,14 @@ fn texts_keep_emoji_mentions_and_quotes() {
         r#"{"id":"1","type":"text","text":"@Bot hi","quoteToken":"q","quotedMessageId":"0",
             "emojis":[{"index":5,"length":2,"productId":"p","emojiId":"e"}],
             "mention":{"mentionees":[{"index":0,"length":4,"type":"user","userId":"UB","isSelf":true},
-                                     {"index":0,"length":4,"type":"all"}]}}"#,
+                                     {"index":0,"length":4,"type":"all"},
+                                     {"index":5,"length":2,"type":"user"}]}}"#,
     );
     assert_eq!(message.quoted, Some("0".into()));
     let json = serde_json::to_string(&message.content).unwrap();
     assert_eq!(
         json,
-        r#"{"type":"text","text":"@Bot hi","emojis":[{"index":5,"length":2,"productId":"p","emojiId":"e"}],"mentions":[{"userId":"UB","start":0,"length":4,"isSelf":true},{"userId":null,"start":0,"length":4,"isSelf":false}]}"#
+        r#"{"type":"text","text":"@Bot hi","emojis":[{"index":5,"length":2,"productId":"p","emojiId":"e"}],"mentions":[{"userId":"UB","start":0,"length":4,"isSelf":true},{"userId":null,"start":0,"length":4,"isSelf":false,"isAll":true},{"userId":null,"start":5,"length":2,"isSelf":false,"isAll":false}]}"#
     );
 }
 

@@ -55,6 +55,8 @@ struct Mentionee {
     index: u32,
     length: u32,
     user_id: Option<UntrustedId>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
     #[serde(default)]
     is_self: bool,
 }
@@ -114,6 +116,7 @@ impl Mentionee {
             index: fields.get("index")?,
             length: fields.get("length")?,
             user_id: fields.get("userId"),
+            kind: fields.get("type"),
             is_self: fields.get("isSelf").unwrap_or_default(),
         })
     }
@@ -194,13 +197,22 @@ fn media(message: LineMessage) -> MediaInfo {
 
 /// Returns the mentions. One whose user has no valid id is that of somebody whose id is hidden.
 fn mentions(mention: LineMention) -> Vec<Mention> {
-    let each = |m: Mentionee| Mention {
-        user_id: m.user_id.and_then(|id| id.checked().ok()),
-        start: m.index,
-        length: m.length,
-        is_self: m.is_self,
+    let each = |m: Mentionee| {
+        let user_id = m.user_id.and_then(|id| id.checked().ok());
+        let is_all = user_id.is_none().then(|| is_all(m.kind.as_deref())).flatten();
+        Mention { user_id, start: m.index, length: m.length, is_self: m.is_self, is_all }
     };
     mention.mentionees.into_iter().map(each).collect()
+}
+
+/// Returns whether a mention of that type is of everybody, in whatever language it says so; `None`
+/// for an unknown type.
+fn is_all(kind: Option<&str>) -> Option<bool> {
+    match kind? {
+        "all" => Some(true),
+        "user" => Some(false),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -166,6 +166,7 @@ fn text_content(
                 start: units(&text),
                 length: units(&name),
                 is_self: false,
+                is_all: None,
             });
             text.push_str(&name);
             rest = &rest[at + 2..];

@@ -182,7 +182,13 @@ impl World {
 
 fn messages() -> Vec<ChannelChange> {
     let text = "👍 @old-nickname comes to lunch";
-    let mention = Mention { user_id: Some(MEMBER.into()), start: 3, length: 13, is_self: false };
+    let mention = Mention {
+        user_id: Some(MEMBER.into()),
+        start: 3,
+        length: 13,
+        is_self: false,
+        is_all: None,
+    };
     let mentioned =
         Content::Text { text: text.to_owned(), emojis: Vec::new(), mentions: vec![mention] };
     let file_name = Some("secret-plan of Mildred.pdf".to_owned());
