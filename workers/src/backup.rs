@@ -190,11 +190,15 @@ fn edited(event: &Event, message: &IncomingMessage) -> Result<MessageChange, Out
     Ok(MessageChange::Edited { at: event.at, by: event.sender.clone(), content })
 }
 
-/// Returns an event that has no table of its own: of unknown type, or a message without a chat.
+/// Returns an event that has no table of its own: of unknown type, or a message or an edit without a
+/// chat, or in one of an unknown kind.
 fn other_of(event: &Event) -> Option<UnknownEvent<'_>> {
     let (kind, message) = match &event.kind {
         EventKind::Other { name, message } => (name.as_str(), message.as_ref()),
         EventKind::Message(message) if event.channel.is_none() => ("message", Some(&message.id)),
+        EventKind::Edited(message) if event.channel.is_none() => {
+            ("messageEdited", Some(&message.id))
+        }
         _ => return None,
     };
     Some(UnknownEvent { event, kind, message })

@@ -57,12 +57,41 @@ fn odd_events(group: &Group) -> Vec<(Value, Value)> {
             json!({"type": "unsend", "source": odd_source, "unsend": {"messageId": "77"}}),
         ),
         (
+            json!({"type": "messageEdited", "source": odd_source,
+                   "message": {"id": "77", "type": "text", "text": SECRET}}),
+            json!({"type": "unsend", "source": odd_source, "unsend": {"messageId": "77"}}),
+        ),
+        (
             json!({"type": "message", "source": source(group),
                    "message": {"id": 77, "type": "text", "text": SECRET}}),
             json!({"type": "unsend", "source": source(group), "mode": {},
                    "unsend": {"messageId": 77}}),
         ),
     ]
+}
+
+#[tokio::test]
+async fn what_is_said_in_an_unknown_kind_of_chat_is_not_of_the_writers_own() {
+    let (bench, group) = Bench::with_group().await;
+    bench.subscribe(&group.bob, &group.bob).await;
+    for (nth, source) in [
+        json!({"type": "openchat", "openChatId": "O1", "userId": group.bob}),
+        json!({"type": "group", "userId": group.bob}),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let event = json!({"type": "message", "source": source, "replyToken": "r",
+                           "message": {"id": "77", "type": "text", "text": SECRET}});
+        publish(&bench, &format!("E{nth}"), &event).await;
+    }
+    assert_eq!(bench.drain(bench.assistant()).await, 2);
+    assert_eq!(bench.value("SELECT COUNT(*) FROM messages").await, "0");
+    assert_eq!((stored(&bench).await, bench.calls("/reply")), ((2, 2), 0));
+    let own = json!({"type": "message", "source": {"type": "user", "userId": group.bob},
+                     "message": {"id": "78", "type": "text", "text": SECRET}});
+    publish(&bench, "E9", &own).await;
+    assert_eq!(bench.messages(&group.bob.as_str().into()).await.len(), 1);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use chatkeep_core::event::{ChannelKind, ChannelRef, Envelope, Event, EventKind, ReplyToken};
+use chatkeep_core::event::{ChannelRef, Envelope, Event, EventKind, ReplyToken};
 use chatkeep_core::id::{UntrustedId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use super::lenient::{Fields, time_of};
 use super::message::message_of;
-use super::source::Source;
+use super::source::{Chat, Source};
 use super::storable::storable;
 use crate::DecodeError;
 
@@ -127,12 +127,7 @@ fn token(text: String) -> ReplyToken {
 }
 
 fn channel_of(source: &Source) -> Result<Option<ChannelRef>, DecodeError> {
-    let (field, id, kind) = match (&source.group, &source.room, &source.user) {
-        (Some(id), _, _) => ("source.groupId", id, ChannelKind::Group),
-        (None, Some(id), _) => ("source.roomId", id, ChannelKind::Room),
-        (None, None, Some(id)) => ("source.userId", id, ChannelKind::User),
-        (None, None, None) => return Ok(None),
-    };
+    let Some(Chat { field, id, kind }) = source.chat() else { return Ok(None) };
     Ok(Some(ChannelRef { id: checked(field, id.clone())?, kind }))
 }
 

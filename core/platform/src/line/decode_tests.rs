@@ -1,6 +1,7 @@
 //! Tests of decoding every event and message type of LINE.
 
-use chatkeep_core::event::{IncomingMessage, PlatformKind};
+use chatkeep_core::event::{ChannelKind, IncomingMessage, PlatformKind};
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
 
 use super::*;
@@ -28,6 +29,33 @@ fn message(json: &str) -> IncomingMessage {
     match event(&body).kind {
         EventKind::Message(message) => message,
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_person_is_a_chat_only_where_the_source_is_their_own() {
+    for (source, expected) in [
+        (r#"{"type":"user","userId":"U1"}"#, Some((ChannelKind::User, "U1"))),
+        (r#"{"userId":"U1"}"#, Some((ChannelKind::User, "U1"))),
+        (r#"{"type":null,"userId":"U1"}"#, Some((ChannelKind::User, "U1"))),
+        (r#"{"type":"group","groupId":"C1","userId":"U1"}"#, Some((ChannelKind::Group, "C1"))),
+        (r#"{"type":"room","roomId":"R1","userId":"U1"}"#, Some((ChannelKind::Room, "R1"))),
+        (r#"{"type":3,"groupId":"C1","userId":"U1"}"#, Some((ChannelKind::Group, "C1"))),
+        (r#"{"type":"openchat","openChatId":"O1","userId":"U1"}"#, None),
+        (r#"{"type":"group","userId":"U1"}"#, None),
+        (r#"{"type":3,"userId":"U1"}"#, None),
+    ] {
+        for odd in ["", r#","mode":{}"#] {
+            let json = format!(r#"{{"type":"join","source":{source}{odd}}}"#);
+            let event = event(&json);
+            let channel = event.channel.as_ref().map(|channel| (channel.kind, channel.id.as_str()));
+            assert_eq!(channel, expected, "{json}");
+            assert_eq!(event.sender.is_some(), source.contains("userId"), "{json}");
+            let body = format!(r#"{{"events":[{json}]}}"#);
+            let body = super::super::WebhookBody::parse(body.as_bytes()).unwrap();
+            let routed = &body.envelopes("main", event.at)[0].channel;
+            assert_eq!(routed.as_ref().map(ChannelId::as_str), expected.map(|(_, id)| id));
+        }
     }
 }
 

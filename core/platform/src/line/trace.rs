@@ -23,7 +23,7 @@ pub(crate) fn trace(envelope: &Envelope) -> Option<EventOrigin> {
     }
     let source = fields.and_then(Source::of).unwrap_or_default();
     // The ingress of an earlier version read it more strictly.
-    let channel = envelope.channel.clone().or_else(|| source.chat()?.checked().ok())?;
+    let channel = envelope.channel.clone().or_else(|| source.chat_id())?;
     let timestamp = fields.and_then(|fields| fields.get("timestamp"));
     Some(EventOrigin {
         chat: channel.chat_with(&envelope.bot),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use chatkeep_core::event::{Envelope, PlatformKind};
-use chatkeep_core::id::{ChannelId, EventId, UntrustedId, UserId};
+use chatkeep_core::id::{EventId, UntrustedId, UserId};
 use chatkeep_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -106,18 +106,14 @@ impl<'a> WebhookBody<'a> {
                 id,
                 platform: PlatformKind::Line,
                 bot: bot.to_owned(),
-                channel: head.source.as_ref().and_then(channel_of),
+                // Invalid ids are left to the workers to refuse.
+                channel: head.source.as_ref().and_then(Source::chat_id),
                 received_at: received_at.millis(),
                 raw: raw.to_owned(),
             }
         };
         self.events.iter().copied().map(envelope).collect()
     }
-}
-
-/// Returns the channel for routing; invalid channel ids are left to the workers to refuse.
-fn channel_of(source: &Source) -> Option<ChannelId> {
-    source.chat()?.checked().ok()
 }
 
 /// Returns LINE's own id, or (old senders, and invalid ids) a digest of the event's bytes, so that
@@ -136,6 +132,8 @@ fn digest(raw: &RawValue) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chatkeep_core::id::ChannelId;
+
     use super::*;
 
     fn envelopes(body: &str) -> Vec<Envelope> {
