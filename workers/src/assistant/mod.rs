@@ -22,6 +22,7 @@ use chatkeep_core::message::Content;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{Bots, Directory, PlatformError};
 use chatkeep_store::{ReplySource, Store};
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 pub use cache::{Assistants, CompileError};
@@ -34,6 +35,9 @@ use crate::backup::decode_event;
 use crate::outcome::Outcome;
 use crate::runner::Stage;
 use crate::stages::StageName;
+
+/// Timeout of the question who the bot is, before a reply.
+const SELF_KNOWLEDGE: Duration = Duration::from_secs(2);
 
 /// Settings of replies.
 #[derive(Clone, Debug)]
@@ -117,9 +121,21 @@ impl Assistant {
             _ => None,
         };
         match planned {
-            Some(planned) => self.send_reply(event, channel, planned).await,
-            None => Ok(()),
+            Some(planned) if !self.is_own(event).await => {
+                self.send_reply(event, channel, planned).await
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// Returns whether the bot itself caused an event: an answer that is a keyword, too, would be
+    /// answered without an end. A platform that does not tell who the bot is holds up no reply.
+    async fn is_own(&self, event: &Event) -> bool {
+        let (Some(sender), Ok(directory)) = (&event.sender, self.bots.get(&event.bot)) else {
+            return false;
+        };
+        let bot = timeout(SELF_KNOWLEDGE, directory.bot()).await;
+        matches!(bot, Ok(Ok(bot)) if bot.user_id == *sender)
     }
 
     async fn answer_message(

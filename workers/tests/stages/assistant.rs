@@ -277,6 +277,23 @@ async fn a_token_that_the_platform_refuses_is_replaced_by_a_push() {
 }
 
 #[tokio::test]
+async fn the_bot_does_not_answer_itself() {
+    let (mut bench, group) = answering().await;
+    let bot = bench.line.bot().user_id;
+    let question = ask(&bench, &group);
+    bench.publish_edited(&question, |event| event["source"]["userId"] = bot.into()).await;
+    bench.drain(bench.assistant()).await;
+    assert_eq!((bench.calls("/reply"), hits(&bench, &group).await), (0, 0));
+    assert!(replies(&bench, &group).await.is_empty());
+    // Others are answered, also while LINE does not tell who the bot is.
+    bench.restart().await;
+    bench.line.fail_next(Target::Info, 1, Fault::Status { status: 500, retry_after: None });
+    bench.publish(&ask(&bench, &group)).await;
+    bench.drain(bench.assistant()).await;
+    assert_eq!((bench.calls("/reply"), hits(&bench, &group).await), (1, 1));
+}
+
+#[tokio::test]
 async fn a_rule_rests_for_its_cooldown() {
     let (bench, group) = answering().await;
     configure(&bench, &group, |config| config.qa.cooldown_seconds = 60).await;
