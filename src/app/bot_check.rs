@@ -238,7 +238,8 @@ mod tests {
         ] {
             assert!(is_inconclusive(&error), "{error}");
         }
-        for error in [PlatformError::Unauthorized, PlatformError::Refused { status: 403 }] {
+        let reason = chatkeep_platform::RefusalReason::default();
+        for error in [PlatformError::Unauthorized, PlatformError::Refused { status: 403, reason }] {
             assert!(!is_inconclusive(&error), "{error}");
         }
     }

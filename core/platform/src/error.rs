@@ -1,5 +1,6 @@
 //! Errors of calls to a platform, and their codes.
 
+use std::fmt;
 use std::time::Duration;
 
 use chatkeep_core::id::InvalidId;
@@ -19,6 +20,27 @@ pub enum DecodeError {
         /// Reason.
         why: InvalidId,
     },
+}
+
+/// Reason for which the platform refused a call, in its own words, with what its support asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RefusalReason {
+    /// Explanation, at most 200 characters without control characters; empty without one.
+    pub explanation: String,
+    /// The platform's id of the call, if it names one.
+    pub request_id: Option<String>,
+}
+
+impl fmt::Display for RefusalReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.explanation.is_empty() {
+            write!(f, ": {}", self.explanation)?;
+        }
+        match &self.request_id {
+            Some(id) => write!(f, " (request {id})"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Error of a call to the platform.
@@ -58,10 +80,12 @@ pub enum PlatformError {
         bot: String,
     },
     /// Any other refusal.
-    #[error("the platform responded with status {status}")]
+    #[error("the platform responded with status {status}{reason}")]
     Refused {
         /// Its HTTP status.
         status: u16,
+        /// Reason that the platform gives.
+        reason: RefusalReason,
     },
     /// The request did not reach the platform: trying again is safe.
     #[error("the platform cannot be reached")]
@@ -143,7 +167,7 @@ mod tests {
             PlatformError::QuotaExceeded,
             PlatformError::Unavailable { retry_after: Duration::from_secs(1) },
             PlatformError::UnknownBot { bot: "x".to_owned() },
-            PlatformError::Refused { status: 403 },
+            PlatformError::Refused { status: 403, reason: RefusalReason::default() },
             PlatformError::Unknown(None),
         ]
     }

@@ -22,7 +22,7 @@ use chatkeep_core::event::{ChannelRef, Envelope, Event, EventOrigin, PlatformKin
 use chatkeep_core::id::{MessageId, UserId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
 pub use directory::Directory;
-pub use error::{DecodeError, PlatformError};
+pub use error::{DecodeError, PlatformError, RefusalReason};
 use futures_util::stream::BoxStream;
 pub use inbound::{
     InboundEvents, InboundWebhooks, NotAWebhook, SharedWebhooks, Unverified, VerifiedBody,

@@ -107,7 +107,7 @@ impl SetupFinding {
             }
             PlatformError::RateLimited { .. } => ("line-why-hasty", 0),
             PlatformError::Unauthorized => ("line-why-token", 0),
-            PlatformError::Refused { status } => ("line-why-status", *status),
+            PlatformError::Refused { status, .. } => ("line-why-status", *status),
             PlatformError::NotFound => ("line-why-status", 404),
             _ => ("line-why-unknown", 0),
         };

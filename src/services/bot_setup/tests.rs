@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use chatkeep_i18n::Language;
+use chatkeep_platform::RefusalReason;
 
 use super::*;
 
@@ -64,7 +65,7 @@ fn all() -> Vec<SetupFinding> {
         PlatformError::Unavailable { retry_after: std::time::Duration::ZERO },
         PlatformError::RateLimited { retry_after: None },
         PlatformError::Unauthorized,
-        PlatformError::Refused { status: 403 },
+        PlatformError::Refused { status: 403, reason: RefusalReason::default() },
     ] {
         all.push(SetupFinding::unanswered(Subject::Account, &error));
     }

@@ -33,6 +33,7 @@ fn event(bot: &str, channel: &str, time: i64, kind: EventKind) -> Event {
         channel: Some(ChannelRef { id: channel.into(), kind: ChannelKind::Group }),
         sender: None,
         reply_token: None,
+        redelivered: false,
         active: true,
         kind,
         raw: RawValue::from_string("{}".to_owned()).unwrap(),

@@ -13,6 +13,7 @@ use chatkeep_store::{BlobClaim, MediaReason, NewMedia, StoreError};
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _};
 use reqwest::{Method, StatusCode};
+use tracing::info;
 
 use super::{Media, Wanted, sniff};
 use crate::outcome::Outcome;
@@ -77,6 +78,9 @@ impl From<PlatformError> for DownloadError {
                 Self::Later(Outcome::Unavailable(crate::failure::of(&error)))
             }
             error => {
+                if matches!(error, PlatformError::Refused { .. }) {
+                    info!(%error, "the platform refused a file");
+                }
                 let is_explained = crate::failure::of(&error).is_explained;
                 let failure = Failure { text: error.code().to_owned(), is_explained };
                 Self::Later(Outcome::Retry(failure))

@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 use url::Url;
 
 use super::refusal::{failed, hide};
-use crate::PlatformError;
+use crate::{PlatformError, RefusalReason};
 
 /// The API's own address; any other one is an emulator's, which serves pictures, too.
 const API: &str = "https://api.line.me";
@@ -41,8 +41,9 @@ pub(super) async fn fetch(files: &reqwest::Client, url: Url) -> Result<Bytes, Pl
     let status = answer.status();
     if status != StatusCode::OK {
         let gone = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
-        let status = status.as_u16();
-        return Err(if gone { PlatformError::NotFound } else { PlatformError::Refused { status } });
+        let (status, reason) = (status.as_u16(), RefusalReason::default());
+        let refused = PlatformError::Refused { status, reason };
+        return Err(if gone { PlatformError::NotFound } else { refused });
     }
     bounded(answer).await
 }

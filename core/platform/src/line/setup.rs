@@ -12,6 +12,7 @@ use super::LineClient;
 use super::call::time;
 use super::client::read;
 use super::endpoint::Endpoint;
+use super::refusal::explanation;
 use super::wire::{
     EndpointRequest, LineAccount, LineConsumption, LineEndpoint, LineQuota, LineTest, LineToken,
 };
@@ -26,8 +27,6 @@ const WEBHOOK: &str = "/v2/bot/channel/webhook/endpoint";
 const FORM: &str = "application/x-www-form-urlencoded";
 /// Timeout of a test webhook, during which LINE itself waits for the other side.
 const TEST: Duration = Duration::from_secs(30);
-/// Maximum length of an explanation, in characters.
-const MAX_REASON: usize = 200;
 
 impl LineClient {
     /// Asks about the access token where those of its kind are known: long-lived and short-lived
@@ -191,16 +190,6 @@ fn is_channel(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Joins the two texts that explain a failed test.
-fn explanation(reason: &str, detail: &str) -> String {
-    let joined = match (reason.trim(), detail.trim()) {
-        (reason, "") => reason.to_owned(),
-        ("", detail) => detail.to_owned(),
-        (reason, detail) => format!("{reason}: {detail}"),
-    };
-    joined.chars().filter(|character| !character.is_control()).take(MAX_REASON).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,12 +218,5 @@ mod tests {
             let account: LineAccount = read(json.as_bytes()).unwrap();
             assert_eq!(account.chat_mode.as_deref().and_then(people_answer), expected, "{mode}");
         }
-    }
-
-    #[test]
-    fn an_explanation_is_short_and_plain() {
-        assert_eq!(explanation("COULD_NOT_CONNECT", " TLS\n"), "COULD_NOT_CONNECT: TLS");
-        assert_eq!((explanation("", "x"), explanation("x", "")), ("x".into(), "x".into()));
-        assert_eq!(explanation(&"é".repeat(300), "").chars().count(), MAX_REASON);
     }
 }

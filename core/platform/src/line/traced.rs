@@ -10,6 +10,7 @@ use url::Url;
 
 use super::client::LineApi;
 use super::endpoint::{Endpoint, Host};
+use super::refusal::request_id;
 use crate::PlatformError;
 
 /// Begins the span of a call. Its name cannot change later.
@@ -29,6 +30,7 @@ pub(super) fn call_span(api: &LineApi, endpoint: Endpoint, method: &Method) -> S
         otel.kind = "client",
         http.request.method = method.as_str(),
         http.response.status_code = Empty,
+        line.request_id = Empty,
         server.address = url.as_ref().and_then(Url::host_str),
         server.port = url.as_ref().and_then(Url::port_or_known_default),
         chatkeep.bot = &*api.bot,
@@ -56,7 +58,9 @@ impl Built {
     /// Sends the request, in the span that the call is in.
     pub(super) async fn send(self) -> Result<Response, Error> {
         let answer = self.http.execute(self.request?).await?;
-        Span::current().record("http.response.status_code", answer.status().as_u16());
+        let span = Span::current();
+        span.record("http.response.status_code", answer.status().as_u16());
+        span.record("line.request_id", request_id(answer.headers()));
         Ok(answer)
     }
 }

@@ -2,6 +2,7 @@
 
 use chatkeep_core::id::UntrustedId;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// An outgoing text message.
 #[derive(Serialize)]
@@ -121,10 +122,13 @@ pub(super) struct Transcoding {
 }
 
 /// An error response.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct Refusal {
     #[serde(default)]
     pub(super) message: String,
+    /// List of fields of the request, with what is wrong with each.
+    #[serde(default)]
+    pub(super) details: Value,
 }
 
 pub(super) fn texts(texts: &[String]) -> Vec<Text<'_>> {
