@@ -39,9 +39,12 @@ const ERASED: &str = "
     UPDATE channels SET erase_earlier_texts = FALSE
     WHERE channel_id = $1 AND earlier_texts_ended_at = $2";
 
+/// A chat with a name and no picture has none any more; rooms, and chats that the platform does not
+/// know, have neither.
 const SAVE_SUMMARIES: &str = "
     UPDATE channels SET name = COALESCE(s.name, channels.name),
-                        picture_url = COALESCE(s.picture, channels.picture_url),
+                        picture_url = CASE WHEN s.name IS NULL THEN channels.picture_url
+                                           ELSE s.picture END,
                         member_count = COALESCE(s.members, channels.member_count),
                         summary_at = $2
     FROM (SELECT value ->> 'c' AS id, value ->> 'n' AS name, value ->> 'p' AS picture,

@@ -250,10 +250,16 @@ async fn names_and_summaries(fixture: Fixture) {
     channels.save_summaries(&summaries, at(60)).await.unwrap();
     assert!(channels.without_summary(&both, at(60)).await.unwrap().is_empty());
     assert_eq!(channels.without_summary(&both[..1], at(61)).await.unwrap(), both[..1]);
-    let renamed = ChannelSummary { picture_url: Some("p".to_owned()), ..ChannelSummary::default() };
-    channels.save_summaries(&[("C1".into(), renamed)].into(), at(62)).await.unwrap();
+    let save = async |name: Option<&str>, picture: Option<&str>| {
+        let (name, picture_url) = (name.map(str::to_owned), picture.map(str::to_owned));
+        let summary = ChannelSummary { name, picture_url, member_count: None };
+        channels.save_summaries(&[("C1".into(), summary)].into(), at(62)).await.unwrap();
+        channels.channel(&"C1".into()).await.unwrap().unwrap().picture_url
+    };
+    assert_eq!(save(Some("x"), Some("p")).await.as_deref(), Some("p"));
+    assert_eq!(save(None, None).await.as_deref(), Some("p"), "the platform does not know it");
+    assert_eq!(save(Some("測試"), None).await, None, "it was removed");
     let channel = channels.channel(&"C1".into()).await.unwrap().unwrap();
-    assert_eq!(channel.picture_url.as_deref(), Some("p"));
     let unknown = channels.channel(&"C2".into()).await.unwrap().unwrap();
     assert_eq!((unknown.name, unknown.member_count), (None, 1));
     assert_eq!((channel.name.as_deref(), channel.member_count), (Some("測試"), 7));

@@ -136,6 +136,23 @@ async fn names_are_fetched_once_and_again_after_a_day() {
 }
 
 #[tokio::test]
+async fn the_name_of_a_group_is_known_also_where_its_size_is_not() {
+    for status in [403, 404, 500] {
+        let bench = Bench::new().await;
+        let ann = bench.line.add_user("Ann", None).user_id;
+        let id = bench.line.add_group("Cooks", None, &[&ann]).chat_id;
+        bench.publish(&bench.line.build(Action::BotJoins { chat: id.clone() }).unwrap()).await;
+        // The summary itself is answered.
+        bench.line.fail_next(Target::Info, 1, Fault::Delay(Duration::ZERO));
+        bench.line.fail_next(Target::Info, 1, Fault::Status { status, retry_after: None });
+        bench.drain(bench.members()).await;
+        assert_eq!((bench.calls("/summary"), bench.calls("/members/count")), (1, 1));
+        let channel = bench.store.channels().channel(&id.as_str().into()).await.unwrap().unwrap();
+        assert_eq!(channel.name.as_deref(), Some("Cooks"), "{status}");
+    }
+}
+
+#[tokio::test]
 async fn a_platform_in_trouble_costs_names_and_nothing_else() {
     let (mut bench, group) = Bench::with_group().await;
     let lee = bench.line.add_user("Lee", None).user_id;

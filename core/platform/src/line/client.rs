@@ -127,6 +127,11 @@ impl LineClient {
     }
 }
 
+/// Returns whether no call of the bot can succeed for now.
+const fn must_wait(error: &PlatformError) -> bool {
+    error.not_now().is_some() || matches!(error, PlatformError::Unauthorized)
+}
+
 /// Parses the body of a response.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PlatformError> {
     let unreadable = |_| PlatformError::Unknown(None);
@@ -227,11 +232,14 @@ impl Platform for LineClient {
                 ChannelKind::Group => {
                     let path = format!("/v2/bot/group/{id}/summary");
                     let group: LineGroup = self.get(Endpoint::Group, &path).await?;
-                    Ok(ChannelSummary {
-                        name: group.group_name,
-                        picture_url: group.picture_url,
-                        member_count: Some(self.member_count("group", id).await?),
-                    })
+                    let member_count = match self.member_count("group", id).await {
+                        Ok(count) => Some(count),
+                        Err(error) if must_wait(&error) => return Err(error),
+                        // Asked again with the next summary; the name is known now.
+                        Err(_) => None,
+                    };
+                    let (name, picture_url) = (group.group_name, group.picture_url);
+                    Ok(ChannelSummary { name, picture_url, member_count })
                 }
                 ChannelKind::Room => {
                     let member_count = Some(self.member_count("room", id).await?);

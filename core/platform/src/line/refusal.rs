@@ -102,7 +102,10 @@ mod tests {
         );
         let headers = HeaderMap::new();
         for (body, expected) in [
-            (r#"{"message":"Access to this API is not available"}"#, ": Access to this API is not available"),
+            (
+                r#"{"message":"Access to this API is not available"}"#,
+                ": Access to this API is not available",
+            ),
             (r#"{"message":"odd\n","details":{"x":1}}"#, ": odd"),
             ("<html>", ""),
         ] {
