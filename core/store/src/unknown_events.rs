@@ -110,8 +110,9 @@ impl MessageStore<'_> {
         Ok(gone.len())
     }
 
-    /// Stores events of unknown type, except those from a deleted time, those about a message that
-    /// was unsent or erased, and those caused by people who were erased since, or had opted out then.
+    /// Stores events of unknown type, except those of channels that are not backed up now, those from
+    /// a deleted time, those about a message that was unsent or erased, and those caused by people who
+    /// were erased since, or had opted out then. One that names no channel is stored.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -123,11 +124,14 @@ impl MessageStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let channels = events.iter().filter_map(|unknown| unknown.event.channel.as_ref());
         // As erasures do, so that neither misses what the other is about to write.
-        lock_ledger(&mut tx, &channels.map(|channel| &channel.id).collect()).await?;
+        let ledger = lock_ledger(&mut tx, &channels.map(|channel| &channel.id).collect()).await?;
         let senders = events.iter().filter_map(|unknown| unknown.event.sender.as_ref());
         let opt_outs = OptOuts::load(&mut tx, senders).await?;
-        let events: Vec<_> =
-            events.iter().filter(|unknown| !opt_outs.refuse_event(unknown.event)).collect();
+        let is_kept = |event: &Event| {
+            let is_off = event.channel.as_ref().is_some_and(|channel| ledger.paused(&channel.id));
+            !is_off && !opt_outs.refuse_event(event)
+        };
+        let events: Vec<_> = events.iter().filter(|unknown| is_kept(unknown.event)).collect();
         let keys: Vec<_> = events.iter().map(|unknown| unknown.event.key()).collect();
         let mut rows: Vec<_> = events
             .iter()

@@ -49,8 +49,8 @@ async fn stored(fixture: &Fixture) -> String {
 async fn an_unsend_erases_the_events_about_its_message(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     fixture.group("C2", &["U1"]).await;
-    // Nobody backs C2 up.
     fixture.subscribe("C1", "U1", 2).await;
+    fixture.subscribe("C2", "U1", 2).await;
     for channel in ["C1", "C2"] {
         for (message, n) in [("m1", 1), ("m2", 2)] {
             store(&fixture, &about(message, &format!("{channel}-{n}"), "main", Some(channel)))
@@ -67,6 +67,7 @@ async fn an_unsend_erases_the_events_about_its_message(fixture: Fixture) {
 
 async fn an_unsend_without_a_chat_erases_those_of_its_bot(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 2).await;
     for (id, bot, group) in [("1", "main", None), ("2", "other", None), ("3", "main", Some("C1"))] {
         store(&fixture, &about("m1", id, bot, group)).await;
     }

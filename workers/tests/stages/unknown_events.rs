@@ -114,6 +114,24 @@ async fn an_unsend_erases_what_could_not_be_decoded() {
 }
 
 #[tokio::test]
+async fn of_a_channel_that_nobody_backs_up_nothing_is_kept() {
+    let bench = Bench::new().await;
+    let group = bench.group().await;
+    let odd = |message: &str| {
+        json!({"type": "translated", "source": source(&group),
+               "translation": {"messageId": message, "text": SECRET}})
+    };
+    publish(&bench, "E1", &odd("77")).await;
+    assert_eq!(stored(&bench).await, (0, 0), "nobody has subscribed");
+    bench.subscribe(&group.id, &group.ann).await;
+    publish(&bench, "E2", &odd("78")).await;
+    assert_eq!(stored(&bench).await, (1, 1));
+    bench.charge(&group.id, &group.ann, i64::MAX / 4).await;
+    publish(&bench, "E3", &odd("79")).await;
+    assert_eq!(stored(&bench).await, (1, 1), "the quota is used up");
+}
+
+#[tokio::test]
 async fn what_was_unsent_before_it_came_is_not_stored() {
     let (_, group) = Bench::with_group().await;
     for nth in 0..odd_events(&group).len() {
