@@ -21,6 +21,7 @@ use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::{Config, RateLimitConfig, Sources};
 use chatkeep_core::disk::DiskReserve;
+use chatkeep_core::health::Health;
 use chatkeep_core::time::{SharedClock, SystemClock};
 use chatkeep_http::rate_limit::Limiter;
 use chatkeep_http::server::Server as HttpServer;
@@ -168,7 +169,12 @@ async fn embedded_ingress(folder: &Path, bounded: bool) -> Result<SocketAddr> {
         LineWebhooks::new(&[SECRET.to_owned().into()]).context("the secret is not empty")?;
     let rejected = RateLimitConfig { per_minute: 600, burst: 600 };
     let rejected = Limiter::alone(rejected, Arc::clone(&clock));
-    let bots = IngressBots::new([IngressBot::new("main", Arc::new(webhooks), None)]);
+    let bots = IngressBots::new([IngressBot::new(
+        "main",
+        Arc::new(webhooks),
+        None,
+        Health::new(Arc::new(SystemClock)),
+    )]);
     let (tap, disk) = (Tap::default(), DiskReserve::new(0));
     let ingress = Ingress { bus, bots, clock, tap, rejected, proxies: 0, disk };
     let router = chatkeep_ingress::router(ingress, 1024 * 1024);

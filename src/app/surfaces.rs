@@ -141,7 +141,8 @@ impl App {
 
     fn ingress_bot(&self, bot: &LineConfig) -> Option<IngressBot> {
         let webhooks = self.secrets.bot(&bot.name)?.webhooks.clone()?;
-        Some(IngressBot::new(&bot.name, Arc::new(webhooks), self.bots.get(&bot.name).ok().cloned()))
+        let directory = self.bots.get(&bot.name).ok().cloned();
+        Some(IngressBot::new(&bot.name, Arc::new(webhooks), directory, self.health.clone()))
     }
 
     /// Creates the rate limit of rejected webhooks by address. Each process has its own: a wrong

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use chatkeep_core::health::Health;
 use chatkeep_core::id::UserId;
 use chatkeep_core::panics;
 use chatkeep_platform::{Directory, InboundWebhooks, SharedWebhooks};
-use tracing::{debug, warn};
+use tracing::debug;
 
 /// Bots by platform and name.
 #[derive(Debug, Default)]
@@ -20,8 +21,10 @@ pub struct IngressBot {
     webhooks: SharedWebhooks,
     /// Directory with the bot's own id; `None` in a process without its access token.
     directory: Option<Directory>,
-    /// Destination that was checked last.
+    /// Destination that was checked last, and found to be the bot's own.
     checked: Arc<Mutex<Option<UserId>>>,
+    /// Health of the process, which tells of webhooks for another bot.
+    health: Health,
 }
 
 impl IngressBots {
@@ -64,8 +67,13 @@ impl IngressBots {
 
 impl IngressBot {
     /// Creates a bot that receives webhooks through this adapter.
-    pub fn new(name: &str, webhooks: SharedWebhooks, directory: Option<Directory>) -> Self {
-        Self { name: name.to_owned(), webhooks, directory, checked: Arc::default() }
+    pub fn new(
+        name: &str,
+        webhooks: SharedWebhooks,
+        directory: Option<Directory>,
+        health: Health,
+    ) -> Self {
+        Self { name: name.to_owned(), webhooks, directory, checked: Arc::default(), health }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -76,8 +84,9 @@ impl IngressBot {
         &*self.webhooks
     }
 
-    /// Warns when a correctly signed webhook names another bot than the owner of the access token:
-    /// secret and token were mixed up then. Runs in the background, once for each destination.
+    /// Raises a problem when a correctly signed webhook names another bot than the owner of the access
+    /// token: secret and token were mixed up then, and no reply will be accepted. Runs in the
+    /// background, until the destination is found to be right: secrets are replaced without a restart.
     pub(super) fn check(&self, destination: Option<UserId>) {
         let (Some(destination), Some(directory)) = (destination, &self.directory) else {
             return;
@@ -87,17 +96,34 @@ impl IngressBot {
             return;
         }
         *checked = Some(destination.clone());
-        let (directory, bot) = (directory.clone(), self.name.clone());
+        drop(checked);
+        let (directory, bot) = (directory.clone(), self.clone());
         panics::spawn("bot_check", async move {
+            let part = format!("bot_identity:{}", bot.name);
             match directory.bot().await {
-                Ok(own) if own.user_id == destination => debug!(bot, "webhooks are for this bot"),
-                Ok(own) => warn!(
-                    bot, %destination, own = %own.user_id,
-                    "webhooks are for another bot than the access token; do its secret and \
-                     access token belong together?"
-                ),
-                Err(error) => debug!(bot, code = error.code(), "cannot look up the bot's own ID"),
+                Ok(own) if own.user_id == destination => {
+                    bot.health.clear(&part);
+                    debug!(bot = bot.name, "webhooks are for this bot");
+                }
+                Ok(own) => {
+                    let own = own.user_id;
+                    let reason = format!(
+                        "webhooks are for {destination}, another bot than that of the access token, \
+                         {own}; do its secret and access token belong together?"
+                    );
+                    bot.health.raise(&part, reason);
+                    bot.forget_check();
+                }
+                Err(error) => {
+                    debug!(bot = bot.name, code = error.code(), "cannot look up the bot's own ID");
+                    bot.forget_check();
+                }
             }
         });
+    }
+
+    /// Has the next webhook be checked again.
+    fn forget_check(&self) {
+        *self.checked.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

@@ -96,6 +96,12 @@ async fn what_goes_wrong_with_a_bot_later_is_a_problem_while_it_lasts() {
     stack.line.fail_next(Target::Reply, 1, refused());
     ask().await;
     becomes(&[]).await;
+    // The secret is another bot's: replies would be refused. Then it is replaced.
+    let other = stack.line.sign_raw(r#"{"destination":"Uother","events":[]}"#);
+    assert_eq!(stack.line.post(other).await, Some(200));
+    becomes(&[["bot_identity:main", "webhooks are for Uother, another bot"]]).await;
+    assert!(stack.line.connection_check().await.accepted);
+    becomes(&[]).await;
     assert!(stack.process.terminate().await.success());
 }
 

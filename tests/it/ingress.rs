@@ -10,6 +10,7 @@ use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::RateLimitConfig;
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::event::{Envelope, PlatformKind};
+use chatkeep_core::health::Health;
 use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 use chatkeep_emulator::{Signed, signature};
 use chatkeep_http::rate_limit::Limiter;
@@ -134,7 +135,12 @@ async fn the_budget_for_garbage_comes_back() {
     let webhooks = LineWebhooks::new(&[SECRET.to_owned().into()]).unwrap();
     let ingress = Ingress {
         bus: Bus::Embedded(bus.clone()),
-        bots: IngressBots::new([IngressBot::new("main", Arc::new(webhooks), None)]),
+        bots: IngressBots::new([IngressBot::new(
+            "main",
+            Arc::new(webhooks),
+            None,
+            Health::new(clock.clone()),
+        )]),
         clock: clock.clone(),
         tap: Tap::default(),
         rejected: Limiter::alone(rejected, clock),
@@ -226,8 +232,8 @@ async fn a_second_platform_needs_an_adapter_alone() {
     let ingress = Ingress {
         bus: bus.clone(),
         bots: IngressBots::new([
-            IngressBot::new("main", Arc::new(line), None),
-            IngressBot::new("main", Arc::new(Lines), None),
+            IngressBot::new("main", Arc::new(line), None, Health::new(clock.clone())),
+            IngressBot::new("main", Arc::new(Lines), None, Health::new(clock.clone())),
         ]),
         clock: clock.clone(),
         tap: Tap::default(),
