@@ -65,6 +65,14 @@ pub(crate) fn is_kana(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{30ff}')
 }
 
+/// Returns whether a symbol is meaningful by itself, unlike punctuation.
+pub(crate) fn is_emoji(c: char) -> bool {
+    matches!(c,
+        '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}'
+        | '\u{231a}' | '\u{231b}' | '\u{23e9}'..='\u{23f3}' | '\u{2b50}' | '\u{2b55}'
+    )
+}
+
 /// Returns the canonical combining class of `c`; 0 for everything that stands by itself.
 #[inline]
 pub(crate) fn combining_class(c: char) -> u8 {

@@ -1,13 +1,15 @@
 //! Folding: the form in which two spellings of the same text are equal.
 //!
 //! [`fold`] applies NFKC (which also folds width), lower case, removal of characters that are
-//! invisible by definition, straight quotes for curly ones, and single spaces for white-space runs.
+//! invisible by definition, straight quotes for curly ones, one spelling of what looks the same in
+//! [Thai and Lao](thai), and single spaces for white-space runs.
 //! [`search`] adds the folds that only search needs, [`han`] the one fold that changes what a
 //! reader sees.
 
 pub mod han;
 mod quick;
 pub mod search;
+mod thai;
 
 use std::borrow::Cow;
 use std::iter;
@@ -15,6 +17,7 @@ use std::iter;
 use icu_normalizer::ComposingNormalizerBorrowed;
 
 use quick::Step;
+pub(crate) use quick::is_ignorable;
 
 const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfkc();
 
@@ -64,7 +67,7 @@ pub fn strip_marks(folded: &str) -> &str {
 }
 
 /// Returns whether a message may end in `c` without a change of meaning.
-fn is_end_mark(c: char) -> bool {
+pub(crate) fn is_end_mark(c: char) -> bool {
     matches!(
         c,
         ' ' | '?'
@@ -102,7 +105,7 @@ fn fold_quickly(text: &str, kept: usize, mut mark: u8) -> Option<String> {
     folded.push_str(&text[..kept]);
     for c in text[kept..].chars() {
         let step = quick::step(c);
-        mark = quick::next_mark(mark, step)?;
+        mark = quick::next_mark(mark, c, step)?;
         match step {
             Step::Keep | Step::Mark(_) => folded.push(c),
             Step::To(c) => folded.push(c),
@@ -140,7 +143,7 @@ fn fold_chars(chars: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
         .flat_map(lower)
         .filter(|&c| !quick::is_ignorable(c))
         .map(quick::straight_quote);
-    NFKC.normalize_iter(visible)
+    NFKC.normalize_iter(thai::respelled(visible))
 }
 
 /// Returns the lower case of a character, independent of its neighbours: final sigma and sharp s as

@@ -52,20 +52,31 @@ pub(super) fn step(c: char) -> Step {
     }
 }
 
-/// Returns the combining class that the next mark may not fall below, after `step`; `None` if marks
-/// are out of order, which only the normaliser sorts.
+/// State after a Thai vowel e: another one makes it the vowel ae. No mark has these classes.
+const AFTER_E: u8 = u8::MAX;
+/// State after a Thai nikhahit: tone marks stand before it.
+const AFTER_NIKHAHIT: u8 = u8::MAX - 1;
+
+/// Returns the combining class that the next mark may not fall below, after `c` and its `step`, or
+/// one of the states above; `None` if characters are out of order, which only the slow path sorts.
 #[inline]
-pub(super) fn next_mark(mark: u8, step: Step) -> Option<u8> {
+pub(super) fn next_mark(mark: u8, c: char, step: Step) -> Option<u8> {
     match step {
+        Step::Mark(class) if mark == AFTER_E => Some(class),
         Step::Mark(class) if class < mark => None,
         Step::Mark(class) => Some(class),
         Step::Drop => Some(mark),
-        _ => Some(0),
+        _ => match c {
+            '\u{e40}' if mark == AFTER_E => None,
+            '\u{e40}' => Some(AFTER_E),
+            '\u{e4d}' => Some(AFTER_NIKHAHIT),
+            _ => Some(0),
+        },
     }
 }
 
-/// Returns the length in bytes of the prefix of `text` that folding leaves as it is, and the
-/// combining class of the mark it ends in.
+/// Returns the length in bytes of the prefix of `text` that folding leaves as it is, and the state
+/// that it ends in (see [`next_mark`]).
 #[inline]
 pub(super) fn folded_prefix(text: &str) -> (usize, u8) {
     let mut mark = 0;
@@ -74,7 +85,7 @@ pub(super) fn folded_prefix(text: &str) -> (usize, u8) {
         let step = step(c);
         let single_space = c == ' ' && !after_space;
         let kept = matches!(step, Step::Keep | Step::Mark(_)) || single_space;
-        match next_mark(mark, step) {
+        match next_mark(mark, c, step) {
             Some(next) if kept => mark = next,
             _ => return (at, mark),
         }
@@ -101,7 +112,7 @@ pub(super) fn straight_quote(c: char) -> char {
 
 /// Returns Unicode's `Default_Ignorable_Code_Point`: whether `c` is normally invisible.
 #[inline]
-pub(super) fn is_ignorable(c: char) -> bool {
+pub(crate) fn is_ignorable(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

@@ -1,5 +1,6 @@
-//! Folding for search: [`fold`](fn@crate::fold) without Latin diacritics (`cafe` matches `Café`),
-//! with a mapping back to the characters of the original text.
+//! Folding for search: [`fold`](fn@crate::fold) without Latin diacritics (`cafe` matches `Café`) and
+//! with one hyphen for all that are typed for it, with a mapping back to the characters of the
+//! original text.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 
 use super::han::simplified;
 use super::quick::{self, Step};
-use super::{NFKC, fold_chars};
+use super::{NFKC, fold_chars, thai};
 use crate::script::combining_class;
 
 const NFD: DecomposingNormalizerBorrowed<'static> = DecomposingNormalizerBorrowed::new_nfd();
@@ -77,7 +78,7 @@ pub(crate) fn each_folded(text: &str, mut emit: impl FnMut(char, Range<usize>)) 
     let mut last = ' ';
     while let Some(c) = chars.next() {
         let first_step = quick::step(c);
-        if first_step != Step::Slow && !chars.peek().is_some_and(|&next| may_join(next)) {
+        if first_step != Step::Slow && !chars.peek().is_some_and(|&next| may_join(c, next)) {
             let origin = start..start + 1;
             start += 1;
             emit_step(c, first_step, &mut last, |c| emit(c, origin.clone()));
@@ -96,25 +97,34 @@ pub(crate) fn each_folded(text: &str, mut emit: impl FnMut(char, Range<usize>)) 
     }
 }
 
-/// Returns whether `next` may fold together with the character before it; cheap test first.
+/// Returns whether `next` may fold together with `last`, the character before it; cheap test first.
 #[inline]
-fn may_join(next: char) -> bool {
+fn may_join(last: char, next: char) -> bool {
     matches!(quick::step(next), Step::Slow | Step::Drop | Step::Mark(_))
+        || thai::is_nikhahit(next)
+        || thai::is_respelled(last, next)
 }
 
 /// Returns whether `next` folds together with `cluster` to something else than they do apart.
 fn joins(cluster: &str, next: char) -> bool {
     match quick::step(next) {
         Step::Drop | Step::Mark(_) => true,
+        // Tone marks that move before it stand in the order of all marks there.
+        _ if thai::is_nikhahit(next) => true,
+        Step::Slow if combining_class(next) != 0 => true,
+        _ if last_visible(cluster).is_some_and(|last| thai::is_respelled(last, next)) => true,
         Step::Slow => {
-            combining_class(next) != 0
-                || quick::is_ignorable(next)
+            quick::is_ignorable(next)
                 // Half-width voicing marks: combining marks once they are folded.
                 || matches!(next, '\u{ff9e}' | '\u{ff9f}')
                 || composes(cluster, next)
         }
         _ => false,
     }
+}
+
+fn last_visible(cluster: &str) -> Option<char> {
+    cluster.chars().rfind(|&c| !quick::is_ignorable(c))
 }
 
 /// Returns whether the two compose; invisible characters are removed before the text is composed.
@@ -139,8 +149,8 @@ fn emit_step(c: char, step: Step, last: &mut char, mut emit: impl FnMut(char)) {
 /// Emits a cluster, by table if that is enough.
 fn emit_cluster(cluster: &str, last: &mut char, mut emit: impl FnMut(char)) {
     let mut mark = Some(0);
-    let by_table = cluster.chars().map(quick::step).all(|step| {
-        mark = mark.and_then(|mark| quick::next_mark(mark, step));
+    let by_table = cluster.chars().map(|c| (c, quick::step(c))).all(|(c, step)| {
+        mark = mark.and_then(|mark| quick::next_mark(mark, c, step));
         mark.is_some() && step != Step::Slow
     });
     if by_table {
@@ -168,13 +178,25 @@ fn emit_plain(c: char, last: &mut char, emit: &mut impl FnMut(char)) {
     }
 }
 
-/// Emits `c`, but never two spaces in a row and none at the beginning.
+/// Emits `c`, dashes in their one form, but never two spaces in a row and none at the beginning.
 #[inline]
 fn emit_char(c: char, last: &mut char, emit: &mut impl FnMut(char)) {
+    let c = one_dash(c);
     if c != ' ' || *last != ' ' {
         emit(c);
     }
     *last = c;
+}
+
+/// Returns the hyphen for the hyphens and short dashes that are typed for one, as in `10:00–21:30`,
+/// and the tilde for the wave dash, which some keyboards type in its place.
+#[inline]
+const fn one_dash(c: char) -> char {
+    match c {
+        '\u{2010}'..='\u{2013}' | '\u{2212}' => '-',
+        '\u{301c}' => '~',
+        c => c,
+    }
 }
 
 /// Returns the base of the Latin letters whose stroke is no diacritic in Unicode.
@@ -209,6 +231,8 @@ mod tests {
             ("น้ำ", "น้\u{e4d}า"),
             ("a\u{300}\u{323}b", "ab"),
             ("ｶ\u{200b}ﾞ", "ガ"),
+            ("1–2 3−5 6‑7 8‐9 a―b—c", "1-2 3-5 6-7 8-9 a―b—c"),
+            ("10:00〜21:30", "10:00~21:30"),
         ] {
             assert_eq!(fold_for_search(text), folded, "{text}");
         }
@@ -239,12 +263,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_differs_from_folding_by_latin_diacritics_alone(text in mixed_text()) {
+        fn it_differs_from_folding_by_latin_diacritics_and_dashes_alone(text in mixed_text()) {
             let folded = fold(&text);
             let for_search = fold_for_search(&text);
             prop_assert_eq!(&fold_for_search(&folded), for_search.trim_end());
             let latin = |c: char| matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}');
             if !folded.chars().any(|c| latin(c) || combining_class(c) != 0) {
+                let folded: String = folded.chars().map(one_dash).collect();
                 prop_assert_eq!(for_search.trim_end(), folded);
             }
         }

@@ -18,7 +18,6 @@
 //! One letter of a script in which every character begins a pair of its own (Hangul, Thai) is a
 //! beginning of these pairs.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use tantivy::postings::TermInfo;
@@ -28,8 +27,8 @@ use tantivy::{InvertedIndexReader, SegmentReader};
 use super::IndexOptions;
 use super::posting_list::Source;
 use super::schema::Fields;
-use super::tokenizer::{UnitTokenizer, is_single};
-use super::units::Kind;
+use super::tokenizer::{Extra, UnitTokenizer, is_single};
+use super::units::{Kind, Unit, write_term};
 
 /// Numbers of characters, ascending. As a character, each tells the terms of its length from those
 /// of all others.
@@ -42,8 +41,10 @@ const CLOSE: u8 = 8;
 #[derive(Clone, Default)]
 pub(super) struct BeginningTokenizer {
     units: UnitTokenizer,
-    /// Position and byte range of the words, by position.
-    words: Vec<(usize, Range<usize>)>,
+    /// Words, by position.
+    words: Vec<Extra>,
+    /// Term of the present word.
+    term: String,
     token: Token,
 }
 
@@ -63,16 +64,17 @@ impl Tokenizer for BeginningTokenizer {
         self.words.clear();
         self.words.extend(self.units.units().iter().filter_map(|unit| {
             let begins = match unit.kind {
-                Kind::Word => true,
+                Kind::Word | Kind::Rest => true,
                 Kind::Symbol => false,
                 Kind::Character { .. } => !folded[unit.start..].starts_with(is_single),
             };
-            begins.then_some((unit.position, unit.start..unit.end))
+            let Unit { kind, position, start, end, .. } = *unit;
+            begins.then_some(Extra { kind, position, start, end })
         }));
         let before = self.words.len();
         self.words.extend(self.units.rests());
         if self.words.len() > before {
-            self.words.sort_by_key(|(position, _)| *position);
+            self.words.sort_by_key(|word| word.position);
         }
         self.token.reset();
         Beginnings { tokenizer: self, word: 0, length: 0 }
@@ -88,17 +90,19 @@ pub(super) struct Beginnings<'a> {
 
 impl TokenStream for Beginnings<'_> {
     fn advance(&mut self) -> bool {
-        let BeginningTokenizer { units, words, token, .. } = &mut *self.tokenizer;
-        while let Some((position, range)) = words.get(self.word) {
-            let word = &units.folded()[range.clone()];
+        let BeginningTokenizer { units, words, term: word, token } = &mut *self.tokenizer;
+        while let Some(&Extra { kind, position, start, end }) = words.get(self.word) {
+            if self.length == 0 {
+                write_term(kind, &units.folded()[start..end], word);
+            }
             let length = LENGTHS.get(self.length).copied();
             let before = self.length.checked_sub(1).map_or(0, |before| LENGTHS[before]);
             self.length += 1;
             if let Some(length) = length
                 && let Some(beginning) = beginning(word, length, before)
             {
-                token.position = *position;
-                (token.offset_from, token.offset_to) = (range.start, range.start + beginning.len());
+                token.position = position;
+                (token.offset_from, token.offset_to) = (start, end);
                 token.text.clear();
                 token.text.push(char::from(length));
                 token.text.push_str(beginning);

@@ -18,9 +18,9 @@ use super::related::{RelatedQuery, RelatedTerm};
 use super::schema::{Fields, HAS_LINK};
 use super::tokenizer::is_single;
 use super::union::AnyQuery;
-use super::units::{Kind, Unit, units};
+use super::units::{Kind, Unit, units, write_term};
 use super::{IndexOptions, IndexSearch};
-use crate::script::is_ideograph;
+use crate::script::{is_emoji, is_ideograph};
 
 /// Message types of `has:media`.
 const MEDIA: [&str; 4] = ["image", "video", "audio", "file"];
@@ -187,8 +187,10 @@ impl Compiler {
         let joined = Joined::needle(&self.folded(needle));
         let folded = joined.as_str();
         let units: Vec<Unit> = units(folded).collect();
-        let term = |unit: &Unit, end| {
-            (unit.position, Term::from_field_text(self.fields.text, &folded[unit.start..end]))
+        let mut text = String::new();
+        let mut term = |unit: &Unit, end| {
+            write_term(unit.kind, &folded[unit.start..end], &mut text);
+            (unit.position, Term::from_field_text(self.fields.text, &text))
         };
         let mut terms = Vec::with_capacity(units.len());
         let mut covered = 0;
@@ -207,12 +209,12 @@ impl Compiler {
                     }
                     _ => terms.push(term(unit, unit.end)),
                 },
-                Kind::Word | Kind::Symbol => terms.push(term(unit, unit.end)),
+                Kind::Word | Kind::Rest | Kind::Symbol => terms.push(term(unit, unit.end)),
             }
             before = Some(unit);
         }
         let open = units.last().is_some_and(|unit| match unit.kind {
-            Kind::Word => true,
+            Kind::Word | Kind::Rest => true,
             Kind::Symbol => false,
             // One in a run is part of a pair already.
             Kind::Character { .. } => {
@@ -236,17 +238,14 @@ fn related_parts<'a>(folded: &'a str, unit: &Unit) -> [Option<(&'a str, bool)>; 
     let text = &folded[unit.start..unit.end];
     match unit.kind {
         Kind::Word => [Some((text, true)), None],
+        // The first piece of a very long word stands for it.
+        Kind::Rest => [None, None],
         Kind::Symbol => [text.starts_with(is_emoji).then_some((text, false)), None],
         Kind::Character { pair } => {
             let pair = pair.then(|| (unit.longest(folded), true));
             [pair, text.starts_with(is_ideograph).then_some((text, false))]
         }
     }
-}
-
-/// Returns whether a symbol is meaningful by itself, unlike punctuation.
-fn is_emoji(c: char) -> bool {
-    matches!(c, '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}')
 }
 
 fn boxed(query: impl TantivyQuery) -> Box<dyn TantivyQuery> {

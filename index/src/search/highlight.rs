@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use unicode_segmentation::GraphemeCursor;
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 
 use super::clusters::{Cluster, Paired, clusters};
 use super::join::Joined;
@@ -68,11 +68,12 @@ impl Highlighter {
     }
 
     /// Returns the ranges of characters (not bytes) of `text` that match the query: in order, never
-    /// overlapping.
+    /// overlapping. What people see as one character is in a range as a whole or not at all.
     pub fn highlight(&self, text: &str) -> Vec<Range<usize>> {
         if self.needles.is_empty() {
             return Vec::new();
         }
+        let original = text;
         let text = Shown::new(text);
         let (mut ranges, mut divided) = (Vec::new(), Divided(vec![false; self.needles.len()]));
         for (needle, is_divided) in self.needles.iter().zip(&mut divided.0) {
@@ -84,7 +85,7 @@ impl Highlighter {
             ranges.extend(text.parts(&self.parts, &divided));
         }
         ranges.sort_unstable_by_key(|range| (range.start, range.end));
-        merge(ranges)
+        merge(widened(original, merge(ranges)))
     }
 
     /// Returns an excerpt of `text` of at most `max` characters (and the ellipses): the first match,
@@ -111,6 +112,36 @@ impl Highlighter {
         let highlights = inside.collect();
         Snippet { text: format!("{before}{shown}{after}"), highlights }
     }
+}
+
+/// Returns sorted ranges of characters of a text, apart from each other, with all of what people see
+/// as one character at either end.
+fn widened(text: &str, mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    if text.is_ascii() {
+        return ranges;
+    }
+    let mut end = 0;
+    let mut graphemes = text.graphemes(true).map(|grapheme| {
+        let start = end;
+        end += grapheme.chars().count();
+        start..end
+    });
+    let mut seen = 0..0;
+    for range in &mut ranges {
+        while seen.end <= range.start
+            && let Some(next) = graphemes.next()
+        {
+            seen = next;
+        }
+        range.start = range.start.min(seen.start);
+        while seen.end < range.end
+            && let Some(next) = graphemes.next()
+        {
+            seen = next;
+        }
+        range.end = range.end.max(seen.end);
+    }
+    ranges
 }
 
 /// Returns the characters of an excerpt of at most `max` characters of a longer text, around its
@@ -358,15 +389,27 @@ mod tests {
             ("ก็ก็ก็ก็ needle ก็ก็ก็".to_owned(), "needle", 13, "…ก็ needle ก็…"),
             ("aa👨‍👩‍👧 needle 👨‍👩‍👧bb".to_owned(), "needle", 12, "… needle …"),
             ("e\u{301}e\u{301}e\u{301}".to_owned(), "needle", 5, "e\u{301}e\u{301}…"),
-            ("xx👨‍👩‍👧👨‍👩‍👧xx".to_owned(), "👧👨", 8, "…👨‍👩‍👧…"),
+            ("xx👨‍👩‍👧👨‍👩‍👧xx".to_owned(), "👧👨", 8, "xx👨‍👩‍👧…"),
         ] {
             let snippet = Highlighter::new(&Query::parse(query).unwrap()).snippet(&text, max);
             assert_eq!(snippet.text, expected, "{text} {max}");
             let shown = |range: &Range<usize>| {
                 snippet.text.chars().skip(range.start).take(range.len()).collect::<String>()
             };
-            assert!(snippet.highlights.iter().all(|range| query.contains(&shown(range))), "{text}");
+            let whole = |found: String| query.contains(&found) || found == "👨‍👩‍👧";
+            assert!(snippet.highlights.iter().all(|range| whole(shown(range))), "{text}");
         }
+    }
+
+    #[test]
+    fn marks_tear_nothing_that_is_seen_as_one_character() {
+        assert_eq!(marked("ok 👍🏽 👍", "👍"), ["👍🏽", "👍"]);
+        assert_eq!(marked("x👨\u{200d}👩\u{200d}👧👨y", "👨"), ["👨\u{200d}👩\u{200d}👧👨"]);
+        assert_eq!(marked("x👨\u{200d}👩\u{200d}👧", "👧"), ["👨\u{200d}👩\u{200d}👧"]);
+        assert_eq!(marked("ครับ", "ร"), ["รั"]);
+        assert_eq!(marked("ขอนํ้าหน่อย", "น้ำ"), ["นํ้า"], "in another spelling");
+        assert_eq!(marked("10:00–21:30", "10:00-21:30"), ["10:00–21:30"]);
+        assert_eq!(marked("🇹🇼🇯🇵", "🇼"), ["🇹🇼"]);
     }
 
     #[test]

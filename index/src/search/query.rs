@@ -3,7 +3,9 @@
 //!
 //! - Every word must occur: as the beginning of a word, or anywhere in scripts without spaces.
 //!   Hyphens between words do not count: `wifi`, `wi-fi` and `Wi‑Fi` match each other.
-//! - A phrase must occur literally, but for case, width and white space.
+//!   An emoji is a word of its own, with or without spaces: `Goal🔥` is `Goal 🔥`.
+//! - A phrase must occur literally, but for case, width and white space. It stands in quotation
+//!   marks or corner brackets.
 //! - A `-` before a word, a phrase, `from:`, `type:` or `has:` excludes messages with it.
 //! - Several `from:` or several `type:` mean any of them; everything else means all of them.
 //! - `after:` a day or time includes its first moment; `before:` excludes it.
@@ -14,8 +16,9 @@ use chrono::NaiveDateTime;
 
 use crate::Moment;
 use crate::fold::search::fold_for_search;
-use crate::fold::strip_marks;
+use crate::fold::{is_end_mark, is_ignorable, strip_marks};
 use crate::length::is_longer;
+use crate::script::is_emoji;
 
 /// Maximum length of a query, in characters after NFC.
 pub const MAX_QUERY: usize = 200;
@@ -199,11 +202,20 @@ impl Query {
             return Ok(rest);
         }
         let (value, is_phrase, rest) = value_of(body)?;
-        if let Some(needle) = Needle::new(value, is_phrase) {
-            self.is_question |= !unwanted && !is_phrase && value.ends_with(QUESTION_MARKS);
-            self.text.push(needle, unwanted);
+        if is_phrase || unwanted {
+            self.add(value, is_phrase, unwanted);
+        } else {
+            // To exclude one of several words would exclude more than what was typed.
+            each_word(value, |word| self.add(word, false, false));
         }
         Ok(rest)
+    }
+
+    fn add(&mut self, text: &str, is_phrase: bool, unwanted: bool) {
+        if let Some(needle) = Needle::new(text, is_phrase) {
+            self.is_question |= !unwanted && !is_phrase && text.ends_with(QUESTION_MARKS);
+            self.text.push(needle, unwanted);
+        }
     }
 
     fn filter(
@@ -239,11 +251,35 @@ fn field(text: &str) -> Option<(&'static str, &str)> {
     Some((field, value))
 }
 
+/// Calls `word` with the parts of a text between emoji and with the runs of emoji.
+fn each_word<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
+    // `❓` ends a sentence as `?` does.
+    let is_emoji = |c| is_emoji(c) && !is_end_mark(c);
+    let (mut start, mut last) = (0, None);
+    // Invisible characters, such as joiners, belong to the character before them.
+    for (at, c) in text.char_indices().filter(|&(_, c)| !is_ignorable(c)) {
+        if last.is_some_and(|last| is_emoji(last) != is_emoji(c)) {
+            word(&text[start..at]);
+            start = at;
+        }
+        last = Some(c);
+    }
+    word(&text[start..]);
+}
+
 /// Parses a quoted or bare value; returns whether it is quoted, and the rest.
 fn value_of(text: &str) -> Result<(&str, bool, &str), QueryError> {
     const QUOTATION_MARKS: [char; 5] = ['"', '＂', '“', '”', '„'];
+    const CORNER_BRACKETS: [(char, char); 4] =
+        [('「', '」'), ('『', '』'), ('｢', '｣'), ('﹁', '﹂')];
     if let Some(quoted) = text.strip_prefix(QUOTATION_MARKS) {
         let (value, rest) = quoted.split_once(QUOTATION_MARKS).ok_or(QueryError::OpenQuote)?;
+        return Ok((value, true, rest));
+    }
+    let bracketed = CORNER_BRACKETS
+        .into_iter()
+        .find_map(|(open, close)| text.strip_prefix(open)?.split_once(close));
+    if let Some((value, rest)) = bracketed {
         return Ok((value, true, rest));
     }
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
@@ -299,6 +335,30 @@ mod tests {
         for query in ["“no way”", "＂no way＂", "„no way“", "”no way”"] {
             assert_eq!(Query::parse(query).unwrap(), quoted, "{query}");
         }
+        let quoted = Query::parse(r#"-"見「面」" from:"佐 藤""#).unwrap();
+        for query in ["-『見「面」』 from:「佐 藤」", "-\"見「面」\" from:｢佐 藤｣"]
+        {
+            assert_eq!(Query::parse(query).unwrap(), quoted, "{query}");
+        }
+        let open = Query::parse("「見面").unwrap();
+        assert_eq!(needles(&open.text.wanted), ["「見面"], "a bracket alone is text");
+    }
+
+    #[test]
+    fn emoji_are_words_of_their_own() {
+        let wanted = |query: &str| -> Vec<String> {
+            let query = Query::parse(query).unwrap();
+            query.text.wanted.iter().map(|needle| needle.as_str().to_owned()).collect()
+        };
+        assert_eq!(wanted("Goal🔥"), ["goal", "🔥"]);
+        assert_eq!(wanted("我❤\u{fe0f}你"), ["我", "❤", "你"]);
+        assert_eq!(wanted("ok!👍🏽👨\u{200d}👩\u{200d}👧"), ["ok", "👍🏽👨👩👧"]);
+        assert_eq!(wanted("\u{200d}🎉"), ["🎉"]);
+        assert_eq!(wanted("幾點❓"), ["幾點"]);
+        assert_eq!(wanted("\"goal🔥\""), ["goal🔥"]);
+        let query = Query::parse("-goal🔥 幾點？⏰").unwrap();
+        assert_eq!(needles(&query.text.unwanted), ["goal🔥"]);
+        assert!(query.is_question);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use super::IndexOptions;
 use super::join::Joined;
 use super::query::MAX_QUERY;
-use super::units::{Kind, MAX_WORD, Unit, units};
+use super::units::{Kind, MAX_WORD, Unit, units, write_term};
 use crate::fold::search::each_folded;
 use crate::script::{is_ideograph, is_kana};
 
@@ -35,11 +35,13 @@ pub(super) struct UnitTokenizer {
 
 /// A further term of a joined word.
 #[derive(Clone, Copy, Debug)]
-struct Extra {
-    position: usize,
+pub(super) struct Extra {
+    /// [`Kind::Word`], or [`Kind::Rest`] for the further pieces of a very long one.
+    pub(super) kind: Kind,
+    pub(super) position: usize,
     /// Byte range in the folded text.
-    start: usize,
-    end: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
 }
 
 impl UnitTokenizer {
@@ -73,11 +75,9 @@ impl UnitTokenizer {
         &self.units
     }
 
-    /// Returns position and byte range of the pieces of joined words from each of their hyphens
-    /// on.
-    pub(super) fn rests(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
-        let extras = self.extras.iter().filter(|extra| extra.position < PARTS.0);
-        extras.map(|extra| (extra.position, extra.start..extra.end))
+    /// Returns the pieces of joined words from each of their hyphens on.
+    pub(super) fn rests(&self) -> impl Iterator<Item = &Extra> {
+        self.extras.iter().filter(|extra| extra.position < PARTS.0)
     }
 }
 
@@ -94,9 +94,7 @@ impl Tokenizer for UnitTokenizer {
 /// Collects the further terms of the joined words of a text.
 fn extras(joined: &Joined, units: &[Unit], extras: &mut Vec<Extra>) {
     let (text, mut breaks) = (joined.as_str(), joined.breaks());
-    let words = units.chunk_by(|one, next| {
-        one.kind == Kind::Word && next.kind == Kind::Word && one.end == next.start
-    });
+    let words = units.chunk_by(|_, next| next.kind == Kind::Rest);
     for word in words {
         let (Some(first), Some(last)) = (word.first(), word.last()) else { continue };
         let inside = breaks.partition_point(|&at| at < last.end);
@@ -112,15 +110,17 @@ fn extras(joined: &Joined, units: &[Unit], extras: &mut Vec<Extra>) {
             add_part(text, begin, last.end, extras);
         }
     }
-    let term = |extra: &Extra| &text[extra.start..extra.end];
-    extras.sort_unstable_by(|a, b| (a.position, term(a)).cmp(&(b.position, term(b))));
-    extras.dedup_by(|a, b| a.position == b.position && term(a) == term(b));
+    let term =
+        |extra: &Extra| (extra.position, extra.kind == Kind::Rest, &text[extra.start..extra.end]);
+    extras.sort_unstable_by(|a, b| term(a).cmp(&term(b)));
+    extras.dedup_by(|a, b| term(a) == term(b));
 }
 
 /// Adds a part of a joined word.
 fn add_part(text: &str, start: usize, end: usize, extras: &mut Vec<Extra>) {
     let end = start + first_piece(&text[start..end]).len();
-    extras.push(Extra { position: PARTS.0 + PARTS.1 * extras.len(), start, end });
+    let position = PARTS.0 + PARTS.1 * extras.len();
+    extras.push(Extra { kind: Kind::Word, position, start, end });
 }
 
 /// Adds the rest of a word from `start` on, whose last piece is `last`: in pieces of its own, the
@@ -129,11 +129,11 @@ fn add_rest(text: &str, start: usize, last: &Unit, extras: &mut Vec<Extra>) {
     let rest = &text[start..last.end];
     let pieces = rest.chars().count().div_ceil(MAX_WORD);
     let mut position = (last.position + 1).saturating_sub(pieces);
-    let mut start = start;
+    let (mut start, mut kind) = (start, Kind::Word);
     for _ in 0..pieces.min(MAX_REST) {
         let end = start + first_piece(&text[start..last.end]).len();
-        extras.push(Extra { position, start, end });
-        (start, position) = (end, position + 1);
+        extras.push(Extra { kind, position, start, end });
+        (start, position, kind) = (end, position + 1, Kind::Rest);
     }
 }
 
@@ -167,7 +167,8 @@ impl TokenStream for UnitTokens<'_> {
             && unit.is_none_or(|unit| extra.position < unit.position)
         {
             self.next_extra += 1;
-            set(token, folded, extra.position, extra.start..extra.end);
+            set(token, extra.position, extra.start..extra.end);
+            write_term(extra.kind, &folded[extra.start..extra.end], &mut token.text);
             return true;
         }
         let Some(unit) = unit else {
@@ -175,7 +176,8 @@ impl TokenStream for UnitTokens<'_> {
         };
         let is_pair = unit.kind == Kind::Character { pair: true } && !self.pair_done;
         let end = if is_pair { unit.pair_end } else { unit.end };
-        set(token, folded, unit.position, unit.start..end);
+        set(token, unit.position, unit.start..end);
+        write_term(unit.kind, &folded[unit.start..end], &mut token.text);
         self.pair_done = is_pair && token.text.starts_with(is_single);
         self.next += usize::from(!self.pair_done);
         true
@@ -190,11 +192,9 @@ impl TokenStream for UnitTokens<'_> {
     }
 }
 
-fn set(token: &mut Token, folded: &str, position: usize, at: Range<usize>) {
+const fn set(token: &mut Token, position: usize, at: Range<usize>) {
     token.position = position;
     (token.offset_from, token.offset_to) = (at.start, at.end);
-    token.text.clear();
-    token.text.push_str(&folded[at]);
 }
 
 #[cfg(test)]
@@ -266,14 +266,14 @@ mod tests {
         let (long, rest) = ("x".repeat(40), "y".repeat(40));
         let pieces = terms(&format!("{long}-{rest}"));
         let places: Vec<_> = pieces.iter().map(|(at, text)| (*at, text.len())).collect();
-        assert_eq!(places[..3], [(0, 64), (1, 16), (1, 40)], "the rest ends where the word does");
+        assert_eq!(places[..3], [(0, 64), (1, 17), (1, 40)], "the rest ends where the word does");
     }
 
     #[test]
     fn a_very_long_word_is_cut_into_pieces() {
         let long = "x".repeat(150);
         let lengths: Vec<_> = terms(&long).iter().map(|(at, text)| (*at, text.len())).collect();
-        assert_eq!(lengths, [(0, 64), (1, 64), (2, 22)]);
+        assert_eq!(lengths, [(0, 64), (1, 65), (2, 23)], "no word begins with a further piece");
         let two_words = format!("{} {}", "x".repeat(64), "y");
         assert_eq!(terms(&two_words)[1..], [(1, " ".to_owned()), (2, "y".to_owned())]);
     }

@@ -16,11 +16,16 @@ use crate::script::Class;
 /// their beginning on, so that a prefix of the word is still a phrase of its terms.
 pub(super) const MAX_WORD: usize = 64;
 
+/// First character of the term of a [`Kind::Rest`]: no word begins there.
+const CONTINUED: char = '\u{1}';
+
 /// Kind of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A word, or a piece of a very long one.
+    /// A word, or the first piece of a very long one.
     Word,
+    /// A further piece of a very long word.
+    Rest,
     /// One character of a script searched by substring; `pair` if another one follows at once.
     Character { pair: bool },
     /// One symbol, punctuation mark, emoji or white space.
@@ -50,6 +55,15 @@ impl Unit {
     }
 }
 
+/// Writes the term of a unit with that text.
+pub(super) fn write_term(kind: Kind, text: &str, term: &mut String) {
+    term.clear();
+    if kind == Kind::Rest {
+        term.push(CONTINUED);
+    }
+    term.push_str(text);
+}
+
 /// Returns the units of a text folded for search.
 pub(super) fn units(folded: &str) -> Units<'_> {
     Units {
@@ -57,6 +71,7 @@ pub(super) fn units(folded: &str) -> Units<'_> {
         position: 0,
         len: folded.len(),
         after_word: false,
+        in_word: false,
     }
 }
 
@@ -67,6 +82,8 @@ pub(super) struct Units<'a> {
     len: usize,
     /// `true` if the last unit was a whole word.
     after_word: bool,
+    /// `true` if the last unit was a piece of a word that may go on.
+    in_word: bool,
 }
 
 impl Units<'_> {
@@ -106,10 +123,13 @@ impl Iterator for Units<'_> {
         }
         let class = Class::of(c);
         self.after_word = class == Class::Word && self.take_word();
+        let is_rest = self.in_word;
+        self.in_word = class == Class::Word && !self.after_word;
         let end = self.next_start();
         let second = self.chars.peek().filter(|&&(_, c)| Class::of(c).is_substring_script());
         let pair_end = second.map_or(end, |&(at, c)| at + c.len_utf8());
         let kind = match class {
+            Class::Word if is_rest => Kind::Rest,
             Class::Word => Kind::Word,
             Class::Symbol | Class::Space => Kind::Symbol,
             Class::Hangul | Class::Unspaced => Kind::Character { pair: pair_end > end },

@@ -73,3 +73,44 @@ fn every_piece_of_a_text_is_found_and_nothing_else() {
         }
     }
 }
+
+#[test]
+fn spellings_that_look_the_same_are_found_by_each_other() {
+    for (text, query) in [
+        ("ขอน\u{e49}\u{e33}หน่อย", "น\u{e4d}\u{e49}\u{e32}"),
+        ("ขอน\u{e4d}\u{e49}\u{e32}หน่อย", "น\u{e49}\u{e33}"),
+        ("เเม่มา", "แม่"),
+        ("แม่มา", "เเม่"),
+        ("open 10:00–21:30", "10:00-21:30"),
+        ("open 10:00-21:30", "\"10:00–21:30\""),
+        ("call 0912‑345‑678", "0912-345-678"),
+        ("on 2026‐01‐02", "2026-01-02"),
+        ("3−5 people", "3-5"),
+        ("10:00〜12:00", "10:00～12:00"),
+        ("明天見面嗎", "「見面」"),
+        ("goal 🔥", "Goal🔥"),
+        ("Goal🔥", "goal 🔥"),
+    ] {
+        let index = index_of(&[text, "ok"]);
+        assert_eq!(find(&index, query), ["m0"], "{query} in {text}");
+    }
+}
+
+#[test]
+fn no_word_begins_within_a_very_long_one() {
+    let long = format!("{}secret99{}tail", "x".repeat(64), "y".repeat(60));
+    let (joined, rest) = ("z".repeat(50), "w".repeat(100));
+    let index = index_of(&[&format!("key {long} end"), &format!("a {joined}-{rest} b")]);
+    for query in ["secret99", "s", "tail", "\"secret99 end\"", &rest[..40]] {
+        let found = find(&index, query);
+        assert!(!found.contains(&"m0".to_owned()), "{query}: {found:?}");
+    }
+    let start = |chars: usize| long[..chars].to_owned();
+    for query in [start(10), start(64), start(65), start(72), start(129), format!("{long} end")] {
+        assert_eq!(find(&index, &query), ["m0"], "{query}");
+    }
+    assert_eq!(find(&index, "key -secret99"), ["m0"]);
+    for query in [format!("{joined}-{rest} b"), format!("\"{rest} b\""), rest[..70].to_owned()] {
+        assert_eq!(find(&index, &query), ["m1"], "{query}");
+    }
+}
