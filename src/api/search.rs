@@ -184,6 +184,7 @@ impl From<ChannelSearchQuery> for SearchQuery {
             from: query.from,
             to: query.to,
             sender: query.sender_id,
+            bot_name: None,
             kind: query.kind,
             sort: match query.sort {
                 SortParam::Relevance => Sort::Relevance,
@@ -204,7 +205,7 @@ fn results(page: SearchPage, links: &Links) -> Page<SearchResultsView> {
         hits,
         total,
         total_is_exact: is_total_exact,
-        unknown_names,
+        unknown_names: unknown_names.into_iter().map(|unknown| unknown.name).collect(),
         next_cursor: next.clone(),
     };
     Page { body, next }

@@ -3,9 +3,11 @@
 use anyhow::bail;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_search::{SearchError, SearchFallback, SearchResult, SearchService, Sort};
+use chatkeep_search::{
+    SearchError, SearchFallback, SearchResult, SearchService, Sort, UnknownName,
+};
 use chatkeep_services::channels::ChannelService;
-use chatkeep_services::search::{MessageSearch, SearchFailure, SearchQuery};
+use chatkeep_services::search::{MessageSearch, SearchFailure, SearchPage, SearchQuery};
 use chatkeep_transfer::out::note;
 use chatkeep_view::{Links, MessageView};
 use chrono_tz::Tz;
@@ -87,6 +89,7 @@ async fn find(
         from: None,
         to: None,
         sender: None,
+        bot_name: None,
         kind: None,
         sort: Sort::Relevance,
         limit: args.limit.into(),
@@ -98,13 +101,27 @@ async fn find(
         SearchFailure::Search(SearchError::Query(why)) => anyhow::Error::from(PreflightError(why)),
         other => other.into(),
     })?;
-    for name in page.unknown_names {
-        note!("chatkeep: no person is named {name}");
+    for UnknownName { name, near } in &page.unknown_names {
+        let near: Vec<_> = near.iter().map(|(_, name)| name.as_str()).collect();
+        let hint = if near.is_empty() { String::new() } else { format!(": {}?", near.join(", ")) };
+        note!("chatkeep: nobody is named {name}{hint}");
     }
+    let count = count(&page);
     show(page.hits, &Links::new(context.config.api.base_url.as_deref()), args.json)?;
-    let at_least = if page.is_total_exact { "" } else { "at least " };
-    note!("chatkeep: {at_least}{} messages match", page.total);
+    note!("chatkeep: {count}");
     Ok(())
+}
+
+/// Returns what was found, in words: related messages do not match.
+fn count(page: &SearchPage) -> String {
+    let at_least = if page.is_total_exact { "" } else { "at least " };
+    match (page.total - page.related.min(page.total), page.related) {
+        (matches, 0) => format!("{at_least}{matches} messages match"),
+        (0, related) => format!("no message matches, {at_least}{related} are related"),
+        (matches, related) => {
+            format!("{at_least}{matches} messages match, {related} more are related")
+        }
+    }
 }
 
 fn show(hits: Vec<SearchResult>, links: &Links, json: bool) -> anyhow::Result<()> {
@@ -126,14 +143,15 @@ fn show(hits: Vec<SearchResult>, links: &Links, json: bool) -> anyhow::Result<()
         let name = sender.map(|sender| {
             sender.display_name.clone().unwrap_or_else(|| sender.id.as_str().to_owned())
         });
-        let text = hit.snippet.text.replace(['\n', '\r', '\t'], " ");
+        let text = hit.legible_snippet().replace(['\n', '\r', '\t'], " ");
         vec![
             message.sent_at.to_string(),
             message.channel.to_string(),
             name.unwrap_or_default(),
+            if hit.related { "related" } else { "all" }.to_owned(),
             text,
         ]
     };
     let rows: Vec<_> = hits.iter().map(row).collect();
-    table::print(&["SENT", "CHANNEL", "FROM", "TEXT"], &rows)
+    table::print(&["SENT", "CHANNEL", "FROM", "MATCH", "TEXT"], &rows)
 }

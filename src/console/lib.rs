@@ -36,6 +36,7 @@ mod picture;
 mod refusals;
 mod rows;
 mod search;
+mod search_form;
 mod settings;
 mod sign_in;
 mod text;

@@ -6,14 +6,11 @@ use axum::response::Response;
 use chatkeep_core::id::UserId;
 use chatkeep_core::message::MessageType;
 use chatkeep_i18n::{Language, Value};
-use chatkeep_search::{SearchResult, Sort};
-use chatkeep_services::ServiceError;
+use chatkeep_index::search::{MAX_QUERY, Query, QueryError};
+use chatkeep_search::{SearchResult, UnknownName};
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
-use chatkeep_services::search::{SearchPage, SearchQuery};
-use chatkeep_view::when::When;
-use chrono::NaiveDate;
-use serde::Deserialize;
-use url::form_urlencoded;
+use chatkeep_services::search::SearchPage;
+use chatkeep_services::{FieldPath, ServiceError};
 
 use super::Console;
 use super::channel::{Heading, Tab, dates};
@@ -22,32 +19,9 @@ use super::error::PageError;
 use super::form::count;
 use super::frame::{Frame, rendered};
 use super::labels::{context_path, hue, initial, kind_key, name_of, picture_of, summary};
+use super::search_form::{Chip, SearchForm};
 use super::text::{Piece, matched};
 use super::visitor::{Asked, Visitor};
-
-/// Results of a page.
-const LIMIT: u32 = 25;
-/// Maximum length of a snippet in characters.
-const SNIPPET: usize = 160;
-
-/// Form of the search. Empty fields of a form count as absent.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct SearchForm {
-    #[serde(default)]
-    q: String,
-    #[serde(rename = "type", default)]
-    kind: String,
-    #[serde(default)]
-    sender: String,
-    #[serde(default)]
-    from: String,
-    #[serde(default)]
-    to: String,
-    #[serde(default)]
-    sort: String,
-    #[serde(default)]
-    cursor: String,
-}
 
 #[derive(Template)]
 #[template(path = "console/search.html", whitespace = "minimize")]
@@ -64,22 +38,22 @@ struct ResultPage {
     /// Sentence about an invalid search.
     wrong: Option<String>,
     unknown: Vec<String>,
-    hits: Vec<HitRow>,
+    parts: Vec<ResultPart>,
     next: Option<String>,
 }
 
-/// Choice in a list.
-struct Choice {
-    value: String,
-    label: String,
-    chosen: bool,
+/// Results of one kind.
+struct ResultPart {
+    /// Heading of those that do not hold all of the query.
+    heading: Option<String>,
+    hits: Vec<HitRow>,
 }
 
-/// Filter in effect, with the address of the search without it.
-struct Chip {
-    label: String,
-    remove: String,
-    href: String,
+/// Choice in a list.
+pub(super) struct Choice {
+    pub(super) value: String,
+    pub(super) label: String,
+    chosen: bool,
 }
 
 /// Result of a search.
@@ -107,18 +81,27 @@ pub(super) async fn page(
     let language = visitor.language;
     let names = names(&console, &access, &form.sender, language).await?;
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Search).await?;
-    let (found, wrong) = match form.query() {
-        None if form.q.trim().is_empty() => (None, None),
-        None => (None, Some("search-bad")),
+    let (found, wrong) = match form.query(language) {
+        None if form.is_empty() => (None, None),
+        None => (None, Some(language.text("search-bad-date"))),
         Some(query) => match console.services.search.in_channel(&access, &query).await {
             Ok(page) => (Some(page), None),
-            Err(ServiceError::Invalid { .. }) => (None, Some("search-bad")),
-            Err(ServiceError::Unavailable) => (None, Some("search-away")),
+            Err(ServiceError::Invalid { field, .. }) => {
+                (None, Some(refusal(&query.text, field.as_ref(), language)))
+            }
+            Err(ServiceError::Unavailable) => (None, Some(language.text("search-away"))),
             Err(error) => return Err(error.into()),
         },
     };
     let chosen = |kind: &MessageType| kind.name() == form.kind;
     let kinds = MessageType::ALL.into_iter().filter(|kind| *kind != MessageType::Other);
+    let count = found.as_ref().map(|page| count_text(page, language));
+    let unknown = found.as_ref().map(|page| unknown(page, language)).unwrap_or_default();
+    let next = found.as_ref().and_then(|page| {
+        let next = SearchForm { cursor: page.next.clone()?, ..form.clone() };
+        Some(next.address(&channel.path))
+    });
+    let parts = found.map(|page| parts(page.hits, dates)).unwrap_or_default();
     let page = ResultPage {
         frame: visitor.frame(language.text("search-label")),
         kinds: kinds
@@ -131,31 +114,63 @@ pub(super) async fn page(
         chips: form.chips(&channel.path, &names, dates),
         people: names,
         newest_first: form.sort == "newest",
-        count: found.as_ref().map(|page| count_text(page, language)),
-        wrong: wrong.map(|key| language.text(key)),
-        unknown: found.as_ref().map(|page| unknown(page, language)).unwrap_or_default(),
-        next: found.as_ref().and_then(|page| {
-            let next = SearchForm { cursor: page.next.clone()?, ..form.clone() };
-            Some(next.address(&channel.path))
-        }),
-        hits: found.map(|page| hits(page.hits, dates)).unwrap_or_default(),
+        count,
+        wrong,
+        unknown,
+        next,
+        parts,
         channel,
         form,
     };
     rendered(&page)
 }
 
+/// Returns the number of messages that hold all of the query, in words.
 fn count_text(page: &SearchPage, language: Language) -> String {
-    let text = if page.is_total_exact { "search-results" } else { "search-results-at-least" };
-    language.format(text, &[("count", count(page.total))])
+    let matches = page.total.saturating_sub(page.related);
+    let text = match (matches, page.related) {
+        (0, 1..) => return language.text("search-none-complete"),
+        _ if page.is_total_exact => "search-results",
+        _ => "search-results-at-least",
+    };
+    language.format(text, &[("count", count(matches))])
 }
 
 fn unknown(page: &SearchPage, language: Language) -> Vec<String> {
-    let text = |name| language.format("search-unknown", &[("name", Value::from(name))]);
+    let text = |UnknownName { name, near }: &UnknownName| {
+        let name = ("name", Value::from(name));
+        if near.is_empty() {
+            return language.format("search-unknown", &[name]);
+        }
+        let near = near.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>();
+        let near = near.join(&language.text("search-or"));
+        language.format("search-unknown-near", &[name, ("names", Value::from(&near))])
+    };
     page.unknown_names.iter().map(text).collect()
 }
 
-/// Returns the people whose messages can be searched for, by name; `chosen` is one's id.
+/// Returns the sentence about a search that was refused.
+fn refusal(text: &str, field: Option<&FieldPath>, language: Language) -> String {
+    if field.map(FieldPath::text).as_deref() == Some("cursor") {
+        return language.text("search-bad-page");
+    }
+    let field = |key, field: &str| language.format(key, &[("field", Value::from(field))]);
+    let length = || language.format("search-bad-length", &[("count", count(MAX_QUERY))]);
+    match Query::parse(text) {
+        Err(QueryError::TooLong) => length(),
+        Err(QueryError::Empty) => language.text("search-bad-empty"),
+        Err(QueryError::OpenQuote) => language.text("search-bad-quote"),
+        Err(QueryError::NoValue(name)) => field("search-bad-nothing", name),
+        Err(QueryError::NotExcludable(name)) => field("search-bad-exclusion", name),
+        Err(QueryError::BadValue { field: "type", .. }) => language.text("search-bad-type"),
+        Err(QueryError::BadValue { field: "has", .. }) => language.text("search-bad-has"),
+        // A date that no calendar of the channel's zone has.
+        Err(QueryError::BadValue { .. }) | Ok(_) => language.text("search-bad-date"),
+    }
+}
+
+/// Returns the people whose messages can be searched for, by name, and the bots; `chosen` is the id
+/// of one of them.
 async fn names(
     console: &Console,
     access: &ChannelAccess<Member, ReadMessages>,
@@ -163,18 +178,38 @@ async fn names(
     language: Language,
 ) -> Result<Vec<Choice>, PageError> {
     let channels = std::slice::from_ref(access.without_reading());
-    let people = console.services.members.names(&access.caller, channels).await?;
-    let choice = |(user, name): (UserId, Option<String>)| Choice {
+    let senders = console.services.members.senders(&access.caller, channels).await?;
+    let choice = |(user, label): (UserId, String)| Choice {
         chosen: user.as_str() == chosen,
         value: user.into_string(),
-        label: name.unwrap_or_else(|| language.text("name-unknown")),
+        label,
     };
-    let mut people: Vec<_> = people.into_iter().map(choice).collect();
+    let person = |(user, name): (UserId, Option<String>)| {
+        (user, name.unwrap_or_else(|| language.text("name-unknown")))
+    };
+    // A bot is called so in the results.
+    let bot = |(user, name): (UserId, Option<String>)| {
+        let bot = language.text("bot-name");
+        (user, name.map_or_else(|| bot.clone(), |name| format!("{bot} ({name})")))
+    };
+    let mut people: Vec<_> = senders.people.into_iter().map(person).map(choice).collect();
     people.sort_by(|one, other| one.label.cmp(&other.label));
+    people.extend(senders.bots.into_iter().map(bot).map(choice));
     Ok(people)
 }
 
-fn hits(found: Vec<SearchResult>, dates: Dates) -> Vec<HitRow> {
+/// Returns the results by their kinds, those that hold all of the query first.
+fn parts(found: Vec<SearchResult>, dates: Dates) -> Vec<ResultPart> {
+    let (related, matches): (Vec<_>, Vec<_>) = found.into_iter().partition(|hit| hit.related);
+    let heading = dates.language.text("search-related");
+    [(None, matches), (Some(heading), related)]
+        .into_iter()
+        .filter(|(_, hits)| !hits.is_empty())
+        .map(|(heading, hits)| ResultPart { heading, hits: rows(hits, dates) })
+        .collect()
+}
+
+fn rows(found: Vec<SearchResult>, dates: Dates) -> Vec<HitRow> {
     let row = |hit: SearchResult| {
         let message = &hit.message;
         let name = name_of(message, dates.language);
@@ -198,77 +233,4 @@ fn hits(found: Vec<SearchResult>, dates: Dates) -> Vec<HitRow> {
         }
     };
     found.into_iter().map(row).collect()
-}
-
-/// Returns the day that a field of the form names; `None` for an empty one.
-fn day(text: &str) -> Option<NaiveDate> {
-    text.parse().ok()
-}
-
-impl SearchForm {
-    /// Returns the search of the form; `None` without words and for invalid dates.
-    fn query(&self) -> Option<SearchQuery> {
-        if self.q.trim().is_empty() {
-            return None;
-        }
-        let time = |text: &str| match text {
-            "" => Some(None),
-            text => Some(Some(When::parse(&day(text)?.to_string())?)),
-        };
-        Some(SearchQuery {
-            text: self.q.clone(),
-            zone: None,
-            from: time(&self.from)?,
-            to: time(&self.to)?,
-            sender: (!self.sender.is_empty()).then(|| UserId::from(self.sender.as_str())),
-            kind: MessageType::parse(&self.kind),
-            sort: if self.sort == "newest" { Sort::Newest } else { Sort::Relevance },
-            limit: LIMIT,
-            cursor: (!self.cursor.is_empty()).then(|| self.cursor.clone()),
-            snippet: SNIPPET,
-        })
-    }
-
-    /// Returns the address of the search.
-    fn address(&self, channel: &str) -> String {
-        let Self { q, kind, sender, from, to, sort, cursor } = self;
-        let fields = [
-            ("q", q),
-            ("type", kind),
-            ("sender", sender),
-            ("from", from),
-            ("to", to),
-            ("sort", sort),
-            ("cursor", cursor),
-        ];
-        let filled = fields.into_iter().filter(|(_, value)| !value.is_empty());
-        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(filled).finish();
-        format!("{channel}/search?{query}")
-    }
-
-    /// Returns the filters in effect.
-    fn chips(&self, channel: &str, people: &[Choice], dates: Dates) -> Vec<Chip> {
-        let language = dates.language;
-        let first = Self { cursor: String::new(), ..self.clone() };
-        let chip = |label: String, without: Self| Chip {
-            remove: language.format("search-remove", &[("name", Value::from(&label))]),
-            href: without.address(channel),
-            label,
-        };
-        let of_day =
-            |key, day: NaiveDate| language.format(key, &[("date", Value::from(&dates.date(day)))]);
-        let kind = MessageType::parse(&self.kind).map(|kind| {
-            chip(language.text(kind_key(kind)), Self { kind: String::new(), ..first.clone() })
-        });
-        let sender = people.iter().find(|person| person.value == self.sender).map(|person| {
-            chip(person.label.clone(), Self { sender: String::new(), ..first.clone() })
-        });
-        let from = day(&self.from).map(|day| {
-            chip(of_day("search-after-date", day), Self { from: String::new(), ..first.clone() })
-        });
-        let to = day(&self.to).map(|day| {
-            chip(of_day("search-before-date", day), Self { to: String::new(), ..first.clone() })
-        });
-        [kind, sender, from, to].into_iter().flatten().collect()
-    }
 }

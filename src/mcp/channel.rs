@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
+use chatkeep_search::names::{self, NameMatch};
 use chatkeep_services::access::{ChannelAccess, HasScope, Member, ReadMessages};
 use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::{Channel, ChannelName};
@@ -13,7 +14,7 @@ use chatkeep_view::pseudonyms::Masked;
 use super::argument;
 use super::channel_table::{ChannelEntry, ChannelTable, short_name};
 use super::error::{ToolError, echo};
-use super::names::{self, LISTED, NameMatch};
+use super::names::{LISTED, listed};
 use super::time::AnswerZone;
 
 /// Name of the argument.
@@ -105,7 +106,7 @@ async fn named(
         NameMatch::Id(id) | NameMatch::Name(id) => sure(id),
         NameMatch::Names(several) => {
             let tell = last_activity(services, caller, &several).await?;
-            let listed = names::listed(&several, |id| tell.get(id).cloned().unwrap_or_default());
+            let listed = listed(&several, |id| tell.get(id).cloned().unwrap_or_default());
             let why =
                 format!("{} is the name of several channels: {listed}. Give an id", echo(given));
             Err(ToolError::invalid(CHANNEL, why))
@@ -113,7 +114,7 @@ async fn named(
         NameMatch::Unknown(near) => {
             let hint = match near.as_slice() {
                 [] => String::new(),
-                near => format!(" Did you mean {}?", names::listed(near, |_| String::new())),
+                near => format!(" Did you mean {}?", listed(near, |_| String::new())),
             };
             // The platform may know of a membership that is not stored yet.
             let id = ChannelId::from(given);

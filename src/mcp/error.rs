@@ -2,7 +2,7 @@
 
 use chatkeep_core::panics;
 use chatkeep_core::role::Scope;
-use chatkeep_services::{FieldPath, ServiceError};
+use chatkeep_services::{Defect, FieldPath, ServiceError};
 use chatkeep_view::sanitize;
 use futures_util::future::BoxFuture;
 
@@ -38,6 +38,12 @@ impl ToolError {
     pub(super) fn invalid(argument: &'static str, why: impl std::fmt::Display) -> Self {
         let field = FieldPath::body("").member(argument);
         Self::Service(ServiceError::invalid_value(field, why))
+    }
+
+    /// Creates the error about the arguments that a sentence tells of.
+    pub(super) fn sentence(why: &str) -> Self {
+        let (why, defect) = (why.to_owned(), Defect::Other);
+        Self::Service(ServiceError::Invalid { field: None, why, defect })
     }
 
     /// Creates the error about a message.
@@ -140,11 +146,17 @@ fn invalid(field: Option<&FieldPath>, why: &str) -> String {
         // The query's name in REST.
         Some("q") => {
             let why = why.strip_prefix("q ").map_or(format!(": {why}"), |why| format!(" {why}"));
-            format!("query{why}. Correct it and call again.")
+            format!("query{} Correct it and call again.", ended(&why))
         }
-        Some(_) => format!("{why}. Correct it and call again."),
-        None => format!("{why}. Correct the arguments and call again."),
+        Some(_) => format!("{} Correct it and call again.", ended(why)),
+        None => format!("{} Correct the arguments and call again.", ended(why)),
     }
+}
+
+/// Returns a sentence with its end, if it has none.
+fn ended(sentence: &str) -> String {
+    let end = if sentence.ends_with(['?', '.']) { "" } else { "." };
+    format!("{sentence}{end}")
 }
 
 #[cfg(test)]
@@ -153,6 +165,15 @@ mod tests {
     use futures_util::future::lazy;
 
     use super::*;
+
+    #[test]
+    fn a_question_ends_with_its_mark_alone() {
+        let text = |why: &str| ToolError::invalid("senderId", why).failure(None).text;
+        let asked = text("is nobody: did you mean Ann?");
+        assert!(asked.ends_with("did you mean Ann? Correct it and call again."), "{asked}");
+        let told = text("is too long");
+        assert!(told.ends_with("is too long. Correct it and call again."), "{told}");
+    }
 
     #[test]
     fn work_that_panics_is_an_internal_error() {

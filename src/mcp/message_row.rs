@@ -30,6 +30,11 @@ pub(super) struct MessageRow {
     /// Its channel's short name in channels; where the answer is about several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) channel: Option<String>,
+    /// True for a result of a search that does not hold all of the query. Only results have it, so
+    /// their list describes it: the schema of a row is in most tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub(super) related: Option<bool>,
     /// Its sender's short name in people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) from: Option<String>,
@@ -111,6 +116,7 @@ impl MessageRow {
         let cut = (self.cut > 0).then(|| format!("[{} characters more: get_context]", self.cut));
         let quotes = self.reply_to.as_deref().map(|id| format!("(quotes {})", short_id(id)));
         let parts = [
+            self.related.map(|_| "[related]".to_owned()),
             self.channel.clone(),
             self.from.clone(),
             self.bot.then(|| "(bot)".to_owned()),

@@ -2,13 +2,16 @@
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Scope;
+use chatkeep_search::UnknownName;
+use chatkeep_search::names::{self, NameMatch};
 use chatkeep_services::Services;
 use chatkeep_services::access::{ReadMessages, Scoped};
+use chatkeep_services::members::ChannelSenders;
 
 use super::argument;
 use super::channel::last_message;
 use super::error::{ToolError, echo};
-use super::names::{self, LISTED, NameMatch};
+use super::names::{LISTED, listed};
 use super::time::AnswerZone;
 
 /// Name of the argument.
@@ -52,7 +55,9 @@ pub(super) async fn sender(
         let why = "is no userId; names are understood with a key that has the scope read:members";
         return if is_other_id(given) { Ok(as_id()) } else { Err(ToolError::invalid(SENDER, why)) };
     }
-    let people = services.members.names(&access.caller, channels).await?;
+    let ChannelSenders { mut people, bots } =
+        services.members.senders(&access.caller, channels).await?;
+    people.extend(bots);
     match names::find(given, people).await {
         NameMatch::Id(id) => Ok(Some(Sender { id, is_resolved: false })),
         NameMatch::Name(id) => Ok(Some(Sender { id, is_resolved: true })),
@@ -60,7 +65,7 @@ pub(super) async fn sender(
             let ids: Vec<_> = several.iter().take(LISTED).map(|(id, _)| id.clone()).collect();
             let last = services.members.last_messages(access, channels, &ids).await?;
             let tell = |id: &UserId| last.get(id).map(|at| last_message(zone, *at));
-            let listed = names::listed(&several, |id| tell(id).unwrap_or_default());
+            let listed = listed(&several, |id| tell(id).unwrap_or_default());
             let given = echo(given);
             let why = format!("{given} is the name of several people: {listed}. Give a userId");
             Err(ToolError::invalid(SENDER, why))
@@ -70,12 +75,37 @@ pub(super) async fn sender(
             let given = echo(given);
             let hint = match near.as_slice() {
                 [] => "get_members lists both".to_owned(),
-                near => format!("did you mean {}?", names::listed(near, |_| String::new())),
+                near => format!("did you mean {}?", listed(near, |_| String::new())),
             };
             let why = format!("{given} is nobody's userId or name here: {hint}");
             Err(ToolError::invalid(SENDER, why))
         }
     }
+}
+
+/// Returns names of a query that nobody has, with those close to them if the caller may list the
+/// members.
+pub(super) fn near(access: &Scoped<ReadMessages>, unknown: &[UnknownName]) -> Vec<UnknownName> {
+    let mut unknown = unknown.to_vec();
+    if !access.caller.bounds.has(Scope::ReadMembers) {
+        unknown.iter_mut().for_each(|unknown| unknown.near.clear());
+    }
+    unknown
+}
+
+/// Returns the sentences about names that nobody has; nothing without any.
+pub(super) fn nobody(unknown: &[UnknownName]) -> String {
+    let sentence = |UnknownName { name, near }: &UnknownName| {
+        let name = echo(name);
+        match near.as_slice() {
+            [] => format!(" Nobody is called {name}."),
+            near => {
+                let near = listed(near, |_| String::new());
+                format!(" Nobody is called {name}: did you mean {near}?")
+            }
+        }
+    };
+    unknown.iter().map(sentence).collect()
 }
 
 /// Returns true for the form of LINE's ids, which no name has: it needs no lookup, and an unknown one

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_search::SearchResult;
 use chatkeep_store::{Sender, StoredMessage};
 use chatkeep_view::Links;
 use chatkeep_view::pseudonyms::Masked;
@@ -41,6 +42,8 @@ pub(super) struct MessageSource<'a> {
     message: &'a Masked<StoredMessage>,
     /// Part of its text, in searches.
     part: Option<&'a str>,
+    /// True for a search result that does not hold all of the query.
+    is_related: bool,
     /// True if the row names its channel.
     has_channel: bool,
     /// Maximum length of its text in characters.
@@ -80,7 +83,7 @@ pub(super) struct ResultBuilder<'a> {
 impl<'a> MessageSource<'a> {
     /// A message of the answer's only channel, its text cut as among others.
     pub(super) const fn new(message: &'a Masked<StoredMessage>) -> Self {
-        Self { message, part: None, has_channel: false, max: TEXT }
+        Self { message, part: None, is_related: false, has_channel: false, max: TEXT }
     }
 
     /// A message with a text of at most so many characters.
@@ -94,8 +97,11 @@ impl<'a> MessageSource<'a> {
     }
 
     /// A search result, with a part of its text and its channel.
-    pub(super) const fn found(message: &'a Masked<StoredMessage>, part: &'a str) -> Self {
-        Self { message, part: Some(part), has_channel: true, max: TEXT }
+    pub(super) fn found(hit: &'a SearchResult) -> Self {
+        // What was found by its type, say, may have no searchable text and still say something.
+        let part = Some(hit.snippet.text.as_str()).filter(|part| !part.is_empty());
+        let is_related = hit.related;
+        Self { message: &hit.message, part, is_related, has_channel: true, max: TEXT }
     }
 }
 
@@ -134,13 +140,14 @@ impl<'a> ResultBuilder<'a> {
     /// Creates the row of a message; `None`, with nothing added to the tables, if it exceeds the
     /// budget. The text of a first one is cut to the budget.
     pub(super) fn row(&mut self, said: MessageSource<'_>) -> Option<MessageRow> {
-        let MessageSource { message, part, has_channel, max } = said;
+        let MessageSource { message, part, is_related, has_channel, max } = said;
         let channel = has_channel.then_some(&message.channel);
         let names = RowNames { person: message.sender.as_ref(), channel };
         let (url, time) = (self.link(message), self.zone.show(message.sent_at));
         let with_text = |max| MessageRow {
             url: url.clone(),
             time: time.clone(),
+            related: is_related.then_some(true),
             ..MessageRow::new(message, part, max)
         };
         let (last, forms) = (self.day.clone(), self.forms);
@@ -267,6 +274,11 @@ impl<'a> ResultBuilder<'a> {
 }
 
 impl PersonRow {
+    /// Creates the row of a person of that name.
+    pub(super) fn of((user, name): &(UserId, String)) -> Self {
+        Self { user_id: user.to_string(), name: short_name(Some(name)) }
+    }
+
     fn new(sender: &Sender) -> Self {
         Self { user_id: sender.id.to_string(), name: short_name(sender.display_name.as_deref()) }
     }

@@ -13,6 +13,7 @@ mod batch;
 mod local;
 mod lookup;
 mod masked;
+pub mod names;
 mod parsed_query;
 pub mod remote;
 mod request;
@@ -36,8 +37,7 @@ use serde::{Deserialize, Serialize};
 use self::local::{find_in, find_in_folder};
 use self::remote::request_remote;
 pub use batch::{BatchQuery, MessageBatch};
-pub use lookup::QueryPeople;
-pub use lookup::SearchResult;
+pub use lookup::{QueryPeople, SearchReader, SearchResult, UnknownName};
 pub use parsed_query::{Highlight, ParsedQuery, Snippet, SnippetGenerator};
 pub use request::{SearchCursor, SearchRequest, Sort};
 
@@ -51,6 +51,9 @@ pub struct SearchResults {
     pub hits: Vec<Hit>,
     /// Number of messages on all pages together, related ones included.
     pub total: usize,
+    /// Number of related ones among them.
+    #[serde(default)]
+    pub related: usize,
     /// `false` if there may be more than that.
     pub is_total_exact: bool,
     /// Cursor of the next page; `None` on the last one.

@@ -90,6 +90,7 @@ pub(super) fn search(
     Ok(SearchResults {
         hits: hits.collect(),
         total: page.total,
+        related: page.related,
         is_total_exact: page.is_total_exact,
         next,
     })

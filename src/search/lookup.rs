@@ -1,17 +1,20 @@
 //! Resolution of names before a search, and lookup of the found messages after it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::heavy::{CALLERS, LIGHT};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::Content;
-use chatkeep_index::fold;
 use chatkeep_store::{Store, StoreError, StoredMessage};
 use chatkeep_view::pseudonyms::{Mask, Masked};
 
+use super::names::{distance, folded};
 use super::{Hit, ParsedQuery, Snippet};
+
+/// Maximum number of names that are told for one that nobody has.
+const NEAR: usize = 5;
 
 /// A found message, with its snippet.
 #[derive(Debug)]
@@ -26,13 +29,50 @@ pub struct SearchResult {
     pub snippet: Snippet,
 }
 
+impl SearchResult {
+    /// Returns the snippet, or what readers see of a message without searchable text: the keywords of
+    /// a sticker, say. Empty where there is neither.
+    pub fn legible_snippet(&self) -> Cow<'_, str> {
+        if !self.snippet.text.is_empty() {
+            return Cow::from(&self.snippet.text);
+        }
+        let legible = self.message.content.as_ref().and_then(Content::legible);
+        legible.unwrap_or_default().into()
+    }
+}
+
 /// People named in a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryPeople {
     /// Users of each name.
     pub people: BTreeMap<String, Vec<UserId>>,
-    /// Names that match neither a person nor an id.
-    pub unknown: Vec<String>,
+    /// Names that match neither a sender nor an id.
+    pub unknown: Vec<UnknownName>,
+}
+
+/// Name that nobody has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    /// The name as typed.
+    pub name: String,
+    /// Senders whose names are close to it, the closest first.
+    pub near: Vec<(UserId, String)>,
+}
+
+/// Reader of a search, as far as names matter.
+#[derive(Clone, Debug)]
+pub struct SearchReader {
+    /// What the reader is shown of people.
+    pub mask: Mask,
+    /// What every bot is called where the results are shown, beside its own name.
+    pub bot_name: Option<String>,
+}
+
+/// Senders with their names.
+struct Senders {
+    people: Vec<(UserId, Option<String>)>,
+    bots: Vec<(UserId, Option<String>)>,
+    bot_name: Option<String>,
 }
 
 impl ParsedQuery {
@@ -46,33 +86,39 @@ impl ParsedQuery {
         store: &Store,
         channels: &[ChannelId],
     ) -> Result<QueryPeople, StoreError> {
-        self.people((store, &Mask::none()), channels).await
+        let reader = SearchReader { mask: Mask::none(), bot_name: None };
+        self.people(store, &reader, channels).await
     }
 
-    /// Resolves the names in `from:`: people of these channels, and those whose messages were
-    /// imported into them, by their names, whatever the case and width of the letters.
+    /// Resolves the names in `from:`: people of these channels, those whose messages were
+    /// imported into them, and the bots that wrote there, by their names, which are compared as
+    /// texts are searched.
     ///
     /// # Errors
     /// Returns an error if the store fails.
     #[boxed]
     pub async fn people(
         &self,
-        (store, mask): (&Store, &Mask),
+        store: &Store,
+        reader: &SearchReader,
         channels: &[ChannelId],
     ) -> Result<QueryPeople, StoreError> {
         let names = self.names();
         if names.is_empty() {
             return Ok(QueryPeople::default());
         }
-        let known = store.members().names_in(channels).await?;
-        let shown = |(user, name)| {
-            let name = mask.name(&user, name);
-            (user, name)
+        let shown = |named: Vec<(UserId, Option<String>)>| {
+            let named = named.into_iter();
+            named.map(|(user, name)| (user.clone(), reader.mask.name(&user, name))).collect()
         };
-        let known = known.into_iter().map(shown).collect();
-        let names: Vec<_> = names.into_iter().map(|name| (name.to_owned(), fold(name))).collect();
+        let senders = Senders {
+            people: shown(store.members().names_in(channels).await?),
+            bots: shown(store.members().bots_in(channels).await?),
+            bot_name: reader.bot_name.clone(),
+        };
+        let names: Vec<_> = names.into_iter().map(str::to_owned).collect();
         // As many names as there are people are folded, once each.
-        Ok(CALLERS.run(move || resolved(names, known)).await)
+        Ok(CALLERS.run(move || resolved(names, senders)).await)
     }
 
     /// Returns the hits with their messages, snippets of at most `max` characters. Messages that
@@ -115,48 +161,97 @@ fn searchable(message: &StoredMessage) -> Cow<'_, str> {
     message.content.as_ref().and_then(Content::searchable).unwrap_or_default()
 }
 
-fn resolved(names: Vec<(String, String)>, known: Vec<(UserId, Option<String>)>) -> QueryPeople {
-    let mut wanted: HashMap<String, Vec<UserId>> =
-        names.iter().map(|(_, folded)| (folded.clone(), Vec::new())).collect();
-    let mut ids = HashSet::new();
-    for (user, name) in known {
-        if let Some(users) = name.and_then(|name| wanted.get_mut(&fold(&name))) {
-            users.push(user.clone());
+fn resolved(names: Vec<String>, senders: Senders) -> QueryPeople {
+    let Senders { people, bots, bot_name } = senders;
+    let ids: HashSet<UserId> = people.iter().chain(&bots).map(|(user, _)| user.clone()).collect();
+    let called = bot_name.map(|name| bots.iter().map(move |(bot, _)| (bot.clone(), name.clone())));
+    let called: Vec<_> = called.into_iter().flatten().collect();
+    let named = people.into_iter().chain(bots).filter_map(|(user, name)| Some((user, name?)));
+    let named: Vec<_> = named
+        .chain(called)
+        .map(|(user, name)| (folded(&name), user, name))
+        .filter(|(folded, ..)| !folded.is_empty())
+        .collect();
+    let mut found = QueryPeople::default();
+    for name in names {
+        let wanted = folded(&name);
+        let same = named.iter().filter(|(folded, ..)| *folded == wanted);
+        let same: BTreeSet<UserId> = same.map(|(_, user, _)| user.clone()).collect();
+        if !same.is_empty() {
+            found.people.insert(name, same.into_iter().collect());
+        } else if !ids.contains(name.as_str()) {
+            let near = near(&wanted, &named);
+            found.unknown.push(UnknownName { name, near });
         }
-        ids.insert(user);
     }
-    let mut people = QueryPeople::default();
-    for (name, folded) in names {
-        match wanted.get(&folded) {
-            Some(users) if !users.is_empty() => {
-                people.people.insert(name, users.clone());
-            }
-            _ if ids.contains(name.as_str()) => {}
-            _ => people.unknown.push(name),
-        }
-    }
-    people
+    found
+}
+
+/// Returns those whose names are close to the wanted one.
+fn near(wanted: &str, named: &[(String, UserId, String)]) -> Vec<(UserId, String)> {
+    let mut near: Vec<_> = named
+        .iter()
+        .filter_map(|(folded, user, name)| Some((distance(wanted, folded)?, user, name)))
+        .collect();
+    near.sort();
+    let near = near.into_iter().take(NEAR);
+    near.map(|(_, user, name)| (user.clone(), name.clone())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn senders() -> Senders {
+        let named = |id: &str, name: &str| (id.into(), Some(name.to_owned()));
+        Senders {
+            people: vec![
+                named("U1", "Ann"),
+                named("U2", "ＡＮＮ"),
+                named("import:aa", "小美"),
+                ("U3".into(), None),
+                named("U4", "陳怡君"),
+                named("U5", "José"),
+                named("U6", "Liam O'Connell"),
+                named("U7", "Bot"),
+            ],
+            bots: vec![named("U9", "Chatkeep")],
+            bot_name: Some("Bot".to_owned()),
+        }
+    }
+
+    fn find(names: &[&str]) -> QueryPeople {
+        resolved(names.iter().map(|name| (*name).to_owned()).collect(), senders())
+    }
+
     #[test]
-    fn names_mean_people_and_nobody_is_told() {
-        let known = vec![
-            ("U1".into(), Some("Ann".to_owned())),
-            ("U2".into(), Some("ＡＮＮ".to_owned())),
-            ("import:aa".into(), Some("小美".to_owned())),
-            ("U3".into(), None),
-        ];
-        let names = ["ann", "小美", "U3", "Aiko"].map(|name| (name.to_owned(), fold(name)));
-        let found = resolved(names.to_vec(), known);
-        let expected = [
-            ("ann".to_owned(), vec!["U1".into(), "U2".into()]),
-            ("小美".to_owned(), vec!["import:aa".into()]),
-        ];
-        assert_eq!(found.people, BTreeMap::from(expected));
-        assert_eq!(found.unknown, ["Aiko"]);
+    fn names_mean_people_and_bots() {
+        for (name, users) in [
+            ("ann", vec!["U1", "U2"]),
+            ("小美", vec!["import:aa"]),
+            ("陈怡君", vec!["U4"]),
+            ("Jose", vec!["U5"]),
+            ("chatkeep", vec!["U9"]),
+            ("bot", vec!["U7", "U9"]),
+        ] {
+            let users = users.into_iter().map(UserId::from).collect();
+            assert_eq!(find(&[name]).people, BTreeMap::from([(name.to_owned(), users)]));
+        }
+        assert_eq!(find(&["U3", "U9"]), QueryPeople::default(), "ids of people and bots");
+        let unnamed = Senders { bot_name: None, ..senders() };
+        let found = resolved(vec!["Bot".to_owned()], unnamed);
+        assert_eq!(found.people["Bot"], ["U7".into()]);
+    }
+
+    #[test]
+    fn of_names_that_nobody_has_those_close_to_them_are_told() {
+        let found = find(&["Aiko", "Liam", "美"]);
+        let near = |name: &str| {
+            let found = found.unknown.iter().find(|unknown| unknown.name == name).unwrap();
+            found.near.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(near("Aiko"), [""; 0]);
+        assert_eq!(near("Liam"), ["Liam O'Connell"]);
+        assert_eq!(near("美"), ["小美"]);
     }
 }

@@ -28,6 +28,15 @@ pub struct MemberQuery {
     pub cursor: Option<String>,
 }
 
+/// Whoever may have written in channels, with their names where these are known.
+#[derive(Debug)]
+pub struct ChannelSenders {
+    /// People who are or were there, or whose messages were imported.
+    pub people: Vec<(UserId, Option<String>)>,
+    /// Bots with messages there.
+    pub bots: Vec<(UserId, Option<String>)>,
+}
+
 impl MemberQuery {
     /// Returns the cursor of a page that continues after that member of the list.
     pub fn cursor_after(
@@ -132,6 +141,26 @@ impl MemberService {
             (user, name)
         };
         Ok(names.into_iter().map(shown).collect())
+    }
+
+    /// Returns the ids and names of whoever may have written in these channels: of the people as
+    /// [`names`](Self::names) does, and of the bots.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    #[boxed]
+    pub async fn senders(
+        &self,
+        caller: &Caller,
+        channels: &[ChannelId],
+    ) -> Result<ChannelSenders, ServiceError> {
+        let bots = self.store.members().bots_in(channels).await?;
+        let shown = |(user, name)| {
+            let name = caller.mask.name(&user, name);
+            (user, name)
+        };
+        let bots = bots.into_iter().map(shown).collect();
+        Ok(ChannelSenders { people: self.names(caller, channels).await?, bots })
     }
 
     /// Returns the time of the newest message of each of these people in these channels that the

@@ -11,7 +11,10 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_index::is_longer;
 use chatkeep_index::search::MAX_QUERY;
 use chatkeep_platform::Bots;
-use chatkeep_search::{ParsedQuery, QueryPeople, SearchRequest, SearchResult, SearchService, Sort};
+use chatkeep_search::{
+    ParsedQuery, QueryPeople, SearchReader, SearchRequest, SearchResult, SearchService, Sort,
+    UnknownName,
+};
 use chatkeep_store::{ReadAction, Store};
 use chatkeep_view::pseudonyms::Mask;
 use chatkeep_view::when::When;
@@ -43,6 +46,8 @@ pub struct SearchQuery {
     pub to: Option<When>,
     /// Sent by this person.
     pub sender: Option<UserId>,
+    /// What every bot is called where the results are shown, beside its own name.
+    pub bot_name: Option<String>,
     /// Only messages of this type.
     pub kind: Option<MessageType>,
     /// Sort order.
@@ -62,10 +67,12 @@ pub struct SearchPage {
     pub hits: Vec<SearchResult>,
     /// Number of messages on all pages together.
     pub total: usize,
+    /// Number of them that do not hold all of the query.
+    pub related: usize,
     /// False if there may be more than that.
     pub is_total_exact: bool,
     /// Names in `from:` that nobody has.
-    pub unknown_names: Vec<String>,
+    pub unknown_names: Vec<UnknownName>,
     /// Time that was searched, as far as the request limits it.
     pub requested: TimeSpan,
     /// Cursor of the next page.
@@ -257,9 +264,10 @@ impl MessageSearch {
 
     async fn run(&self, reach: Reach, query: &SearchQuery) -> Result<SearchPage, SearchFailure> {
         let Reach { place, mask, channels, parsed, zone, not_before } = reach;
-        let reader = (&self.store, &mask);
         let binding = query.binding(&place);
-        let QueryPeople { people, unknown } = parsed.people(reader, &channels).await?;
+        let reader = SearchReader { mask: mask.clone(), bot_name: query.bot_name.clone() };
+        let found = parsed.people(&self.store, &reader, &channels).await?;
+        let QueryPeople { people, unknown } = found;
         let cursor = query.cursor.as_deref().map(|text| decode_cursor(&binding, text));
         let from = point_in_time(FieldPath::FROM, query.from, zone)?;
         let to = point_in_time(FieldPath::TO, query.to, zone)?;
@@ -278,12 +286,13 @@ impl MessageSearch {
         } else {
             self.index.find(request).await?
         };
-        let hits = parsed.look_up(reader, found.hits, query.snippet).await?;
+        let hits = parsed.look_up((&self.store, &mask), found.hits, query.snippet).await?;
         let next = found.next.and_then(|next| encode_cursor(&binding, &next));
         let requested = TimeSpan { from, to }.within(parsed.times());
         Ok(SearchPage {
             hits,
             total: found.total,
+            related: found.related,
             is_total_exact: found.is_total_exact,
             unknown_names: unknown,
             requested,

@@ -120,6 +120,9 @@ async fn messages_are_found_from_the_command_line(parts: Parts) {
     let shown = found(&stack.line, &["search", "from:Ann 午餐", "--limit", "1"]).await;
     assert_eq!(shown.len(), 2, "{shown:?}");
     assert!(shown[1].contains("Ann") && shown[1].ends_with("午餐 lunch?"), "{shown:?}");
+    let apart = found(&stack.line, &["search", "noon 午餐", "--channel", chat]).await;
+    assert_eq!(apart.len(), 3, "{apart:?}");
+    assert!(apart[1..].iter().all(|row| row.contains("  related  ")), "{apart:?}");
     assert!(found(&stack.line, &["search", "nothing like it", "--json"]).await.is_empty());
 }
 

@@ -53,6 +53,32 @@ const NAMES: &str = "
           WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))) s
     LEFT JOIN users u ON u.user_id = s.user_id";
 
+/// Bots that wrote into channels: of each channel in which a bot's messages are counted, each sender
+/// is one lookup of the index by sender, and one of their messages tells whether they are a bot.
+const BOTS: &str = "
+    WITH RECURSIVE senders (channel_id, sender_id) AS (
+        SELECT c.channel_id,
+               (SELECT MIN(m.sender_id) FROM messages m
+                WHERE m.channel_id = c.channel_id AND m.sender_id IS NOT NULL
+                  AND m.sent_at IS NOT NULL)
+        FROM channels c
+        WHERE c.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+          AND EXISTS (SELECT 1 FROM activity_counters a
+                      WHERE a.channel_id = c.channel_id AND a.counter = 'bot')
+        UNION ALL
+        SELECT s.channel_id,
+               (SELECT MIN(m.sender_id) FROM messages m
+                WHERE m.channel_id = s.channel_id AND m.sender_id > s.sender_id
+                  AND m.sender_id IS NOT NULL AND m.sent_at IS NOT NULL)
+        FROM senders s WHERE s.sender_id IS NOT NULL)
+    SELECT DISTINCT s.sender_id, u.display_name
+    FROM senders s LEFT JOIN users u ON u.user_id = s.sender_id
+    WHERE s.sender_id IS NOT NULL
+      AND (SELECT m.is_bot FROM messages m
+           WHERE m.channel_id = s.channel_id AND m.sender_id = s.sender_id
+             AND m.sent_at IS NOT NULL
+           LIMIT 1)";
+
 /// Newest messages of people in channels. Each person and channel is one lookup of the index by
 /// sender.
 const LAST_MESSAGES: &str = "
@@ -111,6 +137,21 @@ impl MemberStore<'_> {
         Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
     }
 
+    /// Returns the bots with stored messages in these channels, with their names if known.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn bots_in(
+        &self,
+        channels: &[ChannelId],
+    ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
+        let channels = channel_keys(channels)?;
+        let rows: Vec<(String, Option<String>)> =
+            self.store.db.fetch_all(query_as(BOTS).bind(&channels)).await?;
+        Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
+    }
+
     /// Returns the time of the newest stored message of each of these people in these channels;
     /// people without any are left out.
     ///
@@ -145,5 +186,17 @@ mod tests {
         assert!(steps.contains("messages_by_sender (channel_id=? AND sender_id=?"), "{steps}");
         assert!(!steps.contains("SCAN members"), "{steps}");
         assert!(!steps.contains("SCAN imported_senders"), "{steps}");
+    }
+
+    #[tokio::test]
+    async fn bots_are_found_by_one_lookup_of_each_sender() {
+        let steps = plan(BOTS).await.join("\n");
+        for lookup in [
+            "messages_by_sender (channel_id=? AND sender_id>?)",
+            "messages_by_sender (channel_id=? AND sender_id=?)",
+        ] {
+            assert!(steps.contains(lookup), "{steps}");
+        }
+        assert!(!steps.contains("SCAN m") && !steps.contains("SCAN c"), "{steps}");
     }
 }

@@ -54,20 +54,23 @@ impl Boundary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) matches: usize,
+    /// Number of them that match in part.
+    pub(super) related: usize,
     /// `false` if there are more.
     pub(super) is_exact: bool,
 }
 
 impl Default for Count {
     fn default() -> Self {
-        Self { matches: 0, is_exact: true }
+        Self { matches: 0, related: 0, is_exact: true }
     }
 }
 
 impl Count {
     pub(super) fn and(self, other: Self) -> Self {
         let matches = self.matches.saturating_add(other.matches);
-        Self { matches, is_exact: self.is_exact && other.is_exact }
+        let related = self.related.saturating_add(other.related);
+        Self { matches, related, is_exact: self.is_exact && other.is_exact }
     }
 }
 
@@ -121,7 +124,7 @@ impl fmt::Display for Cursor {
         write!(f, "{tier}.{:x}.{sent_at}.{tie:x}.", score.to_bits())?;
         self.levels.iter().try_for_each(|level| write!(f, "{level:02x}"))?;
         let more = if self.count.is_exact { "" } else { "+" };
-        write!(f, ".{}{more}.", self.count.matches)?;
+        write!(f, ".{}_{}{more}.", self.count.matches, self.count.related)?;
         write!(f, "{:x}_{:x}.", self.reach.drivers, self.reach.terms)?;
         match self.boundary {
             Some(Boundary { sent_at, tie }) => write!(f, "{sent_at}_{tie:x}"),
@@ -150,7 +153,10 @@ impl FromStr for Cursor {
         let score = Some(Score::from_bits(score)).filter(|score| score.is_finite());
         let rank = Rank { score: score.ok_or(BadCursor)?, sent_at, tie };
         let (matches, is_exact) = count.strip_suffix('+').map_or((count, true), |n| (n, false));
-        let count = Count { matches: matches.parse().map_err(|_| BadCursor)?, is_exact };
+        // Cursors of earlier versions do not tell related messages apart.
+        let (matches, related) = matches.split_once('_').unwrap_or((matches, "0"));
+        let number = |text: &str| text.parse().map_err(|_| BadCursor);
+        let count = Count { matches: number(matches)?, related: number(related)?, is_exact };
         let (drivers, terms) = reach.split_once('_').ok_or(BadCursor)?;
         let small = |text| u8::from_str_radix(text, 16).map_err(|_| BadCursor);
         let reach = Reach { drivers: small(drivers)?, terms: small(terms)? };
@@ -190,7 +196,7 @@ mod tests {
             (Tier::Older, vec![1], Some(boundary), false),
             (Tier::Related, vec![0, 7, 255], None, false),
         ] {
-            let count = Count { matches: 10_000, is_exact };
+            let count = Count { matches: 10_000, related: 7, is_exact };
             let cursor = Cursor { tier, rank, levels, count, boundary, reach };
             assert_eq!(cursor.to_string().parse(), Ok(cursor));
         }

@@ -95,7 +95,8 @@ impl Search<'_> {
         let fields = self.compiler.fields;
         let hits = self.hits.drain(..).map(|hit| read(&self.view.searcher, fields, hit));
         let hits = hits.collect::<Result<_, _>>()?;
-        Ok(SearchPage { hits, total: count.matches, is_total_exact: count.is_exact, next })
+        let Count { matches: total, related, is_exact: is_total_exact } = count;
+        Ok(SearchPage { hits, total, related, is_total_exact, next })
     }
 
     /// Returns the number of hits that still fit on the page.
@@ -123,7 +124,8 @@ impl Search<'_> {
         self.scope.each(&weights, 0, |mut place, matches| {
             if is_ordered && (newest.is_too_old(&place) || place.age > last_age) {
                 newest.leave_out();
-                count = Count { matches: count.matches.min(RANKED), is_exact: false };
+                count.matches = count.matches.min(RANKED);
+                count.is_exact = false;
                 return ControlFlow::Break(());
             }
             count.matches += 1;
@@ -172,7 +174,8 @@ impl Search<'_> {
         let from = after.map_or(0, |after| order::age(after.sent_at));
         self.scope.each(weights, from, |place, _| {
             if is_ordered && newest.is_too_old(&place) && count.matches >= counted {
-                count = Count { matches: count.matches.min(counted), is_exact: false };
+                count.matches = count.matches.min(counted);
+                count.is_exact = false;
                 return ControlFlow::Break(());
             }
             count.matches += 1;
@@ -216,16 +219,17 @@ impl Search<'_> {
                 matches.raise(best.bar);
                 ControlFlow::Continue(())
             })?;
-            let Count { matches, is_exact } = best.count;
+            let Count { matches, is_exact, .. } = best.count;
             let found = if room > 0 { best.finish() } else { Vec::new() };
             self.add(Tier::Related, found);
-            Count { matches: if is_exact { matches } else { matches.min(RELATED) }, is_exact }
+            let matches = if is_exact { matches } else { matches.min(RELATED) };
+            Count { matches, is_exact, ..Count::default() }
         } else {
             let weights = self.unscored(&conditions)?;
             self.by_time(Tier::Related, &weights, after)?
         };
         count.is_exact &= !leaves_out;
-        Ok(count)
+        Ok(Count { related: count.matches, ..count })
     }
 
     fn add(&mut self, tier: Tier, found: Vec<(Rank, DocAddress)>) {

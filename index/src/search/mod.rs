@@ -238,6 +238,8 @@ pub struct SearchPage {
     pub hits: Vec<SearchHit>,
     /// Number of matching messages on all pages together, as of the first page.
     pub total: usize,
+    /// Number of related messages among them.
+    pub related: usize,
     /// `false` if there are more than `total`: counting ends at 10,000 complete matches and 1,000
     /// related messages where it would cost more than searching.
     pub is_total_exact: bool,

@@ -15,6 +15,7 @@ use crate::budget::{TokenBudget, sent};
 use crate::channel::{default_zone, zone_of};
 use crate::document::{self, ChannelNames};
 use crate::error::ToolError;
+use crate::person;
 use crate::result_builder::json;
 use crate::tool::{ToolAnswer, ToolDefinition};
 
@@ -39,7 +40,7 @@ pub(crate) struct DocumentQuery {
 /// Result of `search`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FoundDocuments {
-    /// Best first.
+    /// Best first; titles of messages that do not hold all of the query begin with [related].
     results: Vec<FoundDocument>,
 }
 
@@ -76,6 +77,7 @@ impl ToolDefinition for Search {
             from: None,
             to: None,
             sender: None,
+            bot_name: None,
             kind: None,
             sort: Sort::Relevance,
             limit: RESULTS,
@@ -83,6 +85,11 @@ impl ToolDefinition for Search {
             snippet: TEXT,
         };
         let page = services.search.everywhere(&access, None, &query).await?;
+        if page.hits.is_empty() && !page.unknown_names.is_empty() {
+            // The form of the answer has no place for a hint.
+            let near = person::near(&access, &page.unknown_names);
+            return Err(ToolError::sentence(person::nobody(&near).trim()));
+        }
         let names = ChannelNames::of(services, &access.caller).await?;
         let mut budget = TokenBudget::default();
         // It is in both forms of the answer.
@@ -99,13 +106,15 @@ impl ToolDefinition for Search {
 }
 
 fn found(services: &Services, names: &ChannelNames, hit: &SearchResult) -> FoundDocument {
-    let SearchResult { message, snippet, .. } = hit;
+    let message = &hit.message;
     let known = names.get(&message.channel);
     let zone = known.map_or_else(|| default_zone(services), |known| zone_of(services, known));
+    let title = document::title(message, &names.name(&message.channel), zone);
     FoundDocument {
         id: message_uri(&message.channel, &message.id),
-        title: document::title(message, &names.name(&message.channel), zone),
-        text: sanitize::clean(&snippet.text),
+        title: if hit.related { format!("[related] {title}") } else { title },
+        // A snippet has a mark at either end where text is left out.
+        text: sanitize::cut(&hit.legible_snippet(), TEXT + 2).0,
         url: document::url(&services.links, message),
     }
 }

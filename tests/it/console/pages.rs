@@ -242,9 +242,44 @@ async fn a_search_marks_its_words_and_leads_to_their_context() {
     assert!(none.contains("Nothing found"), "{none}");
     let nobody = scene.open(&search("message+from:Zoe")).await.body;
     assert!(nobody.contains("Nobody in this chat is called Zoe."), "{nobody}");
-    for wrong in ["before:2024-99-99", "message&from=x"] {
+    let near = scene.open(&search("message+from:%E5%B0%8F%E7%BE%8E")).await.body;
+    assert!(near.contains("is called 小美. Did you mean 林小美?"), "{near}");
+    let long = "x".repeat(201);
+    for (wrong, sentence) in [
+        ("before:2024-99-99", "A date is not valid"),
+        ("message&from=x", "A date is not valid"),
+        ("type:photo", "Nothing is of that type: text, image"),
+        ("has:links", "has: takes link or media."),
+        ("%22open", "A quotation mark is not closed."),
+        ("%22%22", "This search has no words."),
+        ("from:", "Nothing follows from:"),
+        ("-before:2024-01-01", "before: cannot be excluded"),
+        (long.as_str(), "can have 200 characters at most"),
+        ("message&cursor=x", "This page of results belongs to another search."),
+    ] {
         let page = scene.open(&search(wrong)).await.body;
-        assert!(page.contains("This search could not be understood"), "{wrong}: {page}");
+        assert!(page.contains(sentence), "{wrong}: {page}");
+    }
+    let apart = scene.open(&search("%E6%8A%95%E5%BD%B1%E6%A9%9F+number")).await.body;
+    assert!(apart.contains("No message holds all of it"), "{apart}");
+    assert!(apart.contains("<h2 class=\"count\">Related messages</h2>"), "{apart}");
+    // Filters need no words.
+    for (filters, found) in [
+        ("&type=sticker", "よろしく"),
+        ("&sender=Ubot", "We are open"),
+        ("&from=2024-03-01&to=2024-03-02", "message number 1"),
+    ] {
+        let page = scene.open(&search(filters)).await.body;
+        assert!(page.contains("found</h2>"), "{filters}: {page}");
+        assert!(page.contains(found), "{filters}: {page}");
+    }
+    let unasked = scene.open(&search("&sort=newest")).await.body;
+    assert!(unasked.contains("Search all messages in this chat"), "{unasked}");
+    // The bot is called as the console calls it.
+    for query in ["open+from:Bot", "open&sender=Ubot"] {
+        let page = scene.open(&search(query)).await.body;
+        assert!(page.contains("1 message found") && !page.contains("Nobody"), "{query}: {page}");
+        assert!(page.contains("<option value=\"Ubot\""), "{page}");
     }
     let pages = scene.open(&search("message")).await.body;
     assert!(pages.contains("More results") && pages.contains("130 messages found"), "{pages}");

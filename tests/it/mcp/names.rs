@@ -8,7 +8,7 @@ use chatkeep_store::PresenceEvidenceKind;
 use serde_json::json;
 
 use super::{ANN, BO, CHANNEL, Models, message, message_in, texts};
-use crate::store::{at, item};
+use crate::store::{answered, at, item};
 
 /// Starts a program with three named channels and people with names.
 async fn named() -> Models {
@@ -104,6 +104,54 @@ async fn other_names_lead_to_candidates() {
     // Somebody else's channels and people are no candidates.
     let refused = models.call_as("ck_bo", "get_members", json!({"channelId": "京都"})).await;
     assert!(!refused.refusal().contains("Did you mean"), "{}", refused.refusal());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_in_a_query_lead_to_candidates() {
+    let models = named().await;
+    let search = async |query: &str| models.call("search_messages", json!({"query": query})).await;
+    let nobody = search("hi from:Ann").await;
+    assert_eq!(nobody.given()["unknownNames"], json!(["Ann"]));
+    assert_eq!(nobody.given()["didYouMean"], json!([{"userId": ANN, "name": "Ann Lee"}]));
+    let hint = format!("Nobody is called \"Ann\": did you mean \"Ann Lee\" {ANN}?");
+    assert!(nobody.text().contains(&hint), "{}", nobody.text());
+    let documents = models.call("search", json!({"query": "hi from:Ann"})).await;
+    let refusal = documents.refusal();
+    assert!(refusal.starts_with(&hint) && refusal.contains("? Correct the arguments"), "{refusal}");
+    let asked = json!({"channelId": "family", "senderId": "Ann"});
+    let refused = models.call("get_messages", asked).await;
+    assert!(!refused.refusal().contains("?."), "{}", refused.refusal());
+    // Who may not list the members is told no names.
+    models.key("ck_messages", ANN, |key| key.scopes = &[Scope::ReadMessages]).await;
+    let asked = json!({"query": "hi from:Ann"});
+    let nobody = models.call_as("ck_messages", "search_messages", asked).await;
+    assert!(nobody.given().get("didYouMean").is_none(), "{}", nobody.given());
+    assert!(nobody.text().contains("Nobody is called \"Ann\"."), "{}", nobody.text());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_bot_has_a_name_as_people_have() {
+    let models = named().await;
+    let bot = "Ubot".into();
+    models.store.accounts().add_user(&bot, Some("Chatkeep"), at(3)).await.unwrap();
+    let batch = [
+        answered(CHANNEL, "b1", 1_767_323_045_000, "your parcel is here"),
+        message("m1", BO, "2026-01-02T03:04:06Z", "which parcel"),
+    ];
+    models.keep_findable(&batch, "parcel", 2).await;
+    for (query, found) in [
+        ("parcel from:chatkeep", "b1"),
+        ("parcel from:Ubot", "b1"),
+        ("parcel -from:Chatkeep", "m1"),
+        ("parcel -from:Ubot", "m1"),
+    ] {
+        let answer = models.call("search_messages", json!({"query": query})).await;
+        assert_eq!(texts(&answer.given()["hits"], "id"), [found], "{query}");
+        assert!(answer.given().get("unknownNames").is_none(), "{query}");
+    }
+    let asked = json!({"query": "parcel", "senderId": "Chatkeep"});
+    let answer = models.call("search_messages", asked).await;
+    assert_eq!(texts(&answer.given()["hits"], "id"), ["b1"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,6 @@
 //! Definitions and results of the tools.
 
+use chatkeep_core::message::{Content, MessageChange, Sticker};
 use serde_json::{Value, json};
 
 use super::{ANN, BO, CHANNEL, Models, NEWEST, message, message_in, texts};
@@ -102,6 +103,59 @@ async fn messages_are_chosen_by_time_and_person() {
         let answer = models.call("get_messages", whole).await;
         assert_eq!(texts(&answer.given()["messages"], "id"), expected, "{arguments}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn related_messages_are_told_from_matches() {
+    let models = pubsub().await;
+    let batch = [
+        message("e1", ANN, "2026-01-05T00:00:00Z", "the elevator is broken"),
+        message("e2", ANN, "2026-01-05T00:01:00Z", "maintenance of the pool"),
+        message("e3", ANN, "2026-01-05T00:02:00Z", "is the elevator broken today"),
+    ];
+    models.keep_findable(&batch, "elevator", 2).await;
+    let search = async |query: &str| models.call("search_messages", json!({"query": query})).await;
+    let apart = search("elevator maintenance").await;
+    let given = apart.given();
+    assert_eq!((&given["total"], &given["related"]), (&json!(3), &json!(3)));
+    let hits = given["hits"].as_array().unwrap();
+    assert!(hits.iter().all(|hit| hit["related"] == true), "{given}");
+    let text = apart.text();
+    assert!(text.starts_with("No message holds all of the query. 3 of 3 related"), "{text}");
+    assert_eq!(text.matches(" [related] c1 p1 ").count(), 3, "{text}");
+    let mixed = search("the elevator today?").await;
+    let given = mixed.given();
+    assert_eq!(given["hits"][0]["id"], "e3");
+    let of = |hit: usize| given["hits"][hit].get("related");
+    assert_eq!((of(0), of(1)), (None, Some(&json!(true))), "{given}");
+    let related = given["related"].as_u64().unwrap();
+    assert_eq!(given["total"], 1 + related);
+    let told = format!("1 hold all of the query; {related} are only related");
+    assert!(mixed.text().contains(&told), "{}", mixed.text());
+    let exact = search("elevator").await;
+    assert!(exact.given().get("related").is_none() && !exact.text().contains("related"));
+    let documents = models.call("search", json!({"query": "elevator maintenance"})).await;
+    let documents = documents.given()["results"].as_array().unwrap().clone();
+    let is_marked = |found: &Value| found["title"].as_str().unwrap().starts_with("[related] ");
+    assert!(documents.len() == 3 && documents.iter().all(is_marked), "{documents:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sticker_that_is_found_says_what_it_shows() {
+    let models = pubsub().await;
+    let keywords = vec!["bicycle".to_owned(), "ride".to_owned()];
+    let sticker = Content::Sticker(Sticker { keywords, ..Sticker::default() });
+    let mut sent = message("s1", ANN, "2026-01-05T00:00:00Z", "");
+    if let MessageChange::Received(received) = &mut sent.change {
+        received.kind = sticker.kind();
+        received.content = serde_json::to_string(&sticker).unwrap();
+    }
+    models.keep_findable(&[sent], "type:sticker", 1).await;
+    let found = models.call("search_messages", json!({"query": "type:sticker"})).await;
+    assert_eq!(found.given()["hits"][0]["text"], "bicycle, ride");
+    assert!(found.text().contains("[sticker] \"bicycle, ride\""), "{}", found.text());
+    let found = models.call("search", json!({"query": "type:sticker"})).await;
+    assert_eq!(found.given()["results"][0]["text"], "bicycle, ride");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

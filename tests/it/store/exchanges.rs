@@ -16,6 +16,7 @@ use super::{Fixture, answered, at, edited, item, on_both, said, unsent};
 
 on_both!(
     what_the_bot_says_is_not_received,
+    bots_are_known_by_what_they_said,
     what_is_not_kept_is_told_once_without_content,
     an_answer_is_told_after_its_question,
     a_welcome_is_told_after_who_joined,
@@ -59,6 +60,21 @@ async fn what_the_bot_says_is_not_received(fixture: Fixture) {
     let changes =
         fixture.store.outbox().logged_changes(Bookmark::default(), 100).await.unwrap().unwrap();
     assert!(changes.messages.contains(&("C1".into(), "a".into())), "it is found by searches");
+}
+
+async fn bots_are_known_by_what_they_said(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.group("C2", &["U1"]).await;
+    let bot = "Ubot".into();
+    fixture.store.accounts().add_user(&bot, Some("Chatkeep"), at(6)).await.unwrap();
+    fixture.keep(&[answered("C1", "a", 10, "x"), said("C1", "b", 11, "y")], 12).await;
+    let bots = async |channels: &[&str]| {
+        let channels: Vec<_> = channels.iter().map(|channel| (*channel).into()).collect();
+        fixture.store.members().bots_in(&channels).await.unwrap()
+    };
+    assert_eq!(bots(&["C1", "C2"]).await, [(bot, Some("Chatkeep".to_owned()))]);
+    assert_eq!(bots(&["C2"]).await, []);
+    assert_eq!(bots(&[]).await, []);
 }
 
 async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {

@@ -171,10 +171,22 @@ search-results = { $count ->
    *[other] { $count } messages found
 }
 search-results-at-least = At least { $count } messages found
+search-none-complete = No message holds all of it
+search-related = Related messages
 search-none = Try fewer or other words, or remove a filter.
 search-unknown = Nobody in this chat is called { $name }.
+search-unknown-near = Nobody in this chat is called { $name }. Did you mean { $names }?
+search-or = {" or "}
 search-more = More results
-search-bad = This search could not be understood. Check the quotation marks and dates.
+search-bad-length = A search can have { $count } characters at most.
+search-bad-empty = This search has no words.
+search-bad-quote = A quotation mark is not closed.
+search-bad-nothing = Nothing follows { $field }:
+search-bad-exclusion = { $field }: cannot be excluded with a hyphen.
+search-bad-type = Nothing is of that type: text, image, video, audio, file, location, sticker and other are possible.
+search-bad-has = has: takes link or media.
+search-bad-date = A date is not valid: it looks like 2026-01-31.
+search-bad-page = This page of results belongs to another search. Please search again.
 search-away = Search is not available right now. Please try again in a moment.
 search-start-text = Search all messages in this chat.
 

@@ -160,10 +160,22 @@ search-results = { $count ->
    *[other] { $count }件見つかりました
 }
 search-results-at-least = { $count }件以上見つかりました
+search-none-complete = すべてに一致するメッセージはありません
+search-related = 関連するメッセージ
 search-none = キーワードを減らすか変更する、または絞り込みを解除してみてください。
 search-unknown = 「{ $name }」という名前の人は見つかりません。
+search-unknown-near = 「{ $name }」という名前の人は見つかりません。もしかして：{ $names }
+search-or = 、
 search-more = さらに表示
-search-bad = 検索条件が正しくありません。引用符と日付を確認してください。
+search-bad-length = 検索できるのは { $count } 文字までです。
+search-bad-empty = 検索する言葉を入力してください。
+search-bad-quote = 引用符が閉じられていません。
+search-bad-nothing = { $field }: の後に何も指定されていません。
+search-bad-exclusion = { $field }: はハイフンで除外できません。
+search-bad-type = その種類はありません。text、image、video、audio、file、location、sticker、other を指定できます。
+search-bad-has = has: には link か media を指定してください。
+search-bad-date = 日付が正しくありません。2026-01-31 の形式で入力してください。
+search-bad-page = このページは別の検索のものです。もう一度検索してください。
 search-away = 現在検索できません。しばらくしてからもう一度お試しください。
 search-start-text = このトークのすべてのメッセージを検索できます。
 

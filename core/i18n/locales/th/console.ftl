@@ -160,10 +160,22 @@ search-results = { $count ->
    *[other] พบ { $count } ข้อความ
 }
 search-results-at-least = พบอย่างน้อย { $count } ข้อความ
+search-none-complete = ไม่มีข้อความที่ตรงกับคำค้นทั้งหมด
+search-related = ข้อความที่เกี่ยวข้อง
 search-none = ลองใช้คำน้อยลงหรือคำอื่น หรือลบตัวกรองออก
 search-unknown = ไม่พบคนชื่อ { $name } ในแชทนี้
+search-unknown-near = ไม่พบคนชื่อ { $name } ในแชทนี้ คุณหมายถึง { $names } หรือไม่
+search-or = {" หรือ "}
 search-more = ผลลัพธ์เพิ่มเติม
-search-bad = ระบบไม่เข้าใจคำค้นนี้ โปรดตรวจสอบเครื่องหมายคำพูดและวันที่
+search-bad-length = ค้นหาได้ไม่เกิน { $count } อักขระ
+search-bad-empty = โปรดใส่คำที่ต้องการค้นหา
+search-bad-quote = เครื่องหมายคำพูดไม่ครบคู่
+search-bad-nothing = ไม่มีค่าต่อจาก { $field }:
+search-bad-exclusion = ใช้ - นำหน้า { $field }: เพื่อยกเว้นไม่ได้
+search-bad-type = ไม่มีประเภทนี้ ใช้ได้เฉพาะ text, image, video, audio, file, location, sticker หรือ other
+search-bad-has = has: ใช้ได้เฉพาะ link หรือ media
+search-bad-date = วันที่ไม่ถูกต้อง โปรดใช้รูปแบบ 2026-01-31
+search-bad-page = หน้านี้เป็นของการค้นหาอื่น โปรดค้นหาอีกครั้ง
 search-away = ขณะนี้ค้นหาไม่ได้ โปรดลองอีกครั้งภายหลัง
 search-start-text = ค้นหาทุกอย่างที่เคยคุยกันในแชทนี้
 

@@ -160,10 +160,22 @@ search-results = { $count ->
    *[other] 找到 { $count } 則訊息
 }
 search-results-at-least = 找到至少 { $count } 則訊息
+search-none-complete = 沒有完全符合的訊息
+search-related = 相關訊息
 search-none = 請減少或更換關鍵字，或移除篩選條件。
 search-unknown = 這裡沒有名叫 { $name } 的人。
+search-unknown-near = 這裡沒有名叫 { $name } 的人。您是指{ $names }嗎？
+search-or = 、
 search-more = 更多結果
-search-bad = 看不懂這個搜尋條件，請檢查引號和日期。
+search-bad-length = 搜尋文字最多 { $count } 個字元。
+search-bad-empty = 請輸入要搜尋的文字。
+search-bad-quote = 引號沒有成對。
+search-bad-nothing = { $field }: 後面沒有內容。
+search-bad-exclusion = { $field }: 前面不能加上減號排除。
+search-bad-type = 沒有這種類型，可以使用 text、image、video、audio、file、location、sticker 或 other。
+search-bad-has = has: 後面只能是 link 或 media。
+search-bad-date = 日期不正確，請使用 2026-01-31 這樣的格式。
+search-bad-page = 這一頁屬於另一次搜尋，請重新搜尋。
 search-away = 目前無法搜尋，請稍後再試。
 search-start-text = 輸入關鍵字，搜尋這個聊天室的所有訊息。
 
