@@ -180,10 +180,16 @@ impl Registration {
 
     /// Records the media store as that of the database, if it is known.
     async fn record_media_store(&self) -> Result<(), StoreError> {
-        match self.process.shared.get(MEDIA) {
-            Some(identity) => media_store::record(&self.store, identity).await,
-            None => Ok(()),
+        let Some(identity) = self.process.shared.get(MEDIA) else { return Ok(()) };
+        media_store::record(&self.store, identity).await?;
+        let is_own = media_store::is_own(&self.store, &self.blobs);
+        if let Ok(Ok(false)) = tokio::time::timeout(TIMEOUT, is_own).await {
+            warn!(
+                "the media store has files, and this database knows none of them: it may belong to \
+                 another one, so files to which nothing refers are not deleted"
+            );
         }
+        Ok(())
     }
 
     /// Reads the identity of the bus again: whoever runs sets up anew what a bus has lost, and a new

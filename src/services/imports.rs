@@ -130,7 +130,8 @@ impl ImportService {
         {
             return Err(media_store::other(blobs, found, Some(theirs.to_owned())));
         }
-        media_store::adopt(&self.store, blobs).await
+        let identity = media_store::identify(&self.store, blobs).await?;
+        Ok(media_store::record(&self.store, &identity).await?)
     }
 
     /// Opens a channel for an import: makes the user, if one is given, a member and a subscriber,

@@ -1,8 +1,11 @@
-//! Identity of a media store, stored inside of it: processes that name the same one share it.
+//! Identity and owner of a media store, stored inside of it: processes that name the same one share
+//! it, and no database but its owner knows which of its files are needed.
 
 use async_recursion::async_recursion as boxed;
+use chatkeep_core::blob::BlobId;
 use chatkeep_core::outage::Work;
 use chatkeep_core::random::random_name;
+use futures_util::TryStreamExt as _;
 use object_store::path::Path;
 use object_store::{Error as Backend, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
 
@@ -10,6 +13,8 @@ use super::{BlobError, Blobs};
 
 /// Key of the object that holds the identity.
 const OBJECT: &str = "media-store.id";
+/// Key of the object that holds the id of the database that the files belong to.
+const OWNER: &str = "media-store.owner";
 
 impl Blobs {
     /// Returns the identity of the media store; creates one if it has none.
@@ -23,28 +28,33 @@ impl Blobs {
 
     async fn read_or_write_identity(&self) -> Result<String, BlobError> {
         let key = self.prefix().join(OBJECT);
-        if let Some(identity) = self.read_identity(&key).await? {
-            return Ok(identity);
+        match self.read_text(&key).await? {
+            Some(identity) => Ok(identity),
+            None => self.write_once(&key, random_name()).await,
         }
-        let new = PutPayload::from(random_name().into_bytes());
+    }
+
+    /// Creates an object, unless another process has done so. Returns its content.
+    async fn write_once(&self, key: &Path, text: String) -> Result<String, BlobError> {
+        let new = PutPayload::from(text.into_bytes());
         let once = PutOptions::from(PutMode::Create);
-        match self.store.put_opts(&key, new.clone(), once).await {
+        match self.store.put_opts(key, new.clone(), once).await {
             // Another process created it first.
             Ok(_) | Err(Backend::AlreadyExists { .. } | Backend::Precondition { .. }) => {}
             // A store that knows no conditions says so in its own way. Should another process write
-            // its identity at this moment, too, one of both does not start: they differ.
+            // its own text at this moment, too, one of both does not start: they differ.
             Err(Backend::Generic { .. } | Backend::NotImplemented { .. })
-                if self.read_identity(&key).await?.is_none() =>
+                if self.read_text(key).await?.is_none() =>
             {
-                self.store.put(&key, new).await.map_err(BlobError::Backend)?;
+                self.store.put(key, new).await.map_err(BlobError::Backend)?;
             }
             Err(error) => return Err(BlobError::Backend(error)),
         }
-        let read = self.read_identity(&key).await?;
+        let read = self.read_text(key).await?;
         read.ok_or_else(|| {
             BlobError::Backend(Backend::NotFound {
                 path: key.to_string(),
-                source: "the identity was written and is not there".into(),
+                source: "it was written and is not there".into(),
             })
         })
     }
@@ -55,11 +65,66 @@ impl Blobs {
     /// Fails when the media store fails.
     #[boxed]
     pub async fn known_identity(&self) -> Result<Option<String>, BlobError> {
-        let read = self.read_identity(&self.prefix().join(OBJECT)).await;
+        let read = self.read_text(&self.prefix().join(OBJECT)).await;
         self.noted(Work::Reading, read)
     }
 
-    async fn read_identity(&self, key: &Path) -> Result<Option<String>, BlobError> {
+    /// Returns the id of the database that the files belong to, if it is recorded.
+    ///
+    /// # Errors
+    /// Fails when the media store fails.
+    #[boxed]
+    pub async fn owner(&self) -> Result<Option<String>, BlobError> {
+        self.noted(Work::Reading, self.read_text(&self.prefix().join(OWNER)).await)
+    }
+
+    /// Records the database that the files belong to, unless one is recorded. Returns the owner.
+    ///
+    /// # Errors
+    /// Fails when the media store fails.
+    #[boxed]
+    pub async fn claim(&self, owner: String) -> Result<String, BlobError> {
+        let key = self.prefix().join(OWNER);
+        let claimed = async {
+            match self.read_text(&key).await? {
+                Some(owner) => Ok(owner),
+                None => self.write_once(&key, owner).await,
+            }
+        };
+        self.noted(Work::Reading, claimed.await)
+    }
+
+    /// Records the database that the files belong to from now on, whatever is recorded.
+    ///
+    /// # Errors
+    /// Fails when the media store fails.
+    #[boxed]
+    pub async fn set_owner(&self, owner: String) -> Result<(), BlobError> {
+        let key = self.prefix().join(OWNER);
+        let put = self.store.put(&key, PutPayload::from(owner.into_bytes())).await;
+        self.noted(Work::Reading, put.map(drop).map_err(BlobError::Backend))
+    }
+
+    /// Returns whether there is any blob, also while this store is [barred](Self::bar): for
+    /// identifying it.
+    ///
+    /// # Errors
+    /// Fails when the media store fails.
+    #[boxed]
+    pub async fn has_any(&self) -> Result<bool, BlobError> {
+        let found = async {
+            let mut all = self.store.list(Some(&self.prefix()));
+            while let Some(meta) = all.try_next().await.map_err(BlobError::Backend)? {
+                if meta.location.filename().and_then(BlobId::parse).is_some() {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        self.noted(Work::Reading, found.await)
+    }
+
+    async fn read_text(&self, key: &Path) -> Result<Option<String>, BlobError> {
         let found = match self.store.get(key).await {
             Ok(found) => found.bytes().await.map_err(BlobError::Backend)?,
             Err(Backend::NotFound { .. }) => return Ok(None),

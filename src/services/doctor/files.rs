@@ -20,6 +20,11 @@ const AT_ONCE: usize = 16;
 /// Batch size of lookups by name.
 const NAMES: usize = 1_000;
 
+/// Sentence about unreferenced files of a media store without a known owner.
+const UNKNOWN_FILES: &str = "files that this database does not know are left: none of its own is in \
+    the media store, which may belong to another database. If it does not, run `chatkeep doctor \
+    --new-media-store`";
+
 /// Difference of a record, and its repair.
 type Wrong = (Difference, MediaRepair);
 
@@ -178,6 +183,9 @@ impl Doctor<'_> {
         blobs: &Blobs,
         report: &mut ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
+        let may_go = media_store::is_own(self.store, blobs).await?;
+        let fate = if may_go { "--repair deletes it" } else { "it is left" };
+        let mut is_told = may_go;
         let mut names = blobs.list().try_chunks(NAMES);
         while let Some(chunk) = names.try_next().await.map_err(|error| error.1)? {
             report.checked.files += i64::try_from(chunk.len()).unwrap_or(i64::MAX);
@@ -187,12 +195,15 @@ impl Doctor<'_> {
             if unheld.is_empty() {
                 continue;
             }
-            let repaired = self.repairing().is_some();
+            if !std::mem::replace(&mut is_told, true) {
+                report.uncheck(UNKNOWN_FILES.to_owned());
+            }
+            let repaired = may_go && self.repairing().is_some();
             if repaired {
                 self.store.audits().mark_blobs(&unheld).await?;
             }
             let difference = |blob: &BlobId| {
-                Difference::new(Check::File, blob.as_str(), "held by nothing", "it may go")
+                Difference::new(Check::File, blob.as_str(), "no message refers to it", fate)
             };
             report.add(unheld.iter().map(difference), repaired);
         }

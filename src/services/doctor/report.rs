@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use chatkeep_core::causes::with_causes;
-use chatkeep_store::Difference;
+use chatkeep_store::{Check, Difference};
 use serde::Serialize;
 
 use super::FindingListener;
@@ -72,8 +72,14 @@ impl Report {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Difference { check, place, recorded, truth } = &self.difference;
-        write!(f, "{place}: {}: recorded: {recorded}; true: {truth}", check.words())?;
-        if self.repaired { f.write_str(" (repaired)") } else { Ok(()) }
+        write!(f, "{place}: {}: ", check.words())?;
+        match (check, self.repaired) {
+            // The sweep of a running service deletes it.
+            (Check::File, true) => write!(f, "{recorded} (to be deleted within about a minute)"),
+            (Check::File, false) => write!(f, "{recorded}; {truth}"),
+            (_, true) => write!(f, "recorded: {recorded}; true: {truth} (repaired)"),
+            (_, false) => write!(f, "recorded: {recorded}; true: {truth}"),
+        }
     }
 }
 

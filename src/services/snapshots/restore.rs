@@ -200,6 +200,7 @@ impl Restoration<'_> {
         blobs: &Blobs,
         found: &mut (dyn FnMut(&Finding) + Send),
     ) -> Result<RestoreReport, SnapshotError> {
+        media_store::check_owner(store, blobs).await?;
         let (replayed, unread) = self.replay(store).await?;
         // The service on it, whose job this is, may start much later.
         let (texts_of, clock) = (store.clone(), Arc::clone(&self.service.clock));

@@ -201,7 +201,56 @@ async fn a_new_media_store_is_taken_on_request(parts: Parts) {
     assert!(scene.has_all_files());
 }
 
-on_both!(nothing_works_without_the_files, a_new_media_store_is_taken_on_request);
+async fn files_of_another_database_are_not_deleted(parts: Parts) {
+    let scene = Scene::new(parts).await;
+    let mut new = TestEnv::new(parts).await;
+    new.settings.push(("CHATKEEP_BLOBS", scene.media.display().to_string()));
+    let run = async |args: &[&str], code: i32| {
+        let mut process = new.program(&scene.stack.line, args).start();
+        let ended = process.finish().await.code();
+        let said = process.stderr().join("\n");
+        assert_eq!(ended, Some(code), "{args:?}: {said}");
+        said
+    };
+    let own = {
+        let store = scene.stack.ground.store().await;
+        let own = store.processes().store_id().await.unwrap();
+        store.close().await;
+        own
+    };
+    run(&["migrate"], 0).await;
+    // Databases of tests are copies of one.
+    new.sql("UPDATE deployment SET store_id = 'another'").await;
+    for args in [&["serve"][..], &["doctor", "--repair"]] {
+        let said = run(args, 2).await;
+        let named = format!("belongs to another database: its media-store.owner is {own}");
+        assert!(said.contains(&named), "{said}");
+    }
+    // The service of an earlier version took it over.
+    fs::remove_file(scene.media.join("media-store.owner")).unwrap();
+    let identity = identity(&scene.media);
+    new.sql(&format!("UPDATE deployment SET media_store = '{identity}'")).await;
+    let mut service = new.serve(&scene.stack.line).await;
+    let warned = "this database knows none of them";
+    assert!(service.stderr().iter().any(|line| line.contains(warned)));
+    assert!(service.terminate().await.success());
+    let said = run(&["doctor", "--repair"], 2).await;
+    assert!(said.contains("files that this database does not know are left"), "{said}");
+    assert!(scene.has_all_files());
+
+    // On request it is that of the new one, and nobody else's.
+    run(&["doctor", "--new-media-store"], 1).await;
+    let refused = scene.run(&["serve"]).await;
+    refused.is(2);
+    assert!(refused.said.contains("belongs to another database"), "{}", refused.said);
+    assert!(scene.has_all_files());
+}
+
+on_both!(
+    nothing_works_without_the_files,
+    a_new_media_store_is_taken_on_request,
+    files_of_another_database_are_not_deleted
+);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_media_store_that_answers_late_is_told() {

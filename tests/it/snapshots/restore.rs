@@ -1,5 +1,6 @@
 //! Restored folders: everything that was there, and nothing that was erased since.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -112,8 +113,10 @@ async fn what_was_erased_after_a_snapshot_stays_erased() {
     let said = scene.restore(&id, &folder, &["--erased-in", &old]).await;
     assert!(said.contains("2 erasures of after the snapshot were repeated"), "{said}");
     assert_eq!(holding(&folder, REGRET), [] as [std::path::PathBuf; 0]);
-    let identity = [folder.join("blobs/media-store.id")];
-    assert_eq!(below(&folder.join("blobs")), identity, "its file is not restored");
+    let objects = ["media-store.id", "media-store.owner"];
+    let objects = objects.map(|name| folder.join("blobs").join(name));
+    let found: BTreeSet<_> = below(&folder.join("blobs")).into_iter().collect();
+    assert_eq!(found, objects.into(), "its file is not restored");
     // A later snapshot in the same place knows it, too.
     let later = scene.snapshot().await;
     let folder = scene.new_folder("again");
@@ -257,8 +260,8 @@ async fn a_bucket_holds_files_once_for_all_snapshots() {
     }
     let folder = scene.new_folder("restored");
     scene.restore(&first, &folder, &[]).await;
-    // One file, and the identity of the new media store, which is that of the restored database.
-    assert_eq!(below(&folder.join("blobs")).len(), 2);
+    // One file, and identity and owner of the new media store, which is that of the restored database.
+    assert_eq!(below(&folder.join("blobs")).len(), 3);
     let identity = std::fs::read_to_string(folder.join("blobs/media-store.id")).unwrap();
     let store = Store::open(&Database::Sqlite, &folder, 1).await.unwrap();
     assert_eq!(store.media().recorded_identity().await.unwrap(), Some(identity));
