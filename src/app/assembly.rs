@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 use tracing::{info, warn};
 
 use super::open;
-use super::preflight::{address_warnings, preflight_check};
+use super::preflight::{address_warnings, preflight_check, snapshot_warning};
 use super::registry::{Registration, RegistrationParts};
 use super::secrets::LiveSecrets;
 use super::{
@@ -45,7 +45,8 @@ impl App {
         preflight_check(&config, &process_roles)?;
         let addresses = address_warnings(&config);
         let memory = memory_warning(&config, &process_roles);
-        for warning in config.unused.iter().chain(&addresses).chain(&memory) {
+        let snapshots = snapshot_warning(&config, &process_roles);
+        for warning in config.unused.iter().chain(&addresses).chain(&memory).chain(&snapshots) {
             warn!("{warning}");
         }
         check_owner(&config.data).map_err(PreflightError)?;

@@ -58,7 +58,7 @@ pub use open::{
 };
 use outages::Outages;
 pub use preflight::PreflightError;
-pub(crate) use preflight::{address_warnings, preflight_problems};
+pub(crate) use preflight::{address_warnings, known_problems, snapshot_warning};
 pub use process_roles::{ProcessRoles, Role};
 use registry::Registration;
 pub use secrets::LiveSecrets;

@@ -22,18 +22,34 @@ pub(super) fn preflight_check(
     }
 }
 
+/// Check of a combination of settings: returns what is wrong for a process with these roles.
+type Check = fn(&Config, &dyn Fn(Role) -> bool) -> Option<String>;
+
+/// Every check, with the settings that it reads; one that ends in a dot is a section.
+const CHECKS: [(&[&str], Check); 6] = [
+    (&["line."], missing_secrets),
+    (&["listen", "api.base_url", "api.proxies"], unsafe_listen),
+    (&["listen", "metrics.listen"], shared_listen),
+    (&["bus"], split_bus),
+    (&["snapshot.every_hours", "snapshot.target"], placeless_snapshots),
+    (&["snapshot.recipients", "snapshot.target", "blobs", "data", "s3."], wrong_snapshots),
+];
+
 /// Returns what hinders a process with these roles from starting.
-pub(crate) fn preflight_problems(config: &Config, process_roles: &ProcessRoles) -> Vec<String> {
+fn preflight_problems(config: &Config, process_roles: &ProcessRoles) -> Vec<String> {
+    known_problems(config, process_roles, |_| false)
+}
+
+/// Returns the same as far as it is known: without combinations with a setting that is in doubt,
+/// because what somebody gave is wrong.
+pub(crate) fn known_problems(
+    config: &Config,
+    process_roles: &ProcessRoles,
+    is_in_doubt: impl Fn(&str) -> bool,
+) -> Vec<String> {
     let has = |role| process_roles.roles.contains(&role);
-    let checks = [
-        missing_secrets,
-        unsafe_listen,
-        shared_listen,
-        split_bus,
-        placeless_snapshots,
-        wrong_snapshots,
-    ];
-    checks.into_iter().filter_map(|check| check(config, &has)).collect()
+    let known = CHECKS.iter().filter(|(settings, _)| !settings.iter().any(|one| is_in_doubt(one)));
+    known.filter_map(|(_, check)| check(config, &has)).collect()
 }
 
 /// Names an embedded bus that one process would fill and another one read.
@@ -88,6 +104,17 @@ fn unsafe_listen(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> 
          CHATKEEP_API_BASE_URL to the public https address, or CHATKEEP_API_PROXIES to the number \
          of proxies in front (with TLS), or listen on 127.0.0.1"
     ))
+}
+
+/// Returns a warning about a place for snapshots in which none is made by itself.
+pub(crate) fn snapshot_warning(config: &Config, process_roles: &ProcessRoles) -> Option<String> {
+    let snapshot = &config.snapshot;
+    let is_unscheduled = snapshot.target.is_some() && snapshot.every.is_none();
+    (is_unscheduled && process_roles.roles.contains(&Role::Worker)).then(|| {
+        "snapshot.target has no schedule, so that no snapshot is made by itself: set \
+         snapshot.every_hours, such as 24"
+            .to_owned()
+    })
 }
 
 /// Returns a warning for each address that is not safe, or does not work for everything.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::serve::RolesArgs;
 use super::table;
-use crate::app::{address_warnings, memory_warning, preflight_problems};
+use crate::app::{address_warnings, known_problems, memory_warning, snapshot_warning};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ConfigCommand {
@@ -54,16 +54,18 @@ pub(super) fn run(command: &ConfigCommand, sources: Sources) -> anyhow::Result<(
 
 fn check(args: &ConfigCheckArgs, sources: Sources) -> anyhow::Result<()> {
     let process_roles = args.roles.process_roles()?;
-    let Inspection { config, settings, problems, mut warnings } = Config::inspect(sources);
-    let mut problems: Vec<_> = problems.iter().map(|problem| with_causes(problem)).collect();
+    let Inspection { config, settings, problems: wrong, mut warnings } = Config::inspect(sources);
+    let mut problems: Vec<_> = wrong.iter().map(|problem| with_causes(problem)).collect();
     // A setting with a problem has its default here, about which nothing is to be said.
-    if problems.is_empty()
-        && let Some(config) = config
-    {
-        problems = preflight_problems(&config, &process_roles);
-        warnings.extend(address_warnings(&config));
-        warnings.extend(config.unused.iter().cloned());
-        warnings.extend(memory_warning(&config, &process_roles));
+    if let Some(config) = config {
+        let is_in_doubt = |setting: &str| wrong.iter().any(|problem| problem.concerns(setting));
+        problems.extend(known_problems(&config, &process_roles, is_in_doubt));
+        if wrong.is_empty() {
+            warnings.extend(address_warnings(&config));
+            warnings.extend(config.unused.iter().cloned());
+            warnings.extend(memory_warning(&config, &process_roles));
+            warnings.extend(snapshot_warning(&config, &process_roles));
+        }
     }
     let count = problems.len();
     if args.json {

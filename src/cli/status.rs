@@ -311,6 +311,9 @@ fn snapshot(snapshots: &SnapshotStatus) -> Vec<String> {
         }
         _ => ("none yet".to_owned(), place.clone()),
     };
+    let unscheduled = "no schedule: snapshot.every_hours is 0";
+    let note =
+        if snapshots.every_hours.is_some() { note } else { format!("{unscheduled}; {note}") };
     vec!["last snapshot".to_owned(), state, note]
 }
 

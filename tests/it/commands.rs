@@ -280,6 +280,24 @@ async fn settings_are_checked_all_at_once() {
     let report: serde_json::Value = serde_json::from_str(&told).unwrap();
     assert_eq!(report["problems"], serde_json::json!(expected[..2]));
     assert_eq!(report["warnings"], serde_json::json!([warning]));
+    // Combinations of settings that are right are named with them, those with a wrong one are not.
+    let combined =
+        "[snapshot]\nevery_hours = 24\n[workers]\nbatch = 0\n[metrics]\nlisten = \"?\"\n";
+    let (told, said) = in_folder_with(combined, &["config", "check"], 1).await;
+    for named in
+        ["workers.batch is 0", "metrics.listen", "CHANNEL_SECRET is not set", "needs a place"]
+    {
+        assert!(told.contains(named), "{named}: {told}");
+    }
+    assert_eq!(said, "chatkeep: 4 problems hinder the start");
+    let doubted =
+        "[snapshot]\nevery_hours = 24\ntarget = 7\n[line]\nchannel_secret_file = \"none\"\n";
+    let (told, said) = in_folder_with(doubted, &["config", "check"], 1).await;
+    assert!(!told.contains("needs a place") && !told.contains("is not set"), "{told}");
+    assert_eq!(said, "chatkeep: 2 problems hinder the start");
+    let unscheduled = "[snapshot]\ntarget = \"/srv/x\"\n[line]\nchannel_secret = \"hunter2\"\n";
+    let (told, _) = in_folder_with(unscheduled, &["config", "check"], 0).await;
+    assert!(told.contains("snapshot.target has no schedule"), "{told}");
     let right = "[line]\nchannel_secret = \"hunter2\"\n";
     let (told, said) = in_folder_with(right, &["config", "check"], 0).await;
     assert!(told.starts_with(warning) && said.ends_with(" settings are valid"), "{told} {said}");

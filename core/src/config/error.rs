@@ -1,5 +1,7 @@
 //! Errors of settings, each with its origin, its key and the allowed values.
 
+use super::layers::variable;
+
 /// An invalid setting. Never shows a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -9,6 +11,8 @@ pub enum ConfigError {
         /// Name of the file. One that a variable names is identified by the variable: the file's
         /// name may be a secret that was put there by mistake.
         what: String,
+        /// Key of the secret that the file holds; `None` for a settings file.
+        key: Option<String>,
         /// Cause.
         #[source]
         source: std::io::Error,
@@ -71,6 +75,19 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// Returns true if the value of a setting may not be the one that somebody meant, because of
+    /// this error. A setting that ends in a dot is a section.
+    pub fn concerns(&self, setting: &str) -> bool {
+        let is_named = |text: &str| text.contains(setting) || text.contains(&variable(setting));
+        match self {
+            Self::Invalid { key, .. } | Self::Both { key, .. } => is_named(key),
+            Self::Unknown { key, hint, .. } => is_named(key) || is_named(hint),
+            Self::Unreadable { key, .. } => key.as_deref().is_none_or(is_named),
+            Self::Twice { name } | Self::NotText { name } => is_named(name),
+            Self::Syntax { .. } | Self::Incomplete => true,
+        }
+    }
+
     /// Returns the key of a setting that has none of the allowed values.
     pub(super) fn invalid_key(&self) -> Option<&str> {
         match self {

@@ -117,12 +117,14 @@ fn line(text: &str, byte: usize) -> usize {
     text.get(..byte).map_or(1, |before| before.matches('\n').count() + 1)
 }
 
-/// Reads a secret from a file that a variable or a setting names, without the trailing line break.
-pub(super) fn secret_file(path: &Path, origin: &str) -> Result<String, ConfigError> {
+/// Reads the secret of a key from a file that a variable or a setting names, without the trailing
+/// line break.
+pub(super) fn secret_file(path: &Path, key: &str, origin: &str) -> Result<String, ConfigError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
         Err(source) => {
-            Err(ConfigError::Unreadable { what: format!("the file that {origin} names"), source })
+            let what = format!("the file that {origin} names");
+            Err(ConfigError::Unreadable { what, key: Some(key.to_owned()), source })
         }
     }
 }

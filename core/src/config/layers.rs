@@ -185,7 +185,7 @@ impl Layers {
                 Err(ConfigError::Both { origin, key: plain.to_owned() })
             }
             (Some(plain), Value::String(file)) => {
-                let text = secret_file(&folder.join(file), &origin)?;
+                let text = secret_file(&folder.join(file), plain, &origin)?;
                 self.warn_of_empty(plain, &text, &origin);
                 self.set_text(plain, text, origin)
             }
@@ -220,7 +220,7 @@ impl Layers {
             {
                 let text = match given.get(plain) {
                     Some(_) => Err(ConfigError::Twice { name: plain.to_owned() }),
-                    None => secret_file(&folder.join(value), &origin),
+                    None => secret_file(&folder.join(value), key, &origin),
                 };
                 if let Ok(text) = &text {
                     self.warn_of_empty(key, text, &origin);

@@ -152,7 +152,10 @@ fn read(folder: &Path, path: &Path, whence: &str) -> Result<(String, String), Co
     let shown = path.display().to_string();
     match std::fs::read_to_string(folder.join(path)) {
         Ok(text) => Ok((shown, text)),
-        Err(source) => Err(ConfigError::Unreadable { what: format!("{shown:?}{whence}"), source }),
+        Err(source) => {
+            let what = format!("{shown:?}{whence}");
+            Err(ConfigError::Unreadable { what, key: None, source })
+        }
     }
 }
 

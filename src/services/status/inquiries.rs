@@ -28,6 +28,8 @@ pub struct SnapshotStatus {
     /// Time of the newest whole one; `None` when there is none.
     pub newest_at: Option<String>,
     pub newest_seconds_ago: Option<u64>,
+    /// Age of the newest one at which another one is made; `None` when none is made by itself.
+    pub every_hours: Option<u64>,
     /// Reason why the place cannot be read.
     pub error: Option<String>,
 }
@@ -131,6 +133,7 @@ pub async fn snapshots(
         place,
         newest_at: at.map(|at| at.to_string()),
         newest_seconds_ago: at.map(|at| clock.now().since(at).as_secs()),
+        every_hours: config.snapshot.every.map(|every| every.as_secs() / 3_600),
         error,
     })
 }

@@ -31,7 +31,9 @@ async fn a_service_makes_snapshots_by_itself() {
     assert!(code == Some(0) && snapshots["newestAt"].is_string(), "{said}");
     assert_eq!(snapshots["place"], target.display().to_string(), "{said}");
     let (_, said) = scene.run(&["status"]).await;
-    assert!(said.contains("last snapshot"), "{said}");
+    assert!(said.contains("last snapshot") && !said.contains("no schedule"), "{said}");
+    let (_, said) = scene.run(&["status", "--json"]).await;
+    assert!(said.contains(r#""everyHours":1"#), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
