@@ -10,8 +10,9 @@ use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{Database, LineConfig};
 use chatkeep_platform::Bots;
 use chatkeep_services::status::{
-    DeploymentStatus, DiskFigures, DiskStatus, Expiry, Inquiries, MediaStatistics, ProcessStatus,
-    SnapshotStatus, StatusService, Unread, WebhookStatistics, expiries, snapshots,
+    ChannelStatistics, DeploymentStatus, DiskFigures, DiskStatus, Expiry, Inquiries,
+    MediaStatistics, ProcessStatus, SnapshotStatus, StatusService, Unread, WebhookStatistics,
+    expiries, snapshots,
 };
 use chatkeep_transfer::out::{is_reader_gone, note, say};
 use chatkeep_workers::StageName;
@@ -47,8 +48,8 @@ pub(super) struct StatusArgs {
         value_parser = clap::value_parser!(u64).range(1..=3_600)
     )]
     watch: Option<u64>,
-    /// Leave out the expiry of the certificate and of access tokens, and the last snapshot, which
-    /// other machines are inquiries for.
+    /// Ask no other machines: leaves out when the certificate and the access tokens expire, and the
+    /// last snapshot.
     #[arg(long)]
     local: bool,
 }
@@ -258,6 +259,7 @@ fn facts(status: &DeploymentStatus) -> Vec<Vec<String>> {
         let note = if letters > 0 { "chatkeep dead list" } else { "" };
         rows.push(row("dead letters", &letters, note.to_owned()));
     }
+    rows.extend(status.channels.as_ref().map(channels));
     rows.extend(status.media.as_ref().map(media));
     rows.extend(status.webhooks.as_ref().map(webhooks));
     rows.extend(status.disks.iter().map(disk));
@@ -269,6 +271,17 @@ fn facts(status: &DeploymentStatus) -> Vec<Vec<String>> {
 
 fn row(name: &str, value: &dyn Display, note: String) -> Vec<String> {
     vec![name.to_owned(), value.to_string(), note]
+}
+
+fn channels(channels: &ChannelStatistics) -> Vec<String> {
+    let ChannelStatistics { backed_up, paused } = channels;
+    let note = match paused {
+        0 => String::new(),
+        paused => format!(
+            "{paused} paused: the quota of every subscriber is used up (chatkeep user set-plan)"
+        ),
+    };
+    row("channels", &format_args!("{backed_up} backed up"), note)
 }
 
 fn media(media: &MediaStatistics) -> Vec<String> {

@@ -10,7 +10,7 @@ use chatkeep_bus::{Bus, ConsumerStatus};
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::Config;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_store::{MediaFigures, ProcessRecord, Store, StoreError};
+use chatkeep_store::{ChannelFigures, MediaFigures, ProcessRecord, Store, StoreError};
 use chatkeep_workers::replica::ReplicaState;
 use serde::Serialize;
 
@@ -32,6 +32,7 @@ pub struct DeploymentStatus {
     pub consumers: Option<Vec<ConsumerStatus>>,
     pub dead_letters: Option<u64>,
     pub disks: Vec<DiskStatus>,
+    pub channels: Option<ChannelStatistics>,
     pub media: Option<MediaStatistics>,
     pub webhooks: Option<WebhookStatistics>,
     pub expiries: Vec<Expiry>,
@@ -65,6 +66,15 @@ pub struct ProcessStatus {
     pub seen_seconds_ago: u64,
     /// State of its search replica.
     pub search: Option<ReplicaState>,
+}
+
+/// Channels with subscribers.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelStatistics {
+    pub backed_up: i64,
+    /// Those of which nothing is stored, because the quota of every subscriber is used up.
+    pub paused: i64,
 }
 
 /// Media files of all channels.
@@ -131,13 +141,17 @@ impl StatusService {
             }
         };
         let of_store = async {
-            let Ok(store) = &self.store else { return (None, None, None) };
-            let media = store.media();
-            let (processes, media, webhooks) =
-                tokio::join!(running(store), media.media_figures(), self.webhooks(store));
-            (Some(processes), Some(media), Some(webhooks))
+            let Ok(store) = &self.store else { return (None, None, None, None) };
+            let (media, channels) = (store.media(), store.channels());
+            let (processes, channels, media, webhooks) = tokio::join!(
+                running(store),
+                channels.channel_figures(),
+                media.media_figures(),
+                self.webhooks(store)
+            );
+            (Some(processes), Some(channels), Some(media), Some(webhooks))
         };
-        let (of_bus, (processes, media, webhooks)) = tokio::join!(of_bus, of_store);
+        let (of_bus, (processes, channels, media, webhooks)) = tokio::join!(of_bus, of_store);
         let (consumers, dead_letters) = of_bus.unzip();
         let now = self.clock.now();
         let processes = read(&mut unread, "processes", processes);
@@ -145,6 +159,7 @@ impl StatusService {
             processes.map(|all| all.into_iter().map(|one| ProcessStatus::new(one, now)).collect());
         let consumers = read(&mut unread, "consumers", consumers);
         let dead_letters = read(&mut unread, "dead letters", dead_letters);
+        let channels = read(&mut unread, "channels", channels).map(ChannelStatistics::from);
         let media = read(&mut unread, "media files", media).map(MediaStatistics::from);
         let webhooks = read(&mut unread, "webhooks", webhooks);
         DeploymentStatus {
@@ -153,6 +168,7 @@ impl StatusService {
             consumers,
             dead_letters,
             disks: disks::statuses(config),
+            channels,
             media,
             webhooks,
             expiries,
@@ -187,6 +203,13 @@ fn read<T, E: Error + 'static>(
             unread.push(Unread { part, error: with_causes(&error) });
             None
         }
+    }
+}
+
+impl From<ChannelFigures> for ChannelStatistics {
+    fn from(figures: ChannelFigures) -> Self {
+        let ChannelFigures { subscribed, paused } = figures;
+        Self { backed_up: subscribed - paused, paused }
     }
 }
 

@@ -145,6 +145,7 @@ async fn the_status_has_everything_at_a_glance(parts: Parts) {
     assert_eq!(consumers.len(), StageName::ALL.len(), "{status}");
     assert!(consumers.iter().all(|one| one["backlog"] == 0 && one["oldestSeconds"].is_null()));
     assert_eq!((&status["deadLetters"], &status["webhooks"]["failing"]), (&json!(0), &json!(0)));
+    assert_eq!(status["channels"], json!({"backedUp": 1, "paused": 0}));
     assert_eq!(status["media"], json!({"files": 0, "bytes": 0, "pending": 0, "failed": 0}));
     let folders: Vec<_> = status["disks"].as_array().unwrap().iter().collect();
     assert_eq!(folders.len(), 2, "{status}");

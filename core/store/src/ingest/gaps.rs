@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
+use tracing::warn;
+
 use super::super::StoreError;
 use super::super::db::Tx;
 use super::super::outbox_kind::OutboxEventKind;
@@ -97,5 +99,11 @@ pub(crate) async fn open_gap(
     }
     let kind = OutboxEventKind::BackupPaused.name();
     let paused = NewOutboxEvent { kind, at: from, c: Some(c), s: None };
-    log(tx, &[paused], now).await
+    log(tx, &[paused], now).await?;
+    warn!(
+        channel = c,
+        "backup of a channel is paused: the quota of every subscriber is used up (chatkeep user \
+         set-plan)"
+    );
+    Ok(())
 }
