@@ -53,6 +53,9 @@ impl App {
         make_data_folder(&config.data)?;
         let bus = process_roles.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config, Arc::clone(&clock)).await?;
+        if let Some(warning) = open::left_behind(&config, &store).await {
+            warn!("{warning}");
+        }
         if let Err(error) = remove_leftovers(&config.data, &store).await {
             let error = with_causes(&error);
             warn!(error, "what an interrupted snapshot left cannot be removed");

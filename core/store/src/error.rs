@@ -9,7 +9,7 @@ pub enum StoreError {
     #[error("{}", fault::summary(.0))]
     Database(#[from] sqlx::Error),
     /// The schema cannot be brought up to date.
-    #[error("the database's schema cannot be migrated")]
+    #[error("{}", fault::migration_summary(.0))]
     Migrate(#[from] sqlx::migrate::MigrateError),
     /// There is no data of chatkeep in the database, or no database file.
     #[error("the database contains no chatkeep data")]

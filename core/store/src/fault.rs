@@ -3,6 +3,7 @@
 
 use chatkeep_core::outage::Work;
 use chatkeep_core::sqlite;
+use sqlx::migrate::MigrateError;
 use sqlx::postgres::PgDatabaseError;
 use sqlx::sqlite::SqliteError;
 
@@ -81,9 +82,30 @@ fn sqlstate_outage(code: &str) -> Option<Work> {
 pub(super) fn summary(error: &sqlx::Error) -> &'static str {
     if is_of_pooler(error) {
         "the pooler in front of the database needs other settings (docs/operating.md, Poolers)"
+    } else if is_privilege(error) {
+        "the user of the database lacks a right: make it the owner of the database \
+         (docs/operating.md, Setting up PostgreSQL)"
     } else {
         "the database failed"
     }
+}
+
+/// Describes a failed migration in one sentence; its causes follow it.
+pub(super) fn migration_summary(error: &MigrateError) -> &'static str {
+    match error {
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)
+            if is_privilege(error) =>
+        {
+            summary(error)
+        }
+        _ => "the database's schema cannot be migrated",
+    }
+}
+
+/// Returns `true` when PostgreSQL refuses what its user has no right to.
+fn is_privilege(error: &sqlx::Error) -> bool {
+    let error = error.as_database_error().and_then(|error| error.try_downcast_ref());
+    error.is_some_and(|error: &PgDatabaseError| error.code() == "42501")
 }
 
 /// Returns `true` for what a pooler answers that hands the server's connections from transaction to

@@ -28,8 +28,8 @@ pub use removal::Removed;
 pub(super) use removal::{RemovalMode, bar_removed, remember_erased, remove, remove_some};
 pub(super) use sql::BulkKey;
 use sql::{
-    ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, COUNT_MESSAGES,
-    Delta, KNOWN_MESSAGES, LOCK_SUBSCRIBERS,
+    ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, ANY_MESSAGE,
+    COUNT_MESSAGES, Delta, KNOWN_MESSAGES, LOCK_SUBSCRIBERS,
 };
 
 use batch::Batch;
@@ -132,6 +132,16 @@ impl MessageStore<'_> {
     pub async fn count_messages(&self) -> Result<i64, StoreError> {
         let (count,): (i64,) = self.store.db.fetch_one(query_as(COUNT_MESSAGES)).await?;
         Ok(count)
+    }
+
+    /// Returns true if there is any message, tombstones included.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn any_message(&self) -> Result<bool, StoreError> {
+        let (any,): (bool,) = self.store.db.fetch_one(query_as(ANY_MESSAGE)).await?;
+        Ok(any)
     }
 
     /// Ingests a batch of changes: messages, media records, counters, usage notices and gaps together.

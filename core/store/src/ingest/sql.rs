@@ -27,6 +27,7 @@ pub(super) const LOCK_SUBSCRIBERS: Sql = subscribers!(" FOR UPDATE OF u");
 pub(super) const READ_SUBSCRIBERS: Sql = subscribers!("");
 
 pub(super) const COUNT_MESSAGES: &str = "SELECT COUNT(*) FROM messages";
+pub(super) const ANY_MESSAGE: &str = "SELECT EXISTS (SELECT 1 FROM messages)";
 
 pub(super) const ALL_MESSAGES: &str = "
     SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content, quoted_id,
