@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use chatkeep_core::http::host_of;
+use chatkeep_core::id::UserId;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::access::ReadMessages;
 use chatkeep_services::overview::ChannelOverview;
@@ -40,6 +41,8 @@ struct HomePage {
     notes: Vec<Note>,
     usage: Option<Ring>,
     next: Option<String>,
+    /// Sentence in place of channels.
+    empty: String,
 }
 
 /// A channel in the list.
@@ -111,7 +114,17 @@ pub(super) async fn page(
     });
     let title = language.text("home-title");
     let next = overview.next.map(|cursor| format!("/console?cursor={cursor}"));
-    rendered(&HomePage { frame: visitor.frame(title), channels, notes, usage, next })
+    let empty = empty(&visitor.caller()?.user, language);
+    rendered(&HomePage { frame: visitor.frame(title), channels, notes, usage, next, empty })
+}
+
+/// Returns what to do without any channel. Who signed in at a provider whose ids are not those of the
+/// platform is in no chat, whatever is said there.
+fn empty(user: &UserId, language: Language) -> String {
+    if user.as_str().starts_with('U') {
+        return language.text("home-empty-text");
+    }
+    language.format("home-empty-other-text", &[("user", Value::from(user.as_str()))])
 }
 
 /// Returns the zone of all channels; `None` if they differ. By a clock of its own for each, times in

@@ -153,6 +153,9 @@ async fn home_lists_the_channels_of_its_visitor() {
         assert_eq!(home.status, StatusCode::OK);
         assert!(home.body.contains("No chats yet") && !home.body.contains("週末讀書會"), "{user}");
     }
+    // Signed in at a provider that knows nothing of the platform.
+    let home = scene.page("/console", Some("corp:ann"), "en").await;
+    assert!(home.body.contains("corp:ann") && home.body.contains("not a LINE user ID"));
     let home = scene.page("/console", None, "en").await;
     assert_eq!(home.location(), "/console/sign-in?next=%2Fconsole");
     assert_eq!(scene.page("/", None, "en").await.location(), "/console");

@@ -49,6 +49,7 @@ home-title = Chats
 home-attention = Needs your attention
 home-empty-title = No chats yet
 home-empty-text = Invite the bot to a LINE group and send a message there. The group then appears here.
+home-empty-other-text = You are signed in as { $user }, which is not a LINE user ID, so none of the LINE groups can be yours. Ask the administrator of this server how to sign in with your LINE account.
 home-more = More chats
 usage-label = Storage
 usage-used = { $percent }% of { $quota } used

@@ -49,6 +49,7 @@ home-title = トーク
 home-attention = 確認が必要です
 home-empty-title = トークはまだありません
 home-empty-text = LINEのグループにボットを招待して、メッセージを送信してください。グループがここに表示されます。
+home-empty-other-text = { $user } としてログインしています。LINEのユーザーIDではないため、LINEのグループは表示されません。LINEアカウントでログインする方法は、サーバーの管理者にお問い合わせください。
 home-more = 続きを表示
 usage-label = ストレージ
 usage-used = { $quota }のうち{ $percent }%を使用

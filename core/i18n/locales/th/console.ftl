@@ -49,6 +49,7 @@ home-title = แชท
 home-attention = สิ่งที่ต้องตรวจสอบ
 home-empty-title = ยังไม่มีแชท
 home-empty-text = เชิญบอทเข้ากลุ่ม LINE แล้วพิมพ์ข้อความในกลุ่ม จากนั้นกลุ่มจะปรากฏที่นี่
+home-empty-other-text = คุณเข้าสู่ระบบด้วย { $user } ซึ่งไม่ใช่ ID ผู้ใช้ของ LINE จึงไม่มีกลุ่ม LINE ของคุณที่นี่ โปรดสอบถามผู้ดูแลระบบว่าจะเข้าสู่ระบบด้วยบัญชี LINE ได้อย่างไร
 home-more = แชทเพิ่มเติม
 usage-label = พื้นที่จัดเก็บ
 usage-used = ใช้ไป { $percent }% จาก { $quota }

@@ -49,6 +49,7 @@ home-title = 聊天室
 home-attention = 需要您留意
 home-empty-title = 還沒有聊天室
 home-empty-text = 把機器人邀請到 LINE 群組，並在群組裡傳一則訊息，群組就會出現在這裡。
+home-empty-other-text = 您登入的帳號是 { $user }，不是 LINE 的使用者 ID，因此這裡不會有您的 LINE 群組。請向伺服器管理員詢問如何用 LINE 帳號登入。
 home-more = 更多聊天室
 usage-label = 儲存空間
 usage-used = 已使用 { $quota } 的 { $percent }%
