@@ -114,14 +114,22 @@ pub(super) async fn run(creator: &CreatingContext, args: &ImportArgs) -> anyhow:
     report::print(&summary, args.dry_run, args.json)?;
     if summary.full {
         bail!(
-            "quota exceeded: {} messages remain; raise the plan and run the command again",
-            summary.left
+            "quota exceeded: {} remain; raise the plan and run the command again",
+            left_out(&summary)
         );
     }
     if summary.not_understood > 0 {
         bail!(UnrecognisedLines(summary.not_understood));
     }
     Ok(())
+}
+
+/// Names what had no room.
+fn left_out(summary: &Summary) -> String {
+    let counts = [(summary.left, "messages"), (summary.files_left, "media files")];
+    let named = counts.iter().filter(|(count, _)| *count > 0);
+    let named: Vec<_> = named.map(|(count, what)| format!("{count} {what}")).collect();
+    if named.is_empty() { "0 messages".to_owned() } else { named.join(" and ") }
 }
 
 async fn import(

@@ -84,7 +84,8 @@ impl Beside {
 }
 
 impl Files<'_> {
-    /// Stores the files that are there and not stored yet, until every subscriber's quota is full.
+    /// Stores the files that are there and not stored yet, until every subscriber's quota is full;
+    /// counts those that are left then.
     pub(super) async fn take(
         &self,
         brought: &[MediaEntry],
@@ -94,12 +95,14 @@ impl Files<'_> {
         for one in brought {
             let known = self.store.media().get(self.channel, &one.message).await?;
             let wanted = |status| !matches!(status, MediaStatus::Stored | MediaStatus::Erased);
-            if !known.is_some_and(|item| wanted(item.record.status)) {
+            // A message that had no room has no record.
+            if !known.map_or(summary.full, |item| wanted(item.record.status)) {
                 continue;
             }
-            if self.store.accounts().backup_state(self.channel).await?.1 {
-                summary.full = true;
-                return Ok(());
+            summary.full |= self.store.accounts().backup_state(self.channel).await?.1;
+            if summary.full {
+                summary.files_left += u64::from(beside.open(one)?.is_some());
+                continue;
             }
             while let Some(file) = beside.open(one)? {
                 match self.put(one, file).await? {

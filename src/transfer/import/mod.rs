@@ -169,7 +169,7 @@ impl Import<'_> {
         beside: Beside,
         summary: &mut Summary,
     ) -> Result<(), TransferError> {
-        let (Some(blobs), Some(import), false) = (self.blobs, import, summary.full) else {
+        let (Some(blobs), Some(import)) = (self.blobs, import) else {
             return Ok(());
         };
         let Self { store, clock, channel, max_file, .. } = self;

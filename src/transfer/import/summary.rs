@@ -57,6 +57,8 @@ pub struct Summary {
     pub full: bool,
     /// Number of messages that were left out because of that.
     pub left: u64,
+    /// Number of media files that were left out because of that, those of such messages included.
+    pub files_left: u64,
 }
 
 /// Person whose messages are in the file.

@@ -30,6 +30,7 @@ use crate::store::{at, change};
 
 on_both!(
     files_come_back_with_their_messages,
+    files_without_room_are_counted,
     a_missing_file_is_left_out_and_told,
     a_file_whose_message_is_taken_back_meanwhile_is_not_missing,
 );
@@ -91,6 +92,26 @@ async fn files_come_back_with_their_messages(parts: Parts) {
     let mut inside = Vec::new();
     archive.by_name(&format!("media/{id}.jpg")).unwrap().read_to_end(&mut inside).unwrap();
     assert_eq!(inside, PICTURE);
+}
+
+async fn files_without_room_are_counted(parts: Parts) {
+    let from = Home::with_messages(parts).await;
+    with_file(&from).await;
+    from.export("plain.jsonl").await;
+    let to = Home::with_user(parts).await;
+    let messages = from.path("plain.jsonl").display().to_string();
+    to.import(&messages, &["--user", OWNER]).await.succeeded();
+    let used = 524_288_000;
+    to.sql(&format!("UPDATE channels SET bytes = {used} WHERE channel_id = '{GROUP}'")).await;
+    to.sql(&format!("UPDATE users SET used_bytes = {used} WHERE user_id = '{OWNER}'")).await;
+    for out in ["backup", "backup.zip"] {
+        let path = from.path(out).display().to_string();
+        from.run(&["export", "--channel", GROUP, "--out", &path]).await.succeeded();
+        let stopped = to.import(&path, &[]).await.ended(1);
+        let said = "quota exceeded: 1 media files remain; raise the plan";
+        assert!(stopped.stderr.contains(said), "{}", stopped.stderr);
+        assert_eq!((stopped.count("filesLeft"), stopped.count("files")), (1, 0));
+    }
 }
 
 /// Opens the archive of an export.
