@@ -268,7 +268,7 @@ async fn in_folder_with(file: &str, args: &[&str], code: i32) -> (String, String
 async fn settings_are_checked_all_at_once() {
     let warning = "environment CHATKEEP_LISTN is not a setting and is ignored (did you mean \
                    CHATKEEP_LISTEN?)";
-    let wrong = "[workers]\nbatch = 0\n[worker]\nbatch = 1\n";
+    let wrong = "[workers]\nbatch = 0\n[worker]\nbatch = 1\n[line]\nchannel_secret = \"hunter2\"\n";
     let (told, said) = in_folder_with(wrong, &["config", "check"], 1).await;
     let expected = [
         "chatkeep.toml, line 4: unknown setting worker.batch (did you mean workers.batch?)",

@@ -11,7 +11,7 @@ use chatkeep_store::{
 use reqwest::StatusCode;
 
 use super::routes::routes;
-use super::{GROUP, Page, START, Scene, now};
+use super::{GROUP, Page, START, Scene, now, sign_in};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 use crate::store::at;
@@ -154,6 +154,7 @@ async fn home_lists_the_channels_of_its_visitor() {
         assert!(home.body.contains("No chats yet") && !home.body.contains("週末讀書會"), "{user}");
     }
     // Signed in at a provider that knows nothing of the platform.
+    sign_in(&scene.store, "corp:ann", "Ann", ("session-corp", "csrf-corp")).await;
     let home = scene.page("/console", Some("corp:ann"), "en").await;
     assert!(home.body.contains("corp:ann") && home.body.contains("not a LINE user ID"));
     let home = scene.page("/console", None, "en").await;
