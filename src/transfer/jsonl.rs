@@ -94,6 +94,11 @@ impl Line {
         Ok(Self { view, extra })
     }
 
+    /// Returns the channel of the message.
+    pub(super) const fn channel(&self) -> &ChannelId {
+        &self.view.channel_id
+    }
+
     /// Returns the sender, with their name.
     pub(super) fn person(&self) -> Option<ImportedPerson> {
         let sender = self.view.sender.as_ref()?;

@@ -18,6 +18,7 @@ pub mod pack;
 mod part;
 mod stored;
 
+use chatkeep_core::id::ChannelId;
 use chatkeep_store::{ImportId, StoreError};
 
 pub use export::{Export, export, pages};
@@ -65,6 +66,18 @@ pub enum TransferError {
     /// The channel has no subscriber.
     #[error("the channel has no backup subscription, so its messages are not stored")]
     NotSubscribed,
+    /// The export is of another channel.
+    #[error(
+        "{} is an export of channel {of}, and a JSONL export goes only into the channel that it came \
+         from: give --channel {of}",
+        .path.display()
+    )]
+    OtherChannel {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Channel that it came from.
+        of: ChannelId,
+    },
     /// The archive is not an export.
     #[error("{} contains no messages.jsonl", .0.display())]
     NoMessages(std::path::PathBuf),

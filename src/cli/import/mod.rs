@@ -206,9 +206,9 @@ fn usage_error(error: TransferError, context: &Context, channel: &ChannelId) -> 
             context.config.time_zone
         ))
         .into(),
-        error @ (TransferError::DateOrder(_) | TransferError::OtherZone { .. }) => {
-            PreflightError(error.to_string()).into()
-        }
+        error @ (TransferError::DateOrder(_)
+        | TransferError::OtherZone { .. }
+        | TransferError::OtherChannel { .. }) => PreflightError(error.to_string()).into(),
         error => error.into(),
     }
 }

@@ -2,6 +2,7 @@
 //! leaves no trace.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use async_recursion::async_recursion as boxed;
@@ -10,10 +11,11 @@ use chatkeep_store::ImportId;
 use encoding_rs::{Encoding, UTF_8};
 
 use super::super::TransferError;
+use super::super::jsonl::Line;
 use super::super::line::{DateOrder, Fit, LineReader, ParsedLine, Survey};
-use super::encoding::{decoded, detect};
+use super::encoding::{decoded, detect, detect_json};
 use super::files::Beside;
-use super::limits::check_line_text;
+use super::limits::{ExpansionBudget, check_line_text};
 use super::nul::replace_nul;
 use super::people::{NameDirectory, SyntheticIds};
 use super::source::{Source, open};
@@ -21,6 +23,8 @@ use super::summary::Summary;
 use super::text::{Lines, TextLine};
 use super::{Form, Import, Zone};
 
+/// Number of lines among which the first message of an export is looked for.
+const LOOKED_AT: usize = 100;
 /// Batch size of lookups.
 const BATCH: usize = 1_000;
 
@@ -105,19 +109,44 @@ impl Import<'_> {
     pub async fn plan(&self, path: &Path) -> Result<ImportPlan, TransferError> {
         let path = match Source::find(path)? {
             Source::File(path) => path,
-            Source::Zip(path) => return Ok(ImportPlan::Zip(path)),
+            Source::Zip(path) => {
+                let budget = ExpansionBudget::of_archive(open(&path)?.metadata()?.len());
+                let mut archive = Source::archive(&path)?;
+                let (entry, _) = Source::entry(&mut archive)?;
+                self.check_channel(&path, budget.bounded(entry))?;
+                return Ok(ImportPlan::Zip(path));
+            }
         };
         let line = match self.form {
             Form::Auto => !looks_like_json(&path)?,
             form => form == Form::Line,
         };
         if !line {
-            open(&path)?;
+            self.check_channel(&path, open(&path)?)?;
             return Ok(ImportPlan::Jsonl(path));
         }
         let plan = self.line_plan(path)?;
         self.check_zone(&plan).await?;
         Ok(ImportPlan::Line(Box::new(plan)))
+    }
+
+    /// Rejects an export whose first message is of another channel: none of it could be imported.
+    fn check_channel(&self, path: &Path, messages: impl Read) -> Result<(), TransferError> {
+        let mut input = BufReader::new(messages);
+        let encoding = detect_json(input.fill_buf()?);
+        let input = decoded(input, encoding)?;
+        let mut lines = Lines::new(input, encoding != UTF_8);
+        for _ in 0..LOOKED_AT {
+            let Some(line) = lines.next()? else { break };
+            let TextLine::Text(line) = line else { continue };
+            let Ok(line) = Line::read(&line) else { continue };
+            if line.channel() != self.channel {
+                let (path, of) = (path.to_owned(), line.channel().clone());
+                return Err(TransferError::OtherChannel { path, of });
+            }
+            break;
+        }
+        Ok(())
     }
 
     fn line_plan(&self, path: PathBuf) -> Result<LinePlan, TransferError> {

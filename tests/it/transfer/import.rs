@@ -105,6 +105,14 @@ async fn lines_that_are_not_understood_are_told(parts: Parts) {
     let refused = home.import(&other, &[]).await.ended(1);
     assert!(refused.stderr.contains("neither an export"), "{}", refused.stderr);
     assert!(shown.stdout.is_empty(), "the summary is for people: {}", shown.stdout);
+    // Nothing is created for an export of another channel.
+    let foreign = home.write("foreign.jsonl", good.replace(GROUP, "Cother"));
+    let refused = home.import(&foreign, &["--user", "U_none"]).await.ended(2);
+    let why = "is an export of channel Cother, and a JSONL export goes only into the channel";
+    assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    let store = home.store().await;
+    assert!(store.accounts().user(&"U_none".into()).await.unwrap().is_none());
+    store.close().await;
     let made = home.import(&file, &["--user", "U_new"]).await.ended(3);
     assert!(made.stderr.contains("added user U_new"), "{}", made.stderr);
     home.import(&file, &["--format", "xml"]).await.ended(2);
