@@ -11,8 +11,8 @@ use chatkeep_transfer::out::say;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct HealthArgs {
-    /// Ask whether bus and database respond, too, and the search index where the process serves
-    /// nothing else (/readyz), instead of whether the process runs (/healthz).
+    /// Ask whether bus and database respond, too, and, in a process without the role ingress, the
+    /// search index (/readyz), instead of whether the process runs (/healthz).
     #[arg(long)]
     ready: bool,
     /// Timeout of the request in seconds.

@@ -92,6 +92,9 @@ enum Command {
     /// Runs the service.
     Serve(serve::ServeArgs),
     /// Runs everything in one process with an emulated LINE and sample groups, to try it out.
+    ///
+    /// It reads no settings in /etc, and keeps its data in the folder `demo` of the data folder
+    /// (./data/demo).
     Demo(crate::demo::DemoArgs),
     /// Migrates the database's schema to this version and exits.
     Migrate(migrate::MigrateArgs),

@@ -277,7 +277,10 @@ fn print_report(report: &RestoreReport, request: &RestoreRequest) {
         left,
     } = report;
     note!("{} was restored into {place}: {messages} messages, {files} files", manifest.id);
-    note!("{replayed} erasures of after the snapshot were repeated");
+    match replayed {
+        0 => note!("nothing was erased after this snapshot"),
+        replayed => note!("{replayed} erasures made after this snapshot were repeated"),
+    }
     if *earlier_texts > 0 {
         note!("earlier texts of {earlier_texts} messages were erased: their channels keep none");
     }

@@ -187,7 +187,7 @@ async fn data_is_copied_before_a_migration_changes_it() {
     let restore = ["snapshot", "restore", "latest", "--target", &place, "--into", &back];
     let (code, said) = run(&[&restore[..], &["--erased-in", &data]].concat()).await;
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("1 erasures of after the snapshot were repeated"), "{said}");
+    assert!(said.contains("1 erasures made after this snapshot were repeated"), "{said}");
     let store = Store::open(&Database::Sqlite, Path::new(&back), 1).await.unwrap();
     let message = store.messages().message(&"C1".into(), &"m2".into()).await.unwrap();
     assert!(!format!("{message:?}").contains(TEXT), "{message:?}");

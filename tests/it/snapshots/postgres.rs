@@ -110,7 +110,7 @@ async fn files_and_erasures_are_restored_beside_a_dump() {
     fs::remove_dir_all(&scene.blobs).unwrap();
     let said = scene.stack.ground.said(&scene.stack.line, &restore).await;
     assert!(said.contains("1 files"), "{said}");
-    assert!(said.contains("1 erasures of after the snapshot were repeated"), "{said}");
+    assert!(said.contains("1 erasures made after this snapshot were repeated"), "{said}");
     assert_eq!(scene.count().await, count);
     assert_eq!(scene.content(&regret).await, "none");
     assert!(scene.content(&kept).await.contains("a promise"));

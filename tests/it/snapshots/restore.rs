@@ -111,7 +111,7 @@ async fn what_was_erased_after_a_snapshot_stays_erased() {
     let folder = scene.new_folder("without");
     let old = scene.stack.ground.folder.path().display().to_string();
     let said = scene.restore(&id, &folder, &["--erased-in", &old]).await;
-    assert!(said.contains("2 erasures of after the snapshot were repeated"), "{said}");
+    assert!(said.contains("2 erasures made after this snapshot were repeated"), "{said}");
     assert_eq!(holding(&folder, REGRET), [] as [std::path::PathBuf; 0]);
     let objects = ["media-store.id", "media-store.owner"];
     let objects = objects.map(|name| folder.join("blobs").join(name));
@@ -121,9 +121,9 @@ async fn what_was_erased_after_a_snapshot_stays_erased() {
     let later = scene.snapshot().await;
     let folder = scene.new_folder("again");
     let said = scene.restore(&id, &folder, &[]).await;
-    assert!(said.contains("2 erasures of after the snapshot were repeated"), "{said}");
+    assert!(said.contains("2 erasures made after this snapshot were repeated"), "{said}");
     let said = scene.restore(&later, &scene.new_folder("later"), &[]).await;
-    assert!(said.contains("0 erasures of after the snapshot were repeated"), "{said}");
+    assert!(said.contains("nothing was erased after this snapshot"), "{said}");
 
     let scene = scene.move_to(&folder).await;
     scene.stack.drained().await;
@@ -154,7 +154,7 @@ async fn earlier_texts_that_were_switched_off_after_a_snapshot_are_in_no_restore
     let folder = scene.new_folder("restored");
     let old = scene.stack.ground.folder.path().display().to_string();
     let said = scene.restore(&id, &folder, &["--erased-in", &old]).await;
-    assert!(said.contains("1 erasures of after the snapshot were repeated"), "{said}");
+    assert!(said.contains("1 erasures made after this snapshot were repeated"), "{said}");
     assert!(said.contains("earlier texts of 1 messages were erased"), "{said}");
     assert_eq!(holding(&folder, FIRST.as_bytes()), [] as [std::path::PathBuf; 0]);
     let scene = scene.move_to(&folder).await;
@@ -200,7 +200,7 @@ async fn a_new_database_touches_nothing_of_a_lost_one() {
     // What is restored from it is the same database.
     let folder = scene.new_folder("restored");
     let said = scene.restore(&id, &folder, &[]).await;
-    assert!(said.contains("1 erasures of after the snapshot were repeated"), "{said}");
+    assert!(said.contains("1 erasures made after this snapshot were repeated"), "{said}");
     scene = scene.move_to(&folder).await;
     let (code, said) = scene.run(&["snapshot", "adopt"]).await;
     assert_eq!(code, Some(0), "{said}");
