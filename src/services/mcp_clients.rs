@@ -166,7 +166,8 @@ impl McpClient {
             Self::ClaudeCode => Some(".mcp.json"),
             Self::Cursor => Some("~/.cursor/mcp.json"),
             Self::VsCode => Some(".vscode/mcp.json"),
-            Self::Claude | Self::ChatGpt | Self::Codex | Self::Gemini => None,
+            Self::Gemini => Some("~/.gemini/settings.json"),
+            Self::Claude | Self::ChatGpt | Self::Codex => None,
         }
     }
 
@@ -204,6 +205,11 @@ impl McpClient {
             (Self::ClaudeCode, ClientAccess::SignIn) => json!({"type": "http", "url": address}),
             (Self::Cursor, ClientAccess::Key(key)) => remote(key),
             (Self::Cursor, ClientAccess::SignIn) => json!({"url": address}),
+            (Self::Gemini, ClientAccess::Key(key)) => {
+                let headers = json!({"Authorization": format!("Bearer {key}")});
+                json!({"httpUrl": address, "headers": headers})
+            }
+            (Self::Gemini, ClientAccess::SignIn) => json!({"httpUrl": address}),
             (Self::VsCode, access) => return Some(visual_studio_code(address, access)),
             _ => return None,
         };

@@ -3,6 +3,7 @@
 use toml::Value;
 
 use super::ConfigError;
+use super::layers::PREFIX;
 use super::redact::{is_secret, redacted};
 
 /// Description of the whole numbers that settings can have.
@@ -15,9 +16,14 @@ pub(super) fn nearest<'a>(
 ) -> Option<&'a String> {
     known
         .map(|known| (strsim::damerau_levenshtein(known, name), known))
-        .filter(|(distance, _)| *distance <= 1 + name.len() / 4)
+        .filter(|(distance, _)| *distance <= 1 + own(name).len() / 4)
         .min()
         .map(|(_, known)| known)
+}
+
+/// Returns a name without the prefix that all variables have: what they share makes none similar.
+fn own(name: &str) -> &str {
+    name.strip_prefix(PREFIX).unwrap_or(name)
 }
 
 /// Formats the known name that was probably meant, or nothing.

@@ -16,6 +16,9 @@ use super::{ConfigError, DEFAULTS, Sources};
 /// Prefix of every environment variable of chatkeep.
 pub(super) const PREFIX: &str = "CHATKEEP_";
 
+/// Variables that are no settings: the settings file, and the key of MCP clients.
+const OTHERS: [&str; 2] = [FILE_VARIABLE, "CHATKEEP_KEY"];
+
 /// Origin of a value that nobody changed.
 const DEFAULT: &str = "the defaults";
 
@@ -227,7 +230,7 @@ impl Layers {
                 }
                 let set = text.and_then(|text| self.set_text(key, text, origin));
                 self.note(set);
-            } else if name != FILE_VARIABLE {
+            } else if !OTHERS.contains(&name.as_str()) {
                 let hint = hint(nearest(names.keys(), name));
                 self.warnings.push(format!("{origin} is not a setting and is ignored{hint}"));
             }

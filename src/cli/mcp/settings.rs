@@ -35,7 +35,7 @@ pub(in crate::cli) struct McpConfigArgs {
     #[arg(long)]
     write: bool,
     #[arg(long, env = "HOME", hide = true)]
-    home: PathBuf,
+    home: Option<PathBuf>,
 }
 
 impl McpConfigArgs {
@@ -101,8 +101,9 @@ fn write(
         }
     };
     client.setup(address, access, Some(program)).ok_or_else(|| unusable(args))?;
-    let Some(path) = path(client, &args.home) else {
-        let why = format!("{} has no settings file: leave out --write", client.name());
+    let home = args.home.as_deref().context("the home folder is not known: set HOME")?;
+    let Some(path) = path(client, home) else {
+        let why = format!("{} is set up on its own page: leave out --write", client.name());
         return Err(PreflightError(why).into());
     };
     let present = match fs::read_to_string(&path) {
@@ -147,7 +148,8 @@ fn path(client: McpClient, home: &Path) -> Option<PathBuf> {
         // Of the project in the present folder.
         McpClient::ClaudeCode => PathBuf::from(".mcp.json"),
         McpClient::VsCode => PathBuf::from(".vscode/mcp.json"),
-        McpClient::Claude | McpClient::ChatGpt | McpClient::Gemini => return None,
+        McpClient::Gemini => home.join(".gemini/settings.json"),
+        McpClient::Claude | McpClient::ChatGpt => return None,
     })
 }
 

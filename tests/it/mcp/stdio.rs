@@ -100,6 +100,7 @@ async fn settings_of_clients_are_written_for_their_owner() {
         ("cursor", ".cursor/mcp.json"),
         ("vscode", ".vscode/mcp.json"),
         ("codex", ".codex/config.toml"),
+        ("gemini", ".gemini/settings.json"),
     ];
     for (client, file) in files {
         let (told, said) = run(client, &["--write"], 0).await;

@@ -164,13 +164,18 @@ fn settings_without_the_one_that_they_need_are_named() {
 
 #[test]
 fn a_mistyped_variable_is_a_warning() {
-    let given = [("CHATKEEP_LISTN", "hunter2"), ("CHATKEEP_CONFIG", "y"), ("CHATKEEPER", "z")];
+    let mut given = vec![("CHATKEEP_LISTN", "hunter2"), ("CHATKEEP_CONFIG", "y")];
+    // Of other programs, and for MCP clients.
+    given.extend([("CHATKEEPER", "z"), ("CHATKEEP_KEY", "ck_x")]);
     let config = load("", &given).unwrap();
     assert_eq!(
         config.warnings,
         ["environment CHATKEEP_LISTN is not a setting and is ignored (did you mean \
           CHATKEEP_LISTEN?)"]
     );
+    let config = load("", &[("CHATKEEP_NUT", "x")]).unwrap();
+    let ignored = "environment CHATKEEP_NUT is not a setting and is ignored";
+    assert_eq!(config.warnings, [ignored], "the prefix makes nothing similar");
     let config = load("", &[("CHATKEEP_LISTEN_FILE", "/x")]).unwrap();
     assert_eq!(config.warnings.len(), 1, "only secrets come from files");
 }
