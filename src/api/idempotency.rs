@@ -19,7 +19,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
 use chatkeep_core::random;
-use chatkeep_http::{BrowserSessions, HttpError, bearer, tagged};
+use chatkeep_http::{BrowserSessions, ErrorCode, HttpError, bearer, tagged};
 use chatkeep_services::idempotency::IdempotencyService;
 use chatkeep_services::{Caller, Credential, FieldPath};
 use chatkeep_store::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
@@ -175,20 +175,20 @@ fn replayed(mut response: Response) -> Response {
 
 const OTHER: HttpError = HttpError::Refused {
     status: StatusCode::UNPROCESSABLE_ENTITY,
-    code: "idempotency_key_reused",
+    code: ErrorCode::IdempotencyKeyReused,
     error: "The Idempotency-Key was used for another request",
 };
 
 const INTERRUPTED: HttpError = HttpError::Refused {
     status: StatusCode::CONFLICT,
-    code: "request_interrupted",
+    code: ErrorCode::RequestInterrupted,
     error: "The request with this Idempotency-Key was interrupted after it changed something: \
             look at what is there before you send it with another key",
 };
 
 const NOT_STORED: HttpError = HttpError::Refused {
     status: StatusCode::CONFLICT,
-    code: "answer_not_kept",
+    code: ErrorCode::AnswerNotKept,
     error: "The request with this Idempotency-Key was completed; its response cannot be replayed",
 };
 

@@ -4,7 +4,7 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use chatkeep_http::{HttpError, takes_json};
+use chatkeep_http::{ErrorCode, HttpError, takes_json};
 
 /// 406 for callers who take nothing that the API has. Routes that stream files decide themselves.
 pub(super) async fn layer(request: Request, next: Next) -> Response {
@@ -14,7 +14,7 @@ pub(super) async fn layer(request: Request, next: Next) -> Response {
     }
     HttpError::Refused {
         status: StatusCode::NOT_ACCEPTABLE,
-        code: "not_acceptable",
+        code: ErrorCode::NotAcceptable,
         error: "Responses are application/json",
     }
     .into_response()

@@ -6,7 +6,7 @@ use chatkeep_core::plan::Plan;
 use chatkeep_emulator::{
     ActError, Delivered, Delivery, Location, MentionTarget, Post, Sticker, Text,
 };
-use chatkeep_http::HttpError;
+use chatkeep_http::{ErrorCode, HttpError};
 use chatkeep_services::ServiceError;
 use chatkeep_services::access::{Admin, WriteAssistant};
 use chatkeep_services::assistant::{AssistantChange, QaChange};
@@ -94,8 +94,8 @@ impl From<Failure> for HttpError {
         let (status, code) = match failure {
             Failure::NoGroup => return Self::NotFound,
             Failure::Refused(error) => return error.into(),
-            Failure::Impossible(_) => (StatusCode::CONFLICT, "conflict"),
-            Failure::Broken(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+            Failure::Impossible(_) => (StatusCode::CONFLICT, ErrorCode::Conflict),
+            Failure::Broken(_) => (StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::Internal),
         };
         Self::Explained { status, code, error: failure.to_string() }
     }

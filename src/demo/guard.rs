@@ -12,19 +12,19 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
-use chatkeep_http::HttpError;
+use chatkeep_http::{ErrorCode, HttpError};
 
 use super::look_as;
 
 const ELSEWHERE: HttpError = HttpError::Refused {
     status: StatusCode::MISDIRECTED_REQUEST,
-    code: "host_not_allowed",
+    code: ErrorCode::HostNotAllowed,
     error: "The demo answers to localhost only",
 };
 
 const FOREIGN: HttpError = HttpError::Refused {
     status: StatusCode::FORBIDDEN,
-    code: "origin_not_allowed",
+    code: ErrorCode::OriginNotAllowed,
     error: "The demo answers to its own page only",
 };
 

@@ -14,6 +14,7 @@ use chatkeep_store::{KEYS_OF_USER, SAVED_SEARCHES_OF_USER, WEBHOOKS_OF_USER};
 use serde_json::{Map, Value};
 
 use super::error_body::ErrorBody;
+use super::error_code::ErrorCode;
 
 /// Error of a request, as the caller sees it.
 #[derive(Clone, Debug)]
@@ -61,7 +62,7 @@ pub enum HttpError {
         /// Status of the response.
         status: StatusCode,
         /// Code for programs.
-        code: &'static str,
+        code: ErrorCode,
         /// Sentence for people.
         error: &'static str,
     },
@@ -70,7 +71,7 @@ pub enum HttpError {
         /// Status of the response.
         status: StatusCode,
         /// Code for programs.
-        code: &'static str,
+        code: ErrorCode,
         /// Sentence for people.
         error: String,
     },
@@ -125,14 +126,14 @@ impl HttpError {
     /// The mode needs the plan.
     const SEMANTIC_NEEDS_PRO: Self = Self::Refused {
         status: StatusCode::FORBIDDEN,
-        code: "plan_required",
+        code: ErrorCode::PlanRequired,
         error: "Semantic mode requires the pro plan",
     };
 
     /// The request may come from a page of another origin (CSRF).
     pub const FORGED: Self = Self::Refused {
         status: StatusCode::FORBIDDEN,
-        code: "invalid_csrf_token",
+        code: ErrorCode::InvalidCsrfToken,
         error: "The X-CSRF-Token header is missing or wrong",
     };
 
@@ -140,7 +141,7 @@ impl HttpError {
     fn too_many_keys() -> Self {
         Self::Explained {
             status: StatusCode::CONFLICT,
-            code: "too_many_keys",
+            code: ErrorCode::TooManyKeys,
             error: format!("A user can have at most {KEYS_OF_USER} active keys: delete one first"),
         }
     }
@@ -149,7 +150,7 @@ impl HttpError {
     fn too_many_webhooks() -> Self {
         Self::Explained {
             status: StatusCode::CONFLICT,
-            code: "conflict",
+            code: ErrorCode::Conflict,
             error: format!("A user can have at most {WEBHOOKS_OF_USER} webhooks"),
         }
     }
@@ -158,7 +159,7 @@ impl HttpError {
     fn too_many_saved_searches() -> Self {
         Self::Explained {
             status: StatusCode::CONFLICT,
-            code: "conflict",
+            code: ErrorCode::Conflict,
             error: format!("A user can have at most {SAVED_SEARCHES_OF_USER} saved searches"),
         }
     }
@@ -167,69 +168,73 @@ impl HttpError {
     const WEBHOOK_DISABLED: Self = Self::Conflict("The webhook is disabled");
 
     /// Status, stable code and public sentence.
-    fn parts(&self) -> (StatusCode, &'static str, Cow<'static, str>) {
+    fn parts(&self) -> (StatusCode, ErrorCode, Cow<'static, str>) {
         let (status, code, error) = match self {
             Self::Invalid { why, .. } => {
-                return (StatusCode::BAD_REQUEST, "invalid_request", why.clone().into());
+                return (StatusCode::BAD_REQUEST, ErrorCode::InvalidRequest, why.clone().into());
             }
             Self::RulesTooLarge { bytes } => {
                 let why = format!(
                     "The rules of the channel would have {bytes} bytes; at most {} are allowed",
                     limits::RULE_BYTES
                 );
-                return (StatusCode::BAD_REQUEST, "rules_too_large", why.into());
+                return (StatusCode::BAD_REQUEST, ErrorCode::RulesTooLarge, why.into());
             }
             Self::Refused { status, code, error } => (*status, *code, *error),
             Self::Explained { status, code, error } => {
-                return (*status, code, error.clone().into());
+                return (*status, *code, error.clone().into());
             }
-            Self::Conflict(why) => (StatusCode::CONFLICT, "conflict", *why),
+            Self::Conflict(why) => (StatusCode::CONFLICT, ErrorCode::Conflict, *why),
             other => other.fixed(),
         };
         (status, code, error.into())
     }
 
     /// Returns the parts of errors with a fixed text.
-    const fn fixed(&self) -> (StatusCode, &'static str, &'static str) {
+    const fn fixed(&self) -> (StatusCode, ErrorCode, &'static str) {
         match self {
             Self::InvalidKey => {
-                (StatusCode::UNAUTHORIZED, "invalid_api_key", "Invalid or missing API key")
+                (StatusCode::UNAUTHORIZED, ErrorCode::InvalidApiKey, "Invalid or missing API key")
             }
-            Self::InsufficientPermissions | Self::InsufficientFor { .. } => {
-                (StatusCode::FORBIDDEN, "insufficient_permissions", "Insufficient permissions")
-            }
+            Self::InsufficientPermissions | Self::InsufficientFor { .. } => (
+                StatusCode::FORBIDDEN,
+                ErrorCode::InsufficientPermissions,
+                "Insufficient permissions",
+            ),
             Self::PermissionDenied => {
-                (StatusCode::FORBIDDEN, "permission_denied", "Permission denied")
+                (StatusCode::FORBIDDEN, ErrorCode::PermissionDenied, "Permission denied")
             }
-            Self::NotFound => (StatusCode::NOT_FOUND, "not_found", "Not found"),
+            Self::NotFound => (StatusCode::NOT_FOUND, ErrorCode::NotFound, "Not found"),
             Self::UnknownVersion => {
-                (StatusCode::NOT_FOUND, "unknown_api_version", "Unknown API version")
+                (StatusCode::NOT_FOUND, ErrorCode::UnknownApiVersion, "Unknown API version")
             }
             Self::MethodNotAllowed => (
                 StatusCode::METHOD_NOT_ALLOWED,
-                "method_not_allowed",
+                ErrorCode::MethodNotAllowed,
                 "The route does not support this method",
             ),
             Self::Stale => (
                 StatusCode::PRECONDITION_FAILED,
-                "precondition_failed",
+                ErrorCode::PreconditionFailed,
                 "If-Match names another version than the current one",
             ),
-            Self::TooLarge => {
-                (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The request body is too large")
-            }
+            Self::TooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                ErrorCode::BodyTooLarge,
+                "The request body is too large",
+            ),
             Self::UnsupportedMediaType => (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "unsupported_media_type",
+                ErrorCode::UnsupportedMediaType,
                 "The request body must be application/json",
             ),
             Self::RateLimited { .. } => {
-                (StatusCode::TOO_MANY_REQUESTS, "rate_limited", "Rate limit exceeded")
+                (StatusCode::TOO_MANY_REQUESTS, ErrorCode::RateLimited, "Rate limit exceeded")
             }
             Self::Unavailable => {
-                (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Service unavailable")
+                (StatusCode::SERVICE_UNAVAILABLE, ErrorCode::Unavailable, "Service unavailable")
             }
-            _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal server error"),
+            _ => (StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::Internal, "Internal server error"),
         }
     }
 }
@@ -268,11 +273,13 @@ impl HttpError {
             StatusCode::UNSUPPORTED_MEDIA_TYPE => Self::UnsupportedMediaType,
             StatusCode::SERVICE_UNAVAILABLE => Self::Unavailable,
             status if status.as_u16() >= 500 => {
-                Self::Refused { status, code: "internal", error: "Internal server error" }
+                Self::Refused { status, code: ErrorCode::Internal, error: "Internal server error" }
             }
-            status => {
-                Self::Refused { status, code: "invalid_request", error: "The request is not valid" }
-            }
+            status => Self::Refused {
+                status,
+                code: ErrorCode::InvalidRequest,
+                error: "The request is not valid",
+            },
         }
     }
 }

@@ -19,6 +19,7 @@ use url::form_urlencoded;
 
 use super::error::HttpError;
 use super::error_body::ErrorBody;
+use super::error_code::ErrorCode;
 use super::respond::{NextPage, RequestId};
 
 /// Maximum bytes of a request body; the surfaces have limits of their own below it.
@@ -33,7 +34,7 @@ pub struct MaskedBytes;
 /// Error of everything that a key with pseudonyms must not have.
 pub(crate) const REFUSED: HttpError = HttpError::Refused {
     status: StatusCode::FORBIDDEN,
-    code: "pseudonymous_key",
+    code: ErrorCode::PseudonymousKey,
     error: "A key that shows pseudonyms does not get this",
 };
 

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use http_range_header::parse_range_header;
 
-use super::HttpError;
+use super::{ErrorCode, HttpError};
 
 /// Part of a file that a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn require_revalidation(headers: &mut HeaderMap) {
 pub fn range_not_satisfiable(size: u64) -> Response {
     let refused = HttpError::Refused {
         status: StatusCode::RANGE_NOT_SATISFIABLE,
-        code: "range_not_satisfiable",
+        code: ErrorCode::RangeNotSatisfiable,
         error: "The range is outside the file",
     };
     let mut response = refused.into_response();

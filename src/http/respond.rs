@@ -18,6 +18,7 @@ use url::form_urlencoded;
 use super::caller_kind::KnownCaller;
 use super::error::HttpError;
 use super::error_body::{ErrorBody, ErrorView};
+use super::error_code::ErrorCode;
 use super::measure::Measurement;
 
 const REQUEST_ID: &str = "x-request-id";
@@ -160,7 +161,7 @@ fn error_response(bare: &Response, body: &ErrorBody, request_id: &str) -> Respon
     };
     match status {
         // A webhook with a bad signature is not helped by a key.
-        StatusCode::UNAUTHORIZED if body.code != "invalid_signature" => {
+        StatusCode::UNAUTHORIZED if body.code != ErrorCode::InvalidSignature => {
             let challenge = headers.entry(header::WWW_AUTHENTICATE);
             challenge.or_insert(HeaderValue::from_static("Bearer"));
         }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use chatkeep_http::HttpError;
+use chatkeep_http::{ErrorCode, HttpError};
 use serde_json::json;
 
 /// Response to a webhook.
@@ -55,15 +55,15 @@ impl IntoResponse for WebhookResponse {
             Self::NotFound => return HttpError::NotFound.into_response(),
             Self::Several(paths) => {
                 let error = format!("Several bots are configured, each with its path: {paths}");
-                let (status, code) = (StatusCode::NOT_FOUND, "not_found");
+                let (status, code) = (StatusCode::NOT_FOUND, ErrorCode::NotFound);
                 return HttpError::Explained { status, code, error }.into_response();
             }
             Self::BadSignature => {
-                (StatusCode::UNAUTHORIZED, "invalid_signature", "Invalid signature")
+                (StatusCode::UNAUTHORIZED, ErrorCode::InvalidSignature, "Invalid signature")
             }
             Self::NotAWebhook(platform) => {
                 let error = format!("The body is not a webhook of {platform}");
-                let (status, code) = (StatusCode::BAD_REQUEST, "invalid_body");
+                let (status, code) = (StatusCode::BAD_REQUEST, ErrorCode::InvalidBody);
                 return HttpError::Explained { status, code, error }.into_response();
             }
         };

@@ -2,7 +2,7 @@
 //! secret and no input of the caller is repeated.
 
 use axum::http::StatusCode;
-use chatkeep_http::HttpError;
+use chatkeep_http::{ErrorCode, HttpError};
 use chatkeep_services::{FieldPath, ServiceError};
 
 /// Reason for refusing a login.
@@ -51,24 +51,28 @@ impl From<LoginError> for HttpError {
                 let why = "must be a path of this service that begins with /";
                 return Self::invalid_value(FieldPath::parameter("returnTo"), why);
             }
-            LoginError::Malformed => {
-                (StatusCode::BAD_REQUEST, "invalid_request", "The login request is not valid")
-            }
+            LoginError::Malformed => (
+                StatusCode::BAD_REQUEST,
+                ErrorCode::InvalidRequest,
+                "The login request is not valid",
+            ),
             LoginError::NotPending => (
                 StatusCode::BAD_REQUEST,
-                "login_not_pending",
+                ErrorCode::LoginNotPending,
                 "This login was not started in this browser, was used already or took too long",
             ),
-            LoginError::Denied => {
-                (StatusCode::FORBIDDEN, "login_denied", "The identity provider denied the login")
-            }
+            LoginError::Denied => (
+                StatusCode::FORBIDDEN,
+                ErrorCode::LoginDenied,
+                "The identity provider denied the login",
+            ),
             LoginError::Unconfirmed => (
                 StatusCode::UNAUTHORIZED,
-                "login_unconfirmed",
+                ErrorCode::LoginUnconfirmed,
                 "The identity provider did not confirm the login",
             ),
             LoginError::SignedOut => {
-                (StatusCode::UNAUTHORIZED, "not_signed_in", "Nobody is signed in")
+                (StatusCode::UNAUTHORIZED, ErrorCode::NotSignedIn, "Nobody is signed in")
             }
         };
         Self::Refused { status, code, error }

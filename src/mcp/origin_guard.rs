@@ -8,18 +8,16 @@ use axum::http::uri::Authority;
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use chatkeep_http::HttpError;
+use chatkeep_core::text::shortened;
+use chatkeep_http::{ErrorCode, HttpError};
 use url::{Host, Url};
 
-const FOREIGN_HOST: HttpError = HttpError::Refused {
-    status: StatusCode::FORBIDDEN,
-    code: "host_not_allowed",
-    error: "Host not allowed: api.base_url sets the public name of chatkeep",
-};
+/// Maximum length of a host in an error, in characters.
+const SHOWN: usize = 100;
 
 const FOREIGN_ORIGIN: HttpError = HttpError::Refused {
     status: StatusCode::FORBIDDEN,
-    code: "origin_not_allowed",
+    code: ErrorCode::OriginNotAllowed,
     error: "Origin not allowed: api.cors_origins lists the allowed origins",
 };
 
@@ -49,6 +47,21 @@ impl OriginGuard {
         is_loopback(&host) || self.host.as_deref() == Some(&host.to_string())
     }
 
+    /// Returns the error that names the host of a request and the one that is expected.
+    fn foreign_host(&self, request: &Request) -> HttpError {
+        let given = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+        let given = given.or_else(|| request.uri().authority().map(Authority::as_str));
+        let given = shortened(given.filter(|host| !host.is_empty()).unwrap_or("nobody"), SHOWN);
+        let own = self.host.as_deref().unwrap_or("localhost");
+        HttpError::Explained {
+            status: StatusCode::FORBIDDEN,
+            code: ErrorCode::HostNotAllowed,
+            error: format!(
+                "Host not allowed: the request is for {given}, and api.base_url names {own}"
+            ),
+        }
+    }
+
     fn shows(&self, origin: &str) -> bool {
         let Ok(url) = Url::parse(origin) else {
             return false;
@@ -65,7 +78,7 @@ impl OriginGuard {
         };
         let host = given.filter(|authority| !authority.as_str().contains('@'));
         if !host.is_some_and(|host| self.names(host.host())) {
-            return Err(FOREIGN_HOST);
+            return Err(self.foreign_host(request));
         }
         let foreign = |origin: &axum::http::HeaderValue| {
             origin.to_str().map_or(true, |origin| !self.shows(origin))
@@ -102,6 +115,16 @@ mod tests {
     use axum::body::Body;
 
     use super::*;
+
+    #[test]
+    fn the_refusal_names_both_hosts() {
+        let origin_guard = OriginGuard::new("https://chat.example.org", &[]);
+        let request = Request::builder().uri("/mcp").header(header::HOST, "127.0.0.9.nip.io");
+        let refused = origin_guard.check(&request.body(Body::empty()).unwrap()).unwrap_err();
+        let HttpError::Explained { error, .. } = refused else { panic!("{refused:?}") };
+        let named = "the request is for 127.0.0.9.nip.io, and api.base_url names chat.example.org";
+        assert_eq!(error, format!("Host not allowed: {named}"));
+    }
 
     fn passes(host: &str, origin: Option<&str>) -> bool {
         let origins = ["https://Console.example.org".to_owned()];

@@ -7,7 +7,7 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use chatkeep_core::role::Scope;
-use chatkeep_http::HttpError;
+use chatkeep_http::{ErrorCode, HttpError};
 use chatkeep_services::grants::{GRANTABLE_SCOPES, GrantRequest, READING_SCOPES};
 use chatkeep_store::{OAuthClient, Session};
 use serde::{Deserialize, Serialize};
@@ -158,7 +158,7 @@ fn sign_in(here: &Uri) -> Response {
 
 const FORGED: HttpError = HttpError::Refused {
     status: StatusCode::FORBIDDEN,
-    code: "forged",
+    code: ErrorCode::Forged,
     error: "This form does not belong to your session: go back and reload the page",
 };
 

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chatkeep_http::{HttpError, range_not_satisfiable};
+use chatkeep_http::{ErrorCode, HttpError, range_not_satisfiable};
 use chatkeep_services::media::{AbsentMedia, MediaError};
 
 /// Retry-after of a file that is being downloaded, in seconds.
@@ -34,15 +34,15 @@ impl From<MediaError> for Refused {
 }
 
 /// Returns the stable code of a reason.
-const fn code(why: AbsentMedia) -> &'static str {
+const fn code(why: AbsentMedia) -> ErrorCode {
     match why {
-        AbsentMedia::Pending => "media_pending",
-        AbsentMedia::Skipped => "media_skipped",
-        AbsentMedia::Failed => "media_failed",
-        AbsentMedia::Expired => "media_expired",
-        AbsentMedia::Erased => "media_erased",
-        AbsentMedia::Missing => "media_missing",
-        AbsentMedia::NoPreview => "no_preview",
+        AbsentMedia::Pending => ErrorCode::MediaPending,
+        AbsentMedia::Skipped => ErrorCode::MediaSkipped,
+        AbsentMedia::Failed => ErrorCode::MediaFailed,
+        AbsentMedia::Expired => ErrorCode::MediaExpired,
+        AbsentMedia::Erased => ErrorCode::MediaErased,
+        AbsentMedia::Missing => ErrorCode::MediaMissing,
+        AbsentMedia::NoPreview => ErrorCode::NoPreview,
     }
 }
 

@@ -6,6 +6,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, heade
 use chatkeep_core::random;
 use serde_json::json;
 
+use crate::error_code::ErrorCode;
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const VERSION: HeaderName = HeaderName::from_static("x-api-version");
 /// Length of a request id generated here.
@@ -15,28 +17,28 @@ const ID: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RefusedRequest {
     status: StatusCode,
-    code: &'static str,
+    code: ErrorCode,
     error: &'static str,
 }
 
 /// The server is at its bound.
 pub(super) const NO_ROOM: RefusedRequest = RefusedRequest {
     status: StatusCode::SERVICE_UNAVAILABLE,
-    code: "unavailable",
+    code: ErrorCode::Unavailable,
     error: "Service unavailable",
 };
 
 /// The request body was below the minimum speed.
 pub(super) const SLOW_BODY: RefusedRequest = RefusedRequest {
     status: StatusCode::REQUEST_TIMEOUT,
-    code: "request_timeout",
+    code: ErrorCode::RequestTimeout,
     error: "The request body came too slowly",
 };
 
 /// The request head timed out.
 pub(super) const SLOW_HEAD: RefusedRequest = RefusedRequest {
     status: StatusCode::REQUEST_TIMEOUT,
-    code: "request_timeout",
+    code: ErrorCode::RequestTimeout,
     error: "The request did not come in time",
 };
 
@@ -44,17 +46,17 @@ pub(super) const SLOW_HEAD: RefusedRequest = RefusedRequest {
 const OF_HYPER: [RefusedRequest; 3] = [
     RefusedRequest {
         status: StatusCode::BAD_REQUEST,
-        code: "invalid_request",
+        code: ErrorCode::InvalidRequest,
         error: "The request is not one of HTTP/1.1",
     },
     RefusedRequest {
         status: StatusCode::URI_TOO_LONG,
-        code: "uri_too_long",
+        code: ErrorCode::UriTooLong,
         error: "The address of the request is too long",
     },
     RefusedRequest {
         status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-        code: "headers_too_large",
+        code: ErrorCode::HeadersTooLarge,
         error: "The address and headers of the request are too large",
     },
 ];
@@ -126,8 +128,8 @@ mod tests {
     fn only_bare_refusals_are_hypers() {
         let found = |text: &str| RefusedRequest::of_hyper(text.as_bytes()).map(|found| found.code);
         let bare = "HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\n\r\n";
-        assert_eq!(found(bare), Some("headers_too_large"));
-        assert_eq!(found("HTTP/1.1 400 Bad Request\r\n\r\n"), Some("invalid_request"));
+        assert_eq!(found(bare), Some(ErrorCode::HeadersTooLarge));
+        assert_eq!(found("HTTP/1.1 400 Bad Request\r\n\r\n"), Some(ErrorCode::InvalidRequest));
         assert_eq!(found("HTTP/1.1 200 OK\r\n\r\n"), None);
         assert_eq!(found("HTTP/1.1 400 Bad Request\r\nX-Request-Id: a\r\n\r\n"), None);
         assert_eq!(found("HTTP/1.1 400 Bad Request\r\n\r\n{}\r\n\r\n"), None);
