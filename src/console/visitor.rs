@@ -233,7 +233,6 @@ pub(super) fn secured(mut response: Response, framed: bool) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, policy),
-        (header::REFERRER_POLICY, "same-origin"),
         (header::VARY, "Accept-Language, Cookie"),
         (header::CACHE_CONTROL, "private, no-cache"),
     ] {

@@ -28,7 +28,11 @@ const MAX_ID: usize = 128;
 /// Maximum bytes of a path in the log.
 const MAX_PATH: usize = 256;
 
-/// Security headers of responses that are not pages.
+/// Referrer policy of pages. Of one that hides more, browsers send the forms with `Origin: null`,
+/// which are refused.
+const PAGE_REFERRER: (&str, &str) = ("referrer-policy", "same-origin");
+
+/// Security headers of responses that do not have them.
 const SAFETY: [(&str, &str); 5] = [
     ("x-content-type-options", "nosniff"),
     ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
@@ -92,12 +96,20 @@ async fn finish(mut request: Request, next: Next) -> Response {
     if let Ok(id) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID, id);
     }
-    for (name, value) in SAFETY {
+    let of_pages = is_page(headers).then_some(PAGE_REFERRER);
+    for (name, value) in of_pages.into_iter().chain(SAFETY) {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     weaken_compressed_tag(headers);
     measurement.end(response.status());
     response
+}
+
+/// Returns true for a page that a browser shows.
+fn is_page(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let html = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    html && !headers.contains_key(header::CONTENT_DISPOSITION)
 }
 
 /// Returns the beginning of a path, for logs: callers choose its length.

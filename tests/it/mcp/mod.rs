@@ -5,6 +5,7 @@ mod budget;
 mod citations;
 mod clients;
 mod conformance;
+mod consent_journeys;
 mod context;
 mod documents;
 mod media;

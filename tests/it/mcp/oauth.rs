@@ -24,15 +24,15 @@ const VERIFIER: &str = "a-verifier-of-forty-three-characters-or-more-x";
 const BACK: &str = "http://127.0.0.1:33418/callback";
 
 /// The program with login, and a person's browser.
-struct Scene {
+pub(super) struct Scene {
     models: Models,
-    base: String,
-    browser: Browser,
+    pub(super) base: String,
+    pub(super) browser: Browser,
     _provider: Provider,
 }
 
 impl Scene {
-    async fn new(settings: &[(&'static str, &str)]) -> Self {
+    pub(super) async fn new(settings: &[(&'static str, &str)]) -> Self {
         let mut ground = TestEnv::new(Parts::Embedded).await;
         let base = format!("http://{}", ground.address);
         let provider = Provider::start(&format!("{base}/auth/callback"), "ES256").await;
@@ -53,7 +53,7 @@ impl Scene {
         Self { models, base, browser: Browser::new(), _provider: provider }
     }
 
-    async fn register(&self, name: &str, back: &str) -> String {
+    pub(super) async fn register(&self, name: &str, back: &str) -> String {
         let said = json!({"client_name": name, "redirect_uris": [back]});
         let answer = self.models.http.post(format!("{}/oauth/register", self.base)).json(&said);
         let answer = send(answer).await;
@@ -63,7 +63,7 @@ impl Scene {
     }
 
     /// Returns the authorization address of that client, with parameters added or removed.
-    fn asking(&self, client: &str, change: &[(&str, Option<&str>)]) -> String {
+    pub(super) fn asking(&self, client: &str, change: &[(&str, Option<&str>)]) -> String {
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(VERIFIER));
         let resource = format!("{}/mcp", self.base);
         let mut asked = vec![
@@ -85,7 +85,7 @@ impl Scene {
     }
 
     /// Opens that address, signs in if required, and returns the consent page.
-    async fn page(&self, asking: &str) -> Page {
+    pub(super) async fn page(&self, asking: &str) -> Page {
         let page = self.browser.get(asking).await;
         let Some(login) = page.location().filter(|to| to.contains("/auth/login?returnTo=")) else {
             return page;
@@ -171,7 +171,7 @@ fn form_of(page: &str) -> Vec<(String, String)> {
     fields.collect()
 }
 
-fn parameter(url: &str, name: &str) -> String {
+pub(super) fn parameter(url: &str, name: &str) -> String {
     let url = Url::parse(url).unwrap();
     let found = url.query_pairs().find(|(found, _)| found == name);
     found.unwrap_or_else(|| panic!("no {name} in {url}")).1.into_owned()
