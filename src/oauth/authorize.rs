@@ -56,8 +56,17 @@ pub(super) struct ConsentQuestion {
 enum Refusal {
     /// The client or its redirect is not known: shown on a page, without a redirect.
     Page(OAuthError),
-    /// Reported to the client by redirect.
-    Program { to: String, state: Option<String>, error: OAuthError },
+    /// Shown on a page with a link by which the person reports it to the client. A redirect would
+    /// make this service lead whoever follows a link to any address that somebody registered.
+    Program(RefusedProgram),
+}
+
+/// Client whose request is refused.
+struct RefusedProgram {
+    name: String,
+    redirect_uri: String,
+    state: Option<String>,
+    error: OAuthError,
 }
 
 /// `GET /oauth/authorize`: asks the person for consent, after signing in if need be.
@@ -68,12 +77,13 @@ pub(super) async fn ask(
     query: Result<Query<AuthorizeRequest>, QueryRejection>,
 ) -> Result<Response, HttpError> {
     let asked = query.map_err(|_| malformed())?.0;
+    // First of all: nobody has this service call a client's address, or lead to one, unknown.
+    let Some(session) = oauth.sessions.of_request(&headers).await? else {
+        return Ok(sign_in(&uri));
+    };
     let question = match oauth.question(&asked).await {
         Ok(question) => question,
         Err(refusal) => return Ok(oauth.refuse(refusal)),
-    };
-    let Some(session) = oauth.sessions.of_request(&headers).await? else {
-        return Ok(sign_in(&uri));
     };
     oauth.page(&question, &asked, &session, None).await
 }
@@ -93,8 +103,7 @@ pub(super) async fn decide(
     };
     if said != "allow" {
         let error = OAuthError::new("access_denied", "The user denied access");
-        let (to, state) = (question.redirect_uri, question.state);
-        return Ok(oauth.refuse(Refusal::Program { to, state, error }));
+        return Ok(oauth.send(&question.redirect_uri, question.state.as_deref(), &error.pairs()));
     }
     let reach = ChannelGrant::of_form(&form).ok_or_else(malformed)?;
     let channels = oauth.grants.grantable(&session.user, reach.chosen()).await?;
@@ -161,6 +170,8 @@ const FORGED: HttpError = HttpError::Refused {
     code: ErrorCode::Forged,
     error: "This form does not belong to your session: go back and reload the page",
 };
+
+const NO_ADDRESS: OAuthError = OAuthError::request("redirect_uri is not a valid address");
 
 fn malformed() -> HttpError {
     let why = "client_id and redirect_uri, or the fields of the form, are required exactly once"
@@ -255,10 +266,13 @@ impl Inner {
             return Err(Refusal::Page(OAuthError::request(why)));
         }
         let state = asked.state.clone();
-        let refuse = |error| Refusal::Program {
-            to: asked.redirect_uri.clone(),
-            state: state.clone(),
-            error,
+        let refuse = |error| {
+            Refusal::Program(RefusedProgram {
+                name: client.name.clone(),
+                redirect_uri: asked.redirect_uri.clone(),
+                state: state.clone(),
+                error,
+            })
         };
         let challenge = asked.challenge().map_err(refuse)?.to_owned();
         if asked.resource.as_ref().is_some_and(|resource| *resource != self.resource) {
@@ -280,21 +294,28 @@ impl Inner {
     fn refuse(&self, refusal: Refusal) -> Response {
         match refusal {
             Refusal::Page(error) => error.into_response(),
-            Refusal::Program { to, state, error } => {
-                let said = [("error", error.code), ("error_description", error.why)];
-                self.send(&to, state.as_deref(), &said)
+            Refusal::Program(RefusedProgram { name, redirect_uri, state, error }) => {
+                match self.report(&redirect_uri, state.as_deref(), &error.pairs()) {
+                    Some(link) => consent::refused(&name, &error, &redirect_uri, &link),
+                    None => NO_ADDRESS.into_response(),
+                }
             }
         }
     }
 
-    /// Redirects back to the client, with the issuer (RFC 9207).
+    /// Redirects back to the client.
     fn send(&self, to: &str, state: Option<&str>, said: &[(&str, &str)]) -> Response {
+        match self.report(to, state, said) {
+            Some(to) => Redirect::to(&to).into_response(),
+            None => NO_ADDRESS.into_response(),
+        }
+    }
+
+    /// Returns the address that tells a client the result, with the issuer (RFC 9207).
+    fn report(&self, to: &str, state: Option<&str>, said: &[(&str, &str)]) -> Option<String> {
         let mut said = said.to_vec();
         said.push(("iss", self.issuer()));
         said.extend(state.map(|state| ("state", state)));
-        match redirect::with(to, &said) {
-            Some(to) => Redirect::to(&to).into_response(),
-            None => OAuthError::request("redirect_uri is not a valid address").into_response(),
-        }
+        redirect::with(to, &said)
     }
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use axum::http::Method;
+use chatkeep_core::cache::Cache;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::http::host_of;
 use chatkeep_store::OAuthClient;
@@ -20,6 +21,10 @@ use super::redirect::acceptable;
 const MAX_DOCUMENT: usize = 16 * 1024;
 /// Timeout for fetching a client's document.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of described clients that are remembered.
+const REMEMBERED: usize = 200;
+/// Time for which a described client is remembered.
+const REMEMBERED_FOR: Duration = Duration::from_mins(5);
 /// Maximum number of a client's redirect addresses.
 pub(super) const MAX_ADDRESSES: usize = 20;
 /// Maximum length of a client's name in characters.
@@ -30,6 +35,10 @@ const UNREADABLE: OAuthError = OAuthError::client("The client metadata document 
 const WRONG: OAuthError =
     OAuthError::client("The client metadata document has another client_id, or no redirect_uris");
 
+/// Clients that their documents describe, by id: the question, a choice that is made again, and the
+/// decision need one call of the address alone.
+pub(super) type DescribedClients = Cache<String, Result<OAuthClient, OAuthError>>;
+
 /// Client id metadata document; further members are ignored.
 #[derive(Deserialize)]
 struct Document {
@@ -38,16 +47,25 @@ struct Document {
     redirect_uris: Vec<String>,
 }
 
+/// Returns no clients yet. What cannot be read is read again.
+pub(super) fn described_clients() -> DescribedClients {
+    Cache::with_ages(REMEMBERED, |client| match client {
+        Ok(_) => REMEMBERED_FOR,
+        Err(_) => Duration::ZERO,
+    })
+}
+
 impl Inner {
     /// Returns the client of that id.
     pub(super) async fn client(&self, id: &str) -> Result<OAuthClient, OAuthError> {
         if !id.contains("://") {
             return self.grants.client(id).await?.ok_or(UNKNOWN);
         }
-        match tokio::time::timeout(TIMEOUT, describe(&self.http, id)).await {
-            Ok(client) => client,
-            Err(_) => Err(UNREADABLE),
-        }
+        let describe = async {
+            let described = tokio::time::timeout(TIMEOUT, describe(&self.http, id)).await;
+            described.unwrap_or(Err(UNREADABLE))
+        };
+        self.described.get_or_compute(&id.to_owned(), describe).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! Pages for granting and withdrawing consent. They have no script and load nothing.
 
 use askama::Template;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use tracing::error;
 
 use super::authorize::ConsentQuestion;
+use super::error::OAuthError;
 use super::redirect;
 
 const STYLE: &str = "\
@@ -71,6 +72,20 @@ struct ConsentRow<'a> {
     /// Channels that the program may read, in words.
     reach: String,
     created_at: Timestamp,
+}
+
+/// Page about a program's request that is refused.
+#[derive(Template)]
+#[template(path = "oauth/refused.html")]
+struct RefusedPage<'a> {
+    style: &'static str,
+    /// Name of the program, given by itself.
+    name: &'a str,
+    why: &'a str,
+    /// Destination of the person who follows the link.
+    place: String,
+    /// Address of the program, with the error.
+    link: &'a str,
 }
 
 /// Question for consent, and what the page shows with it.
@@ -132,6 +147,15 @@ impl<'a> ConsentRow<'a> {
 pub(super) fn list(consents: &[Consent], csrf: &str, person: &str) -> Response {
     let consents = consents.iter().map(ConsentRow::of).collect();
     response(&ConsentsPage { style: STYLE, person, csrf, consents }, "")
+}
+
+/// Returns the page about a request that is refused, with a link that reports it to the program.
+pub(super) fn refused(name: &str, error: &OAuthError, redirect_uri: &str, link: &str) -> Response {
+    let place = redirect::place(redirect_uri);
+    let page = RefusedPage { style: STYLE, name, why: error.why, place, link };
+    let mut response = response(&page, "");
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    response
 }
 
 /// Returns a page whose forms may lead to `program`.

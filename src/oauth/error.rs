@@ -18,6 +18,11 @@ impl OAuthError {
         Self { code, why }
     }
 
+    /// Returns the parameters that report it to a client.
+    pub(super) const fn pairs(&self) -> [(&'static str, &'static str); 2] {
+        [("error", self.code), ("error_description", self.why)]
+    }
+
     pub(super) const fn request(why: &'static str) -> Self {
         Self::new("invalid_request", why)
     }

@@ -29,6 +29,8 @@ use chatkeep_core::time::SharedClock;
 use chatkeep_http::BrowserSessions;
 use chatkeep_services::grants::GrantService;
 
+use self::client::DescribedClients;
+
 /// Prefix of a refresh token.
 const REFRESH: &str = "ckr_";
 
@@ -50,6 +52,7 @@ struct Inner {
     resource: String,
     /// HTTP client for fetching the documents of clients.
     http: GuardedClient,
+    described: DescribedClients,
 }
 
 impl OAuth {
@@ -61,7 +64,8 @@ impl OAuth {
         resource: String,
         http: GuardedClient,
     ) -> Self {
-        Self(Arc::new(Inner { sessions, grants, clock, resource, http }))
+        let described = client::described_clients();
+        Self(Arc::new(Inner { sessions, grants, clock, resource, http, described }))
     }
 }
 

@@ -57,6 +57,11 @@ async fn a_person_decides_in_a_real_browser() {
     assert!(text.as_str().unwrap().contains("Helper in every channel"), "{text}");
     assert_eq!(click(&browser, "form button", "None.").await, consents);
 
-    assert_eq!(json!(browser.errors().await), json!([]));
+    browser.open(&scene.asking(&client, &[own, ("response_type", Some("token"))])).await;
+    let told = click(&browser, "a", "You are back").await;
+    assert_eq!(parameter(&told, "error"), "unsupported_response_type");
+    let errors = browser.errors().await;
+    let refused = |error: &&serde_json::Value| !error["message"].as_str().unwrap().contains("400");
+    assert_eq!(json!(errors.iter().filter(refused).collect::<Vec<_>>()), json!([]));
     browser.close().await;
 }

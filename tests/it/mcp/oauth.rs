@@ -1,6 +1,9 @@
 //! Authorization without a key, with a client and a person's browser: discovery, registration or a
 //! metadata document, signing in at a real provider, consent, tokens.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use axum::Json;
 use axum::Router;
 use axum::routing::get;
@@ -161,6 +164,13 @@ impl Scene {
     }
 }
 
+/// Returns the address of a page's link.
+fn link_of(page: &str) -> String {
+    let (_, rest) = page.split_once("<a href=\"").unwrap_or_else(|| panic!("no link in {page}"));
+    let link = rest.split_once('"').unwrap().0;
+    link.replace("&#38;", "&").replace("&amp;", "&")
+}
+
 /// Returns the hidden fields of a page's form.
 fn form_of(page: &str) -> Vec<(String, String)> {
     let fields = page.split("<input type=\"hidden\" name=\"").skip(1).map(|field| {
@@ -300,7 +310,7 @@ async fn what_is_wrong_is_refused_where_it_belongs() {
         (("redirect_uri", Some("https://evil.example/")), "invalid_request"),
         (("redirect_uri", Some("http://127.0.0.1:33418/other")), "invalid_request"),
     ] {
-        let page = scene.browser.get(&scene.asking(&client, &[change])).await;
+        let page = scene.page(&scene.asking(&client, &[change])).await;
         assert!(page.location().is_none() && page.status.is_client_error(), "{change:?}");
         assert_eq!(page.json()["error"], code, "{change:?}");
     }
@@ -311,7 +321,11 @@ async fn what_is_wrong_is_refused_where_it_belongs() {
         (("resource", Some("https://other.example/mcp")), "invalid_target"),
         (("scope", Some("write:backup manage:keys")), "invalid_scope"),
     ] {
-        let back = scene.browser.get(&scene.asking(&client, &[change])).await.location().unwrap();
+        // Nobody is redirected without having seen where to.
+        let page = scene.page(&scene.asking(&client, &[change])).await;
+        assert_eq!((page.status, page.location()), (StatusCode::BAD_REQUEST, None), "{change:?}");
+        assert!(page.body.contains("Helper cannot read for you"), "{}", page.body);
+        let back = link_of(&page.body);
         assert!(back.starts_with(BACK), "{change:?}: {back}");
         assert_eq!(parameter(&back, "error"), code, "{change:?}");
         assert_eq!(parameter(&back, "state"), "what it likes");
@@ -374,14 +388,50 @@ async fn what_is_wrong_is_refused_where_it_belongs() {
     assert_eq!(scene.refresh(&client, token).await.body["error"], "invalid_grant");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_unknown_is_led_elsewhere_or_has_an_address_called() {
+    let scene = Scene::new(&[("CHATKEEP_LOGIN_ALLOW_PRIVATE_CLIENTS", "true")]).await;
+    let foreign = "https://elsewhere.example/";
+    let registered = scene.register("Helper", foreign).await;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let described = described_counting(|_| {}, Arc::clone(&calls)).await;
+    let back = ("redirect_uri", Some(foreign));
+    for asking in [
+        scene.asking(&registered, &[back, ("response_type", Some("token"))]),
+        scene.asking(&registered, &[back, ("scope", Some("nothing"))]),
+        scene.asking(&registered, &[back, ("resource", Some("https://other.example/mcp"))]),
+        scene.asking(&registered, &[back, ("code_challenge", None)]),
+        scene.asking("ckp_unknown", &[]),
+        scene.asking(&described, &[]),
+    ] {
+        let led = Browser::new().get(&asking).await.location().unwrap();
+        assert!(led.starts_with(&format!("{}/auth/login?returnTo=", scene.base)), "{led}");
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), 0, "no address was called");
+    // Whoever is signed in has it called once, however often the page is shown.
+    let tokens = scene.let_in(&described).await;
+    assert_eq!(scene.reads(&tokens["access_token"]).await, StatusCode::OK);
+    scene.let_in(&described).await;
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+}
+
 /// Serves a client's metadata document; returns its address.
 async fn described(change: impl FnOnce(&mut Value)) -> String {
+    described_counting(change, Arc::default()).await
+}
+
+/// Does the same, and counts the calls.
+async fn described_counting(change: impl FnOnce(&mut Value), calls: Arc<AtomicUsize>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let id = format!("http://{}/client.json", listener.local_addr().unwrap());
     let mut document =
         json!({"client_id": id, "client_name": "Described", "redirect_uris": [BACK]});
     change(&mut document);
-    let router = Router::new().route("/client.json", get(async move || Json(document)));
+    let answer = async move || {
+        calls.fetch_add(1, Ordering::Relaxed);
+        Json(document)
+    };
+    let router = Router::new().route("/client.json", get(answer));
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     id
 }
@@ -404,7 +454,7 @@ async fn a_program_may_describe_itself_at_its_address() {
     }
     // No internal address is called unless the operator allows it.
     let strict = Scene::new(&[]).await;
-    let page = strict.browser.get(&strict.asking(&client, &[])).await;
+    let page = strict.page(&strict.asking(&client, &[])).await;
     assert_eq!(page.json()["error"], "invalid_client");
 }
 
