@@ -5,10 +5,11 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use chatkeep_services::documents::DocumentError;
 use chatkeep_services::export_jobs::{ExportDocument, ExportJobService};
-use chatkeep_transfer::TransferError;
 use chatkeep_workers::log_failure;
 use futures_util::{Stream, TryStreamExt as _};
+use tracing::info;
 
 use super::range::{
     RequestedRange, range_not_satisfiable, requested_range, require_revalidation, set_size,
@@ -19,13 +20,15 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-sr
 
 /// Returns an export as a file of that media type and name.
 pub fn attachment(
-    export: impl Stream<Item = Result<Bytes, TransferError>> + Send + 'static,
+    export: impl Stream<Item = Result<Bytes, DocumentError>> + Send + 'static,
     content_type: &'static str,
     name: &str,
 ) -> Response {
     // The status is out already: all that is left is to break the connection off and to say so.
     let stream = export.inspect_err(|cause| {
-        log_failure!(error, cause, "an export was interrupted");
+        if !is_broken_off(cause) {
+            log_failure!(error, cause, "an export was interrupted");
+        }
     });
     let mut response = Body::from_stream(stream).into_response();
     describe(response.headers_mut(), content_type, name);
@@ -51,7 +54,9 @@ pub fn download(
         None => StatusCode::NOT_MODIFIED.into_response(),
         Some(part) => {
             let stream = exports.read(document, part.clone()).inspect_err(|cause| {
-                log_failure!(warn, cause, "sending an export was interrupted");
+                if !is_broken_off(cause) {
+                    log_failure!(warn, cause, "sending an export was interrupted");
+                }
             });
             let status = if part.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
             (status, Body::from_stream(stream)).into_response()
@@ -68,6 +73,15 @@ pub fn download(
         describe(headers, format.content_type(), &name);
     }
     response
+}
+
+/// Logs that a document was broken off because of its reader's permission; returns whether it was.
+fn is_broken_off(cause: &DocumentError) -> bool {
+    let is_broken_off = matches!(cause, DocumentError::Withdrawn | DocumentError::Unchecked(_));
+    if is_broken_off {
+        info!(%cause, "an export was broken off");
+    }
+    is_broken_off
 }
 
 /// Adds the headers of a document to save.

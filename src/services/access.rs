@@ -5,6 +5,7 @@
 
 mod caller;
 mod jobs;
+mod renewal;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -68,6 +69,7 @@ scopes!(
 #[derive(Clone, Debug)]
 pub struct Scoped<S> {
     pub caller: Caller,
+    service: AccessService,
     recorder: Recorder,
     proof: PhantomData<S>,
 }
@@ -81,6 +83,7 @@ pub struct ChannelAccess<R, S> {
     channel: ChannelId,
     pub caller: Caller,
     pub role: Role,
+    service: AccessService,
     recorder: Recorder,
     proof: PhantomData<(R, S)>,
 }
@@ -139,6 +142,11 @@ impl<R, S> ChannelAccess<R, S> {
     pub const fn not_before(&self) -> Option<Timestamp> {
         self.caller.not_before()
     }
+
+    /// Returns the present time.
+    pub(super) fn now(&self) -> Timestamp {
+        self.service.clock.now()
+    }
 }
 
 /// Checks of permissions. Cheap to clone.
@@ -162,7 +170,8 @@ impl AccessService {
     /// when the credential has ended.
     pub fn scoped<S: HasScope>(&self, caller: Caller) -> Result<Scoped<S>, ServiceError> {
         caller.admit(&Subject::of_itself(Some(S::SCOPE)), self.clock.now())?;
-        Ok(Scoped { caller, recorder: self.recorder(), proof: PhantomData })
+        let service = self.clone();
+        Ok(Scoped { caller, service, recorder: self.recorder(), proof: PhantomData })
     }
 
     /// Checks that the caller's credential has the scope `S`, and the caller the role `R` in the
@@ -175,12 +184,12 @@ impl AccessService {
         caller: Caller,
         channel: ChannelId,
     ) -> Result<ChannelAccess<R, S>, ServiceError> {
-        let Scoped { caller, recorder, .. } = self.scoped::<S>(caller)?;
+        let Scoped { caller, service, recorder, .. } = self.scoped::<S>(caller)?;
         let role = self.role(&caller, &channel).await?;
         if role < R::ROLE {
             return Err(ServiceError::PermissionDenied);
         }
-        Ok(ChannelAccess { channel, caller, role, recorder, proof: PhantomData })
+        Ok(ChannelAccess { channel, caller, role, service, recorder, proof: PhantomData })
     }
 
     fn recorder(&self) -> Recorder {

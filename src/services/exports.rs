@@ -13,11 +13,13 @@ use chatkeep_view::Links;
 use chatkeep_view::pseudonyms::Mask;
 use chatkeep_view::when::When;
 use chrono_tz::Tz;
-use futures_util::Stream;
+use futures_util::stream::{BoxStream, StreamExt as _};
 
 use super::access::{ChannelAccess, Member, ReadMessages};
+use super::documents::{self, DocumentError, permitted};
 use super::messages::point_in_time;
 use super::operator::Operator;
+use super::seats::Seats;
 use super::{FieldPath, ServiceError};
 
 /// Request for an export.
@@ -60,12 +62,18 @@ pub struct ExportService {
     time_zone: Tz,
     /// Addresses of the messages' pages.
     links: Links,
+    seats: Seats,
 }
 
 impl ExportService {
     /// Creates the service; commands have it without the others.
-    pub const fn new(store: Store, time_zone: Tz, links: Links) -> Self {
-        Self { store, time_zone, links }
+    pub fn new(store: Store, time_zone: Tz, links: Links) -> Self {
+        Self { store, time_zone, links, seats: documents::seats() }
+    }
+
+    /// Returns the seats of documents that are written while they are sent.
+    pub(super) fn seats(&self) -> Seats {
+        self.seats.clone()
     }
 
     /// Writes the messages of any channel to a target, with their files where it takes them.
@@ -95,24 +103,26 @@ impl ExportService {
         pack(&self.store, &channel.id, wanted, media, target, watch).await
     }
 
-    /// Exports the messages of a channel that the caller may read, oldest first. An error in the
-    /// stream ends the document half-way.
+    /// Exports the messages sent until now of a channel that the caller may read, oldest first. An
+    /// error in the stream ends the document half-way, also once the caller may not read them any
+    /// more.
     ///
     /// # Errors
-    /// [`ServiceError::Invalid`] for a time beyond the range of a calendar.
+    /// [`ServiceError::Invalid`] for a time beyond the range of a calendar,
+    /// [`ServiceError::Unavailable`] when too many documents are being sent, or too many to this
+    /// user.
+    #[boxed]
     pub async fn document(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         request: ExportRequest,
-    ) -> Result<
-        impl Stream<Item = Result<Bytes, TransferError>> + Send + 'static + use<>,
-        ServiceError,
-    > {
-        let (zone, from, to) = self.range(access, request).await?;
+    ) -> Result<BoxStream<'static, Result<Bytes, DocumentError>>, ServiceError> {
+        let seat = self.seats.take(access.user()).ok_or(ServiceError::Unavailable)?;
+        let (zone, from, before) = self.range(access, request).await?;
         let wanted = Export {
             format: request.format,
             from,
-            to,
+            to: Some(before),
             not_before: access.not_before(),
             zone,
             language: request.language,
@@ -121,7 +131,8 @@ impl ExportService {
             mask: access.caller.mask.clone(),
         };
         let channel = access.read(ReadAction::Export).clone();
-        Ok(export(self.store.clone(), channel, wanted))
+        let document = export(self.store.clone(), channel, wanted).boxed();
+        Ok(permitted(document, access.clone(), seat))
     }
 
     /// Returns the number of messages that an export would have now.
@@ -134,19 +145,21 @@ impl ExportService {
         access: &ChannelAccess<Member, ReadMessages>,
         request: ExportRequest,
     ) -> Result<i64, ServiceError> {
-        let (_, from, to) = self.range(access, request).await?;
-        Ok(self.store.messages().count(access.without_reading(), from, to).await?)
+        let (_, from, before) = self.range(access, request).await?;
+        Ok(self.store.messages().count(access.without_reading(), from, Some(before)).await?)
     }
 
-    /// Returns the channel's zone, and the times between which messages are exported.
+    /// Returns the channel's zone, and the times between which messages are exported: none that are
+    /// sent later than now.
     pub(super) async fn range(
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         request: ExportRequest,
-    ) -> Result<(Tz, Option<Timestamp>, Option<Timestamp>), ServiceError> {
+    ) -> Result<(Tz, Option<Timestamp>, Timestamp), ServiceError> {
         let channel = self.store.channels().channel(access.without_reading()).await?;
         let zone = channel.ok_or(ServiceError::PermissionDenied)?.zone(self.time_zone);
         let from = point_in_time(FieldPath::FROM, request.from, zone)?.max(access.not_before());
-        Ok((zone, from, point_in_time(FieldPath::TO, request.to, zone)?))
+        let (to, now) = (point_in_time(FieldPath::TO, request.to, zone)?, access.now());
+        Ok((zone, from, to.map_or(now, |to| to.min(now))))
     }
 }

@@ -36,6 +36,7 @@ pub mod deployment_metrics;
 pub mod digest;
 pub mod disk;
 pub mod doctor;
+pub mod documents;
 pub mod earlier_texts;
 mod error;
 pub mod event_renderer;
@@ -257,7 +258,7 @@ impl Services {
         let figures = assistant.figures();
         let exports = ExportService::new(store(), zone, links.clone());
         Self(Arc::new(ServiceSet {
-            live: LiveService::new(store(), access.clone()),
+            live: LiveService::new(store()),
             overview: OverviewService::new(
                 store(),
                 clock(),
@@ -272,7 +273,7 @@ impl Services {
             bot_setup: parts.bot_setup,
             channels,
             credentials: CredentialService::new(store(), clock()),
-            my_data: MyDataService::new(store(), clock(), deletion.clone(), zone),
+            my_data: MyDataService::new(store(), clock(), deletion.clone(), zone, exports.seats()),
             access,
             deletion,
             digest: DigestService::new(store(), clock()),

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::MessageId;
-use chatkeep_core::role::Role;
 use chatkeep_store::{
     Bookmark, FeedReader, MessageFilter, OutboxEventKind, OutboxPosition, Store, StoredMessage,
 };
@@ -18,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::ServiceError;
-use super::access::{AccessService, ChannelAccess, Member, ReadMessages};
+use super::access::{ChannelAccess, Member, ReadMessages};
 use super::seats::{Seat, Seats};
 
 /// Maximum number of followers in one process.
@@ -111,7 +110,6 @@ fn mark(message: &StoredMessage) -> String {
 #[derive(Clone, Debug)]
 pub struct LiveService {
     store: Store,
-    access: AccessService,
     seats: Seats,
     /// Cancelled when the process stops.
     stop: CancellationToken,
@@ -133,9 +131,9 @@ struct Follower {
 }
 
 impl LiveService {
-    pub(super) fn new(store: Store, access: AccessService) -> Self {
+    pub(super) fn new(store: Store) -> Self {
         let (seats, stop) = (Seats::new(SEATS, SEATS_OF_USER), CancellationToken::new());
-        Self { store, access, seats, stop }
+        Self { store, seats, stop }
     }
 
     /// Ends all streams of [`Self::follow`], because the process stops.
@@ -154,7 +152,7 @@ impl LiveService {
     }
 
     /// Returns a stream with an item whenever the channel has news; it ends when the caller may no
-    /// longer read them, when the process stops, and after ten minutes. With the position of a page
+    /// longer read them or has signed out, when the process stops, and after ten minutes. With the position of a page
     /// or of an earlier stream, news since then come first.
     ///
     /// # Errors
@@ -214,11 +212,7 @@ impl Follower {
                 Err(_) => {}
             }
             self.logged.mark_unchanged();
-            let caller = self.access.caller.clone();
-            let role = self.live.access.role(&caller, self.access.without_reading()).await.ok()?;
-            if role < Role::Member {
-                return None;
-            }
+            self.access.still_granted().await.ok()?;
             let news = self.look().await.ok()?;
             if news.is_some() {
                 return Some(news);

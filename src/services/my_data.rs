@@ -11,12 +11,14 @@ use chatkeep_i18n::Language;
 use chatkeep_store::{
     Channel, ChannelJob, MemberStatus, OptOutChange, OptOuts, OwnMessages, Store,
 };
-use chatkeep_transfer::{OwnExport, OwnFormat, TransferError, own_data};
+use chatkeep_transfer::{OwnExport, OwnFormat, own_data};
 use chrono_tz::Tz;
-use futures_util::Stream;
+use futures_util::stream::{BoxStream, StreamExt as _};
 
 use super::access::{Caller, Reaches, ReadMessages, Scoped, WriteBackup};
 use super::deletion::DeletionService;
+use super::documents::{DocumentError, permitted};
+use super::seats::Seats;
 use super::{ServiceError, Window};
 
 /// Page size when all channels of a person are needed.
@@ -58,6 +60,7 @@ pub struct MyDataService {
     deletion: DeletionService,
     /// Zone of the times in an export for reading.
     time_zone: Tz,
+    seats: Seats,
 }
 
 impl MyDataService {
@@ -66,8 +69,9 @@ impl MyDataService {
         clock: SharedClock,
         deletion: DeletionService,
         time_zone: Tz,
+        seats: Seats,
     ) -> Self {
-        Self { store, clock, deletion, time_zone }
+        Self { store, clock, deletion, time_zone, seats }
     }
 
     /// Returns what is stored about the caller, by channel: at most `limit` of those that the
@@ -253,21 +257,21 @@ impl MyDataService {
     }
 
     /// Exports the caller's own messages in all channels that the credential may see, oldest first
-    /// in each. An error in the stream ends the document half-way.
+    /// in each. An error in the stream ends the document half-way, also once the credential ends.
     ///
     /// # Errors
-    /// [`ServiceError::InvalidKey`] when the user is gone.
+    /// [`ServiceError::InvalidKey`] when the user is gone, [`ServiceError::Unavailable`] when too
+    /// many documents are being sent, or too many to this user.
+    #[boxed]
     pub async fn export(
         &self,
         access: &Scoped<ReadMessages>,
         format: OwnFormat,
         language: Language,
-    ) -> Result<
-        impl Stream<Item = Result<Bytes, TransferError>> + Send + 'static + use<>,
-        ServiceError,
-    > {
+    ) -> Result<BoxStream<'static, Result<Bytes, DocumentError>>, ServiceError> {
         access.caller.sees_people()?;
         let caller = &access.caller;
+        let seat = self.seats.take(&caller.user).ok_or(ServiceError::Unavailable)?;
         let user = self.store.accounts().user(&caller.user).await?;
         let user = user.ok_or(ServiceError::InvalidKey)?;
         let mut channels = self.channels(caller).await?;
@@ -281,7 +285,8 @@ impl MyDataService {
             zone: self.time_zone,
             language,
         };
-        Ok(own_data(self.store.clone(), channels, export))
+        let document = own_data(self.store.clone(), channels, export).boxed();
+        Ok(permitted(document, access.clone(), seat))
     }
 
     /// Returns every channel that knows the caller.

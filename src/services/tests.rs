@@ -1,6 +1,7 @@
 //! Rules of use cases, on a real database: no surface is needed to try them.
 
 mod digest;
+mod documents;
 mod export_jobs;
 mod orphan_sweep;
 mod own;
@@ -17,7 +18,7 @@ use chatkeep_core::assistant::{AssistantConfig, QaMode, RuleDraft};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
-use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::id::{ChannelId, SessionId, UserId};
 use chatkeep_core::message::{Content, MessageChange, Received};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::role::Scope;
@@ -26,8 +27,8 @@ use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_platform::Bots;
 use chatkeep_store::{
-    ChannelChange, NewWebhook, OutboxEventKind, PresenceEvidence, PresenceEvidenceKind,
-    ReplySource, Store, WebhookChange, WebhookMade, WebhookMaker,
+    ChannelChange, NewSession, NewWebhook, OutboxEventKind, PresenceEvidence, PresenceEvidenceKind,
+    ReplySource, SignedIn, Store, WebhookChange, WebhookMade, WebhookMaker,
 };
 use chatkeep_view::Links;
 use chatkeep_view::pseudonyms::Mask;
@@ -109,6 +110,13 @@ impl Group {
         };
         let evidence = [present(OWNER), present(OTHER)];
         self.store.members().record_presence(&evidence, self.clock.now()).await.unwrap();
+        for user in [OWNER, OTHER] {
+            let (id, secret) = (session(user), format!("secret of {user}"));
+            let session = NewSession { id: &id, secret: &secret, csrf: "" };
+            let user = user.into();
+            let person = SignedIn { user: &user, display_name: None, picture_url: None };
+            self.store.sessions().sign_in(&person, &session, self.clock.now()).await.unwrap();
+        }
     }
 
     async fn settings(&self) -> super::assistant::SettingsAccess {
@@ -129,8 +137,13 @@ impl Group {
 }
 
 /// Returns a caller with a session, who may do whatever their role allows.
+/// Returns the id of a person's session.
+fn session(user: &str) -> SessionId {
+    SessionId::new(format!("session of {user}"))
+}
+
 fn caller(user: &str) -> Caller {
-    let credential = Credential::Session("s".into());
+    let credential = Credential::Session(session(user));
     Caller { user: user.into(), credential, bounds: Bounds::full(), mask: Mask::none() }
 }
 

@@ -18,8 +18,10 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use super::format::{ExportPage, ExportWriter, Head};
 use super::{Format, MediaLinks, TransferError, jsonl};
 
-/// Page size when reading messages.
+/// Maximum number of messages in a page.
 pub(super) const PAGE: u32 = 1_000;
+/// Maximum number of bytes of their contents: a slow reader holds a page in memory.
+pub(super) const PAGE_BYTES: u32 = 512 * 1024;
 
 /// Export of a channel: format and limits.
 #[derive(Clone, Debug)]
@@ -146,7 +148,7 @@ pub(super) async fn page(
     filter: &MessageFilter,
     format: Format,
 ) -> Result<MessagePage, TransferError> {
-    let mut page = store.messages().list(channel, filter).await?;
+    let mut page = store.messages().list_within(channel, filter, PAGE_BYTES).await?;
     if format != Format::Csv {
         store.messages().add_earlier_texts(channel, &mut page.messages).await?;
     }

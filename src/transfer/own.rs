@@ -14,12 +14,10 @@ use chrono_tz::Tz;
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
 
+use super::export::{PAGE, PAGE_BYTES};
 use super::format::Head;
 use super::html::HtmlPage;
 use super::{MediaLinks, TransferError};
-
-/// Page size when reading messages.
-const PAGE: u32 = 1_000;
 
 /// Format of an export of one's own data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +157,7 @@ impl Work {
         channel: ChannelId,
         mut filter: MessageFilter,
     ) -> Result<(Bytes, bool), TransferError> {
-        let mut page = self.store.messages().list(&channel, &filter).await?;
+        let mut page = self.store.messages().list_within(&channel, &filter, PAGE_BYTES).await?;
         self.store.messages().add_earlier_texts(&channel, &mut page.messages).await?;
         let mut bytes = self.writer.messages(Mask::none().show_all(page.messages))?;
         if page.next.is_some() {

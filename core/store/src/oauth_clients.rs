@@ -147,6 +147,17 @@ impl OAuthStore<'_> {
         rows.into_iter().map(Consent::try_from).collect()
     }
 
+    /// Returns whether a user has a consent of that id.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn has_consent(&self, user: &UserId, id: &str) -> Result<bool, StoreError> {
+        let known = query_as(ONE_OF_USER).bind(id).bind(user.as_str());
+        let row: Option<(String,)> = self.store.db.fetch_optional(known).await?;
+        Ok(row.is_some())
+    }
+
     /// Revokes a consent of that user. `false` when they have none of that id.
     ///
     /// # Errors

@@ -72,6 +72,8 @@ const ONE: &str = "
 const OF_USER: &str = "
     SELECT session_id, user_id, csrf, created_at, seen_at FROM sessions
     WHERE user_id = $1 AND seen_at > $2 ORDER BY created_at, session_id";
+const KNOWN: &str = "
+    SELECT COUNT(*) FROM sessions WHERE user_id = $1 AND session_id = $2";
 const END: &str = "DELETE FROM sessions WHERE user_id = $1 AND session_id = $2";
 const END_ALL: &str = "DELETE FROM sessions WHERE user_id = $1";
 const END_OTHERS: &str = "DELETE FROM sessions WHERE user_id = $1 AND session_id <> $2";
@@ -159,6 +161,17 @@ impl SessionStore<'_> {
             used(session, last)
         });
         Ok(sessions.collect())
+    }
+
+    /// Returns whether a user has a session of that id which was not ended.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn has_session(&self, user: &UserId, id: &SessionId) -> Result<bool, StoreError> {
+        let known = query_as(KNOWN).bind(user.as_str()).bind(id.as_str());
+        let (count,): (i64,) = self.store.db.fetch_one(known).await?;
+        Ok(count > 0)
     }
 
     /// Ends one session of a user. `false` when they have none of that id.

@@ -65,9 +65,14 @@ impl AccessService {
             proof: PhantomData,
         });
         let role = role.filter(|role| has(ReadMessages::SCOPE) && *role >= Member::ROLE);
-        let recorder = self.recorder();
-        let exports =
-            role.map(|role| ChannelAccess { channel, caller, role, recorder, proof: PhantomData });
+        let exports = role.map(|role| ChannelAccess {
+            channel,
+            caller,
+            role,
+            service: self.clone(),
+            recorder: self.recorder(),
+            proof: PhantomData,
+        });
         if removals.is_none() && exports.is_none() {
             return Err(ServiceError::PermissionDenied);
         }

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::random;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_store::{ExportJob, JobStatus, NewExportJob, PartBlob, ReadAction, Store, StoreError};
+use chatkeep_store::{ExportJob, JobStatus, NewExportJob, PartBlob, ReadAction, Store};
 use chatkeep_transfer::Format;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -24,6 +24,7 @@ use tracing::warn;
 
 use super::ServiceError;
 use super::access::{ChannelAccess, Member, ReadMessages};
+use super::documents::DocumentError;
 use super::exports::{ExportRequest, ExportService};
 
 pub use worker::{ExportPurge, ExportWorker};
@@ -43,20 +44,8 @@ pub struct ExportDocument {
     /// Name of its content, which changes with it.
     pub etag: String,
     parts: Vec<PartBlob>,
-}
-
-/// Failure while a document is read.
-#[derive(Debug, thiserror::Error)]
-pub enum DocumentError {
-    /// The media store failed.
-    #[error("a part of the export cannot be read")]
-    Blob(#[from] BlobError),
-    /// The store failed.
-    #[error("the export cannot be checked")]
-    Store(#[from] StoreError),
-    /// One of its messages was changed or removed meanwhile.
-    #[error("the export has changed since")]
-    Changed,
+    /// Permission of its reader.
+    access: ChannelAccess<Member, ReadMessages>,
 }
 
 /// Exports in the background. Cheap to clone.
@@ -91,8 +80,8 @@ impl ExportJobService {
     ) -> Result<ExportJob, ServiceError> {
         access.caller.sees_people()?;
         let now = self.clock.now();
-        let (zone, from, to) = self.exports.range(access, request).await?;
-        let (channel, before) = (access.without_reading(), to.map_or(now, |to| to.min(now)));
+        let (zone, from, before) = self.exports.range(access, request).await?;
+        let channel = access.without_reading();
         let total = self.store.messages().count(channel, from, Some(before)).await?;
         let id = format!("{EXPORT_ID}{}", random::text(16));
         let new = NewExportJob {
@@ -176,11 +165,13 @@ impl ExportJobService {
         let parts = completed.ok_or(ServiceError::Conflict("The export is not completed"))?;
         access.read(ReadAction::Export);
         let size = parts.iter().map(|part| part.bytes).sum();
-        Ok(ExportDocument { id: export.id, format, size, etag: etag(&parts), parts })
+        let (etag, access) = (etag(&parts), access.clone());
+        Ok(ExportDocument { id: export.id, format, size, etag, parts, access })
     }
 
     /// Reads a document, or a range of it. The stream fails if one of its messages is changed or
-    /// removed before it was read, or when a store fails.
+    /// removed before it was read, once its reader may not read the channel any more, or when a
+    /// store fails.
     pub fn read(
         &self,
         document: ExportDocument,
@@ -188,12 +179,17 @@ impl ExportJobService {
     ) -> BoxStream<'static, Result<Bytes, DocumentError>> {
         let range = range.unwrap_or(0..document.size);
         let (service, id) = (self.clone(), Arc::<str>::from(document.id));
+        let access = Arc::new(document.access);
         let pieces = stream::iter(pieces(document.parts, &range));
         let opened = pieces.then(move |(part, range)| {
             let (service, id) = (service.clone(), Arc::clone(&id));
             async move { service.open(&id, &part, range).await }
         });
-        opened.try_flatten().boxed()
+        let permitted = opened.try_flatten().and_then(move |bytes| {
+            let access = Arc::clone(&access);
+            async move { Ok(access.still_granted().await.map(|()| bytes)?) }
+        });
+        permitted.boxed()
     }
 
     async fn open(

@@ -15,7 +15,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use tokio_util::sync::CancellationToken;
 
 use super::super::access::{ChannelAccess, Member, ReadMessages};
-use super::super::export_jobs::{DocumentError, ExportJobService, ExportWorker};
+use super::super::documents::DocumentError;
+use super::super::export_jobs::{ExportJobService, ExportWorker};
 use super::super::exports::{ExportRequest, ExportService};
 use super::{GROUP, Group, OWNER, caller, say};
 

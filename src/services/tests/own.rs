@@ -25,6 +25,7 @@ use super::super::account::AccountService;
 use super::super::activity_log::{ActivityLogQuery, ActivityLogService};
 use super::super::assistant::{ComparisonRequest, Progress};
 use super::super::deletion::DeletionService;
+use super::super::documents;
 use super::super::messages::MessageService;
 use super::super::my_data::MyDataService;
 use super::super::{Caller, ServiceError};
@@ -58,12 +59,13 @@ async fn usage_is_that_at_the_end_of_each_month() {
 }
 
 impl Group {
-    fn my_data(&self) -> MyDataService {
+    pub(super) fn my_data(&self) -> MyDataService {
         let (store, clock) = (|| self.store.clone(), || Arc::clone(&self.clock));
         let messages = MessageService::new(store(), Tz::UTC);
         let worker = RemovalWorker::new(store(), clock());
         let deletion = DeletionService::new(store(), clock(), messages, worker);
-        MyDataService::new(store(), clock(), deletion, Tz::UTC)
+        let seats = documents::seats();
+        MyDataService::new(store(), clock(), deletion, Tz::UTC, seats)
     }
 
     /// Stores a message of each of the two.

@@ -8,6 +8,7 @@ use super::{Fixture, at, on_both, said, unsent};
 
 on_both!(
     every_filter_pages_through_all,
+    a_page_ends_by_its_bytes_too,
     chosen_messages_come_from_their_own_channels,
     a_page_has_all_that_one_message_has,
     quotes_are_followed_in_both_directions,
@@ -79,6 +80,50 @@ async fn walk(fixture: &Fixture, mut filter: MessageFilter) -> Vec<String> {
             None => return ids,
         }
     }
+}
+
+async fn a_page_ends_by_its_bytes_too(fixture: Fixture) {
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let text = |length: i64| {
+        let length = usize::try_from(length).unwrap();
+        serde_json::to_string(&Content::text("x".repeat(length))).unwrap()
+    };
+    let frame = text(0).len();
+    // Every second one is somebody else's and large.
+    let batch: Vec<_> = (0..10)
+        .map(|n| {
+            let mut one = said("C1", &format!("m{n}"), 10 + n, "");
+            if let MessageChange::Received(received) = &mut one.change {
+                received.sender = Some(if n % 2 == 0 { "U1" } else { "U2" }.into());
+                received.content = text(if n % 2 == 0 { 10 } else { 1_000 });
+            }
+            one
+        })
+        .collect();
+    fixture.keep(&batch, 100).await;
+    let sizes = async |sender: Option<&str>, limit, bytes: usize| {
+        let sender = sender.map(Into::into);
+        let mut filter = MessageFilter { sender, limit, ..MessageFilter::default() };
+        let (mut sizes, bytes) = (Vec::new(), u32::try_from(bytes).unwrap());
+        loop {
+            let messages = fixture.store.messages();
+            let page = messages.list_within(&"C1".into(), &filter, bytes).await.unwrap();
+            sizes.push(page.messages.len());
+            match page.next {
+                Some(next) => filter.after = Some(next),
+                None => return sizes,
+            }
+        }
+    };
+    let pair = frame + 10 + frame + 1_000;
+    assert_eq!(sizes(None, 100, 100 * pair).await, [10]);
+    assert_eq!(sizes(None, 3, 100 * pair).await, [3, 3, 3, 1]);
+    assert_eq!(sizes(None, 100, 2 * pair).await, [4, 4, 2]);
+    assert_eq!(sizes(None, 100, 2 * pair - 1).await, [3, 3, 3, 1]);
+    assert_eq!(sizes(None, 100, 1).await, [1; 10], "one at least");
+    assert_eq!(sizes(Some("U1"), 100, 2 * (frame + 10)).await, [2, 2, 1]);
+    assert_eq!(sizes(Some("U9"), 100, 1).await, [0]);
 }
 
 /// Compares the quotes of every message with a simple look through all of them.

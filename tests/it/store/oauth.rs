@@ -172,8 +172,11 @@ async fn people_see_and_take_back_their_own(fixture: Fixture) {
     assert!(fixture.store.oauth().consents(&other).await.unwrap().is_empty());
     assert!(!fixture.store.oauth().revoke_consent(&other, "grant-c1").await.unwrap());
     assert!(works(&fixture, "ac1", 2).await);
+    let known = async |user| fixture.store.oauth().has_consent(user, "grant-c1").await.unwrap();
+    assert!(known(&own).await && !known(&other).await);
     assert!(fixture.store.oauth().revoke_consent(&own, "grant-c1").await.unwrap());
     assert!(!works(&fixture, "ac1", 2).await && works(&fixture, "ac2", 2).await);
+    assert!(!known(&own).await);
     assert!(!fixture.store.oauth().revoke_consent(&own, "grant-c1").await.unwrap());
     assert_eq!(fixture.store.oauth().consents(&own).await.unwrap().len(), 1);
 }

@@ -125,7 +125,10 @@ async fn sessions_are_listed_and_ended(fixture: Fixture) {
 
     let (a, c) = ("id-a".into(), "id-c".into());
     assert!(!fixture.store.sessions().end_session(&one, &c).await.unwrap(), "somebody else's");
+    let known = async |user| fixture.store.sessions().has_session(user, &a).await.unwrap();
+    assert!(known(&one).await && !known(&two).await);
     assert!(fixture.store.sessions().end_session(&one, &a).await.unwrap());
+    assert!(!known(&one).await);
     assert!(!fixture.store.sessions().end_session(&one, &a).await.unwrap());
     assert!(session(&fixture, "a", HOUR).await.is_none());
     let d = "id-d".into();

@@ -16,7 +16,7 @@ use super::{MessageStore, ReplySource, StoreError};
 use crate::query::query_as;
 use rows::FullRow;
 pub(super) use rows::{MessageRow, VersionedRow, origin_of, state_of};
-use sql::{ALL, CHOSEN, COUNT, OF_SENDER, OF_TYPE, ONE};
+use sql::{ALL, ALL_WITHIN, CHOSEN, COUNT, OF_SENDER, OF_SENDER_WITHIN, OF_TYPE, ONE};
 
 /// Stored message with its sender.
 #[derive(Clone, Debug)]
@@ -194,6 +194,42 @@ impl MessageStore<'_> {
         messages.truncate(filter.limit as usize);
         let next = messages.last().filter(|_| more).map(|m| (m.sent_at, m.id.clone()));
         Ok(MessagePage { messages, next })
+    }
+
+    /// Returns a page of a channel's messages, oldest first, that also ends before its contents and
+    /// earlier texts have more than `bytes`; it has one message at least, if there is one.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn list_within(
+        &self,
+        channel: &ChannelId,
+        filter: &MessageFilter,
+        bytes: u32,
+    ) -> Result<MessagePage, StoreError> {
+        let mut filter = MessageFilter { order: Order::Ascending, ..filter.clone() };
+        let sql = if filter.sender.is_some() { OF_SENDER_WITHIN } else { ALL_WITHIN };
+        let ((from, to), (at, id)) = (filter.bounds(), filter.start());
+        let (count,): (i64,) = self
+            .store
+            .db
+            .fetch_one(
+                query_as(sql)
+                    .bind(channel.as_str())
+                    .bind(from)
+                    .bind(to)
+                    .bind(at)
+                    .bind(id)
+                    .bind(filter.sender.as_ref().map(UserId::as_str))
+                    .bind(filter.kind.map(MessageType::name))
+                    .bind(i64::from(filter.limit))
+                    .bind(i64::from(bytes)),
+            )
+            .await?;
+        let count = u32::try_from(count).unwrap_or(filter.limit);
+        filter.limit = count.clamp(1, filter.limit.max(1));
+        self.list(channel, &filter).await
     }
 
     /// Returns the number of a channel's messages that were sent in that range.

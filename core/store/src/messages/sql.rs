@@ -100,6 +100,34 @@ pub(super) const OF_SENDER: Pages =
 pub(super) const OF_TYPE: Pages =
     pages!("(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6) AND m.type = $7 AND m.type <> 'text'");
 
+/// Builds the statement that returns how many of a page's messages, oldest first, have at most so
+/// many bytes together. Lengths are known without reading the texts.
+macro_rules! within {
+    ($only:literal) => {
+        concat!(
+            "SELECT COUNT(*) FROM (
+                 SELECT SUM(bytes) OVER (ORDER BY sent_at, message_id) AS total FROM (
+                     SELECT m.sent_at, m.message_id,
+                            COALESCE(OCTET_LENGTH(m.content), 0)
+                                + COALESCE(OCTET_LENGTH(m.earlier_texts), 0) AS bytes
+                     FROM messages m
+                     WHERE m.channel_id = $1 AND m.sent_at IS NOT NULL
+                       AND m.sent_at >= $2 AND m.sent_at < $3
+                       AND (m.sent_at, m.message_id) > ($4, $5) AND ",
+            $only,
+            "        ORDER BY m.sent_at, m.message_id LIMIT $8) one) summed
+             WHERE total <= $9"
+        )
+    };
+}
+
+pub(super) const ALL_WITHIN: &str = within!(
+    "(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6)
+     AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)"
+);
+pub(super) const OF_SENDER_WITHIN: &str =
+    within!("m.sender_id = $6 AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)");
+
 pub(super) const ONE: &str = concat!(
     columns!(),
     "FROM messages m",
