@@ -126,13 +126,19 @@ pub(super) async fn catch_panics(request: Request, next: Next) -> Response {
     }
 }
 
-/// Returns the caller's request ID if it is printable and short, otherwise a new one.
+/// Returns the caller's request ID if it is short and a single word, otherwise a new one: lines of
+/// the log have it as it is, and a blank or a quotation mark would begin another field there.
 fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     match given {
-        Some(id) if !id.is_empty() && id.len() <= MAX_ID => id.to_owned(),
+        Some(id) if is_request_id(id) => id.to_owned(),
         _ => new_request_id(),
     }
+}
+
+fn is_request_id(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/+=-".contains(&byte);
+    !id.is_empty() && id.len() <= MAX_ID && id.bytes().all(plain)
 }
 
 /// Returns 20 letters that no other request has. They are no secret, so they cost no call of the

@@ -40,6 +40,14 @@ async fn every_answer_carries_version_id_and_safety() {
     assert_eq!(answers[4].header("www-authenticate"), "Bearer");
     let own = [send(rest.get("/me")).await, send(rest.get("/me")).await];
     let long = send(rest.get("/me").header("x-request-id", "x".repeat(129))).await;
+    for forged in ["a b", "abc status=\"200\" caller=\"key\"", "a,b", "a\tb"] {
+        let answer = send(rest.get("/me").header("x-request-id", forged)).await;
+        assert!(answer.header("x-request-id").chars().all(|c| c.is_ascii_alphanumeric()));
+    }
+    for taken in ["Root=1-67891233-abcdef012345678912345678", "00-4bf9+/=", "trace:1/2.3"] {
+        let answer = send(rest.get("/me").header("x-request-id", taken)).await;
+        assert_eq!(answer.header("x-request-id"), taken);
+    }
     assert_ne!(own[0].header("x-request-id"), own[1].header("x-request-id"));
     assert!(!own[0].header("x-request-id").is_empty() && long.header("x-request-id").len() < 129);
 }
