@@ -2,8 +2,8 @@
 //!
 //! The text begins with a byte order mark: without one, spreadsheets misread Chinese, Japanese and
 //! Thai. Text that a spreadsheet would take for a formula is prefixed with an apostrophe, at the
-//! beginning of a cell and of every line in it, for some programs make a cell of each line; so no
-//! text from a chat is executed on opening the file.
+//! beginning of a cell, of every line in it, and after what separates cells in other regions; so no
+//! text from a chat is executed on opening the file, whatever a program makes a cell of.
 
 use std::borrow::Cow;
 
@@ -114,8 +114,16 @@ fn shown(value: Option<impl ToString>) -> String {
 const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 /// Characters that end a line in some program.
 const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+/// Characters that separate cells where the comma is in numbers, and of pasted tables.
+const SEPARATORS: [char; 2] = [';', '\t'];
 
-/// Returns a cell of which no spreadsheet takes any line for a formula. Numbers stay numbers.
+/// Returns true after a character if a program may begin a cell there. The quotation marks at a
+/// cell's beginning are none of its text.
+fn begins_cell(c: char, began: bool) -> bool {
+    LINE_ENDS.contains(&c) || SEPARATORS.contains(&c) || (began && c == '"')
+}
+
+/// Returns a cell of which no spreadsheet takes any part for a formula. Numbers stay numbers.
 fn guarded(cell: &str) -> Cow<'_, str> {
     let risky = |c: char| FORMULAS.contains(&c) || c == '\t';
     if is_number(cell) || !cell.contains(|c| risky(c) || LINE_ENDS.contains(&c)) {
@@ -129,7 +137,7 @@ fn guarded(cell: &str) -> Cow<'_, str> {
         if begins && (risky(c) || (safe.is_empty() && LINE_ENDS.contains(&c))) {
             safe.push('\'');
         }
-        begins = LINE_ENDS.contains(&c);
+        begins = begins_cell(c, begins);
         safe.push(c);
     }
     Cow::Owned(safe)
@@ -138,17 +146,17 @@ fn guarded(cell: &str) -> Cow<'_, str> {
 /// Returns a guarded cell that [`opened`] gives back as it was: what looks guarded already gets one
 /// more apostrophe.
 pub fn sealed(cell: &str) -> String {
-    guarded(&at_line_starts(cell, |quotes| quotes + 1)).into_owned()
+    guarded(&at_beginnings(cell, |quotes| quotes + 1)).into_owned()
 }
 
 /// Returns the text of a cell from [`sealed`], or of one that somebody wrote into a spreadsheet.
 pub fn opened(cell: &str) -> String {
-    at_line_starts(cell, |quotes| quotes - 1)
+    at_beginnings(cell, |quotes| quotes - 1)
 }
 
-/// Changes the number of apostrophes where a line begins with some of them and what looks like a
+/// Changes the number of apostrophes where a cell may begin with some of them and what looks like a
 /// formula.
-fn at_line_starts(cell: &str, change: impl Fn(usize) -> usize) -> String {
+fn at_beginnings(cell: &str, change: impl Fn(usize) -> usize) -> String {
     let mut out = String::with_capacity(cell.len() + 8);
     let (mut rest, mut begins) = (cell, true);
     while let Some(c) = rest.chars().next() {
@@ -163,7 +171,7 @@ fn at_line_starts(cell: &str, change: impl Fn(usize) -> usize) -> String {
             (rest, begins) = (after, false);
             continue;
         }
-        begins = LINE_ENDS.contains(&c);
+        begins = begins_cell(c, begins);
         out.push(c);
         rest = &rest[c.len_utf8()..];
     }
@@ -182,7 +190,7 @@ mod tests {
 
     #[test]
     fn formulas_are_text() {
-        for cell in ["=1+1", "+HYPERLINK()", "-2+3", "@SUM(A1)", "\t=1", "-inf", "+NaN"] {
+        for cell in ["=1+1", "+HYPERLINK()", "-2+3", "@SUM(A1)", "\t1", "-inf", "+NaN"] {
             assert_eq!(guarded(cell), format!("'{cell}"));
         }
         for cell in ["＝1+1", "＋1", "－2＋3", "＠SUM(A1)"] {
@@ -203,7 +211,11 @@ mod tests {
             ("a\n＝b", "a\n'＝b"),
             ("a\u{2028}=b", "a\u{2028}'=b"),
             ("a\n-1", "a\n'-1"),
-            ("a\n\t=1", "a\n'\t=1"),
+            ("a\n\t=1", "a\n'\t'=1"),
+            ("x;=cmd|'/C calc'!A0;y", "x;'=cmd|'/C calc'!A0;y"),
+            ("x\t@SUM(A1)", "x\t'@SUM(A1)"),
+            ("x;\"=1", "x;\"'=1"),
+            ("a; b;c", "a; b;c"),
         ] {
             assert_eq!(guarded(cell), safe);
         }
@@ -234,6 +246,28 @@ mod tests {
         }
         assert_eq!(sealed("=1+1"), "'=1+1");
         assert_eq!(opened("=1+1"), "=1+1");
+    }
+
+    /// Tries every text of up to five characters that mean something here.
+    #[test]
+    fn every_text_is_safe_when_sealed_and_comes_back() {
+        const CHARACTERS: [char; 8] = ['=', '＋', '\'', '"', ';', '\t', '\n', 'a'];
+        let separates = |c: char| SEPARATORS.contains(&c) || LINE_ENDS.contains(&c);
+        let mut texts = vec![String::new()];
+        let mut longest = texts.clone();
+        for _ in 0..5 {
+            let longer = |text: &String| CHARACTERS.map(|c| format!("{text}{c}"));
+            longest = longest.iter().flat_map(longer).collect();
+            texts.extend(longest.iter().cloned());
+        }
+        for text in texts {
+            let sealed = sealed(&text);
+            assert_eq!(opened(&sealed), text, "{sealed:?}");
+            for cell in sealed.split(separates) {
+                let cell = cell.trim_start_matches('"');
+                assert!(!cell.starts_with(FORMULAS), "{text:?}: {sealed:?}");
+            }
+        }
     }
 
     #[test]
