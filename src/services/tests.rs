@@ -119,6 +119,18 @@ impl Group {
         }
     }
 
+    /// Makes somebody a member.
+    async fn arrives(&self, user: &UserId) {
+        let evidence = PresenceEvidence {
+            channel: ChannelRef { id: ChannelId::from(GROUP), kind: ChannelKind::Group },
+            platform: PlatformKind::Line,
+            bot: String::new(),
+            at: self.clock.now(),
+            kind: PresenceEvidenceKind::Present(user.clone()),
+        };
+        self.store.members().record_presence(&[evidence], self.clock.now()).await.unwrap();
+    }
+
     async fn settings(&self) -> super::assistant::SettingsAccess {
         let access = self.access.channel::<Admin, WriteAssistant>(caller(OWNER), GROUP.into());
         access.await.unwrap()

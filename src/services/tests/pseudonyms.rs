@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chatkeep_core::id::UserId;
 use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_view::pseudonyms::Mask;
 use chrono_tz::Tz;
@@ -41,16 +42,55 @@ async fn a_made_up_cursor_does_not_tell_where_ids_stand() {
     let group = Group::new().await;
     let full = caller(OWNER);
     let people = [OWNER, OTHER].map(|user| (user.into(), None));
-    let mask = Mask::of(&PseudonymKey::new([5; 32]), &people).unwrap();
+    let key = PseudonymKey::new([5; 32]);
+    let mask = Mask::of(&key, &people).unwrap();
+    // The members behind one are those whose stand-ins follow.
+    let follows = key.person(&OTHER.into()).id > key.person(&OWNER.into()).id;
     let masked = Caller { mask, ..caller(OWNER) };
     for (user, channel, is_row) in
         [("U", "C", false), ("U1", "C1", true), ("U10", "C10", false), ("", "", false)]
     {
         let seen = behind(&group, &full, user, channel).await;
         assert!(seen.iter().all(Option::is_some), "{user} {channel}: {seen:?}");
-        let expected = if is_row { seen } else { [None; 3] };
+        let expected = [Some(usize::from(follows)), seen[1], seen[2]];
+        let expected = if is_row { expected } else { [None; 3] };
         assert_eq!(behind(&group, &masked, user, channel).await, expected, "{user} {channel}");
     }
     let ends = behind(&group, &full, "U1", "C").await;
     assert_eq!(ends, [Some(1), Some(1), Some(1)]);
+}
+
+#[tokio::test]
+async fn the_order_of_members_tells_nothing_about_their_ids() {
+    let group = Group::new().await;
+    let users: Vec<_> = (0..40).map(|number| UserId::new(format!("U{number:02}"))).collect();
+    for user in &users {
+        group.arrives(user).await;
+    }
+    let key = PseudonymKey::new([5; 32]);
+    let members = MemberService::new(group.store.clone(), Arc::clone(&group.clock));
+    let listed = async |mask: Mask, limit: u32| {
+        let caller = Caller { mask, ..caller(OWNER) };
+        let access = group.access.channel::<Member, ReadMembers>(caller, GROUP.into());
+        let (access, mut ids) = (access.await.unwrap(), Vec::new());
+        let mut query = MemberQuery { limit, ..MemberQuery::default() };
+        loop {
+            let (page, next) = members.page(&access, &query).await.unwrap();
+            ids.extend(page.iter().map(|member| member.user.clone()));
+            match next {
+                Some(next) => query.cursor = Some(next),
+                None => return ids,
+            }
+        }
+    };
+    let all = listed(Mask::none(), 100).await;
+    let known: Vec<_> = all.iter().map(|user| (user.clone(), None)).collect();
+    assert!(all.len() > users.len() && all.is_sorted());
+    let mut expected = all.clone();
+    expected.sort_by_key(|user| key.person(user).id);
+    assert_ne!(expected, all);
+    for limit in [100, 7, 1] {
+        let mask = Mask::of(&key, &known).unwrap();
+        assert_eq!(listed(mask, limit).await, expected, "{limit}");
+    }
 }

@@ -97,6 +97,15 @@ impl Mask {
         }
     }
 
+    /// Returns the id by which the reader knows a person. The order of these says nothing about the
+    /// people's own ids.
+    pub fn id(&self, user: &UserId) -> String {
+        match &self.0 {
+            Some(people) => people.key.person(user).id,
+            None => user.as_str().to_owned(),
+        }
+    }
+
     /// Returns true if the reader may come across a person of exactly that id, or sees people as
     /// they are.
     pub fn knows(&self, user: &UserId) -> bool {
