@@ -126,7 +126,7 @@ impl Desk<'_> {
             }
             warnings = saved.warnings;
         }
-        if let Some(response) = compared(self.access, self.rule, texts) {
+        if let Some(response) = compared(self.access, self.rule, texts, form.version) {
             return Ok(response);
         }
         let errors = FormErrors::all(self.visitor.language.text("rule-compare-too-long"));
@@ -159,6 +159,17 @@ impl Desk<'_> {
         let remarks = Remarks { errors, ..Remarks::default() };
         Desk { rule: None, ..*self }.page(form, remarks).await
     }
+}
+
+/// Returns the form of a rule as it is saved; `None` if there is no such rule.
+pub(super) async fn saved_form(
+    console: &Console,
+    access: &SettingsAccess,
+    id: &RuleId,
+) -> Result<Option<RuleForm>, PageError> {
+    let saved = console.services.assistant.saved_rules(access, id.clone()).await?;
+    let rule = saved.book.rules.iter().find(|rule| rule.id == *id);
+    Ok(rule.map(|rule| RuleForm::of(rule, saved.book.version)))
 }
 
 /// Returns the sentences about a refused rule, which conflicts with nothing but the number of rules.

@@ -34,6 +34,37 @@ pub(super) struct RuleForm {
     pub(super) confirmed: String,
 }
 
+/// Texts of an edited rule as addresses have them: an absent answer, and absent texts that it must
+/// not answer, are those of the saved rule.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct DraftTexts {
+    /// True in the address of a form that is to be filled with them.
+    pub(super) draft: bool,
+    pub(super) keyword: Vec<String>,
+    pub(super) question: String,
+    pub(super) answer: String,
+    #[serde(rename = "notFor")]
+    pub(super) not_for: Vec<String>,
+    pub(super) version: Option<i64>,
+}
+
+impl DraftTexts {
+    /// Returns the form of the edited rule; `saved` is that of the saved one, or an empty one.
+    pub(super) fn over(self, saved: RuleForm) -> RuleForm {
+        let not_for = (!self.not_for.is_empty()).then(|| self.not_for.join("\n"));
+        RuleForm {
+            keywords: self.keyword.join("\n"),
+            question: self.question,
+            answer: if self.answer.is_empty() { saved.answer } else { self.answer },
+            not_for: not_for.or(saved.not_for),
+            // Who saves it is told if somebody else has changed the rules since.
+            version: saved.version.map(|version| self.version.unwrap_or(version)),
+            ..RuleForm::default()
+        }
+    }
+}
+
 /// Sentences about the limits of the fields.
 pub(super) struct RuleHints {
     pub(super) keywords: String,
@@ -81,9 +112,13 @@ impl RuleForm {
         }
     }
 
-    /// Adds the texts of an address: `question`, and any number of `keyword`.
+    /// Adds the texts of an address: `question`, and any number of `keyword`; or, with `draft`, takes
+    /// the texts of an edited rule.
     pub(super) fn prefilled(mut self, visitor: &Visitor) -> Self {
         let query = visitor.address.query().unwrap_or_default();
+        if let Ok(texts @ DraftTexts { draft: true, .. }) = serde_html_form::from_str(query) {
+            return texts.over(self);
+        }
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "question" => self.question = value.into_owned(),
@@ -163,6 +198,26 @@ mod tests {
         assert_eq!(cut(&"字".repeat(501)), "字".repeat(500));
         let mixed = format!("請問 parking{}", "這裡附近".repeat(200));
         assert_eq!(cut(&mixed).chars().count(), 500, "a script without spaces");
+    }
+
+    #[test]
+    fn a_draft_goes_over_the_saved_rule() {
+        let saved = RuleForm {
+            keywords: "hours".to_owned(),
+            question: "When?".to_owned(),
+            answer: "9-18".to_owned(),
+            not_for: Some("no".to_owned()),
+            version: Some(4),
+            ..RuleForm::default()
+        };
+        let draft = |query: &str| -> DraftTexts { serde_html_form::from_str(query).unwrap() };
+        let form = draft("draft=true&keyword=a&keyword=b&version=3").over(saved.clone());
+        assert_eq!((&*form.keywords, &*form.question, &*form.answer), ("a\nb", "", "9-18"));
+        assert_eq!((form.not_for.as_deref(), form.version), (Some("no"), Some(3)));
+        let form = draft("keyword=a&answer=x&notFor=").over(saved);
+        assert_eq!((&*form.answer, form.not_for.as_deref()), ("x", Some("")));
+        assert_eq!(form.version, Some(4));
+        assert_eq!(draft("keyword=a&version=3").over(RuleForm::default()).version, None);
     }
 
     #[test]

@@ -12,8 +12,9 @@ use chatkeep_services::access::{Admin, ReadMessages, WriteAssistant};
 use chatkeep_services::assistant::{
     AssistantChange, Progress, QaChange, RuleUpdate, SettingsAccess,
 };
-use chatkeep_view::channel_path;
+use chatkeep_view::{channel_path, segment};
 use serde::Deserialize;
+use url::form_urlencoded;
 
 use self::query::SwitchQuery;
 use self::view::{SwitchResult, View};
@@ -24,6 +25,9 @@ use super::super::form::{Done, FormErrors, Posted};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
+use super::rule::saved_form;
+use super::rule_form::RuleForm;
+use super::rules::rules_path;
 use super::words::{
     MATCHES, MODES, STRICTNESSES, match_key, match_name, mode_key, mode_name, strictness_key,
     strictness_name,
@@ -59,9 +63,22 @@ struct SwitchPage {
     strictnesses: Vec<(&'static str, String, bool)>,
     /// Fields of the rule that is compared.
     draft: Vec<(&'static str, String)>,
+    /// Forms that go on with that rule.
+    edited: Option<EditedRule>,
     /// Percent of the work, while it goes on.
     running: Option<u8>,
     result: Option<SwitchResult>,
+}
+
+/// Edited rule that is compared, which the page saves or leads back to.
+struct EditedRule {
+    /// Address of the rule's page, to which its form is sent.
+    address: String,
+    /// Address of the rule's page with what was typed.
+    edit: String,
+    /// Form as it was typed; `None` where its answer is not complete.
+    form: Option<RuleForm>,
+    is_new: bool,
 }
 
 pub(crate) async fn page(
@@ -120,6 +137,7 @@ async fn shown(
     let heading = Heading::of_page(console, visitor, &access, Tab::Assistant).await?;
     let dates = dates(console, visitor, &access).await?;
     let page = format!("{}/assistant/switch", heading.path);
+    let edited = edited(console, &settings_access, &query).await?;
     let (mut running, mut result) = (None, None);
     if query.changes(&settings) {
         match service.comparison(&access, query.request()).await {
@@ -158,6 +176,7 @@ async fn shown(
             })
             .collect(),
         draft: query.draft(),
+        edited,
         running,
         result,
         errors,
@@ -165,27 +184,64 @@ async fn shown(
     Ok(rendered_as(page.errors.status(), &page))
 }
 
+/// Returns the edited rule of a query; `None` where it has none, or the rule is gone.
+async fn edited(
+    console: &Console,
+    access: &SettingsAccess,
+    query: &SwitchQuery,
+) -> Result<Option<EditedRule>, PageError> {
+    if !query.has_rule() {
+        return Ok(None);
+    }
+    let (saved, name) = match &query.rule {
+        Some(rule) => {
+            let saved = saved_form(console, access, &rule.as_str().into()).await?;
+            let Some(saved) = saved else { return Ok(None) };
+            (saved, segment(rule))
+        }
+        None => (RuleForm::default(), "new".to_owned()),
+    };
+    let address = format!("{}/{name}", rules_path(access.channel()));
+    let pairs = query.draft().into_iter().filter(|(name, _)| *name != "rule");
+    let draft = form_urlencoded::Serializer::new(String::new())
+        .append_pair("draft", "true")
+        .extend_pairs(pairs)
+        .finish();
+    Ok(Some(EditedRule {
+        edit: format!("{address}?{draft}"),
+        address,
+        form: query.texts().map(|texts| texts.over(saved)),
+        is_new: query.rule.is_none(),
+    }))
+}
+
 /// Leads to what a rule as it is being edited would have answered. Absent texts, and an empty answer,
-/// stand for the saved ones; of a long answer, its beginning is enough. `None` if the address would be
-/// too long for browsers and proxies.
+/// stand for the saved ones; of a long answer, its beginning is enough, but cannot be saved from there.
+/// `None` if the address would be too long for browsers and proxies.
 pub(super) fn compared(
     access: &SettingsAccess,
     rule: Option<&RuleId>,
     texts: RuleUpdate,
+    version: Option<i64>,
 ) -> Option<Response> {
     let mut not_for = texts.not_for.clone().unwrap_or_default();
     if texts.not_for.is_some() && not_for.is_empty() {
         not_for.push(String::new());
     }
-    let query = SwitchQuery {
+    let mut query = SwitchQuery {
         rule: rule.map(|rule| rule.as_str().to_owned()),
         keyword: texts.keywords,
         question: texts.question.unwrap_or_default(),
-        answer: texts.answer.chars().take(SAID).collect(),
+        answer: texts.answer,
         not_for,
+        version,
         ..SwitchQuery::default()
     };
     let page = format!("{}/assistant/switch", channel_path(access.channel()));
+    if query.address(&page, None, 0).len() > ADDRESS {
+        query.answer = query.answer.chars().take(SAID).collect();
+        query.cut = "yes".to_owned();
+    }
     let address = query.address(&page, None, 0);
     (address.len() <= ADDRESS).then(|| Redirect::to(&address).into_response())
 }

@@ -7,6 +7,7 @@ use chatkeep_services::assistant::{AssistantSettings, ComparisonRequest, RuleEdi
 use serde::Deserialize;
 use url::form_urlencoded;
 
+use super::super::rule_form::DraftTexts;
 use super::super::words::{
     match_key, match_name, mode_key, mode_name, strictness_key, strictness_name,
 };
@@ -29,6 +30,11 @@ pub(crate) struct SwitchQuery {
     /// Texts that the rule must not answer; none for those that it has, an empty one for none.
     #[serde(default, rename = "notFor")]
     pub(super) not_for: Vec<String>,
+    /// Version of the list that the edited rule's form was filled with.
+    pub(super) version: Option<i64>,
+    /// `yes` where only the beginning of the answer is here.
+    #[serde(default)]
+    pub(super) cut: String,
     /// Only messages with that difference.
     pub(super) show: Option<String>,
     #[serde(default)]
@@ -86,13 +92,27 @@ impl SwitchQuery {
 
     /// Returns the fields of the edited rule.
     pub(super) fn draft(&self) -> Vec<(&'static str, String)> {
+        let version = self.version.map(|version| version.to_string());
         let rule = self.rule.iter().map(|rule| ("rule", rule));
         let keywords = self.keyword.iter().map(|keyword| ("keyword", keyword));
         let not_for = self.not_for.iter().map(|text| ("notFor", text));
-        let texts = [("question", &self.question), ("answer", &self.answer)];
+        let texts = [("question", &self.question), ("answer", &self.answer), ("cut", &self.cut)];
         let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
-        let all = rule.chain(keywords).chain(not_for).chain(texts);
+        let version = version.iter().map(|version| ("version", version));
+        let all = rule.chain(keywords).chain(not_for).chain(texts).chain(version);
         all.map(|(name, value)| (name, value.clone())).collect()
+    }
+
+    /// Returns the texts of the edited rule; `None` where its answer is not complete.
+    pub(super) fn texts(&self) -> Option<DraftTexts> {
+        self.cut.is_empty().then(|| DraftTexts {
+            draft: true,
+            keyword: self.keyword.clone(),
+            question: self.question.clone(),
+            answer: self.answer.clone(),
+            not_for: self.not_for.clone(),
+            version: self.version,
+        })
     }
 
     /// Returns the address of a page of the result.

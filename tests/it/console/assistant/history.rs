@@ -64,6 +64,51 @@ fn rule(id: &str, draft: RuleDraft) -> Rule {
 const TILES: [&str; 4] = ["New answers", "Lost answers", "Other answers", "Same answers"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compared_rule_is_saved_or_edited_further() {
+    let scene = scene().await;
+    let compared = async |rest: &str, form: &[(&str, &str)]| {
+        let form = [&[("csrf", "csrf-Uowner"), ("do", "compare")], form].concat();
+        let to = scene.post(&path(rest), "Uowner", &form, &SAME_ORIGIN).await;
+        assert_eq!(to.status, StatusCode::SEE_OTHER, "{}", to.body);
+        finished(&scene, to.location().strip_prefix(&path("")).unwrap()).await.body
+    };
+    let saved = scene.open(&path("/rules/qa_1_hours")).await.body;
+    let version = field(&saved, "version").to_owned();
+    let texts = [("keywords", "hours\r\nparking"), ("answer", "a\r\n\"b\""), ("notFor", "x")];
+    let page =
+        compared("/rules/qa_1_hours", &[&texts[..], &[("version", &version)]].concat()).await;
+    let own = path("/rules/qa_1_hours");
+    assert!(page.contains(&format!("action=\"{own}\"")), "{page}");
+    for (name, value) in [
+        ("keywords", "hours\nparking"),
+        ("answer", "a\n&#34;b&#34;"),
+        ("notFor", "x"),
+        ("version", &version),
+    ] {
+        assert!(page.contains(&format!("name=\"{name}\" value=\"{value}\"")), "{name}: {page}");
+    }
+    // The link leads to the form as it was left.
+    let edit = page.split("href=\"").find(|link| link.starts_with(&format!("{own}?draft=")));
+    let edit = edit.unwrap().split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&");
+    let form = scene.open(&edit).await.body;
+    assert_eq!(field(&form, "version"), version);
+    for text in ["\nhours\nparking</textarea>", "\na\n&#34;b&#34;</textarea>", "\nx</textarea>"] {
+        assert!(form.contains(text), "{text}: {form}");
+    }
+    // An answer that is as it was is not in the address, and is saved as it is.
+    let page = compared("/rules/qa_1_hours", &[("keywords", "x"), ("answer", "9:00 to 18:00")]);
+    assert!(page.await.contains("name=\"answer\" value=\"9:00 to 18:00\""));
+    let new = compared("/rules/new", &[("keywords", "k"), ("answer", "A")]).await;
+    assert!(new.contains(&format!("action=\"{}\"", path("/rules/new"))), "{new}");
+    assert!(new.contains(&path("/rules/new?draft=true")) && new.contains("Add rule</button>"));
+    // Of an answer that no address can have, the beginning is compared.
+    let long = "長".repeat(3_000);
+    let long = compared("/rules/new", &[("keywords", "k"), ("answer", &long)]).await;
+    assert!(long.contains("too long to be saved from here"), "{long}");
+    assert!(!long.contains("draft=true") && !long.contains("Add rule</button>"), "{long}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_comparison_counts_what_every_message_would_get() {
     let scene = scene().await;
     let owner = "Uowner".into();
@@ -94,7 +139,8 @@ async fn a_comparison_counts_what_every_message_would_get() {
     let form = [("csrf", "csrf-Uowner"), ("keywords", "hours\r\nparking"), ("do", "compare")];
     let form = [&form[..], &[("answer", "9:00 to 18:00"), ("version", "1")]].concat();
     let to = scene.post(&path("/rules/qa_1_hours"), "Uowner", &form, &SAME_ORIGIN).await;
-    assert_eq!(to.location(), path("/switch?rule=qa_1_hours&keyword=hours&keyword=parking"));
+    let compared = "/switch?rule=qa_1_hours&keyword=hours&keyword=parking&version=1";
+    assert_eq!(to.location(), path(compared));
     let empty = [("csrf", "csrf-Uowner"), ("answer", "x"), ("do", "compare")];
     let empty = scene.post(&path("/rules/new"), "Uowner", &empty, &SAME_ORIGIN).await;
     assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
